@@ -1,0 +1,118 @@
+# The words people type; each does its own set-up. The build itself is CMake's.
+#   make            build the library and the tools into build/
+#   make demo       a short tour on 4 ranks
+#   make test       every test; T=regex or L=label for some; SANITIZE=address (undefined, thread)
+#   make test-tcp   the MPI tests over TCP alone, and with ranks on three pretended hosts
+#   make test-ucx   the same by UCX, over its TCP; UCX_TLS=... for another way of UCX
+#   make test-hosts every MPI test with its ranks on 3 virtual hosts (root), by mpiexec and under a
+#                   Slurm of its own; T=regex for some
+#   make test-upc-plain   C programs from Debian's sources through gcc and upcc (network)
+#   make test-upc-fuzz    feed the UPC translator mutated programs for SECONDS (60)
+#   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance
+#   make bench-startup   time and memory of start-up over the number of ranks, with plots
+#   make bench-upc    UPC flat and in groups, triad, barrier, single gets and puts, with plots
+#   make bench-hosts  the part of make bench that runs between virtual hosts (root)
+#   make bench-elastic   spawning, growing, forking: how long it takes, with plots
+#   make bench-impi  messages between two jobs that IMPI joins, beside TCP itself
+#   make style      judge the rules of the house
+#   make install    into PREFIX (/usr/local)
+#   make clean      remove the build folders
+
+WERROR ?= OFF
+SANITIZE ?=
+T ?=
+L ?=
+B ?=
+QUICK ?=
+UCX_TLS ?= tcp,self
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+# A comma in the name would split the linker's options.
+comma := ,
+BUILD := build$(if $(SANITIZE),-$(subst $(comma),+,$(SANITIZE)))
+CONFIGURE := cmake -S . -B $(BUILD) -G Ninja -DPLIANT_SANITIZE=$(SANITIZE) -DPLIANT_WERROR=$(WERROR)
+
+.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain test-upc-fuzz bench bench-startup bench-hosts bench-upc \
+        bench-elastic style install clean help build-test bench-impi
+
+all: $(BUILD)/CMakeCache.txt
+	@cmake --build $(BUILD) -j$(JOBS)
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+# A configuration that failed half way must not count as done.
+$(BUILD)/CMakeCache.txt:
+	@tools/setup/need build
+	@tools/setup/need ucx || echo "building without UCX: fast networks will be used over TCP"
+	@$(CONFIGURE) >$(BUILD).log 2>&1 || { cat $(BUILD).log; rm -rf $(BUILD) $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+
+test: $(BUILD)/CMakeCache.txt
+	@tools/setup/need build test
+	@tools/setup/need peers || echo "tests that need other MPIs or launchers are skipped"
+	@cmake --build $(BUILD) -j$(JOBS)
+	@cd $(BUILD) && ctest --output-on-failure --no-label-summary -j$(JOBS) $(if $(T),-R '$(T)') $(if $(L),-L '$(L)')
+
+test-tcp: $(BUILD)/CMakeCache.txt
+	@tools/setup/need build test
+	@cmake --build $(BUILD) -j$(JOBS)
+	@cd $(BUILD) && PLIANT_NET=tcp ctest --output-on-failure --no-label-summary -j$(JOBS) -L mpi $(if $(T),-R '$(T)')
+	@cd $(BUILD) && PLIANT_FAKE_HOSTS=3 ctest --output-on-failure --no-label-summary -j$(JOBS) -L mpi -LE onehost $(if $(T),-R '$(T)')
+
+# A process with the helper thread of UCX cannot be cloned by MPI_Fork.
+test-ucx: $(BUILD)/CMakeCache.txt
+	@tools/setup/need build test
+	@cmake --build $(BUILD) -j$(JOBS)
+	@cd $(BUILD) && UCX_TLS=$(UCX_TLS) PLIANT_NET=ucx ctest --output-on-failure --no-label-summary -j$(JOBS) -L mpi -E fork_world $(if $(T),-R '$(T)')
+	@cd $(BUILD) && UCX_TLS=$(UCX_TLS) PLIANT_NET=shm+ucx PLIANT_FAKE_HOSTS=3 ctest --output-on-failure --no-label-summary -j$(JOBS) -L mpi -LE onehost $(if $(T),-R '$(T)')
+
+test-hosts: $(BUILD)/CMakeCache.txt
+	@tools/setup/need build test
+	@cmake --build $(BUILD) -j$(JOBS)
+	@python3 tests/vcluster/corpus.py --build $(BUILD) $(if $(T),-k '$(T)')
+	@python3 tests/vcluster/corpus.py --build $(BUILD) --cyclic $(if $(T),-k '$(T)')
+	@python3 tests/vcluster/corpus.py --build $(BUILD) --srun pmi2 $(if $(T),-k '$(T)')
+	@python3 tests/vcluster/corpus.py --build $(BUILD) --srun pmix --cyclic $(if $(T),-k '$(T)')
+
+test-upc-plain: all
+	@tests/upc/plain.sh $(if $(TIME),--time) $(CURDIR)/$(BUILD)/bin $(WORK)
+
+test-upc-fuzz:
+	@tests/upc/fuzz/run.sh $(or $(SECONDS),60)
+
+demo: all
+	@examples/tour $(BUILD)
+
+bench: all
+	@tools/setup/need bench
+	@python3 bench/run.py --build $(BUILD) $(if $(QUICK),--quick) $(B)
+
+bench-startup: all
+	@tools/setup/need bench
+	@python3 bench/startup.py --build $(BUILD) $(if $(QUICK),--quick) --docs $(BUILD)/bench/startup.md
+
+bench-hosts: all
+	@tools/setup/need bench
+	@python3 bench/run.py --build $(BUILD) $(if $(QUICK),--quick) hosts_
+
+bench-upc: all
+	@python3 bench/upc.py --build $(BUILD) $(if $(QUICK),--quick)
+
+bench-elastic: all
+	@tools/setup/need bench
+	@python3 bench/elastic.py --build $(BUILD) $(if $(QUICK),--quick)
+
+bench-impi: all
+	@python3 bench/impi.py --build $(BUILD) $(if $(QUICK),--quick)
+
+style: $(BUILD)/CMakeCache.txt
+	@tools/setup/need build style
+	@cmake --build $(BUILD) -j$(JOBS)
+	@python3 tools/style/style.py --build $(BUILD)
+
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean:
+	@rm -rf build build-*

@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+"""Turns the API table (*.api) into C: the public header, the entry points, the export list.
+
+usage: gen.py API_DIR OUT_DIR
+
+A stanza is a function name without MPI_ and one line per parameter: kind, name, C type
+("small | large" where the large-count form differs). `large` asks for the _c form,
+`call f` says which hand-written function does the work: it gets looked-up objects and widened
+counts and returns enum pli_err. `hand f` passes the arguments as they are and returns what f
+returns. A second name after either is for a large-count form that needs a function of its own. `also f` is
+another name of the same function. A stanza with neither is declared but not exported. `doc` lines describe the function.
+Kinds and what a body does with them are the table KINDS below; docs/design/api.md explains.
+"""
+import os
+import re
+import sys
+
+HANDLES = {
+    "comm": "MPI_Comm", "group": "MPI_Group", "datatype": "MPI_Datatype", "op": "MPI_Op",
+    "request": "MPI_Request", "info": "MPI_Info", "errhandler": "MPI_Errhandler",
+    "session": "MPI_Session", "win": "MPI_Win", "file": "MPI_File", "message": "MPI_Message",
+}
+# Checks on plain numbers: kind -> the shared test in glue/check.h (gets the communicator or not).
+NUMBERS = {
+    "count": ("count", False), "length": ("length", False), "tag": ("tag", False),
+    "tag+any": ("tag_any", False), "dest": ("dest", True), "source": ("source", True),
+    "target": ("dest", True), "root": ("root", True),
+}
+OWNERS = ("comm", "win", "file", "session")
+PLAIN = {"buffer", "raw", "int", "status", "out", "function", "aint", "count?", "counts", "displs"}
+
+
+class Param:
+    def __init__(self, line):
+        m = re.match(r"\s+(\S+)\s+(\S+)\s+(.*)$", line)
+        self.kind, self.name, types = m.group(1), m.group(2), m.group(3)
+        parts = [t.strip() for t in types.split("|")]
+        self.small, self.large = parts[0], parts[-1]
+
+    def ctype(self, large):
+        return self.large if large else self.small
+
+    def decl(self, large):
+        t = self.ctype(large)
+        if t == "...":
+            return t
+        m = re.match(r"(.*?)((\[\d*\])+)$", t)
+        if m:
+            base = m.group(1)
+            return base + ("" if base.endswith("*") else " ") + self.name + m.group(2)
+        return t + ("" if t.endswith("*") else " ") + self.name
+
+
+class Function:
+    def __init__(self, head, lines, prefix="MPI_"):
+        m = re.match(r"(\w+)(?:\s+->\s+(.*))?$", head)
+        self.base, self.returns = m.group(1), (m.group(2) or "int").strip()
+        self.name = self.base if self.base.startswith("MPIX_") else prefix + self.base
+        self.params, self.has_large, self.call, self.hand, self.doc = [], False, None, None, []
+        self.also = []
+        for line in lines:
+            word = line.split()
+            if word == ["large"]:
+                self.has_large = True
+            elif word[0] == "call":
+                self.call = word[1:]
+            elif word[0] == "hand":
+                self.hand = word[1:]
+            elif word[0] == "also":
+                self.also.append(word[1])
+            elif word[0] == "doc":
+                self.doc.append(line.strip()[3:].strip())
+            else:
+                self.params.append(Param(line))
+
+    def implemented(self):
+        return bool(self.call or self.hand)
+
+    def forms(self):
+        return [False, True] if self.has_large else [False]
+
+    def args(self, large):
+        return [p for p in self.params if large or p.small != "-"]
+
+    def names(self):
+        return [self.name] + self.also
+
+    def proto(self, prefix, large, name=None):
+        name = (name or self.name).replace("MPI", prefix + "MPI", 1) + ("_c" if large else "")
+        args = ", ".join(p.decl(large) for p in self.args(large)) or "void"
+        sep = "" if self.returns.endswith("*") else " "
+        return f"{self.returns}{sep}{name}({args})"
+
+
+def stanzas(path):
+    head, lines = None, []
+    for raw in open(path, encoding="utf-8"):
+        line = raw.rstrip()
+        if not line or line.startswith("#"):
+            continue
+        if line[0] != " ":
+            if head:
+                yield head, lines
+            head, lines = line, []
+        else:
+            lines.append(line)
+    if head:
+        yield head, lines
+
+
+def table(path):
+    for raw in open(path, encoding="utf-8"):
+        line = raw.rstrip()
+        if line and not line.startswith("#"):
+            yield line
+
+
+# ---- the public header ----------------------------------------------------------------------
+
+def header(api, functions):
+    out = ["// The MPI 5.0 standard ABI and Pliant MPI's extensions. Generated from the API table.",
+           "#ifndef MPI_H_PLIANT", "#define MPI_H_PLIANT", "", "#include <stddef.h>",
+           "#include <stdint.h>", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    callbacks = []
+    for line in table(os.path.join(api, "types.api")):
+        what, name, rest = line.split(None, 2)
+        if what == "handle":
+            out.append(f"typedef {rest}{name};")
+        elif what == "integer":
+            out.append(f"typedef {rest} {name};")
+        else:
+            returns, params = rest.split(None, 1)
+            callbacks.append(f"typedef {returns} {name}{params};")
+    out += ["", "typedef struct MPI_Status {", "    int MPI_SOURCE, MPI_TAG, MPI_ERROR;",
+            "    int MPI_internal[5];", "} MPI_Status;", ""] + callbacks + [""]
+    for line in table(os.path.join(api, "constants.api")):
+        name, ctype, value = line.split(None, 2)
+        if ctype in ("int", "alias"):
+            out.append(f"#define {name} {value if not value.startswith('-') else f'({value})'}")
+        else:
+            out.append(f"#define {name} (({ctype}){value if ctype != 'MPI_Offset' else f'({value})'})")
+    out.append("")
+    for f in functions:
+        for large in f.forms():
+            for name in f.names():
+                for prefix in ("", "P"):
+                    out.append(f.proto(prefix, large, name) + ";")
+    hand = os.path.join(api, "..", "include", "mpi_tail.h")
+    out += ["", open(hand, encoding="utf-8").read()] if os.path.exists(hand) else []
+    out += ["", "#ifdef __cplusplus", "}", "#endif", "#endif", ""]
+    return "\n".join(out)
+
+
+# ---- the entry points -----------------------------------------------------------------------
+
+def handle_in(p, large, owner):
+    """Look up one handle argument: declaration, check, and what to pass on."""
+    kind, _, unless = p.kind.split(":")[-1].split("+")[0].rstrip("?").partition("!")
+    var = p.name + "_"
+    value = ("*" + p.name) if p.kind.startswith(("free:", "ref:")) else p.name
+    decl = f"    struct pli_{kind} *{var} = pli_arg_{kind}({value});"
+    if p.kind.endswith("?"):
+        return [decl.replace(f"pli_arg_{kind}(", f"pli_arg_{kind}_committed(")], var
+    test = f"{var} == NULL"
+    if kind == "info":
+        test = f"{var} == NULL && {value} != MPI_INFO_NULL"
+    if unless:  # the null type of a message to nobody, or of no elements, does not count
+        test = f"{var} == NULL && ({value} != MPI_DATATYPE_NULL || (count != 0 && {unless} != MPI_PROC_NULL))"
+    code = []
+    if p.kind.startswith(("free:", "ref:")):
+        code += [f"    if ({p.name} == NULL) {{",
+                 f'        return pli_bad_pointer({owner}, fn, "{p.name}");', "    }"]
+    code += [decl, f"    if (pli_unlikely({test})) {{",
+             f'        return pli_bad_handle({owner}, fn, "{p.name}", PLI_KIND_{kind.upper()}, {value});',
+             "    }"]
+    if unless:
+        code += [f"    if (pli_unlikely({var} == NULL)) {{", f"        {var} = pli_datatype_basic(MPI_BYTE);", "    }"]
+    if p.kind.endswith("+committed"):
+        code += [f"    if (pli_unlikely(!{var}->is_committed)) {{",
+                 f'        return pli_bad_uncommitted({owner}, fn, "{p.name}", {var});', "    }"]
+    return code, var
+
+
+def number_in(p, owner, comm):
+    check, with_comm = NUMBERS[p.kind]
+    args = f"{comm}, {p.name}" if with_comm and comm else p.name
+    if with_comm and not comm:
+        check = "any_rank"
+        args = p.name
+    return [f"    if (pli_unlikely(!pli_ok_{check}({args}))) {{",
+            f'        return pli_bad_{check}({owner}, fn, "{p.name}", {args});', "    }"]
+
+
+def out_param(p, large, owner):
+    what = p.kind.split(":")[1]
+    null = [f"    if (pli_unlikely({p.name} == NULL)) {{",
+            f'        return pli_bad_pointer({owner}, fn, "{p.name}");', "    }"]
+    if what == "count":
+        ctype = p.ctype(large).rstrip("* ")
+        init = f"*{p.name}" if p.kind.startswith("ref:") else "0"
+        return (null + [f"    MPI_Count {p.name}_ = {init};"], f"&{p.name}_",
+                [f"        *{p.name} = pli_narrow_{ctype}({p.name}_);"])
+    return (null + [f"    struct pli_{what} *{p.name}_ = NULL;"], f"&{p.name}_",
+            [f"        *{p.name} = ({HANDLES[what]})pli_handle_of({p.name}_, PLI_KIND_{what.upper()});"])
+
+
+def is_handle_in(kind):
+    base = kind.split("+")[0].split("!")[0].rstrip("?")
+    return base in HANDLES or kind.startswith("free:") or (
+        kind.startswith("ref:") and kind != "ref:count")
+
+
+def checked_body(f, large):
+    params = f.args(large)
+    first = next((p for p in params if p.kind.split(":")[-1] in OWNERS and
+                  not p.kind.startswith("out:")), None)
+    owner, comm, done = "NULL", None, {}
+    code = [f'    static const char fn[] = "{f.name}{"_c" if large else ""}";']
+    after = []
+    if first is not None:
+        lines, var = handle_in(first, large, "NULL")
+        code += lines
+        done[first.name] = var
+        owner = f"&{var}->obj"
+        comm = var if first.kind.split(":")[-1] == "comm" else None
+    else:  # errors of a request or message belong to its communicator, of a group to its session
+        first = next((p for p in params if p.kind in
+                      ("request", "ref:request", "free:message", "group", "free:group")), None)
+        if first is not None:
+            lines, var = handle_in(first, large, "NULL")
+            code += lines
+            done[first.name] = var
+            what = first.kind.split(":")[-1]
+            room = "session" if what == "group" else "request"
+            owner = f"pli_{room}_calls_{what}_owner({var})"
+    passed = []
+    for p in params:
+        if p.name in done:
+            passed.append(done[p.name])
+        elif is_handle_in(p.kind):
+            lines, var = handle_in(p, large, owner)
+            code += lines
+            passed.append(var)
+        elif p.kind in NUMBERS:
+            code += number_in(p, owner, comm)
+            passed.append(p.name)
+        elif p.kind.startswith(("out:", "ref:")):
+            lines, arg, tail = out_param(p, large, owner)
+            code += lines
+            after += tail
+            passed.append(arg)
+        elif p.kind in ("counts", "displs"):
+            wide = "true" if "MPI_" in p.ctype(large) else "false"
+            passed.append(f"(struct pli_ints){{ {p.name}, {wide} }}")
+        elif p.kind == "out":
+            code += [f"    if (pli_unlikely({p.name} == NULL)) {{",
+                     f'        return pli_bad_pointer({owner}, fn, "{p.name}");', "    }"]
+            passed.append(p.name)
+        else:
+            passed.append(p.name)
+        if p.kind.startswith("free:"):
+            what = p.kind.split(":")[1]
+            after.append(f"        *{p.name} = ({HANDLES[what]})pli_handle_of(NULL, PLI_KIND_{what.upper()});")
+    code.append(f"    enum pli_err err = {f.call[-1 if large else 0]}({', '.join(passed)});")
+    if after:
+        code += ["    if (err == PLI_OK) {"] + after + ["    }"]
+    for p in params:
+        if p.kind in ("out:comm", "out:datatype"):  # programs look at these after a failure
+            code += ["    if (pli_unlikely(err != PLI_OK)) {",
+                     f"        *{p.name} = MPI_{p.kind[4:].upper()}_NULL;", "    }"]
+    final_owner = owner
+    if first is not None and (first.kind.startswith("free:") or "_calls_" in owner):
+        final_owner = f"err == PLI_OK ? NULL : {owner}"  # the object may be gone
+    code.append(f"    return pli_glue_return({final_owner}, fn, err);")
+    return code
+
+
+def entry(f, large):
+    suffix = "_c" if large else ""
+    name = f"{f.name}{suffix}"
+    pname = name.replace("MPI", "PMPI", 1)
+    out = [f"{f.proto('P', large)}", "{"]
+    if f.hand:
+        args = ", ".join(p.name for p in f.args(large) if p.small != "...")
+        out.append(f"    return {f.hand[-1 if large else 0]}({args});")
+    else:
+        out += checked_body(f, large)
+    out.append("}")
+    alias = re.sub(r"\b" + name + r"\(", f"{name}(", f.proto("", large))
+    out.append(f'{alias} __attribute__((weak, alias("{pname}")));')
+    for also in f.also:
+        for prefix, how in (("P", ""), ("", "weak, ")):
+            out.append(f'{f.proto(prefix, large, also)} __attribute__(({how}alias("{pname}")));')
+    return "\n".join(out) + "\n"
+
+
+def entries(chapter, functions):
+    out = [f"// Entry points of {chapter}.api. Generated from the API table.",
+           '#include "glue/entry.h"', ""]
+    out += [entry(f, large) for f in functions if f.implemented() for large in f.forms()]
+    return "\n".join(out)
+
+
+# ---- lists ----------------------------------------------------------------------------------
+
+def exports(functions):
+    names = []
+    for f in functions:
+        if f.implemented():
+            for large in f.forms():
+                for name in f.names():
+                    n = name + ("_c" if large else "")
+                    names += [n, n.replace("MPI", "PMPI", 1)]
+    names.append("pli_upc_*")  # the runtime of UPC programs
+    listed = "  global:\n" + "".join(f"    {n};\n" for n in names)
+    return "{\n" + listed + "  local: *;\n};\n"
+
+
+def coverage(functions):
+    rows = []
+    for chapter, f in functions:
+        for n in (n + ("_c" if large else "") for n in f.names() for large in f.forms()):
+            rows.append(f'PLI_COVERAGE("{n}", "{chapter}", {1 if f.implemented() else 0})')
+    return "\n".join(rows) + "\n"
+
+
+# What a kind means to who reads the manual.
+WORDS = {
+    "buffer": "the data", "count": "number of elements", "count?": "number of elements",
+    "counts": "number of elements for each rank", "displs": "where the data of each rank begins",
+    "comm": "communicator", "datatype": "datatype", "datatypes": "datatypes", "op": "operation",
+    "group": "group", "info": "hints", "infos": "hints", "session": "session", "win": "window",
+    "file": "file", "status": "status, or MPI_STATUS_IGNORE", "request": "request",
+    "requests": "requests", "root": "rank of the root", "dest": "rank to send to",
+    "source": "rank to receive from", "target": "rank of the target", "tag": "tag",
+    "message": "message", "errhandler": "error handler", "function": "function of the program",
+}
+
+
+def words_for(kind):
+    """A kind as a person would say it; "" where the type says it all."""
+    how, _, what = kind.rpartition(":")
+    what = re.sub(r"[?!+].*", "", what)
+    said = WORDS.get(what, "" if what in ("raw", "int", "out", "aint", "length") else what)
+    if kind == "out" or how == "out":
+        said = "result" + (": " + said if said else "")
+    elif how == "free":
+        said += ", null afterwards"
+    elif how == "ref":
+        said += ", may be changed"
+    more = {"committed": "committed", "any": "or the wildcard", "null": "or none"}
+    return said + "".join(", " + more[m] for m in kind.split("+")[1:] if m in more)
+
+
+def man_page(f):
+    title = f.doc[0] if f.doc else f.name
+    lines = [f'.TH {f.name} 3 "" "Pliant MPI" "MPI functions"', ".SH NAME",
+             f"{f.name} \\- {title}", ".SH SYNOPSIS", ".nf", "#include <mpi.h>", ".sp"]
+    lines += [f.proto("", large) + ";" for large in f.forms()]
+    description = [f.doc[1:2] or f.doc[:1]] + [[".PP", more] for more in f.doc[2:]]
+    lines += [".fi", ".SH DESCRIPTION"] + [line for part in description for line in part]
+    if f.also:
+        lines += [".PP", f"The function has the name {' and '.join(f.also)} too."]
+    lines += [".SH PARAMETERS"] if f.params else []
+    for p in f.params:
+        types = p.small + (f"; {p.large} in the _c form" if p.large != p.small else "")
+        said = words_for(p.kind)
+        lines += [".TP", f"\\fI{p.name}\\fR", f"{said} ({types})" if said else types]
+    lines += [".SH RETURN VALUE", "MPI_SUCCESS, or an error code after the error handler was called."
+              if f.returns == "int" else f"The result, of type {f.returns}.",
+              ".SH SEE ALSO", ".BR mpiexec (1),", ".BR mpiinfo (1)"]
+    return "\n".join(lines) + "\n"
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if os.path.exists(path) and open(path, encoding="utf-8").read() == text:
+        return
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    api, out = sys.argv[1:]
+    skip = {"constants.api", "types.api"}
+    chapters = sorted(n[:-4] for n in os.listdir(api) if n.endswith(".api") and n not in skip)
+    all_functions = []
+    for chapter in chapters:
+        functions = [Function(h, l) for h, l in stanzas(os.path.join(api, chapter + ".api"))]
+        write(os.path.join(out, "entry", f"entry_{chapter}.c"), entries(chapter, functions))
+        all_functions += [(chapter, f) for f in functions]
+    flat = [f for _, f in all_functions]
+    write(os.path.join(out, "include", "mpi.h"), header(api, flat))
+    write(os.path.join(out, "exports.map"), exports(flat))
+    write(os.path.join(out, "coverage.def"), coverage(all_functions))
+    for f in flat:
+        if f.implemented():
+            folder = os.path.join(out, "man", "man3")
+            write(os.path.join(folder, f.name + ".3"), man_page(f))
+            for other in f.also:
+                write(os.path.join(folder, other + ".3"), f".so man3/{f.name}.3\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of the library share.
+#ifndef PLI_BALANCE_BALANCE_PRIV_H
+#define PLI_BALANCE_BALANCE_PRIV_H
+
+#include "mpix_balance.h"
+
+#include <stddef.h>
+
+enum { PLI_BALANCE_MAX_PART = 16, PLI_BALANCE_MAX_NAME = 63 };
+
+struct pli_balance_part {
+    char name[PLI_BALANCE_MAX_NAME + 1];
+    MPIX_Balance_state calls;
+    void *arg;
+};
+
+struct pli_balance_ep {
+    MPI_Comm comm;
+    double load;
+    void *data[PLI_BALANCE_MAX_PART];
+};
+
+struct pli_balance {
+    MPI_Comm parent;  // the user's; its error handler judges
+    MPI_Comm private; // our own messages; errors return
+    MPI_Info info;
+    int rank, size;
+    int n_ep;                     // all endpoints together: never changes
+    int *first;                   // of each process, and n_ep behind the last
+    struct pli_balance_ep **here; // first[rank + 1] - first[rank] of them
+    double weight;
+    double gain; // the largest load must fall by this factor to be worth a move
+    int n_part;
+    struct pli_balance_part part[PLI_BALANCE_MAX_PART];
+};
+
+static inline int pli_balance_n(const struct pli_balance *b)
+{
+    return b->first[b->rank + 1] - b->first[b->rank];
+}
+
+// complain.c: an error code of a standard class whose text is the sentence; the call returns it, or
+// the error handler of the parent ends the program.
+int pli_complain(const struct pli_balance *b, int class, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int pli_complain_of(const struct pli_balance *b, int code); // a code that has its text already
+// A code with a sentence that nobody is told yet.
+int pli_complain_later(int class, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// image.c: all data of an endpoint as bytes. Codes are not told to the error handler.
+int pli_image_size(const struct pli_balance *b, const struct pli_balance_ep *ep, MPI_Count *bytes);
+int pli_image_pack(const struct pli_balance *b, const struct pli_balance_ep *ep, void *buf,
+                   MPI_Count bytes);
+int pli_image_unpack(const struct pli_balance *b, struct pli_balance_ep *ep, const void *buf,
+                     MPI_Count bytes);
+void pli_image_drop(const struct pli_balance *b, struct pli_balance_ep *ep);
+
+// spread.c: the best contiguous shares: first_out[0..n_process] so that the largest load by weight
+// is as small as can be, with as few moves away from first as that allows. Returns that load.
+double pli_spread(const double *load, int n, const double *weight, int n_process, const int *first,
+                  int *first_out);
+// The largest load by weight of a given sharing out; infinite where a weight of 0 has endpoints.
+double pli_spread_worst(const double *load, const double *weight, int n_process, const int *first);
+
+// migrate.c: put the new sharing out into effect, or fail everywhere and change nothing.
+int pli_migrate(struct pli_balance *b, const int *first, MPI_Count *bytes_out);
+// The worst of everybody's codes: mine if I have one, else that somebody failed while doing what.
+int pli_migrate_agree(const struct pli_balance *b, int mine, const char *what);
+
+#endif

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Measures worlds that change: spawning beside Open MPI, the pause of a world that grows, forks.
+
+usage: elastic.py [--build DIR] [--quick]
+
+Writes DIR/bench/elastic.json, and elastic.md with plots beside it. Debian's MPICH cannot spawn.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from contender import contenders, run_once, version_of  # noqa: E402
+from results import number  # noqa: E402
+from run import machine  # noqa: E402
+from startup_report import plot, table  # noqa: E402
+
+LIMIT_S = 60
+
+
+def values(command, program, env=None):
+    """All numbers a job printed."""
+    found, _ = run_once(command, program, LIMIT_S, env)
+    return [v for got in found.values() for v in got]
+
+
+def spawn(c, folder, sizes, runs):
+    program = c.build("elastic_spawn", folder)
+    out = []
+    for n in sizes:
+        # One in each job: Open MPI's may wait for ever in a second one.
+        got = [v for _ in range(runs)
+               for v in values([c.launch, *c.free, "-n", "1", program, str(n), "1"], program, c.env)]
+        out.append((n, min(got)))
+        print(f"spawn mpi={c.name} processes={n} {out[-1][1]:.2f} ms", flush=True)
+    return out
+
+
+def fork(c, folder, sizes, runs):
+    program = c.build("elastic_fork", folder)
+    out = []
+    for mib in sizes:
+        got = [v for _ in range(runs)
+               for v in values([c.launch, *c.free, "-n", "2", program, str(mib)], program)]
+        out.append((mib, min(got)))
+        print(f"fork ranks=2 mib={mib} {out[-1][1]:.2f} ms", flush=True)
+    return out
+
+
+def grow(c, folder, runs):
+    """Pauses of the survivors, in ms."""
+    program = c.build("elastic_grow", folder)
+    mpictl = os.path.join(os.path.dirname(c.launch), "mpictl")
+    out = []
+    for _ in range(runs):
+        job = subprocess.Popen([c.launch, *c.free, "--elastic", "2:4", "-n", "2", program],
+                               stdout=subprocess.PIPE, text=True)
+        try:
+            time.sleep(0.2)  # in the middle of its loop
+            subprocess.run([mpictl, "grow", "2", str(job.pid)], stdout=subprocess.DEVNULL, check=True,
+                           timeout=LIMIT_S)
+            text, _ = job.communicate(timeout=LIMIT_S)
+        finally:
+            job.terminate()  # mpiexec ends its ranks
+            job.wait()
+        if job.returncode != 0:
+            raise RuntimeError(f"exit status {job.returncode}")
+        out.append(float(text.split()[2]))
+    print(f"grow 2->4 pause {min(out):.2f} ms", flush=True)
+    return out
+
+
+def aims(r):
+    """[(what, value, aim, reached)]"""
+    rows = []
+    ours, theirs = dict(r["spawn"]["pliant"]).get(4), dict(r["spawn"].get("openmpi", [])).get(4)
+    if ours and theirs:
+        rows.append(("spawn of 4 processes", f"{number(ours)} ms, {ours / theirs:.3f} of Open MPI's "
+                     f"{number(theirs)} ms", "at most 0.2", ours / theirs <= 0.2))
+    pause = min(r["grow"])
+    rows.append(("pause of ranks while 2 become 4", f"{number(pause)} ms", "below 50 ms", pause < 50))
+    most, ms = r["fork"][-1]
+    rows.append((f"MPI_Fork of 2 ranks with {most} MiB each", f"{number(ms)} ms", "below 100 ms", ms < 100))
+    return rows
+
+
+def page(r, folder):
+    figures = {
+        "elastic_spawn": ("MPI_Comm_spawn, until all are there", plot(
+            [(m, r["titles"][m], points, None) for m, points in r["spawn"].items()], "ms",
+            "MPI_Comm_spawn, until all are there", "processes")),
+        "elastic_fork": ("MPI_Fork of 2 ranks over their memory", plot(
+            [("pliant", "MPI_Fork(2)", r["fork"], None)], "ms", "MPI_Fork of 2 ranks", "MiB of each rank")),
+    }
+    text = [f"# Worlds that change, measured\n\n{r['machine']}, {r['when']}. "
+            "Best of several runs beside other work; lower is better.\n",
+            table(["what", "measured", "aim", "reached"],
+                  [[a, b, c, "yes" if good else "no"] for a, b, c, good in aims(r)])]
+    for name, (caption, svg) in figures.items():
+        if svg:
+            with open(os.path.join(folder, name + ".svg"), "w", encoding="utf-8") as out:
+                out.write(svg)
+            text.append(f"\n![{caption}]({name}.svg)")
+    names = list(r["spawn"])
+    text.append("\n## Spawn\n\n" + table(
+        ["processes"] + [f"{r['titles'][m]} {r['versions'][m]}, ms" for m in names],
+        [[str(n)] + [number(dict(r["spawn"][m]).get(n, 0)) for m in names]
+         for n, _ in r["spawn"]["pliant"]]))
+    text.append("\n## Fork\n\n" + table(["MiB of each rank", "ms"],
+                                        [[str(n), number(v)] for n, v in r["fork"]]))
+    with open(os.path.join(folder, "elastic.md"), "w", encoding="utf-8") as out:
+        out.write("\n".join(text) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--quick", action="store_true", help="fewer sizes and runs")
+    args = parser.parse_args()
+    build = os.path.abspath(args.build)
+    folder = os.path.join(build, "bench")
+    os.makedirs(folder, exist_ok=True)
+    sizes, runs = ((2, 4), 3) if args.quick else ((1, 2, 4, 8, 16), 5)
+    memory = (1, 256) if args.quick else (1, 4, 16, 64, 256, 1024)
+    os.environ["BENCH_BEST"] = "1"  # beside others' work: no priority of our own
+    results = {"machine": machine(), "when": time.strftime("%Y-%m-%d"), "versions": {}, "titles": {},
+               "spawn": {}}
+    for c in contenders(build):
+        if c.why_not or c.name == "mpich":
+            continue
+        results["versions"][c.name], results["titles"][c.name] = version_of(c), c.title
+        try:
+            results["spawn"][c.name] = spawn(c, folder, sizes, runs)
+        except RuntimeError as e:
+            if c.name == "pliant":
+                raise
+            print(f"{c.name}: {e}", flush=True)
+        if c.name == "pliant":
+            results["fork"] = fork(c, folder, memory, runs)
+            results["grow"] = grow(c, folder, runs)
+    with open(os.path.join(folder, "elastic.json"), "w", encoding="utf-8") as out:
+        json.dump(results, out, indent=1)
+    page(results, folder)
+    for what, value, aim, good in aims(results):
+        print(f"{'reached' if good else 'MISSED':8} {what}: {value} ({aim})")
+    print(f"report: {os.path.relpath(os.path.join(folder, 'elastic.md'))}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""What is measured and what we aim at. A new number is a program, a row here, and an aim."""
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Bench:
+    name: str                 # what people type: make bench B=name
+    program: str              # bench/<program>.c
+    ranks: int
+    args: list = field(default_factory=list)
+    bind: bool = False        # a core for each rank
+    wall: str = ""            # also measure the whole command, as this number
+    ours_only: bool = False
+    tcp: bool = False         # over TCP on this host; numbers are called tcp_...
+    quick_args: list = None   # shorter, for --quick
+    hosts: int = 0            # spread over so many virtual hosts; numbers are called hosts_...
+
+
+@dataclass
+class Aim:
+    what: str                 # for people
+    number: str               # name of the number
+    params: str               # and its parameters
+    limit: float
+    kind: str = "lower"       # lower: ours/best peer <= limit; higher: >= limit; at_most: ours alone
+    minus_plain: bool = False  # subtract what a program without MPI costs
+    against: str = ""         # compare with the peers' number of another name and parameters
+    own: str = ""             # compare with this number of ours instead of the peers'
+
+
+WAYS = (("window", ""), ("stream", "_stream"), ("ping-pong", "_pingpong"))
+COLL_SIZES = [1024, 65536, 1048576]
+
+
+def collectives():
+    for ranks in (2, 4, 8, 16):
+        yield Bench(f"barrier{ranks}", "coll", ranks, ["barrier"], bind=ranks == 2)
+        sizes = ["8"] + ([str(s) for s in COLL_SIZES] if ranks <= 4 else [])
+        yield Bench(f"allreduce{ranks}", "coll", ranks, ["allreduce"] + sizes, bind=ranks == 2,
+                    quick_args=["allreduce", "8"])
+    for ranks in (2, 4):
+        for op in ("bcast", "alltoall", "allgather"):
+            yield Bench(f"{op}{ranks}", "coll", ranks, [op] + [str(s) for s in COLL_SIZES],
+                        bind=ranks == 2, quick_args=[op, "1024"])
+    for op in ("comm_dup", "comm_split"):
+        yield Bench(op, "commop", 16, [op])
+
+
+BENCHES = [
+    Bench("lat", "lat", 2, bind=True, quick_args=["8", "1024", "4096"]),
+    Bench("bw", "bw", 2, bind=True, quick_args=["65536", "1048576", "4194304"]),
+    Bench("rate", "rate", 2, bind=True),
+    Bench("match", "match", 2, bind=True),
+    Bench("strided", "strided", 2, bind=True),
+    Bench("tcp_lat", "lat", 2, ["8", "1024", "4096", "65536"], bind=True, tcp=True,
+          quick_args=["8", "65536"]),
+    Bench("tcp_bw", "bw", 2, ["65536", "1048576", "4194304"], bind=True, tcp=True,
+          quick_args=["1048576"]),
+    Bench("tcp_allreduce2", "coll", 2, ["allreduce", "8", "1048576"], bind=True, tcp=True),
+    Bench("rawtcp", "rawtcp", 2, ["8", "1024", "65536", "1048576"], bind=True,
+          quick_args=["8", "1048576"]),
+    Bench("hosts_lat", "lat", 2, ["8", "1024", "65536"], hosts=2, quick_args=["8"]),
+    Bench("hosts_bw", "bw", 2, ["1048576"], hosts=2),
+    Bench("hosts_raw", "rawtcp", 2, ["8", "1048576"], hosts=2),
+    Bench("hosts_allreduce", "coll", 4, ["allreduce", "8", "1048576"], hosts=2),
+    Bench("hosts_barrier", "coll", 4, ["barrier"], hosts=2),
+    Bench("hosts_bcast", "coll", 4, ["bcast", "8", "1048576"], hosts=2),
+    Bench("hosts_start", "init", 64, hosts=4, wall="start"),
+    Bench("ring16", "ring", 16),
+    Bench("idle", "idle", 9),
+    Bench("mem", "mem", 32),
+    Bench("init64", "init", 64, wall="init_wall"),
+    Bench("initcost", "init", 64, ["report"]),
+    Bench("start1024", "start", 1024, wall="start_wall", ours_only=True),
+    Bench("ep_lat", "ep_pair", 1, ["lat", "8", "1024", "4096"], ours_only=True),
+    Bench("ep_bw", "ep_pair", 1, ["bw", "65536", "1048576", "4194304"], ours_only=True),
+    Bench("rates_mt", "rates", 2, ["2"]),
+    Bench("rates_procs", "rates", 4, ["1"], ours_only=True),
+    Bench("ep_rates", "ep_rates", 2, ["2"], ours_only=True),
+    Bench("ep_allreduce_procs", "ep_coll", 4, ["0", "8", "1024", "65536", "1048576"], ours_only=True,
+          quick_args=["0", "8", "1024"]),
+    Bench("ep_allreduce", "ep_coll", 2, ["2", "8", "1024", "65536", "1048576"], ours_only=True,
+          quick_args=["2", "8", "1024"]),
+    *collectives(),
+]
+
+
+def size_word(n):
+    for unit, shift in (("MiB", 20), ("KiB", 10)):
+        if n >> shift:
+            return f"{n >> shift} {unit}"
+    return f"{n} B"
+
+
+def collective_aims():
+    for ranks, limit in ((2, 0.7), (4, 0.8), (8, 0.8), (16, 0.8)):
+        yield Aim(f"barrier, {ranks} ranks", "barrier", f"size=0 ranks={ranks}", limit)
+        yield Aim(f"allreduce 8 B, {ranks} ranks", "allreduce", f"size=8 ranks={ranks}", limit)
+    for op in ("bcast", "allreduce", "alltoall", "allgather"):
+        for ranks in (2, 4):
+            for size in COLL_SIZES:
+                yield Aim(f"{op} {size_word(size)}, {ranks} ranks", op,
+                          f"size={size} ranks={ranks}", 1.0)
+    for op in ("comm_dup", "comm_split"):
+        yield Aim(f"{op}, 16 ranks", op, "size=0 ranks=16", 0.5)
+
+
+AIMS = [
+    Aim("latency 8 B", "lat", "size=8 ranks=2", 0.80),
+    Aim("latency 1 KiB", "lat", "size=1024 ranks=2", 0.90),
+    Aim("latency 4 KiB", "lat", "size=4096 ranks=2", 0.90),
+    Aim("message rate 8 B, window 64", "rate", "size=8 window=64 ranks=2", 1.3, "higher"),
+    Aim("bandwidth 64 KiB", "bw", "size=65536 ranks=2", 1.3, "higher"),
+    Aim("bandwidth 1 MiB", "bw", "size=1048576 ranks=2", 1.3, "higher"),
+    Aim("bandwidth 4 MiB", "bw", "size=4194304 ranks=2", 1.3, "higher"),
+    Aim("latency 8 B over TCP", "tcp_lat", "size=8 ranks=2", 0.85),
+    Aim("latency 8 B over TCP beside a bare socket", "tcp_lat", "size=8 ranks=2", 1.25,
+        against="raw_lat size=8 ranks=2"),
+    Aim("bandwidth 1 MiB over TCP", "tcp_bw", "size=1048576 ranks=2", 1.2, "higher"),
+    Aim("bandwidth 1 MiB over TCP beside a bare socket", "tcp_bw", "size=1048576 ranks=2", 0.9,
+        "higher", against="raw_bw size=1048576 ranks=2"),
+    Aim("allreduce 8 B over TCP, 2 ranks", "tcp_allreduce", "size=8 ranks=2", 0.8),
+    Aim("allreduce 1 MiB over TCP, 2 ranks", "tcp_allreduce", "size=1048576 ranks=2", 0.8),
+    Aim("latency 8 B between hosts", "hosts_lat", "size=8 ranks=2", 0.85),
+    Aim("latency 8 B between hosts beside a bare socket", "hosts_lat", "size=8 ranks=2", 1.25,
+        against="hosts_raw_lat size=8 ranks=2"),
+    Aim("bandwidth 1 MiB between hosts", "hosts_bw", "size=1048576 ranks=2", 1.2, "higher"),
+    Aim("bandwidth 1 MiB between hosts beside a bare socket", "hosts_bw", "size=1048576 ranks=2", 0.9,
+        "higher", against="hosts_raw_bw size=1048576 ranks=2"),
+    Aim("allreduce 8 B, 2 hosts x 2 ranks", "hosts_allreduce", "size=8 ranks=4", 0.8),
+    Aim("allreduce 1 MiB, 2 hosts x 2 ranks", "hosts_allreduce", "size=1048576 ranks=4", 0.8),
+    Aim("start and end of 4 hosts x 16 ranks", "hosts_start", "ranks=64", 0.5),
+    Aim("message with 10,000 posted receives", "match", "posted=10000 ranks=2", 0.02),
+    Aim("ring of 16 ranks, one lap", "ring", "size=8 ranks=16", 0.9),
+    Aim("CPU of 8 waiting ranks", "idle", "ranks=8", 0.5, "at_most"),
+    Aim("strided send 1 MiB", "strided", "size=1048576 to=plain ranks=2", 1.0, "higher"),
+    Aim("strided to strided 1 MiB", "strided", "size=1048576 to=strided ranks=2", 1.0, "higher"),
+    Aim("private memory, 32 ranks all to all", "mem", "ranks=32", 0.1),
+    Aim("start and end of 64 ranks", "init_wall", "ranks=64", 0.1),
+    Aim("private memory added by MPI, 64 ranks", "init_private", "ranks=64", 0.1, minus_plain=True),
+    Aim("descriptors per rank", "init_fds", "ranks=64", 4, "at_most"),
+    Aim("threads per rank", "init_threads", "ranks=64", 1, "at_most"),
+    Aim("1,024 ranks start, meet and end", "start_wall", "ranks=1024", 30, "at_most"),
+    Aim("latency 8 B between two threads' endpoints of one process", "ep_lat", "size=8 threads=2", 0.80,
+        against="lat size=8 ranks=2"),
+    *[Aim(f"bandwidth 1 MiB between two threads' endpoints, {way}", f"ep_bw{end}",
+          "size=1048576 threads=2", 2.5, "higher", against=f"bw{end} size=1048576 ranks=2")
+      for way, end in WAYS],
+    Aim("message rate, 2 processes x 2 threads with endpoints, to 4 processes of ours", "ep_rates",
+        "size=8 ranks=2 threads=2", 0.9, "higher", own="rates size=8 ranks=4 threads=1"),
+    Aim("message rate, 2 processes x 2 threads, endpoints against one communicator", "ep_rates",
+        "size=8 ranks=2 threads=2", 3, "higher", against="rates size=8 ranks=2 threads=2"),
+    *[Aim(f"allreduce {size_word(size)}, 2 processes x 2 endpoints, to 4 processes of ours",
+          "ep_allreduce", f"size={size} ranks=2 threads=2", 1.0, own=f"ep_allreduce size={size} ranks=4 threads=1")
+      for size in (8, *COLL_SIZES)],
+    *collective_aims(),
+]

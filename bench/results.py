@@ -1,0 +1,97 @@
+"""Numbers of all contenders, and how they compare with the aims."""
+import json
+import statistics
+
+UNITS_HIGHER = {"GB/s", "M/s"}
+
+
+class Results:
+    def __init__(self):
+        self.values = {}   # (number, params) -> contender -> one value per run
+        self.units = {}    # (number, params) -> unit
+        self.failed = {}   # (bench, contender) -> why
+        self.plain_kb = 0.0
+
+    def add(self, contender, found):
+        for (name, params, unit), many in found.items():
+            key = (name, params)
+            self.units[key] = unit
+            runs = self.values.setdefault(key, {}).setdefault(contender, [])
+            runs.append(statistics.median(many))
+
+    def median(self, key, contender):
+        runs = self.values.get(key, {}).get(contender)
+        return statistics.median(runs) if runs else None
+
+    def spread(self, key, contender):
+        runs = self.values[key][contender]
+        return max(runs) - min(runs)
+
+    def line(self, key, contender):
+        """One number as style asks for it."""
+        name, params = key
+        return (f"{name} {params} mpi={contender} runs={len(self.values[key][contender])} "
+                f"median={self.median(key, contender):.4g} spread={self.spread(key, contender):.2g} "
+                f"{self.units[key]}")
+
+    def save(self, path, about):
+        rows = [{"name": n, "params": p, "unit": self.units[(n, p)], "runs": by}
+                for (n, p), by in self.values.items()]
+        with open(path, "w", encoding="utf-8") as out:
+            json.dump({"about": about, "plain_kb": self.plain_kb, "numbers": rows,
+                       "failed": [{"bench": b, "mpi": c, "why": w}
+                                  for (b, c), w in self.failed.items()]}, out, indent=1)
+
+
+class Verdict:
+    """One aim against the results."""
+
+    def __init__(self, aim, results, peers):
+        self.aim = aim
+        key = (aim.number, aim.params)
+        self.unit = results.units.get(key, "")
+        off = results.plain_kb if aim.minus_plain else 0.0
+        self.ours = results.median(key, "pliant")
+        theirs = tuple(aim.against.split(" ", 1)) if aim.against else key
+        self.peers = {p: results.median(theirs, p) for p in peers}
+        if off:
+            self.ours = self.ours and self.ours - off
+            self.peers = {p: v and v - off for p, v in self.peers.items()}
+        if aim.own:
+            self.peers = {p: None for p in peers}
+        known = [v for v in self.peers.values() if v is not None]
+        pick = max if aim.kind == "higher" else min
+        self.best = pick(known) if known else None
+        if aim.own:
+            self.best = results.median(tuple(aim.own.split(" ", 1)), "pliant")
+        self.ratio = None
+        if self.ours is not None and self.best:
+            self.ratio = self.ours / self.best
+        self.measured = self.ours is not None or bool(known)
+
+    def passed(self):
+        """True, False, or None when it cannot be said."""
+        if self.ours is None:
+            return None
+        if self.aim.kind == "at_most":
+            return self.ours <= self.aim.limit
+        if self.ratio is None:
+            return None
+        return self.ratio <= self.aim.limit if self.aim.kind == "lower" else \
+            self.ratio >= self.aim.limit
+
+    def aim_text(self):
+        if self.aim.kind == "at_most":
+            return f"<= {self.aim.limit:g} {self.unit}"
+        return f"{'<=' if self.aim.kind == 'lower' else '>='} {self.aim.limit:g} x"
+
+    def verdict_text(self):
+        return {True: "pass", False: "FAIL", None: "-"}[self.passed()]
+
+
+def number(v):
+    if v is None:
+        return "-"
+    if v == 0:
+        return "0"
+    return f"{v:.3g}" if abs(v) < 1000 else f"{v:,.0f}"

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Measures UPC: random access and Barnes-Hut, flat and in groups; triad, barrier, single gets and puts.
+
+usage: upc.py [--build DIR] [--quick | --smoke] [--runs R] [--out FOLDER]
+
+Groups are tried on one host, where every thread is near, and between pretended hosts (messages over
+TCP), where remote access is dear. Every program checks its result; one that is wrong ends the run.
+Writes DIR/bench/upc.json, upc.md and plots upc_*.svg.
+"""
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from run import machine  # noqa: E402
+from upc_report import write_all  # noqa: E402
+
+LIMIT_S = 120
+EXAMPLES = os.path.join(os.path.dirname(HERE), "examples", "upc")
+# threads, elements, reads near and far, bodies near and far, steps, elements of the triad, rounds
+SIZES = {"full": ((1, 2, 4, 8, 16), 1000000, 100000, 2000, 10000, 200, 2, 2000000, 1000),
+         "quick": ((1, 2, 4), 100000, 20000, 500, 2000, 60, 2, 500000, 300),
+         "smoke": ((1, 2, 4), 1000, 500, 50, 60, 20, 1, 1000, 10)}
+FLOPS = 1000  # after each random read
+
+
+def shell(command, env=None):
+    """The output of a command; it must end well and in time."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S,
+                          env={**os.environ, **(env or {})})
+    if done.returncode:
+        sys.exit(f"upc.py: exit status {done.returncode} of {' '.join(command)}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class Bench:
+    def __init__(self, build, runs, size, folder):
+        self.bin, self.runs, self.folder = os.path.join(os.path.abspath(build), "bin"), runs, folder
+        (self.threads, self.data, self.near, self.far, self.bodies, self.far_bodies, self.steps,
+         self.triad, self.rounds) = SIZES[size]
+        self.rows = []
+
+    def tool(self, name):
+        return os.path.join(self.bin, name)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def compile(self):
+        for name in ("random", "nbody"):
+            shell([self.tool("upcc"), "-O2", os.path.join(EXAMPLES, name + ".upc"), "-o", self.path(name), "-lm"])
+        shell([self.tool("upcc"), "-O2", f"-DPER_THREAD={self.triad}L", os.path.join(HERE, "upc_kernels.upc"),
+               "-o", self.path("kernels")])
+        shell(["cc", "-O2", "-fopenmp", os.path.join(HERE, "upc_openmp.c"), "-o", self.path("openmp")])
+
+    def launch(self, program, args, n, size, funneled):
+        """The command for n threads in groups of size."""
+        app = [self.path(program), *map(str, args)]
+        if size == n:
+            return [self.tool("upcrun"), "-n", str(n), *app]
+        if not funneled:
+            return [self.tool("mpiexec"), f"--upc-groups={n // size}", "-n", str(n), *app]
+        part = [self.tool("upcrun"), "-n", str(size), *app]
+        return [self.tool("mpiexec"), *part, *[w for _ in range(n // size - 1) for w in (":", *part)]]
+
+    def measure(self, what, pattern, command, env, facts):
+        values = []
+        for _ in range(self.runs):
+            out = shell(command, env)
+            m = re.search(pattern, out)
+            if not m or "WRONG" in out:
+                sys.exit(f"upc.py: {' '.join(command)} printed: {out}")
+            values.append(tuple(float(v) for v in m.groups()))
+        row = {"what": what, "seconds": statistics.median(v[0] for v in values),
+               "local": statistics.median(v[1] for v in values), **facts}
+        self.rows.append(row)
+        print(f"{what} {facts}: {row['seconds']:.6f} s, {row['local']:.2f} % local", flush=True)
+
+    def groups(self):
+        """Both applications, each number of threads and size of group, near and far."""
+        for n in self.threads:
+            for size in [s for s in (1, 2, 4) if s < n and n % s == 0] + [n]:
+                for hosts in (1, 2) if n == 2 else (1, n // 2) if n > 2 else (1,):
+                    env = {"PLIANT_FAKE_HOSTS": str(hosts)} if hosts > 1 else {}
+                    facts = {"threads": n, "group": size, "flat": size == n, "hosts": hosts}
+                    reads, bodies = (self.near, self.bodies) if hosts == 1 else (self.far, self.far_bodies)
+                    self.measure("random", r": ([\d.]+) s, .* ([\d.]+) % local, sums right",
+                                 self.launch("random", (self.data, reads, FLOPS), n, size, False), env,
+                                 {**facts, "reads": reads})
+                    # Groups with threads that have no rank are for one host.
+                    check = 1 if bodies <= 1000 else 0
+                    self.measure("nbody", r"force ([\d.]+) s, ([\d.]+) % local",
+                                 self.launch("nbody", (bodies, self.steps, 0.5, check), n, size, hosts == 1),
+                                 env, {**facts, "bodies": bodies, "steps": self.steps})
+
+    def kernels(self):
+        """[(threads, {name: value})]; the best of the runs, as each takes the best of its pieces."""
+        out = []
+        for n in self.threads:
+            best = {}
+            for _ in range(self.runs):
+                text = shell([self.tool("upcrun"), "-n", str(n), self.path("kernels"), str(self.rounds)])
+                text += shell([self.path("openmp"), str(self.triad)],
+                              {"OMP_NUM_THREADS": str(n)}).replace("triad", "openmp_triad")
+                for name, value in re.findall(r"^(\w+) ([\d.e+-]+)$", text, re.M):
+                    choose = max if name.endswith("GBs") else min
+                    best[name] = choose(best.get(name, float(value)), float(value))
+            out.append([n, best])
+            print(f"kernels threads={n}: {best}", flush=True)
+        return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--quick", action="store_true", help="fewer threads, smaller sizes")
+    parser.add_argument("--smoke", action="store_true", help="only see that it works")
+    parser.add_argument("--runs", type=int, help="runs of each (3; 1 with --quick or --smoke)")
+    parser.add_argument("--out", help="folder for the results (DIR/bench)")
+    args = parser.parse_args()
+    size = "smoke" if args.smoke else "quick" if args.quick else "full"
+    folder = args.out or os.path.join(args.build, "bench")
+    os.makedirs(folder, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="upc-") as programs:
+        bench = Bench(args.build, args.runs or (3 if size == "full" else 1), size, programs)
+        bench.compile()
+        bench.groups()
+        results = {"machine": machine(), "size": size, "kernels": bench.kernels(), "rows": bench.rows}
+    with open(os.path.join(folder, "upc.json"), "w", encoding="utf-8") as f:
+        json.dump(results, f, indent=1)
+    write_all(results, folder)
+    print(f"{folder}/upc.md and plots are written")
+
+
+if __name__ == "__main__":
+    main()

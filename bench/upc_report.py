@@ -1,0 +1,166 @@
+"""Measurements of UPC as a page of Markdown with plots."""
+import html
+import math
+import os
+
+from report import linear_ticks, mark, number, ticks
+
+W, H, LEFT, RIGHT, TOP, BOTTOM = 560, 340, 64, 110, 12, 40
+# One colour and mark for each curve, flat first.
+LOOKS = (("#1463c9", "circle"), ("#c2571a", "square"), ("#2b8a5a", "triangle"), ("#8a4fbf", "circle"))
+
+
+def plot(series, unit, caption, linear):
+    """Values over the number of threads as a file of its own; series: [(label, [(threads, value)])]."""
+    xs = sorted({x for _, points in series for x, _ in points})
+    ys = [y for _, points in series for _, y in points if y > 0]
+    if len(xs) < 2 or not ys:
+        return ""
+    low, high = min(ys) * 0.8, max(ys) * 1.1
+
+    def px(x):
+        return LEFT + (W - LEFT - RIGHT) * math.log(x / xs[0]) / math.log(xs[-1] / xs[0])
+
+    def py(y):
+        part = y / high if linear else math.log(max(y, low) / low) / math.log(high / low)
+        return H - BOTTOM - (H - TOP - BOTTOM) * part
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {W} {H}" role="img">'
+           f"<title>{html.escape(caption)}</title><style>text {{ font: 12px system-ui, sans-serif; "
+           "fill: #5b6470; } .grid { stroke: #d8dde3; } .name { font-weight: 600; } "
+           "@media (prefers-color-scheme: dark) { text { fill: #9aa4b1; } .grid { stroke: #333a44; } }"
+           "</style>"]
+    for v in linear_ticks(high) if linear else ticks(low, high):
+        out.append(f'<line class="grid" x1="{LEFT}" x2="{W - RIGHT}" y1="{py(v):.1f}" y2="{py(v):.1f}"/>'
+                   f'<text x="{LEFT - 8}" y="{py(v) + 4:.1f}" text-anchor="end">{v:g}</text>')
+    out += [f'<text x="{px(x):.1f}" y="{H - BOTTOM + 18}" text-anchor="middle">{x}</text>' for x in xs]
+    middle = (TOP + H - BOTTOM) / 2
+    out.append(f'<text x="{(LEFT + W - RIGHT) / 2}" y="{H - 4}" text-anchor="middle">threads in all</text>'
+               f'<text x="14" y="{middle}" text-anchor="middle" transform="rotate(-90 14 {middle})">'
+               f"{html.escape(unit)}</text>")
+    ends = []
+    for (label, points), (colour, shape) in zip(series, LOOKS):
+        if not points:
+            continue
+        line = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in points)
+        out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        out += [mark(shape, px(x), py(y), colour, f"{label}, {x} threads: {number(y)} {unit}")
+                for x, y in points]
+        ends.append((py(points[-1][1]), px(points[-1][0]), colour, label))
+    place = 0
+    for y, x, colour, label in sorted(ends):  # names must not touch
+        place = max(y, place + 14)
+        out.append(f'<text class="name" x="{x + 9:.1f}" y="{place + 4:.1f}" style="fill: {colour}">'
+                   f"{html.escape(label)}</text>")
+    return "".join(out) + "</svg>\n"
+
+
+def curves(rows, what, far, value):
+    """Flat, and every size of group."""
+    rows = [r for r in rows if r["what"] == what and (r["hosts"] > 1) == far]
+    sizes = sorted({r["group"] for r in rows if not r["flat"]})
+    return [("flat", [(r["threads"], value(r)) for r in rows if r["flat"]])] + \
+           [(f"groups of {s}", [(r["threads"], value(r)) for r in rows if not r["flat"] and r["group"] == s])
+            for s in sizes]
+
+
+def per_read(row):
+    return row["seconds"] / row["reads"] * 1e9
+
+
+def per_body(row):
+    return row["seconds"] / row["bodies"] / row["steps"] * 1e6
+
+
+FIGURES = (
+    ("upc_random", "Random access, one host", "ns a read", "random", False, per_read, False),
+    ("upc_random_far", "Random access, between pretended hosts", "ns a read", "random", True,
+     per_read, False),
+    ("upc_random_local", "Random access, local reads", "% local", "random", False,
+     lambda r: r["local"], True),
+    ("upc_nbody", "Barnes-Hut forces, one host", "µs a body", "nbody", False, per_body, False),
+    ("upc_nbody_far", "Barnes-Hut forces, between pretended hosts", "µs a body", "nbody", True,
+     per_body, False),
+    ("upc_nbody_local", "Barnes-Hut forces, local cells", "% local", "nbody", False,
+     lambda r: r["local"], True),
+)
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(r) + " |" for r in rows])
+
+
+def group_table(rows):
+    out = []
+    for r in rows:
+        each = f"{number(per_read(r))} ns a read" if r["what"] == "random" else \
+            f"{number(per_body(r))} µs a body"
+        out.append([r["what"], str(r["hosts"]), str(r["threads"]),
+                    "flat" if r["flat"] else f"groups of {r['group']}", f"{r['seconds']:.6f}", each,
+                    f"{r['local']:.2f}"])
+    return table(["program", "hosts", "threads", "shape", "seconds", "each", "% local"], out)
+
+
+def kernel_table(kernels):
+    names = sorted({name for _, values in kernels for name in values})
+    return table(["threads"] + names,
+                 [[str(n)] + [number(v[name]) if name in v else "" for name in names] for n, v in kernels])
+
+
+def verdict(name, value, aim, good):
+    return [name, value, aim, "yes" if good else "no"]
+
+
+def aims(kernels):
+    rows = []
+    for n, v in kernels:
+        for kind in ("triad_GBs", "triad_pointers_GBs"):
+            ratio = v[kind] / v["openmp_triad_GBs"]
+            rows.append(verdict(f"{kind[:-4].replace('_', ' through ')}, {n} threads, beside OpenMP",
+                                f"{ratio:.2f} ×", "≥ 0.9 ×", ratio >= 0.9))
+        if n > 1:
+            ratio = v["upc_barrier_ns"] / v["MPI_Barrier_ns"]
+            rows.append(verdict(f"upc_barrier, {n} threads, beside MPI_Barrier", f"{ratio:.2f} ×", "≤ 1 ×",
+                                ratio <= 1))
+            rows += [verdict(f"8-byte {op}, {n} threads", f"{v[op + '_ns']:.1f} ns", "≤ 60 ns",
+                             v[op + "_ns"] <= 60) for op in ("get", "put")]
+    return table(["what", "measured", "aim", "reached"], rows)
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+def write_all(results, folder):
+    pictures = []
+    for name, caption, unit, what, far, value, linear in FIGURES:
+        svg = plot(curves(results["rows"], what, far, value), unit, caption, linear)
+        path = os.path.join(folder, name + ".svg")
+        if svg:
+            write(path, svg)
+            pictures.append(f"{caption}:\n\n![{caption}]({name}.svg)\n")
+        elif os.path.exists(path):  # of an earlier run, which is not this one
+            os.remove(path)
+    write(os.path.join(folder, "upc.md"), f"""# UPC, alone and with MPI
+
+Measured with `make bench-upc` ({results['size']}) on {results['machine']}. More threads than cores
+share them, and other work may have run beside: trust ratios and shapes more than digits.
+
+## Aims
+
+{aims(results['kernels'])}
+
+## Flat and in groups
+
+On one host all threads are near, and a read costs about the same wherever it goes: groups change the
+share of local references, hardly the time. Between pretended hosts a remote read is a message over TCP.
+
+{chr(10).join(pictures)}
+{group_table(results['rows'])}
+
+## Kernels
+
+{kernel_table(results['kernels'])}
+""")

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The agent's life: its processes gather, it meets the other clients for them, relays, and ends
+// when all have finalized. If anything is lost it says so to all its processes and ends.
+#include "agent/agent.h"
+#include "agent/agent_priv.h"
+#include "engine/impi_sock.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    KEY_NET = 1, // epoll data: below 4096 a key, else a struct proc
+    KEY_TCP,
+    KEY_UNIX,
+    TICK_MS = 100,     // until the job runs: deadlines of the net
+    MAX_STRANGER = 64, // that may wait at the door
+    PARTING_MS = 2000  // for processes to take notice of a failure
+};
+
+static void go(struct agent *a, enum agent_state to)
+{
+    static const bool may_go[N_AGENT_STATE][N_AGENT_STATE] = {
+        // [from][to]
+        [A_GATHER] = { [A_MEET] = true, [A_FAILED] = true },
+        [A_MEET] = { [A_RUN] = true, [A_FAILED] = true },
+        [A_RUN] = { [A_FINISH] = true, [A_FAILED] = true },
+        [A_FINISH] = { [A_OVER] = true, [A_FAILED] = true },
+    };
+    if (!may_go[a->state][to]) {
+        abort(); // a mistake of ours
+    }
+    a->state = to;
+}
+
+static void watch(struct agent *a, int op, int fd, uint64_t key, bool out)
+{
+    struct epoll_event ev = { .events = EPOLLIN | (out ? EPOLLOUT : 0u), .data.u64 = key };
+    if (epoll_ctl(a->epoll_fd, op, fd, &ev) != 0) {
+        pli_agent_fail(a, "cannot watch a socket: %s", strerror(errno));
+    }
+}
+
+void pli_agent_fail(struct agent *a, const char *fmt, ...)
+{
+    char line[256];
+    va_list ap;
+    if (a->state == A_FAILED || a->state == A_OVER) {
+        return;
+    }
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    pli_impi_log(&a->conf.log, PLI_IMPI_LOG_ERROR, "%s; the job ends", line);
+    go(a, A_FAILED);
+    struct pli_agent_frame f = { .type = PLI_AGENT_OVER, .len = strlen(line) };
+    for (uint32_t i = 0; i < a->conf.n_proc; i++) {
+        if (a->proc[i] != NULL) {
+            char *own = strdup(line);
+            if (own != NULL) {
+                pli_agent_put(a->proc[i], &f, own, own);
+            }
+        }
+    }
+}
+
+static void settle(struct proc *p)
+{
+    bool out = p->link != NULL && pli_agent_link_has_output(p->link);
+    if (p->link != NULL && out != p->wants_out) {
+        p->wants_out = out;
+        watch(p->a, EPOLL_CTL_MOD, pli_agent_link_fd(p->link), (uint64_t)(uintptr_t)p, out);
+    }
+}
+
+void pli_agent_put(struct proc *p, const struct pli_agent_frame *f, const void *data, void *own)
+{
+    if (p->link == NULL) {
+        free(own); // it has gone
+        return;
+    }
+    if (pli_agent_link_put(p->link, f, data, own) != PLI_IMPI_OK) {
+        pli_agent_fail(p->a, "out of memory");
+        return;
+    }
+    (void)pli_agent_link_write(p->link); // an end is noticed in reading
+    settle(p);
+}
+
+static struct proc *add_proc(struct agent *a, int fd)
+{
+    struct proc *p = a->n_guest < a->conf.n_proc + MAX_STRANGER ? calloc(1, sizeof *p) : NULL;
+    if (p == NULL || pli_agent_link_create(fd, &pli_agent_relay_link, p, &p->link) != PLI_IMPI_OK) {
+        free(p);
+        close(fd);
+        return NULL;
+    }
+    p->a = a;
+    p->index = UINT32_MAX;
+    p->next = a->guest;
+    a->guest = p;
+    a->n_guest++;
+    watch(a, EPOLL_CTL_ADD, fd, (uint64_t)(uintptr_t)p, false);
+    return p;
+}
+
+static void unlink_guest(struct proc *p)
+{
+    struct proc **at = &p->a->guest;
+    while (*at != p) {
+        at = &(*at)->next;
+    }
+    *at = p->next;
+    p->a->n_guest--;
+}
+
+static void meet(struct agent *a)
+{
+    const struct pli_impi_env *env = &a->conf.env;
+    uint32_t n = a->conf.n_proc;
+    struct pli_impi_version version = { 0, 0 };
+    struct pli_impi_host host = { .port = env->told_port != 0 ? env->told_port
+                                                              : pli_impi_net_port(a->net),
+                                  .n_proc = n,
+                                  .ackmark = env->ackmark,
+                                  .hiwater = env->hiwater };
+    struct pli_impi_proc_id *proc = calloc(n, sizeof *proc);
+    enum pli_impi_err err =
+        proc == NULL ? PLI_IMPI_ERR_NOMEM : pli_impi_env_address(env, &a->conf.log, host.addr);
+    for (uint32_t i = 0; err == PLI_IMPI_OK && i < n; i++) {
+        memcpy(proc[i].host, host.addr, sizeof proc[i].host);
+        proc[i].pid = (uint64_t)getpid() << 32 | i; // ours alone on this machine
+    }
+    struct pli_impi_client_info info = { .version = &version,
+                                         .n_version = 1,
+                                         .host = &host,
+                                         .n_host = 1,
+                                         .proc = proc,
+                                         .n_proc = n,
+                                         .datalen = env->datalen,
+                                         .tag_ub = INT32_MAX,
+                                         .coll_xsize = env->coll_xsize,
+                                         .coll_maxlinear = env->coll_maxlinear };
+    struct pli_impi_client_conf client = { .rank = env->rank,
+                                           .has_none = env->has_none,
+                                           .has_key = env->has_key,
+                                           .key = env->key,
+                                           .info = &info,
+                                           .log = a->conf.log };
+    go(a, A_MEET);
+    if (err == PLI_IMPI_OK) {
+        err = pli_impi_net_start(a->net, env->server, &client, 0);
+    }
+    free(proc);
+    if (err != PLI_IMPI_OK) {
+        pli_agent_fail(a, "client %u cannot join the job: %s", env->rank, pli_impi_err_text(err));
+    }
+}
+
+// In the same time whatever differs.
+static bool is_token(const struct agent *a, const unsigned char *token)
+{
+    unsigned char diff = 0;
+    for (int i = 0; i < PLI_AGENT_TOKEN; i++) {
+        diff |= token[i] ^ a->where->token[i];
+    }
+    return diff == 0;
+}
+
+bool pli_agent_hello(struct proc *p, const struct pli_agent_frame *f, const unsigned char *token)
+{
+    struct agent *a = p->a;
+    if (token == NULL || !is_token(a, token) || a->state != A_GATHER || f->n >= a->conf.n_proc ||
+        a->proc[f->n] != NULL) {
+        pli_impi_log(&a->conf.log, PLI_IMPI_LOG_WARN, "a stranger called and was turned away");
+        return false;
+    }
+    unlink_guest(p);
+    p->index = f->n;
+    a->proc[f->n] = p;
+    if (++a->n_here == a->conf.n_proc) {
+        meet(a);
+    }
+    return true;
+}
+
+static void finish_if_all(struct agent *a)
+{
+    if (a->state == A_RUN && a->n_final == a->conf.n_proc &&
+        pli_impi_net_state(a->net) == PLI_IMPI_NET_RUN) {
+        go(a, A_FINISH);
+        (void)pli_impi_net_finish(a->net);
+    }
+}
+
+void pli_agent_final(struct proc *p)
+{
+    if (!p->is_final) {
+        p->is_final = true;
+        p->a->n_final++;
+        finish_if_all(p->a);
+    }
+}
+
+static void gone(struct proc *p)
+{
+    struct agent *a = p->a;
+    pli_agent_link_destroy(p->link);
+    p->link = NULL;
+    if (p->index == UINT32_MAX) {
+        unlink_guest(p);
+        free(p);
+        return;
+    }
+    a->n_gone++;
+    if (!p->is_final) {
+        pli_agent_fail(a, "process %u of client %u ended without MPI_Finalize", p->index,
+                       a->conf.env.rank);
+    }
+}
+
+static void proc_event(struct proc *p, uint32_t events)
+{
+    enum pli_impi_err err = PLI_IMPI_OK;
+    if (p->link == NULL) {
+        return;
+    }
+    if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
+        err = pli_agent_link_read(p->link);
+    }
+    if (err < 0 || p->is_bad) {
+        gone(p);
+        return;
+    }
+    if ((events & EPOLLOUT) != 0) {
+        (void)pli_agent_link_write(p->link);
+    }
+    settle(p);
+}
+
+// The job is known: the processes may begin. Not all connections need be there yet; but who has all
+// of his may send already.
+void pli_agent_begin(struct agent *a)
+{
+    if (a->state != A_MEET) {
+        return;
+    }
+    const struct pli_impi_collated *c = pli_impi_client_collated(pli_impi_net_client(a->net));
+    size_t len = pli_impi_collated_len(c);
+    a->first_rank = pli_impi_net_job(a->net)->client[a->conf.env.rank].first_rank;
+    go(a, A_RUN);
+    for (uint32_t i = 0; i < a->conf.n_proc; i++) {
+        unsigned char *data = malloc(len);
+        if (data == NULL) {
+            pli_agent_fail(a, "out of memory");
+            return;
+        }
+        pli_impi_collated_put(c, data);
+        struct pli_agent_frame f = { .type = PLI_AGENT_JOB,
+                                     .len = len,
+                                     .n = a->first_rank,
+                                     .peer = pli_impi_net_job(a->net)->n_client };
+        pli_agent_put(a->proc[i], &f, data, data);
+    }
+}
+
+static void net_event(struct agent *a)
+{
+    enum pli_impi_err err = pli_impi_net_poll(a->net, 0);
+    enum pli_impi_net_state state = pli_impi_net_state(a->net);
+    if (err != PLI_IMPI_OK) {
+        pli_agent_fail(a, "client %u: %s", a->conf.env.rank, pli_impi_err_text(err));
+        return;
+    }
+    if (pli_impi_net_job(a->net) != NULL) {
+        pli_agent_begin(a);
+    }
+    finish_if_all(a);
+    if (a->state == A_FINISH && state == PLI_IMPI_NET_QUIET && a->n_gone == a->conf.n_proc) {
+        (void)pli_impi_net_bye(a->net);
+        state = pli_impi_net_state(a->net);
+    }
+    if (a->state == A_FINISH && state == PLI_IMPI_NET_DONE) {
+        go(a, A_OVER);
+    }
+}
+
+// All are here: the doors are closed. Called where no event of a guest is still to be looked at.
+static void close_doors(struct agent *a)
+{
+    if (a->unix_fd >= 0) {
+        close(a->unix_fd);
+        a->unix_fd = -1;
+    }
+    if (a->tcp_fd >= 0) {
+        close(a->tcp_fd);
+        a->tcp_fd = -1;
+    }
+    while (a->guest != NULL) {
+        gone(a->guest);
+    }
+}
+
+static void accept_proc(struct agent *a, int listen_fd)
+{
+    int fd;
+    while (listen_fd >= 0 && pli_impi_sock_accept(listen_fd, &fd) == PLI_IMPI_OK) {
+        (void)add_proc(a, fd);
+    }
+}
+
+static void turn(struct agent *a, int timeout_ms)
+{
+    struct epoll_event ev[64];
+    int n = epoll_wait(a->epoll_fd, ev, 64, timeout_ms);
+    for (int i = 0; i < n; i++) {
+        switch (ev[i].data.u64) {
+        case KEY_NET:
+            break;
+        case KEY_TCP:
+            accept_proc(a, a->tcp_fd);
+            break;
+        case KEY_UNIX:
+            accept_proc(a, a->unix_fd);
+            break;
+        default:
+            proc_event((struct proc *)(uintptr_t)ev[i].data.u64, ev[i].events);
+        }
+    }
+    if (a->state != A_GATHER) {
+        close_doors(a);
+    }
+    if (a->state != A_FAILED && a->state != A_GATHER) {
+        net_event(a); // costs nothing if there is nothing, and writes what frames have brought
+    }
+}
+
+// Let the processes hear of it, and end the one that started us if it does not listen.
+static void part(struct agent *a, pid_t parent)
+{
+    uint64_t until = 0;
+    struct timespec t;
+    for (;;) {
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        uint64_t now = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+        until = until == 0 ? now + PARTING_MS : until;
+        bool has_any = false;
+        for (uint32_t i = 0; i < a->conf.n_proc; i++) {
+            has_any = has_any || (a->proc[i] != NULL && a->proc[i]->link != NULL);
+        }
+        if (!has_any || now >= until) {
+            break;
+        }
+        turn(a, TICK_MS);
+    }
+    if (a->proc[0] == NULL || a->proc[0]->link != NULL) {
+        (void)kill(parent, SIGTERM); // its launcher then ends the others
+    }
+}
+
+static enum pli_impi_err listen_unix(struct agent *a)
+{
+    struct sockaddr_un un = { .sun_family = AF_UNIX };
+    size_t len = strlen(a->where->unix_name);
+    memcpy(un.sun_path + 1, a->where->unix_name, len); // abstract: no file is left behind
+    a->unix_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (a->unix_fd < 0 ||
+        bind(a->unix_fd, (struct sockaddr *)&un,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)) != 0 ||
+        listen(a->unix_fd, SOMAXCONN) != 0) {
+        pli_impi_log(&a->conf.log, PLI_IMPI_LOG_ERROR, "no local socket: %s", strerror(errno));
+        return PLI_IMPI_ERR_SYS;
+    }
+    watch(a, EPOLL_CTL_ADD, a->unix_fd, KEY_UNIX, false);
+    return PLI_IMPI_OK;
+}
+
+static void read_boot(char out[PLI_AGENT_ADDRESS])
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, out, PLI_AGENT_ADDRESS - 1);
+    out[n < 0 ? 0 : n] = '\0';
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static enum pli_impi_err open_doors(struct agent *a)
+{
+    struct pli_agent_where *w = a->where;
+    uint64_t random[2];
+    uint16_t port = 0;
+    if (getrandom(w->token, sizeof w->token, 0) != (ssize_t)sizeof w->token ||
+        getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
+        return PLI_IMPI_ERR_SYS;
+    }
+    w->version = PLI_AGENT_VERSION;
+    snprintf(w->unix_name, sizeof w->unix_name, "pliant-impi-%016llx%016llx",
+             (unsigned long long)random[0], (unsigned long long)random[1]);
+    read_boot(w->boot);
+    if (gethostname(w->address, sizeof w->address - 1) != 0) {
+        return PLI_IMPI_ERR_SYS;
+    }
+    enum pli_impi_err err = listen_unix(a);
+    if (err == PLI_IMPI_OK) {
+        err = pli_impi_sock_listen(NULL, 0, &a->conf.log, &a->tcp_fd, &port);
+    }
+    if (err == PLI_IMPI_OK) {
+        w->port = port;
+        watch(a, EPOLL_CTL_ADD, a->tcp_fd, KEY_TCP, false);
+    }
+    return err;
+}
+
+static enum pli_impi_err set_up(struct agent *a)
+{
+    struct pli_impi_net_conf net = { .bind = a->conf.env.bind,
+                                     .port = a->conf.env.port,
+                                     .timeout_s = a->conf.env.timeout_s,
+                                     .tls_file = a->conf.env.tls_file,
+                                     .ops = &pli_agent_relay_ops,
+                                     .arg = a,
+                                     .log = a->conf.log };
+    a->proc = calloc(a->conf.n_proc, sizeof(struct proc *));
+    a->where = calloc(1, sizeof *a->where);
+    a->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (a->proc == NULL || a->where == NULL || a->epoll_fd < 0) {
+        return PLI_IMPI_ERR_NOMEM;
+    }
+    enum pli_impi_err err = open_doors(a);
+    if (err == PLI_IMPI_OK) {
+        err = pli_impi_net_create(&net, &a->net);
+    }
+    if (err != PLI_IMPI_OK) {
+        return err;
+    }
+    watch(a, EPOLL_CTL_ADD, pli_impi_net_fd(a->net), KEY_NET, false);
+    (void)fcntl(a->conf.parent_fd, F_SETFL, O_NONBLOCK);
+    struct proc *first = add_proc(a, a->conf.parent_fd);
+    if (first == NULL) {
+        return PLI_IMPI_ERR_NOMEM;
+    }
+    struct pli_agent_frame f = { .type = PLI_AGENT_READY, .len = sizeof *a->where };
+    pli_agent_put(first, &f, a->where, NULL);
+    return PLI_IMPI_OK;
+}
+
+static void tear_down(struct agent *a)
+{
+    pli_impi_net_destroy(a->net);
+    pli_agent_relay_clear(a);
+    for (uint32_t i = 0; a->proc != NULL && i < a->conf.n_proc; i++) {
+        if (a->proc[i] != NULL) {
+            pli_agent_link_destroy(a->proc[i]->link);
+            pli_impi_idmap_fini(&a->proc[i]->sends);
+            free(a->proc[i]);
+        }
+    }
+    close_doors(a);
+    free(a->proc);
+    free(a->where);
+}
+
+// Deadlines of the net are to be looked at.
+static bool is_early(const struct agent *a)
+{
+    return a->state < A_RUN || pli_impi_net_state(a->net) < PLI_IMPI_NET_RUN;
+}
+
+int pli_agent_run(const struct pli_agent_conf *conf)
+{
+    struct agent a = { .conf = *conf, .epoll_fd = -1, .tcp_fd = -1, .unix_fd = -1 };
+    pid_t parent = getppid();
+    int rc = 1;
+    if (set_up(&a) == PLI_IMPI_OK) {
+        while (a.state != A_OVER && a.state != A_FAILED) {
+            turn(&a, is_early(&a) ? TICK_MS : -1);
+            if (a.state == A_GATHER && a.guest == NULL && a.n_here == 0) {
+                break; // who started us has gone before it said a word
+            }
+        }
+        if (a.state == A_FAILED) {
+            part(&a, parent);
+        }
+        rc = a.state == A_OVER ? 0 : 1;
+    }
+    tear_down(&a);
+    return rc;
+}

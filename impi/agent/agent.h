@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The agent of a client: one process that stands between the client's processes, which talk to it
+// in frames, and the hosts of the other clients. It sleeps unless a socket has something to say.
+// Context: one thread.
+#ifndef PLI_AGENT_H
+#define PLI_AGENT_H
+
+#include "engine/impi_env.h"
+#include "engine/impi_net.h"
+
+struct pli_agent_where;
+
+struct pli_agent_conf {
+    struct pli_impi_env env;
+    uint32_t n_proc; // of this client
+    int parent_fd;   // socket to the process that started us, which is its process 0
+    struct pli_impi_log log;
+};
+
+// Serve until the job is over. The exit status of the program: 0 well, 1 not.
+int pli_agent_run(const struct pli_agent_conf *conf);
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// impi-agent N FD: the agent of a client of N processes, started by its process 0, which holds the
+// other end of socket FD. Not for users to call.
+#include "agent/agent.h"
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void say(void *arg, enum pli_impi_log_level level, const char *line)
+{
+    const struct pli_agent_conf *conf = arg;
+    if (level != PLI_IMPI_LOG_STEP || conf->env.is_verbose) {
+        fprintf(stderr, "impi-agent: %s\n", line);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static struct pli_agent_conf conf;
+    conf.log = (struct pli_impi_log){ say, &conf };
+    if (argc != 3 || atoi(argv[1]) < 1 || atoi(argv[2]) < 3) {
+        fprintf(stderr, "impi-agent: started by an MPI library that joins an IMPI job; see "
+                        "libimpi(7)\n");
+        return 1;
+    }
+    conf.n_proc = (uint32_t)atoi(argv[1]);
+    conf.parent_fd = atoi(argv[2]);
+    if (pli_impi_env_read(&conf.log, &conf.env) != PLI_IMPI_OK || conf.env.server == NULL) {
+        return 1;
+    }
+    // memory of large messages is kept for the next one: giving it back and faulting it in again
+    // costs more than the copy
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    (void)mallopt(M_TRIM_THRESHOLD, 1 << 28);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, SIG_IGN); // the launcher ends the processes, and they end us
+    return pli_agent_run(&conf);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The client's side of startup: a conversation with the server as a state machine over bytes. It
+// authenticates, gives its rank, sends its labels, gathers everybody's, and builds the job; when
+// the job is over it says FINI. No sockets, never blocks. Context: one thread.
+#ifndef PLI_IMPI_CLIENT_H
+#define PLI_IMPI_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "engine/impi_log.h"
+#include "wire/impi_job.h"
+
+struct pli_impi_client;
+
+struct pli_impi_client_conf {
+    uint32_t rank;          // of this client, given by the user
+    bool has_none, has_key; // authentication methods that are enabled
+    uint64_t key;
+    const struct pli_impi_client_info *info; // what to tell; read during create only
+    size_t limit;                            // bytes of one collated label; 0: 256 MiB
+    struct pli_impi_log log;
+};
+
+enum pli_impi_client_state {
+    PLI_IMPI_CLIENT_METHOD,   // AUTH is sent, the server's choice is awaited
+    PLI_IMPI_CLIENT_SIZE,     // the rank is sent, the number of clients is awaited
+    PLI_IMPI_CLIENT_LABELS,   // labels are sent, collated ones are awaited
+    PLI_IMPI_CLIENT_RUN,      // startup is over
+    PLI_IMPI_CLIENT_FINISHED, // FINI is queued or sent
+    PLI_IMPI_CLIENT_FAILED,
+    PLI_IMPI_N_CLIENT_STATE,
+};
+
+// Checks `conf`. ERR_ARG, ERR_RANGE: the log says what is wrong.
+enum pli_impi_err pli_impi_client_create(const struct pli_impi_client_conf *conf,
+                                         struct pli_impi_client **out);
+void pli_impi_client_destroy(struct pli_impi_client *c);
+
+// Bytes from the server. Any error is final; the log has said why.
+enum pli_impi_err pli_impi_client_input(struct pli_impi_client *c, const unsigned char *p,
+                                        size_t len);
+// The server's stream has ended. An error unless startup is over.
+enum pli_impi_err pli_impi_client_eof(struct pli_impi_client *c);
+
+// Bytes for the server, and that `len` of them were sent.
+size_t pli_impi_client_output(const struct pli_impi_client *c, const unsigned char **out);
+void pli_impi_client_wrote(struct pli_impi_client *c, size_t len);
+
+enum pli_impi_client_state pli_impi_client_state(const struct pli_impi_client *c);
+
+// From RUN on: the job, which belongs to the client, and the labels it was built from, for the
+// other hosts of this client.
+const struct pli_impi_job *pli_impi_client_job(const struct pli_impi_client *c);
+const struct pli_impi_collated *pli_impi_client_collated(const struct pli_impi_client *c);
+
+// All procs of this client have exited: say FINI. ERR_ARG before RUN. ERR_NOMEM.
+enum pli_impi_err pli_impi_client_finish(struct pli_impi_client *c);
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the user tells a client in the environment, whatever MPI it is of. Start-up only.
+//
+//   IMPI_SERVER        host:port where the server listens; without it there is no IMPI job
+//   IMPI_CLIENT        rank of this client, 0 to 31
+//   IMPI_AUTH_NONE, IMPI_AUTH_KEY   authentication at the server
+//   IMPI_HOST_NAME     address or name, or name:port, others reach our host at, for one behind a
+//                      translator
+//   IMPI_HOST_PORT     port to listen on; default any
+//   IMPI_HOST_BIND     address to listen on; default all
+//   IMPI_TLS           file with a secret: all connections are TLS, and the others have it too
+//   IMPI_TIMEOUT       seconds until the job must run; default 0, for ever
+//   IMPI_DATALEN, IMPI_ACKMARK, IMPI_HIWATER    what we offer in negotiation
+//   IMPI_COLL_XSIZE, IMPI_COLL_MAXLINEAR        thresholds, -1 for the protocol's default
+//   IMPI_VERBOSE       set: log every step
+#ifndef PLI_IMPI_ENV_H
+#define PLI_IMPI_ENV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "engine/impi_log.h"
+#include "wire/impi_err.h"
+#include "wire/impi_packet_wire.h"
+
+struct pli_impi_env {
+    const char *server; // NULL: no IMPI
+    const char *bind, *tls_file;
+    char name[256]; // empty: not given
+    uint32_t rank;
+    bool has_none, has_key, is_verbose;
+    uint64_t key;
+    uint16_t port;      // to listen on
+    uint16_t told_port; // to tell the others; 0: the one we listen on
+    int timeout_s;
+    uint32_t datalen, ackmark, hiwater;
+    int32_t coll_xsize, coll_maxlinear;
+};
+
+// Says on the log what is wrong. ERR_ARG, ERR_AUTH.
+enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, struct pli_impi_env *out);
+
+// The address to advertise: `env->name`, or the one from which the server is reached.
+enum pli_impi_err pli_impi_env_address(const struct pli_impi_env *env,
+                                       const struct pli_impi_log *log,
+                                       unsigned char out[PLI_IMPI_HOSTID]);
+
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the engine's lines go: a function the embedding program gives.
+#ifndef PLI_IMPI_LOG_H
+#define PLI_IMPI_LOG_H
+
+enum pli_impi_log_level {
+    PLI_IMPI_LOG_ERROR, // the job cannot go on
+    PLI_IMPI_LOG_WARN,  // somebody did something wrong; the job goes on
+    PLI_IMPI_LOG_STEP,  // a state changed
+};
+
+typedef void (*pli_impi_log_fn)(void *arg, enum pli_impi_log_level level, const char *line);
+
+struct pli_impi_log {
+    pli_impi_log_fn fn; // NULL: nobody listens
+    void *arg;
+};
+
+__attribute__((format(printf, 3, 4))) void
+pli_impi_log(const struct pli_impi_log *log, enum pli_impi_log_level level, const char *fmt, ...);
+
+#endif

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sockets of an IMPI host, from the first listen to the last FINI.
+#include "engine/impi_net.h"
+#include "engine/impi_net_priv.h"
+#include "engine/impi_sock.h"
+#include "engine/impi_tls.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+static void go(struct pli_impi_net *net, enum pli_impi_net_state to)
+{
+    static const bool may_go[PLI_IMPI_N_NET_STATE][PLI_IMPI_N_NET_STATE] = {
+        // [from][to]
+        [PLI_IMPI_NET_IDLE] = { [PLI_IMPI_NET_SERVER] = true,
+                                [PLI_IMPI_NET_MESH] = true,
+                                [PLI_IMPI_NET_FAILED] = true },
+        [PLI_IMPI_NET_SERVER] = { [PLI_IMPI_NET_MESH] = true, [PLI_IMPI_NET_FAILED] = true },
+        [PLI_IMPI_NET_MESH] = { [PLI_IMPI_NET_RUN] = true, [PLI_IMPI_NET_FAILED] = true },
+        [PLI_IMPI_NET_RUN] = { [PLI_IMPI_NET_FINISH] = true, [PLI_IMPI_NET_FAILED] = true },
+        [PLI_IMPI_NET_FINISH] = { [PLI_IMPI_NET_QUIET] = true, [PLI_IMPI_NET_FAILED] = true },
+        [PLI_IMPI_NET_QUIET] = { [PLI_IMPI_NET_BYE] = true,
+                                 [PLI_IMPI_NET_DONE] = true,
+                                 [PLI_IMPI_NET_FAILED] = true },
+        [PLI_IMPI_NET_BYE] = { [PLI_IMPI_NET_DONE] = true, [PLI_IMPI_NET_FAILED] = true },
+    };
+    static const char *const name[PLI_IMPI_N_NET_STATE] = { "idle", "server", "mesh",
+                                                            "run",  "finish", "quiet",
+                                                            "bye",  "done",   "failed" };
+    if (!may_go[net->state][to]) {
+        abort(); // a mistake of ours
+    }
+    pli_impi_log(&net->conf.log, PLI_IMPI_LOG_STEP, "port %u: %s -> %s", net->port,
+                 name[net->state], name[to]);
+    net->state = to;
+}
+
+uint64_t pli_impi_net_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+// Whoever calls this has said why, or the engine has.
+enum pli_impi_err pli_impi_net_fail(struct pli_impi_net *net, enum pli_impi_err err)
+{
+    if (net->state != PLI_IMPI_NET_FAILED && net->state != PLI_IMPI_NET_DONE) {
+        go(net, PLI_IMPI_NET_FAILED);
+        net->err = err;
+    }
+    return err;
+}
+
+static struct epoll_event event_of(enum net_key key, uint32_t index, bool out)
+{
+    return (struct epoll_event){ .events = EPOLLIN | (out ? EPOLLOUT : 0u),
+                                 .data.u64 = (uint64_t)key << 32 | index };
+}
+
+static enum pli_impi_err watch(struct pli_impi_net *net, int op, int fd, struct epoll_event ev)
+{
+    if (epoll_ctl(net->epoll_fd, op, fd, &ev) == 0) {
+        return PLI_IMPI_OK;
+    }
+    if (op == EPOLL_CTL_MOD && errno == ENOENT) { // a guest that had to wait is not watched
+        return watch(net, EPOLL_CTL_ADD, fd, ev);
+    }
+    pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "port %u: cannot watch a socket: %s",
+                 net->port, strerror(errno));
+    return pli_impi_net_fail(net, PLI_IMPI_ERR_SYS);
+}
+
+enum pli_impi_err pli_impi_net_watch(struct pli_impi_net *net, int fd, enum net_key key,
+                                     uint32_t index, bool out)
+{
+    return watch(net, EPOLL_CTL_ADD, fd, event_of(key, index, out));
+}
+
+enum pli_impi_err pli_impi_net_rewatch(struct pli_impi_net *net, int fd, enum net_key key,
+                                       uint32_t index, bool out)
+{
+    return watch(net, EPOLL_CTL_MOD, fd, event_of(key, index, out));
+}
+
+enum pli_impi_err pli_impi_net_also(struct pli_impi_net *net, int fd, bool *is_ready)
+{
+    if (net->n_also == MAX_ALSO) {
+        return PLI_IMPI_ERR_ARG;
+    }
+    struct epoll_event ev = event_of(KEY_ALSO, net->n_also, false);
+    ev.events |= EPOLLET;
+    net->also[net->n_also++] = is_ready;
+    return watch(net, EPOLL_CTL_ADD, fd, ev);
+}
+
+enum pli_impi_err pli_impi_net_create(const struct pli_impi_net_conf *conf,
+                                      struct pli_impi_net **out)
+{
+    struct pli_impi_net *net = calloc(1, sizeof *net);
+    if (net == NULL) {
+        return PLI_IMPI_ERR_NOMEM;
+    }
+    net->conf = *conf;
+    net->listen_fd = net->server.fd = -1;
+    for (int i = 0; i < MAX_GUEST; i++) {
+        net->guest[i].s.fd = -1;
+    }
+    net->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    enum pli_impi_err err = PLI_IMPI_OK;
+    if (net->epoll_fd < 0) {
+        pli_impi_log(&conf->log, PLI_IMPI_LOG_ERROR, "no epoll: %s", strerror(errno));
+        err = PLI_IMPI_ERR_SYS;
+    }
+    if (err == PLI_IMPI_OK && conf->tls_file != NULL) {
+        err = pli_impi_tls_create(conf->tls_file, &conf->log, &net->tls);
+    }
+    if (err == PLI_IMPI_OK) {
+        err = pli_impi_sock_listen(conf->bind, conf->port, &conf->log, &net->listen_fd, &net->port);
+    }
+    if (err == PLI_IMPI_OK) {
+        err = pli_impi_net_watch(net, net->listen_fd, KEY_LISTEN, 0, false);
+    }
+    if (err != PLI_IMPI_OK) {
+        pli_impi_net_destroy(net);
+        return err;
+    }
+    *out = net;
+    return PLI_IMPI_OK;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+}
+
+void pli_impi_net_destroy(struct pli_impi_net *net)
+{
+    if (net == NULL) {
+        return;
+    }
+    pli_impi_mesh_close(net);
+    pli_impi_engine_destroy(net->engine);
+    pli_impi_client_destroy(net->client);
+    pli_impi_stream_close(&net->server);
+    close_fd(&net->listen_fd);
+    close_fd(&net->epoll_fd);
+    pli_impi_tls_destroy(net->tls);
+    free(net->link);
+    free(net->dirty);
+    free(net);
+}
+
+static void set_deadline(struct pli_impi_net *net)
+{
+    if (net->conf.timeout_s > 0) {
+        net->deadline_ms = pli_impi_net_clock() + 1000 * (uint64_t)net->conf.timeout_s;
+    }
+}
+
+// The job is known: make the connections.
+static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_impi_job *job,
+                                    uint32_t host)
+{
+    net->job = job;
+    net->host = host;
+    go(net, PLI_IMPI_NET_MESH);
+    net->link = calloc(job->n_host, sizeof *net->link);
+    net->dirty = calloc(job->n_host, sizeof *net->dirty);
+    enum pli_impi_err err =
+        net->link == NULL || net->dirty == NULL ? PLI_IMPI_ERR_NOMEM : PLI_IMPI_OK;
+    for (uint32_t h = 0; net->link != NULL && h < job->n_host; h++) {
+        net->link[h].s.fd = -1;
+    }
+    if (err == PLI_IMPI_OK) {
+        err = pli_impi_engine_create(job, host, net->conf.ops, net->conf.arg, &net->conf.log,
+                                     &net->engine);
+    }
+    if (err != PLI_IMPI_OK) {
+        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "host %u: %s", host,
+                     pli_impi_err_text(err));
+        return pli_impi_net_fail(net, err);
+    }
+    pli_impi_engine_on_write(net->engine, pli_impi_mesh_mark, net);
+    return pli_impi_mesh_begin(net);
+}
+
+enum pli_impi_err pli_impi_net_start(struct pli_impi_net *net, const char *server,
+                                     const struct pli_impi_client_conf *client, uint32_t host)
+{
+    if (net->state != PLI_IMPI_NET_IDLE || host >= client->info->n_host) {
+        return PLI_IMPI_ERR_ARG;
+    }
+    enum pli_impi_err err = pli_impi_client_create(client, &net->client);
+    if (err == PLI_IMPI_OK) {
+        int fd;
+        err = pli_impi_sock_dial_name(server, &net->conf.log, &fd);
+        if (err == PLI_IMPI_OK) {
+            err = pli_impi_stream_open(&net->server, fd, net->tls, true);
+        }
+    }
+    if (err != PLI_IMPI_OK) {
+        return pli_impi_net_fail(net, err);
+    }
+    net->host_of_client = host;
+    net->host = client->rank; // for the log, until the job is known
+    net->is_server_dialing = net->has_server_out = true;
+    set_deadline(net);
+    go(net, PLI_IMPI_NET_SERVER);
+    return pli_impi_net_watch(net, net->server.fd, KEY_SERVER, 0, true);
+}
+
+enum pli_impi_err pli_impi_net_join(struct pli_impi_net *net, const struct pli_impi_job *job,
+                                    uint32_t host)
+{
+    if (net->state != PLI_IMPI_NET_IDLE || host >= job->n_host) {
+        return PLI_IMPI_ERR_ARG;
+    }
+    set_deadline(net);
+    return begin_mesh(net, job, host);
+}
+
+// The server's connection is no more. Before RUN that is the end; later the job can do without.
+static enum pli_impi_err server_gone(struct pli_impi_net *net, int sys)
+{
+    if (net->is_server_dialing) {
+        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "cannot reach the server: %s",
+                     strerror(sys));
+        return pli_impi_net_fail(net, PLI_IMPI_ERR_SYS);
+    }
+    pli_impi_stream_close(&net->server);
+    enum pli_impi_err err = pli_impi_client_eof(net->client);
+    if (net->state == PLI_IMPI_NET_BYE) {
+        go(net, PLI_IMPI_NET_DONE); // it needs nothing of us any more
+        return PLI_IMPI_OK;
+    }
+    return net->state == PLI_IMPI_NET_SERVER ? pli_impi_net_fail(net, err) : PLI_IMPI_OK;
+}
+
+static enum pli_impi_err server_failed(struct pli_impi_net *net, enum pli_impi_err err)
+{
+    int sys = errno;
+    if (err == PLI_IMPI_ERR_AUTH) {
+        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR,
+                     "the server has another TLS secret, or speaks no TLS");
+    }
+    return server_gone(net, sys);
+}
+
+static enum pli_impi_err write_server(struct pli_impi_net *net)
+{
+    const unsigned char *p;
+    size_t len;
+    while (net->server.fd >= 0 && !net->is_server_dialing &&
+           (len = pli_impi_client_output(net->client, &p)) > 0) {
+        struct iovec iov = { (void *)(uintptr_t)p, len };
+        size_t n = 0;
+        enum pli_impi_err err = pli_impi_stream_write(&net->server, &iov, 1, &n);
+        if (err == PLI_IMPI_AGAIN) {
+            break;
+        }
+        if (err != PLI_IMPI_OK) {
+            return server_failed(net, err);
+        }
+        pli_impi_client_wrote(net->client, n);
+    }
+    if (net->server.fd < 0) {
+        return PLI_IMPI_OK;
+    }
+    bool has_out = pli_impi_client_output(net->client, &p) > 0;
+    bool wants_out = net->is_server_dialing || (has_out && !pli_impi_stream_waits(&net->server));
+    if (wants_out != net->has_server_out) {
+        net->has_server_out = wants_out;
+        enum pli_impi_err err = pli_impi_net_rewatch(net, net->server.fd, KEY_SERVER, 0, wants_out);
+        if (err != PLI_IMPI_OK) {
+            return err;
+        }
+    }
+    if (!has_out && net->state == PLI_IMPI_NET_BYE) {
+        pli_impi_stream_close(&net->server);
+        go(net, PLI_IMPI_NET_DONE);
+    }
+    return PLI_IMPI_OK;
+}
+
+static enum pli_impi_err read_server(struct pli_impi_net *net)
+{
+    unsigned char buf[16384];
+    struct iovec iov = { buf, sizeof buf };
+    size_t n = 0;
+    enum pli_impi_err err = pli_impi_stream_read(&net->server, &iov, 1, &n);
+    if (err == PLI_IMPI_AGAIN) {
+        return PLI_IMPI_OK;
+    }
+    if (err != PLI_IMPI_OK) {
+        return server_failed(net, err);
+    }
+    err = pli_impi_client_input(net->client, buf, n);
+    if (err != PLI_IMPI_OK && net->state == PLI_IMPI_NET_SERVER) {
+        return pli_impi_net_fail(net, err);
+    }
+    if (err != PLI_IMPI_OK) { // nonsense while the job runs: do without it
+        return server_gone(net, 0);
+    }
+    if (net->state == PLI_IMPI_NET_SERVER &&
+        pli_impi_client_state(net->client) == PLI_IMPI_CLIENT_RUN) {
+        const struct pli_impi_job *job = pli_impi_client_job(net->client);
+        uint32_t first = job->client[net->host].first_host;
+        return begin_mesh(net, job, first + net->host_of_client);
+    }
+    return PLI_IMPI_OK;
+}
+
+static enum pli_impi_err server_event(struct pli_impi_net *net, uint32_t events)
+{
+    if (net->server.fd < 0) {
+        return PLI_IMPI_OK;
+    }
+    if (net->is_server_dialing) {
+        int sys = pli_impi_sock_error(net->server.fd);
+        if (sys != 0) {
+            return server_gone(net, sys);
+        }
+        net->is_server_dialing = false;
+    }
+    enum pli_impi_err err = PLI_IMPI_OK;
+    if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
+        do {
+            err = read_server(net);
+        } while (err == PLI_IMPI_OK && pli_impi_stream_has_more(&net->server));
+    }
+    return err == PLI_IMPI_OK ? write_server(net) : err;
+}
+
+static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_event *ev)
+{
+    uint32_t index = (uint32_t)ev->data.u64;
+    switch ((enum net_key)(ev->data.u64 >> 32)) {
+    case KEY_LISTEN:
+        if (net->listen_fd >= 0) {
+            pli_impi_mesh_accept(net);
+        }
+        break;
+    case KEY_SERVER:
+        return server_event(net, ev->events);
+    case KEY_HOST:
+        return pli_impi_mesh_event(net, index, ev->events);
+    case KEY_GUEST:
+        pli_impi_mesh_guest(net, index);
+        break;
+    case KEY_ALSO:
+        *net->also[index] = true;
+        break;
+    }
+    return net->err;
+}
+
+// What follows from all that has happened.
+static void advance(struct pli_impi_net *net)
+{
+    if (net->state == PLI_IMPI_NET_MESH && pli_impi_mesh_is_whole(net)) {
+        go(net, PLI_IMPI_NET_RUN);
+        close_fd(&net->listen_fd); // nobody else is expected
+        pli_impi_mesh_dismiss(net);
+        net->deadline_ms = 0;
+    }
+    if (net->state == PLI_IMPI_NET_FINISH && pli_impi_engine_is_over(net->engine)) {
+        go(net, PLI_IMPI_NET_QUIET);
+    }
+}
+
+static int wait_ms(struct pli_impi_net *net, int timeout_ms)
+{
+    uint64_t now = pli_impi_net_clock();
+    int next = pli_impi_mesh_tick(net, now);
+    if (net->deadline_ms != 0) {
+        uint64_t left = net->deadline_ms > now ? net->deadline_ms - now : 0;
+        next = next < 0 || left < (uint64_t)next ? (int)left : next;
+    }
+    return timeout_ms < 0 || (next >= 0 && next < timeout_ms) ? next : timeout_ms;
+}
+
+void pli_impi_net_flush(struct pli_impi_net *net)
+{
+    pli_impi_mesh_flush(net);
+    if (net->state != PLI_IMPI_NET_FAILED) {
+        advance(net);
+    }
+}
+
+enum pli_impi_err pli_impi_net_poll(struct pli_impi_net *net, int timeout_ms)
+{
+    struct epoll_event ev[64];
+    enum pli_impi_net_state before = net->state;
+    if (net->state != PLI_IMPI_NET_FAILED) {
+        pli_impi_net_flush(net);
+    }
+    if (net->state == PLI_IMPI_NET_FAILED || net->state == PLI_IMPI_NET_DONE) {
+        return net->err;
+    }
+    // a new state is something to do for the caller: not to be slept over
+    int n = epoll_wait(net->epoll_fd, ev, 64, net->state != before ? 0 : wait_ms(net, timeout_ms));
+    if (n < 0 && errno != EINTR) {
+        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "port %u: epoll: %s", net->port,
+                     strerror(errno));
+        return pli_impi_net_fail(net, PLI_IMPI_ERR_SYS);
+    }
+    for (int i = 0; i < n && net->err == PLI_IMPI_OK; i++) {
+        (void)handle(net, &ev[i]); // net->err has it
+    }
+    if (net->err == PLI_IMPI_OK) {
+        pli_impi_net_flush(net);
+    }
+    if (net->err == PLI_IMPI_OK && net->deadline_ms != 0 &&
+        pli_impi_net_clock() >= net->deadline_ms) {
+        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "port %u: no job after %d s", net->port,
+                     net->conf.timeout_s);
+        return pli_impi_net_fail(net, PLI_IMPI_ERR_TIMEOUT);
+    }
+    return net->err;
+}
+
+uint16_t pli_impi_net_port(const struct pli_impi_net *net)
+{
+    return net->port;
+}
+
+int pli_impi_net_fd(const struct pli_impi_net *net)
+{
+    return net->epoll_fd;
+}
+
+enum pli_impi_net_state pli_impi_net_state(const struct pli_impi_net *net)
+{
+    return net->state;
+}
+
+struct pli_impi_engine *pli_impi_net_engine(const struct pli_impi_net *net)
+{
+    return net->engine;
+}
+
+const struct pli_impi_job *pli_impi_net_job(const struct pli_impi_net *net)
+{
+    return net->job;
+}
+
+const struct pli_impi_client *pli_impi_net_client(const struct pli_impi_net *net)
+{
+    return net->client;
+}
+
+enum pli_impi_err pli_impi_net_finish(struct pli_impi_net *net)
+{
+    if (net->state != PLI_IMPI_NET_RUN) {
+        return PLI_IMPI_ERR_ARG;
+    }
+    go(net, PLI_IMPI_NET_FINISH);
+    pli_impi_engine_finish(net->engine);
+    return PLI_IMPI_OK;
+}
+
+enum pli_impi_err pli_impi_net_bye(struct pli_impi_net *net)
+{
+    if (net->state != PLI_IMPI_NET_QUIET) {
+        return PLI_IMPI_ERR_ARG;
+    }
+    if (net->client == NULL || net->server.fd < 0) {
+        go(net, PLI_IMPI_NET_DONE);
+        return PLI_IMPI_OK;
+    }
+    enum pli_impi_err err = pli_impi_client_finish(net->client);
+    if (err != PLI_IMPI_OK) {
+        return err;
+    }
+    go(net, PLI_IMPI_NET_BYE);
+    return write_server(net);
+}

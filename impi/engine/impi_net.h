@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sockets of an IMPI host: its listening port, the connection to the server, and one to each
+// host of the other clients. Drives the client's startup and the engine from one epoll descriptor,
+// which the embedding program may watch in its own loop. Nothing blocks but the look-up of the
+// server's name. Context: one thread.
+//
+// The life of it:   create  ->  start or join  ->  poll until RUN  ->  engine calls and poll
+//                   ->  finish  ->  poll until QUIET  ->  bye  ->  poll until DONE  ->  destroy
+#ifndef PLI_IMPI_NET_H
+#define PLI_IMPI_NET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "engine/impi_client.h"
+#include "engine/impi_engine.h"
+
+struct pli_impi_net;
+
+struct pli_impi_net_conf {
+    const char *bind; // address to listen on; NULL: all
+    uint16_t port;    // 0: any free one
+    int timeout_s;    // until RUN; 0: for ever
+    const struct pli_impi_engine_ops *ops;
+    void *arg;
+    const char *tls_file; // secret for TLS on all connections; NULL: plain
+    struct pli_impi_log log;
+};
+
+enum pli_impi_net_state {
+    PLI_IMPI_NET_IDLE,   // listening
+    PLI_IMPI_NET_SERVER, // startup with the server
+    PLI_IMPI_NET_MESH,   // connections between hosts are made
+    PLI_IMPI_NET_RUN,    // messages may be sent
+    PLI_IMPI_NET_FINISH, // FINI is exchanged with the other hosts
+    PLI_IMPI_NET_QUIET,  // it was; the server is still to be told
+    PLI_IMPI_NET_BYE,    // it is being told
+    PLI_IMPI_NET_DONE,
+    PLI_IMPI_NET_FAILED,
+    PLI_IMPI_N_NET_STATE,
+};
+
+// Open the listening socket. ERR_SYS: the log says why.
+enum pli_impi_err pli_impi_net_create(const struct pli_impi_net_conf *conf,
+                                      struct pli_impi_net **out);
+void pli_impi_net_destroy(struct pli_impi_net *net); // closes everything at once
+
+uint16_t pli_impi_net_port(const struct pli_impi_net *net); // for IMPI_H_PORT
+int pli_impi_net_fd(const struct pli_impi_net *net);        // readable: call poll
+
+// Have poll wake for a descriptor of the caller's too: *is_ready becomes true whenever something
+// new can be read from it. A few are enough for everybody: ERR_ARG.
+enum pli_impi_err pli_impi_net_also(struct pli_impi_net *net, int fd, bool *is_ready);
+
+// Be the client: meet the others at `server`, "host:port" or "[address]:port". `host` is our place
+// among this client's hosts in `client->info`.
+enum pli_impi_err pli_impi_net_start(struct pli_impi_net *net, const char *server,
+                                     const struct pli_impi_client_conf *client, uint32_t host);
+// Be another host of the client: the job is known. `job` must outlive the net; `host` is global.
+enum pli_impi_err pli_impi_net_join(struct pli_impi_net *net, const struct pli_impi_job *job,
+                                    uint32_t host);
+
+// Do what can be done, waiting up to `timeout_ms` (-1: for ever) for something to do. An error
+// means FAILED: a host or the server was lost, broke the protocol, or time ran out.
+enum pli_impi_err pli_impi_net_poll(struct pli_impi_net *net, int timeout_ms);
+// Write now what the engine has, without waiting for anything.
+void pli_impi_net_flush(struct pli_impi_net *net);
+
+enum pli_impi_net_state pli_impi_net_state(const struct pli_impi_net *net);
+struct pli_impi_engine *pli_impi_net_engine(const struct pli_impi_net *net);       // from MESH on
+const struct pli_impi_job *pli_impi_net_job(const struct pli_impi_net *net);       // from MESH on
+const struct pli_impi_client *pli_impi_net_client(const struct pli_impi_net *net); // NULL: joined
+
+// All procs of this host have finalized: exchange FINI. ERR_ARG unless RUN.
+enum pli_impi_err pli_impi_net_finish(struct pli_impi_net *net);
+// All hosts of this client are quiet and its procs have exited: tell the server. ERR_ARG unless
+// QUIET. A net that joined is done at once.
+enum pli_impi_err pli_impi_net_bye(struct pli_impi_net *net);
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Layouts that impi_net.c and impi_mesh.c share.
+#ifndef PLI_IMPI_NET_PRIV_H
+#define PLI_IMPI_NET_PRIV_H
+
+#include "engine/impi_net.h"
+#include "engine/impi_stream.h"
+
+enum {
+    MAX_GUEST = 64,   // connections that have not yet said who they are
+    GUEST_MS = 10000, // and their time to do so
+    MAX_IOV = 32,
+    READS_PER_TURN = 16, // from one host, before the others have theirs
+    RETRY_MS = 100,      // after accept failed for want of descriptors
+    MAX_ALSO = 4,        // descriptors of the embedding program
+};
+
+enum net_key {
+    KEY_LISTEN,
+    KEY_SERVER,
+    KEY_HOST,
+    KEY_GUEST,
+    KEY_ALSO
+}; // epoll data: key << 32 | index
+
+struct link { // to one host
+    struct pli_impi_stream s;
+    bool is_dialing; // connect has not come back
+    bool wants_out;  // EPOLLOUT is on
+    bool is_dirty;   // on the list of those to be flushed
+    unsigned char hello[PLI_IMPI_HELLO];
+    uint32_t n_hello; // bytes of it still to be sent
+};
+
+struct guest {                // somebody who connected to us
+    struct pli_impi_stream s; // without a socket: free
+    unsigned char hello[PLI_IMPI_HELLO];
+    uint32_t n_hello;
+    uint64_t deadline_ms;
+};
+
+struct pli_impi_net {
+    struct pli_impi_net_conf conf;
+    enum pli_impi_net_state state;
+    enum pli_impi_err err;
+    int epoll_fd, listen_fd;
+    struct pli_impi_tls *tls; // NULL: plain
+    struct pli_impi_stream server;
+    uint16_t port;
+    uint64_t deadline_ms; // until RUN; 0: none
+    uint64_t accept_ms;   // accept again from then on; 0: accepting
+    bool is_server_dialing, has_server_out;
+    struct pli_impi_client *client;
+    uint32_t host_of_client, host; // host: global
+    const struct pli_impi_job *job;
+    struct pli_impi_engine *engine;
+    struct link *link; // by host
+    uint32_t *dirty;   // hosts with something to write
+    uint32_t n_dirty;
+    struct guest guest[MAX_GUEST];
+    bool *also[MAX_ALSO]; // set when the descriptor is readable
+    uint32_t n_also;
+};
+
+// impi_net.c
+uint64_t pli_impi_net_clock(void); // milliseconds
+enum pli_impi_err pli_impi_net_fail(struct pli_impi_net *net, enum pli_impi_err err);
+enum pli_impi_err pli_impi_net_watch(struct pli_impi_net *net, int fd, enum net_key key,
+                                     uint32_t index, bool out);
+enum pli_impi_err pli_impi_net_rewatch(struct pli_impi_net *net, int fd, enum net_key key,
+                                       uint32_t index, bool out);
+
+// impi_mesh.c: the connections between hosts
+enum pli_impi_err pli_impi_mesh_begin(struct pli_impi_net *net); // dial, and take waiting guests
+bool pli_impi_mesh_is_whole(const struct pli_impi_net *net);
+void pli_impi_mesh_accept(struct pli_impi_net *net);
+void pli_impi_mesh_guest(struct pli_impi_net *net, uint32_t i);
+enum pli_impi_err pli_impi_mesh_event(struct pli_impi_net *net, uint32_t host, uint32_t events);
+void pli_impi_mesh_mark(void *net, uint32_t host); // there is something to write
+void pli_impi_mesh_flush(struct pli_impi_net *net);
+int pli_impi_mesh_tick(struct pli_impi_net *net, uint64_t now_ms); // ms to the next deadline or -1
+void pli_impi_mesh_dismiss(struct pli_impi_net *net);              // guests nobody knows
+void pli_impi_mesh_close(struct pli_impi_net *net);
+
+#endif

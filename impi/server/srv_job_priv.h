@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Layouts that srv_job.c and srv_peer.c share.
+#ifndef PLI_SRV_JOB_PRIV_H
+#define PLI_SRV_JOB_PRIV_H
+
+#include "server/srv_collate.h"
+#include "server/srv_job.h"
+#include "wire/impi_body.h"
+
+enum peer_state {
+    P_AUTH,   // AUTH is awaited
+    P_KEY,    // the key is awaited
+    P_RANK,   // IMPI is awaited
+    P_LABELS, // joined; COLL and DONE
+    P_RUN,    // DONE was said; FINI is awaited
+    P_CLOSED, // nothing it says counts any more
+    N_PEER_STATE,
+};
+
+struct pli_srv_peer {
+    enum peer_state state;
+    int rank; // -1 before it has joined
+    char name[80];
+    uint64_t deadline_ms;    // to have joined
+    unsigned char small[16]; // a head and a word, or a key
+    size_t n_small;
+    struct pli_impi_body body; // a COLL payload
+    bool has_body;             // the payload is being read into body
+    unsigned n_odd;            // harmless oddities so far
+    uint32_t skip;             // bytes of an unknown command still to come
+    unsigned char out[24];     // what only this peer is sent: method and size
+    size_t n_out, at_out;
+    size_t at_stream; // its place in the common stream
+    bool has_stream;  // joined: the common stream follows `out`
+    struct pli_srv_peer *next;
+};
+
+enum job_state { J_JOIN, J_COLLATE, J_RUN, J_OVER, N_JOB_STATE };
+
+struct pli_srv_job {
+    const struct pli_srv_conf *conf;
+    enum job_state state;
+    enum pli_srv_exit exit;
+    struct pli_srv_peer *peer;                      // all connections, newest first
+    struct pli_srv_peer *slot[PLI_IMPI_MAX_CLIENT]; // joined, by rank
+    int n_joined, n_finished, n_lost;
+    uint64_t deadline_ms; // for startup; 0 is none
+    struct pli_srv_collate collate;
+};
+
+// srv_peer.c: the bytes of one connection, turned into the calls below.
+void pli_srv_peer_go(struct pli_srv_peer *peer, enum peer_state to);
+void pli_srv_peer_input(struct pli_srv_job *job, struct pli_srv_peer *peer, const unsigned char *p,
+                        size_t len);
+void pli_srv_peer_drop(struct pli_srv_peer *peer);   // closed, and its memory given back
+bool pli_srv_peer_is_odd(struct pli_srv_peer *peer); // count an oddity; false: no more of them
+const char *pli_srv_peer_name(const struct pli_srv_peer *peer);
+
+// srv_job.c: what a connection says. Each may close the peer or end the job.
+void pli_srv_job_on_auth(struct pli_srv_job *job, struct pli_srv_peer *peer, uint32_t mask);
+void pli_srv_job_on_key(struct pli_srv_job *job, struct pli_srv_peer *peer, uint64_t key);
+void pli_srv_job_on_rank(struct pli_srv_job *job, struct pli_srv_peer *peer, int32_t rank);
+void pli_srv_job_on_label(struct pli_srv_job *job, struct pli_srv_peer *peer, uint32_t label,
+                          unsigned char *data, size_t len); // takes data over
+void pli_srv_job_on_done(struct pli_srv_job *job, struct pli_srv_peer *peer);
+void pli_srv_job_on_fini(struct pli_srv_job *job, struct pli_srv_peer *peer);
+void pli_srv_job_on_breach(struct pli_srv_job *job, struct pli_srv_peer *peer, const char *what);
+
+#endif

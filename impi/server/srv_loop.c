@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The server's event loop. Nothing in it waits for one client: sockets are non-blocking, and each
+// turn takes a bounded amount from each connection.
+#include "server/srv_loop.h"
+#include "engine/impi_stream.h"
+#include "server/srv_conf.h"
+#include "server/srv_listen.h"
+#include "server/srv_log.h"
+#include "wire/impi_cmd_wire.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MAX_CONN = 2 * PLI_SRV_MAX_PENDING + PLI_IMPI_MAX_CLIENT,
+    READ_SIZE = 65536,
+    LINGER_MS = 1000, // for a refused client to read why
+    RETRY_MS = 100,   // after accept failed for want of descriptors
+};
+
+struct conn {
+    struct pli_impi_stream s;
+    struct pli_srv_peer *peer;
+    bool is_shut;      // nothing more will be written
+    uint64_t close_ms; // when to stop lingering
+};
+
+struct loop {
+    const struct pli_srv_conf *conf;
+    struct pli_srv_job *job;
+    int listen_fd;
+    uint64_t now, accept_ms; // accept again from then on
+    struct conn conn[MAX_CONN];
+    int n_conn;
+    unsigned char buf[READ_SIZE];
+};
+
+static uint64_t clock_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void close_conn(struct loop *l, int i)
+{
+    pli_impi_stream_close(&l->conn[i].s);
+    pli_srv_job_reap(l->job, l->conn[i].peer);
+    l->conn[i] = l->conn[--l->n_conn];
+}
+
+// Make room for one more: whoever only lingers goes first.
+static bool make_room(struct loop *l)
+{
+    for (int i = 0; l->n_conn == MAX_CONN && i < l->n_conn; i++) {
+        if (!pli_srv_job_is_open(l->conn[i].peer)) {
+            close_conn(l, i);
+        }
+    }
+    return l->n_conn < MAX_CONN;
+}
+
+static void accept_some(struct loop *l)
+{
+    while (make_room(l)) {
+        struct sockaddr_storage addr = { 0 };
+        socklen_t len = sizeof addr;
+        char name[PLI_SRV_ADDRESS];
+        int on = 1;
+        int fd =
+            accept4(l->listen_fd, (struct sockaddr *)&addr, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) {
+            if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR &&
+                errno != ECONNABORTED) {
+                pli_srv_log(PLI_SRV_WARN, "cannot accept a connection: %s", strerror(errno));
+                l->accept_ms = l->now + RETRY_MS;
+            }
+            return;
+        }
+        (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on,
+                         sizeof on); // only finds the dead sooner
+        pli_srv_listen_text((struct sockaddr *)&addr, name);
+        struct conn c = { 0 };
+        if (pli_impi_stream_open(&c.s, fd, l->conf->tls, false) != PLI_IMPI_OK) {
+            return;
+        }
+        if (pli_srv_job_admit(l->job, name, l->now, &c.peer) != PLI_IMPI_OK) {
+            pli_impi_stream_close(&c.s);
+            return;
+        }
+        l->conn[l->n_conn++] = c;
+    }
+}
+
+static void lose(struct loop *l, struct conn *c, const char *why)
+{
+    pli_srv_job_lost(l->job, c->peer, why);
+    c->close_ms = l->now;
+    c->is_shut = true;
+}
+
+static const char *reason(enum pli_impi_err err)
+{
+    switch (err) {
+    case PLI_IMPI_ERR_AUTH:
+        return "another TLS secret, or no TLS";
+    case PLI_IMPI_ERR_PEER:
+        return NULL;
+    default:
+        return strerror(errno);
+    }
+}
+
+static void read_conn(struct loop *l, struct conn *c)
+{
+    do {
+        struct iovec iov = { l->buf, sizeof l->buf };
+        size_t n = 0;
+        enum pli_impi_err err = pli_impi_stream_read(&c->s, &iov, 1, &n);
+        if (err == PLI_IMPI_OK) {
+            pli_srv_job_input(l->job, c->peer, l->buf, n);
+        } else if (err != PLI_IMPI_AGAIN) {
+            lose(l, c, reason(err));
+        }
+    } while (!c->is_shut && pli_impi_stream_has_more(&c->s));
+}
+
+static void write_conn(struct loop *l, struct conn *c)
+{
+    const unsigned char *p;
+    size_t len;
+    while (!c->is_shut && (len = pli_srv_job_output(l->job, c->peer, &p)) > 0) {
+        struct iovec iov = { (void *)(uintptr_t)p, len };
+        size_t n = 0;
+        enum pli_impi_err err = pli_impi_stream_write(&c->s, &iov, 1, &n);
+        if (err == PLI_IMPI_OK) {
+            pli_srv_job_wrote(c->peer, n);
+        } else if (err == PLI_IMPI_AGAIN) {
+            return;
+        } else {
+            lose(l, c, reason(err));
+        }
+    }
+}
+
+// Close what is over. A refused client gets what was written for it, and a moment to read it.
+static void tidy(struct loop *l)
+{
+    const unsigned char *p;
+    for (int i = l->n_conn - 1; i >= 0; i--) {
+        struct conn *c = &l->conn[i];
+        if (pli_srv_job_is_open(c->peer)) {
+            continue;
+        }
+        if (c->close_ms == 0) {
+            c->close_ms = l->now + LINGER_MS;
+        }
+        if (!c->is_shut && pli_srv_job_output(l->job, c->peer, &p) == 0) {
+            shutdown(c->s.fd, SHUT_WR);
+            c->is_shut = true;
+        }
+        if (l->now >= c->close_ms) {
+            close_conn(l, i);
+        }
+    }
+    if (l->listen_fd >= 0 && !pli_srv_job_wants_more(l->job)) {
+        close(l->listen_fd);
+        l->listen_fd = -1;
+    }
+}
+
+static int sooner(int a, int b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+static void turn(struct loop *l)
+{
+    static struct pollfd pfd[MAX_CONN + 1];
+    const unsigned char *p;
+    int wait = pli_srv_job_tick(l->job, l->now);
+    tidy(l); // whom the tick dropped
+    int n = l->n_conn;
+    for (int i = 0; i < n; i++) {
+        struct conn *c = &l->conn[i];
+        bool has_out = !c->is_shut && !pli_impi_stream_waits(&c->s) &&
+                       pli_srv_job_output(l->job, c->peer, &p) > 0;
+        pfd[i] =
+            (struct pollfd){ .fd = c->s.fd, .events = (short)(POLLIN | (has_out ? POLLOUT : 0)) };
+        if (c->close_ms != 0) {
+            wait = sooner(wait, c->close_ms > l->now ? (int)(c->close_ms - l->now) : 0);
+        }
+    }
+    bool accepts = l->listen_fd >= 0 && l->now >= l->accept_ms;
+    if (l->listen_fd >= 0 && !accepts) {
+        wait = sooner(wait, (int)(l->accept_ms - l->now));
+    }
+    pfd[n] = (struct pollfd){ .fd = accepts ? l->listen_fd : -1, .events = POLLIN };
+    if (poll(pfd, (nfds_t)n + 1, wait) < 0 && errno != EINTR) {
+        pli_srv_log(PLI_SRV_ERROR, "cannot wait for clients: %s", strerror(errno));
+        abort(); // only a mistake of ours can bring this about
+    }
+    l->now = clock_ms();
+    for (int i = 0; i < n; i++) {
+        if (pfd[i].revents != 0) {
+            read_conn(l, &l->conn[i]);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        write_conn(l, &l->conn[i]);
+    }
+    if (pfd[n].revents != 0) {
+        accept_some(l);
+    }
+    tidy(l);
+}
+
+enum pli_srv_exit pli_srv_loop_run(const struct pli_srv_conf *conf, int listen_fd)
+{
+    enum pli_srv_exit code = PLI_SRV_EXIT_START;
+    struct loop *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        pli_srv_log(PLI_SRV_ERROR, "out of memory");
+        close(listen_fd);
+        return code;
+    }
+    *l = (struct loop){ .conf = conf, .listen_fd = listen_fd, .now = clock_ms() };
+    if (pli_srv_job_create(conf, l->now, &l->job) == PLI_IMPI_OK) {
+        while (!pli_srv_job_is_over(l->job, &code)) {
+            turn(l);
+        }
+        for (int i = 0; i < l->n_conn; i++) {
+            write_conn(l, &l->conn[i]); // what a refused client was still to read
+        }
+    }
+    while (l->n_conn > 0) {
+        close_conn(l, l->n_conn - 1);
+    }
+    if (l->listen_fd >= 0) {
+        close(l->listen_fd);
+    }
+    pli_srv_job_destroy(l->job);
+    free(l);
+    return code;
+}

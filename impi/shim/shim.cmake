@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# libimpi for each other MPI that is found, and its sources for the ones that are not.
+set(PLI_IMPI_OTHERS mpich openmpi)
+set(PLI_IMPI_SHIM_DIR ${CMAKE_BINARY_DIR}/lib)
+file(MAKE_DIRECTORY ${PLI_IMPI_SHIM_DIR})
+file(GLOB shim_dep CONFIGURE_DEPENDS shim/*.[ch] shim/*.def agent/*.[ch] coll/*.[ch] wire/*.[ch] engine/*.[ch])
+foreach(mpi ${PLI_IMPI_OTHERS})
+    find_program(PLI_IMPI_MPICC_${mpi} mpicc.${mpi})
+    if(PLI_IMPI_MPICC_${mpi})
+        set(lib ${PLI_IMPI_SHIM_DIR}/libimpi-${mpi}.so)
+        add_custom_command(OUTPUT ${lib}
+            COMMAND ${CMAKE_COMMAND} -E env $<$<BOOL:${PLI_IMPI_WERROR}>:CFLAGS=-Werror>
+                ${CMAKE_CURRENT_SOURCE_DIR}/shim/build.sh ${PLI_IMPI_MPICC_${mpi}} ${lib}
+            DEPENDS ${shim_dep} ${CMAKE_CURRENT_SOURCE_DIR}/shim/build.sh VERBATIM)
+        add_custom_target(libimpi-${mpi} ALL DEPENDS ${lib})
+        install(PROGRAMS ${lib} DESTINATION lib)
+    else()
+        message(STATUS "no mpicc.${mpi}: libimpi for it is not built")
+    endif()
+endforeach()
+install(FILES shim/impi.h DESTINATION include)
+foreach(room shim agent coll wire engine)
+    install(DIRECTORY ${room} DESTINATION share/pliant/impi USE_SOURCE_PERMISSIONS
+        FILES_MATCHING PATTERN "*.[ch]" PATTERN "*.def" PATTERN "build.sh")
+endforeach()

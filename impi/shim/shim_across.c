@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collectives on inter-communicators that span clients, by the rules of docs/design/impi.md: inside
+// a group a collective of that group, between the groups messages under the operation's tag. On an
+// inter-communicator s->size is the other group's.
+#include "shim/shim_coll.h"
+#include "shim/shim_parts.h"
+#include <stdlib.h>
+
+int pli_shim_across_barrier(struct shim_span *s)
+{
+    MPI_Comm local = pli_shim_inter_local(s);
+    int rc = MPI_Barrier(local);
+    if (rc == MPI_SUCCESS && s->rank == 0) {
+        rc = pli_shim_play_trade(s, 0, PLI_IMPI_TAG_BARRIER, NULL, 0, NULL, 0);
+    }
+    return rc == MPI_SUCCESS ? MPI_Bcast(NULL, 0, MPI_BYTE, 0, local) : rc;
+}
+
+// Whether the root is somebody of the other group, or this process, or not my affair.
+static int check_root(const struct shim_span *s, int root, bool *is_mine)
+{
+    *is_mine = root == MPI_ROOT;
+    return root == MPI_ROOT || (root >= 0 && root < s->size) ? MPI_SUCCESS : MPI_ERR_ROOT;
+}
+
+static int send_one(struct shim_span *s, int to, int tag, const void *buf, int count,
+                    MPI_Datatype type)
+{
+    struct shim_piece p = { .rank = to };
+    unsigned char *data = NULL;
+    int rc = pli_shim_parts_pack(buf, count, type, &data, &p.len);
+    p.data = data;
+    rc = rc == MPI_SUCCESS ? pli_shim_play_pieces(s, tag, &p, 1, NULL, 0) : rc;
+    free(data);
+    return rc;
+}
+
+static int recv_one(struct shim_span *s, int from, int tag, void *buf, int count, MPI_Datatype type)
+{
+    struct shim_piece p = { .rank = from };
+    unsigned char *data = NULL;
+    int rc = pli_shim_parts_room(count, type, 1, &data, &p.len);
+    p.data = data;
+    rc = rc == MPI_SUCCESS ? pli_shim_play_pieces(s, tag, NULL, 0, &p, 1) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_type_unpack(data, p.len, buf, count, type) : rc;
+    free(data);
+    return rc;
+}
+
+// The ranks 0 tell each other.
+static int swap(struct shim_span *s, int tag, const void *out, int n_out, MPI_Datatype out_type,
+                void *in, int n_in, MPI_Datatype in_type)
+{
+    unsigned char *there = NULL, *back = NULL;
+    size_t out_len = 0, in_len = 0;
+    int rc = pli_shim_parts_pack(out, n_out, out_type, &there, &out_len);
+    rc = rc == MPI_SUCCESS ? pli_shim_parts_room(n_in, in_type, 1, &back, &in_len) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_play_trade(s, 0, tag, there, out_len, back, in_len) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_type_unpack(back, in_len, in, n_in, in_type) : rc;
+    free(there);
+    free(back);
+    return rc;
+}
+
+int pli_shim_across_bcast(struct shim_span *s, void *buf, int count, MPI_Datatype type, int root)
+{
+    bool is_root;
+    int rc = root == MPI_PROC_NULL ? MPI_SUCCESS : check_root(s, root, &is_root);
+    if (rc != MPI_SUCCESS || root == MPI_PROC_NULL) {
+        return rc;
+    }
+    if (is_root) {
+        return send_one(s, 0, PLI_IMPI_TAG_BCAST, buf, count, type);
+    }
+    if (s->rank == 0) {
+        rc = recv_one(s, root, PLI_IMPI_TAG_BCAST, buf, count, type);
+    }
+    return rc == MPI_SUCCESS ? MPI_Bcast(buf, count, type, 0, pli_shim_inter_local(s)) : rc;
+}
+
+// A part of everybody of the other group, at the root; counts NULL: `each`.
+struct side {
+    void *buf;
+    const int *counts, *displs;
+    int each;
+    MPI_Datatype type;
+};
+
+static void *part_at(const struct side *x, int i)
+{
+    return pli_shim_parts_at(x->buf, x->counts != NULL ? x->displs[i] : (MPI_Aint)i * x->each,
+                             x->type);
+}
+
+static int part_count(const struct side *x, int i)
+{
+    return x->counts != NULL ? x->counts[i] : x->each;
+}
+
+// Everybody's parts to or from this process.
+static int face_all(struct shim_span *s, int tag, const struct side *x, bool is_out)
+{
+    struct shim_parts p = { 0 };
+    int n = s->size, rc = MPI_SUCCESS;
+    int *counts = calloc((size_t)n + 1, sizeof *counts);
+    struct shim_piece *piece = malloc(((size_t)n + 1) * sizeof *piece);
+    if (counts == NULL || piece == NULL) {
+        rc = MPI_ERR_NO_MEM;
+    }
+    for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
+        counts[i] = part_count(x, i);
+    }
+    rc = rc == MPI_SUCCESS ? pli_shim_parts_make(n, counts, &x->type, 0, &p) : rc;
+    for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
+        piece[i] = (struct shim_piece){ i, p.part[i], p.lens[i] };
+        rc = is_out ? pli_shim_type_pack(part_at(x, i), counts[i], x->type, p.part[i]) : rc;
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = pli_shim_play_pieces(s, tag, piece, is_out ? n : 0, piece, is_out ? 0 : n);
+    }
+    for (int i = 0; i < n && rc == MPI_SUCCESS && !is_out; i++) {
+        rc = pli_shim_type_unpack(p.part[i], p.lens[i], part_at(x, i), counts[i], x->type);
+    }
+    pli_shim_parts_free(&p);
+    free(counts);
+    free(piece);
+    return rc;
+}
+
+static int gather(struct shim_span *s, int tag, const void *sendbuf, int sendcount,
+                  MPI_Datatype sendtype, const struct side *all, int root)
+{
+    bool is_root;
+    int rc = root == MPI_PROC_NULL ? MPI_SUCCESS : check_root(s, root, &is_root);
+    if (rc != MPI_SUCCESS || root == MPI_PROC_NULL) {
+        return rc;
+    }
+    return is_root ? face_all(s, tag, all, false)
+                   : send_one(s, root, tag, sendbuf, sendcount, sendtype);
+}
+
+int pli_shim_across_gather(struct shim_span *s, const void *sendbuf, int sendcount,
+                           MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                           MPI_Datatype recvtype, int root)
+{
+    struct side all = { recvbuf, NULL, NULL, recvcount, recvtype };
+    return gather(s, PLI_IMPI_TAG_GATHER, sendbuf, sendcount, sendtype, &all, root);
+}
+
+int pli_shim_across_gatherv(struct shim_span *s, const void *sendbuf, int sendcount,
+                            MPI_Datatype sendtype, void *recvbuf, const int counts[],
+                            const int displs[], MPI_Datatype recvtype, int root)
+{
+    struct side all = { recvbuf, counts, displs, 0, recvtype };
+    return gather(s, PLI_IMPI_TAG_GATHERV, sendbuf, sendcount, sendtype, &all, root);
+}
+
+static int scatter(struct shim_span *s, int tag, const struct side *all, void *recvbuf,
+                   int recvcount, MPI_Datatype recvtype, int root)
+{
+    bool is_root;
+    int rc = root == MPI_PROC_NULL ? MPI_SUCCESS : check_root(s, root, &is_root);
+    if (rc != MPI_SUCCESS || root == MPI_PROC_NULL) {
+        return rc;
+    }
+    return is_root ? face_all(s, tag, all, true)
+                   : recv_one(s, root, tag, recvbuf, recvcount, recvtype);
+}
+
+int pli_shim_across_scatter(struct shim_span *s, const void *sendbuf, int sendcount,
+                            MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                            MPI_Datatype recvtype, int root)
+{
+    struct side all = { (void *)(uintptr_t)sendbuf, NULL, NULL, sendcount, sendtype };
+    return scatter(s, PLI_IMPI_TAG_SCATTER, &all, recvbuf, recvcount, recvtype, root);
+}
+
+int pli_shim_across_scatterv(struct shim_span *s, const void *sendbuf, const int counts[],
+                             const int displs[], MPI_Datatype sendtype, void *recvbuf,
+                             int recvcount, MPI_Datatype recvtype, int root)
+{
+    struct side all = { (void *)(uintptr_t)sendbuf, counts, displs, 0, sendtype };
+    return scatter(s, PLI_IMPI_TAG_SCATTERV, &all, recvbuf, recvcount, recvtype, root);
+}
+
+// One message of each group holds all of it.
+int pli_shim_across_allgather(struct shim_span *s, const void *sendbuf, int sendcount,
+                              MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                              MPI_Datatype recvtype)
+{
+    MPI_Comm local = pli_shim_inter_local(s);
+    int n = pli_shim_inter_size(s) * sendcount;
+    void *all = NULL, *mem = pli_shim_type_buffer(n, sendtype, &all);
+    int rc = mem == NULL
+                 ? MPI_ERR_NO_MEM
+                 : MPI_Gather(sendbuf, sendcount, sendtype, all, sendcount, sendtype, 0, local);
+    if (rc == MPI_SUCCESS && s->rank == 0) {
+        rc = swap(s, PLI_IMPI_TAG_GATHER, all, n, sendtype, recvbuf, s->size * recvcount, recvtype);
+    }
+    free(mem);
+    return rc == MPI_SUCCESS ? MPI_Bcast(recvbuf, s->size * recvcount, recvtype, 0, local) : rc;
+}
+
+// Lengths are known where things arrive: everybody sends to the other group's rank 0.
+int pli_shim_across_allgatherv(struct shim_span *s, const void *sendbuf, int sendcount,
+                               MPI_Datatype sendtype, void *recvbuf, const int counts[],
+                               const int displs[], MPI_Datatype recvtype)
+{
+    struct shim_parts p = { 0 };
+    struct shim_piece mine = { .rank = 0 };
+    struct shim_piece *theirs = malloc(((size_t)s->size + 1) * sizeof *theirs);
+    unsigned char *data = NULL;
+    int rc =
+        theirs == NULL ? MPI_ERR_NO_MEM : pli_shim_parts_make(s->size, counts, &recvtype, 0, &p);
+    rc = rc == MPI_SUCCESS ? pli_shim_parts_pack(sendbuf, sendcount, sendtype, &data, &mine.len)
+                           : rc;
+    mine.data = data;
+    for (int i = 0; i < s->size && rc == MPI_SUCCESS; i++) {
+        theirs[i] = (struct shim_piece){ i, p.part[i], p.lens[i] };
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = pli_shim_play_pieces(s, PLI_IMPI_TAG_GATHERV, &mine, 1, theirs,
+                                  s->rank == 0 ? s->size : 0);
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = MPI_Bcast(p.base, (int)p.total, MPI_BYTE, 0, pli_shim_inter_local(s));
+    }
+    for (int i = 0; i < s->size && rc == MPI_SUCCESS; i++) {
+        rc = pli_shim_type_unpack(p.part[i], p.lens[i],
+                                  pli_shim_parts_at(recvbuf, displs[i], recvtype), counts[i],
+                                  recvtype);
+    }
+    pli_shim_parts_free(&p);
+    free(theirs);
+    free(data);
+    return rc;
+}
+
+int pli_shim_across_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
+                           MPI_Datatype type, MPI_Op op, int root)
+{
+    bool is_root;
+    int rc = root == MPI_PROC_NULL ? MPI_SUCCESS : check_root(s, root, &is_root);
+    if (rc != MPI_SUCCESS || root == MPI_PROC_NULL) {
+        return rc;
+    }
+    if (is_root) {
+        return recv_one(s, 0, PLI_IMPI_TAG_REDUCE, recvbuf, count, type);
+    }
+    void *sum = NULL, *mem = pli_shim_type_buffer(count, type, &sum);
+    rc = mem == NULL ? MPI_ERR_NO_MEM
+                     : MPI_Reduce(sendbuf, sum, count, type, op, 0, pli_shim_inter_local(s));
+    if (rc == MPI_SUCCESS && s->rank == 0) {
+        rc = send_one(s, root, PLI_IMPI_TAG_REDUCE, sum, count, type);
+    }
+    free(mem);
+    return rc;
+}
+
+// At rank 0 the sum of the other group, in `theirs`.
+static int swap_sums(struct shim_span *s, const void *sendbuf, void *theirs, int count,
+                     MPI_Datatype type, MPI_Op op)
+{
+    void *sum = NULL, *mem = pli_shim_type_buffer(count, type, &sum);
+    int rc = mem == NULL ? MPI_ERR_NO_MEM
+                         : MPI_Reduce(sendbuf, sum, count, type, op, 0, pli_shim_inter_local(s));
+    if (rc == MPI_SUCCESS && s->rank == 0) {
+        rc = swap(s, PLI_IMPI_TAG_REDUCE, sum, count, type, theirs, count, type);
+    }
+    free(mem);
+    return rc;
+}
+
+int pli_shim_across_allreduce(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
+                              MPI_Datatype type, MPI_Op op)
+{
+    int rc = swap_sums(s, sendbuf, recvbuf, count, type, op);
+    return rc == MPI_SUCCESS ? MPI_Bcast(recvbuf, count, type, 0, pli_shim_inter_local(s)) : rc;
+}
+
+int pli_shim_across_reduce_scatter(struct shim_span *s, const void *sendbuf, void *recvbuf,
+                                   const int counts[], MPI_Datatype type, MPI_Op op)
+{
+    int n = pli_shim_inter_size(s), total = 0;
+    int *displs = malloc((size_t)n * sizeof *displs);
+    for (int i = 0; displs != NULL && i < n; i++) {
+        displs[i] = total;
+        total += counts[i];
+    }
+    void *theirs = NULL, *mem = pli_shim_type_buffer(total, type, &theirs);
+    int rc = mem == NULL || displs == NULL ? MPI_ERR_NO_MEM
+                                           : swap_sums(s, sendbuf, theirs, total, type, op);
+    if (rc == MPI_SUCCESS) {
+        rc = MPI_Scatterv(theirs, counts, displs, type, recvbuf, counts[s->rank], type, 0,
+                          pli_shim_inter_local(s));
+    }
+    free(mem);
+    free(displs);
+    return rc;
+}
+
+int pli_shim_across_reduce_scatter_block(struct shim_span *s, const void *sendbuf, void *recvbuf,
+                                         int count, MPI_Datatype type, MPI_Op op)
+{
+    int total = pli_shim_inter_size(s) * count;
+    void *theirs = NULL, *mem = pli_shim_type_buffer(total, type, &theirs);
+    int rc = mem == NULL ? MPI_ERR_NO_MEM : swap_sums(s, sendbuf, theirs, total, type, op);
+    if (rc == MPI_SUCCESS) {
+        rc = MPI_Scatter(theirs, count, type, recvbuf, count, type, 0, pli_shim_inter_local(s));
+    }
+    free(mem);
+    return rc;
+}
+
+static int no_order(void)
+{
+    return pli_shim_fail(MPI_ERR_COMM, "an inter-communicator has no MPI_Scan and MPI_Exscan");
+}
+
+int pli_shim_across_scan(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
+                         MPI_Datatype type, MPI_Op op)
+{
+    (void)s, (void)sendbuf, (void)recvbuf, (void)count, (void)type, (void)op;
+    return no_order();
+}
+
+int pli_shim_across_exscan(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
+                           MPI_Datatype type, MPI_Op op)
+{
+    (void)s, (void)sendbuf, (void)recvbuf, (void)count, (void)type, (void)op;
+    return no_order();
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators: what they are, and how new ones are made from those that span clients.
+#include "shim/impi.h"
+#include "shim/shim.h"
+#include "wire/impi_byte.h"
+#include <stdlib.h>
+#include <string.h>
+
+PLI_SHIM_API int MPI_Comm_size(MPI_Comm comm, int *size)
+{
+    struct shim_span *s = pli_shim_span_find(comm);
+    if (s == NULL) {
+        return PMPI_Comm_size(comm, size);
+    }
+    *size = s->inter != NULL ? pli_shim_inter_size(s) : s->size;
+    return MPI_SUCCESS;
+}
+
+PLI_SHIM_API int MPI_Comm_rank(MPI_Comm comm, int *rank)
+{
+    struct shim_span *s = pli_shim_span_find(comm);
+    if (s == NULL) {
+        return PMPI_Comm_rank(comm, rank);
+    }
+    *rank = s->rank;
+    return MPI_SUCCESS;
+}
+
+PLI_SHIM_API int MPI_Comm_group(MPI_Comm comm, MPI_Group *group)
+{
+    struct shim_span *s = pli_shim_span_find(comm);
+    if (s == NULL) {
+        return PMPI_Comm_group(comm, group);
+    }
+    if (s->inter != NULL) {
+        return pli_shim_end(comm, pli_shim_inter_group(s, group));
+    }
+    uint32_t *world = malloc((size_t)s->size * sizeof *world);
+    if (world == NULL) {
+        return pli_shim_end(comm, MPI_ERR_NO_MEM);
+    }
+    memcpy(world, s->world, (size_t)s->size * sizeof *world);
+    return pli_shim_end(comm, pli_shim_group_show(world, s->size, group));
+}
+
+PLI_SHIM_API int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int *result)
+{
+    MPI_Group ga, gb;
+    if (pli_shim_span_find(a) == NULL && pli_shim_span_find(b) == NULL) {
+        return PMPI_Comm_compare(a, b, result);
+    }
+    if (a == b) {
+        *result = MPI_IDENT;
+        return MPI_SUCCESS;
+    }
+    int rc = MPI_Comm_group(a, &ga);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    rc = MPI_Comm_group(b, &gb);
+    if (rc == MPI_SUCCESS) {
+        rc = MPI_Group_compare(ga, gb, result);
+        (void)MPI_Group_free(&gb);
+    }
+    (void)MPI_Group_free(&ga);
+    *result = rc == MPI_SUCCESS && *result == MPI_IDENT ? MPI_CONGRUENT : *result;
+    return rc;
+}
+
+static bool has_foreign(const uint32_t *world, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (world[i] < pli_shim.first || world[i] >= pli_shim.first + (uint32_t)pli_shim.n_local) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The communicator of `world`, we being its member `rank`, or not (-1), out of `s` by a native
+// split over the parent. `colour` tells apart the several that may be made at once.
+static int build(struct shim_span *s, const uint32_t *world, int n, int rank, int colour,
+                 uint64_t cid, MPI_Comm *out)
+{
+    struct shim_span *made;
+    int rc =
+        PMPI_Comm_split(s->handle, rank < 0 ? MPI_UNDEFINED : colour, rank < 0 ? 0 : rank, out);
+    if (rc != MPI_SUCCESS || rank < 0 || !has_foreign(world, n)) {
+        return rc;
+    }
+    return pli_shim_span_create(*out, world, n, cid, &made);
+}
+
+typedef int (*dup_fn)(MPI_Comm comm, MPI_Comm *out, void *arg);
+
+static int dup_plain(MPI_Comm comm, MPI_Comm *out, void *arg)
+{
+    (void)arg;
+    return PMPI_Comm_dup(comm, out);
+}
+
+static int dup_info(MPI_Comm comm, MPI_Comm *out, void *arg)
+{
+    return PMPI_Comm_dup_with_info(comm, *(MPI_Info *)arg, out);
+}
+
+static int dup(MPI_Comm comm, MPI_Comm *out, dup_fn fn, void *arg)
+{
+    struct shim_span *s = pli_shim_span_find(comm), *made = NULL;
+    uint64_t cid;
+    if (s == NULL) {
+        return fn(comm, out, arg);
+    }
+    if (s->inter != NULL) {
+        return pli_shim_end(comm, pli_shim_inter_dup(s, out));
+    }
+    int rc = pli_shim_play_cid(s, 2, &cid);
+    if (rc == MPI_SUCCESS) {
+        rc = fn(comm, out, arg); // with attributes, as their functions say
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = pli_shim_span_create(*out, s->world, s->size, cid, &made);
+    }
+    if (rc == MPI_SUCCESS && s->topo != NULL) {
+        made->topo = pli_shim_topo_copy(s->topo);
+    }
+    return pli_shim_end(comm, rc);
+}
+
+PLI_SHIM_API int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
+{
+    return dup(comm, newcomm, dup_plain, NULL);
+}
+
+PLI_SHIM_API int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
+{
+    return dup(comm, newcomm, dup_info, &info);
+}
+
+int pli_shim_comm_create(struct shim_span *s, const uint32_t *world, int n, MPI_Comm *out)
+{
+    uint64_t cid;
+    int me = -1;
+    int rc = pli_shim_play_cid(s, 2, &cid);
+    for (int i = 0; i < n; i++) {
+        me = world[i] == s->world[s->rank] ? i : me;
+    }
+    return rc == MPI_SUCCESS ? build(s, world, n, me, 0, cid, out) : rc;
+}
+
+PLI_SHIM_API int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
+{
+    struct shim_span *s = pli_shim_span_find(comm);
+    struct shim_group list;
+    if (s == NULL) {
+        MPI_Group native;
+        int rc = pli_shim_group_native(comm, group, &native);
+        if (rc != MPI_SUCCESS) {
+            return pli_shim_end(comm, rc);
+        }
+        rc = PMPI_Comm_create(comm, native, newcomm);
+        if (native != group && native != MPI_GROUP_EMPTY) {
+            (void)PMPI_Group_free(&native);
+        }
+        return rc;
+    }
+    int rc = pli_shim_inter_refuse(s);
+    rc = rc == MPI_SUCCESS ? pli_shim_group_list(group, &list) : rc;
+    if (rc != MPI_SUCCESS) {
+        return pli_shim_end(comm, rc);
+    }
+    for (int i = 0; i < list.n && rc == MPI_SUCCESS; i++) {
+        if (pli_shim_span_rank_of(s, list.world[i]) < 0) {
+            rc = MPI_ERR_GROUP;
+        }
+    }
+    rc = rc == MPI_SUCCESS ? pli_shim_comm_create(s, list.world, list.n, newcomm) : rc;
+    free(list.world);
+    return pli_shim_end(comm, rc);
+}
+
+struct entry {
+    int key, rank;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->key != y->key) {
+        return x->key < y->key ? -1 : 1;
+    }
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+// Everybody's colour and key, as the protocol's Allgather of two Int4 each.
+static int gather_colours(struct shim_span *s, int colour, int key, unsigned char *all)
+{
+    unsigned char mine[8];
+    pli_impi_byte_put32(mine, (uint32_t)colour);
+    pli_impi_byte_put32(mine + 4, (uint32_t)key);
+    int rc = pli_shim_play_gather(s, 0, mine, sizeof mine, all);
+    return rc == MPI_SUCCESS ? pli_shim_play_bcast(s, 0, all, sizeof mine * (size_t)s->size) : rc;
+}
+
+static int split(struct shim_span *s, int colour, int key, MPI_Comm *out)
+{
+    size_t size = (size_t)s->size;
+    uint64_t cid;
+    unsigned char *all = malloc(8 * size);
+    struct entry *entry = malloc(size * sizeof *entry);
+    uint32_t *world = malloc(size * sizeof *world);
+    int n = 0, me = -1;
+    int rc = all == NULL || entry == NULL || world == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    if (rc == MPI_SUCCESS) {
+        rc = gather_colours(s, colour == MPI_UNDEFINED ? -1 : colour, key, all);
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = pli_shim_play_cid(s, 2, &cid);
+    }
+    for (int i = 0; rc == MPI_SUCCESS && colour != MPI_UNDEFINED && i < s->size; i++) {
+        if ((int)pli_impi_byte_get32(all + 8 * i) == colour) {
+            entry[n++] = (struct entry){ (int)pli_impi_byte_get32(all + 8 * i + 4), i };
+        }
+    }
+    if (rc == MPI_SUCCESS) {
+        qsort(entry, (size_t)n, sizeof *entry, by_key);
+        for (int i = 0; i < n; i++) {
+            world[i] = s->world[entry[i].rank];
+            me = entry[i].rank == s->rank ? i : me;
+        }
+        rc = build(s, world, n, me, colour, cid, out);
+    }
+    free(all);
+    free(entry);
+    free(world);
+    return rc;
+}
+
+PLI_SHIM_API int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
+{
+    struct shim_span *s = pli_shim_span_find(comm);
+    if (s == NULL) {
+        return PMPI_Comm_split(comm, color, key, newcomm);
+    }
+    if (color < 0 && color != MPI_UNDEFINED) {
+        return pli_shim_end(comm, MPI_ERR_ARG);
+    }
+    int rc = pli_shim_inter_refuse(s);
+    return pli_shim_end(comm, rc == MPI_SUCCESS ? split(s, color, key, newcomm) : rc);
+}
+
+PLI_SHIM_API int MPI_Comm_free(MPI_Comm *comm)
+{
+    struct shim_span *s = pli_shim_span_find(*comm);
+    if (s == NULL) {
+        return PMPI_Comm_free(comm);
+    }
+    if (*comm == MPI_COMM_WORLD) {
+        return pli_shim_end(*comm, MPI_ERR_COMM);
+    }
+    int rc = s->inter != NULL ? pli_shim_inter_leave(s) : pli_shim_play_barrier(s);
+    if (rc != MPI_SUCCESS) {
+        return pli_shim_end(*comm, rc);
+    }
+    rc = PMPI_Comm_free(comm);
+    pli_shim_span_forget(s);
+    return rc;
+}
+
+// The attributes of the protocol. Without a span: one client, one host.
+static int *attribute(struct shim_span *s, int key)
+{
+    static int one = 1, none = 0;
+    switch (key) {
+    case IMPI_CLIENT_SIZE:
+        return s != NULL ? &s->client_size : &one;
+    case IMPI_CLIENT_COLOR:
+        return s != NULL ? &s->client_colour : &none;
+    case IMPI_HOST_SIZE:
+        return s != NULL ? &s->host_size : &one;
+    case IMPI_HOST_COLOR:
+        return s != NULL ? &s->host_colour : &none;
+    default:
+        return NULL;
+    }
+}
+
+PLI_SHIM_API int MPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *flag)
+{
+    struct shim_span *s = pli_shim_span_find(comm);
+    int *found = attribute(s, key);
+    if (found == NULL && pli_shim.is_on && key == MPI_TAG_UB) {
+        found = &pli_shim.tag_ub;
+    }
+    if (found == NULL) {
+        return PMPI_Comm_get_attr(comm, key, value, flag);
+    }
+    *(int **)value = found;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+PLI_SHIM_API int MPI_Attr_get(MPI_Comm comm, int key, void *value, int *flag)
+{
+    return MPI_Comm_get_attr(comm, key, value, flag);
+}
+
+PLI_SHIM_API int MPI_Pack(const void *inbuf, int incount, MPI_Datatype type, void *outbuf,
+                          int outsize, int *position, MPI_Comm comm)
+{
+    size_t size;
+    if (pli_shim_span_find(comm) == NULL) {
+        return PMPI_Pack(inbuf, incount, type, outbuf, outsize, position, comm);
+    }
+    int rc = incount < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);
+    if (rc == MPI_SUCCESS && size * (size_t)incount > (size_t)(outsize - *position)) {
+        rc = pli_shim_fail(MPI_ERR_ARG, "the buffer to pack into is too small");
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = pli_shim_type_pack(inbuf, incount, type, (unsigned char *)outbuf + *position);
+    }
+    if (rc == MPI_SUCCESS) {
+        *position += (int)(size * (size_t)incount);
+    }
+    return pli_shim_end(comm, rc);
+}
+
+PLI_SHIM_API int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf,
+                            int outcount, MPI_Datatype type, MPI_Comm comm)
+{
+    size_t size;
+    if (pli_shim_span_find(comm) == NULL) {
+        return PMPI_Unpack(inbuf, insize, position, outbuf, outcount, type, comm);
+    }
+    int rc = outcount < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);
+    if (rc == MPI_SUCCESS && size * (size_t)outcount > (size_t)(insize - *position)) {
+        rc = pli_shim_fail(MPI_ERR_ARG, "there is less in the buffer than is to be unpacked");
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = pli_shim_type_unpack((const unsigned char *)inbuf + *position, size * (size_t)outcount,
+                                  outbuf, outcount, type);
+    }
+    if (rc == MPI_SUCCESS) {
+        *position += (int)(size * (size_t)outcount);
+    }
+    return pli_shim_end(comm, rc);
+}
+
+PLI_SHIM_API int MPI_Pack_size(int incount, MPI_Datatype type, MPI_Comm comm, int *size_out)
+{
+    size_t size;
+    if (pli_shim_span_find(comm) == NULL) {
+        return PMPI_Pack_size(incount, type, comm, size_out);
+    }
+    int rc = incount < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);
+    if (rc == MPI_SUCCESS) {
+        *size_out = (int)(size * (size_t)incount);
+    }
+    return pli_shim_end(comm, rc);
+}

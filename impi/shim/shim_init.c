@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Init, MPI_Finalize, MPI_Abort, and errors.
+#include "shim/shim.h"
+#include "agent/agent_wire.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct shim pli_shim = { .agent = -1 };
+
+int pli_shim_fail(int class, const char *text)
+{
+    enum { MAX_TEXT = 64 };
+    static struct {
+        const char *text;
+        int code;
+    } known[MAX_TEXT];
+    static int n_known;
+    int code;
+    for (int i = 0; i < n_known; i++) {
+        if (known[i].text == text) {
+            return known[i].code;
+        }
+    }
+    if (n_known == MAX_TEXT || PMPI_Add_error_code(class, &code) != MPI_SUCCESS) {
+        return class;
+    }
+    char line[MPI_MAX_ERROR_STRING];
+    snprintf(line, sizeof line, "IMPI: %s", text);
+    (void)PMPI_Add_error_string(code, line); // without it the class still tells something
+    known[n_known].text = text;
+    known[n_known++].code = code;
+    return code;
+}
+
+int pli_shim_end(MPI_Comm comm, int code)
+{
+    if (code != MPI_SUCCESS) {
+        char text[MPI_MAX_ERROR_STRING];
+        int len = 0;
+        MPI_Errhandler handler;
+        if (PMPI_Comm_get_errhandler(comm, &handler) == MPI_SUCCESS) {
+            // some libraries print the class alone when they end a program
+            if (handler == MPI_ERRORS_ARE_FATAL &&
+                PMPI_Error_string(code, text, &len) == MPI_SUCCESS) {
+                fprintf(stderr, "libimpi: %s\n", text);
+            }
+            (void)PMPI_Errhandler_free(&handler);
+        }
+        (void)PMPI_Comm_call_errhandler(comm, code);
+    }
+    return code;
+}
+
+_Noreturn void pli_shim_die(const char *line)
+{
+    fprintf(stderr, "libimpi: process %u: %s\n", pli_shim.first + (unsigned)pli_shim.me, line);
+    (void)PMPI_Abort(MPI_COMM_WORLD, 1);
+    _exit(1);
+}
+
+// The native library is up: join the job if there is one to join.
+static int join(void)
+{
+    if (getenv("IMPI_SERVER") == NULL) {
+        return MPI_SUCCESS;
+    }
+    (void)PMPI_Comm_rank(MPI_COMM_WORLD, &pli_shim.me);
+    (void)PMPI_Comm_size(MPI_COMM_WORLD, &pli_shim.n_local);
+    int rc = pli_shim_link_open();
+    if (rc != MPI_SUCCESS) {
+        return pli_shim_end(MPI_COMM_WORLD, rc);
+    }
+    int n = (int)pli_shim.job->n_proc, flag = 0, *ub = NULL;
+    uint32_t *world = malloc((size_t)n * sizeof *world);
+    struct shim_span *s;
+    if (world == NULL) {
+        return pli_shim_end(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    }
+    for (int i = 0; i < n; i++) {
+        world[i] = (uint32_t)i;
+    }
+    (void)PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &ub, &flag);
+    pli_shim.tag_ub = pli_shim.job->tag_ub;
+    if (flag != 0 && *ub < pli_shim.tag_ub) {
+        pli_shim.tag_ub = *ub;
+    }
+    pli_shim.max_cid = 1; // 0 and 1 are the world's
+    pli_shim.is_on = true;
+    rc = pli_shim_span_create(MPI_COMM_WORLD, world, n, 0, &s);
+    free(world);
+    return rc == MPI_SUCCESS ? rc : pli_shim_end(MPI_COMM_WORLD, rc);
+}
+
+PLI_SHIM_API int MPI_Init(int *argc, char ***argv)
+{
+    int rc = PMPI_Init(argc, argv);
+    return rc == MPI_SUCCESS ? join() : rc;
+}
+
+PLI_SHIM_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    bool is_impi = getenv("IMPI_SERVER") != NULL;
+    bool is_cut = is_impi && required > MPI_THREAD_SERIALIZED;
+    if (is_cut) {
+        required = MPI_THREAD_SERIALIZED;
+    }
+    int rc = PMPI_Init_thread(argc, argv, required, provided);
+    if (is_impi && rc == MPI_SUCCESS && *provided > MPI_THREAD_SERIALIZED) {
+        *provided = MPI_THREAD_SERIALIZED;
+    }
+    rc = rc == MPI_SUCCESS ? join() : rc;
+    if (rc == MPI_SUCCESS && is_cut && pli_shim.me == 0) {
+        fprintf(stderr,
+                "libimpi: client %s: the program asked for MPI_THREAD_MULTIPLE and gets "
+                "MPI_THREAD_SERIALIZED: between different MPIs one thread calls at a time\n",
+                getenv("IMPI_CLIENT"));
+    }
+    return rc;
+}
+
+PLI_SHIM_API int MPI_Query_thread(int *provided)
+{
+    int rc = PMPI_Query_thread(provided);
+    if (pli_shim.is_on && rc == MPI_SUCCESS && *provided > MPI_THREAD_SERIALIZED) {
+        *provided = MPI_THREAD_SERIALIZED;
+    }
+    return rc;
+}
+
+PLI_SHIM_API int MPI_Finalize(void)
+{
+    if (!pli_shim.is_on) {
+        return PMPI_Finalize();
+    }
+    struct shim_span *world = pli_shim_span_find(MPI_COMM_WORLD);
+    int rc = pli_shim_play_barrier(world);
+    if (rc != MPI_SUCCESS) {
+        return pli_shim_end(MPI_COMM_WORLD, rc);
+    }
+    struct pli_agent_frame f = { .type = PLI_AGENT_FINAL };
+    pli_shim_link_put(&f, NULL, NULL);
+    pli_shim_link_flush();
+    pli_shim_link_close();
+    pli_shim.is_on = false;
+    rc = PMPI_Finalize();
+    if (pli_shim.agent > 0) { // it has only to hear the others' last word
+        int status = 0;
+        (void)waitpid(pli_shim.agent, &status, 0);
+        pli_shim.agent = -1;
+    }
+    return rc;
+}
+
+PLI_SHIM_API int MPI_Abort(MPI_Comm comm, int code)
+{
+    // the agent sees this process end without MPI_Finalize, and ends the whole job
+    return PMPI_Abort(pli_shim.is_on && pli_shim_span_find(comm) != NULL ? MPI_COMM_WORLD : comm,
+                      code);
+}

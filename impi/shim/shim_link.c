@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The connection to the agent. Native process 0 starts the agent; the others are told where it is.
+#include "agent/agent_link.h"
+#include "agent/agent_wire.h"
+#include "engine/impi_sock.h"
+#include "shim/shim.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static struct pli_agent_where where;
+static bool has_where;
+
+static void learn(const struct pli_agent_frame *f, const unsigned char *data)
+{
+    struct pli_impi_collated c = { 0 };
+    char why[200] = "out of memory";
+    if (pli_impi_collated_get(&c, data, f->len) != PLI_IMPI_OK ||
+        pli_impi_job_create(f->peer, &c, why, sizeof why, &pli_shim.job) != PLI_IMPI_OK) {
+        pli_shim_die(why);
+    }
+    pli_shim.first = f->n;
+    pli_impi_collated_fini(&c);
+}
+
+static void *in_room(void *arg, const struct pli_agent_frame *f)
+{
+    (void)arg;
+    return f->type == PLI_AGENT_PART ? pli_shim_msg_room(f) : malloc(f->len + 1);
+}
+
+static void in_more(void *arg, const struct pli_agent_frame *f, void *room, uint64_t got)
+{
+    (void)arg;
+    (void)f;
+    (void)room;
+    (void)got;
+}
+
+static void in_whole(void *arg, const struct pli_agent_frame *f, void *room)
+{
+    (void)arg;
+    switch (f->type) {
+    case PLI_AGENT_READY:
+        if (f->len == sizeof where) {
+            memcpy(&where, room, sizeof where);
+            has_where = where.version == PLI_AGENT_VERSION;
+        }
+        free(room);
+        break;
+    case PLI_AGENT_JOB:
+        learn(f, room);
+        free(room);
+        break;
+    case PLI_AGENT_OVER:
+        ((char *)room)[f->len] = '\0';
+        pli_shim_die(room);
+    default:
+        pli_shim_msg_frame(f, room);
+    }
+}
+
+static const struct pli_agent_link_ops ops = { in_room, in_more, in_whole };
+
+// Where the agent program is: told, beside this library, or in the same prefix.
+static bool find_agent(char *path, size_t cap)
+{
+    const char *told = getenv("IMPI_AGENT");
+    static const char *const place[] = { "../libexec/pliant/impi-agent", "impi-agent",
+                                         "../bin/impi-agent" };
+    Dl_info info;
+    if (told != NULL) {
+        snprintf(path, cap, "%s", told);
+        return true;
+    }
+    if (dladdr(&pli_shim, &info) == 0 || info.dli_fname == NULL) {
+        return false;
+    }
+    const char *slash = strrchr(info.dli_fname, '/');
+    int len = slash == NULL ? 0 : (int)(slash - info.dli_fname);
+    for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
+        snprintf(path, cap, "%.*s/%s", len == 0 ? 1 : len, len == 0 ? "." : info.dli_fname,
+                 place[i]);
+        if (access(path, X_OK) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The environment for the agent: without what makes it load us.
+static char **agent_environment(void)
+{
+    size_t n = 0, k = 0;
+    while (environ[n] != NULL) {
+        n++;
+    }
+    char **env = calloc(n + 1, sizeof *env);
+    for (size_t i = 0; env != NULL && i < n; i++) {
+        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0) {
+            env[k++] = environ[i];
+        }
+    }
+    return env;
+}
+
+static int start_agent(int *fd_out)
+{
+    char path[4096], count[16], target[] = "3";
+    int pair[2];
+    pid_t pid;
+    posix_spawn_file_actions_t act;
+    if (!find_agent(path, sizeof path)) {
+        return pli_shim_fail(MPI_ERR_OTHER,
+                             "there is no impi-agent near libimpi; IMPI_AGENT can name it");
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        return pli_shim_fail(MPI_ERR_OTHER, "no socket for the agent");
+    }
+    snprintf(count, sizeof count, "%d", pli_shim.n_local);
+    char *argv[] = { path, count, target, NULL };
+    char **env = agent_environment();
+    posix_spawn_file_actions_init(&act);
+    posix_spawn_file_actions_addopen(&act, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&act, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&act, pair[1], 3);
+    int rc = env == NULL ? ENOMEM : posix_spawn(&pid, path, &act, NULL, argv, env);
+    posix_spawn_file_actions_destroy(&act);
+    free(env);
+    close(pair[1]);
+    if (rc != 0) {
+        close(pair[0]);
+        fprintf(stderr, "libimpi: cannot start %s: %s\n", path, strerror(rc));
+        return pli_shim_fail(MPI_ERR_OTHER, "the agent could not be started");
+    }
+    pli_shim.agent = pid;
+    *fd_out = pair[0];
+    return MPI_SUCCESS;
+}
+
+static int dial_unix(void)
+{
+    struct sockaddr_un un = { .sun_family = AF_UNIX };
+    size_t len = strlen(where.unix_name);
+    memcpy(un.sun_path + 1, where.unix_name, len);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&un,
+                           (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static int dial_tcp(void)
+{
+    char text[PLI_AGENT_ADDRESS + 8];
+    int fd = -1;
+    struct pli_impi_log quiet = { 0 };
+    snprintf(text, sizeof text, "%s:%u", where.address, where.port);
+    if (pli_impi_sock_dial_name(text, &quiet, &fd) != PLI_IMPI_OK) {
+        return -1;
+    }
+    struct pollfd p = { .fd = fd, .events = POLLOUT };
+    if (poll(&p, 1, 30000) != 1 || pli_impi_sock_error(fd) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int find_from_here(int *fd_out)
+{
+    char boot[PLI_AGENT_ADDRESS] = "";
+    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = file < 0 ? 0 : read(file, boot, sizeof boot - 1);
+    boot[n < 0 ? 0 : n] = '\0';
+    if (file >= 0) {
+        close(file);
+    }
+    *fd_out = boot[0] != '\0' && strcmp(boot, where.boot) == 0 ? dial_unix() : -1;
+    if (*fd_out < 0) { // another machine, or another container on it
+        *fd_out = dial_tcp();
+    }
+    return *fd_out >= 0 ? MPI_SUCCESS
+                        : pli_shim_fail(MPI_ERR_OTHER, "the agent cannot be reached from here");
+}
+
+static int adopt(int fd)
+{
+    (void)fcntl(fd, F_SETFL, O_NONBLOCK);
+    return pli_agent_link_create(fd, &ops, NULL, &pli_shim.link) == PLI_IMPI_OK ? MPI_SUCCESS
+                                                                                : MPI_ERR_NO_MEM;
+}
+
+static void wait_readable(void)
+{
+    struct pollfd p = { .fd = pli_agent_link_fd(pli_shim.link), .events = POLLIN };
+    (void)poll(&p, 1, -1);
+}
+
+int pli_shim_link_open(void)
+{
+    int fd = -1, rc = MPI_SUCCESS;
+    if (pli_shim.me == 0) {
+        rc = start_agent(&fd);
+        rc = rc == MPI_SUCCESS ? adopt(fd) : rc;
+        while (rc == MPI_SUCCESS && !has_where) {
+            wait_readable();
+            (void)pli_shim_link_poll();
+        }
+    }
+    int is_bad = rc != MPI_SUCCESS;
+    (void)PMPI_Bcast(&is_bad, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (is_bad != 0) {
+        return rc != MPI_SUCCESS ? rc : pli_shim_fail(MPI_ERR_OTHER, "there is no agent");
+    }
+    (void)PMPI_Bcast(&where, sizeof where, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (pli_shim.me != 0) {
+        rc = find_from_here(&fd);
+        rc = rc == MPI_SUCCESS ? adopt(fd) : rc;
+    }
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    struct pli_agent_frame f = { .type = PLI_AGENT_HELLO,
+                                 .n = (uint32_t)pli_shim.me,
+                                 .len = PLI_AGENT_TOKEN };
+    pli_shim_link_put(&f, where.token, NULL);
+    pli_shim_link_flush();
+    while (pli_shim.job == NULL) {
+        wait_readable();
+        (void)pli_shim_link_poll();
+    }
+    return MPI_SUCCESS;
+}
+
+void pli_shim_link_close(void)
+{
+    pli_agent_link_destroy(pli_shim.link);
+    pli_shim.link = NULL;
+}
+
+static bool check(enum pli_impi_err err)
+{
+    if (err < 0) {
+        pli_shim_die("the connection to the agent is lost");
+    }
+    return err == PLI_IMPI_OK;
+}
+
+bool pli_shim_link_poll(void)
+{
+    bool wrote =
+        pli_agent_link_has_output(pli_shim.link) && check(pli_agent_link_write(pli_shim.link));
+    return check(pli_agent_link_read(pli_shim.link)) || wrote;
+}
+
+void pli_shim_link_pause(struct shim_pace *p, bool is_native)
+{
+    enum { LOOKS = 20, SOON_NS = 50000, LATER_NS = 2000000 };
+    if (p->n_idle++ < LOOKS) {
+        return;
+    }
+    // asleep, a message wakes us at once, where one that yields waits for its turn
+    struct timespec t = { .tv_nsec = is_native ? SOON_NS : LATER_NS };
+    struct pollfd fd = {
+        .fd = pli_agent_link_fd(pli_shim.link),
+        .events = (short)(POLLIN | (pli_agent_link_has_output(pli_shim.link) ? POLLOUT : 0))
+    };
+    (void)ppoll(&fd, 1, &t, NULL);
+}
+
+void pli_shim_link_put(const struct pli_agent_frame *f, const void *data, void *own)
+{
+    if (pli_agent_link_put(pli_shim.link, f, data, own) != PLI_IMPI_OK) {
+        pli_shim_die("out of memory");
+    }
+    (void)check(pli_agent_link_write(pli_shim.link));
+}
+
+void pli_shim_link_flush(void)
+{
+    while (pli_agent_link_has_output(pli_shim.link)) {
+        if (!pli_shim_link_poll()) {
+            struct pollfd p = { .fd = pli_agent_link_fd(pli_shim.link),
+                                .events = POLLIN | POLLOUT };
+            (void)poll(&p, 1, -1);
+        }
+    }
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Point-to-point on communicators that span clients. To and from processes of this client the
+// native library does it, on the native communicator behind the handle.
+#include "shim/shim.h"
+#include "shim/shim_req.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const bad_rank = "no such rank in a communicator that spans clients";
+static const char *const bad_tag = "a tag is below 0 or above MPI_TAG_UB";
+
+static int check_send(const struct shim_span *s, int dest, int tag, int count)
+{
+    if (dest < 0 || dest >= s->size) {
+        return pli_shim_fail(MPI_ERR_RANK, bad_rank);
+    }
+    if (tag < 0 || tag > pli_shim.tag_ub) {
+        return pli_shim_fail(MPI_ERR_TAG, bad_tag);
+    }
+    return count < 0 ? MPI_ERR_COUNT : MPI_SUCCESS;
+}
+
+static int check_recv(const struct shim_span *s, int source, int tag, int count)
+{
+    int rc =
+        check_send(s, source == MPI_ANY_SOURCE ? 0 : source, tag == MPI_ANY_TAG ? 0 : tag, count);
+    return rc;
+}
+
+// To another client, or to nobody: what the native library must not see as it is.
+static bool is_ours(const struct shim_span *s, int peer)
+{
+    return s != NULL && peer != MPI_PROC_NULL &&
+           (peer < 0 || peer >= s->size || s->native[peer] < 0);
+}
+
+static int native_rank(const struct shim_span *s, int peer)
+{
+    return s == NULL || peer < 0 || peer >= s->size ? peer : s->native[peer];
+}
+
+int pli_shim_p2p_isend(struct shim_req *r)
+{
+    size_t size;
+    int rc = pli_shim_type_size(r->type, &size);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    unsigned char *ext = malloc(size * (size_t)r->count + 1);
+    if (ext == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    rc = pli_shim_type_pack(r->buf, r->count, r->type, ext);
+    if (rc != MPI_SUCCESS) {
+        free(ext);
+        return rc;
+    }
+    return pli_shim_msg_send(r, ext, size * (size_t)r->count);
+}
+
+int pli_shim_p2p_irecv(struct shim_req *r)
+{
+    size_t size;
+    struct shim_span *s = r->span;
+    bool is_here = r->peer != MPI_ANY_SOURCE && s->native[r->peer] >= 0;
+    int rc = pli_shim_type_size(r->type, &size);
+    if (is_here &&
+        !pli_shim_msg_has_local(s)) { // no receive that waits here could have its message
+        r->is_done = false;
+        pli_shim.n_pending++;
+        rc = PMPI_Irecv(r->buf, r->count, r->type, s->native[r->peer], r->tag, s->handle,
+                        &r->native);
+        if (rc != MPI_SUCCESS) {
+            r->native = MPI_REQUEST_NULL;
+            pli_shim_req_done(r, rc);
+        }
+        return rc;
+    }
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    r->cap = size * (uint64_t)r->count;
+    r->may_local = is_here || r->peer == MPI_ANY_SOURCE;
+    pli_shim_msg_post(r);
+    return MPI_SUCCESS;
+}
+
+static struct shim_req *make_send(struct shim_span *s, const void *buf, int count,
+                                  MPI_Datatype type, int dest, int tag, enum shim_mode mode)
+{
+    struct shim_req *r = pli_shim_req_create(SHIM_SEND, s);
+    if (r != NULL) {
+        r->buf = (void *)(uintptr_t)buf;
+        r->count = count;
+        r->type = type;
+        r->peer = dest;
+        r->tag = tag;
+        r->mode = mode;
+    }
+    return r;
+}
+
+static struct shim_req *make_recv(struct shim_span *s, void *buf, int count, MPI_Datatype type,
+                                  int source, int tag)
+{
+    struct shim_req *r = pli_shim_req_create(SHIM_RECV, s);
+    if (r != NULL) {
+        r->buf = buf;
+        r->count = count;
+        r->type = type;
+        r->peer = source;
+        r->tag = tag;
+    }
+    return r;
+}
+
+static int start_send(struct shim_span *s, const void *buf, int count, MPI_Datatype type, int dest,
+                      int tag, enum shim_mode mode, struct shim_req **out)
+{
+    int rc = check_send(s, dest, tag, count);
+    struct shim_req *r = NULL;
+    if (rc == MPI_SUCCESS) {
+        r = make_send(s, buf, count, type, dest, tag, mode);
+        rc = r == NULL ? MPI_ERR_NO_MEM : pli_shim_p2p_isend(r);
+    }
+    if (rc != MPI_SUCCESS) {
+        if (r != NULL) {
+            pli_shim_req_destroy(r);
+        }
+        return rc;
+    }
+    *out = r;
+    return MPI_SUCCESS;
+}
+
+static int start_recv(struct shim_span *s, void *buf, int count, MPI_Datatype type, int source,
+                      int tag, struct shim_req **out)
+{
+    int rc = check_recv(s, source, tag, count);
+    struct shim_req *r = NULL;
+    if (rc == MPI_SUCCESS) {
+        r = make_recv(s, buf, count, type, source, tag);
+        rc = r == NULL ? MPI_ERR_NO_MEM : pli_shim_type_hold(&r->type);
+    }
+    if (rc == MPI_SUCCESS) {
+        r->has_type = true;
+        rc = pli_shim_p2p_irecv(r);
+    }
+    if (rc != MPI_SUCCESS) {
+        if (r != NULL) {
+            pli_shim_req_destroy(r);
+        }
+        return rc;
+    }
+    *out = r;
+    return MPI_SUCCESS;
+}
+
+static int finish(struct shim_req *r, MPI_Status *status)
+{
+    int rc = pli_shim_req_wait(r);
+    pli_shim_req_copy(status, &r->status);
+    (void)pli_shim_msg_unpost(r);
+    pli_shim_req_destroy(r);
+    return rc;
+}
+
+static int send(struct shim_span *s, const void *buf, int count, MPI_Datatype type, int dest,
+                int tag, enum shim_mode mode)
+{
+    struct shim_req *r;
+    int rc = start_send(s, buf, count, type, dest, tag, mode, &r);
+    return rc == MPI_SUCCESS ? finish(r, MPI_STATUS_IGNORE) : rc;
+}
+
+static int isend(struct shim_span *s, const void *buf, int count, MPI_Datatype type, int dest,
+                 int tag, enum shim_mode mode, MPI_Request *request)
+{
+    struct shim_req *r;
+    int rc = start_send(s, buf, count, type, dest, tag, mode, &r);
+    if (rc == MPI_SUCCESS) {
+        r->is_active = true;
+        rc = pli_shim_req_show(r, request);
+    }
+    return rc;
+}
+
+static int init_send(struct shim_span *s, const void *buf, int count, MPI_Datatype type, int dest,
+                     int tag, enum shim_mode mode, MPI_Request *request)
+{
+    int rc = check_send(s, dest, tag, count);
+    struct shim_req *r = rc != MPI_SUCCESS ? NULL : make_send(s, buf, count, type, dest, tag, mode);
+    if (r == NULL) {
+        return rc != MPI_SUCCESS ? rc : MPI_ERR_NO_MEM;
+    }
+    rc = pli_shim_type_hold(&r->type);
+    r->has_type = rc == MPI_SUCCESS;
+    r->is_persistent = true;
+    r->is_done = true;
+    return rc == MPI_SUCCESS ? pli_shim_req_show(r, request) : rc;
+}
+
+// The blocking native call, so that what is under way to and from others goes on meanwhile.
+#define SENDS(Word, word, mode)                                                                    \
+    PLI_SHIM_API int MPI_##Word(const void *buf, int count, MPI_Datatype type, int dest, int tag,  \
+                                MPI_Comm comm)                                                     \
+    {                                                                                              \
+        struct shim_span *s = pli_shim_span_find(comm);                                            \
+        if (is_ours(s, dest)) {                                                                    \
+            return pli_shim_end(comm, send(s, buf, count, type, dest, tag, mode));                 \
+        }                                                                                          \
+        dest = native_rank(s, dest);                                                               \
+        if (!pli_shim.is_on || !pli_shim_req_is_busy()) {                                          \
+            return PMPI_##Word(buf, count, type, dest, tag, comm);                                 \
+        }                                                                                          \
+        MPI_Request req;                                                                           \
+        int rc = PMPI_I##word(buf, count, type, dest, tag, comm, &req);                            \
+        return rc == MPI_SUCCESS ? pli_shim_req_wait_native(&req, MPI_STATUS_IGNORE) : rc;         \
+    }                                                                                              \
+    PLI_SHIM_API int MPI_I##word(const void *buf, int count, MPI_Datatype type, int dest, int tag, \
+                                 MPI_Comm comm, MPI_Request *request)                              \
+    {                                                                                              \
+        struct shim_span *s = pli_shim_span_find(comm);                                            \
+        if (is_ours(s, dest)) {                                                                    \
+            return pli_shim_end(comm, isend(s, buf, count, type, dest, tag, mode, request));       \
+        }                                                                                          \
+        return PMPI_I##word(buf, count, type, native_rank(s, dest), tag, comm, request);           \
+    }
+
+#define SEND_INIT(Word, mode)                                                                      \
+    PLI_SHIM_API int MPI_##Word##_init(const void *buf, int count, MPI_Datatype type, int dest,    \
+                                       int tag, MPI_Comm comm, MPI_Request *request)               \
+    {                                                                                              \
+        struct shim_span *s = pli_shim_span_find(comm);                                            \
+        if (is_ours(s, dest)) {                                                                    \
+            return pli_shim_end(comm, init_send(s, buf, count, type, dest, tag, mode, request));   \
+        }                                                                                          \
+        return PMPI_##Word##_init(buf, count, type, native_rank(s, dest), tag, comm, request);     \
+    }
+
+SENDS(Send, send, SHIM_STANDARD)
+SENDS(Ssend, ssend, SHIM_SYNC)
+SENDS(Bsend, bsend, SHIM_BUFFERED)
+SENDS(Rsend, rsend, SHIM_STANDARD)
+SEND_INIT(Send, SHIM_STANDARD)
+SEND_INIT(Ssend, SHIM_SYNC)
+SEND_INIT(Bsend, SHIM_BUFFERED)
+SEND_INIT(Rsend, SHIM_STANDARD)
+
+// From a process of this client, in the native library's own blocking way: it gives errors to the
+// handler of the communicator, which some libraries do not in completing a request.
+static int recv_here(struct shim_span *s, void *buf, int count, MPI_Datatype type, int source,
+                     int tag, MPI_Status *status)
+{
+    struct shim_pace pace = { 0 };
+    int flag = 0;
+    MPI_Status st;
+    while (pli_shim_req_is_busy() && flag == 0) {
+        int rc = PMPI_Iprobe(s->native[source], tag, s->handle, &flag, MPI_STATUS_IGNORE);
+        if (rc != MPI_SUCCESS) {
+            return rc;
+        }
+        if (flag == 0) {
+            pace.n_idle = pli_shim_link_poll() ? 0 : pace.n_idle;
+            pli_shim_link_pause(&pace, true);
+        }
+    }
+    int rc = PMPI_Recv(buf, count, type, s->native[source], tag, s->handle, &st);
+    st.MPI_SOURCE = source;
+    pli_shim_req_copy(status, &st);
+    return rc;
+}
+
+PLI_SHIM_API int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag,
+                          MPI_Comm comm, MPI_Status *status)
+{
+    struct shim_span *s = pli_shim_span_find(comm);
+    if (s == NULL || source == MPI_PROC_NULL) {
+        if (!pli_shim.is_on || !pli_shim_req_is_busy()) {
+            return PMPI_Recv(buf, count, type, source, tag, comm, status);
+        }
+        MPI_Request req;
+        int rc = PMPI_Irecv(buf, count, type, source, tag, comm, &req);
+        return rc == MPI_SUCCESS ? pli_shim_req_wait_native(&req, status) : rc;
+    }
+    if (source >= 0 && source < s->size && s->native[source] >= 0 && !pli_shim_msg_has_local(s)) {
+        return recv_here(s, buf, count, type, source, tag, status);
+    }
+    struct shim_req *r;
+    int rc = start_recv(s, buf, count, type, source, tag, &r);
+    return pli_shim_end(comm, rc == MPI_SUCCESS ? finish(r, status) : rc);
+}
+
+PLI_SHIM_API int MPI_Irecv(void *buf, int count, MPI_Datatype type, int source, int tag,
+                           MPI_Comm comm, MPI_Request *request)
+{
+    struct shim_span *s = pli_shim_span_find(comm);
+    if (s == NULL || source == MPI_PROC_NULL) {
+        return PMPI_Irecv(buf, count, type, source, tag, comm, request);
+    }
+    struct shim_req *r;
+    int rc = start_recv(s, buf, count, type, source, tag, &r);
+    if (rc == MPI_SUCCESS) {
+        r->is_active = true;
+        rc = pli_shim_req_show(r, request);
+    }
+    return pli_shim_end(comm, rc);
+}
+
+PLI_SHIM_API int MPI_Recv_init(void *buf, int count, MPI_Datatype type, int source, int tag,
+                               MPI_Comm comm, MPI_Request *request)
+{
+    struct shim_span *s = pli_shim_span_find(comm);
+    if (s == NULL || source == MPI_PROC_NULL) {
+        return PMPI_Recv_init(buf, count, type, source, tag, comm, request);
+    }
+    int rc = check_recv(s, source, tag, count);
+    struct shim_req *r = rc != MPI_SUCCESS ? NULL : make_recv(s, buf, count, type, source, tag);
+    if (r == NULL) {
+        return pli_shim_end(comm, rc != MPI_SUCCESS ? rc : MPI_ERR_NO_MEM);
+    }
+    rc = pli_shim_type_hold(&r->type);
+    r->has_type = rc == MPI_SUCCESS;
+    r->is_persistent = r->is_done = true;
+    return pli_shim_end(comm, rc == MPI_SUCCESS ? pli_shim_req_show(r, request) : rc);
+}
+
+PLI_SHIM_API int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+                              int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                              int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Request req[2];
+    MPI_Status st;
+    if (!pli_shim.is_on || (pli_shim_span_find(comm) == NULL && !pli_shim_req_is_busy())) {
+        return PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                             recvtype, source, recvtag, comm, status);
+    }
+    int rc = MPI_Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &req[0]);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    rc = MPI_Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &req[1]);
+    if (rc != MPI_SUCCESS) {
+        (void)MPI_Cancel(&req[0]);
+        (void)MPI_Wait(&req[0], MPI_STATUS_IGNORE);
+        return rc;
+    }
+    rc = MPI_Wait(&req[0], &st);
+    pli_shim_req_copy(status, &st);
+    int send_rc = MPI_Wait(&req[1], MPI_STATUS_IGNORE);
+    return rc != MPI_SUCCESS ? rc : send_rc;
+}
+
+PLI_SHIM_API int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest,
+                                      int sendtag, int source, int recvtag, MPI_Comm comm,
+                                      MPI_Status *status)
+{
+    void *copy, *mem;
+    int size = 0, at = 0;
+    if (!pli_shim.is_on || pli_shim_span_find(comm) == NULL) {
+        return PMPI_Sendrecv_replace(buf, count, type, dest, sendtag, source, recvtag, comm,
+                                     status);
+    }
+    int rc = PMPI_Pack_size(count, type, MPI_COMM_SELF, &size);
+    mem = rc == MPI_SUCCESS ? pli_shim_type_buffer(count, type, &copy) : NULL;
+    char *packed = mem != NULL ? malloc((size_t)size + 1) : NULL;
+    if (packed == NULL) {
+        free(mem);
+        return pli_shim_end(comm, rc != MPI_SUCCESS ? rc : MPI_ERR_NO_MEM);
+    }
+    rc = PMPI_Pack(buf, count, type, packed, size, &at, MPI_COMM_SELF);
+    size = at;
+    at = 0;
+    if (rc == MPI_SUCCESS) {
+        rc = PMPI_Unpack(packed, size, &at, copy, count, type, MPI_COMM_SELF);
+    }
+    free(packed);
+    if (rc == MPI_SUCCESS) {
+        rc = MPI_Sendrecv(copy, count, type, dest, sendtag, buf, count, type, source, recvtag, comm,
+                          status);
+    }
+    free(mem);
+    return rc;
+}
+
+static bool probe_once(struct shim_span *s, int source, int tag, MPI_Status *status)
+{
+    int flag = 0;
+    bool may_here = source == MPI_ANY_SOURCE || s->native[source] >= 0;
+    if ((source == MPI_ANY_SOURCE || s->native[source] < 0) &&
+        pli_shim_msg_probe(s, source, tag, status)) {
+        return true;
+    }
+    while (may_here) {
+        MPI_Status st;
+        int rc = PMPI_Iprobe(source == MPI_ANY_SOURCE ? source : s->native[source], tag, s->handle,
+                             &flag, &st);
+        if (rc != MPI_SUCCESS || flag == 0) {
+            return false;
+        }
+        if (pli_shim_msg_has_local(s)) { // it may be what an earlier receive waits for
+            int before = pli_shim.n_pending;
+            pli_shim_msg_match_local();
+            (void)PMPI_Iprobe(source == MPI_ANY_SOURCE ? source : s->native[source], tag, s->handle,
+                              &flag, &st);
+            if (flag == 0 || before != pli_shim.n_pending) {
+                continue;
+            }
+        }
+        st.MPI_SOURCE = s->rank_of[st.MPI_SOURCE];
+        pli_shim_req_copy(status, &st);
+        return true;
+    }
+    return false;
+}
+
+PLI_SHIM_API int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    struct shim_span *s = pli_shim_span_find(comm);
+    if (s == NULL || source == MPI_PROC_NULL) {
+        if (pli_shim.is_on) {
+            (void)pli_shim_link_poll();
+        }
+        return PMPI_Iprobe(source, tag, comm, flag, status);
+    }
+    int rc = check_recv(s, source, tag, 0);
+    if (rc != MPI_SUCCESS) {
+        return pli_shim_end(comm, rc);
+    }
+    (void)pli_shim_link_poll();
+    pli_shim_msg_match_local();
+    *flag = probe_once(s, source, tag, status);
+    return MPI_SUCCESS;
+}
+
+PLI_SHIM_API int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    struct shim_span *s = pli_shim_span_find(comm);
+    struct shim_pace pace = { 0 };
+    int flag = 0;
+    if (!pli_shim.is_on || ((s == NULL || source == MPI_PROC_NULL) && !pli_shim_req_is_busy())) {
+        return PMPI_Probe(source, tag, comm, status);
+    }
+    for (;;) {
+        int rc = MPI_Iprobe(source, tag, comm, &flag, status);
+        if (rc != MPI_SUCCESS || flag != 0) {
+            return rc;
+        }
+        pli_shim_link_pause(&pace, true);
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands between an IMPI client and the server: encoding and decoding.
+#include "wire/impi_cmd_wire.h"
+#include "wire/impi_byte.h"
+
+enum pli_impi_err pli_impi_cmd_get_head(const unsigned char *p, size_t len,
+                                        struct pli_impi_cmd_head *out)
+{
+    if (len < PLI_IMPI_CMD_HEAD) {
+        return PLI_IMPI_AGAIN;
+    }
+    uint32_t n = pli_impi_byte_get32(p + 4);
+    if (n > INT32_MAX) {
+        return PLI_IMPI_ERR_PROTO;
+    }
+    *out = (struct pli_impi_cmd_head){ .cmd = pli_impi_byte_get32(p), .len = n };
+    return PLI_IMPI_OK;
+}
+
+enum pli_impi_err pli_impi_cmd_get_client(const struct pli_impi_cmd_head *head,
+                                          const unsigned char *payload, struct pli_impi_cmd *out)
+{
+    struct pli_impi_cmd cmd = { .cmd = head->cmd };
+    switch (head->cmd) {
+    case PLI_IMPI_CMD_AUTH:
+        if (head->len != 4) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        cmd.mask = pli_impi_byte_get32(payload);
+        break;
+    case PLI_IMPI_CMD_IMPI:
+        if (head->len != 4) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        cmd.value = (int32_t)pli_impi_byte_get32(payload);
+        break;
+    case PLI_IMPI_CMD_COLL:
+        if (head->len < 4) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        cmd.label = pli_impi_byte_get32(payload);
+        cmd.data = payload + 4;
+        cmd.len = head->len - 4;
+        break;
+    case PLI_IMPI_CMD_DONE:
+    case PLI_IMPI_CMD_FINI:
+        if (head->len != 0) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        break;
+    default:
+        break;
+    }
+    *out = cmd;
+    return PLI_IMPI_OK;
+}
+
+enum pli_impi_err pli_impi_cmd_get_server(const struct pli_impi_cmd_head *head,
+                                          const unsigned char *payload, struct pli_impi_cmd *out)
+{
+    struct pli_impi_cmd cmd = { .cmd = head->cmd };
+    switch (head->cmd) {
+    case PLI_IMPI_CMD_IMPI:
+        if (head->len != 4) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        cmd.value = (int32_t)pli_impi_byte_get32(payload);
+        break;
+    case PLI_IMPI_CMD_COLL:
+        if (head->len < 8) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        cmd.label = pli_impi_byte_get32(payload);
+        cmd.mask = pli_impi_byte_get32(payload + 4);
+        cmd.data = payload + 8;
+        cmd.len = head->len - 8;
+        break;
+    case PLI_IMPI_CMD_DONE:
+        if (head->len != 0) {
+            return PLI_IMPI_ERR_PROTO;
+        }
+        break;
+    case PLI_IMPI_CMD_AUTH:
+    case PLI_IMPI_CMD_FINI:
+        return PLI_IMPI_ERR_PROTO; // a server never sends these
+    default:
+        break;
+    }
+    *out = cmd;
+    return PLI_IMPI_OK;
+}
+
+enum pli_impi_err pli_impi_cmd_get_method(const unsigned char *p, size_t len, uint32_t *which_out,
+                                          uint32_t *len_out)
+{
+    if (len < PLI_IMPI_CMD_METHOD) {
+        return PLI_IMPI_AGAIN;
+    }
+    uint32_t which = pli_impi_byte_get32(p);
+    uint32_t n = pli_impi_byte_get32(p + 4);
+    if (which > 31 || n > INT32_MAX) {
+        return PLI_IMPI_ERR_PROTO;
+    }
+    *which_out = which;
+    *len_out = n;
+    return PLI_IMPI_OK;
+}
+
+enum pli_impi_err pli_impi_cmd_get_key(const unsigned char *p, size_t len, uint64_t *key_out)
+{
+    if (len < PLI_IMPI_CMD_KEY) {
+        return PLI_IMPI_AGAIN;
+    }
+    *key_out = pli_impi_byte_get64(p);
+    return PLI_IMPI_OK;
+}
+
+static void put_head(unsigned char *p, uint32_t cmd, size_t len)
+{
+    pli_impi_byte_put32(p, cmd);
+    pli_impi_byte_put32(p + 4, (uint32_t)len);
+}
+
+size_t pli_impi_cmd_put_auth(unsigned char p[PLI_IMPI_CMD_WORD], uint32_t mask)
+{
+    put_head(p, PLI_IMPI_CMD_AUTH, 4);
+    pli_impi_byte_put32(p + 8, mask);
+    return PLI_IMPI_CMD_WORD;
+}
+
+size_t pli_impi_cmd_put_method(unsigned char p[PLI_IMPI_CMD_METHOD], uint32_t which, uint32_t len)
+{
+    put_head(p, which, len);
+    return PLI_IMPI_CMD_METHOD;
+}
+
+size_t pli_impi_cmd_put_key(unsigned char p[PLI_IMPI_CMD_KEY], uint64_t key)
+{
+    pli_impi_byte_put64(p, key);
+    return PLI_IMPI_CMD_KEY;
+}
+
+size_t pli_impi_cmd_put_impi(unsigned char p[PLI_IMPI_CMD_WORD], int32_t value)
+{
+    put_head(p, PLI_IMPI_CMD_IMPI, 4);
+    pli_impi_byte_put32(p + 8, (uint32_t)value);
+    return PLI_IMPI_CMD_WORD;
+}
+
+size_t pli_impi_cmd_put_coll(unsigned char p[PLI_IMPI_CMD_COLL_HEAD], uint32_t label, size_t len)
+{
+    put_head(p, PLI_IMPI_CMD_COLL, len + 4);
+    pli_impi_byte_put32(p + 8, label);
+    return PLI_IMPI_CMD_COLL_HEAD;
+}
+
+size_t pli_impi_cmd_put_collall(unsigned char p[PLI_IMPI_CMD_COLLALL_HEAD], uint32_t label,
+                                uint32_t mask, size_t len)
+{
+    put_head(p, PLI_IMPI_CMD_COLL, len + 8);
+    pli_impi_byte_put32(p + 8, label);
+    pli_impi_byte_put32(p + 12, mask);
+    return PLI_IMPI_CMD_COLLALL_HEAD;
+}
+
+size_t pli_impi_cmd_put_done(unsigned char p[PLI_IMPI_CMD_HEAD])
+{
+    put_head(p, PLI_IMPI_CMD_DONE, 0);
+    return PLI_IMPI_CMD_HEAD;
+}
+
+size_t pli_impi_cmd_put_fini(unsigned char p[PLI_IMPI_CMD_HEAD])
+{
+    put_head(p, PLI_IMPI_CMD_FINI, 0);
+    return PLI_IMPI_CMD_HEAD;
+}

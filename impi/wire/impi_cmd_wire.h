@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands between an IMPI client and the server (protocol 0.0). Bytes in, structs out: nothing
+// here allocates, waits or touches a socket. Context of every function: any thread.
+//
+//   Int4 cmd, Int4 len, then len bytes of payload
+//
+// Two exchanges have no such head: the server's choice of a method (8 bytes) and the key (8 bytes).
+#ifndef PLI_IMPI_CMD_WIRE_H
+#define PLI_IMPI_CMD_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "wire/impi_err.h"
+
+enum {
+    PLI_IMPI_VERSION_MAJOR = 0,
+    PLI_IMPI_VERSION_MINOR = 0,
+    PLI_IMPI_MAX_CLIENT = 32, // client_mask has 32 bits
+};
+
+enum pli_impi_cmd_kind { // the ASCII letters of the name
+    PLI_IMPI_CMD_AUTH = 0x41555448,
+    PLI_IMPI_CMD_IMPI = 0x494D5049,
+    PLI_IMPI_CMD_COLL = 0x434F4C4C,
+    PLI_IMPI_CMD_DONE = 0x444F4E45,
+    PLI_IMPI_CMD_FINI = 0x46494E49,
+};
+
+enum pli_impi_auth { // a method; bit 1 << method in a mask
+    PLI_IMPI_AUTH_NONE = 0,
+    PLI_IMPI_AUTH_KEY = 1,
+    PLI_IMPI_N_AUTH = 2,
+};
+
+enum { // lengths on the wire, in bytes
+    PLI_IMPI_CMD_HEAD = 8,
+    PLI_IMPI_CMD_WORD = 12,        // a head and one Int4: AUTH, IMPI
+    PLI_IMPI_CMD_METHOD = 8,       // the server's choice
+    PLI_IMPI_CMD_KEY = 8,          // the client's key
+    PLI_IMPI_CMD_COLL_HEAD = 12,   // head and label, client to server
+    PLI_IMPI_CMD_COLLALL_HEAD = 16 // head, label and mask, server to client
+};
+
+struct pli_impi_cmd_head {
+    uint32_t cmd; // may be unknown: skip len bytes then
+    uint32_t len; // never above INT32_MAX
+};
+
+// A decoded command. Which fields count depends on cmd; the others are zero.
+struct pli_impi_cmd {
+    uint32_t cmd;
+    int32_t value;             // IMPI: rank from a client, size from the server
+    uint32_t mask;             // AUTH: methods offered. COLL from the server: who contributed
+    uint32_t label;            // COLL
+    const unsigned char *data; // COLL: points into the payload that was given
+    size_t len;                // COLL: bytes at data
+};
+
+// Read a head. PLI_IMPI_AGAIN: fewer than 8 bytes. ERR_PROTO: negative length.
+enum pli_impi_err pli_impi_cmd_get_head(const unsigned char *p, size_t len,
+                                        struct pli_impi_cmd_head *out);
+
+// Read the payload of a command a client sent, or the server sent. `payload` holds head->len bytes.
+// ERR_PROTO: a length that does not fit the command. An unknown command gives only cmd.
+enum pli_impi_err pli_impi_cmd_get_client(const struct pli_impi_cmd_head *head,
+                                          const unsigned char *payload, struct pli_impi_cmd *out);
+enum pli_impi_err pli_impi_cmd_get_server(const struct pli_impi_cmd_head *head,
+                                          const unsigned char *payload, struct pli_impi_cmd *out);
+
+// Read the server's choice of a method, 8 bytes: `len_out` bytes of method data follow it.
+enum pli_impi_err pli_impi_cmd_get_method(const unsigned char *p, size_t len, uint32_t *which_out,
+                                          uint32_t *len_out);
+// Read a key, 8 bytes.
+enum pli_impi_err pli_impi_cmd_get_key(const unsigned char *p, size_t len, uint64_t *key_out);
+
+// Writers: fill p and return the bytes written. A COLL head is followed by len bytes of data, which
+// the caller sends; len is at most INT32_MAX - 8.
+size_t pli_impi_cmd_put_auth(unsigned char p[PLI_IMPI_CMD_WORD], uint32_t mask);
+size_t pli_impi_cmd_put_method(unsigned char p[PLI_IMPI_CMD_METHOD], uint32_t which, uint32_t len);
+size_t pli_impi_cmd_put_key(unsigned char p[PLI_IMPI_CMD_KEY], uint64_t key);
+size_t pli_impi_cmd_put_impi(unsigned char p[PLI_IMPI_CMD_WORD], int32_t value);
+size_t pli_impi_cmd_put_coll(unsigned char p[PLI_IMPI_CMD_COLL_HEAD], uint32_t label, size_t len);
+size_t pli_impi_cmd_put_collall(unsigned char p[PLI_IMPI_CMD_COLLALL_HEAD], uint32_t label,
+                                uint32_t mask, size_t len);
+size_t pli_impi_cmd_put_done(unsigned char p[PLI_IMPI_CMD_HEAD]);
+size_t pli_impi_cmd_put_fini(unsigned char p[PLI_IMPI_CMD_HEAD]);
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The job as every client computes it from the labels the server handed round: clients, hosts and
+// procs in the order the protocol fixes, and the negotiated values. Context: start-up only for
+// building; a built job is read-only and may be read by any thread.
+#ifndef PLI_IMPI_JOB_H
+#define PLI_IMPI_JOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "wire/impi_cmd_wire.h"
+#include "wire/impi_err.h"
+#include "wire/impi_label_wire.h"
+
+// What the server sent for each label, copied.
+struct pli_impi_collated {
+    struct {
+        unsigned char *data;
+        size_t len;
+        uint32_t mask;
+    } row[PLI_IMPI_N_LABEL];
+};
+
+// Keep a COLL command of the server. Unknown labels are skipped; a second copy of a label is
+// ERR_PROTO.
+enum pli_impi_err pli_impi_collated_add(struct pli_impi_collated *c,
+                                        const struct pli_impi_cmd *cmd);
+void pli_impi_collated_fini(struct pli_impi_collated *c);
+
+// The same as bytes: the COLL commands one after another, as the server sends them. A client with
+// several hosts passes them on to the others. `p` has room for pli_impi_collated_len bytes.
+size_t pli_impi_collated_len(const struct pli_impi_collated *c);
+void pli_impi_collated_put(const struct pli_impi_collated *c, unsigned char *p);
+enum pli_impi_err pli_impi_collated_get(struct pli_impi_collated *c, const unsigned char *p,
+                                        size_t len);
+
+struct pli_impi_job_client {
+    uint32_t first_host, n_host, first_rank, n_proc;
+    struct pli_impi_version version; // the newest it speaks
+};
+
+struct pli_impi_job_host {
+    struct pli_impi_host h;
+    uint32_t client, first_rank;
+};
+
+struct pli_impi_job_proc {
+    struct pli_impi_proc_id id;
+    uint32_t host;
+};
+
+struct pli_impi_job {
+    uint32_t n_client, n_host, n_proc;
+    uint32_t datalen;          // minimum over clients
+    uint32_t ackmark, hiwater; // minima over all hosts (errata)
+    int32_t tag_ub;            // minimum over clients
+    int32_t coll_xsize, coll_maxlinear;
+    struct pli_impi_job_client client[PLI_IMPI_MAX_CLIENT];
+    struct pli_impi_job_host *host; // global host order
+    struct pli_impi_job_proc *proc; // MPI_COMM_WORLD order
+    uint32_t *index;                // hash of proc ids: rank + 1, 0 is free
+    uint32_t n_index;               // a power of two
+};
+
+// Build the job of `n_client` clients. On failure `why` (of `cap` bytes) says what is wrong, and in
+// which client. The result belongs to the caller.
+enum pli_impi_err pli_impi_job_create(uint32_t n_client, const struct pli_impi_collated *c,
+                                      char *why, size_t cap, struct pli_impi_job **out);
+void pli_impi_job_destroy(struct pli_impi_job *job);
+
+// WORLD rank of a proc. PLI_IMPI_ERR_PROTO: nobody of this job.
+enum pli_impi_err pli_impi_job_find(const struct pli_impi_job *job,
+                                    const struct pli_impi_proc_id *id, uint32_t *rank_out);
+
+#endif

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the settings of conf.def from the environment, with help for mistakes.
+#include "base/conf.h"
+#include "base/cpu.h"
+
+#include "base/log.h"
+#include "base/near.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+extern char **environ;
+
+enum type { T_INT, T_SIZE, T_BOOL, T_WORD, T_TEXT };
+
+struct row {
+    const char *name; // as in conf.def
+    enum type type;
+    void *value;
+    int64_t def, min, max;
+    const char *text_def, *words, *help;
+};
+
+struct pli_conf pli_conf = {
+#define PLI_CONF_INT(name, def, min, max, help) .name = (def),
+#define PLI_CONF_SIZE(name, def, min, max, help) .name = (def),
+#define PLI_CONF_BOOL(name, def, help) .name = (def),
+#define PLI_CONF_WORD(name, def, words, help) .name = (def),
+#define PLI_CONF_TEXT(name, def, help) .name = (def),
+#include "base/conf.def"
+#undef PLI_CONF_INT
+#undef PLI_CONF_SIZE
+#undef PLI_CONF_BOOL
+#undef PLI_CONF_WORD
+#undef PLI_CONF_TEXT
+};
+
+static const struct row rows[] = {
+#define PLI_CONF_INT(name, def, min, max, help)                                                    \
+    { #name, T_INT, &pli_conf.name, (def), (min), (max), NULL, NULL, (help) },
+#define PLI_CONF_SIZE(name, def, min, max, help)                                                   \
+    { #name, T_SIZE, &pli_conf.name, (def), (min), (max), NULL, NULL, (help) },
+#define PLI_CONF_BOOL(name, def, help)                                                             \
+    { #name, T_BOOL, &pli_conf.name, (def), 0, 1, NULL, NULL, (help) },
+#define PLI_CONF_WORD(name, def, words, help)                                                      \
+    { #name, T_WORD, &pli_conf.name, 0, 0, 0, (def), (words), (help) },
+#define PLI_CONF_TEXT(name, def, help)                                                             \
+    { #name, T_TEXT, &pli_conf.name, 0, 0, 0, (def), NULL, (help) },
+#include "base/conf.def"
+#undef PLI_CONF_INT
+#undef PLI_CONF_SIZE
+#undef PLI_CONF_BOOL
+#undef PLI_CONF_WORD
+#undef PLI_CONF_TEXT
+};
+
+enum { N_ROW = sizeof rows / sizeof rows[0] };
+
+static void env_name(const struct row *r, char *to, size_t cap)
+{
+    int n = snprintf(to, cap, "PLIANT_%s", r->name);
+    for (int i = 7; i < n; i++) {
+        to[i] = (char)toupper((unsigned char)to[i]);
+    }
+}
+
+static bool parse_number(const char *s, bool with_unit, int64_t *out)
+{
+    char *end;
+    long long v = strtoll(s, &end, 10);
+    if (end == s) {
+        return false;
+    }
+    int shift = 0;
+    if (with_unit && *end != '\0') {
+        switch (toupper((unsigned char)*end)) {
+        case 'K':
+            shift = 10;
+            break;
+        case 'M':
+            shift = 20;
+            break;
+        case 'G':
+            shift = 30;
+            break;
+        default:
+            return false;
+        }
+        end++;
+    }
+    if (*end != '\0' || v > (INT64_MAX >> shift) || v < (INT64_MIN >> shift)) {
+        return false;
+    }
+    *out = v * ((int64_t)1 << shift);
+    return true;
+}
+
+static bool parse_bool(const char *s, bool *out)
+{
+    static const char *const yes[] = { "1", "yes", "on", "true" };
+    static const char *const no[] = { "0", "no", "off", "false" };
+    for (int i = 0; i < 4; i++) {
+        if (strcasecmp(s, yes[i]) == 0) {
+            *out = true;
+            return true;
+        }
+        if (strcasecmp(s, no[i]) == 0) {
+            *out = false;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_word_of(const char *s, const char *words)
+{
+    size_t len = strlen(s);
+    while (words != NULL && len > 0) {
+        const char *bar = strchr(words, '|');
+        size_t n = bar != NULL ? (size_t)(bar - words) : strlen(words);
+        if (n == len && memcmp(words, s, n) == 0) {
+            return true;
+        }
+        words = bar != NULL ? bar + 1 : NULL;
+    }
+    return false;
+}
+
+static void set_number(const struct row *r, const char *var, const char *s)
+{
+    int64_t v;
+    if (!parse_number(s, r->type == T_SIZE, &v) || v < r->min || v > r->max) {
+        pli_log(PLI_WARN, "%s=%s is not a number from %lld to %lld; using %lld", var, s,
+                (long long)r->min, (long long)r->max, (long long)r->def);
+        return;
+    }
+    *(int64_t *)r->value = v;
+}
+
+static void set_row(const struct row *r, const char *var, const char *s)
+{
+    switch (r->type) {
+    case T_INT:
+    case T_SIZE:
+        set_number(r, var, s);
+        break;
+    case T_BOOL:
+        if (!parse_bool(s, r->value)) {
+            pli_log(PLI_WARN, "%s=%s is neither yes nor no; using %s", var, s,
+                    r->def ? "yes" : "no");
+        }
+        break;
+    case T_WORD:
+        if (is_word_of(s, r->words)) {
+            *(const char **)r->value = s;
+        } else {
+            pli_log(PLI_WARN, "%s=%s is not one of %s; using %s", var, s, r->words, r->text_def);
+        }
+        break;
+    case T_TEXT:
+        *(const char **)r->value = s;
+        break;
+    }
+}
+
+static const char *nearest(const char *name)
+{
+    static char best_name[64];
+    int best = 6;
+    const char *found = NULL;
+    for (int i = 0; i < N_ROW; i++) {
+        char var[64];
+        env_name(&rows[i], var, sizeof var);
+        int d = pli_near_distance(name, var, strlen(var));
+        if (d < best) {
+            best = d;
+            snprintf(best_name, sizeof best_name, "%s", var);
+            found = best_name;
+        }
+    }
+    return found;
+}
+
+static const struct row *find_row(const char *var, size_t len)
+{
+    for (int i = 0; i < N_ROW; i++) {
+        size_t k = 0; // compared in place: this is on the way of every start
+        const char *name = rows[i].name;
+        while (7 + k < len && name[k] != '\0' && toupper((unsigned char)name[k]) == var[7 + k]) {
+            k++;
+        }
+        if (7 + k == len && name[k] == '\0') {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+PLI_START void pli_conf_load(void)
+{
+    static bool is_loaded;
+    if (is_loaded) {
+        return;
+    }
+    is_loaded = true;
+    for (char **e = environ; e != NULL && *e != NULL; e++) {
+        const char *eq = strchr(*e, '=');
+        if (strncmp(*e, "PLIANT_", 7) != 0 || eq == NULL) {
+            continue;
+        }
+        const struct row *r = find_row(*e, (size_t)(eq - *e));
+        char var[64] = "";
+        memcpy(var, *e, (size_t)(eq - *e) < sizeof var ? (size_t)(eq - *e) : sizeof var - 1);
+        if (r != NULL) {
+            set_row(r, var, eq + 1);
+            continue;
+        }
+        const char *near = nearest(var);
+        pli_log(PLI_WARN, "unknown setting %s%s%s%s; `mpiinfo --settings` lists them", var,
+                near != NULL ? "; did you mean " : "", near != NULL ? near : "",
+                near != NULL ? "?" : "");
+    }
+    pli_log_limit(strcmp(pli_conf.log, "error") == 0  ? PLI_ERROR
+                  : strcmp(pli_conf.log, "warn") == 0 ? PLI_WARN
+                  : strcmp(pli_conf.log, "info") == 0 ? PLI_INFO
+                                                      : PLI_DEBUG);
+}
+
+static void print_row(const struct row *r, FILE *to)
+{
+    char var[64], value[64];
+    env_name(r, var, sizeof var);
+    if (r->type == T_WORD || r->type == T_TEXT) {
+        snprintf(value, sizeof value, "%s", *(const char **)r->value);
+    } else if (r->type == T_BOOL) {
+        snprintf(value, sizeof value, "%s", *(bool *)r->value ? "yes" : "no");
+    } else {
+        snprintf(value, sizeof value, "%lld", (long long)*(int64_t *)r->value);
+    }
+    fprintf(to, "%-24s %-10s %s", var, value, r->help);
+    if (r->words != NULL) {
+        fprintf(to, " (%s)", r->words);
+    } else if (r->type == T_INT || r->type == T_SIZE) {
+        fprintf(to, " (%lld to %lld)", (long long)r->min, (long long)r->max);
+    }
+    fputc('\n', to);
+}
+
+void pli_conf_print(FILE *to)
+{
+    for (int i = 0; i < N_ROW; i++) {
+        if (strncmp(rows[i].help, "internal:", 9) != 0) {
+            print_row(&rows[i], to);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What differs between processors.
+#ifndef PLI_BASE_CPU_H
+#define PLI_BASE_CPU_H
+
+#define PLI_CACHE_LINE 64
+
+// Runs once, when the library is first called. Such functions lie together, so that a start touches
+// few pages of code: a page fault costs as much as ten system calls.
+#define PLI_START __attribute__((section(".text.startup")))
+
+// Tell the core that this is a waiting loop.
+static inline void pli_cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
+#endif
+}
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a function inside the library says how it went. [style rule 7]
+#ifndef PLI_BASE_ERR_H
+#define PLI_BASE_ERR_H
+
+enum pli_err_index {
+    PLI_ERR_INDEX_NONE,
+#define PLI_ERR(name, mpi_class, text) PLI_ERR_INDEX_##name,
+#include "base/err.def"
+#undef PLI_ERR
+    PLI_ERR_INDEX_USER,
+    PLI_N_ERR
+};
+
+// 0 done, positive not yet, negative failed.
+enum pli_err {
+    PLI_OK = 0,
+    PLI_AGAIN = 1,
+#define PLI_ERR(name, mpi_class, text) PLI_ERR_##name = -PLI_ERR_INDEX_##name,
+#include "base/err.def"
+#undef PLI_ERR
+    PLI_ERR_USER = -PLI_ERR_INDEX_USER, // the number a user callback returned travels beside it
+};
+
+// Note why the call fails and return err, so that `return pli_fail(PLI_ERR_RANK, ...)` reads well.
+// The text is kept per thread until the next failure; glue puts it into the message the user
+// sees. Cold path only. Context: any thread.
+enum pli_err pli_fail(enum pli_err err, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3), cold));
+
+// Same, for a code that a user's callback returned.
+enum pli_err pli_fail_user(int code, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3), cold));
+
+// The last reason noted by this thread, "" when none; taking it clears it.
+const char *pli_fail_take(int *user_code_out);
+
+// The sentence for an error, from err.def.
+const char *pli_err_text(enum pli_err err);
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lines for people on standard error, each naming the rank once it is known.
+#ifndef PLI_BASE_LOG_H
+#define PLI_BASE_LOG_H
+
+enum pli_log_level { PLI_ERROR, PLI_WARN, PLI_INFO, PLI_DEBUG };
+
+// One line, written with a single system call so that lines of ranks do not mix.
+// Context: any thread. Lines above the `log` setting are dropped.
+void pli_log(enum pli_log_level level, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3), cold));
+
+// Say who speaks. Kept as a number: most processes start without ever having a line to print.
+void pli_log_rank(int rank);
+void pli_log_limit(enum pli_log_level level);
+
+#endif

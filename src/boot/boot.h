@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who am I, who else is there. One bootstrap is chosen at start and answers for the process.
+#ifndef PLI_BOOT_BOOT_H
+#define PLI_BOOT_BOOT_H
+
+#include "base/err.h"
+#include "boot/node.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct pli_boot_ops;
+
+// A process id is the job in the upper half and the index in the job in the lower.
+struct pli_boot {
+    const struct pli_boot_ops *ops;
+    uint64_t job;          // upper half of the ids of this job's processes, shifted into place
+    uint32_t index;        // mine in the job
+    uint32_t world;        // index of the first process of MPI_COMM_WORLD
+    uint32_t n_world;      // and how many they are at start
+    uint32_t version;      // of the world this process came for
+    uint32_t row;          // mine on this host
+    uint32_t host;         // this host's number in the job
+    struct pli_node node;  // always there; of one row when there is no launcher
+    struct pli_gate *gate; // to other MPI jobs; NULL: there are none
+    int gate_fd;           // wakes the agent behind it
+    // This process has to do with other jobs: contexts that it counts could be theirs too.
+    _Atomic bool is_linked;
+};
+
+// A connection that another process has opened to this one, authenticated.
+struct pli_caller {
+    int fd;          // now the taker's
+    uint32_t proc;   // who: index in the job
+    uint8_t lane;    // which of its lanes
+    uint8_t to_lane; // which of mine it wants
+};
+
+// Where a process can be called.
+struct pli_boot_way {
+    const struct pli_node_host *host; // its addresses
+    uint16_t port;
+    bool is_direct; // the process itself answers, when it comes to it; else its launcher does
+};
+
+struct pli_boot_ops {
+    const char *name;
+    // Whether this bootstrap is the one that started us. Looks at the environment only.
+    bool (*is_mine)(void);
+    // Fill in *boot. Local: never waits for another process.
+    enum pli_err (*open)(struct pli_boot *boot);
+    // Make a change of my row known (started, finalised).
+    void (*tell)(struct pli_boot *boot, enum pli_node_state state);
+    // End the whole job with this code; does not return.
+    void (*abort)(struct pli_boot *boot, int code, const char *why);
+    void (*close)(struct pli_boot *boot);
+    // Give the launcher a socket, on which a request follows (ask_wire.h). The socket stays the
+    // caller's. May start a launcher where there is none.
+    enum pli_err (*ask)(struct pli_boot *boot, int fd);
+    // This process was forked from a rank: become the process of another row, which the launcher
+    // has filled in. Context: the only thread.
+    enum pli_err (*clone)(struct pli_boot *boot, uint32_t row);
+    // This process waits for the version of the world it came for.
+    void (*ready)(struct pli_boot *boot);
+    // Where a process listens for connections, or its launcher does for it. Fails with a sentence
+    // when it cannot be reached from here. Never waits.
+    enum pli_err (*reach)(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);
+    // A descriptor that is readable when somebody has called, -1: nobody ever will.
+    int (*door)(struct pli_boot *boot);
+    // Take one who called. PLI_AGAIN: nobody is there. Never waits. Context: any thread.
+    enum pli_err (*take)(struct pli_boot *boot, struct pli_caller *out);
+};
+
+// Whether a process is on this host, and which row it is. Context: any thread.
+static inline bool pli_boot_is_here(const struct pli_boot *boot, uint64_t proc, uint32_t *row_out)
+{
+    uint32_t index = (uint32_t)(proc - boot->job);
+    const struct pli_node_proc *p =
+        (proc & ~(uint64_t)UINT32_MAX) == boot->job ? pli_node_find(&boot->node, index) : NULL;
+    if (p == NULL || p->host != boot->host) {
+        return false;
+    }
+    *row_out = p->row;
+    return true;
+}
+
+// Whether messages to a process go through shared memory, and which row it is.
+static inline bool pli_boot_shares(const struct pli_boot *boot, uint64_t proc, uint32_t *row_out)
+{
+    return pli_boot_is_here(boot, proc, row_out) &&
+           ((boot->node.header->net & PLI_NODE_NO_SHM) == 0 || *row_out == boot->row);
+}
+
+// Whether the job may have more processes and get to know other jobs; else a sentence says why not.
+enum pli_err pli_boot_may_meet(const struct pli_boot *boot);
+
+// For bootstraps without a network.
+enum pli_err pli_boot_no_reach(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);
+int pli_boot_no_door(struct pli_boot *boot);
+enum pli_err pli_boot_no_take(struct pli_boot *boot, struct pli_caller *out);
+// For launchers that are not ours.
+enum pli_err pli_boot_no_ask(struct pli_boot *boot, int fd);
+void pli_boot_no_ready(struct pli_boot *boot);
+enum pli_err pli_boot_no_clone(struct pli_boot *boot, uint32_t row);
+
+// In order of preference, NULL at the end; the last one (solo) always is mine.
+extern const struct pli_boot_ops *const pli_boot_list[];
+
+// The process's one bootstrap: opened by the first call, closed never (sessions come and go).
+// Fails in a child forked after its parent had opened it. Context: any thread.
+enum pli_err pli_boot_open(struct pli_boot **out);
+extern struct pli_boot pli_boot;
+
+// This process was forked from a rank: it becomes that of another row. Context: the only thread.
+enum pli_err pli_boot_clone(uint32_t row);
+
+// Leave the process at once but not without what it printed. Context: any thread.
+_Noreturn void pli_boot_exit(int code);
+
+// The exit status for an MPI_Abort code: only 8 bits arrive, and a failure must not look like 0.
+static inline int pli_boot_exit_code(int code)
+{
+    return code != 0 && (code & 255) == 0 ? 1 : code & 255;
+}
+
+#endif

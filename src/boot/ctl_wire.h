@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a rank tells mpiexec over its control socket (one packet each). mpiexec never answers: the
+// rank has asked the kernel to kill it when anything, the end included, arrives from that side.
+#ifndef PLI_BOOT_CTL_WIRE_H
+#define PLI_BOOT_CTL_WIRE_H
+
+#include <stdint.h>
+
+enum pli_ctl_kind {
+    // I am `row`, and not your own child; may carry a control socket for my own use and then, in a
+    // job with a network, a door
+    PLI_CTL_HELLO = 1,
+    PLI_CTL_ABORT = 2, // end the job with `code`; `text` says why
+    PLI_CTL_READY = 4, // a rank of a new version of the world waits for it to count
+    PLI_CTL_ASK = 3,   // carries a socket on which a request follows, see ask_wire.h
+    // I was forked from the rank whose socket this is, and am `row`; carries a control socket of my
+    // own and what I print to: output, error
+    PLI_CTL_CLONE = 5,
+    // For checkpoints, see park_wire.h
+    PLI_CTL_PARKED = 16, // carries my rope; the end of this socket follows. Or why not: code, text
+    PLI_CTL_BACK = 17,   // over a new socket: I am `row`, and back
+    PLI_CTL_SAVE = 18,   // make a checkpoint; the node memory says how it went
+};
+
+struct pli_ctl_msg {
+    uint32_t kind; // enum pli_ctl_kind
+    uint32_t row;
+    int32_t code;
+    char text[244]; // ends with a zero
+};
+_Static_assert(sizeof(struct pli_ctl_msg) == 256, "shared with other processes");
+
+#endif

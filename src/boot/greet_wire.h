@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a process that calls another and the listener for that one prove to each other that they
+// belong to the same job. Three messages, of fixed size:
+//
+//     caller    open   a random number
+//     listener  reply  a random number of its own, and the keyed hash of both: it knows the secret
+//     caller    join   who calls whom, and the keyed hash of that and both numbers: so does it
+//
+// The secret itself never travels, and neither hash is of use in another conversation. After its
+// join the caller may send frames at once.
+#ifndef PLI_BOOT_GREET_WIRE_H
+#define PLI_BOOT_GREET_WIRE_H
+
+#include <stdint.h>
+
+enum {
+    PLI_GREET_MAGIC = 0x54494c50, // "PLIT" as it stands on the wire
+    PLI_GREET_VERSION = 1,
+    PLI_GREET_ORDER = 0x0102, // numbers are written as the machine has them: see boot/greet.c
+    PLI_GREET_NONCE = 32,
+    PLI_GREET_MAC = 32
+};
+
+struct pli_greet_open {
+    uint32_t magic;
+    uint16_t version, order;
+    unsigned char nonce[PLI_GREET_NONCE];
+};
+_Static_assert(sizeof(struct pli_greet_open) == 40, "crosses the network");
+
+struct pli_greet_reply {
+    uint32_t magic;
+    uint16_t version, order;
+    unsigned char nonce[PLI_GREET_NONCE];
+    unsigned char mac[PLI_GREET_MAC];
+};
+_Static_assert(sizeof(struct pli_greet_reply) == 72, "crosses the network");
+
+struct pli_greet_join {
+    uint32_t from, to; // indices in the job
+    uint8_t lane, to_lane;
+    uint8_t spare[6]; // zero
+    unsigned char mac[PLI_GREET_MAC];
+};
+_Static_assert(sizeof(struct pli_greet_join) == 48, "crosses the network");
+
+#endif

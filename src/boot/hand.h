@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Descriptors handed to another process beside a message on a socket of this host. Both functions
+// may be called in a signal handler.
+#ifndef PLI_BOOT_HAND_H
+#define PLI_BOOT_HAND_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { PLI_HAND_MOST = 3 };
+
+// What sendmsg returns. n may be 0.
+ssize_t pli_hand_over(int to, const void *msg, size_t len, const int *fds, size_t n, int flags);
+
+// What recvmsg returns; the descriptor, closed on exec, or -1: none came.
+ssize_t pli_hand_take(int from, void *msg, size_t len, int *fd_out, int flags);
+
+#endif

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes and maps the host's shared memory.
+#include "boot/node.h"
+#include "base/cpu.h"
+
+#include "base/clock.h"
+#include "boot/gate_wire.h"
+#include "boot/pset_wire.h"
+#include "boot/tie_wire.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { PAGE = 65536, MAX_ROW = 1 << 20 }; // offsets suit 64 KiB pages too
+#define SEG_MOST ((uint64_t)128 << 30)    // of one process
+#define SEG_ALL ((uint64_t)32 << 40)      // of all together: addresses are not endless
+
+static size_t round_up(size_t n)
+{
+    return (n + PAGE - 1) / PAGE * PAGE;
+}
+
+PLI_START static enum pli_err attach(int fd, size_t size, struct pli_node *node)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (p == MAP_FAILED) {
+        return pli_fail(PLI_ERR_NOMEM, "cannot map the job's shared memory (%zu bytes): %s", size,
+                        strerror(errno));
+    }
+    madvise(p, size, MADV_DONTDUMP); // a core file of its holes would take minutes
+    node->base = p;
+    node->header = p;
+    return PLI_OK;
+}
+
+// Where the parts of the memory begin, and how large all is.
+PLI_START static void lay_out(const struct pli_node_plan *plan, struct pli_node_header *h)
+{
+    h->n_row = plan->n_row;
+    h->n_world = plan->n_world;
+    h->n_host = plan->n_host;
+    h->n_more = plan->n_more;
+    uint64_t n_row = (uint64_t)plan->n_row + plan->n_more;
+    uint64_t n_proc = (uint64_t)plan->n_world + plan->n_more;
+    h->rows = PLI_NODE_HEADER;
+    h->hosts = h->rows + n_row * sizeof(struct pli_node_row);
+    h->procs = h->hosts + (uint64_t)plan->n_host * sizeof(struct pli_node_host);
+    h->psets = round_up(h->procs + n_proc * sizeof(struct pli_node_proc));
+    h->ties = h->psets + round_up(sizeof(struct pli_pset_table));
+    h->areas = h->ties + round_up(sizeof(struct pli_tie_table));
+    h->area_size = (uint64_t)PLI_NODE_N_LANE * PLI_NODE_LANE + PLI_NODE_ARENA;
+    h->n_agent = plan->heap > 0 ? 1 : 0;
+    h->size = h->areas + (n_row + h->n_agent) * h->area_size;
+    if (plan->heap > 0) {
+        h->gate = h->size;
+        h->gate_heap = plan->heap;
+        h->size += round_up(sizeof(struct pli_gate)) + round_up(plan->heap);
+    }
+}
+
+// How large a file may become, for a file that is larger than allowed costs the launcher its life.
+static uint64_t file_limit(void)
+{
+    struct rlimit r;
+    return getrlimit(RLIMIT_FSIZE, &r) == 0 && r.rlim_cur != RLIM_INFINITY ? r.rlim_cur
+                                                                           : UINT64_MAX;
+}
+
+// Segments behind all that is mapped at once; sparse, so that only what is used costs memory.
+static void add_segments(struct pli_node_header *h)
+{
+    uint64_t limit = file_limit();
+    uint64_t room = limit > h->size ? limit - h->size : 0;
+    uint64_t all = room < SEG_ALL ? room : SEG_ALL;
+    uint64_t each = all / h->n_row;
+    h->segs = h->size;
+    h->seg_size = (each < SEG_MOST ? each : SEG_MOST) / PAGE * PAGE;
+}
+
+PLI_START static void find_tables(struct pli_node *node)
+{
+    node->rows = (struct pli_node_row *)(node->base + node->header->rows);
+    node->hosts = (struct pli_node_host *)(node->base + node->header->hosts);
+    node->procs = (struct pli_node_proc *)(node->base + node->header->procs);
+}
+
+static void format(struct pli_node *node, const struct pli_node_plan *plan)
+{
+    struct pli_node_header *h = node->header;
+    h->version = PLI_NODE_VERSION;
+    lay_out(plan, h);
+    atomic_store_explicit(&h->n_used, plan->n_row, memory_order_relaxed);
+    add_segments(h);
+    h->launcher = (uint32_t)getpid();
+    h->epoch_ns = pli_clock_ns();
+    while (h->job == 0) {
+        if (getrandom(&h->job, sizeof h->job, 0) != (ssize_t)sizeof h->job) {
+            h->job = (uint64_t)getpid() << 32 ^ h->epoch_ns;
+        }
+    }
+    if (getrandom(h->secret, sizeof h->secret, 0) != (ssize_t)sizeof h->secret) {
+        memset(h->secret, 0, sizeof h->secret); // no secret: whoever needs one must refuse
+    }
+    gethostname(h->host, sizeof h->host - 1);
+    find_tables(node);
+    struct pli_gate *gate = pli_node_gate(node);
+    if (gate != NULL) {
+        gate->heap = h->gate + round_up(sizeof *gate);
+        gate->heap_size = round_up(h->gate_heap);
+    }
+    h->magic = PLI_NODE_MAGIC;
+}
+
+// A memory of this size, mapped, with more behind it that is not; the descriptor, or -1.
+static int make(size_t size, size_t behind, struct pli_node *node)
+{
+    int fd = memfd_create("pliant", 0);
+    if (fd < 0 || ftruncate(fd, (off_t)(size + behind)) != 0) {
+        pli_fail(PLI_ERR_NOMEM, "cannot make %zu bytes of shared memory: %s", size,
+                 strerror(errno));
+    } else if (attach(fd, size, node) == PLI_OK) {
+        return fd;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return -1;
+}
+
+enum pli_err pli_node_create_for(const struct pli_node_plan *plan, struct pli_node *node_out,
+                                 int *fd_out)
+{
+    if (plan->n_row == 0 || plan->n_world > MAX_ROW || plan->n_row > plan->n_world ||
+        plan->n_host == 0 || plan->n_host > plan->n_world) {
+        return pli_fail(PLI_ERR_ARG, "cannot make a job of %u processes, %u here, on %u hosts",
+                        plan->n_world, plan->n_row, plan->n_host);
+    }
+    struct pli_node node = { 0 };
+    struct pli_node_plan fits = *plan;
+    int fd = -1;
+    // A limit on address space, or a sanitizer's, may allow fewer to come later. With a gateway
+    // none can: the ids they would have are those of other jobs.
+    for (fits.n_more = plan->heap > 0 ? 0 : PLI_NODE_N_MORE;; fits.n_more /= 8) {
+        struct pli_node_header shape = { 0 };
+        lay_out(&fits, &shape);
+        add_segments(&shape);
+        if (shape.size > file_limit() && fits.n_more > 0) {
+            continue;
+        }
+        fd = make((size_t)shape.size, (size_t)(shape.n_row * shape.seg_size), &node);
+        if (fd >= 0 || fits.n_more == 0) {
+            break;
+        }
+    }
+    if (fd < 0) {
+        return PLI_ERR_NOMEM;
+    }
+    format(&node, &fits);
+    node.header->memory = (uint32_t)fd;
+    *node_out = node;
+    *fd_out = fd;
+    return PLI_OK;
+}
+
+enum pli_err pli_node_create(uint32_t n_row, struct pli_node *node_out, int *fd_out)
+{
+    return pli_node_create_gate(n_row, 0, node_out, fd_out);
+}
+
+enum pli_err pli_node_create_gate(uint32_t n_row, uint64_t heap, struct pli_node *node_out,
+                                  int *fd_out)
+{
+    const struct pli_node_plan plan = {
+        .n_row = n_row, .n_world = n_row, .n_host = 1, .heap = heap
+    };
+    enum pli_err err = pli_node_create_for(&plan, node_out, fd_out);
+    if (err != PLI_OK) {
+        return err;
+    }
+    snprintf(node_out->hosts[0].name, sizeof node_out->hosts[0].name, "%s", node_out->header->host);
+    node_out->hosts[0].n_proc = n_row;
+    for (uint32_t i = 0; i < n_row; i++) {
+        node_out->rows[i].index = i;
+        node_out->rows[i].n_app = n_row;
+        node_out->procs[i].row = i;
+    }
+    return PLI_OK;
+}
+
+enum pli_err pli_node_check(const struct pli_node *node)
+{
+    const struct pli_node_header *h = node->header;
+    if (h->host_index >= h->n_host) {
+        return pli_fail(PLI_ERR_INTERN, "host %u of %u cannot be", h->host_index, h->n_host);
+    }
+    for (uint32_t i = 0; i < h->n_world; i++) {
+        if (node->procs[i].host >= h->n_host) {
+            return pli_fail(PLI_ERR_INTERN, "process %u is on host %u of %u", i,
+                            node->procs[i].host, h->n_host);
+        }
+    }
+    for (uint32_t r = 0; r < h->n_row; r++) {
+        uint32_t i = node->rows[r].index - h->base;
+        if (i >= h->n_world || node->procs[i].row != r) {
+            return pli_fail(PLI_ERR_INTERN, "row %u says it is process %u", r, i);
+        }
+    }
+    return PLI_OK;
+}
+
+// Whether all is where this version puts it.
+PLI_START static bool is_laid_out(const struct pli_node_header *h)
+{
+    struct pli_node_header want = { 0 };
+    const struct pli_node_plan plan = { .n_row = h->n_row,
+                                        .n_world = h->n_world,
+                                        .n_host = h->n_host,
+                                        .n_more = h->n_more,
+                                        .heap = h->gate_heap };
+    lay_out(&plan, &want);
+    return h->rows == want.rows && h->hosts == want.hosts && h->procs == want.procs &&
+           h->psets == want.psets && h->ties == want.ties && h->areas == want.areas &&
+           h->area_size == want.area_size && h->size == want.size;
+}
+
+PLI_START enum pli_err pli_node_map(int fd, struct pli_node *node_out)
+{
+    struct pli_node_header head;
+    off_t end = lseek(fd, 0, SEEK_END);
+    if (end < 0 || pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head) {
+        return pli_fail(PLI_ERR_OTHER, "descriptor %d is not the shared memory of a job", fd);
+    }
+    if (head.magic != PLI_NODE_MAGIC || head.version != PLI_NODE_VERSION || head.n_row == 0 ||
+        !is_laid_out(&head) || head.segs != head.size ||
+        head.size + head.n_row * head.seg_size != (uint64_t)end) {
+        return pli_fail(PLI_ERR_OTHER,
+                        "the shared memory of the job was made by another version of Pliant MPI "
+                        "(mine is %d); use mpiexec and library of one installation",
+                        PLI_NODE_VERSION);
+    }
+    struct pli_node node = { 0 };
+    enum pli_err err = attach(fd, (size_t)head.size, &node);
+    if (err != PLI_OK) {
+        return err;
+    }
+    find_tables(&node);
+    *node_out = node;
+    return PLI_OK;
+}
+
+void pli_node_unmap(struct pli_node *node)
+{
+    if (node->base != NULL) {
+        munmap(node->base, (size_t)node->header->size);
+    }
+    memset(node, 0, sizeof *node);
+}
+
+enum pli_err pli_node_map_segments(const struct pli_node *node, char **out)
+{
+    const struct pli_node_header *h = node->header;
+    uint64_t len = h->n_row * h->seg_size;
+    if (len == 0) {
+        return pli_fail(PLI_ERR_NOMEM,
+                        "there is no room for shared segments: the limit on the size of files "
+                        "(ulimit -f) is too low");
+    }
+    // The descriptor is closed. A second mapping of the last page that is mapped leads on to what
+    // lies behind it in the file.
+    char *p = mremap(node->base + h->size - PAGE, 0, PAGE + len, MREMAP_MAYMOVE);
+    if (p == MAP_FAILED) {
+        return pli_fail(PLI_ERR_NOMEM,
+                        "cannot map the shared segments of %u processes (%llu GiB of addresses, "
+                        "not of memory): %s; is there a limit on address space (ulimit -v)?",
+                        h->n_row, (unsigned long long)(len >> 30), strerror(errno));
+    }
+    munmap(p, PAGE);
+    madvise(p + PAGE, len, MADV_DONTDUMP); // a core file would take all of it for real
+    *out = p + PAGE;
+    return PLI_OK;
+}
+
+void pli_node_set_state(struct pli_node *node, uint32_t row, enum pli_node_state state)
+{
+    uint32_t was =
+        atomic_exchange_explicit(&node->rows[row].state, (uint32_t)state, memory_order_acq_rel);
+    if (was != PLI_NODE_RUNNING && state == PLI_NODE_RUNNING) {
+        atomic_fetch_add_explicit(&node->header->n_running, 1, memory_order_relaxed);
+    } else if (was == PLI_NODE_RUNNING && state != PLI_NODE_RUNNING) {
+        atomic_fetch_sub_explicit(&node->header->n_running, 1, memory_order_relaxed);
+    }
+}
+
+void pli_node_set_ended(struct pli_node *node, uint32_t index)
+{
+    const struct pli_node_proc *p = pli_node_find(node, index);
+    uint32_t row = pli_node_row_of(node, index);
+    if (p != NULL) {
+        atomic_store_explicit(&node->procs[p - node->procs].has_ended, 1, memory_order_release);
+    }
+    if (row != UINT32_MAX) {
+        atomic_store_explicit(&node->rows[row].has_ended, 1, memory_order_release);
+    }
+}
+
+bool pli_node_has_ended(const struct pli_node *node, uint32_t index)
+{
+    const struct pli_node_proc *p = pli_node_find(node, index);
+    return p != NULL && atomic_load_explicit(&p->has_ended, memory_order_acquire) != 0;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The host's shared memory: made by the launcher, mapped by the ranks.
+#ifndef PLI_BOOT_NODE_H
+#define PLI_BOOT_NODE_H
+
+#include "base/err.h"
+#include "boot/node_wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_gate;
+
+struct pli_node {
+    struct pli_node_header *header;
+    struct pli_node_row *rows;
+    struct pli_node_host *hosts; // header->n_host
+    struct pli_node_proc *procs; // header->n_world, and n_more
+    char *base;
+};
+
+// Make the memory for n_row processes: *fd_out is a memfd without close-on-exec, mapped in *node.
+// Rows are numbered 0 to n_row-1, all in application 0; the launcher then edits them. There is room
+// for PLI_NODE_N_MORE processes that come later, or for fewer where so much cannot be mapped.
+// Context: the launcher, or a process without one.
+enum pli_err pli_node_create(uint32_t n_row, struct pli_node *node_out, int *fd_out);
+// The same with an area for an agent (see pli_node_agent), and a gateway with this much memory,
+// which costs nothing until it is touched. No process can come later.
+enum pli_err pli_node_create_gate(uint32_t n_row, uint64_t heap, struct pli_node *node_out,
+                                  int *fd_out);
+
+// The same for one host of several: n_row of the n_world processes are here. The tables of hosts
+// and processes are left empty, and the rows' indices too; the launcher fills them, the host's own
+// number in the header, and the job's number and secret, before it starts a rank.
+struct pli_node_plan {
+    uint32_t n_row, n_world, n_host;
+    uint64_t heap;   // of a gateway, 0: there is none
+    uint32_t n_more; // found out: as many as there is room for
+};
+enum pli_err pli_node_create_for(const struct pli_node_plan *plan, struct pli_node *node_out,
+                                 int *fd_out);
+
+// Whether the tables contradict themselves: every process has a place, and every row its process.
+// A sentence says which does not. Context: the launcher, when it has filled them.
+enum pli_err pli_node_check(const struct pli_node *node);
+
+// Rows worth a look: those of the start and those that were used since.
+static inline uint32_t pli_node_n_used(const struct pli_node *node)
+{
+    return atomic_load_explicit(&node->header->n_used, memory_order_acquire);
+}
+
+// Where a process of the job is, NULL: it has no process of this index.
+static inline const struct pli_node_proc *pli_node_find(const struct pli_node *node, uint32_t index)
+{
+    const struct pli_node_header *h = node->header;
+    uint32_t at = index - h->base;
+    if (at < h->n_world) {
+        return &node->procs[at];
+    }
+    if (h->n_more == 0) {
+        return NULL;
+    }
+    uint32_t i = (at - h->n_world) % h->n_more; // those who come later take rows in turn
+    return node->rows[h->n_row + i].index == index ? &node->procs[h->n_world + i] : NULL;
+}
+
+// The row of a process, UINT32_MAX: it is not on this host, or its row is another's by now.
+static inline uint32_t pli_node_row_of(const struct pli_node *node, uint32_t index)
+{
+    const struct pli_node_proc *p = pli_node_find(node, index);
+    return p != NULL && p->row < pli_node_n_used(node) && node->rows[p->row].index == index
+               ? p->row
+               : UINT32_MAX;
+}
+
+// Map an inherited memory and check that it is ours and of our version.
+enum pli_err pli_node_map(int fd, struct pli_node *node_out);
+// Map the segments of all processes of this host, the first row's first; addresses, not memory.
+// Stays mapped for the life of the process. Context: any thread, once.
+enum pli_err pli_node_map_segments(const struct pli_node *node, char **out);
+void pli_node_unmap(struct pli_node *node); // a node that was never mapped is fine
+
+// The upper half of the ids of this job's processes, never 0.
+static inline uint64_t pli_node_job(const struct pli_node_header *header)
+{
+    // Three bits stay free: ids are shifted by as many to name a lane of a process.
+    uint64_t job = (header->joint != 0 ? header->joint : header->job) & 0x1fffffff00000000u;
+    return job != 0 ? job : (uint64_t)1 << 32;
+}
+
+// Note that a process of the job is gone, here or on another host. Context: the launcher.
+void pli_node_set_ended(struct pli_node *node, uint32_t index);
+bool pli_node_has_ended(const struct pli_node *node, uint32_t index);
+
+// Change the state of a row and keep the count of running ones. Context: the row's process, or the
+// launcher after that process's death.
+void pli_node_set_state(struct pli_node *node, uint32_t row, enum pli_node_state state);
+
+// The gateway to other MPI jobs, NULL: there is none.
+static inline struct pli_gate *pli_node_gate(const struct pli_node *node)
+{
+    return node->header->gate != 0 ? (struct pli_gate *)(node->base + node->header->gate) : NULL;
+}
+
+// The number of the agent's area, behind those of all rows.
+static inline uint32_t pli_node_agent(const struct pli_node *node)
+{
+    return node->header->n_row + node->header->n_more;
+}
+
+// The area of one row.
+static inline char *pli_node_area(const struct pli_node *node, uint32_t row)
+{
+    return node->base + node->header->areas + (size_t)row * node->header->area_size;
+}
+
+#endif

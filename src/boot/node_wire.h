@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory that all processes of a job on one host share: one memfd, made by the launcher and
+// inherited. Sparse: what nobody touches costs nothing. Everything is an offset from the start.
+//
+//     header | process rows | hosts | processes of the job | process sets | ties to other jobs
+//            | one area per process of this host: lanes, then an arena for objects
+//            | one large segment per process, which is mapped apart from the rest
+//
+// Behind the rows of the processes that a job starts with there is room for those that come later.
+// A job that is part of an IMPI job has one more area behind those, of its agent, and behind it the
+// gateway (gate_wire.h).
+#ifndef PLI_BOOT_NODE_WIRE_H
+#define PLI_BOOT_NODE_WIRE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+    PLI_NODE_MAGIC = 0x504c4931, // "PLI1"
+    PLI_NODE_VERSION = 6,
+    PLI_NODE_HEADER = 4096,
+    PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see save_wire.h
+    PLI_NODE_N_LANE = 8,               // lanes a process can have
+    PLI_NODE_LANE = 1024 * 1024,       // mailbox and outbox of one lane
+    PLI_NODE_ARENA = 32 * 1024 * 1024, // shared objects a process makes (collective flags, windows)
+    PLI_NODE_N_ADDR = 8,               // addresses of a host
+    PLI_NODE_N_MORE = 4096,      // processes that can be there at a time beside those of the start
+    PLI_NODE_MAX_INDEX = 1 << 22 // processes a job can have in all its life
+};
+
+// How the processes of the job may talk. Bits of the header's `net`.
+enum {
+    PLI_NODE_HAS_DOOR = 1, // there is a network: the launcher listens, ranks have a door
+    PLI_NODE_NO_SHM = 2    // not even the processes of a host use shared memory for messages
+};
+
+// Life of a process, in order; written by the process, read by the launcher.
+enum pli_node_state {
+    PLI_NODE_EMPTY,     // not claimed by any process yet
+    PLI_NODE_CLAIMED,   // some process is this rank but has not started MPI
+    PLI_NODE_RUNNING,   // between start and end of MPI
+    PLI_NODE_FINALIZED, // left MPI in good order; may come back with a new session
+    PLI_NODE_ABORTED,   // called MPI_Abort: see abort_code
+    PLI_NODE_N_STATE
+};
+
+struct pli_node_header {
+    uint32_t magic, version;
+    uint32_t n_row;       // processes of the job on this host, at its start
+    uint32_t n_world;     // processes of the job
+    uint32_t n_core;      // cores the rows may run on, to choose how to wait
+    uint32_t launcher;    // process id of mpiexec
+    uint64_t job;         // random, never 0
+    uint64_t rows, areas; // offsets
+    uint64_t psets;       // offset of the process sets, see pset_wire.h
+    uint64_t area_size;   // of one process
+    uint64_t gate;        // offset of the gateway to other MPI jobs, 0: none
+    uint64_t gate_heap;   // bytes for messages behind it
+    uint64_t joint;       // what `job` is for them all together, 0: there are none
+    uint32_t n_joint;     // processes of them all together
+    uint32_t base;        // index of this job's first process among them
+    uint32_t n_agent;     // areas behind those of the rows
+    uint64_t size;        // of the whole memory
+    uint64_t epoch_ns;    // CLOCK_MONOTONIC at launch: a common zero for clocks
+    _Atomic uint32_t n_running;
+    char host[64];
+    unsigned char secret[32]; // of the job, the same on all its hosts; all zero: there is none
+    uint32_t n_host;          // hosts of the job
+    uint32_t host_index;      // which of them this is
+    uint32_t net;             // see above
+    uint32_t n_more;          // rows behind the first n_row
+    _Atomic uint32_t n_used;  // rows that are or were in use; those of the start always are
+    uint32_t memory;          // descriptor under which the launcher has this memory
+    _Atomic int world;        // of the world, 0 at the start; whoever waits for it sleeps here
+    uint32_t world_size;      // ranks of that version, for people
+    uint64_t ties;            // offset of the table of other jobs, ports and names, see tie_wire.h
+    uint32_t n_extra;         // processes that are no ranks: the last of n_world
+    uint64_t hosts, procs;    // offsets of the two tables
+    _Atomic int met;          // without a launcher of ours: ranks that have come, see store_net.c
+    uint64_t segs, seg_size;  // behind `size`: one segment per row, mapped only by who wants it
+    uint32_t is_nested;       // processes do not see the launcher: their parent has number 0
+    _Atomic uint32_t park;    // the attempt at a checkpoint for which processes are to stand still
+};
+_Static_assert(sizeof(struct pli_node_header) <= PLI_NODE_SAVE, "header fits its page");
+
+// One address of a host, as other hosts may reach it.
+struct pli_node_addr {
+    uint8_t family; // 4 or 6
+    uint8_t prefix; // bits that hosts on the same wire have in common
+    uint8_t spare[2];
+    uint32_t speed;          // Mbit/s, 0: not known
+    unsigned char bytes[16]; // in network order; of IPv4 the first four
+};
+_Static_assert(sizeof(struct pli_node_addr) == 24, "shared with other processes");
+
+// A host of the job. The launcher's process there listens for all ranks of the host.
+struct pli_node_host {
+    char name[64];
+    uint16_t port; // 0: nobody listens
+    uint16_t n_addr;
+    uint32_t n_proc; // processes of the job there
+    uint64_t spare[3];
+    struct pli_node_addr addr[PLI_NODE_N_ADDR]; // best first
+};
+_Static_assert(sizeof(struct pli_node_host) == 288, "shared with other processes");
+
+// Where a process of the job is, and whether it is gone: the launchers of all hosts tell each
+// other.
+struct pli_node_proc {
+    uint32_t host, row;
+    _Atomic uint32_t has_ended;
+    uint32_t port; // where it listens itself; 0: its launcher does
+};
+_Static_assert(sizeof(struct pli_node_proc) == 16, "shared with other processes");
+
+// What a process that sleeps waits for. Numbers are appended and never reused.
+enum pli_node_wait_what {
+    PLI_NODE_AWAKE,
+    PLI_NODE_WAIT_SEND,
+    PLI_NODE_WAIT_RECV,
+    PLI_NODE_WAIT_PROBE,
+    PLI_NODE_WAIT_COLL, // a collective operation
+    PLI_NODE_WAIT_OTHER
+};
+
+// A message that came and that nobody asked for.
+struct pli_node_kept {
+    int32_t source, tag;
+    uint64_t context, size;
+};
+
+enum { PLI_NODE_N_KEPT = 4 };
+
+// The record a process leaves when it has slept for a while; nobody writes it while awake.
+struct pli_node_wait {
+    _Atomic uint32_t seq;  // grows with every record
+    _Atomic uint32_t what; // written last; back to PLI_NODE_AWAKE first
+    int32_t peer, tag;     // rank in the communicator; wildcards as MPI has them
+    int32_t rank;          // mine in the communicator
+    uint32_t peer_index;   // the process meant, UINT32_MAX: any
+    uint32_t n_request;    // how many requests the call waits for
+    uint32_t n_kept;       // messages nobody asked for, all in all
+    uint64_t context;      // of the communicator
+    uint64_t site;         // address in the program the MPI call came from, 0: not known
+    uint64_t bytes;        // to be sent, or room to receive
+    char comm[32];         // its name
+    char call[40];         // "MPI_Bcast", where it is known
+    struct pli_node_kept kept[PLI_NODE_N_KEPT];
+};
+
+struct pli_node_row {
+    _Atomic uint32_t state; // enum pli_node_state
+    int32_t abort_code;
+    uint32_t index; // of the process in the job; MPI_COMM_WORLD rank at start
+    uint32_t app;   // which part of an MPMD command line
+    uint32_t n_app; // processes in that part
+    _Atomic uint32_t pid;
+    _Atomic uint32_t n_lane;    // lanes open for others; 0: not yet
+    _Atomic uint32_t n_asleep;  // threads that sleep inside MPI
+    _Atomic uint32_t is_shared; // several threads may call MPI: all must sleep before it counts
+    _Atomic uint32_t has_ended; // the process is gone: written by the launcher
+    // Of a process that came later; written by the launcher before it starts.
+    uint32_t world, n_world; // its MPI_COMM_WORLD: index of the first process, and how many
+    uint32_t parent;         // index of the process that asked for it
+    uint32_t parent_ep;      // and which of its endpoints
+    _Atomic uint32_t n_held; // communicators in which processes of other worlds know it
+    uint32_t version;        // of the world it came for; 0: it was spawned, or was there first
+    // The UPC threads the process belongs to: they are the processes of the job from upc_first
+    // on, then, from the upc_ranks-th on, those from upc_extra on. upc_n 0: it is alone.
+    uint32_t upc_first, upc_n, upc_ranks, upc_extra;
+    uint32_t upc_group, upc_n_group;
+    uint32_t is_quiet;       // it ends the job and has said why itself
+    _Atomic uint32_t leave;  // version of the world from which it is no member; 0: it stays
+    uint64_t parent_context; // where the parent waits for it
+    struct pli_node_wait wait;
+    uint64_t out, err; // of a forked one: inodes of the pipes its parent prints to
+    uint64_t spare2[21];
+};
+_Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
+
+#endif

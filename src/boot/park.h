@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Parking: all threads of the process stand still inside a signal handler, and the process holds
+// nothing that ties it to others: no shared memory, no socket. So it can be dumped, wherever it
+// was. Called back, it maps the node memory where it was before and goes on as if nothing had been.
+#ifndef PLI_BOOT_PARK_H
+#define PLI_BOOT_PARK_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+struct pli_boot;
+
+// Be ready to be parked. fd is the node memory, *ctl the control socket: closed while parked,
+// another one afterwards. Context: start-up only.
+enum pli_err pli_park_open(struct pli_boot *boot, int fd, int *ctl);
+
+// Between the two this process has a connection to the launcher and cannot be dumped; a checkpoint
+// waits. Context: any thread.
+void pli_park_hold(void);
+void pli_park_let(void);
+
+// Called when all threads stand still, and once more after the return, before they go on: for what
+// the kernel knew of the process and does not any more. Async-signal-safe. Context: start-up only,
+// one function.
+void pli_park_on_move(void (*fn)(bool is_leaving));
+
+// Ask the launcher for a checkpoint; the node memory says when it is over. False: it is gone.
+// Context: any thread.
+bool pli_park_ask(void);
+
+#endif

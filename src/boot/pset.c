@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of process sets in the node memory.
+#include "boot/pset.h"
+
+#include "base/near.h"
+#include "boot/node.h"
+#include "boot/owner.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static struct pli_pset_table *table_of(const struct pli_node *node)
+{
+    return (struct pli_pset_table *)(node->base + node->header->psets);
+}
+
+static bool is_reserved_name(const char *name)
+{
+    return strncasecmp(name, "mpi://", 6) == 0;
+}
+
+bool pli_pset_is_name(const char *a, const char *b)
+{
+    return is_reserved_name(a) ? strcasecmp(a, b) == 0 : strcmp(a, b) == 0;
+}
+
+static uint64_t hash_of(const char *name)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    bool is_folded = is_reserved_name(name);
+    for (; *name != '\0'; name++) {
+        unsigned char c = (unsigned char)*name;
+        c = is_folded && c >= 'A' && c <= 'Z' ? (unsigned char)(c - 'A' + 'a') : c;
+        h = (h ^ c) * 0x100000001b3u;
+    }
+    return h;
+}
+
+uint32_t pli_pset_count(const struct pli_node *node)
+{
+    uint32_t n = atomic_load_explicit(&table_of(node)->n_set, memory_order_acquire);
+    return n < PLI_PSET_N_SET ? n : PLI_PSET_N_SET;
+}
+
+bool pli_pset_get(const struct pli_node *node, uint32_t i, struct pli_pset *out)
+{
+    const struct pli_pset_table *t = table_of(node);
+    if (i >= pli_pset_count(node)) {
+        return false;
+    }
+    const struct pli_pset_entry *e = &t->sets[i];
+    if (e->name_at >= PLI_PSET_N_TEXT || e->name_len >= PLI_PSET_N_TEXT - e->name_at ||
+        e->run_at > PLI_PSET_N_RUN || e->n_run > PLI_PSET_N_RUN - e->run_at ||
+        t->text[e->name_at + e->name_len] != '\0') {
+        return false;
+    }
+    *out = (struct pli_pset){
+        .name = t->text + e->name_at,
+        .runs = t->runs + e->run_at,
+        .n_run = e->n_run,
+        .n = e->n,
+        .version = e->version,
+        .origin = e->origin,
+        .maker = e->maker,
+    };
+    return true;
+}
+
+bool pli_pset_find(const struct pli_node *node, const char *name, struct pli_pset *out)
+{
+    const struct pli_pset_table *t = table_of(node);
+    uint64_t hash = hash_of(name);
+    uint32_t n = pli_pset_count(node);
+    for (uint32_t i = 0; i < n; i++) {
+        if (t->sets[i].hash == hash && pli_pset_get(node, i, out) &&
+            pli_pset_is_name(name, out->name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum pli_err pli_pset_check_name(const char *name, bool is_reserved)
+{
+    if (name == NULL || name[0] == '\0') {
+        return pli_fail(PLI_ERR_ARG, "the name of a process set is %s",
+                        name == NULL ? "NULL" : "empty");
+    }
+    if (strlen(name) >= PLI_PSET_NAME) {
+        return pli_fail(PLI_ERR_ARG,
+                        "the name of a process set has %zu characters, but at most %d fit "
+                        "(MPI_MAX_PSET_NAME_LEN)",
+                        strlen(name), PLI_PSET_NAME - 1);
+    }
+    if (!is_reserved && is_reserved_name(name)) {
+        return pli_fail(PLI_ERR_ARG,
+                        "the process set '%s' cannot be made: names that begin with mpi:// belong "
+                        "to MPI",
+                        name);
+    }
+    return PLI_OK;
+}
+
+const char *pli_pset_nearest(const struct pli_node *node, const char *name)
+{
+    const char *best = NULL;
+    int least = (int)strlen(name) / 2 + 1;
+    uint32_t n = pli_pset_count(node);
+    for (uint32_t i = 0; i < n + 2; i++) {
+        struct pli_pset set = { .name = i == 0 ? PLI_PSET_WORLD : PLI_PSET_SELF };
+        if (i >= 2 && !pli_pset_get(node, i - 2, &set)) {
+            continue;
+        }
+        int d = pli_near_distance(name, set.name, strlen(set.name));
+        if (d < least) {
+            least = d;
+            best = set.name;
+        }
+    }
+    return best;
+}
+
+bool pli_pset_has(const struct pli_pset *set, uint32_t index)
+{
+    for (uint32_t k = 0; k < set->n_run; k++) {
+        const struct pli_pset_run *r = &set->runs[k];
+        uint32_t far = index - r->first, step = r->step > 0 ? r->step : 1;
+        if (index >= r->first && far % step == 0 && far / step < r->n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void pli_pset_list(const struct pli_pset *set, uint32_t *out)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < set->n_run; k++) {
+        for (uint32_t i = 0; i < set->runs[k].n && n < set->n; i++) {
+            out[n++] = set->runs[k].first + i * set->runs[k].step;
+        }
+    }
+}
+
+// Whether the set consists of exactly these processes.
+static bool is_same(const struct pli_pset *set, const uint32_t *indices, uint32_t n)
+{
+    uint32_t *mine = set->n == n ? malloc(n * sizeof *mine + 1) : NULL;
+    if (mine == NULL) {
+        return false;
+    }
+    pli_pset_list(set, mine);
+    bool is = memcmp(mine, indices, n * sizeof *mine) == 0;
+    free(mine);
+    return is;
+}
+
+// Write the runs after those in use; how many they are, UINT32_MAX: no room.
+static uint32_t write_runs(struct pli_pset_table *t, const uint32_t *indices, uint32_t n)
+{
+    uint32_t at = t->n_run, first = 0;
+    while (first < n) {
+        uint32_t step = first + 1 < n ? indices[first + 1] - indices[first] : 1, len = 1;
+        while (first + len < n && indices[first + len] - indices[first + len - 1] == step) {
+            len++;
+        }
+        if (len == 2 && step > 1) {
+            len = step = 1; // two that are apart may each begin something longer
+        }
+        if (at == PLI_PSET_N_RUN) {
+            return UINT32_MAX;
+        }
+        t->runs[at++] = (struct pli_pset_run){ indices[first], step, len };
+        first += len;
+    }
+    return at - t->n_run;
+}
+
+// Context: locked.
+static enum pli_err append(struct pli_pset_table *t, const char *name, const uint32_t *indices,
+                           uint32_t n, struct pli_pset_entry e)
+{
+    uint32_t at = atomic_load_explicit(&t->n_set, memory_order_relaxed);
+    size_t len = strlen(name);
+    e.n_run = at < PLI_PSET_N_SET && len + 1 <= PLI_PSET_N_TEXT - t->n_text
+                  ? write_runs(t, indices, n)
+                  : UINT32_MAX;
+    if (e.n_run == UINT32_MAX) {
+        return pli_fail(PLI_ERR_NO_SPACE,
+                        "there is no room for the process set '%s': the job has %u already", name,
+                        at);
+    }
+    e.hash = hash_of(name);
+    e.name_at = t->n_text;
+    e.name_len = (uint32_t)len;
+    e.run_at = t->n_run;
+    e.n = n;
+    memcpy(t->text + t->n_text, name, len + 1);
+    t->n_text += (uint32_t)len + 1;
+    t->n_run += e.n_run;
+    t->sets[at] = e;
+    atomic_store_explicit(&t->n_set, at + 1, memory_order_release);
+    return PLI_OK;
+}
+
+enum pli_err pli_pset_add(struct pli_node *node, const char *name, const uint32_t *indices,
+                          uint32_t n, uint32_t version, enum pli_pset_origin origin, uint32_t maker)
+{
+    struct pli_pset_table *t = table_of(node);
+    struct pli_pset old;
+    enum pli_err err = PLI_OK;
+    pli_owner_take(&t->owner);
+    if (pli_pset_find(node, name, &old)) {
+        if (!is_same(&old, indices, n)) {
+            err =
+                pli_fail(PLI_ERR_NAME,
+                         "the process set '%s' exists already, with %s%u process%s, and sets "
+                         "never change",
+                         name, old.n == n ? "other members: " : "", old.n, old.n == 1 ? "" : "es");
+        }
+    } else {
+        struct pli_pset_entry e = { .origin = origin, .version = version, .maker = maker };
+        err = append(t, name, indices, n, e);
+    }
+    pli_owner_drop(&t->owner);
+    return err;
+}

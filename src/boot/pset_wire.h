@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The process sets of a job, once per host, in the node memory: a table to which sets are only
+// ever added. An entry is complete before it is counted and never changes afterwards, so readers
+// take no lock. Sparse like the rest of the memory: a table of few sets is a few pages.
+#ifndef PLI_BOOT_PSET_WIRE_H
+#define PLI_BOOT_PSET_WIRE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+    PLI_PSET_N_SET = 4096,        // sets a job can have
+    PLI_PSET_N_RUN = 131072,      // and runs, all together
+    PLI_PSET_N_TEXT = 1024 * 1024 // and bytes of names
+};
+
+// Processes first, first + step, ... n of them, by their index in the job. The runs of a set ascend
+// and do not interleave.
+struct pli_pset_run {
+    uint32_t first, step, n;
+};
+
+// Where a set comes from. Numbers are appended and never reused.
+enum pli_pset_origin {
+    PLI_PSET_HOST = 1,     // the processes of one host
+    PLI_PSET_HARDWARE = 2, // those bound to one part of a machine
+    PLI_PSET_APP = 3,      // a part of an MPMD command line
+    PLI_PSET_USER = 4,     // mpiexec --pset
+    PLI_PSET_MADE = 5      // by a process, while the job runs
+};
+
+struct pli_pset_entry {
+    uint64_t hash;              // of the name
+    uint32_t name_at, name_len; // in text, with a zero after it
+    uint32_t run_at, n_run;
+    uint32_t n;       // processes in it
+    uint32_t origin;  // enum pli_pset_origin
+    uint32_t version; // 1, or the number after the @ of its name
+    uint32_t maker;   // index of the process that made it, UINT32_MAX: the launcher
+};
+_Static_assert(sizeof(struct pli_pset_entry) == 40, "shared with other processes");
+
+struct pli_pset_table {
+    _Atomic uint32_t n_set; // entries that count
+    _Atomic uint32_t owner; // process id of whoever adds one now, 0: nobody
+    uint32_t n_run, n_text; // in use; guarded by owner
+    uint32_t spare[12];
+    struct pli_pset_entry sets[PLI_PSET_N_SET];
+    struct pli_pset_run runs[PLI_PSET_N_RUN];
+    char text[PLI_PSET_N_TEXT];
+};
+_Static_assert(sizeof(struct pli_pset_table) ==
+                   64 + 40 * PLI_PSET_N_SET + 12 * PLI_PSET_N_RUN + PLI_PSET_N_TEXT,
+               "shared with other processes");
+
+#endif

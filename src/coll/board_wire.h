@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the members of a communicator on one host share: places to leave a few bytes and to see who
+// has come. In the arena of rank 0.
+#ifndef PLI_COLL_BOARD_WIRE_H
+#define PLI_COLL_BOARD_WIRE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum { PLI_BOARD_INLINE = 96, PLI_BOARD_RING = 8 };
+
+// One posting. What is said here is complete once seq has its number.
+struct pli_board_slot {
+    _Alignas(128) _Atomic uint64_t seq;
+    uint64_t bytes;  // of the operation at this rank
+    uint32_t kind;   // enum pli_coll_kind
+    uint32_t error;  // of a result: 0, or an enum below
+    uint64_t offset; // where more data is
+    unsigned char data[PLI_BOARD_INLINE];
+};
+_Static_assert(sizeof(struct pli_board_slot) == 128, "a slot is a pair of lines");
+
+enum pli_board_error { PLI_BOARD_FINE, PLI_BOARD_SIZES, PLI_BOARD_KINDS };
+
+// Two slots are used in turn: when everybody has come to operation k, nobody looks at what was
+// posted for k-1 any more.
+struct pli_board_member {
+    struct pli_board_slot slot[2];
+    _Alignas(128) _Atomic uint64_t read; // entries of the ring this member is done with
+};
+_Static_assert(sizeof(struct pli_board_member) == 384, "shared with other processes");
+
+struct pli_board_wire {
+    _Alignas(128) _Atomic uint64_t n_left; // members that have no more use for it
+    _Atomic uint64_t n_done;               // of those, how many have given back their own pieces
+    _Alignas(128) _Atomic uint64_t arrived;
+    struct pli_board_slot result;
+    struct pli_board_slot ring[PLI_BOARD_RING]; // broadcasts
+    struct pli_board_member members[];
+};
+_Static_assert(sizeof(struct pli_board_wire) == (3 + PLI_BOARD_RING) * 128, "shared");
+
+#endif

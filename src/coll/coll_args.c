@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Judges the arguments of collectives: only those that count at this rank, as the standard says.
+#include "coll/coll_args.h"
+
+#include "coll/coll.h"
+#include "obj/comm.h"
+#include "obj/op.h"
+
+static const char *const names[PLI_N_COLL] = {
+    [PLI_COLL_BARRIER] = "barrier",
+    [PLI_COLL_BCAST] = "bcast",
+    [PLI_COLL_GATHER] = "gather",
+    [PLI_COLL_GATHERV] = "gatherv",
+    [PLI_COLL_SCATTER] = "scatter",
+    [PLI_COLL_SCATTERV] = "scatterv",
+    [PLI_COLL_ALLGATHER] = "allgather",
+    [PLI_COLL_ALLGATHERV] = "allgatherv",
+    [PLI_COLL_ALLTOALL] = "alltoall",
+    [PLI_COLL_ALLTOALLV] = "alltoallv",
+    [PLI_COLL_ALLTOALLW] = "alltoallw",
+    [PLI_COLL_REDUCE] = "reduce",
+    [PLI_COLL_ALLREDUCE] = "allreduce",
+    [PLI_COLL_REDUCE_SCATTER] = "reduce_scatter",
+    [PLI_COLL_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
+    [PLI_COLL_SCAN] = "scan",
+    [PLI_COLL_EXSCAN] = "exscan",
+    [PLI_COLL_NEIGHBOR_ALLGATHER] = "neighbor_allgather",
+    [PLI_COLL_NEIGHBOR_ALLGATHERV] = "neighbor_allgatherv",
+    [PLI_COLL_NEIGHBOR_ALLTOALL] = "neighbor_alltoall",
+    [PLI_COLL_NEIGHBOR_ALLTOALLV] = "neighbor_alltoallv",
+    [PLI_COLL_NEIGHBOR_ALLTOALLW] = "neighbor_alltoallw",
+};
+
+static const char *const calls[PLI_N_COLL] = {
+    [PLI_COLL_BARRIER] = "MPI_Barrier",
+    [PLI_COLL_BCAST] = "MPI_Bcast",
+    [PLI_COLL_GATHER] = "MPI_Gather",
+    [PLI_COLL_GATHERV] = "MPI_Gatherv",
+    [PLI_COLL_SCATTER] = "MPI_Scatter",
+    [PLI_COLL_SCATTERV] = "MPI_Scatterv",
+    [PLI_COLL_ALLGATHER] = "MPI_Allgather",
+    [PLI_COLL_ALLGATHERV] = "MPI_Allgatherv",
+    [PLI_COLL_ALLTOALL] = "MPI_Alltoall",
+    [PLI_COLL_ALLTOALLV] = "MPI_Alltoallv",
+    [PLI_COLL_ALLTOALLW] = "MPI_Alltoallw",
+    [PLI_COLL_REDUCE] = "MPI_Reduce",
+    [PLI_COLL_ALLREDUCE] = "MPI_Allreduce",
+    [PLI_COLL_REDUCE_SCATTER] = "MPI_Reduce_scatter",
+    [PLI_COLL_REDUCE_SCATTER_BLOCK] = "MPI_Reduce_scatter_block",
+    [PLI_COLL_SCAN] = "MPI_Scan",
+    [PLI_COLL_EXSCAN] = "MPI_Exscan",
+    [PLI_COLL_NEIGHBOR_ALLGATHER] = "MPI_Neighbor_allgather",
+    [PLI_COLL_NEIGHBOR_ALLGATHERV] = "MPI_Neighbor_allgatherv",
+    [PLI_COLL_NEIGHBOR_ALLTOALL] = "MPI_Neighbor_alltoall",
+    [PLI_COLL_NEIGHBOR_ALLTOALLV] = "MPI_Neighbor_alltoallv",
+    [PLI_COLL_NEIGHBOR_ALLTOALLW] = "MPI_Neighbor_alltoallw",
+};
+
+const char *pli_coll_args_call(enum pli_coll_kind kind)
+{
+    return calls[kind];
+}
+
+const char *pli_coll_args_name(enum pli_coll_kind kind)
+{
+    return names[kind];
+}
+
+bool pli_coll_args_is_root(const struct pli_coll_args *a)
+{
+    return a->comm->is_inter ? a->root == MPI_ROOT : a->root == a->me;
+}
+
+static enum pli_err bad_type(const char *arg, int i)
+{
+    return i < 0 ? pli_fail(PLI_ERR_TYPE, "argument %s is not a committed datatype", arg)
+                 : pli_fail(PLI_ERR_TYPE, "argument %s[%d] is not a committed datatype", arg, i);
+}
+
+static enum pli_err bad_count(const char *arg, int i, MPI_Count n)
+{
+    return i < 0 ? pli_fail(PLI_ERR_COUNT, "argument %s is %lld; it cannot be negative", arg,
+                            (long long)n)
+                 : pli_fail(PLI_ERR_COUNT, "argument %s[%d] is %lld; it cannot be negative", arg, i,
+                            (long long)n);
+}
+
+static enum pli_err bad_buffer(const char *arg, const void *buf)
+{
+    if (buf == MPI_IN_PLACE) {
+        return pli_fail(PLI_ERR_BUFFER, "argument %s cannot be MPI_IN_PLACE here", arg);
+    }
+    return pli_fail(PLI_ERR_BUFFER, "argument %s is a null pointer, but there is data", arg);
+}
+
+// NULL is MPI_BOTTOM, so it can be right only for types that carry addresses.
+static bool is_bad_buffer(const void *buf, MPI_Count count, const struct pli_datatype *t)
+{
+    return buf == MPI_IN_PLACE || (buf == NULL && count > 0 && t->size > 0 && t->obj.value != 0);
+}
+
+struct words {
+    const char *buf, *count, *counts, *displs, *type, *types;
+};
+
+static const struct words send_words = { "sendbuf", "sendcount", "sendcounts",
+                                         "sdispls", "sendtype",  "sendtypes" };
+static const struct words recv_words = { "recvbuf", "recvcount", "recvcounts",
+                                         "rdispls", "recvtype",  "recvtypes" };
+static const struct words one_words = { "buffer", "count", "counts", "displs", "datatype", "" };
+
+static enum pli_err check_counts(const struct pli_blocks *b, int n, const struct words *w)
+{
+    if (n > 0 && (b->counts.data == NULL || b->displs.data == NULL)) {
+        return pli_fail(PLI_ERR_ARG, "argument %s is a null pointer",
+                        b->counts.data == NULL ? w->counts : w->displs);
+    }
+    for (int i = 0; i < n; i++) {
+        struct pli_datatype *t = b->type;
+        if (b->types != NULL) {
+            t = pli_handle_get(b->types[i], PLI_KIND_DATATYPE);
+            if (t == NULL || !t->is_committed) {
+                return bad_type(w->types, i);
+            }
+        }
+        MPI_Count count = pli_ints_at(b->counts, i);
+        if (count < 0) {
+            return bad_count(w->counts, i, count);
+        }
+        if (b->types == NULL && is_bad_buffer(b->buf, count, t)) {
+            return bad_buffer(w->buf, b->buf);
+        }
+    }
+    return b->buf == MPI_IN_PLACE ? bad_buffer(w->buf, b->buf) : PLI_OK;
+}
+
+enum shape { ONE, BY_COUNTS, BY_TYPES };
+
+// Blocks for n ranks; one block (n == 1) for a contribution.
+static enum pli_err check_blocks(const struct pli_blocks *b, enum shape shape, int n,
+                                 const struct words *w)
+{
+    if (shape == BY_TYPES && b->types == NULL && n > 0) {
+        return pli_fail(PLI_ERR_ARG, "argument %s is a null pointer", w->types);
+    }
+    if (shape != BY_TYPES && b->type == NULL) {
+        return bad_type(w->type, -1);
+    }
+    if (shape != ONE) {
+        return check_counts(b, n, w);
+    }
+    if (b->count < 0) {
+        return bad_count(w->count, -1, b->count);
+    }
+    return is_bad_buffer(b->buf, b->count, b->type) ? bad_buffer(w->buf, b->buf) : PLI_OK;
+}
+
+static enum pli_err check_alias(const struct pli_coll_args *a)
+{
+    if (a->send.buf != a->recv.buf || a->send.buf == NULL || a->is_in_place ||
+        a->send.type == NULL || a->recv.type == NULL || a->send.counts.data != NULL ||
+        a->send.count * a->send.type->size == 0 || a->recv.type->size == 0) {
+        return PLI_OK;
+    }
+    return pli_fail(PLI_ERR_BUFFER, "sendbuf and recvbuf are the same memory; MPI_IN_PLACE as "
+                                    "sendbuf says that this is meant");
+}
+
+static enum shape shape_of(enum pli_coll_kind kind)
+{
+    switch (kind) {
+    case PLI_COLL_GATHERV:
+    case PLI_COLL_SCATTERV:
+    case PLI_COLL_ALLGATHERV:
+    case PLI_COLL_ALLTOALLV:
+    case PLI_COLL_NEIGHBOR_ALLGATHERV:
+    case PLI_COLL_NEIGHBOR_ALLTOALLV:
+        return BY_COUNTS;
+    case PLI_COLL_ALLTOALLW:
+    case PLI_COLL_NEIGHBOR_ALLTOALLW:
+        return BY_TYPES;
+    default:
+        return ONE;
+    }
+}
+
+// Gather and scatter: many blocks at the root, one at the others.
+static enum pli_err check_rooted(struct pli_coll_args *a, bool is_gather)
+{
+    const struct pli_comm *c = a->comm;
+    if (c->is_inter && a->root == MPI_PROC_NULL) {
+        return PLI_OK;
+    }
+    struct pli_blocks *many = is_gather ? &a->recv : &a->send;
+    struct pli_blocks *one = is_gather ? &a->send : &a->recv;
+    const struct words *many_words = is_gather ? &recv_words : &send_words;
+    const struct words *one_words_ = is_gather ? &send_words : &recv_words;
+    bool is_root = pli_coll_args_is_root(a);
+    a->is_in_place = is_root && !c->is_inter && one->buf == MPI_IN_PLACE;
+    enum pli_err err = PLI_OK;
+    if (is_root) {
+        err = check_blocks(many, shape_of(a->kind), c->n_peer, many_words);
+    }
+    if (err == PLI_OK && (!is_root || !c->is_inter) && !a->is_in_place) {
+        err = check_blocks(one, ONE, 1, one_words_);
+        if (err == PLI_OK && is_root && is_gather) {
+            err = check_alias(a);
+        }
+    }
+    return err;
+}
+
+static enum pli_err check_all(struct pli_coll_args *a, bool is_gather)
+{
+    const struct pli_comm *c = a->comm;
+    enum shape shape = shape_of(a->kind);
+    a->is_in_place = !c->is_inter && a->send.buf == MPI_IN_PLACE;
+    enum pli_err err = check_blocks(&a->recv, shape, c->n_peer, &recv_words);
+    if (err == PLI_OK && !a->is_in_place) {
+        err = check_blocks(&a->send, is_gather ? ONE : shape, c->n_peer, &send_words);
+    }
+    return err == PLI_OK ? check_alias(a) : err;
+}
+
+static enum pli_err check_neighbors(struct pli_coll_args *a, bool is_gather)
+{
+    struct pli_coll_neighbors nb;
+    enum pli_err err = pli_coll_neighbors(a->comm, &nb);
+    enum shape shape = shape_of(a->kind);
+    if (err == PLI_OK) {
+        err = check_blocks(&a->recv, shape, nb.n_in, &recv_words);
+    }
+    if (err == PLI_OK) {
+        err = check_blocks(&a->send, is_gather ? ONE : shape, nb.n_out, &send_words);
+    }
+    return err;
+}
+
+static enum pli_err check_vector(struct pli_coll_args *a)
+{
+    if (a->recv.type == NULL) {
+        return bad_type("datatype", -1);
+    }
+    if (a->kind == PLI_COLL_REDUCE_SCATTER) {
+        if (a->recv.counts.data == NULL) {
+            return pli_fail(PLI_ERR_ARG, "argument recvcounts is a null pointer");
+        }
+        for (int i = 0; i < a->comm->size; i++) {
+            if (pli_ints_at(a->recv.counts, i) < 0) {
+                return bad_count("recvcounts", i, pli_ints_at(a->recv.counts, i));
+            }
+        }
+    } else if (a->recv.count < 0) {
+        return bad_count(a->kind == PLI_COLL_REDUCE_SCATTER_BLOCK ? "recvcount" : "count", -1,
+                         a->recv.count);
+    }
+    return pli_op_check(a->op, a->recv.type);
+}
+
+static enum pli_err check_reduction(struct pli_coll_args *a)
+{
+    const struct pli_comm *c = a->comm;
+    bool is_rooted = a->kind == PLI_COLL_REDUCE;
+    if (c->is_inter && is_rooted && a->root == MPI_PROC_NULL) {
+        return PLI_OK;
+    }
+    enum pli_err err = check_vector(a);
+    if (err != PLI_OK) {
+        return err;
+    }
+    bool is_root = !is_rooted || pli_coll_args_is_root(a);
+    bool has_data = pli_coll_args_total(a) > 0;
+    a->is_in_place = is_root && !c->is_inter && a->send.buf == MPI_IN_PLACE;
+    if (is_root && is_bad_buffer(a->recv.buf, has_data, a->recv.type)) {
+        return bad_buffer("recvbuf", a->recv.buf);
+    }
+    if (a->is_in_place) {
+        a->send.buf = a->recv.buf;
+    } else if ((!is_root || !is_rooted || !c->is_inter) &&
+               is_bad_buffer(a->send.buf, has_data, a->recv.type)) {
+        return bad_buffer("sendbuf", a->send.buf);
+    } else if (is_root && has_data && a->send.buf == a->recv.buf && a->send.buf != NULL &&
+               !c->is_inter && a->recv.type->size > 0) {
+        a->send = a->recv;
+        return check_alias(a);
+    }
+    return PLI_OK;
+}
+
+enum pli_err pli_coll_args_check(struct pli_coll_args *a)
+{
+    a->is_in_place = false;
+    a->n = a->comm->size;
+    a->me = a->comm->rank;
+    switch (a->kind) {
+    case PLI_COLL_BARRIER:
+        return PLI_OK;
+    case PLI_COLL_BCAST:
+        return a->comm->is_inter && a->root == MPI_PROC_NULL
+                   ? PLI_OK
+                   : check_blocks(&a->recv, ONE, 1, &one_words);
+    case PLI_COLL_GATHER:
+    case PLI_COLL_GATHERV:
+        return check_rooted(a, true);
+    case PLI_COLL_SCATTER:
+    case PLI_COLL_SCATTERV:
+        return check_rooted(a, false);
+    case PLI_COLL_ALLGATHER:
+    case PLI_COLL_ALLGATHERV:
+        return check_all(a, true);
+    case PLI_COLL_ALLTOALL:
+    case PLI_COLL_ALLTOALLV:
+    case PLI_COLL_ALLTOALLW:
+        return check_all(a, false);
+    case PLI_COLL_NEIGHBOR_ALLGATHER:
+    case PLI_COLL_NEIGHBOR_ALLGATHERV:
+        return check_neighbors(a, true);
+    case PLI_COLL_NEIGHBOR_ALLTOALL:
+    case PLI_COLL_NEIGHBOR_ALLTOALLV:
+    case PLI_COLL_NEIGHBOR_ALLTOALLW:
+        return check_neighbors(a, false);
+    default:
+        if (a->comm->is_inter && (a->kind == PLI_COLL_SCAN || a->kind == PLI_COLL_EXSCAN)) {
+            return pli_fail(PLI_ERR_COMM, "%s is not defined on intercommunicators",
+                            names[a->kind]);
+        }
+        return check_reduction(a);
+    }
+}
+
+MPI_Count pli_coll_args_total(const struct pli_coll_args *a)
+{
+    if (a->kind == PLI_COLL_REDUCE_SCATTER_BLOCK) {
+        return a->recv.count * a->comm->size;
+    }
+    if (a->kind != PLI_COLL_REDUCE_SCATTER) {
+        return a->recv.count;
+    }
+    MPI_Count n = 0;
+    for (int i = 0; i < a->comm->size; i++) {
+        n += pli_ints_at(a->recv.counts, i);
+    }
+    return n;
+}
+
+MPI_Count pli_coll_args_bytes(const struct pli_coll_args *a)
+{
+    MPI_Count n = 0;
+    switch (a->kind) {
+    case PLI_COLL_GATHER:
+        return pli_coll_args_is_root(a) ? a->recv.count * a->recv.type->size
+                                        : a->send.count * a->send.type->size;
+    case PLI_COLL_SCATTER:
+        return pli_coll_args_is_root(a) ? a->send.count * a->send.type->size
+                                        : a->recv.count * a->recv.type->size;
+    case PLI_COLL_BCAST:
+    case PLI_COLL_ALLGATHER:
+    case PLI_COLL_ALLTOALL:
+        return a->recv.count * a->recv.type->size;
+    case PLI_COLL_ALLGATHERV:
+        for (int i = 0; i < a->comm->n_peer; i++) {
+            n += pli_ints_at(a->recv.counts, i) * a->recv.type->size;
+        }
+        return n;
+    case PLI_COLL_REDUCE:
+    case PLI_COLL_ALLREDUCE:
+    case PLI_COLL_REDUCE_SCATTER:
+    case PLI_COLL_REDUCE_SCATTER_BLOCK:
+    case PLI_COLL_SCAN:
+    case PLI_COLL_EXSCAN:
+        return pli_coll_args_total(a) * a->recv.type->size;
+    default:
+        return 0; // nobody knows all of it
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs a collective with the algorithm that was chosen for it.
+#include "coll/coll_run.h"
+
+#include "coll/algos.h"
+#include "coll/coll_args.h"
+#include "coll/coll_select.h"
+#include "coll/sched.h"
+#include "coll/bridge.h"
+#include "obj/comm.h"
+
+static bool is_rooted(enum pli_coll_kind kind)
+{
+    return kind == PLI_COLL_BCAST || kind == PLI_COLL_REDUCE || kind == PLI_COLL_GATHER ||
+           kind == PLI_COLL_GATHERV || kind == PLI_COLL_SCATTER || kind == PLI_COLL_SCATTERV;
+}
+
+static bool is_reduction(enum pli_coll_kind kind)
+{
+    return kind >= PLI_COLL_REDUCE && kind <= PLI_COLL_EXSCAN;
+}
+
+// An operation without data has no steps; where data is only moved, messages of no bytes are sent,
+// so that ranks that disagree are told.
+static bool is_nothing(const struct pli_coll_args *a)
+{
+    return !a->comm->is_inter && is_reduction(a->kind) && pli_coll_args_bytes(a) == 0;
+}
+
+static enum pli_err build(const struct pli_coll_args *a, bool is_persistent, pli_coll_build_fn fn,
+                          struct pli_sched **out)
+{
+    struct pli_sched *s;
+    enum pli_err err = pli_sched_create(a->kind, is_persistent, &s);
+    if (err != PLI_OK) {
+        return err;
+    }
+    pli_sched_on(s, a->comm);
+    if (fn != NULL) {
+        fn(s, a);
+    }
+    *out = s;
+    return PLI_OK;
+}
+
+static const struct pli_coll_algo nothing = { .name = "nothing" };
+static const struct pli_coll_algo inter_rooted = { .name = "inter", .build = pli_inter_rooted };
+static const struct pli_coll_algo inter_all = { .name = "inter", .build = pli_inter_all };
+
+static const struct pli_coll_algo bridge_now = { .name = "impi", .build = pli_bridge_now };
+static const struct pli_coll_algo bridge_later = { .name = "impi", .build = pli_bridge_later };
+static const struct pli_coll_algo bridge_inter = { .name = "impi", .build = pli_bridge_inter };
+
+static enum pli_err choose(const struct pli_coll_args *a, bool is_blocking,
+                           const struct pli_coll_algo **out)
+{
+    if (is_nothing(a)) {
+        *out = &nothing;
+        return PLI_OK;
+    }
+    if (a->comm->is_inter && a->comm->is_span && is_blocking) {
+        *out = &bridge_inter;
+        return PLI_OK;
+    }
+    if (a->comm->is_inter) {
+        *out = is_rooted(a->kind) ? &inter_rooted : &inter_all;
+        return PLI_OK;
+    }
+    if (__builtin_expect(a->comm->is_span, 0)) {
+        *out = is_blocking ? &bridge_now : &bridge_later;
+        return PLI_OK;
+    }
+    return pli_coll_select(a, is_blocking, out);
+}
+
+enum pli_err pli_coll_run_now(struct pli_coll_args *a)
+{
+    const struct pli_coll_algo *algo = NULL;
+    enum pli_err err = pli_coll_args_check(a);
+    if (err == PLI_OK) {
+        err = choose(a, true, &algo);
+    }
+    if (err != PLI_OK) {
+        return err;
+    }
+    if (algo->direct != NULL) {
+        return algo->direct(a);
+    }
+    struct pli_sched *s;
+    err = build(a, false, algo->build, &s);
+    if (err == PLI_OK) {
+        err = pli_sched_run(s, a->comm);
+        pli_sched_destroy(s);
+    }
+    return err;
+}
+
+enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
+                                struct pli_request **out)
+{
+    const struct pli_coll_algo *algo = NULL;
+    struct pli_sched *s = NULL;
+    enum pli_err err = pli_coll_args_check(a);
+    if (err == PLI_OK) {
+        err = choose(a, false, &algo);
+    }
+    if (err == PLI_OK) {
+        err = build(a, is_persistent, algo->build, &s);
+    }
+    if (err == PLI_OK) {
+        err = pli_sched_begin(s, a->comm, out);
+    }
+    if (err != PLI_OK) {
+        pli_sched_destroy(s);
+    }
+    return err;
+}

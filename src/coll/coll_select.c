@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of algorithms. Rows of an operation are tried from the top; the last one always fits. A
+// limit that is not given is none.
+#include "coll/coll_select.h"
+
+#include "base/conf.h"
+#include "base/log.h"
+#include "coll/board.h"
+#include "coll/coll_args.h"
+#include "coll/directs.h"
+#include "coll/hosted.h"
+#include "coll/shape.h"
+#include "coll/window.h"
+#include "obj/comm.h"
+#include "obj/op.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum need {
+    COMMUTES = 1, // the operation does not care about order
+    FORCED = 2,   // taken only when the setting names it
+    BOARD = 4,    // blocking, all members on one host
+    WINDOW = 8,   // and each has memory to show data in
+    DENSE = 16,   // elements lie close together
+    HOSTS = 32,   // members on several hosts, numbered host by host if order matters
+    HERE = 64,    // blocking, and every host has a board of its members
+};
+
+enum { KIB = 1024, N_ROW = 10 };
+
+// clang-format off
+static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
+    [PLI_COLL_BARRIER] = {
+        { "board", "flags in shared memory", .direct = pli_barrier_board, .needs = BOARD },
+        { "nodes", "flags inside hosts, messages between",
+          .direct = pli_barrier_hosted, .needs = HOSTS | HERE },
+        { "hier", "inside hosts, then between", .build = pli_barrier_hier, .needs = HOSTS },
+        { "dissem", "rounds of messages at doubling distance", .build = pli_barrier_dissem },
+    },
+    [PLI_COLL_BCAST] = {
+        { "board", "a ring in shared memory", .direct = pli_bcast_board, .needs = BOARD },
+        { "nodes", "messages between hosts, rings inside",
+          .direct = pli_bcast_hosted, .needs = HOSTS | HERE },
+        { "hier", "inside hosts, then between", .build = pli_bcast_hier, .needs = HOSTS },
+        { "binomial", "a tree, each rank passes it on",
+          .build = pli_bcast_binomial, .max_bytes = 256 * KIB },
+        { "chain", "in pieces from rank to rank", .build = pli_bcast_chain },
+    },
+    [PLI_COLL_GATHER] = {
+        { "binomial", "a tree, blocks collected on the way",
+          .build = pli_gather_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
+        { "linear", "everybody to the root", .build = pli_gather_linear },
+    },
+    [PLI_COLL_GATHERV] = {
+        { "linear", "everybody to the root", .build = pli_gather_linear },
+    },
+    [PLI_COLL_SCATTER] = {
+        { "binomial", "a tree, blocks handed on",
+          .build = pli_scatter_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
+        { "linear", "the root to everybody", .build = pli_scatter_linear },
+    },
+    [PLI_COLL_SCATTERV] = {
+        { "linear", "the root to everybody", .build = pli_scatter_linear },
+    },
+    [PLI_COLL_ALLGATHER] = {
+        { "board", "windows in shared memory",
+          .direct = pli_allgather_board, .needs = BOARD | WINDOW },
+        { "linear", "everybody to everybody", .build = pli_allgather_linear, .max_rank = 8 },
+        { "bruck", "rounds, known blocks double",
+          .build = pli_allgather_bruck, .max_bytes = 4 * KIB },
+        { "ring", "blocks go around", .build = pli_allgather_ring },
+    },
+    [PLI_COLL_ALLGATHERV] = {
+        { "linear", "everybody to everybody", .build = pli_allgather_linear, .max_rank = 8 },
+        { "ring", "blocks go around", .build = pli_allgather_ring },
+    },
+    [PLI_COLL_ALLTOALL] = {
+        { "board", "windows in shared memory",
+          .direct = pli_alltoall_board, .needs = BOARD | WINDOW, .max_rank = 256 },
+        { "bruck", "rounds of collected small blocks",
+          .build = pli_alltoall_bruck, .max_bytes = 256, .min_rank = 16 },
+        { "linear", "everything at once", .build = pli_alltoall_linear, .max_bytes = 64 * KIB },
+        { "pairwise", "one partner at a time", .build = pli_alltoall_pairwise },
+    },
+    [PLI_COLL_ALLTOALLV] = {
+        { "linear", "everything at once", .build = pli_alltoall_linear, .max_rank = 64 },
+        { "pairwise", "one partner at a time", .build = pli_alltoall_pairwise },
+    },
+    [PLI_COLL_ALLTOALLW] = {
+        { "linear", "everything at once", .build = pli_alltoall_linear, .max_rank = 64 },
+        { "pairwise", "one partner at a time", .build = pli_alltoall_pairwise },
+    },
+    [PLI_COLL_REDUCE] = {
+        { "board", "slots in shared memory",
+          .direct = pli_reduce_board, .needs = BOARD | DENSE, .max_bytes = PLI_BOARD_INLINE },
+        { "whole", "windows in shared memory",
+          .direct = pli_allreduce_whole,
+          .needs = BOARD | WINDOW | DENSE, .max_bytes = PLI_WINDOW_SMALL, .max_rank = 64 },
+        { "nodes", "shared memory inside hosts, messages between",
+          .direct = pli_reduce_hosted,
+          .needs = HOSTS | HERE | WINDOW | DENSE, .max_bytes = PLI_WINDOW_SMALL },
+        { "hier", "inside hosts, then between", .build = pli_reduce_hier, .needs = HOSTS },
+        { "binomial", "a tree, combined on the way", .build = pli_reduce_binomial },
+    },
+    [PLI_COLL_ALLREDUCE] = {
+        { "board", "slots in shared memory",
+          .direct = pli_reduce_board, .needs = BOARD | DENSE, .max_bytes = PLI_BOARD_INLINE },
+        { "whole", "all combine all windows in shared memory",
+          .direct = pli_allreduce_whole,
+          .needs = BOARD | WINDOW | DENSE, .max_bytes = 2 * KIB, .max_rank = 32 },
+        { "split", "each combines a share of the windows",
+          .direct = pli_allreduce_split, .needs = BOARD | WINDOW | DENSE, .max_rank = 256 },
+        { "nodes", "shared memory inside hosts, messages between",
+          .direct = pli_reduce_hosted,
+          .needs = HOSTS | HERE | WINDOW | DENSE, .max_bytes = PLI_WINDOW_SMALL },
+        { "shares", "each rank of a host has a share of the vector",
+          .direct = pli_allreduce_shares, .needs = HOSTS | HERE | WINDOW | DENSE },
+        { "hier", "inside hosts, then between", .build = pli_allreduce_hier, .needs = HOSTS },
+        { "doubling", "pairs exchange, at doubling distance",
+          .build = pli_allreduce_doubling, .max_bytes = 32 * KIB },
+        { "ring", "pieces go around twice", .build = pli_allreduce_ring, .needs = COMMUTES },
+        { "tree", "reduce to rank 0, then broadcast",
+          .build = pli_allreduce_tree, .needs = FORCED },
+        { "doubling", "as above, for operations with an order", .build = pli_allreduce_doubling },
+    },
+    [PLI_COLL_REDUCE_SCATTER] = {
+        { "ring", "pieces go around once", .build = pli_reduce_scatter_ring, .needs = COMMUTES },
+        { "tree", "reduce to rank 0, then hand out", .build = pli_reduce_scatter_tree },
+    },
+    [PLI_COLL_REDUCE_SCATTER_BLOCK] = {
+        { "ring", "pieces go around once", .build = pli_reduce_scatter_ring, .needs = COMMUTES },
+        { "tree", "reduce to rank 0, then hand out", .build = pli_reduce_scatter_tree },
+    },
+    [PLI_COLL_SCAN] = {
+        { "doubling", "at doubling distance", .build = pli_scan_doubling },
+        { "linear", "from rank to rank", .build = pli_scan_linear, .needs = FORCED },
+    },
+    [PLI_COLL_EXSCAN] = {
+        { "doubling", "at doubling distance", .build = pli_scan_doubling },
+        { "linear", "from rank to rank", .build = pli_scan_linear, .needs = FORCED },
+    },
+    [PLI_COLL_NEIGHBOR_ALLGATHER] = {
+        { "linear", "a message along every edge", .build = pli_neighbor_linear },
+    },
+    [PLI_COLL_NEIGHBOR_ALLGATHERV] = {
+        { "linear", "a message along every edge", .build = pli_neighbor_linear },
+    },
+    [PLI_COLL_NEIGHBOR_ALLTOALL] = {
+        { "linear", "a message along every edge", .build = pli_neighbor_linear },
+    },
+    [PLI_COLL_NEIGHBOR_ALLTOALLV] = {
+        { "linear", "a message along every edge", .build = pli_neighbor_linear },
+    },
+    [PLI_COLL_NEIGHBOR_ALLTOALLW] = {
+        { "linear", "a message along every edge", .build = pli_neighbor_linear },
+    },
+};
+// clang-format on
+
+static const struct pli_coll_algo *forced[PLI_N_COLL];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static bool is_word(const char *at, size_t len, const char *word)
+{
+    return strlen(word) == len && strncmp(at, word, len) == 0;
+}
+
+// Say what exists instead of a name that does not.
+static void complain(const char *at, size_t len, int kind)
+{
+    char there[256] = "";
+    for (int i = 0; i < (kind < 0 ? (int)PLI_N_COLL : (int)N_ROW); i++) {
+        const char *word =
+            kind < 0 ? pli_coll_args_name((enum pli_coll_kind)i) : table[kind][i].name;
+        if (word != NULL && strstr(there, word) == NULL) {
+            strncat(there, there[0] != '\0' ? ", " : "", sizeof there - strlen(there) - 1);
+            strncat(there, word, sizeof there - strlen(there) - 1);
+        }
+    }
+    pli_log(PLI_WARN, "PLIANT_COLL: there is no %s '%.*s'; there is %s",
+            kind < 0 ? "collective operation" : "algorithm", (int)len, at, there);
+}
+
+static void force(const char *op, size_t op_len, const char *algo, size_t algo_len)
+{
+    for (int k = 0; k < PLI_N_COLL; k++) {
+        if (!is_word(op, op_len, pli_coll_args_name((enum pli_coll_kind)k))) {
+            continue;
+        }
+        for (int i = 0; i < N_ROW && table[k][i].name != NULL; i++) {
+            if (is_word(algo, algo_len, table[k][i].name)) {
+                forced[k] = &table[k][i];
+                return;
+            }
+        }
+        complain(algo, algo_len, k);
+        return;
+    }
+    complain(op, op_len, -1);
+}
+
+// PLIANT_COLL=allreduce:ring,bcast:binomial
+static void read_setting(void)
+{
+    const char *at = pli_conf.coll;
+    while (*at != '\0') {
+        size_t len = strcspn(at, ",");
+        size_t op_len = strcspn(at, ":,");
+        if (op_len == len) {
+            if (len > 0) {
+                pli_log(PLI_WARN, "PLIANT_COLL: '%.*s' is not operation:algorithm", (int)len, at);
+            }
+        } else {
+            force(at, op_len, at + op_len + 1, len - op_len - 1);
+        }
+        at += len + (at[len] == ',');
+    }
+}
+
+// Whether the datatype's elements can be combined in shared memory as they are.
+static bool is_dense(const struct pli_datatype *t)
+{
+    return t->is_dense && t->true_lb == 0 && t->extent == t->size && t->size <= PLI_WINDOW_SMALL;
+}
+
+// PLI_AGAIN: it cannot. Asking for a board or a window may make one: all members ask in the same
+// order, and may find there that they disagree, which is the failure.
+static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_args *a,
+                           bool is_blocking)
+{
+    if ((r->needs & COMMUTES && !a->op->is_commutative) ||
+        (r->needs & DENSE && !is_dense(a->recv.type))) {
+        return PLI_AGAIN;
+    }
+    if (r->needs & HOSTS) {
+        const struct pli_hosts *h = pli_shape_hosts(a->comm);
+        bool keeps_order = a->op == NULL || a->op->is_commutative || h->is_grouped;
+        if (h->n_host <= 1 || h->n_host == a->n || !keeps_order) {
+            return PLI_AGAIN;
+        }
+        if ((r->needs & HERE) == 0) {
+            return PLI_OK;
+        }
+        return is_blocking ? pli_hosted_ready(a, r->needs & WINDOW ? pli_window_need(a) : 0)
+                           : PLI_AGAIN;
+    }
+    if ((r->needs & BOARD) == 0) {
+        return PLI_OK;
+    }
+    struct pli_board *b = is_blocking ? pli_shape_board(a->comm) : NULL;
+    if (b == NULL) {
+        return PLI_AGAIN;
+    }
+    return r->needs & WINDOW ? pli_board_widen(b, a, pli_window_need(a)) : PLI_OK;
+}
+
+static bool is_within(const struct pli_coll_algo *r, MPI_Count bytes, int n)
+{
+    return (r->max_bytes == 0 || bytes <= r->max_bytes) && n >= r->min_rank &&
+           (r->max_rank == 0 || n <= r->max_rank);
+}
+
+enum pli_err pli_coll_select(const struct pli_coll_args *a, bool is_blocking,
+                             const struct pli_coll_algo **out)
+{
+    pthread_once(&once, read_setting);
+    MPI_Count bytes = pli_coll_args_bytes(a);
+    int n = a->comm->size;
+    const struct pli_coll_algo *r = forced[a->kind];
+    bool is_limited =
+        r != NULL && (r->needs & (BOARD | HERE)) != 0; // by what fits in shared memory
+    enum pli_err err = PLI_AGAIN;
+    if (r != NULL && (!is_limited || is_within(r, bytes, n))) {
+        err = can_do(r, a, is_blocking);
+    }
+    for (int i = 0; err == PLI_AGAIN; i++) {
+        r = &table[a->kind][i];
+        if ((r->needs & FORCED) == 0 && is_within(r, bytes, n)) {
+            err = can_do(r, a, is_blocking);
+        }
+    }
+    *out = r;
+    return err;
+}
+
+static void print_limit(FILE *to, const struct pli_coll_algo *r)
+{
+    if (r->needs & FORCED) {
+        fprintf(to, "when asked for");
+    } else if (r->max_bytes == 0) {
+        fprintf(to, "any size");
+    } else if (r->max_bytes >= KIB) {
+        fprintf(to, "up to %lld KiB", (long long)r->max_bytes / KIB);
+    } else {
+        fprintf(to, "up to %lld bytes", (long long)r->max_bytes);
+    }
+    if (r->min_rank > 1) {
+        fprintf(to, ", from %d ranks", r->min_rank);
+    }
+    if (r->max_rank > 0) {
+        fprintf(to, ", up to %d ranks", r->max_rank);
+    }
+    if (r->needs & COMMUTES) {
+        fprintf(to, ", commutative operation");
+    }
+    if (r->needs & HOSTS) {
+        fprintf(to, ", several hosts%s", r->needs & HERE ? ", blocking" : "");
+    }
+    if (r->needs & HERE && r->needs & DENSE) {
+        fprintf(to, ", dense type");
+    }
+    if (r->needs & BOARD) {
+        fprintf(to, ", blocking, on one host%s", r->needs & DENSE ? ", dense type" : "");
+    }
+}
+
+void pli_coll_select_print(FILE *to)
+{
+    pthread_once(&once, read_setting);
+    fprintf(to,
+            "The first that fits is taken; PLIANT_COLL=operation:algorithm,... takes another.\n");
+    for (int k = 0; k < PLI_N_COLL; k++) {
+        fprintf(to, "\n%s\n", pli_coll_args_name((enum pli_coll_kind)k));
+        for (int i = 0; i < N_ROW && table[k][i].name != NULL; i++) {
+            fprintf(to, "  %-10s %-40s ", table[k][i].name, table[k][i].about);
+            print_limit(to, &table[k][i]);
+            fprintf(to, "%s\n", forced[k] == &table[k][i] ? " (chosen by PLIANT_COLL)" : "");
+        }
+    }
+}

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs schedules.
+#include "coll/sched.h"
+
+#include "core/ep.h"
+#include "core/lane.h"
+#include "core/p2p.h"
+#include "core/progress.h"
+#include "core/request.h"
+#include "obj/comm.h"
+#include "obj/datatype.h"
+#include "obj/op.h"
+#include "obj/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { K_SEND, K_RECV, K_COPY, K_REDUCE, K_WAIT, K_FENCE };
+
+struct step {
+    enum kind kind;
+    int peer, tag;
+    int child; // place among the children; K_WAIT: of the step waited for
+    struct pli_comm *comm;
+    const void *in;
+    void *out;
+    MPI_Count n_in, n_out;
+    struct pli_datatype *in_type, *out_type;
+    struct pli_op *op;
+};
+
+struct child {
+    struct pli_request_child c; // first
+    struct pli_sched *sched;
+};
+
+// Memory handed out by pli_sched_bytes.
+struct scrap {
+    struct scrap *next;
+    _Alignas(64) unsigned char data[];
+};
+
+struct pli_sched {
+    struct pli_task task; // in the lane's list when a wait is over
+    enum pli_coll_kind kind;
+    const char *name;
+    bool is_persistent;
+    const int *among;    // building: who the peers are
+    struct pli_comm *on; // building: where steps talk, and under which tag
+    int tag;
+    struct step *steps;
+    int n_step, cap;
+    struct child *children;
+    int n_child;
+    struct scrap *scraps;
+    enum pli_err build_err;
+    // Running. The request tells the end; the runner is one thread at a time.
+    struct pli_request *req;
+    struct pli_lane *lane;
+    int at;             // next step
+    _Atomic int n_open; // children begun and not done
+    int waits_for;      // child, or one of the two below; guarded by the lane's lock
+    enum pli_err err;   // first failure; guarded by the lane's lock
+    uint64_t got, want; // bytes, for the sentence of a wrong size
+    int from;
+};
+
+enum { FOR_NONE = -1, FOR_ALL = -2, TAGS = 0x40000000, SPAN_FIRST = 2048 };
+
+enum pli_err pli_sched_create(enum pli_coll_kind kind, bool is_persistent, struct pli_sched **out)
+{
+    struct pli_sched *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a collective operation");
+    }
+    s->kind = kind;
+    s->name = pli_coll_args_name(kind);
+    s->is_persistent = is_persistent;
+    s->waits_for = FOR_NONE;
+    *out = s;
+    return PLI_OK;
+}
+
+void pli_sched_destroy(struct pli_sched *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    for (int i = 0; i < s->n_step; i++) {
+        pli_datatype_release(s->steps[i].in_type);
+        pli_datatype_release(s->steps[i].out_type);
+        if (s->steps[i].op != NULL) {
+            pli_op_release(s->steps[i].op);
+        }
+    }
+    while (s->scraps != NULL) {
+        struct scrap *next = s->scraps->next;
+        free(s->scraps);
+        s->scraps = next;
+    }
+    free(s->steps);
+    free(s->children);
+    free(s);
+}
+
+void pli_sched_on(struct pli_sched *s, struct pli_comm *comm)
+{
+    // Half of the tags for each kind: a persistent operation keeps its own for long.
+    s->on = comm;
+    uint32_t first = comm->is_span ? SPAN_FIRST : 0; // below are those that IMPI gives
+    s->tag = s->is_persistent ? (int)(comm->n_coll_init++ % TAGS + TAGS)
+                              : (int)(first + comm->n_coll++ % (TAGS - first));
+}
+
+void pli_sched_pass(struct pli_comm *comm)
+{
+    comm->n_coll++;
+}
+
+void pli_sched_among(struct pli_sched *s, const int *ranks)
+{
+    s->among = ranks;
+}
+
+int pli_sched_tag(const struct pli_sched *s)
+{
+    return s->tag;
+}
+
+void pli_sched_back(struct pli_sched *s, struct pli_comm *comm, int tag)
+{
+    s->on = comm;
+    s->tag = tag;
+}
+
+bool pli_sched_ok(const struct pli_sched *s)
+{
+    return s->build_err == PLI_OK;
+}
+
+static void out_of_memory(struct pli_sched *s)
+{
+    if (s->build_err == PLI_OK) {
+        s->build_err = pli_fail(PLI_ERR_NOMEM, "no memory for the steps of %s", s->name);
+    }
+}
+
+void pli_sched_lack(struct pli_sched *s)
+{
+    out_of_memory(s);
+}
+
+// The next step; a place to write to even when there is no memory for it.
+static struct step *add(struct pli_sched *s, enum kind kind)
+{
+    static _Thread_local struct step nowhere;
+    if (s->n_step == s->cap) {
+        int cap = s->cap == 0 ? 16 : s->cap * 2;
+        struct step *more = realloc(s->steps, (size_t)cap * sizeof *more);
+        if (more == NULL) {
+            out_of_memory(s);
+            return &nowhere;
+        }
+        s->steps = more;
+        s->cap = cap;
+    }
+    struct step *p = &s->steps[s->n_step++];
+    *p = (struct step){ .kind = kind, .child = FOR_NONE };
+    return p;
+}
+
+// A step that found no memory is never given back: it must keep nothing.
+static struct pli_datatype *keep(const struct pli_sched *s, struct pli_datatype *type)
+{
+    return s->build_err == PLI_OK ? pli_datatype_retain(type) : NULL;
+}
+
+static struct step *add_talk(struct pli_sched *s, enum kind kind, int peer, MPI_Count count,
+                             struct pli_datatype *type)
+{
+    struct step *p = add(s, kind);
+    p->peer = s->among != NULL ? s->among[peer] : peer;
+    p->comm = s->on;
+    p->tag = s->tag;
+    p->n_in = count;
+    p->in_type = keep(s, type);
+    p->child = s->n_child++;
+    return p;
+}
+
+int pli_sched_send(struct pli_sched *s, const void *buf, MPI_Count count, struct pli_datatype *type,
+                   int dest)
+{
+    if (dest == MPI_PROC_NULL) {
+        return FOR_NONE;
+    }
+    struct step *p = add_talk(s, K_SEND, dest, count, type);
+    p->in = buf;
+    return p->child;
+}
+
+int pli_sched_recv(struct pli_sched *s, void *buf, MPI_Count count, struct pli_datatype *type,
+                   int source)
+{
+    if (source == MPI_PROC_NULL) {
+        return FOR_NONE;
+    }
+    struct step *p = add_talk(s, K_RECV, source, count, type);
+    p->out = buf;
+    return p->child;
+}
+
+void pli_sched_copy(struct pli_sched *s, const void *src, MPI_Count n_src,
+                    struct pli_datatype *src_type, void *dst, MPI_Count n_dst,
+                    struct pli_datatype *dst_type)
+{
+    struct step *p = add(s, K_COPY);
+    p->in = src;
+    p->n_in = n_src;
+    p->in_type = keep(s, src_type);
+    p->out = dst;
+    p->n_out = n_dst;
+    p->out_type = keep(s, dst_type);
+}
+
+void pli_sched_reduce(struct pli_sched *s, const void *in, void *inout, MPI_Count count,
+                      struct pli_datatype *type, struct pli_op *op)
+{
+    struct step *p = add(s, K_REDUCE);
+    p->in = in;
+    p->out = inout;
+    p->n_in = count;
+    p->in_type = keep(s, type);
+    p->op = s->build_err == PLI_OK ? pli_op_retain(op) : NULL;
+}
+
+void pli_sched_wait(struct pli_sched *s, int step)
+{
+    if (step >= 0) {
+        add(s, K_WAIT)->child = step;
+    }
+}
+
+void pli_sched_fence(struct pli_sched *s)
+{
+    add(s, K_FENCE);
+}
+
+void *pli_sched_bytes(struct pli_sched *s, size_t size)
+{
+    void *mem = NULL; // malloc does not align that far
+    if (posix_memalign(&mem, _Alignof(struct scrap), sizeof(struct scrap) + size) != 0) {
+        static _Alignas(64) unsigned char nowhere[64]; // a builder may write a few words here
+        out_of_memory(s);
+        return nowhere; // else only pointed to: a schedule that lacks memory never runs
+    }
+    struct scrap *scrap = mem;
+    scrap->next = s->scraps;
+    s->scraps = scrap;
+    return scrap->data;
+}
+
+void *pli_sched_room(struct pli_sched *s, MPI_Count count, const struct pli_datatype *type)
+{
+    if (count == 0) {
+        return pli_sched_bytes(s, 1);
+    }
+    MPI_Count step = type->extent < 0 ? -type->extent : type->extent;
+    MPI_Count span, size;
+    if (__builtin_mul_overflow(count - 1, step, &span) ||
+        __builtin_add_overflow(span, type->true_extent, &size)) {
+        out_of_memory(s);
+        return pli_sched_bytes(s, 1);
+    }
+    char *p = pli_sched_bytes(s, (size_t)size + 1);
+    // Element 0 is the highest one where the extent is negative.
+    return (void *)((uintptr_t)p - (uintptr_t)type->true_lb +
+                    (uintptr_t)(type->extent < 0 ? span : 0));
+}
+
+// Note the first thing that went wrong. Context: lane locked.
+static void note(struct pli_sched *s, const struct pli_request *r)
+{
+    bool is_wrong_size = (r->flags & PLI_REQ_SEND) == 0 && r->bytes != r->size;
+    if (s->err == PLI_OK && (r->err != PLI_OK || is_wrong_size)) {
+        s->err = r->err != PLI_OK ? (enum pli_err)r->err : PLI_ERR_TRUNC;
+        s->got = r->bytes;
+        s->want = r->size;
+        s->from = r->source;
+    }
+}
+
+// Context: lane locked.
+static void child_done(struct pli_request_child *c)
+{
+    struct child *child = (struct child *)c;
+    struct pli_sched *s = child->sched;
+    note(s, &c->r);
+    int left = atomic_fetch_sub_explicit(&s->n_open, 1, memory_order_relaxed) - 1;
+    bool is_over = s->waits_for == FOR_ALL ? left == 0 : s->waits_for == child - s->children;
+    if (s->waits_for != FOR_NONE && is_over) {
+        s->waits_for = FOR_NONE;
+        pli_lane_defer(s->lane, &s->task);
+    }
+}
+
+static void begin_child(struct pli_sched *s, const struct step *p)
+{
+    struct child *c = &s->children[p->child];
+    atomic_fetch_add_explicit(&s->n_open, 1, memory_order_relaxed);
+    enum pli_err err = p->kind == K_SEND
+                           ? pli_p2p_begin_send(&c->c, p->in, p->n_in, p->in_type, p->peer, p->tag,
+                                                p->comm, PLI_CHAN_COLL)
+                           : pli_p2p_begin_recv(&c->c, p->out, p->n_in, p->in_type, p->peer, p->tag,
+                                                p->comm, PLI_CHAN_COLL);
+    if (err != PLI_OK) {
+        pli_lock_take(&s->lane->lock);
+        s->err = s->err == PLI_OK ? err : s->err;
+        atomic_store_explicit(&c->c.r.is_done, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&s->n_open, 1, memory_order_relaxed);
+        pli_lock_drop(&s->lane->lock);
+    }
+}
+
+// Whether the wait is over; if not, the child that ends it calls us back.
+static bool is_over(struct pli_sched *s, int what)
+{
+    pli_lock_take(&s->lane->lock);
+    bool is = what == FOR_ALL ? atomic_load_explicit(&s->n_open, memory_order_relaxed) == 0
+                              : pli_request_is_done(&s->children[what].c.r);
+    s->waits_for = is ? FOR_NONE : what;
+    pli_lock_drop(&s->lane->lock);
+    return is;
+}
+
+static void finish(struct pli_sched *s)
+{
+    struct pli_lane *lane = s->lane;
+    pli_lock_take(&lane->lock);
+    pli_request_complete(s->req, s->err); // s may be gone as soon as the lock is
+    pli_lock_drop(&lane->lock);
+}
+
+static void go_on(struct pli_task *t)
+{
+    struct pli_sched *s = PLI_CONTAINER(t, struct pli_sched, task);
+    while (s->at < s->n_step) {
+        const struct step *p = &s->steps[s->at];
+        switch (p->kind) {
+        case K_SEND:
+        case K_RECV:
+            s->at++; // before: the wait of a later step may be over while we begin this one
+            begin_child(s, p);
+            break;
+        case K_COPY:
+            s->at++;
+            pli_cursor_copy(p->in, p->n_in, p->in_type, p->out, p->n_out, p->out_type);
+            break;
+        case K_REDUCE:
+            s->at++;
+            pli_op_apply(p->op, p->in, p->out, p->n_in, p->in_type);
+            break;
+        case K_WAIT:
+        case K_FENCE:
+            s->at++;
+            if (!is_over(s, p->kind == K_WAIT ? p->child : FOR_ALL)) {
+                return;
+            }
+            break;
+        }
+    }
+    s->at = s->n_step + 1;
+    finish(s);
+}
+
+// Once before the first run: children for all that talks.
+static enum pli_err prepare(struct pli_sched *s, struct pli_comm *comm)
+{
+    pli_sched_fence(s);
+    s->lane = comm->ep->lane;
+    s->task.run = go_on;
+    pli_list_init(&s->task.link);
+    if (s->n_child > 0 && s->build_err == PLI_OK) {
+        s->children = malloc((size_t)s->n_child * sizeof *s->children);
+        if (s->children == NULL) {
+            out_of_memory(s);
+        }
+    }
+    for (int i = 0; s->children != NULL && i < s->n_child; i++) {
+        s->children[i].sched = s;
+        s->children[i].c.done = child_done;
+    }
+    return s->build_err;
+}
+
+static void start(struct pli_sched *s)
+{
+    s->at = 0;
+    s->err = PLI_OK;
+    go_on(&s->task);
+}
+
+static enum pli_err explain(const struct pli_sched *s, const struct pli_comm *comm)
+{
+    if (s->err == PLI_ERR_TRUNC) {
+        return pli_fail(PLI_ERR_TRUNC,
+                        "%s on %s: %llu bytes came from rank %d where %llu were expected; the "
+                        "ranks' counts and datatypes do not fit together",
+                        s->name, pli_comm_say(comm), (unsigned long long)s->got, s->from,
+                        (unsigned long long)s->want);
+    }
+    return s->err == PLI_OK ? PLI_OK
+                            : pli_fail(s->err, "%s on %s failed: %s", s->name, pli_comm_say(comm),
+                                       pli_err_text(s->err));
+}
+
+static enum pli_err request_start(struct pli_request *r)
+{
+    atomic_store_explicit(&r->is_done, 0, memory_order_relaxed);
+    r->err = PLI_OK;
+    start(r->ext);
+    return PLI_OK;
+}
+
+static enum pli_err request_finish(struct pli_request *r, MPI_Status *status)
+{
+    pli_status_set_empty(status);
+    return r->err == PLI_OK ? PLI_OK : explain(r->ext, r->comm);
+}
+
+static void request_clean(struct pli_request *r)
+{
+    pli_sched_destroy(r->ext);
+}
+
+static const struct pli_request_ops ops = {
+    .name = "collective",
+    .start = request_start,
+    .cancel = pli_request_no_cancel,
+    .finish = request_finish,
+    .clean = request_clean,
+};
+
+enum pli_err pli_sched_run(struct pli_sched *s, struct pli_comm *comm)
+{
+    enum pli_err err = prepare(s, comm);
+    if (err != PLI_OK) {
+        return err;
+    }
+    struct pli_request r = { .ops = &ops, .lane = s->lane, .comm = comm };
+    r.flags = PLI_REQ_STACK | PLI_REQ_NO_STATUS;
+    r.ext = s;
+    s->req = &r;
+    start(s);
+    struct pli_waiter w = { .lane = s->lane, .comm = comm, .call = pli_coll_args_call(s->kind) };
+    w.is_far = comm->is_span;
+    while (!pli_request_is_done(&r)) {
+        pli_progress_step(&w);
+    }
+    pli_progress_end(&w);
+    return s->err == PLI_OK ? PLI_OK : explain(s, comm);
+}
+
+enum pli_err pli_sched_begin(struct pli_sched *s, struct pli_comm *comm, struct pli_request **out)
+{
+    enum pli_err err = prepare(s, comm);
+    if (err != PLI_OK) {
+        return err;
+    }
+    pli_lock_take(&s->lane->lock);
+    struct pli_request *r = pli_request_create(s->lane);
+    pli_lock_drop(&s->lane->lock);
+    if (r == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a request");
+    }
+    r->ops = &ops;
+    r->comm = pli_comm_retain(comm);
+    r->flags = PLI_REQ_NO_STATUS;
+    r->ext = s;
+    s->req = r;
+    if (s->is_persistent) {
+        r->flags |= PLI_REQ_PERSISTENT;
+        atomic_store_explicit(&r->is_done, 1, memory_order_relaxed);
+    } else {
+        start(s);
+        // A program that begins very many must still take in what the others send.
+        pli_progress_once(r->lane);
+    }
+    *out = r;
+    return PLI_OK;
+}

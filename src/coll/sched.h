@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Schedules: a collective operation as a list of steps, built once and run as often as it is
+// started. Steps are begun in order; a wait holds back what follows it. A schedule moves on
+// whenever its lane is polled, so it needs no thread and any number can be under way.
+#ifndef PLI_COLL_SCHED_H
+#define PLI_COLL_SCHED_H
+
+#include "base/err.h"
+#include "coll/coll_args.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_comm;
+struct pli_datatype;
+struct pli_op;
+struct pli_request;
+struct pli_sched;
+
+// kind: for messages. is_persistent: may be started many times, and has a tag of its own for as
+// long as it lives. Context: any thread.
+enum pli_err pli_sched_create(enum pli_coll_kind kind, bool is_persistent, struct pli_sched **out);
+void pli_sched_destroy(struct pli_sched *s);
+
+// What follows talks on this communicator, under a tag that no other collective uses. All its
+// members call this in the same order.
+void pli_sched_on(struct pli_sched *s, struct pli_comm *comm);
+
+// A collective in which this member has nothing to do: its tag is used up all the same.
+void pli_sched_pass(struct pli_comm *comm);
+
+// Peers named from here on are places in this list of ranks; NULL: ranks themselves. The list must
+// stay until the schedule is built.
+void pli_sched_among(struct pli_sched *s, const int *ranks);
+
+// The tag that steps now get, and return to a communicator under a tag it had before.
+int pli_sched_tag(const struct pli_sched *s);
+void pli_sched_back(struct pli_sched *s, struct pli_comm *comm, int tag);
+
+// Memory was lacking for what belongs to the schedule.
+void pli_sched_lack(struct pli_sched *s);
+
+// False once memory was lacking: what pli_sched_bytes returned may not be written to.
+bool pli_sched_ok(const struct pli_sched *s);
+
+// Adding a step cannot fail: a want of memory is remembered and told at the end. Buffers stay with
+// the caller until the schedule is done; types and operations are retained. Peers may be
+// MPI_PROC_NULL. The number that send and recv return names the step to pli_sched_wait.
+int pli_sched_send(struct pli_sched *s, const void *buf, MPI_Count count, struct pli_datatype *type,
+                   int dest);
+int pli_sched_recv(struct pli_sched *s, void *buf, MPI_Count count, struct pli_datatype *type,
+                   int source);
+void pli_sched_copy(struct pli_sched *s, const void *src, MPI_Count n_src,
+                    struct pli_datatype *src_type, void *dst, MPI_Count n_dst,
+                    struct pli_datatype *dst_type);
+// inout = in op inout.
+void pli_sched_reduce(struct pli_sched *s, const void *in, void *inout, MPI_Count count,
+                      struct pli_datatype *type, struct pli_op *op);
+void pli_sched_wait(struct pli_sched *s, int step); // for one send or receive
+void pli_sched_fence(struct pli_sched *s);          // for all so far
+
+// Memory that lives as long as the schedule: `size` bytes, or room for elements laid out as the
+// type says. Never NULL: a want of memory is remembered.
+void *pli_sched_bytes(struct pli_sched *s, size_t size);
+void *pli_sched_room(struct pli_sched *s, MPI_Count count, const struct pli_datatype *type);
+
+// Run it to the end and return its result; the schedule stays. Context: no lock held.
+enum pli_err pli_sched_run(struct pli_sched *s, struct pli_comm *comm);
+
+// Hand the schedule over to a request. Not persistent: it is under way on return.
+enum pli_err pli_sched_begin(struct pli_sched *s, struct pli_comm *comm, struct pli_request **out);
+
+#endif

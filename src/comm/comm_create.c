@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators for a group that every member names. Those outside have no part in it: the members
+// agree on the context among themselves, whether or not the call is collective over the parent.
+#include "comm/comm_create.h"
+
+#include "comm/comm_make.h"
+#include "comm/intercomm.h"
+#include "obj/comm.h"
+
+enum pli_err pli_comm_create_create(struct pli_comm *comm, struct pli_group *group,
+                                    struct pli_comm **out)
+{
+    enum pli_err err = pli_comm_make_check(comm, group);
+    if (err != PLI_OK) {
+        return err;
+    }
+    if (comm->is_inter) {
+        return pli_intercomm_of_groups(comm, group, out);
+    }
+    return pli_comm_make_all(comm, group, out);
+}
+
+enum pli_err pli_comm_create_group(struct pli_comm *comm, struct pli_group *group, int tag,
+                                   struct pli_comm **out)
+{
+    if (comm->is_inter) {
+        return pli_fail(PLI_ERR_COMM,
+                        "%s is an intercommunicator, but must be an "
+                        "intracommunicator",
+                        pli_comm_say(comm));
+    }
+    enum pli_err err = pli_comm_make_check(comm, group);
+    if (err != PLI_OK) {
+        return err;
+    }
+    return pli_comm_make_is_member(comm, group) ? pli_comm_make_sub(comm, group, tag, out) : PLI_OK;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies of communicators. The context is one broadcast of a few bytes from the first member; an
+// intercommunicator's two leaders exchange theirs before.
+#include "comm/comm_dup.h"
+#include "base/cpu.h"
+
+#include "coll/coll.h"
+#include "coll/sched.h"
+#include "comm/comm_cid.h"
+#include "comm/comm_make.h"
+#include "comm/intercomm.h"
+#include "core/process.h"
+#include "core/request.h"
+#include "obj/attr.h"
+#include "obj/comm.h"
+#include "obj/comm_hint.h"
+
+static pli_comm_dup_topo_fn copy_topo;
+
+PLI_START void pli_comm_dup_on_topo(pli_comm_dup_topo_fn fn)
+{
+    copy_topo = fn;
+}
+
+// The copy with all that hangs on it; its contexts may still be 0. A failing copy callback leaves
+// nothing behind.
+static enum pli_err copy(struct pli_comm *from, bool with_hints, const uint64_t contexts[2],
+                         struct pli_comm **out)
+{
+    struct pli_comm *c;
+    enum pli_err err =
+        from->is_inter
+            ? pli_comm_make_inter(from, from->group, from->remote, contexts[0], contexts[1], &c)
+            : pli_comm_make_child(from, from->group, NULL, contexts[0], &c);
+    if (err != PLI_OK) {
+        return err;
+    }
+    c->hints = with_hints ? from->hints : 0;
+    if (from->topo != NULL && copy_topo != NULL) {
+        copy_topo(from, c);
+    }
+    if (from->attrs != NULL) {
+        err = pli_attr_copy_all(&from->obj, &c->obj);
+    }
+    if (err != PLI_OK) {
+        pli_comm_release(c);
+        return err;
+    }
+    *out = c;
+    return PLI_OK;
+}
+
+// The exchange comes first: whatever fails here after it, nobody is left waiting.
+static enum pli_err dup(struct pli_comm *comm, bool with_hints, struct pli_comm **out)
+{
+    uint64_t contexts[2] = { 0, 0 };
+    enum pli_err err;
+    if (comm->is_inter) {
+        err = pli_intercomm_contexts(comm, contexts);
+    } else if (comm->is_span) {
+        err = pli_comm_cid_agree(comm, contexts);
+    } else {
+        contexts[0] = comm->rank == 0 ? pli_process_context() : 0;
+        err = pli_coll_bcast(contexts, sizeof contexts[0], pli_comm_make_byte(), 0, comm);
+    }
+    return err == PLI_OK ? copy(comm, with_hints, contexts, out) : err;
+}
+
+enum pli_err pli_comm_dup_dup(struct pli_comm *comm, struct pli_comm **out)
+{
+    return dup(comm, true, out);
+}
+
+enum pli_err pli_comm_dup_with_info(struct pli_comm *comm, struct pli_info *info,
+                                    struct pli_comm **out)
+{
+    enum pli_err err = dup(comm, false, out);
+    return err == PLI_OK ? pli_comm_hint_set(*out, info) : err;
+}
+
+// Steps that bring `len` bytes from rank 0 of the communicator to everybody.
+static void plan_bcast(struct pli_sched *s, struct pli_comm *comm, void *buf, size_t len)
+{
+    struct pli_datatype *byte = pli_comm_make_byte();
+    int bit = 1, me = comm->rank;
+    pli_sched_on(s, comm);
+    while (bit < comm->size && (me & bit) == 0) {
+        bit <<= 1;
+    }
+    if (me != 0) {
+        pli_sched_wait(s, pli_sched_recv(s, buf, (MPI_Count)len, byte, me - bit));
+    }
+    for (bit >>= 1; bit > 0; bit >>= 1) {
+        if (me + bit < comm->size) {
+            pli_sched_send(s, buf, (MPI_Count)len, byte, me + bit);
+        }
+    }
+    pli_sched_fence(s);
+}
+
+// Steps after which contexts are agreed. Proposals are made by those who may lead.
+static void plan_contexts(struct pli_sched *s, struct pli_comm *comm, uint64_t contexts[2])
+{
+    struct pli_datatype *byte = pli_comm_make_byte();
+    contexts[0] = contexts[1] = 0;
+    if (comm->rank == 0) {
+        contexts[0] = pli_process_context();
+    }
+    if (!comm->is_inter) {
+        plan_bcast(s, comm, contexts, sizeof contexts[0]);
+        return;
+    }
+    pli_sched_on(s, comm);
+    if (comm->rank == 0) {
+        contexts[1] = pli_process_context();
+        if (pli_intercomm_is_low(comm)) {
+            pli_sched_send(s, contexts, sizeof contexts[0], byte, 0);
+        } else {
+            pli_sched_wait(s, pli_sched_recv(s, contexts, sizeof contexts[0], byte, 0));
+        }
+    }
+    plan_bcast(s, comm->local, contexts, 2 * sizeof contexts[0]);
+}
+
+// The attributes are copied now, the contexts come later, straight into the new communicator. When
+// that copy fails the exchange goes on without a result, for the sake of the others.
+static enum pli_err idup(struct pli_comm *comm, bool with_hints, struct pli_comm **out,
+                         struct pli_request **request_out)
+{
+    static const uint64_t later[2] = { 0, 0 };
+    struct pli_datatype *byte = pli_comm_make_byte();
+    struct pli_comm *c = NULL;
+    struct pli_sched *s;
+    enum pli_err err = pli_sched_create(PLI_COLL_BCAST, false, &s); // of the contexts
+    if (err != PLI_OK) {
+        return err;
+    }
+    enum pli_err copied = copy(comm, with_hints, later, &c);
+    uint64_t *contexts = pli_sched_bytes(s, 2 * sizeof *contexts);
+    plan_contexts(s, comm, contexts);
+    if (copied == PLI_OK) {
+        pli_sched_copy(s, &contexts[0], 8, byte, &c->context, 8, byte);
+        if (comm->is_inter) {
+            pli_sched_copy(s, &contexts[1], 8, byte, &c->local->context, 8, byte);
+        }
+    }
+    struct pli_request *request;
+    err = pli_sched_begin(s, comm, &request);
+    if (err == PLI_OK && copied != PLI_OK) {
+        pli_request_forget(request);
+    }
+    if (err != PLI_OK) {
+        pli_sched_destroy(s);
+        pli_comm_release(c);
+    }
+    if (err != PLI_OK || copied != PLI_OK) {
+        return err != PLI_OK ? err : copied;
+    }
+    *out = c;
+    *request_out = request;
+    return PLI_OK;
+}
+
+enum pli_err pli_comm_dup_idup(struct pli_comm *comm, struct pli_comm **out,
+                               struct pli_request **request_out)
+{
+    return idup(comm, true, out, request_out);
+}
+
+enum pli_err pli_comm_dup_idup_with_info(struct pli_comm *comm, struct pli_info *info,
+                                         struct pli_comm **out, struct pli_request **request_out)
+{
+    enum pli_err err = idup(comm, false, out, request_out);
+    return err == PLI_OK ? pli_comm_hint_set(*out, info) : err;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The end of communicators, as the user sees it.
+#include "comm/comm_free.h"
+
+#include "coll/coll.h"
+#include "comm/intercomm_span.h"
+#include "core/ep.h"
+#include "core/lane.h"
+#include "core/progress.h"
+#include "obj/attr.h"
+#include "obj/comm.h"
+
+static enum pli_err check(const struct pli_comm *c)
+{
+    if (c->obj.value != 0) {
+        return pli_fail(PLI_ERR_COMM, "%s is predefined and cannot be freed", pli_comm_say(c));
+    }
+    if (c->is_freed) {
+        return pli_fail(PLI_ERR_COMM, "%s was freed already and waits for its operations to end",
+                        pli_comm_say(c));
+    }
+    return PLI_OK;
+}
+
+enum pli_err pli_comm_free_free(struct pli_comm *comm)
+{
+    enum pli_err err = check(comm);
+    if (err == PLI_OK && comm->is_span) { // IMPI wants it
+        err = comm->is_inter ? pli_intercomm_span_leave(comm) : pli_coll_barrier(comm);
+    }
+    if (err == PLI_OK && comm->attrs != NULL) {
+        err = pli_attr_delete_all(&comm->obj);
+    }
+    if (err == PLI_OK) {
+        comm->is_freed = true;
+        pli_ep_settle(comm);
+        pli_comm_release(comm);
+    }
+    return err;
+}
+
+enum pli_err pli_comm_free_disconnect(struct pli_comm *comm)
+{
+    enum pli_err err = check(comm);
+    if (err != PLI_OK) {
+        return err;
+    }
+    struct pli_waiter w = { .lane = comm->ep->lane };
+    while (atomic_load_explicit(&comm->n_left, memory_order_acquire) != 0) {
+        pli_progress_step(&w);
+    }
+    pli_progress_end(&w);
+    err = comm->is_span ? PLI_OK : pli_coll_barrier(comm); // freeing has one
+    return err == PLI_OK ? pli_comm_free_free(comm) : err;
+}

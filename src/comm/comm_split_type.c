@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Splitting by what processes share: memory, a piece of hardware, a process set.
+#include "comm/comm_split_type.h"
+
+#include "boot/boot.h"
+#include "comm/comm_split.h"
+#include "comm/place.h"
+#include "obj/comm.h"
+#include "obj/info.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char hw_key[] = "mpi_hw_resource_type", pset_key[] = "mpi_pset_name";
+
+enum { NONE = -1, PIECES = -2, UNKNOWN = -3 }; // beside the levels of pieces
+
+struct piece {
+    uint64_t node;
+    uint32_t at;
+};
+
+static bool is_together(const struct pli_place *a, const struct pli_place *b, int level)
+{
+    return a->node == b->node && a->at[level] == b->at[level] && a->at[level] != PLI_PLACE_ANY;
+}
+
+// The first rank that shares the caller's piece of a level, as a color.
+static int64_t piece_color(const struct pli_place all[], int me, int level)
+{
+    if (all[me].node == PLI_PLACE_NOBODY || all[me].at[level] == PLI_PLACE_ANY) {
+        return PLI_SPLIT_NOWHERE;
+    }
+    int first = 0;
+    while (!is_together(&all[first], &all[me], level)) {
+        first++;
+    }
+    return first;
+}
+
+// Whether the pieces of a level tell the ranks apart, so that every child is a smaller one.
+static bool is_divided(const struct pli_place all[], int n, int level)
+{
+    const struct pli_place *first = NULL;
+    bool has_some = false, has_others = false;
+    for (int i = 0; i < n; i++) {
+        if (all[i].node == PLI_PLACE_NOBODY) {
+            continue;
+        }
+        first = first == NULL ? &all[i] : first;
+        has_some = has_some || all[i].at[level] != PLI_PLACE_ANY;
+        has_others = has_others || !is_together(first, &all[i], level);
+    }
+    return has_some && has_others;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct piece *x = a, *y = b;
+    return x->node != y->node ? (x->node < y->node ? -1 : 1) : (x->at > y->at) - (x->at < y->at);
+}
+
+// How many ranks the ranks' children would have, added up. Pieces are nested, so of two levels the
+// one with larger pieces has more.
+static int64_t children(const struct pli_place all[], int n, int level, struct piece rows[])
+{
+    int n_row = 0;
+    int64_t sum = 0, run = 0;
+    for (int i = 0; i < n; i++) {
+        if (all[i].node != PLI_PLACE_NOBODY && all[i].at[level] != PLI_PLACE_ANY) {
+            rows[n_row++] = (struct piece){ all[i].node, all[i].at[level] };
+        }
+    }
+    qsort(rows, (size_t)n_row, sizeof *rows, compare);
+    for (int i = 0; i < n_row; i++) {
+        run = i > 0 && compare(&rows[i - 1], &rows[i]) == 0 ? run + 1 : 1;
+        sum += 2 * run - 1; // 1 + 3 + 5 ... is the square
+    }
+    return sum;
+}
+
+// The largest pieces that divide the communicator. Whether memory nodes, packages or caches are the
+// larger ones depends on the machine.
+static enum pli_err find_level(const struct pli_place all[], int n, int *level_out)
+{
+    int64_t best = 0;
+    struct piece *rows = malloc((size_t)n * sizeof *rows);
+    if (rows == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory to compare the places of %d ranks", n);
+    }
+    *level_out = UNKNOWN;
+    for (int level = 0; level < PLI_N_PLACE; level++) {
+        int64_t size = is_divided(all, n, level) ? children(all, n, level, rows) : 0;
+        if (size > best) {
+            best = size;
+            *level_out = level;
+        }
+    }
+    free(rows);
+    return PLI_OK;
+}
+
+// By pieces of hardware. level: PIECES for the largest that divide; the info object then learns
+// which they were.
+static enum pli_err split_pieces(struct pli_comm *comm, int level, int key, struct pli_info *info,
+                                 struct pli_comm **out)
+{
+    struct pli_place *all;
+    bool is_free = level == PIECES;
+    enum pli_err err = pli_place_gather(comm, level != NONE, &all);
+    if (err != PLI_OK) {
+        return err;
+    }
+    if (is_free) {
+        err = find_level(all, comm->size, &level);
+    }
+    int64_t color = level >= 0 ? piece_color(all, comm->rank, level) : PLI_SPLIT_NOWHERE;
+    free(all);
+    enum pli_err split_err = pli_comm_split_by(comm, color, key, out); // whatever happened here
+    err = err == PLI_OK ? split_err : err;
+    if (err == PLI_OK && is_free && info != NULL && *out != NULL) {
+        err = pli_info_set(info, hw_key, pli_place_name((enum pli_place_level)level));
+        if (err != PLI_OK) {
+            pli_comm_release(*out);
+        }
+    }
+    return err;
+}
+
+// What the arguments ask for: a level, or one of the words; *color_out where that is enough.
+static int judge(const struct pli_comm *comm, int type, struct pli_info *info, int64_t *color_out)
+{
+    const char *what = pli_info_find(info, hw_key), *pset = pli_info_find(info, pset_key);
+    bool is_shared = type == MPI_COMM_TYPE_SHARED;
+    *color_out = PLI_SPLIT_NOWHERE; // unknown sets and kinds of hardware give MPI_COMM_NULL
+    if (type == MPI_COMM_TYPE_HW_UNGUIDED) {
+        return PIECES;
+    }
+    if (type == MPI_UNDEFINED) {
+        return NONE;
+    }
+    if (type == MPI_COMM_TYPE_RESOURCE_GUIDED && pset != NULL) {
+        if (strcasecmp(pset, "mpi://SELF") == 0) {
+            *color_out = comm->rank;
+        } else if (strcasecmp(pset, "mpi://WORLD") == 0) { // the job that started together
+            *color_out = (int64_t)(pli_boot.job & INT64_MAX);
+        }
+        return NONE;
+    }
+    if (is_shared || (what != NULL && strcmp(what, "mpi_shared_memory") == 0)) {
+        *color_out = (int64_t)(pli_place_node() & INT64_MAX); // never PLI_SPLIT_NOWHERE
+        return NONE;
+    }
+    int level = what != NULL ? pli_place_level(what) : UNKNOWN;
+    return level >= 0 ? level : NONE;
+}
+
+enum pli_err pli_comm_split_type_split(struct pli_comm *comm, int type, int key,
+                                       struct pli_info *info, struct pli_comm **out)
+{
+    bool by_piece = type == MPI_COMM_TYPE_HW_GUIDED || type == MPI_COMM_TYPE_HW_UNGUIDED ||
+                    type == MPI_COMM_TYPE_RESOURCE_GUIDED;
+    if (type != MPI_COMM_TYPE_SHARED && type != MPI_UNDEFINED && !by_piece) {
+        return pli_fail(PLI_ERR_ARG,
+                        "argument split_type is %d, but must be MPI_COMM_TYPE_SHARED, "
+                        "HW_GUIDED, HW_UNGUIDED, RESOURCE_GUIDED or MPI_UNDEFINED",
+                        type);
+    }
+    if (by_piece && comm->is_inter) {
+        return pli_fail(PLI_ERR_COMM,
+                        "%s is an intercommunicator, which cannot be split by "
+                        "hardware",
+                        pli_comm_say(comm));
+    }
+    // Ranks that stay out do not know what the others ask for, and must keep step with them.
+    int64_t color;
+    bool any;
+    int level = judge(comm, type, info, &color);
+    enum pli_err err = pli_comm_split_ask(comm, color, key, level != NONE, &any, out);
+    if (err != PLI_OK || !any) {
+        return err;
+    }
+    return split_pieces(comm, level, key, info, out);
+}

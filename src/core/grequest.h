@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Generalized requests: operations the user defines. [MPI-5.0 13.2]
+#ifndef PLI_CORE_GREQUEST_H
+#define PLI_CORE_GREQUEST_H
+
+#include "base/err.h"
+
+#include <mpi.h>
+
+struct pli_request;
+
+enum pli_err pli_grequest_start(MPI_Grequest_query_function *query,
+                                MPI_Grequest_free_function *free_fn,
+                                MPI_Grequest_cancel_function *cancel, void *extra,
+                                struct pli_request **out);
+enum pli_err pli_grequest_complete(struct pli_request *r);
+
+#endif

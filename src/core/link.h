@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way to a lane of a process that shares no memory with this one: a TCP connection, made when
+// there is something to say, and what waits to be written to it. All of this is guarded by the
+// lock of the lane it belongs to, and so are all functions, unless they say otherwise.
+#ifndef PLI_CORE_LINK_H
+#define PLI_CORE_LINK_H
+
+#include "base/err.h"
+#include "base/list.h"
+#include "core/frame_wire.h"
+#include "core/lane.h"
+#include "core/ticket.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pli_caller;
+struct pli_dial;
+struct pli_parcel;
+struct pli_ucxlane;
+struct pli_ucxlink;
+
+// Something with a descriptor that the lane watches.
+struct pli_eye {
+    int fd; // -1: closed
+    void (*see)(struct pli_eye *e, uint32_t events);
+    struct pli_netlane *net;
+};
+
+// One connection, and the frame that is coming in over it.
+struct pli_sock {
+    struct pli_eye eye; // first
+    struct pli_list at; // in net->socks, or in net->dead until nobody can look at it any more
+    struct pli_link *link;
+    bool is_armed;   // waits for room to write
+    uint32_t n_head; // bytes of the head, while it is not complete
+    struct pli_frame frame;
+    uint64_t left;             // bytes behind the head still to come
+    char *to;                  // where they go; NULL: through recv's cursor, or nowhere
+    struct pli_request *recv;  // for which receive, if that is known
+    struct pli_parcel *parcel; // or kept aside here
+    char *worker;              // or the address of a worker
+    char *rest;                // read, and to be looked at when the other connection has ended
+    size_t n_rest;
+};
+
+enum pli_link_state {
+    PLI_LINK_IDLE,    // not connected: nothing was to be said
+    PLI_LINK_DIALING, // being connected by us
+    PLI_LINK_UP,
+    PLI_LINK_LOST, // it broke; requests fail soon, unless the launcher ends the job first
+    PLI_LINK_DEAD, // they did
+    PLI_N_LINK_STATE
+};
+
+struct pli_link {
+    struct pli_conn *conn;
+    struct pli_netlane *net;
+    enum pli_link_state state;
+    bool is_full;            // the other side wants offers only
+    bool has_left;           // the other side said good bye: no wonder when it hangs up
+    bool is_gone;            // it has: nobody is there any more
+    bool is_open_ended;      // lost between two frames: a connection that it made may still come
+    bool is_deaf;            // it takes no more; what it said before is still to be read
+    bool is_unsure;          // what was written may not have arrived at the other host yet
+    struct pli_sock *out;    // written to; others of this link are only read
+    struct pli_sock *old;    // made by the other side, which was asked to write to `out` instead
+    struct pli_sock *next;   // made by the other side, which asked us to write to it
+    struct pli_list at;      // in net->links
+    uint32_t n_asked;        // receives whose data is to come
+    struct pli_list busy;    // in net->busy while there is something to write
+    struct pli_list notes;   // answers to be written, before all else
+    struct pli_list streams; // sends whose receiver has asked for the data
+    bool by_ucx;             // messages go by UCX, now or as soon as they can
+    struct pli_ucxlink *ucx; // NULL: the lane does not use UCX
+    struct pli_eye dial_eye;
+    struct pli_dial *dial;
+    uint64_t lost_ns;
+    char why[160]; // it was lost
+    // The frame that is being written. Pending sends are in conn->pending.
+    struct pli_frame head;
+    uint32_t head_left;
+    const char *body;
+    uint64_t body_left, body_len;
+    char *bounce;            // packed data of a layout with holes
+    struct pli_request *req; // the send it belongs to, NULL: a note
+};
+
+// The network side of a lane.
+struct pli_netlane {
+    struct pli_lane *lane;
+    int epoll;
+    struct pli_eye bell, door;
+    struct pli_list links, busy, socks, dead;
+    struct pli_sock *hot; // gave the last message
+    uint32_t n_look;      // since the last look at all of them
+    uint32_t every, skip; // look at sockets only every so many polls: shared memory is busy
+    uint32_t n_sock, n_dial, n_lost;
+    uint32_t n_quick; // receives since the last look that did not look here
+    uint64_t judged_ns;
+    _Atomic int must_look;   // any thread: do not rely on `hot`
+    _Atomic int watcher;     // a thread sleeps on the descriptors
+    _Atomic int stirs;       // the others sleep on this word, which changes when they should look
+    char *room;              // to read into
+    struct pli_ucxlane *ucx; // NULL: it does not use UCX
+    struct pli_ticket_table tickets;
+};
+
+// link.c: a link for a conn that was just made. False: no memory.
+bool pli_link_create(struct pli_netlane *net, struct pli_conn *c);
+// pli_link_start and pli_link_unsend are in transfer.h.
+void pli_link_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
+// The same, in any case over the connection itself.
+void pli_link_say(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
+// The receiver asks for `want` bytes of an offered send, to be named by its own ticket.
+void pli_link_stream(struct pli_link *l, struct pli_request *send, uint64_t ticket, uint64_t want,
+                     bool in_pieces);
+// The data of a stream is out.
+void pli_link_end_stream(struct pli_link *l, struct pli_request *send);
+// Fill the head of the first frame of a send; true: the data goes with it.
+bool pli_link_address(struct pli_link *l, struct pli_request *r, struct pli_frame *head);
+// The next n bytes of a send, from byte `from`: where they are, or packed into *bounce_out.
+const char *pli_link_data(struct pli_request *r, uint64_t from, uint64_t n, char **bounce_out);
+// Write what can be written. How much was done.
+int pli_link_push(struct pli_link *l);
+bool pli_link_has_unsent(const struct pli_link *l);
+// The other side has left in good order. What it would have kept and never read is done with, as in
+// shared memory; false: something waits for an answer that will not come.
+bool pli_link_forget(struct pli_link *l);
+
+// link_life.c: connecting, and losing the connection.
+void pli_link_dial(struct pli_link *l);
+void pli_link_adopt(struct pli_netlane *net, const struct pli_caller *c); // takes the descriptor
+void pli_link_lose(struct pli_link *l, const char *why);
+void pli_link_left(struct pli_link *l);  // all it said before it left has come after all
+void pli_link_moved(struct pli_sock *s); // it has carried its last frame
+void pli_link_hang_up(struct pli_sock *s, const char *why); // the other side closed, or it broke
+// Dials that take too long, links lost long enough ago, hosts that do not answer. Now and then.
+void pli_link_judge(struct pli_netlane *net);
+
+// ucxlane.c, of core/ucxlink.h: the connection of a link ended, look once more; is its way broken?
+void pli_ucxlane_finish(struct pli_link *l);
+void pli_ucxlane_judge(struct pli_link *l, uint64_t now);
+void pli_ucxlink_bury(struct pli_link *l); // nothing is under way any more when it returns
+
+// intake.c: read what is there. How many messages or pieces.
+int pli_intake_read(struct pli_sock *s);
+// However it came: a message of which all is here, or a note about one. False: the link is lost.
+void pli_intake_arrive(struct pli_link *l, const struct pli_frame *f, const char *body);
+bool pli_intake_note(struct pli_link *l, const struct pli_frame *f);
+// The other side says what it must not. False.
+bool pli_intake_refuse(struct pli_link *l, const char *what);
+void pli_intake_resume(struct pli_sock *s); // the other connection has ended
+void pli_intake_drop(struct pli_sock *s);   // the frame under way will not be complete
+void pli_intake_see(struct pli_eye *e, uint32_t events);
+enum { PLI_INTAKE_ROOM = 128 * 1024 };
+
+// netlane.c: make the network side of a lane, if the job has a network at all.
+enum pli_err pli_netlane_open(struct pli_lane *lane);
+// Shared memory is busy: look at the network less often.
+void pli_netlane_defer(struct pli_netlane *net);
+// Look at the connections. How much was done.
+int pli_netlane_poll(struct pli_netlane *net);
+bool pli_netlane_watch(struct pli_netlane *net, struct pli_eye *e, uint32_t events, bool is_new);
+// Tell all links that this lane holds too much, or no longer.
+void pli_netlane_hold(struct pli_netlane *net, bool is_full);
+// Say good bye; whether something is still here that is to go out.
+void pli_netlane_bye(struct pli_netlane *net);
+bool pli_netlane_has_unsent(struct pli_netlane *net);
+// Going to sleep: have the bell, the door and all connections wake us. Context: no lock held.
+void pli_netlane_arm(struct pli_netlane *net);
+// Sleep at these lanes. One thread of a lane waits for its descriptors, and all others for that one
+// to stir them; `stirs` was read from the first lane before the caller last looked at what it waits
+// for.
+// True: this thread waited for descriptors, and before it goes its way it must stir the others.
+bool pli_netlane_sleep(struct pli_netlane *const nets[], int n, int stirs, uint64_t timeout_ns);
+// pli_netlane_stir, in lane.h: have all sleepers of the lane look again. Context: any thread.
+// How long a sleep may last for the sake of the network, 0: for ever.
+uint64_t pli_netlane_patience(struct pli_netlane *net);
+
+#endif

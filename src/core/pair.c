@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Sendrecv and its relatives. The nonblocking forms are one request over two.
+#include "core/pair.h"
+
+#include "core/ep.h"
+#include "core/gate.h"
+#include "core/lane.h"
+#include "core/p2p.h"
+#include "core/request.h"
+#include "obj/comm.h"
+#include "obj/datatype.h"
+#include "obj/type_pack.h"
+
+#include <stdlib.h>
+
+struct pair {
+    struct pli_poller poller;
+    struct pli_request *self, *send, *recv;
+    void *copy; // of the data to send, when the buffer is the receive's too
+};
+
+enum pli_err pli_pair_sendrecv(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
+                               int dest, int sendtag, void *recvbuf, MPI_Count n_recv,
+                               struct pli_datatype *rtype, int source, int recvtag,
+                               struct pli_comm *comm, MPI_Status *status)
+{
+    return pli_p2p_sendrecv_on(sendbuf, n_send, stype, dest, sendtag, recvbuf, n_recv, rtype,
+                               source, recvtag, comm, PLI_CHAN_P2P, status);
+}
+
+// A packed copy of the buffer, as the destination understands it. *len_out bytes; to be freed.
+static void *copy_of(const void *buf, MPI_Count count, struct pli_datatype *type,
+                     const struct pli_comm *comm, int dest, MPI_Count *len_out)
+{
+    bool is_far = dest >= 0 && pli_gate_is_far(comm, dest);
+    size_t len = (size_t)count * (size_t)(is_far ? type->ext_size : type->size);
+    void *copy = malloc(len > 0 ? len : 1);
+    if (copy != NULL && is_far) {
+        pli_type_external_put(buf, count, type, copy); // a value that does not fit becomes another
+    } else if (copy != NULL) {
+        struct pli_cursor c;
+        pli_cursor_init(&c, buf, count, type);
+        pli_cursor_pack(&c, copy, len);
+    }
+    *len_out = (MPI_Count)len;
+    return copy;
+}
+
+static enum pli_err no_memory(MPI_Count len)
+{
+    return pli_fail(PLI_ERR_NOMEM, "no memory for a copy of the %lld bytes to send",
+                    (long long)len);
+}
+
+enum pli_err pli_pair_replace(void *buf, MPI_Count count, struct pli_datatype *type, int dest,
+                              int sendtag, int source, int recvtag, struct pli_comm *comm,
+                              MPI_Status *status)
+{
+    MPI_Count len;
+    void *copy = copy_of(buf, count, type, comm, dest, &len);
+    if (copy == NULL) {
+        return no_memory(len);
+    }
+    enum pli_err err =
+        pli_p2p_sendrecv_on(copy, len, pli_datatype_basic(MPI_BYTE), dest, sendtag, buf, count,
+                            type, source, recvtag, comm, PLI_CHAN_P2P, status);
+    free(copy);
+    return err;
+}
+
+static int poll_pair(struct pli_poller *p)
+{
+    struct pair *pair = PLI_CONTAINER(p, struct pair, poller);
+    if (!pli_request_is_done(pair->send) || !pli_request_is_done(pair->recv)) {
+        return 0;
+    }
+    pli_list_remove(&p->link);
+    pli_request_complete(pair->self, (enum pli_err)pair->recv->err);
+    return 1;
+}
+
+static enum pli_err finish(struct pli_request *r, MPI_Status *status)
+{
+    struct pair *pair = r->ext;
+    return pair->recv->ops->finish(pair->recv, status);
+}
+
+static void clean(struct pli_request *r)
+{
+    struct pair *pair = r->ext;
+    if (pair != NULL) {
+        pli_request_destroy(pair->send);
+        pli_request_destroy(pair->recv);
+        free(pair->copy);
+        free(pair);
+    }
+}
+
+static const struct pli_request_ops pair_ops = {
+    .name = "send-receive",
+    .start = pli_request_no_start,
+    .cancel = pli_request_no_cancel,
+    .finish = finish,
+    .clean = clean,
+};
+
+// One request over the two; takes both and the copy over.
+static enum pli_err join(struct pli_request *send, struct pli_request *recv, void *copy,
+                         struct pli_comm *comm, struct pli_request **out)
+{
+    struct pli_lane *lane = comm->ep->lane;
+    struct pair *pair = malloc(sizeof *pair);
+    if (pair == NULL) {
+        abort(); // both halves are under way in the user's buffers; there is no way back
+    }
+    pli_lock_take(&lane->lock);
+    struct pli_request *r = pli_request_create(lane);
+    if (r == NULL) {
+        abort();
+    }
+    *pair = (struct pair){ { .poll = poll_pair }, r, send, recv, copy };
+    r->ops = &pair_ops;
+    r->comm = pli_comm_retain(comm);
+    r->ext = pair;
+    pli_list_push(&lane->pollers, &pair->poller.link);
+    pli_lock_drop(&lane->lock);
+    *out = r;
+    return PLI_OK;
+}
+
+static enum pli_err begin(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
+                          int dest, int sendtag, void *recvbuf, MPI_Count n_recv,
+                          struct pli_datatype *rtype, int source, int recvtag,
+                          struct pli_comm *comm, void *copy, struct pli_request **out)
+{
+    struct pli_request *send, *recv;
+    enum pli_err err =
+        pli_p2p_irecv_on(recvbuf, n_recv, rtype, source, recvtag, comm, PLI_CHAN_P2P, &recv);
+    if (err != PLI_OK) {
+        return err;
+    }
+    err = pli_p2p_isend_on(sendbuf, n_send, stype, dest, sendtag, comm, PLI_CHAN_P2P, 0, &send);
+    if (err != PLI_OK) {
+        recv->ops->cancel(recv);
+        pli_request_forget(recv);
+        return err;
+    }
+    return join(send, recv, copy, comm, out);
+}
+
+enum pli_err pli_pair_isendrecv(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
+                                int dest, int sendtag, void *recvbuf, MPI_Count n_recv,
+                                struct pli_datatype *rtype, int source, int recvtag,
+                                struct pli_comm *comm, struct pli_request **out)
+{
+    return begin(sendbuf, n_send, stype, dest, sendtag, recvbuf, n_recv, rtype, source, recvtag,
+                 comm, NULL, out);
+}
+
+enum pli_err pli_pair_ireplace(void *buf, MPI_Count count, struct pli_datatype *type, int dest,
+                               int sendtag, int source, int recvtag, struct pli_comm *comm,
+                               struct pli_request **out)
+{
+    MPI_Count len;
+    void *copy = copy_of(buf, count, type, comm, dest, &len);
+    if (copy == NULL) {
+        return no_memory(len);
+    }
+    enum pli_err err = begin(copy, len, pli_datatype_basic(MPI_BYTE), dest, sendtag, buf, count,
+                             type, source, recvtag, comm, copy, out);
+    if (err != PLI_OK) {
+        free(copy);
+    }
+    return err;
+}

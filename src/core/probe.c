@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Probes: find the message that a receive would get, and with a matched probe take it.
+#include "core/probe.h"
+#include "base/cpu.h"
+
+#include "core/ep.h"
+#include "core/lane.h"
+#include "core/parcel.h"
+#include "core/progress.h"
+#include "core/transfer.h"
+#include "core/wire.h"
+#include "obj/comm.h"
+#include "obj/status.h"
+
+struct pli_message pli_probe_no_proc;
+
+PLI_START void pli_probe_init(void)
+{
+    pli_handle_predefine(&pli_probe_no_proc.obj, PLI_KIND_MESSAGE,
+                         (int)(intptr_t)MPI_MESSAGE_NO_PROC);
+}
+
+// Look once; with `take` the message leaves the queue.
+static struct pli_parcel *look(int source, int tag, struct pli_comm *comm, bool take,
+                               MPI_Status *status)
+{
+    struct pli_match *m = &comm->ep->match;
+    struct pli_lane *lane = comm->ep->lane;
+    pli_lock_take(&lane->lock);
+    struct pli_match_item *i = pli_match_has_unexpected(m)
+                                   ? pli_match_find(m, comm->context | PLI_CHAN_P2P, source, tag)
+                                   : NULL;
+    struct pli_parcel *p = i != NULL ? PLI_CONTAINER(i, struct pli_parcel, item) : NULL;
+    if (p != NULL) {
+        uint64_t mark = p->kind >= PLI_WIRE_GATE_MSG ? PLI_STATUS_EXTERNAL : 0;
+        pli_status_set_one(status, p->item.source, p->item.tag, p->size | mark);
+        if (take) {
+            pli_match_take(m, i);
+        }
+    }
+    pli_lock_drop(&lane->lock);
+    return p;
+}
+
+static void no_proc(MPI_Status *status)
+{
+    if (status != MPI_STATUS_IGNORE) {
+        int error = status->MPI_ERROR;
+        pli_status_set_proc_null(status);
+        status->MPI_ERROR = error;
+    }
+}
+
+static enum pli_err wrap(struct pli_parcel *p, struct pli_comm *comm, struct pli_message **out)
+{
+    struct pli_message *m = pli_handle_create(PLI_KIND_MESSAGE, sizeof *m);
+    if (m == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a message handle");
+    }
+    m->parcel = p;
+    m->comm = pli_comm_retain(comm);
+    *out = m;
+    return PLI_OK;
+}
+
+enum pli_err pli_probe_iprobe(int source, int tag, struct pli_comm *comm, int *flag,
+                              MPI_Status *status)
+{
+    if (source == MPI_PROC_NULL) {
+        no_proc(status);
+        *flag = 1;
+        return PLI_OK;
+    }
+    *flag = look(source, tag, comm, false, status) != NULL;
+    if (!*flag && pli_progress_once(comm->ep->lane) > 0) {
+        *flag = look(source, tag, comm, false, status) != NULL;
+    }
+    return PLI_OK;
+}
+
+enum pli_err pli_probe_improbe(int source, int tag, struct pli_comm *comm, int *flag,
+                               struct pli_message **out, MPI_Status *status)
+{
+    if (source == MPI_PROC_NULL) {
+        no_proc(status);
+        *flag = 1;
+        *out = &pli_probe_no_proc;
+        return PLI_OK;
+    }
+    struct pli_parcel *p = look(source, tag, comm, true, status);
+    if (p == NULL && pli_progress_once(comm->ep->lane) > 0) {
+        p = look(source, tag, comm, true, status);
+    }
+    *flag = p != NULL;
+    return p != NULL ? wrap(p, comm, out) : PLI_OK;
+}
+
+// Whether to wait for a message of this source is to wait for ever.
+static bool is_lost(int source, struct pli_comm *comm)
+{
+    struct pli_lane *lane = comm->ep->lane;
+    pli_lock_take(&lane->lock);
+    bool is = lane->n_dead != 0 && pli_link_is_dead(lane, comm, source);
+    pli_lock_drop(&lane->lock);
+    return is;
+}
+
+// NULL: the source is lost.
+static struct pli_parcel *wait_for(int source, int tag, struct pli_comm *comm, bool take,
+                                   MPI_Status *status)
+{
+    struct pli_waiter w = {
+        .lane = comm->ep->lane, .comm = comm, .peer = source, .tag = tag, .n_request = 1
+    };
+    struct pli_parcel *p;
+    while ((p = look(source, tag, comm, take, status)) == NULL && !is_lost(source, comm)) {
+        pli_progress_step(&w);
+    }
+    pli_progress_end(&w);
+    return p;
+}
+
+static enum pli_err lost(int source)
+{
+    return pli_fail(PLI_ERR_PROC_ABORTED, "no message can come from rank %d, which is lost",
+                    source);
+}
+
+enum pli_err pli_probe_probe(int source, int tag, struct pli_comm *comm, MPI_Status *status)
+{
+    if (source == MPI_PROC_NULL) {
+        no_proc(status);
+        return PLI_OK;
+    }
+    return wait_for(source, tag, comm, false, status) != NULL ? PLI_OK : lost(source);
+}
+
+enum pli_err pli_probe_mprobe(int source, int tag, struct pli_comm *comm, struct pli_message **out,
+                              MPI_Status *status)
+{
+    if (source == MPI_PROC_NULL) {
+        no_proc(status);
+        *out = &pli_probe_no_proc;
+        return PLI_OK;
+    }
+    struct pli_parcel *p = wait_for(source, tag, comm, true, status);
+    return p != NULL ? wrap(p, comm, out) : lost(source);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What members of a region say to each other when memory is not shared.
+#ifndef PLI_CORE_REGION_WIRE_H
+#define PLI_CORE_REGION_WIRE_H
+
+#include <stdint.h>
+
+// Numbers are appended and never reused.
+enum pli_region_kind {
+    PLI_REGION_MSG_PUT = 1,     // at; data follows
+    PLI_REGION_MSG_GET,         // at, block = length; answered by the bytes
+    PLI_REGION_MSG_SET,         // at, block = length, byte
+    PLI_REGION_MSG_PUT_STRIDED, // at, step, block, n; packed data follows
+    PLI_REGION_MSG_GET_STRIDED, // at, step, block, n; answered by packed data
+    PLI_REGION_MSG_PUT_INDEXED, // block, n; n offsets and packed data follow
+    PLI_REGION_MSG_GET_INDEXED, // block, n; n offsets follow; answered by packed data
+    PLI_REGION_MSG_ATOMIC,      // at, type, op, two operands of 8 bytes follow
+    PLI_REGION_MSG_FLUSH,       // answered by nothing
+    PLI_REGION_MSG_ASK          // text follows; answered by text
+};
+
+enum { PLI_REGION_PIECE = 8192 }; // data in one message
+
+struct pli_region_msg {
+    uint8_t kind, type, op, byte;
+    uint32_t tag; // of the answer; 0: none is wanted
+    uint64_t at, block, n;
+    int64_t step;
+    unsigned char data[2 * PLI_REGION_PIECE]; // offsets and data
+};
+_Static_assert(sizeof(struct pli_region_msg) == 40 + 2 * PLI_REGION_PIECE,
+               "seen by other processes");
+
+enum { PLI_REGION_HEAD = 40, PLI_REGION_TAG_ASK = 0, PLI_REGION_TAG_FIRST = 1 };
+
+#endif

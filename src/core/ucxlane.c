@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The worker of a lane: meeting the workers of others, hearing from them, and parting.
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/log.h"
+#include "core/frame.h"
+#include "core/link.h"
+#include "core/request.h"
+#include "core/transfer.h"
+#include "core/ucxlink.h"
+#include "core/wire.h"
+#include "net/ucx/ucx.h"
+#include "obj/datatype.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { GRACE_NS = 2000000000, LAST_LOOKS = 1000 };
+
+// Data that was asked for, or the offer of it. False: nobody asked.
+static bool hear_data(struct pli_link *l, const struct pli_frame *f, const char *data, size_t n,
+                      void *offer)
+{
+    struct pli_request *recv =
+        pli_ticket_find(&l->net->tickets, f->word[0], l->conn, PLI_TICKET_RECV);
+    uint64_t want = recv == NULL ? 0 : recv->bytes < recv->size ? recv->bytes : recv->size;
+    if (recv == NULL || n == 0 || f->word[1] != recv->moved || f->word[2] != n ||
+        n > want - recv->moved || (offer != NULL && recv->cursor != NULL)) {
+        return pli_intake_refuse(l, "data nobody asked for");
+    }
+    if (offer != NULL) {
+        pli_ucxlink_fetch(l, recv, offer, n);
+        return true;
+    }
+    if (recv->cursor != NULL) {
+        pli_cursor_unpack(recv->cursor, data, n);
+    } else {
+        memcpy((char *)recv->buf + recv->type->true_lb + recv->moved, data, n);
+    }
+    pli_ucxlink_took(l, recv, n);
+    return true;
+}
+
+static bool hear_frame(struct pli_link *l, const struct pli_frame *f, const char *data, size_t n,
+                       void *offer)
+{
+    if (f->kind == PLI_WIRE_DATA && f->mark == PLI_FRAME_MARK) {
+        return hear_data(l, f, data, n, offer);
+    }
+    const char *wrong = pli_frame_check(f);
+    if (wrong != NULL || f->len != n || offer != NULL) {
+        return pli_intake_refuse(l, wrong != NULL ? wrong : "two sizes that differ");
+    }
+    switch (f->kind) {
+    case PLI_WIRE_EAGER:
+    case PLI_WIRE_SYNC:
+    case PLI_WIRE_RTS:
+        l->has_left = false;
+        pli_intake_arrive(l, f, data);
+        return true;
+    case PLI_WIRE_SURE:
+        pli_ucxlink_note(l, PLI_WIRE_SURED, f->word[0], 0, 0);
+        return true;
+    case PLI_WIRE_SURED:
+        l->ucx->sure = f->word[0] > l->ucx->said ? l->ucx->sure : f->word[0];
+        return true;
+    case PLI_WIRE_WORKER:
+    case PLI_WIRE_BYE:
+    case PLI_WIRE_MERGE:
+    case PLI_WIRE_MOVE:
+        return pli_intake_refuse(l, "what belongs to a connection");
+    default:
+        return pli_intake_note(l, f);
+    }
+}
+
+static bool has_all(const struct pli_ucxlink *u)
+{
+    return u->has_bye && u->n_in >= u->bye_at;
+}
+
+// Anybody may reach the worker who knows where it is; only who was told the key is listened to.
+static void hear(void *arg, const void *head, size_t n_head, const void *data, size_t n,
+                 void *offer)
+{
+    struct pli_ucxlane *u = arg;
+    struct pli_ucx_head h;
+    if (n_head != sizeof h) {
+        return;
+    }
+    memcpy(&h, head, sizeof h);
+    struct pli_link *l = h.place < u->n_place ? u->places[h.place] : NULL;
+    if (l == NULL || l->ucx->key != h.key || l->state == PLI_LINK_DEAD) {
+        pli_log(PLI_DEBUG, "dropped a message from nobody");
+        return;
+    }
+    l->ucx->n_in++;
+    if (hear_frame(l, &h.frame, data, n, offer) && has_all(l->ucx) &&
+        l->ucx->n_in == l->ucx->bye_at) {
+        l->has_left = true;
+        pli_link_left(l);
+    }
+}
+
+static void lost(void *arg, const char *why)
+{
+    struct pli_link *l = arg;
+    pli_log(PLI_DEBUG, "UCX has lost rank %u: %s", l->conn->proc, why);
+    l->ucx->is_broken = true;
+    l->ucx->broken_ns = pli_clock_ns();
+    snprintf(l->ucx->why, sizeof l->ucx->why, "UCX says: %s", why);
+    atomic_store_explicit(&l->net->must_look, 1, memory_order_relaxed);
+}
+
+static const struct pli_ucx_calls calls = { hear, lost };
+
+enum pli_err pli_ucxlane_open(struct pli_netlane *net)
+{
+    const char *why;
+    if (!pli_ucx_is_chosen(&why)) {
+        return PLI_OK;
+    }
+    struct pli_ucxlane *u = calloc(1, sizeof *u);
+    if (u == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for the network side of a lane");
+    }
+    u->net = net;
+    u->is_must = strcmp(pli_conf.net, "auto") != 0;
+    pli_list_init(&u->streams);
+    pli_list_init(&u->free);
+    enum pli_err err = pli_ucx_open(&calls, u, &u->ucx);
+    if (err == PLI_OK) {
+        u->address = pli_ucx_address(u->ucx, &u->n_address);
+    }
+    if (err != PLI_OK || u->address == NULL || u->n_address > PLI_FRAME_WORKER_MAX) {
+        const char *what = err != PLI_OK ? pli_fail_take(NULL) : "its address cannot be had";
+        if (u->is_must) {
+            err = pli_fail(PLI_ERR_OTHER, "PLIANT_NET=%s, but %s", pli_conf.net, what);
+        } else {
+            pli_log(PLI_INFO, "%s, but %s; using tcp", why, what);
+            err = PLI_OK;
+        }
+        pli_ucx_close(u->ucx);
+        free(u->address);
+        free(u);
+        return err;
+    }
+    net->ucx = u;
+    pli_log(PLI_DEBUG, "lane %d uses UCX: %s", net->lane->index, why);
+    return PLI_OK;
+}
+
+bool pli_ucxlane_create(struct pli_link *l)
+{
+    struct pli_ucxlane *u = l->net->ucx;
+    struct pli_ucxlink *x = calloc(1, sizeof *x);
+    struct pli_link **places = realloc(u->places, (u->n_place + 1) * sizeof *places);
+    u->places = places != NULL ? places : u->places;
+    if (x == NULL || places == NULL || getrandom(&x->key, sizeof x->key, 0) != sizeof x->key) {
+        free(x);
+        return false;
+    }
+    x->lane = u;
+    x->place = u->n_place;
+    u->places[u->n_place++] = l;
+    pli_list_init(&x->ops);
+    pli_list_init(&x->notes);
+    l->ucx = x;
+    l->by_ucx = true;
+    return true;
+}
+
+int pli_ucxlane_poll(struct pli_ucxlane *u)
+{
+    int n = pli_ucx_progress(u->ucx);
+    return pli_list_is_empty(&u->streams) ? n : n + pli_ucxlink_pump(u);
+}
+
+int pli_ucxlane_fd(const struct pli_ucxlane *u)
+{
+    return pli_ucx_fd(u->ucx);
+}
+
+bool pli_ucxlane_arm(struct pli_netlane *net)
+{
+    pli_lock_take(&net->lane->lock);
+    bool is_quiet = pli_ucx_arm(net->ucx->ucx);
+    pli_lock_drop(&net->lane->lock);
+    return is_quiet;
+}
+
+const char *pli_ucxlane_hail(struct pli_link *l, struct pli_frame *head)
+{
+    const struct pli_ucxlane *u = l->ucx->lane;
+    l->ucx->has_hailed = true;
+    pli_ucxlane_wait(l->ucx, l->ucx->peer == NULL && !l->ucx->is_refused);
+    head->word[0] = l->ucx->place;
+    head->word[1] = l->ucx->key;
+    head->len = (uint32_t)u->n_address;
+    return u->address;
+}
+
+// No UCX to this one. Each side decides for what it sends; both understand either way.
+static void refuse(struct pli_link *l, const char *why)
+{
+    if (l->ucx->lane->is_must) {
+        pli_link_lose(l, why);
+        return;
+    }
+    pli_log(PLI_INFO, "messages to rank %u go over tcp: %s", l->conn->proc, why);
+    l->ucx->is_refused = true;
+    l->by_ucx = false;
+    pli_ucxlink_push(l);
+    pli_link_push(l);
+}
+
+void pli_ucxlane_meet(struct pli_link *l, const struct pli_frame *f, const char *address)
+{
+    struct pli_ucxlink *x = l->ucx;
+    if (x == NULL) {
+        pli_link_say(l, PLI_WIRE_WORKER, 0, 0, 0); // there is no worker here
+        return;
+    }
+    if (x->peer != NULL || x->is_refused || l->state >= PLI_LINK_LOST) {
+        return;
+    }
+    pli_ucxlane_wait(x, false);
+    if (f->len == 0) {
+        refuse(l, "it does not use UCX");
+        return;
+    }
+    x->their_place = (uint32_t)f->word[0];
+    x->their_key = f->word[1];
+    if (pli_ucx_meet(x->lane->ucx, address, l, &x->peer) != PLI_OK) {
+        refuse(l, pli_fail_take(NULL));
+        return;
+    }
+    x->lane->n_met++;
+    pli_ucxlink_push(l);
+}
+
+bool pli_ucxlane_bye(struct pli_link *l, uint64_t n)
+{
+    l->ucx->has_bye = true;
+    l->ucx->bye_at = n;
+    return l->ucx->n_in >= n;
+}
+
+uint64_t pli_ucxlane_leave(struct pli_link *l)
+{
+    if (!l->has_left) {
+        pli_ucxlink_flush(l);
+    }
+    return l->ucx->n_out;
+}
+
+void pli_ucxlane_finish(struct pli_link *l)
+{
+    for (int i = 0; i < LAST_LOOKS && !has_all(l->ucx); i++) {
+        pli_ucx_progress(l->ucx->lane->ucx);
+    }
+}
+
+// A way that broke although the other side lives and the connection stands.
+void pli_ucxlane_judge(struct pli_link *l, uint64_t now)
+{
+    struct pli_ucxlink *x = l->ucx;
+    if (x->is_broken && x->broken_ns == 0) {
+        x->broken_ns = now;
+    }
+    if (x->is_broken && !l->has_left && now - x->broken_ns > GRACE_NS) {
+        pli_link_lose(l, x->why);
+    }
+}
+
+bool pli_ucxlane_is_unsure(struct pli_link *l)
+{
+    struct pli_ucxlink *x = l->ucx;
+    if (x->is_refused || x->peer == NULL || x->is_broken || l->has_left || x->sure == x->said) {
+        return false;
+    }
+    if (x->asked != x->said) {
+        x->asked = x->said;
+        pli_ucxlink_note(l, PLI_WIRE_SURE, x->said, 0, 0);
+    }
+    return true;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages of a link that go by UCX. The TCP connection of the link comes first and stays: over it
+// both sides prove who they are and tell each other the addresses of their workers, and when it
+// ends the other side is gone. All else, once the workers have met, is active messages of UCX, with
+// the same heads as the frames of the connection. All of this is guarded by the lane's lock, unless
+// a function says otherwise.
+#ifndef PLI_CORE_UCXLINK_H
+#define PLI_CORE_UCXLINK_H
+
+#include "base/err.h"
+#include "base/list.h"
+#include "core/frame_wire.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_link;
+struct pli_netlane;
+struct pli_request;
+struct pli_ucx;
+struct pli_ucx_peer;
+
+// The worker of a lane.
+struct pli_ucxlane {
+    struct pli_netlane *net;
+    struct pli_ucx *ucx;
+    bool is_must; // the user asked for UCX: nothing else will do
+    char *address;
+    size_t n_address;
+    struct pli_link **places; // by place, which a message names
+    uint32_t n_place;
+    uint32_t n_met;          // links that use it
+    uint32_t n_wait;         // links that wait for the other side's address
+    uint32_t n_op;           // operations under way
+    struct pli_list streams; // sends whose data goes out in pieces
+    struct pli_list free;    // operations to be used again
+};
+
+struct pli_ucxlink {
+    struct pli_ucxlane *lane;
+    struct pli_ucx_peer *peer; // NULL: the other side's address is not known yet
+    bool is_refused;           // the other side has no worker, or there is no way to it: TCP
+    bool has_hailed;           // my address is out
+    bool is_waiting;           // for the other side's
+    bool has_bye, is_broken;
+    uint32_t place, their_place;
+    uint64_t key, their_key;    // what must be in messages to me, and in mine
+    uint64_t n_out, n_in;       // messages so far
+    uint64_t bye_at;            // the other side sent so many before it left
+    uint64_t said, asked, sure; // of mine that matter: sent, asked about, and known to be there
+    uint64_t broken_ns;
+    char why[120];         // it is broken
+    struct pli_list ops;   // under way
+    struct pli_list notes; // wait until the workers have met
+};
+
+// ucxlane.c. Make the worker of a lane, if the job's messages are to go by UCX; fails when it
+// cannot be had and the user wants nothing else.
+enum pli_err pli_ucxlane_open(struct pli_netlane *net);
+bool pli_ucxlane_create(struct pli_link *l); // false: no memory
+int pli_ucxlane_poll(struct pli_ucxlane *u); // how much was done
+int pli_ucxlane_fd(const struct pli_ucxlane *u);
+bool pli_ucxlane_arm(struct pli_netlane *net); // false: there is something to do. No lock held.
+
+static inline void pli_ucxlane_wait(struct pli_ucxlink *x, bool is_waiting)
+{
+    x->lane->n_wait += (uint32_t)is_waiting - (uint32_t)x->is_waiting;
+    x->is_waiting = is_waiting;
+}
+
+static inline bool pli_ucxlane_is_steady(const struct pli_ucxlane *u)
+{
+    return u->n_met > 0 && u->n_wait == 0;
+}
+
+static inline bool pli_ucxlane_is_busy(const struct pli_ucxlane *u)
+{
+    return u->n_op > 0 || !pli_list_is_empty(&u->streams);
+}
+
+// My address for the other side: whether it is still to be written, and the body of that frame.
+static inline bool pli_ucxlane_has_hail(const struct pli_ucxlink *x)
+{
+    return !x->has_hailed;
+}
+const char *pli_ucxlane_hail(struct pli_link *l, struct pli_frame *head);
+// The other side's came.
+void pli_ucxlane_meet(struct pli_link *l, const struct pli_frame *f, const char *address);
+// The other side leaves, and has sent so many messages; true: all of them are here.
+bool pli_ucxlane_bye(struct pli_link *l, uint64_t n);
+uint64_t pli_ucxlane_leave(struct pli_link *l); // so do we: how many
+// Whether the other side may not have all that was sent to it; it is asked.
+bool pli_ucxlane_is_unsure(struct pli_link *l);
+
+// ucxlink.c: sending.
+void pli_ucxlink_start(struct pli_request *r);
+void pli_ucxlink_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
+void pli_ucxlink_stream(struct pli_link *l, struct pli_request *send, bool in_pieces);
+void pli_ucxlink_flush(struct pli_link *l);
+bool pli_ucxlink_has_unsent(const struct pli_link *l);
+int pli_ucxlink_pump(struct pli_ucxlane *u); // pieces
+void pli_ucxlink_push(struct pli_link *l);   // the workers have met: what has waited goes out
+void pli_ucxlink_hush(struct pli_link *l);   // nobody hears notes any more
+// Fetch the data of an offer for a receive.
+void pli_ucxlink_fetch(struct pli_link *l, struct pli_request *recv, void *offer, uint64_t n);
+// A piece, or all, of a large message is in its place.
+void pli_ucxlink_took(struct pli_link *l, struct pli_request *recv, uint64_t n);
+
+// What is before the data of an active message.
+struct pli_ucx_head {
+    uint32_t place, spare;
+    uint64_t key;
+    struct pli_frame frame;
+};
+_Static_assert(sizeof(struct pli_ucx_head) == 64, "crosses the network");
+
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asking the launcher for something.
+#ifndef PLI_DYNAMIC_PLEA_H
+#define PLI_DYNAMIC_PLEA_H
+
+#include "base/err.h"
+#include "boot/ask_wire.h"
+
+#include <stddef.h>
+
+struct pli_lane;
+
+// Send a request and wait for the answer; messages of the lane are handled meanwhile. Only trouble
+// on the way is an error here: what the launcher thinks of the request is in the answer.
+// Context: any thread, no lock held.
+enum pli_err pli_plea(struct pli_lane *lane, enum pli_ask_kind kind, const void *body, size_t len,
+                      struct pli_answer *answer);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names live in the memory of the job that published them and are gone with it. Other jobs' memory
+// is found through /proc, which shows a user's processes to that user: nothing is written anywhere
+// that could be left behind.
+#include "dynamic/service.h"
+
+#include "boot/boot.h"
+#include "boot/tie.h"
+#include "core/lane.h"
+#include "obj/info.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum pli_err check(const char *service)
+{
+    if (service == NULL || service[0] == '\0' || strlen(service) >= PLI_TIE_SERVICE) {
+        return pli_fail(PLI_ERR_SERVICE, "a service name has 1 to %d characters, but this %s",
+                        PLI_TIE_SERVICE - 1,
+                        service == NULL      ? "is NULL"
+                        : service[0] == '\0' ? "is empty"
+                                             : "is longer");
+    }
+    return PLI_OK;
+}
+
+enum pli_err pli_service_publish(const char *service, struct pli_info *info, const char *port)
+{
+    enum pli_err err = check(service);
+    (void)info;
+    if (err == PLI_OK && (port == NULL || strlen(port) >= PLI_TIE_PORT)) {
+        err = pli_fail(PLI_ERR_ARG, "argument port_name is %s", port == NULL ? "NULL" : "too long");
+    }
+    return err == PLI_OK
+               ? pli_tie_publish(&pli_proc.boot->node, pli_proc.boot->index, service, port)
+               : err;
+}
+
+enum pli_err pli_service_unpublish(const char *service, struct pli_info *info, const char *port)
+{
+    enum pli_err err = check(service);
+    (void)info;
+    (void)port; // the name alone says which
+    return err == PLI_OK ? pli_tie_unpublish(&pli_proc.boot->node, service) : err;
+}
+
+// The memory of the job that a process keeps, if it keeps one that is not ours; else -1.
+static int open_memory(int proc, const char *pid)
+{
+    char path[300], link[64];
+    struct stat st;
+    int fd = -1;
+    snprintf(path, sizeof path, "%s/fd", pid);
+    int at = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = at >= 0 && fstat(at, &st) == 0 && st.st_uid == geteuid() ? fdopendir(at) : NULL;
+    if (d == NULL) {
+        if (at >= 0) {
+            close(at);
+        }
+        return -1;
+    }
+    for (struct dirent *e = readdir(d); e != NULL && fd < 0; e = readdir(d)) {
+        ssize_t n = readlinkat(at, e->d_name, link, sizeof link - 1);
+        link[n > 0 ? n : 0] = '\0';
+        if (strncmp(link, "/memfd:pliant", 13) == 0) {
+            fd = openat(at, e->d_name, O_RDWR | O_CLOEXEC);
+        }
+    }
+    closedir(d);
+    return fd;
+}
+
+static bool ask(int proc, const char *pid, const char *service, char *port_out)
+{
+    struct pli_node node;
+    int fd = open_memory(proc, pid);
+    if (fd < 0) {
+        return false;
+    }
+    bool is_found = false;
+    if (pli_node_map(fd, &node) == PLI_OK) {
+        // Ranks of a job may have its memory open too; its launcher alone is asked.
+        is_found = node.header->launcher == (uint32_t)atoi(pid) &&
+                   pli_node_job(node.header) != pli_proc.boot->job &&
+                   pli_tie_lookup(&node, service, port_out);
+        pli_node_unmap(&node);
+    } else {
+        pli_fail_take(NULL); // of another version: none of ours
+    }
+    close(fd);
+    return is_found;
+}
+
+enum pli_err pli_service_lookup(const char *service, struct pli_info *info, char *port_out)
+{
+    enum pli_err err = check(service);
+    char port[PLI_TIE_PORT];
+    (void)info;
+    if (err != PLI_OK) {
+        return err;
+    }
+    bool is_found = pli_tie_lookup(&pli_proc.boot->node, service, port);
+    DIR *d = is_found ? NULL : opendir("/proc");
+    for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL && !is_found; e = readdir(d)) {
+        is_found = isdigit((unsigned char)e->d_name[0]) && ask(dirfd(d), e->d_name, service, port);
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    if (!is_found) {
+        return pli_fail(PLI_ERR_NAME,
+                        "no job of this user on this host has published the service name '%s'",
+                        service);
+    }
+    snprintf(port_out, MPI_MAX_PORT_NAME, "%s", port);
+    return PLI_OK;
+}

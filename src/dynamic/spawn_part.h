@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One program to spawn: from what the user says to what the launcher understands.
+#ifndef PLI_DYNAMIC_SPAWN_PART_H
+#define PLI_DYNAMIC_SPAWN_PART_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+struct pli_info;
+
+// A growing request.
+struct pli_spawn_text {
+    char *data;
+    size_t len, cap;
+};
+void pli_spawn_text_put(struct pli_spawn_text *t, const void *data, size_t len);
+void pli_spawn_text_fini(struct pli_spawn_text *t);
+
+// Append the part of a program: find it, read its hints (host, arch, wdir, path, soft, env,
+// mpi_initial_errhandler). *n is the number of processes asked for and becomes the number that
+// the hints make of it.
+enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, char *const argv[],
+                                int *n, struct pli_info *info);
+
+#endif

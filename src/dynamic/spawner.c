@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The root asks the launcher, waits for the first of the new processes to say that it is there, and
+// both sides make an intercommunicator as if their leaders had known each other all along.
+#include "dynamic/spawner.h"
+#include "base/cpu.h"
+
+#include "boot/boot.h"
+#include "coll/coll.h"
+#include "comm/comm_make.h"
+#include "comm/intercomm.h"
+#include "core/ep.h"
+#include "core/lane.h"
+#include "core/process.h"
+#include "dynamic/rendezvous.h"
+#include "dynamic/plea.h"
+#include "dynamic/spawn_part.h"
+#include "obj/comm.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct pli_comm *_Atomic parent; // of a spawned process, until it is freed
+
+// The request for the launcher; *n_out: how many processes it makes.
+static enum pli_err write_order(const struct pli_spawner_order *order, const struct pli_comm *comm,
+                                uint64_t context, struct pli_spawn_text *t, int *n_asked_out,
+                                int *n_out)
+{
+    struct pli_ask_spawn head = { .context = context,
+                                  .parent = (uint32_t)comm->group->me.proc,
+                                  .parent_ep = comm->group->me.ep,
+                                  .n_part = (uint32_t)order->n_part };
+    int64_t n_asked = 0, n_all = 0;
+    enum pli_err err = order->why;
+    pli_spawn_text_put(t, &head, sizeof head);
+    for (int i = 0; err == PLI_OK && i < order->n_part; i++) {
+        int n = order->maxprocs[i];
+        n_asked += n > 0 ? n : 0;
+        err =
+            pli_spawn_part_add(t, order->commands[i], order->argvs != NULL ? order->argvs[i] : NULL,
+                               &n, order->infos[i]);
+        n_all += n;
+    }
+    *n_asked_out = n_asked <= INT_MAX ? (int)n_asked : INT_MAX;
+    *n_out = (int)n_all;
+    if (err == PLI_OK && n_all > PLI_NODE_MAX_INDEX) {
+        err = pli_fail(PLI_ERR_SPAWN, "%lld processes are more than a job can have",
+                       (long long)n_all);
+    }
+    return err;
+}
+
+// Whether one of the new processes has ended before it called MPI_Init.
+static enum pli_err look(void *arg)
+{
+    const struct pli_answer *a = arg;
+    const struct pli_node *node = &pli_proc.boot->node;
+    for (uint32_t i = 0; i < a->n; i++) {
+        uint32_t row = pli_node_row_of(node, a->first + i);
+        if (row != UINT32_MAX && node->rows[row].has_ended != 0) {
+            return pli_fail(PLI_ERR_SPAWN,
+                            "process %u of the %u that were started ended without having called "
+                            "MPI_Init",
+                            i, a->n);
+        }
+    }
+    return PLI_OK;
+}
+
+// The root's part up to a bridge to the first of the new processes.
+static enum pli_err start(const struct pli_spawner_order *order, struct pli_comm *comm,
+                          int *n_asked_out, struct pli_comm **bridge_out)
+{
+    struct pli_spawn_text t = { 0 };
+    struct pli_answer answer;
+    uint64_t context = pli_process_context();
+    int n = 0;
+    enum pli_err err = write_order(order, comm, context, &t, n_asked_out, &n);
+    if (err == PLI_OK && n == 0) {
+        err = pli_fail(PLI_ERR_SPAWN, "no process is to be started: there would be nobody at the "
+                                      "other side of the intercommunicator");
+    }
+    if (err == PLI_OK) {
+        err = pli_plea(comm->ep->lane, PLI_ASK_SPAWN, t.data, t.len, &answer);
+    }
+    pli_spawn_text_fini(&t);
+    if (err != PLI_OK) {
+        return err;
+    }
+    if (answer.error != 0) {
+        answer.text[sizeof answer.text - 1] = '\0';
+        return pli_fail(PLI_ERR_SPAWN, "%s", answer.text);
+    }
+    struct pli_id first = { pli_proc.boot->job | answer.first, 0 };
+    uint64_t hello = 0;
+    err = pli_rendezvous_make(comm, first, true, context, bridge_out);
+    if (err == PLI_OK) {
+        err = pli_rendezvous_hear(*bridge_out, &hello, sizeof hello, look, &answer);
+    }
+    if (err == PLI_OK && hello != context) {
+        err = pli_fail(PLI_ERR_INTERN, "a spawned process said something else than its name");
+    }
+    return err;
+}
+
+enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
+                               struct pli_comm *comm, int *n_asked_out, struct pli_comm **out)
+{
+    struct pli_comm *bridge = NULL;
+    enum pli_err why = PLI_OK;
+    int n_asked = 0;
+    char text[512] = "";
+    if (comm->is_inter) {
+        return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator");
+    }
+    if (comm->rank == root) {
+        why = start(order, comm, &n_asked, &bridge);
+        if (why != PLI_OK) {
+            snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+        }
+    }
+    enum pli_err err = pli_coll_bcast(&n_asked, sizeof n_asked, pli_comm_make_byte(), root, comm);
+    *n_asked_out = n_asked;
+    err = err == PLI_OK ? pli_intercomm_join(comm, root, bridge, 1, why, out) : err;
+    pli_rendezvous_drop(bridge);
+    if (why != PLI_OK) {
+        err = pli_fail(why, "%s", text);
+    }
+    pli_process_recount();
+    return err;
+}
+
+// The first of the spawned processes says that it is there.
+static enum pli_err greet(struct pli_comm *world, const struct pli_node_row *row,
+                          struct pli_comm **bridge_out)
+{
+    struct pli_id id = { pli_proc.boot->job | row->parent, row->parent_ep };
+    uint64_t context = row->parent_context;
+    enum pli_err err = pli_rendezvous_make(world, id, false, context, bridge_out);
+    return err == PLI_OK ? pli_rendezvous_say(*bridge_out, 0, &context, sizeof context) : err;
+}
+
+enum pli_err pli_spawner_meet_parent(struct pli_comm *world)
+{
+    const struct pli_boot *boot = pli_proc.boot;
+    const struct pli_node_row *row = &boot->node.rows[boot->row];
+    struct pli_comm *bridge = NULL;
+    enum pli_err why = PLI_OK;
+    if (boot->row < boot->node.header->n_row || row->parent_context == 0) {
+        return PLI_OK;
+    }
+    if (world->rank == 0) {
+        why = greet(world, row, &bridge);
+    }
+    struct pli_comm *c = NULL;
+    enum pli_err err = pli_intercomm_join(world, 0, bridge, 0, why, &c);
+    pli_rendezvous_drop(bridge);
+    if (err == PLI_OK) {
+        pli_comm_set_name(c, "MPI_COMM_PARENT");
+        atomic_store_explicit(&parent, c, memory_order_release);
+    }
+    return err;
+}
+
+static void forget(struct pli_comm *c)
+{
+    atomic_compare_exchange_strong(&parent, &c, NULL);
+}
+
+PLI_START void pli_spawner_prepare(void)
+{
+    pli_comm_on_end(forget);
+}
+
+void pli_spawner_leave_parent(void)
+{
+    atomic_store(&parent, NULL);
+}
+
+enum pli_err pli_spawner_get_parent(struct pli_comm **out)
+{
+    struct pli_comm *c = atomic_load(&parent);
+    *out = c != NULL && !c->is_freed ? c : NULL;
+    return PLI_OK;
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program asks for a checkpoint and waits until it is on the disk. In the image of a process it
+// still waits; the launcher that restores it makes the wait end.
+#include "elastic/checkpoint.h"
+
+#include "base/futex.h"
+#include "boot/boot.h"
+#include "boot/park.h"
+#include "boot/save_wire.h"
+#include "coll/coll.h"
+#include "core/ep.h"
+#include "core/progress.h"
+#include "dynamic/plea.h"
+#include "elastic/keepsake.h"
+#include "obj/comm.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAP_NS = 1000000 };
+
+struct outcome {
+    int32_t error, is_restarted;
+    char text[200];
+};
+
+enum pli_err pli_checkpoint_wanted(int *flag_out)
+{
+    *flag_out = pli_proc.boot != NULL
+                    ? atomic_load_explicit(&pli_node_save(pli_proc.boot->node.header)->is_wanted,
+                                           memory_order_relaxed)
+                    : 0;
+    return PLI_OK;
+}
+
+// The launcher stops all processes, this one too, and writes them.
+static void make_image(struct pli_lane *lane, struct outcome *o)
+{
+    struct pli_node_save *save = pli_node_save(pli_proc.boot->node.header);
+    int generation = atomic_load(&save->generation), ticket = atomic_load(&save->n_begun) + 1;
+    if (!pli_park_ask()) {
+        o->error = 1;
+        snprintf(o->text, sizeof o->text, "mpiexec is gone");
+        return;
+    }
+    for (int n = atomic_load(&save->n_done); n - ticket < 0; n = atomic_load(&save->n_done)) {
+        while (pli_progress_once(lane) > 0) {
+        }
+        pli_futex_wait(&save->n_done, n, false, NAP_NS);
+    }
+    o->error = save->error;
+    o->is_restarted = atomic_load(&save->generation) != generation;
+    snprintf(o->text, sizeof o->text, "%.190s", save->text);
+}
+
+static void note(struct outcome *o, enum pli_err err, const struct pli_answer *a)
+{
+    o->error = err != PLI_OK ? 1 : a->error;
+    snprintf(o->text, sizeof o->text, "%.190s", err != PLI_OK ? pli_fail_take(NULL) : a->text);
+}
+
+// All write what is registered; the launcher makes a checkpoint of it.
+static enum pli_err make_state(struct pli_comm *comm, struct outcome *o)
+{
+    const struct pli_node_save *save = pli_node_save(pli_proc.boot->node.header);
+    struct pli_answer a = { 0 };
+    if (comm->rank == 0) {
+        note(o, pli_plea(comm->ep->lane, PLI_ASK_STATE, NULL, 0, &a), &a);
+    }
+    enum pli_err err =
+        pli_coll_bcast(o, sizeof *o, pli_handle_get(MPI_BYTE, PLI_KIND_DATATYPE), 0, comm);
+    if (err != PLI_OK || o->error != 0) {
+        return err;
+    }
+    err = pli_keepsake_agree(comm, pli_keepsake_write(save->to, comm->rank));
+    if (comm->rank == 0) {
+        struct pli_ask_seal ask = { .is_good = err == PLI_OK, .n_piece = (uint32_t)comm->size };
+        enum pli_err end = pli_plea(comm->ep->lane, PLI_ASK_SEAL, &ask, sizeof ask, &a);
+        if (err == PLI_OK) {
+            note(o, end, &a);
+        }
+    }
+    return err;
+}
+
+enum pli_err pli_checkpoint_make(struct pli_comm *comm, int *is_restarted_out)
+{
+    struct outcome o = { 0 };
+    if (comm->is_inter) {
+        return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator");
+    }
+    uint32_t how = pli_node_save(pli_proc.boot->node.header)->how;
+    if (how == PLI_NODE_SAVE_OFF) {
+        return pli_fail(PLI_ERR_UNSUPPORTED,
+                        "the job was started without checkpoints; mpiexec --checkpoint-dir DIR "
+                        "allows them");
+    }
+    enum pli_err err = pli_coll_barrier(comm); // what all did before the call is in it
+    if (err == PLI_OK && how == PLI_NODE_SAVE_STATE) {
+        err = make_state(comm, &o);
+    } else if (err == PLI_OK && comm->rank == 0) {
+        make_image(comm->ep->lane, &o);
+    }
+    if (err == PLI_OK) {
+        err = pli_coll_bcast(&o, sizeof o, pli_handle_get(MPI_BYTE, PLI_KIND_DATATYPE), 0, comm);
+    }
+    if (err == PLI_OK && o.error != 0) {
+        o.text[sizeof o.text - 1] = '\0';
+        err = pli_fail(PLI_ERR_IO, "no checkpoint was made: %s", o.text);
+    }
+    if (err == PLI_OK) {
+        *is_restarted_out = o.is_restarted;
+    }
+    return err;
+}

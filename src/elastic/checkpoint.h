@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checkpoints as the program asks for them. The launcher makes them; see docs/design/checkpoint.md.
+#ifndef PLI_ELASTIC_CHECKPOINT_H
+#define PLI_ELASTIC_CHECKPOINT_H
+
+#include "base/err.h"
+
+struct pli_comm;
+
+// MPIX_Checkpoint and MPIX_Checkpoint_wanted.
+enum pli_err pli_checkpoint_make(struct pli_comm *comm, int *is_restarted_out);
+enum pli_err pli_checkpoint_wanted(int *flag_out);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All ranks agree that each of them can be cloned, the launcher prepares rows, the first ranks
+// split, and the launcher changes the word that makes it count. Until then a failure leaves the
+// world as it was.
+#include "elastic/fork.h"
+
+#include "base/futex.h"
+#include "base/log.h"
+#include "boot/boot.h"
+#include "coll/board_life.h"
+#include "coll/coll.h"
+#include "core/clone.h"
+#include "core/process.h"
+#include "elastic/fork_part.h"
+#include "elastic/fork_talk.h"
+#include "elastic/resize.h"
+#include "elastic/split.h"
+#include "obj/comm.h"
+
+#include <mpi.h>
+#include <unistd.h>
+
+static enum pli_err check(int m, const struct pli_comm *world)
+{
+    if (m < 1 || m > world->size) {
+        return pli_fail(PLI_ERR_ARG,
+                        "has argument m = %d, but it must be 1 to %d, the number of ranks", m,
+                        world->size);
+    }
+    return pli_clone_may();
+}
+
+// The new world is there, for old and new ranks alike.
+static enum pli_err enter(uint32_t version, int n_old)
+{
+    enum pli_err err = pli_resize_take_up(version);
+    if (err == PLI_OK) {
+        pli_process_recount();
+        struct pli_comm *world = pli_handle_get(MPI_COMM_WORLD, PLI_KIND_COMM);
+        err = pli_fork_part_add(world, version, n_old);
+        err = err == PLI_OK ? pli_coll_barrier(world) : err;
+    }
+    return err;
+}
+
+// The life of a new rank begins here. Its memory is that of the other one.
+static enum pli_err begin(uint32_t row, uint32_t version, int n_old, int told)
+{
+    enum pli_err err = pli_clone_begin(row);
+    if (err != PLI_OK) {
+        pli_log(PLI_ERROR, "a rank cannot be forked: %s", pli_fail_take(NULL));
+        _exit(1); // who waits at the pipe sees its end
+    }
+    struct pli_boot *boot = &pli_boot;
+    pli_board_life_clone();
+    pli_resize_clone();
+    pli_fork_part_clone();
+    boot->ops->ready(boot);
+    pli_split_tell(told);
+    _Atomic int *word = &boot->node.header->world;
+    for (int v = atomic_load(word); v < (int)version; v = atomic_load(word)) {
+        pli_futex_wait(word, v, false, 0);
+    }
+    return enter(version, n_old);
+}
+
+enum pli_err pli_fork(int m, enum pli_err why, int *n_out)
+{
+    uint32_t version;
+    struct pli_comm *world = pli_resize_newest(&version);
+    struct pli_answer a;
+    int n_old = world->size, rank = world->rank, told = -1;
+    enum pli_err err = pli_fork_talk_agree(world, m, why != PLI_OK ? why : check(m, world));
+    if (err != PLI_OK) {
+        return err;
+    }
+    const struct pli_ask_fork want = { version, (uint32_t)m, pli_boot.index, 0 };
+    err = pli_fork_talk_ask(world, PLI_ASK_FORK, &want, sizeof want, &a);
+    if (err != PLI_OK) {
+        return err;
+    }
+    if (rank < m) {
+        uint32_t row = pli_node_row_of(&pli_boot.node, a.first + (uint32_t)rank);
+        err = pli_split(&told);
+        if (err == PLI_OK && told >= 0) {
+            *n_out = 0;
+            return begin(row, version + 1, n_old, told);
+        }
+    }
+    err = pli_fork_talk_agree(world, m, err);
+    const struct pli_ask_forked done = { err == PLI_OK, 0 };
+    enum pli_err end = pli_fork_talk_ask(world, PLI_ASK_FORKED, &done, sizeof done, &a);
+    err = err == PLI_OK ? end : err;
+    if (err == PLI_OK) {
+        err = enter(version + 1, n_old);
+    }
+    *n_out = m;
+    return err;
+}

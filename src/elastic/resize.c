@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The library's side of a resize. The launcher decides: it makes the process set, waits until all
+// new processes are in MPI_Init, and then changes one word. What that word says is true for all.
+#include "elastic/resize.h"
+#include "base/cpu.h"
+
+#include "base/futex.h"
+#include "boot/boot.h"
+#include "coll/coll.h"
+#include "comm/comm_make.h"
+#include "core/ep.h"
+#include "core/lane.h"
+#include "core/process.h"
+#include "dynamic/plea.h"
+#include "obj/comm.h"
+#include "obj/errhandler.h"
+#include "session/session_pset.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pli_comm **worlds; // by version, made when asked for; guarded by lock
+static uint32_t n_world;
+static uint32_t meant; // version that MPI_COMM_WORLD is
+
+static int version_now(void)
+{
+    return atomic_load_explicit(&pli_proc.boot->node.header->world, memory_order_acquire);
+}
+
+uint64_t pli_resize_join(void)
+{
+    struct pli_boot *boot = pli_proc.boot;
+    meant = boot->version;
+    if (boot->version == 0) {
+        return pli_process_world();
+    }
+    boot->ops->ready(boot);
+    for (int v = version_now(); v < (int)boot->version; v = version_now()) {
+        pli_futex_wait(&boot->node.header->world, v, false, 0);
+    }
+    return pli_process_version_context(boot->version);
+}
+
+enum pli_err pli_resize_version(int *version_out)
+{
+    *version_out = pli_proc.boot != NULL ? version_now() : 0;
+    return PLI_OK;
+}
+
+static enum pli_err make(uint32_t version, struct pli_comm **out)
+{
+    char name[MPI_MAX_PSET_NAME_LEN];
+    struct pli_group *group;
+    struct pli_comm *c;
+    struct pli_ep *ep = pli_process_ep();
+    pli_session_pset_world(version, name);
+    enum pli_err err = pli_session_pset_group(NULL, name, &group);
+    if (err != PLI_OK) {
+        return err;
+    }
+    if (pli_group_rank_of(group, ep->id) < 0) {
+        pli_group_release(group);
+        *out = NULL;
+        return PLI_OK;
+    }
+    err = pli_comm_create(pli_ep_retain(ep), ep->id, group, NULL,
+                          pli_process_version_context(version), &c);
+    pli_group_release(group);
+    if (err != PLI_OK) {
+        pli_ep_release(ep);
+        return err;
+    }
+    snprintf(c->name, sizeof c->name, "world@%u", version);
+    *out = c;
+    return PLI_OK;
+}
+
+static bool make_room(uint32_t version)
+{
+    struct pli_comm **more =
+        version < n_world ? worlds : realloc(worlds, (version + 8) * sizeof *worlds);
+    if (more == NULL) {
+        return false;
+    }
+    worlds = more;
+    for (; n_world <= version; n_world++) {
+        worlds[n_world] = NULL;
+    }
+    return true;
+}
+
+enum pli_err pli_resize_world_at(int version, struct pli_comm **out)
+{
+    int now = version_now();
+    enum pli_err err = PLI_OK;
+    if (version < 0 || version > now) {
+        return pli_fail(PLI_ERR_ARG, "argument version is %d, but the world's versions are 0 to %d",
+                        version, now);
+    }
+    struct pli_comm *world = pli_handle_get(MPI_COMM_WORLD, PLI_KIND_COMM);
+    if (world == NULL) {
+        return pli_fail(PLI_ERR_OTHER, "there is no world before MPI_Init and after MPI_Finalize");
+    }
+    if ((uint32_t)version == meant || (uint32_t)version < pli_proc.boot->version) {
+        *out = (uint32_t)version == meant ? world : NULL; // NULL: before this process came
+        return PLI_OK;
+    }
+    pthread_mutex_lock(&lock);
+    if (!make_room((uint32_t)version)) {
+        err = pli_fail(PLI_ERR_NOMEM, "no memory for versions of the world");
+    } else if (worlds[version] == NULL) {
+        err = make((uint32_t)version, &worlds[version]);
+    }
+    if (err == PLI_OK) {
+        *out = worlds[version];
+    }
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
+struct pli_comm *pli_resize_newest(uint32_t *version_out)
+{
+    struct pli_comm *c = pli_handle_get(MPI_COMM_WORLD, PLI_KIND_COMM);
+    *version_out = meant;
+    for (uint32_t v = meant + 1; v < n_world; v++) {
+        if (worlds[v] != NULL) {
+            *version_out = v;
+            c = worlds[v];
+        }
+    }
+    return c;
+}
+
+// All that a program hung on MPI_COMM_WORLD stays there, and so does the handle.
+static void hand_over(struct pli_comm *from, struct pli_comm *to)
+{
+    struct pli_errhandler *e = to->errhandler;
+    snprintf(to->name, sizeof to->name, "%s", from->name);
+    snprintf(from->name, sizeof from->name, "world@%u", meant);
+    to->errhandler = pli_errhandler_retain(from->errhandler);
+    pli_errhandler_release(e);
+    to->attrs = from->attrs;
+    to->info = from->info;
+    to->hints = from->hints;
+    to->buffer = from->buffer;
+    from->attrs = NULL;
+    from->info = NULL;
+    from->buffer = NULL;
+    to->obj.value = from->obj.value;
+    from->obj.value = 0;
+    pli_handle_predefined[to->obj.value] = &to->obj;
+}
+
+enum pli_err pli_resize_take_up(uint32_t version)
+{
+    struct pli_comm *old = pli_handle_get(MPI_COMM_WORLD, PLI_KIND_COMM), *c = NULL;
+    enum pli_err err = PLI_OK;
+    pthread_mutex_lock(&lock);
+    if (!make_room(version) || !make_room(meant)) {
+        err = pli_fail(PLI_ERR_NOMEM, "no memory for versions of the world");
+    } else if (worlds[version] == NULL) {
+        err = make(version, &worlds[version]);
+    }
+    c = err == PLI_OK ? worlds[version] : NULL;
+    if (err == PLI_OK && c == NULL) {
+        err = pli_fail(PLI_ERR_OTHER, "this process is not in version %u of the world", version);
+    }
+    if (c != NULL) {
+        worlds[version] = NULL;
+        hand_over(old, c);
+        worlds[meant] = meant >= pli_proc.boot->version ? old : NULL;
+        if (worlds[meant] == NULL) {
+            pli_comm_lose(old); // of the process that this one was forked from
+        }
+        meant = version;
+    }
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
+void pli_resize_clone(void)
+{
+    free(worlds); // what they are is the other process's business
+    worlds = NULL;
+    n_world = 0;
+}
+
+static void forget(struct pli_comm *c)
+{
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < n_world; i++) {
+        worlds[i] = worlds[i] == c ? NULL : worlds[i];
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void pli_resize_leave(void)
+{
+    for (uint32_t i = 0; i < n_world; i++) {
+        pli_comm_release(worlds[i]); // forget() empties the place
+    }
+    free(worlds);
+    worlds = NULL;
+    n_world = 0;
+}
+
+PLI_START void pli_resize_prepare(void)
+{
+    pli_comm_on_end(forget);
+}
+
+enum pli_err pli_resize_world(struct pli_comm *comm, int size)
+{
+    struct pli_answer answer = { 0 };
+    enum pli_err err = PLI_OK;
+    if (comm->is_inter) {
+        return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator");
+    }
+    if (comm->rank == 0) {
+        struct pli_ask_resize ask = { PLI_ASK_TO, (uint32_t)(size > 0 ? size : 0) };
+        err = pli_plea(comm->ep->lane, PLI_ASK_RESIZE, &ask, sizeof ask, &answer);
+        answer.error = err != PLI_OK && answer.error == 0 ? -1 : answer.error;
+        if (err != PLI_OK) {
+            snprintf(answer.text, sizeof answer.text, "%.230s", pli_fail_take(NULL));
+        }
+    }
+    err = pli_coll_bcast(&answer, sizeof answer, pli_comm_make_byte(), 0, comm);
+    if (err == PLI_OK && answer.error != 0) {
+        answer.text[sizeof answer.text - 1] = '\0';
+        err = pli_fail(PLI_ERR_SPAWN, "%s", answer.text);
+    }
+    pli_process_recount();
+    return err;
+}

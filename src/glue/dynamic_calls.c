@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looks up what counts at the root only, and fills the error codes of spawned processes.
+#include "glue/dynamic_calls.h"
+
+#include "dynamic/port.h"
+#include "dynamic/spawner.h"
+#include "glue/check.h"
+#include "glue/raise.h"
+#include "obj/info.h"
+
+#include <stdlib.h>
+
+static int spawn(const char *fn, struct pli_spawner_order *order, const MPI_Info infos[], int root,
+                 MPI_Comm comm, MPI_Comm *intercomm, int errcodes[])
+{
+    struct pli_comm *c = pli_arg_comm(comm), *made = NULL;
+    if (c == NULL) {
+        return pli_bad_handle(NULL, fn, "comm", PLI_KIND_COMM, comm);
+    }
+    if (intercomm == NULL) {
+        return pli_bad_pointer(&c->obj, fn, "intercomm");
+    }
+    if (root < 0 || root >= c->size) {
+        return pli_bad_root(&c->obj, fn, "root", c, root);
+    }
+    int n_part = c->rank == root ? order->n_part : 0, n_asked = 0;
+    struct pli_info **list = calloc((size_t)(n_part > 0 ? n_part : 1), sizeof *list);
+    if (list == NULL) {
+        return pli_raise(&c->obj, fn, pli_fail(PLI_ERR_NOMEM, "no memory for %d hints", n_part));
+    }
+    if (c->rank == root && order->n_part < 1) {
+        order->why =
+            pli_fail(PLI_ERR_ARG, "argument count is %d, but must be 1 or more", order->n_part);
+    }
+    for (int i = 0; i < n_part && order->why == PLI_OK; i++) {
+        list[i] = infos[i] != MPI_INFO_NULL ? pli_arg_info(infos[i]) : NULL;
+        if (list[i] == NULL && infos[i] != MPI_INFO_NULL) {
+            order->why = pli_fail(PLI_ERR_INFO, "hints number %d %s", i,
+                                  pli_handle_why(infos[i], PLI_KIND_INFO));
+        }
+    }
+    order->infos = list;
+    enum pli_err err = pli_spawner_start(order, root, c, &n_asked, &made);
+    free(list);
+    *intercomm = err == PLI_OK ? (MPI_Comm)pli_handle_of(made, PLI_KIND_COMM) : MPI_COMM_NULL;
+    int n_made = err == PLI_OK ? made->n_peer : 0;
+    for (int i = 0; errcodes != MPI_ERRCODES_IGNORE && i < n_asked; i++) {
+        errcodes[i] = i < n_made ? MPI_SUCCESS : MPI_ERR_SPAWN;
+    }
+    return pli_glue_return(&c->obj, fn, err);
+}
+
+int pli_dynamic_calls_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info,
+                            int root, MPI_Comm comm, MPI_Comm *intercomm, int errcodes[])
+{
+    char *commands[] = { (char *)(uintptr_t)command };
+    char **argvs[] = { argv };
+    struct pli_spawner_order order = {
+        .n_part = 1, .commands = commands, .argvs = argvs, .maxprocs = &maxprocs
+    };
+    return spawn("MPI_Comm_spawn", &order, &info, root, comm, intercomm, errcodes);
+}
+
+int pli_dynamic_calls_spawn_multiple(int count, char *commands[], char **argvs[],
+                                     const int maxprocs[], const MPI_Info infos[], int root,
+                                     MPI_Comm comm, MPI_Comm *intercomm, int errcodes[])
+{
+    struct pli_spawner_order order = {
+        .n_part = count, .commands = commands, .argvs = argvs, .maxprocs = maxprocs
+    };
+    struct pli_comm *c = pli_arg_comm(comm);
+    if (c != NULL && c->rank == root && (commands == NULL || maxprocs == NULL || infos == NULL)) {
+        order.n_part = 1; // so that the others hear of it
+        order.why = pli_fail(PLI_ERR_ARG, "argument %s is NULL",
+                             commands == NULL   ? "array_of_commands"
+                             : maxprocs == NULL ? "array_of_maxprocs"
+                                                : "array_of_info");
+    }
+    return spawn("MPI_Comm_spawn_multiple", &order, infos, root, comm, intercomm, errcodes);
+}
+
+int pli_dynamic_calls_join(int fd, MPI_Comm *intercomm)
+{
+    static const char fn[] = "MPI_Comm_join";
+    struct pli_comm *self = pli_arg_comm(MPI_COMM_SELF), *made = NULL;
+    if (self == NULL) {
+        return pli_bad_handle(NULL, fn, "MPI_COMM_SELF", PLI_KIND_COMM, MPI_COMM_SELF);
+    }
+    if (intercomm == NULL) {
+        return pli_bad_pointer(&self->obj, fn, "intercomm");
+    }
+    enum pli_err err = pli_port_join(self, fd, &made);
+    *intercomm = err == PLI_OK ? (MPI_Comm)pli_handle_of(made, PLI_KIND_COMM) : MPI_COMM_NULL;
+    return pli_glue_return(&self->obj, fn, err);
+}

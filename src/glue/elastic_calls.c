@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What changes with the world: a place that is brought up to date when it is looked at, and a call
+// that returns in ranks that did not make it.
+#include "glue/elastic_calls.h"
+
+#include "boot/boot.h"
+#include "elastic/fork.h"
+#include "elastic/resize.h"
+#include "glue/check.h"
+#include "glue/prepare.h"
+#include "glue/raise.h"
+#include "obj/handle.h"
+
+#include <stdatomic.h>
+
+MPI_Comm *pli_elastic_calls_resized(void)
+{
+    static MPI_Comm place = MPI_COMM_NULL;
+    static _Atomic int seen;
+    struct pli_comm *c = NULL;
+    int now = 0, old = atomic_load_explicit(&seen, memory_order_relaxed);
+    if (pli_boot.node.header == NULL || pli_resize_version(&now) != PLI_OK || now == old) {
+        return &place;
+    }
+    if (pli_resize_world_at(now, &c) == PLI_OK &&
+        atomic_compare_exchange_strong(&seen, &old, now)) {
+        place = c != NULL ? (MPI_Comm)pli_handle_of(c, PLI_KIND_COMM) : MPI_COMM_NULL;
+    }
+    return &place;
+}
+
+int pli_elastic_calls_fork(int m)
+{
+    static const char fn[] = "MPI_Fork";
+    pli_prepare();
+    struct pli_comm *world = pli_arg_comm(MPI_COMM_WORLD);
+    int n = 0;
+    if (world == NULL) {
+        return -pli_bad_handle(NULL, fn, "MPI_COMM_WORLD", PLI_KIND_COMM, MPI_COMM_WORLD);
+    }
+    // The others wait for us: they are told, and all fail.
+    enum pli_err why = pli_arg_comm(MPI_COMM_ENDPOINTS) == NULL
+                           ? PLI_OK
+                           : pli_fail(PLI_ERR_UNSUPPORTED,
+                                      "has MPI_COMM_ENDPOINTS, whose endpoints are not cloned");
+    enum pli_err err = pli_fork(m, why, &n);
+    world = pli_arg_comm(MPI_COMM_WORLD);
+    return err == PLI_OK ? n : -pli_raise(&world->obj, fn, err);
+}
+
+MPI_Comm pli_elastic_calls_parents(void)
+{
+    return pli_handle_of(pli_fork_parents(), PLI_KIND_COMM);
+}
+
+MPI_Comm pli_elastic_calls_children(void)
+{
+    return pli_handle_of(pli_fork_children(), PLI_KIND_COMM);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starting, cancelling, freeing and looking at requests; the accessors of statuses.
+#include "glue/request_calls.h"
+
+#include "core/p2p.h"
+#include "core/parcel.h"
+#include "core/progress.h"
+#include "core/request.h"
+#include "glue/check.h"
+#include "glue/raise.h"
+#include "obj/status.h"
+
+struct pli_obj *pli_request_calls_request_owner(struct pli_request *r)
+{
+    return r->comm != NULL ? &r->comm->obj : NULL;
+}
+
+struct pli_obj *pli_request_calls_message_owner(struct pli_message *m)
+{
+    return m->comm != NULL ? &m->comm->obj : NULL;
+}
+
+enum pli_err pli_request_calls_free(struct pli_request *r)
+{
+    if ((r->flags & PLI_REQ_PERSISTENT) != 0 && (r->flags & PLI_REQ_ACTIVE) == 0) {
+        pli_request_destroy(r);
+    } else {
+        pli_request_forget(r);
+    }
+    return PLI_OK;
+}
+
+enum pli_err pli_request_calls_cancel(struct pli_request *r)
+{
+    bool is_idle = (r->flags & PLI_REQ_PERSISTENT) != 0 && (r->flags & PLI_REQ_ACTIVE) == 0;
+    return is_idle ? pli_fail(PLI_ERR_REQUEST, "the persistent request is not active")
+                   : r->ops->cancel(r);
+}
+
+enum pli_err pli_request_calls_start(struct pli_request *r)
+{
+    if ((r->flags & PLI_REQ_PERSISTENT) == 0) {
+        return pli_request_no_start(r);
+    }
+    if (r->flags & PLI_REQ_ACTIVE) {
+        return pli_fail(PLI_ERR_REQUEST,
+                        "the persistent %s is active already; wait for it before starting it again",
+                        r->ops->name);
+    }
+    r->flags |= PLI_REQ_ACTIVE;
+    enum pli_err err = r->ops->start(r);
+    if (err != PLI_OK) {
+        r->flags &= (uint16_t)~PLI_REQ_ACTIVE;
+    }
+    return err;
+}
+
+int pli_request_calls_startall(int n, MPI_Request reqs[])
+{
+    static const char fn[] = "MPI_Startall";
+    if (n < 0) {
+        return pli_bad_length(NULL, fn, "count", n);
+    }
+    for (int i = 0; i < n; i++) {
+        struct pli_request *r = pli_arg_request(reqs[i]);
+        if (r == NULL) {
+            return pli_bad_handle(NULL, fn, "array_of_requests", PLI_KIND_REQUEST, reqs[i]);
+        }
+        enum pli_err err = pli_request_calls_start(r);
+        if (err != PLI_OK) {
+            return pli_raise(r->comm != NULL ? &r->comm->obj : NULL, fn, err);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+// Whether a request of a checked handle is over, with its status but without ending it.
+static bool peek(MPI_Request h, MPI_Status *status)
+{
+    struct pli_request *r = h == MPI_REQUEST_NULL ? NULL : pli_arg_request(h);
+    if (r == NULL || ((r->flags & PLI_REQ_PERSISTENT) && (r->flags & PLI_REQ_ACTIVE) == 0)) {
+        pli_status_set_empty(status);
+        return true;
+    }
+    if (!pli_request_is_done(r)) {
+        return false;
+    }
+    r->ops->finish(r, status);
+    return true;
+}
+
+static void poll_all(int n, const MPI_Request reqs[])
+{
+    struct pli_lane *last = NULL;
+    for (int i = 0; i < n; i++) {
+        struct pli_request *r = reqs[i] == MPI_REQUEST_NULL ? NULL : pli_arg_request(reqs[i]);
+        if (r != NULL && r->lane != last) {
+            last = r->lane;
+            pli_progress_once(last);
+        }
+    }
+}
+
+static int check(const char *fn, int n, const MPI_Request reqs[])
+{
+    if (n < 0) {
+        return pli_bad_length(NULL, fn, "count", n);
+    }
+    for (int i = 0; i < n; i++) {
+        if (reqs[i] != MPI_REQUEST_NULL && pli_arg_request(reqs[i]) == NULL) {
+            return pli_bad_handle(NULL, fn, "array_of_requests", PLI_KIND_REQUEST, reqs[i]);
+        }
+    }
+    poll_all(n, reqs);
+    return MPI_SUCCESS;
+}
+
+int pli_request_calls_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    static const char fn[] = "MPI_Request_get_status";
+    if (flag == NULL) {
+        return pli_bad_pointer(NULL, fn, "flag");
+    }
+    int rc = check(fn, 1, &request);
+    if (rc == MPI_SUCCESS) {
+        *flag = peek(request, status);
+    }
+    return rc;
+}
+
+int pli_request_calls_get_status_all(int n, const MPI_Request reqs[], int *flag,
+                                     MPI_Status *statuses)
+{
+    static const char fn[] = "MPI_Request_get_status_all";
+    if (flag == NULL) {
+        return pli_bad_pointer(NULL, fn, "flag");
+    }
+    int rc = check(fn, n, reqs);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    *flag = 1;
+    for (int i = 0; i < n && *flag; i++) {
+        *flag = peek(reqs[i], MPI_STATUS_IGNORE);
+    }
+    for (int i = 0; i < n && *flag && statuses != MPI_STATUSES_IGNORE; i++) {
+        peek(reqs[i], &statuses[i]);
+    }
+    return MPI_SUCCESS;
+}
+
+static bool is_active(MPI_Request h)
+{
+    struct pli_request *r = h == MPI_REQUEST_NULL ? NULL : pli_arg_request(h);
+    return r != NULL && ((r->flags & PLI_REQ_PERSISTENT) == 0 || (r->flags & PLI_REQ_ACTIVE));
+}
+
+int pli_request_calls_get_status_any(int n, const MPI_Request reqs[], int *index, int *flag,
+                                     MPI_Status *status)
+{
+    static const char fn[] = "MPI_Request_get_status_any";
+    if (flag == NULL || index == NULL) {
+        return pli_bad_pointer(NULL, fn, flag == NULL ? "flag" : "index");
+    }
+    int rc = check(fn, n, reqs);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    bool has_active = false;
+    for (int i = 0; i < n; i++) {
+        if (is_active(reqs[i])) {
+            has_active = true;
+            if (peek(reqs[i], status)) {
+                *index = i;
+                *flag = 1;
+                return MPI_SUCCESS;
+            }
+        }
+    }
+    *index = MPI_UNDEFINED;
+    *flag = !has_active;
+    if (!has_active) {
+        pli_status_set_empty(status);
+    }
+    return MPI_SUCCESS;
+}
+
+int pli_request_calls_get_status_some(int n, const MPI_Request reqs[], int *n_out, int indices[],
+                                      MPI_Status *statuses)
+{
+    static const char fn[] = "MPI_Request_get_status_some";
+    if (n_out == NULL) {
+        return pli_bad_pointer(NULL, fn, "outcount");
+    }
+    int rc = check(fn, n, reqs);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    bool has_active = false;
+    int m = 0;
+    for (int i = 0; i < n; i++) {
+        if (is_active(reqs[i])) {
+            has_active = true;
+            MPI_Status *s = statuses != MPI_STATUSES_IGNORE ? &statuses[m] : MPI_STATUS_IGNORE;
+            if (peek(reqs[i], s)) {
+                indices[m++] = i;
+            }
+        }
+    }
+    *n_out = has_active ? m : MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+enum pli_err pli_request_calls_mrecv(void *buf, MPI_Count count, struct pli_datatype *type,
+                                     struct pli_message *message, MPI_Status *status)
+{
+    struct pli_request *r;
+    enum pli_err err = pli_p2p_imrecv(buf, count, type, message, &r);
+    if (err != PLI_OK) {
+        return err;
+    }
+    bool is_gone;
+    pli_progress_wait(r);
+    return pli_request_report(r, status, &is_gone);
+}
+
+static enum pli_err no_status(void)
+{
+    return pli_fail(PLI_ERR_ARG, "argument status is MPI_STATUS_IGNORE; a status is needed");
+}
+
+enum pli_err pli_request_calls_status_source(const MPI_Status *status, int *source)
+{
+    if (status == MPI_STATUS_IGNORE) {
+        return no_status();
+    }
+    *source = status->MPI_SOURCE;
+    return PLI_OK;
+}
+
+enum pli_err pli_request_calls_status_tag(const MPI_Status *status, int *tag)
+{
+    if (status == MPI_STATUS_IGNORE) {
+        return no_status();
+    }
+    *tag = status->MPI_TAG;
+    return PLI_OK;
+}
+
+enum pli_err pli_request_calls_status_error(const MPI_Status *status, int *error)
+{
+    if (status == MPI_STATUS_IGNORE) {
+        return no_status();
+    }
+    *error = status->MPI_ERROR;
+    return PLI_OK;
+}
+
+enum pli_err pli_request_calls_status_set_source(MPI_Status *status, int source)
+{
+    if (status == MPI_STATUS_IGNORE) {
+        return no_status();
+    }
+    status->MPI_SOURCE = source;
+    return PLI_OK;
+}
+
+enum pli_err pli_request_calls_status_set_tag(MPI_Status *status, int tag)
+{
+    if (status == MPI_STATUS_IGNORE) {
+        return no_status();
+    }
+    status->MPI_TAG = tag;
+    return PLI_OK;
+}
+
+enum pli_err pli_request_calls_status_set_error(MPI_Status *status, int error)
+{
+    if (status == MPI_STATUS_IGNORE) {
+        return no_status();
+    }
+    status->MPI_ERROR = error;
+    return PLI_OK;
+}
+
+enum pli_err pli_request_calls_status_set_cancelled(MPI_Status *status, int flag)
+{
+    if (status == MPI_STATUS_IGNORE) {
+        return no_status();
+    }
+    pli_status_set_cancelled(status, flag != 0);
+    return PLI_OK;
+}
+
+enum pli_err pli_request_calls_test_cancelled(const MPI_Status *status, int *flag)
+{
+    if (status == MPI_STATUS_IGNORE) {
+        return no_status();
+    }
+    *flag = pli_status_cancelled(status);
+    return PLI_OK;
+}

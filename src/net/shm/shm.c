@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The slow halves of shared memory: layout, exhausted classes, sleeping.
+#include "net/shm/shm.h"
+#include "base/cpu.h"
+
+#include "base/futex.h"
+#include "boot/node.h"
+#include "base/log.h"
+
+#include <linux/membarrier.h>
+#include <limits.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const struct {
+    uint32_t size, n;
+} classes[PLI_SHM_N_CLASS] = PLI_SHM_CLASSES;
+
+struct pli_shm_mailbox *pli_shm_box(const struct pli_node *node, uint32_t row, int lane)
+{
+    return (struct pli_shm_mailbox *)(pli_node_area(node, row) + (size_t)lane * PLI_NODE_LANE);
+}
+
+static bool has_membarrier(void)
+{
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+void pli_shm_again(void)
+{
+    has_membarrier();
+}
+
+PLI_START enum pli_err pli_shm_open(struct pli_shm *s, const struct pli_node *node, uint32_t row,
+                                    int lane)
+{
+    memset(s, 0, sizeof *s);
+    s->box = pli_shm_box(node, row, lane);
+    s->base = node->base;
+    // A lane that is opened anew goes on where its last owner in this process stopped.
+    s->head = s->published = atomic_load_explicit(&s->box->head, memory_order_relaxed);
+    size_t at = PLI_SHM_OUTBOX;
+    for (int k = 0; k < PLI_SHM_N_CLASS; k++) {
+        s->class[k].first = (struct pli_shm_block *)((char *)s->box + at);
+        s->class[k].step = sizeof(struct pli_shm_block) + classes[k].size;
+        s->class[k].n = s->class[k].n_free = classes[k].n;
+        for (uint32_t i = 0; i < classes[k].n; i++) {
+            s->class[k].free[i] = (uint16_t)(classes[k].n - 1 - i);
+        }
+        at += s->class[k].step * classes[k].n;
+    }
+    if (at > PLI_NODE_LANE) {
+        return pli_fail(PLI_ERR_INTERN, "the outbox of a lane needs %zu bytes", at);
+    }
+    if (!has_membarrier()) {
+        pli_log(PLI_INFO, "shm: no membarrier in this kernel; senders use a fence instead");
+        atomic_store_explicit(&s->box->needs_fence, 1, memory_order_relaxed);
+    }
+    return PLI_OK;
+}
+
+void pli_shm_peer_init(struct pli_shm_peer *p, const struct pli_node *node, uint32_t row, int lane)
+{
+    p->box = pli_shm_box(node, row, lane);
+    p->head = atomic_load_explicit(&p->box->head, memory_order_acquire);
+}
+
+void pli_shm_peer_none(struct pli_shm_peer *p)
+{
+    static struct pli_shm_mailbox nowhere;
+    atomic_store_explicit(&nowhere.is_full, 1, memory_order_relaxed);
+    *p = (struct pli_shm_peer){ .box = &nowhere };
+}
+
+bool pli_shm_refresh(struct pli_shm_peer *p, uint64_t tail)
+{
+    p->head = atomic_load_explicit(&p->box->head, memory_order_acquire);
+    return tail - p->head < PLI_SHM_N_CELL;
+}
+
+bool pli_shm_is_drained(const struct pli_shm_peer *p)
+{
+    uint64_t head = atomic_load_explicit(&p->box->head, memory_order_acquire);
+    return head == atomic_load_explicit(&p->box->tail, memory_order_relaxed);
+}
+
+// Look for blocks that readers gave back: all of them, since a slow reader must not hold up the
+// blocks of quick ones.
+struct pli_shm_block *pli_shm_block_take_slow(struct pli_shm *s, int class)
+{
+    for (uint32_t i = 0; i < s->class[class].n; i++) {
+        struct pli_shm_block *b =
+            (struct pli_shm_block *)((char *)s->class[class].first + i * s->class[class].step);
+        if (atomic_load_explicit(&b->is_busy, memory_order_acquire) == 0) {
+            s->class[class].free[s->class[class].n_free++] = (uint16_t)i;
+        }
+    }
+    if (s->class[class].n_free == 0) {
+        return NULL;
+    }
+    uint32_t i = s->class[class].free[--s->class[class].n_free];
+    struct pli_shm_block *b =
+        (struct pli_shm_block *)((char *)s->class[class].first + i * s->class[class].step);
+    atomic_store_explicit(&b->is_busy, 1, memory_order_relaxed);
+    return b;
+}
+
+int pli_shm_wake_fd = -1;
+
+void pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how)
+{
+    atomic_store_explicit(&s->box->asleep, (int)how, memory_order_seq_cst);
+}
+
+void pli_shm_order(const struct pli_shm *any)
+{
+    if (!atomic_load_explicit(&any->box->needs_fence, memory_order_relaxed)) {
+        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+void pli_shm_retract(struct pli_shm *s)
+{
+    atomic_store_explicit(&s->box->asleep, 0, memory_order_relaxed);
+}
+
+static _Atomic int ringer = -1; // the socket this process rings bells with
+
+bool pli_shm_name_bell(struct pli_shm *s, int fd, const struct sockaddr_un *name, unsigned len)
+{
+    unsigned n = len - (unsigned)offsetof(struct sockaddr_un, sun_path);
+    if (n > sizeof s->box->bell) {
+        return false;
+    }
+    memcpy(s->box->bell, name->sun_path, n);
+    s->box->n_bell = n;
+    int none = -1;
+    atomic_compare_exchange_strong(&ringer, &none, fd);
+    return true;
+}
+
+// Who has no bell of its own, an agent say, rings with a socket made for it.
+static int ringer_fd(void)
+{
+    int fd = atomic_load_explicit(&ringer, memory_order_relaxed), none = -1;
+    if (fd >= 0) {
+        return fd;
+    }
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && !atomic_compare_exchange_strong(&ringer, &none, fd)) {
+        close(fd);
+        fd = none;
+    }
+    return fd;
+}
+
+// A bell that is full of rings, or whose owner is gone, needs none.
+static void ring(const struct pli_shm_mailbox *box)
+{
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    uint32_t n = box->n_bell;
+    if (n <= sizeof box->bell) {
+        memcpy(a.sun_path, box->bell, n);
+        sendto(ringer_fd(), "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&a,
+               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
+    }
+}
+
+void pli_shm_wake_slow(struct pli_shm_mailbox *box)
+{
+    int how = atomic_exchange_explicit(&box->asleep, PLI_SHM_AWAKE, memory_order_acq_rel);
+    if (how == PLI_SHM_BY_FUTEX) {
+        pli_futex_wake(&box->asleep, INT_MAX, false);
+    } else if (how == PLI_SHM_BY_BELL) {
+        ring(box);
+    } else if (how == PLI_SHM_BY_EVENT) {
+        uint64_t one = 1;
+        ssize_t n = write(pli_shm_wake_fd, &one, sizeof one);
+        (void)n; // full: it is about to wake
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared memory between the processes of a host: cells, blocks, sleeping and waking.
+// Knows nothing of matching: it moves cells to the mailbox of a lane and hands them over.
+#ifndef PLI_NET_SHM_H
+#define PLI_NET_SHM_H
+
+#include "base/cpu.h"
+#include "base/err.h"
+#include "net/shm/shm_wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct pli_node;
+struct sockaddr_un;
+
+// The owner's view of one lane's memory. Guarded by the lane's lock.
+struct pli_shm {
+    struct pli_shm_mailbox *box;
+    uint64_t head;      // next position to read
+    uint64_t published; // what writers know of head
+    const char *base;   // of the node's memory: block offsets count from here
+    struct {
+        uint32_t n_free, n;
+        uint16_t free[64]; // stack: the last one used is the next one used
+        struct pli_shm_block *first;
+        size_t step;
+    } class[PLI_SHM_N_CLASS];
+};
+
+// The writer's view of somebody's mailbox.
+struct pli_shm_peer {
+    struct pli_shm_mailbox *box;
+    uint64_t head; // as last read
+};
+
+// Lay out and open my lane. Context: start-up of the lane, before others know it.
+enum pli_err pli_shm_open(struct pli_shm *s, const struct pli_node *node, uint32_t row, int lane);
+// The process is the image of another that had opened lanes: tell the kernel anew what it needs to
+// know. Async-signal-safe.
+void pli_shm_again(void);
+// The mailbox of a lane of a process on this host.
+struct pli_shm_mailbox *pli_shm_box(const struct pli_node *node, uint32_t row, int lane);
+void pli_shm_peer_init(struct pli_shm_peer *p, const struct pli_node *node, uint32_t row, int lane);
+
+// The peer whose mailbox never has room.
+void pli_shm_peer_none(struct pli_shm_peer *p);
+
+// Going to sleep at some of my mailboxes: announce at each, then order once for all of them; look
+// once more at what one waits for, then sleep on box->asleep while it is PLI_SHM_BY_FUTEX, or until
+// the bell rings, and retract. Context: no lock held.
+void pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how);
+void pli_shm_order(const struct pli_shm *any);
+extern int pli_shm_wake_fd; // wakes who sleeps by an eventfd
+void pli_shm_retract(struct pli_shm *s);
+// Tell writers the address of my bell; fd is also what this process rings others' with. False: the
+// name is too long.
+bool pli_shm_name_bell(struct pli_shm *s, int fd, const struct sockaddr_un *name, unsigned len);
+void pli_shm_wake_slow(struct pli_shm_mailbox *box) __attribute__((cold));
+bool pli_shm_refresh(struct pli_shm_peer *p, uint64_t tail) __attribute__((cold));
+// Whether the reader has read all that anybody has written to it.
+bool pli_shm_is_drained(const struct pli_shm_peer *p) __attribute__((cold));
+
+// A free block with room for len bytes, or NULL. Largest: PLI_SHM_BLOCK_MAX.
+enum { PLI_SHM_BLOCK_MAX = 32768, PLI_SHM_WARM = 4096 };
+struct pli_shm_block *pli_shm_block_take_slow(struct pli_shm *s, int class) __attribute__((cold));
+
+static inline int pli_shm_class_of(size_t len)
+{
+    return len <= 1024 ? 0 : len <= 8192 ? 1 : 2;
+}
+
+static inline struct pli_shm_block *pli_shm_block_take(struct pli_shm *s, size_t len)
+{
+    int k = pli_shm_class_of(len);
+    if (__builtin_expect(s->class[k].n_free == 0, 0)) {
+        return pli_shm_block_take_slow(s, k);
+    }
+    uint32_t i = s->class[k].free[--s->class[k].n_free];
+    struct pli_shm_block *b =
+        (struct pli_shm_block *)((char *)s->class[k].first + i * s->class[k].step);
+    atomic_store_explicit(&b->is_busy, 1, memory_order_relaxed);
+    return b;
+}
+
+// Bring the lines of the next block of this size here while there is time: after a send, not before
+// one. bench: lat size=1024.
+static inline void pli_shm_block_warm(struct pli_shm *s, size_t len)
+{
+    int k = pli_shm_class_of(len);
+    if (s->class[k].n_free == 0) {
+        return;
+    }
+    uint32_t i = s->class[k].free[s->class[k].n_free - 1];
+    const char *b = (const char *)s->class[k].first + i * s->class[k].step;
+    len = len < PLI_SHM_WARM ? len : PLI_SHM_WARM;
+    for (size_t at = 0; at < len + sizeof(struct pli_shm_block); at += PLI_CACHE_LINE) {
+        __builtin_prefetch(b + at, 1, 3);
+    }
+}
+
+// The reader is done with a block.
+static inline void pli_shm_block_done(struct pli_shm_block *b)
+{
+    atomic_store_explicit(&b->is_busy, 0, memory_order_release);
+}
+
+// Wake the reader if it sleeps. A writer calls it after its cell is visible. No fence stands
+// between the two: who goes to sleep makes every writer's core pass one (membarrier), because a
+// fence here would cost each message the time of a cache miss.
+static inline void pli_shm_wake(struct pli_shm_mailbox *box)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&box->needs_fence, memory_order_relaxed), 0)) {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    if (__builtin_expect(atomic_load_explicit(&box->asleep, memory_order_relaxed), 0)) {
+        pli_shm_wake_slow(box);
+    }
+}
+
+// Claim a place in somebody's mailbox: NULL when it is full. The caller fills all but seq and
+// then calls pli_shm_publish with the position.
+static inline struct pli_shm_cell *pli_shm_claim(struct pli_shm_peer *p, uint64_t *pos_out)
+{
+    struct pli_shm_mailbox *box = p->box;
+    uint64_t tail = atomic_load_explicit(&box->tail, memory_order_relaxed);
+    do {
+        if (__builtin_expect(tail - p->head >= PLI_SHM_N_CELL, 0) && !pli_shm_refresh(p, tail)) {
+            return NULL;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(&box->tail, &tail, tail + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    *pos_out = tail;
+    return &box->cells[tail % PLI_SHM_N_CELL];
+}
+
+static inline void pli_shm_publish(struct pli_shm_peer *p, struct pli_shm_cell *cell, uint64_t pos)
+{
+    atomic_store_explicit(&cell->seq, (uint32_t)(pos + 1), memory_order_release);
+    pli_shm_wake(p->box);
+}
+
+// The oldest unread cell, or NULL. Stays valid until pli_shm_next.
+static inline const struct pli_shm_cell *pli_shm_peek(struct pli_shm *s)
+{
+    const struct pli_shm_cell *c = &s->box->cells[s->head % PLI_SHM_N_CELL];
+    return atomic_load_explicit(&c->seq, memory_order_acquire) == (uint32_t)(s->head + 1) ? c
+                                                                                          : NULL;
+}
+
+static inline void pli_shm_next(struct pli_shm *s)
+{
+    s->head++;
+    if (__builtin_expect(s->head - s->published >= PLI_SHM_N_CELL / 8, 0)) {
+        s->published = s->head;
+        atomic_store_explicit(&s->box->head, s->head, memory_order_release);
+    }
+}
+
+// Tell writers how far I have read: whenever there is nothing to do.
+static inline void pli_shm_settle(struct pli_shm *s)
+{
+    if (s->published != s->head) {
+        s->published = s->head;
+        atomic_store_explicit(&s->box->head, s->head, memory_order_release);
+    }
+}
+
+static inline void *pli_shm_block_data(struct pli_shm_block *b)
+{
+    return b + 1;
+}
+
+static inline uint64_t pli_shm_block_offset(const struct pli_shm *s, const struct pli_shm_block *b)
+{
+    return (uint64_t)((const char *)b - s->base);
+}
+
+#endif

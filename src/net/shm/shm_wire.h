@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lies in the memory of one lane and is seen by other processes: a mailbox that many write
+// and one reads, and an outbox of blocks that one writes and many read.
+#ifndef PLI_NET_SHM_WIRE_H
+#define PLI_NET_SHM_WIRE_H
+
+#include "boot/node_wire.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum { PLI_SHM_N_CELL = 1024, PLI_SHM_INLINE = 24 };
+
+// One message in one cache line. What does not fit inline waits in a block of the sender.
+struct pli_shm_cell {
+    _Atomic uint32_t seq; // position + 1 once the cell is full
+    uint8_t kind;         // enum of core/wire.h
+    uint8_t chan;
+    uint8_t flags;
+    uint8_t src_lane;
+    uint32_t src_proc; // index of the sending process; above it the number of its job here
+    uint32_t dst_ep;
+    uint64_t context;
+    int32_t src_rank, tag;
+    uint64_t size; // of the whole message, or of this piece
+    union {
+        unsigned char bytes[PLI_SHM_INLINE];
+        uint64_t word[3];
+    };
+};
+_Static_assert(sizeof(struct pli_shm_cell) == 64, "a cell is a cache line");
+
+// Blocks come in classes, so that the few in use stay in the cache.
+enum { PLI_SHM_N_CLASS = 3 };
+#define PLI_SHM_CLASSES                                                                            \
+    {                                                                                              \
+        { 1024, 64 }, { 8192, 32 },                                                                \
+        {                                                                                          \
+            32768, 16                                                                              \
+        }                                                                                          \
+    }
+
+// In front of each block's data. Taken by the owner, given back by the reader.
+struct pli_shm_block {
+    _Atomic uint32_t is_busy;
+    uint32_t spare[15];
+};
+_Static_assert(sizeof(struct pli_shm_block) == 64, "data begins on a line of its own");
+
+// 128: two lines, because processors fetch pairs.
+struct pli_shm_mailbox {
+    _Alignas(128) _Atomic uint64_t tail; // next position to claim; writers
+    _Alignas(128) _Atomic uint64_t head; // positions below are free again; reader
+    _Alignas(128) _Atomic int asleep;    // enum pli_shm_sleep; who writes wakes the reader
+    _Atomic int is_full;                 // the reader holds too much: send nothing unasked
+    _Atomic int needs_fence;             // the reader's kernel has no membarrier
+    uint32_t n_bell;                     // bytes of the name of the reader's bell
+    char bell[16];                       // see PLI_SHM_BY_BELL
+    _Alignas(128) struct pli_shm_cell cells[PLI_SHM_N_CELL];
+};
+_Static_assert(sizeof(struct pli_shm_mailbox) <= 128 * 1024, "the outbox begins at 128 KiB");
+
+enum { PLI_SHM_OUTBOX = 128 * 1024 };
+
+// How the reader sleeps, if it does.
+enum pli_shm_sleep {
+    PLI_SHM_AWAKE = 0,
+    PLI_SHM_BY_FUTEX = 1, // on the word itself
+    PLI_SHM_BY_BELL = 2,  // on descriptors: an empty datagram to its abstract address wakes it
+    PLI_SHM_BY_EVENT = 3  // on descriptors: the eventfd that all processes of the host have
+};
+
+#endif

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One address after the other: connect, open, reply, join.
+#include "net/tcp/dial.h"
+
+#include "base/clock.h"
+#include "boot/address.h"
+#include "boot/greet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum {
+    TRIED = 400,
+    AWAY_NS = 2000000000 // between two steps: the caller was elsewhere, and the other end gave up
+};
+
+enum state { S_CONNECTING, S_ASKING, S_DONE };
+
+struct pli_dial {
+    struct pli_dial_call call;
+    enum state state;
+    int fd;
+    bool is_new; // the descriptor, since it was asked for
+    uint64_t until;
+    uint64_t seen; // the last step
+    bool is_stale; // there was a long time between two steps with this connection
+    int order[PLI_NODE_N_ADDR], n_addr, at; // addresses to try; the one being tried
+    uint32_t n;                             // bytes of the reply so far
+    struct pli_greet_open open;
+    struct pli_greet_reply reply;
+    char tried[TRIED]; // what failed, for people
+};
+
+enum pli_err pli_dial_tune(int fd, int timeout_s)
+{
+    int yes = 1, probe = timeout_s < 4 ? 1 : timeout_s / 4, n = timeout_s < 4 ? timeout_s : 3;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) != 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes) != 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &probe, sizeof probe) != 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &probe, sizeof probe) != 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &n, sizeof n) != 0) {
+        return pli_fail(PLI_ERR_OTHER, "cannot set up a connection: %s", strerror(errno));
+    }
+    return PLI_OK;
+}
+
+static const struct pli_node_addr *addr_of(const struct pli_dial *d)
+{
+    return &d->call.there->addr[d->order[d->at]];
+}
+
+// Note why this address failed and give it up.
+static void give_up(struct pli_dial *d, const char *why)
+{
+    char where[PLI_ADDRESS_TEXT];
+    size_t len = strlen(d->tried);
+    snprintf(d->tried + len, sizeof d->tried - len, "%s%s: %s", len > 0 ? "; " : "",
+             pli_address_text(addr_of(d), d->call.port, where), why);
+    if (d->fd >= 0) {
+        close(d->fd);
+        d->fd = -1;
+    }
+    d->at++;
+}
+
+// Begin with the next address that can be begun with at all. False: there is none.
+static bool begin(struct pli_dial *d)
+{
+    while (d->at < d->n_addr) {
+        struct sockaddr_storage a;
+        socklen_t len = pli_address_fill(addr_of(d), d->call.port, &a);
+        d->state = S_CONNECTING;
+        d->n = 0;
+        d->seen = pli_clock_ns();
+        d->until = d->seen + d->call.patience_ns;
+        d->is_new = true;
+        d->is_stale = false;
+        d->fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (d->fd >= 0 &&
+            (connect(d->fd, (struct sockaddr *)&a, len) == 0 || errno == EINPROGRESS)) {
+            return true;
+        }
+        give_up(d, strerror(errno));
+    }
+    return false;
+}
+
+enum pli_err pli_dial_open(const struct pli_dial_call *call, struct pli_dial **out)
+{
+    struct pli_dial *d = calloc(1, sizeof *d);
+    if (d == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a connection");
+    }
+    d->call = *call;
+    d->fd = -1;
+    d->n_addr = pli_address_order(call->here, call->there, d->order);
+    if (!begin(d)) {
+        enum pli_err err =
+            pli_fail(PLI_ERR_OTHER, "host %s cannot be reached: %s", call->there->name,
+                     d->tried[0] != '\0' ? d->tried : "it has no address");
+        pli_dial_close(d);
+        return err;
+    }
+    *out = d;
+    return PLI_OK;
+}
+
+void pli_dial_close(struct pli_dial *d)
+{
+    if (d != NULL && d->fd >= 0) {
+        close(d->fd);
+    }
+    free(d);
+}
+
+int pli_dial_fd(struct pli_dial *d, bool *is_new_out)
+{
+    *is_new_out = d->is_new;
+    d->is_new = false;
+    return d->fd;
+}
+
+uint32_t pli_dial_events(const struct pli_dial *d)
+{
+    return d->state == S_CONNECTING ? EPOLLOUT : EPOLLIN;
+}
+
+// Once it is connected to a process that may be busy there is no hurry.
+static bool is_at_leisure(const struct pli_dial *d)
+{
+    return d->call.is_slow && d->state == S_ASKING;
+}
+
+uint64_t pli_dial_until(const struct pli_dial *d)
+{
+    return is_at_leisure(d) ? UINT64_MAX : d->until;
+}
+
+// A host that is gone is known although nobody hurries: the greeting is all that can be under way,
+// so that it is not taken means just that. 0: as ever.
+static void set_limit(int fd, uint64_t ns)
+{
+    unsigned ms = (unsigned)(ns / 1000000);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+}
+
+int pli_dial_take(struct pli_dial *d)
+{
+    int fd = d->fd;
+    if (d->call.is_slow) {
+        set_limit(fd, 0);
+    }
+    d->fd = -1;
+    return fd;
+}
+
+// Whether the connection stands, and the opening was sent. NULL: yes.
+static const char *open_up(struct pli_dial *d)
+{
+    int error = 0;
+    socklen_t len = sizeof error;
+    if (getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error != 0) {
+        return strerror(error != 0 ? error : errno);
+    }
+    int yes = 1;
+    setsockopt(d->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    if (d->call.is_slow) {
+        pli_dial_tune(d->fd, (int)(d->call.patience_ns / 1000000000u));
+        set_limit(d->fd, d->call.patience_ns);
+    }
+    if (pli_greet_open(&d->open) != PLI_OK) {
+        return "no random numbers";
+    }
+    ssize_t n = send(d->fd, &d->open, sizeof d->open, MSG_NOSIGNAL);
+    return n == (ssize_t)sizeof d->open ? NULL : "it does not take the greeting";
+}
+
+// The reply is complete: judge it and join. NULL: done.
+static const char *join(struct pli_dial *d)
+{
+    if (pli_greet_check_reply(d->call.secret, &d->open, &d->reply) != PLI_OK) {
+        return pli_fail_take(NULL);
+    }
+    struct pli_greet_join j = {
+        .from = d->call.from, .to = d->call.to, .lane = d->call.lane, .to_lane = d->call.to_lane
+    };
+    pli_greet_join(d->call.secret, &d->open, &d->reply, &j);
+    if (send(d->fd, &j, sizeof j, MSG_NOSIGNAL) != (ssize_t)sizeof j) {
+        return "it does not take the greeting";
+    }
+    return NULL;
+}
+
+// One step with the address at hand. PLI_ERR_OTHER: it failed, *why_out says how.
+static enum pli_err try_one(struct pli_dial *d, const char **why_out)
+{
+    if (d->state == S_CONNECTING) {
+        struct sockaddr_storage a;
+        socklen_t len = sizeof a;
+        int error = 0;
+        socklen_t error_len = sizeof error;
+        getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &error, &error_len);
+        if (error != 0) {
+            *why_out = strerror(error);
+            return PLI_ERR_OTHER;
+        }
+        if (getpeername(d->fd, (struct sockaddr *)&a, &len) != 0) {
+            return PLI_AGAIN;
+        }
+        *why_out = open_up(d);
+        d->state = S_ASKING;
+        return *why_out == NULL ? PLI_AGAIN : PLI_ERR_OTHER;
+    }
+    ssize_t n = recv(d->fd, (char *)&d->reply + d->n, sizeof d->reply - d->n, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return PLI_AGAIN;
+    }
+    if (n <= 0) {
+        *why_out = n == 0 ? "it hung up" : strerror(errno);
+        return PLI_ERR_OTHER;
+    }
+    d->n += (uint32_t)n;
+    if (d->n < sizeof d->reply) {
+        return PLI_AGAIN;
+    }
+    *why_out = join(d);
+    return *why_out == NULL ? PLI_OK : PLI_ERR_OTHER;
+}
+
+// What an address that has failed failed by; NULL: it has not.
+static const char *failure(struct pli_dial *d, enum pli_err *err, uint64_t now)
+{
+    const char *why = NULL;
+    *err = try_one(d, &why);
+    if (*err == PLI_AGAIN && now > d->until && !is_at_leisure(d)) {
+        why = d->state == S_CONNECTING ? "no answer (a firewall?)"
+                                       : "it connects but does not greet (a firewall, or mpiexec "
+                                         "there is stuck)";
+    }
+    return *err == PLI_OK || (*err == PLI_AGAIN && why == NULL) ? NULL : why;
+}
+
+enum pli_err pli_dial_step(struct pli_dial *d)
+{
+    // A program that computes for long between two MPI calls has not been waiting, and the other
+    // end will not wait for it.
+    uint64_t now = pli_clock_ns(), away = now - d->seen;
+    if (away > AWAY_NS) {
+        d->until += away;
+        d->is_stale = true;
+    }
+    d->seen = now;
+    enum pli_err err;
+    const char *why = failure(d, &err, now);
+    if (why == NULL) {
+        return err;
+    }
+    if (d->is_stale) {
+        close(d->fd);
+        d->fd = -1;
+    } else {
+        give_up(d, why);
+    }
+    if (begin(d)) {
+        return PLI_AGAIN;
+    }
+    return pli_fail(PLI_ERR_OTHER, "host %s cannot be reached: %s", d->call.there->name, d->tried);
+}

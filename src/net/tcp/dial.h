@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calling another process: tries its host's addresses in turn and goes through the greeting, a step
+// at a time and never waiting. The caller waits for the descriptor and says when to go on.
+#ifndef PLI_NET_TCP_DIAL_H
+#define PLI_NET_TCP_DIAL_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_dial;
+struct pli_node_host;
+
+struct pli_dial_call {
+    const unsigned char *secret;      // of the job
+    const struct pli_node_host *here; // both stay valid while it lasts
+    const struct pli_node_host *there;
+    uint16_t port;     // of `there`
+    bool is_slow;      // a process that may be busy answers: once connected there is no hurry
+    uint32_t from, to; // processes, by their index
+    uint8_t lane, to_lane;
+    uint64_t patience_ns; // for each address
+};
+
+// Begin. Context of all: one thread at a time.
+enum pli_err pli_dial_open(const struct pli_dial_call *call, struct pli_dial **out);
+void pli_dial_close(struct pli_dial *d); // NULL is fine
+
+// Go on; at least once a second while somebody waits. After a longer absence of the caller's own
+// what failed meanwhile is begun again. PLI_OK: the connection stands, take it. PLI_AGAIN: not yet.
+// Else no address leads there, and a sentence says what was tried.
+enum pli_err pli_dial_step(struct pli_dial *d);
+
+// What to wait for before the next step: a descriptor, and EPOLL events; and the moment after which
+// to step in any case. *is_new_out: it is another descriptor than at the last call, although it may
+// have the same number.
+int pli_dial_fd(struct pli_dial *d, bool *is_new_out);
+uint32_t pli_dial_events(const struct pli_dial *d);
+uint64_t pli_dial_until(const struct pli_dial *d);
+
+// The connection, now the caller's. It does not block, and is set up as pli_dial_tune does.
+int pli_dial_take(struct pli_dial *d);
+
+// Set up a connection for messages: no delays, and a peer whose host is gone is noticed although
+// nothing is said, after so many seconds. Fails when it is no such connection.
+enum pli_err pli_dial_tune(int fd, int timeout_s);
+
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// UCX, the engine for fast networks, loaded when it is wanted: workers, the ways between them, and
+// active messages over these. It knows nothing of what the messages mean. One thread at a time
+// uses a worker and its peers; different workers may be used at the same time.
+#ifndef PLI_NET_UCX_UCX_H
+#define PLI_NET_UCX_UCX_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_ucx;      // a worker
+struct pli_ucx_peer; // the way from a worker to another one
+
+// Something under way, in memory of the caller until `done` is called: once, inside
+// pli_ucx_progress. `why` is NULL when all is well, else words for people.
+struct pli_ucx_op {
+    void (*done)(struct pli_ucx_op *op, const char *why);
+};
+
+// What happens inside pli_ucx_progress.
+struct pli_ucx_calls {
+    // A message came; all of it is valid until this returns. offer is NULL, or n bytes of data can
+    // be fetched with it, before this returns or never; then data is NULL.
+    void (*hear)(void *arg, const void *head, size_t n_head, const void *data, size_t n,
+                 void *offer);
+    // A way broke: nothing more will arrive there. peer_arg was given to pli_ucx_meet.
+    void (*lost)(void *peer_arg, const char *why);
+};
+
+// Make a worker. Fails with the reason when UCX is not built in, not there, or of no use.
+enum pli_err pli_ucx_open(const struct pli_ucx_calls *calls, void *arg, struct pli_ucx **out);
+void pli_ucx_close(struct pli_ucx *u); // NULL is fine; nothing may be under way
+
+// What another worker must know to reach this one; NULL: no memory. The caller frees it.
+void *pli_ucx_address(struct pli_ucx *u, size_t *n_out);
+// Whether this worker has a common way with that of an address, which the caller checked to come
+// from a peer that may be trusted: UCX believes what it says.
+enum pli_err pli_ucx_meet(struct pli_ucx *u, const void *address, void *peer_arg,
+                          struct pli_ucx_peer **out);
+// Everything under way on it ends, in failure, during the next calls of pli_ucx_progress.
+void pli_ucx_part(struct pli_ucx_peer *p);
+
+// Send. PLI_OK: done already, head and data may be used again, op was not touched. PLI_AGAIN: under
+// way, both must stay. Else it failed. is_large: tell the receiver of the data and let it fetch it.
+enum pli_err pli_ucx_send(struct pli_ucx_peer *p, const void *head, size_t n_head, const void *data,
+                          size_t n, bool is_large, struct pli_ucx_op *op);
+// Fetch what was offered, all of it. Results as for pli_ucx_send.
+enum pli_err pli_ucx_fetch(struct pli_ucx *u, void *offer, void *to, size_t n,
+                           struct pli_ucx_op *op);
+// Done when all that was sent before has left this process for good.
+enum pli_err pli_ucx_flush(struct pli_ucx_peer *p, struct pli_ucx_op *op);
+
+// Move things on. How much was done.
+int pli_ucx_progress(struct pli_ucx *u);
+// Have the descriptor become readable when there is something to do. False: there is already.
+bool pli_ucx_arm(struct pli_ucx *u);
+int pli_ucx_fd(const struct pli_ucx *u);
+
+// ucx_choose.c: whether messages between processes that share no memory should go by UCX, as
+// PLIANT_NET and the devices of this machine say. why_out: words for people.
+bool pli_ucx_is_chosen(const char **why_out);
+// The version of UCX that would be used, or why there is none.
+enum pli_err pli_ucx_version(char *text, size_t room);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The predefined attributes of communicators. They are answered on every communicator, since
+// libraries ask on duplicates of MPI_COMM_WORLD too.
+#include "obj/attr_fixed.h"
+
+#include "boot/boot.h"
+#include "boot/gate_wire.h"
+#include "obj/comm.h"
+#include "obj/errcode.h"
+#include "obj/span.h"
+
+#include <mpi.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *pli_attr_fixed_name(const struct pli_obj *obj, int keyval)
+{
+    if (obj->kind != PLI_KIND_COMM) {
+        return NULL;
+    }
+    switch (keyval) {
+    case MPI_TAG_UB:
+        return "MPI_TAG_UB";
+    case MPI_IO:
+        return "MPI_IO";
+    case MPI_HOST:
+        return "MPI_HOST";
+    case MPI_WTIME_IS_GLOBAL:
+        return "MPI_WTIME_IS_GLOBAL";
+    case MPI_APPNUM:
+        return "MPI_APPNUM";
+    case MPI_LASTUSEDCODE:
+        return "MPI_LASTUSEDCODE";
+    case MPI_UNIVERSE_SIZE:
+        return "MPI_UNIVERSE_SIZE";
+    case IMPI_CLIENT_SIZE:
+        return "IMPI_CLIENT_SIZE";
+    case IMPI_CLIENT_COLOR:
+        return "IMPI_CLIENT_COLOR";
+    case IMPI_HOST_SIZE:
+        return "IMPI_HOST_SIZE";
+    case IMPI_HOST_COLOR:
+        return "IMPI_HOST_COLOR";
+    case MPIX_BEST_ENDPOINTS:
+        return "MPIX_BEST_ENDPOINTS";
+    default:
+        return NULL;
+    }
+}
+
+int pli_attr_fixed_best(void)
+{
+    const struct pli_node_header *h = pli_boot.node.header;
+    int share = (int)(h->n_core / h->n_row);
+    return share < 1 ? 1 : share > PLI_NODE_N_LANE ? PLI_NODE_N_LANE : share;
+}
+
+// Facts of the launch; the same at every call, so that several threads may write them.
+static const int *launch_fact(int keyval)
+{
+    static int is_global, appnum, universe, best;
+    const struct pli_node_header *h = pli_boot.node.header;
+    if (h == NULL) {
+        return NULL;
+    }
+    switch (keyval) {
+    case MPI_WTIME_IS_GLOBAL: // one host, one monotonic clock
+        __atomic_store_n(&is_global, h->n_row == h->n_world && h->gate == 0, __ATOMIC_RELAXED);
+        return &is_global;
+    case MPI_APPNUM: // nobody numbered a program that was started alone
+        __atomic_store_n(&appnum, (int)pli_boot.node.rows[pli_boot.row].app, __ATOMIC_RELAXED);
+        return h->launcher != (uint32_t)getpid() ? &appnum : NULL;
+    case MPIX_BEST_ENDPOINTS:
+        __atomic_store_n(&best, pli_attr_fixed_best(), __ATOMIC_RELAXED);
+        return &best;
+    default: // those of this world, and one to be spawned for every core: that is never refused
+        __atomic_store_n(&universe, (int)(pli_boot.n_world + (h->gate == 0 ? h->n_core : 0)),
+                         __ATOMIC_RELAXED);
+        return &universe;
+    }
+}
+
+// Those of IMPI differ from communicator to communicator.
+static const int *span_fact(const struct pli_obj *obj, int keyval)
+{
+    struct pli_comm *c = (struct pli_comm *)(uintptr_t)obj;
+    return pli_span_attr(c, keyval == IMPI_CLIENT_SIZE    ? PLI_SPAN_CLIENT_SIZE
+                            : keyval == IMPI_CLIENT_COLOR ? PLI_SPAN_CLIENT_COLOR
+                            : keyval == IMPI_HOST_SIZE    ? PLI_SPAN_HOST_SIZE
+                                                          : PLI_SPAN_HOST_COLOR);
+}
+
+void pli_attr_fixed_get(const struct pli_obj *obj, int keyval, void *value_out, int *flag_out)
+{
+    static const int tag_ub = PLI_TAG_UB, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL;
+    const int *value = NULL;
+    switch (keyval) {
+    case MPI_TAG_UB: // of an IMPI job: what all of its MPIs have
+        value = pli_boot.gate != NULL ? &pli_boot.gate->tag_ub : &tag_ub;
+        break;
+    case IMPI_CLIENT_SIZE:
+    case IMPI_CLIENT_COLOR:
+    case IMPI_HOST_SIZE:
+    case IMPI_HOST_COLOR:
+        value = span_fact(obj, keyval);
+        break;
+    case MPI_IO: // every process can do input and output
+        value = &io;
+        break;
+    case MPI_HOST:
+        value = &host;
+        break;
+    case MPI_LASTUSEDCODE:
+        value = pli_errcode_last();
+        break;
+    default:
+        value = launch_fact(keyval);
+        break;
+    }
+    *flag_out = value != NULL;
+    if (value != NULL) {
+        memcpy(value_out, &value, sizeof value);
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators: their life.
+#include "obj/comm.h"
+#include "base/cpu.h"
+
+#include "obj/attr.h"
+#include "obj/comm_hold.h"
+#include "obj/errhandler.h"
+#include "obj/info.h"
+#include "obj/session.h"
+#include "obj/span.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { N_END = 8 };
+static pli_comm_end_fn ends[N_END];
+static int n_end;
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static struct pli_list all = { &all, &all }; // guarded by guard
+
+void pli_comm_each(void (*fn)(struct pli_comm *c, void *arg), void *arg)
+{
+    struct pli_list *at = all.next;
+    while (at != &all) {
+        struct pli_comm *c = PLI_CONTAINER(at, struct pli_comm, all);
+        at = at->next;
+        fn(c, arg);
+    }
+}
+
+void pli_comm_lose(struct pli_comm *c)
+{
+    pli_list_remove(&c->all);
+    pli_session_leave(c->session, c);
+    c->session = NULL;
+    if (c->obj.value != 0) {
+        pli_handle_predefine(NULL, PLI_KIND_COMM, c->obj.value);
+        c->obj.value = 0;
+    }
+    atomic_store_explicit(&c->obj.kind, PLI_KIND_LOST, memory_order_relaxed);
+}
+
+PLI_START void pli_comm_on_end(pli_comm_end_fn fn)
+{
+    for (int i = 0; i < n_end; i++) {
+        if (ends[i] == fn) {
+            return;
+        }
+    }
+    if (n_end == N_END) {
+        abort(); // more rooms than N_END: a mistake of ours that any run shows
+    }
+    ends[n_end++] = fn;
+}
+
+static void destroy(struct pli_comm *c)
+{
+    pthread_mutex_lock(&guard);
+    pli_list_remove(&c->all);
+    pthread_mutex_unlock(&guard);
+    for (int i = 0; i < n_end; i++) {
+        ends[i](c);
+    }
+    pli_session_leave(c->session, c);
+    pli_span_end(c);
+    pli_comm_hold_end(c);
+    pli_comm_release(c->local);
+    if (c->remote != c->group) {
+        pli_group_release(c->remote);
+    }
+    pli_group_release(c->group);
+    pli_errhandler_release(c->errhandler);
+    pli_info_release(c->info);
+    pli_attr_forget_all(&c->obj);
+    if (c->obj.value != 0) {
+        pli_handle_predefine(NULL, PLI_KIND_COMM, c->obj.value);
+        c->obj.value = 0;
+    }
+    pli_handle_destroy(c, sizeof *c);
+}
+
+enum pli_err pli_comm_create(struct pli_ep *ep, struct pli_id me, struct pli_group *group,
+                             struct pli_group *remote, uint64_t context, struct pli_comm **out)
+{
+    int rank = pli_group_rank_of(group, me);
+    if (rank < 0) {
+        return pli_fail(PLI_ERR_GROUP, "the calling process is not a member of the group");
+    }
+    struct pli_comm *c = pli_handle_create(PLI_KIND_COMM, sizeof *c);
+    if (c == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a communicator");
+    }
+    pthread_mutex_lock(&guard);
+    pli_list_push(&all, &c->all);
+    pthread_mutex_unlock(&guard);
+    c->rank = rank;
+    c->size = group->size;
+    c->n_peer = remote != NULL ? remote->size : group->size;
+    c->is_inter = remote != NULL;
+    c->is_span = pli_span_has_far(group) || (remote != NULL && pli_span_has_far(remote));
+    c->context = context;
+    c->session = group->session;
+    c->errhandler = pli_errhandler_retain(pli_errhandler_initial());
+    enum pli_err err = pli_group_dup(group, me, &c->group);
+    c->remote = c->group;
+    if (err == PLI_OK && remote != NULL) {
+        c->remote = NULL;
+        err = pli_group_dup(remote, me, &c->remote);
+    }
+    if (err != PLI_OK) {
+        pli_comm_release(c);
+        return err;
+    }
+    pli_session_enter(c->session, c);
+    pli_comm_hold(c);
+    c->ep = ep; // last: on failure the endpoint stays the caller's
+    *out = c;
+    return PLI_OK;
+}
+
+struct pli_comm *pli_comm_retain(struct pli_comm *c)
+{
+    return pli_handle_retain(c);
+}
+
+void pli_comm_release(struct pli_comm *c)
+{
+    if (c != NULL && pli_handle_release(c) && c->obj.kind != PLI_KIND_LOST) {
+        destroy(c);
+    }
+}
+
+enum pli_err pli_comm_set_name(struct pli_comm *c, const char *name)
+{
+    if (name == NULL) {
+        return pli_fail(PLI_ERR_ARG, "argument comm_name is NULL");
+    }
+    snprintf(c->name, sizeof c->name, "%s", name);
+    return PLI_OK;
+}
+
+const char *pli_comm_say(const struct pli_comm *c)
+{
+    static _Thread_local char text[MPI_MAX_OBJECT_NAME + 16];
+    if (c->name[0] == '\0') {
+        return "the communicator";
+    }
+    snprintf(text, sizeof text, "communicator %s", c->name);
+    return text;
+}

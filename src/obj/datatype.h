@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Datatypes: what the user described, and the form that copies run on.
+#ifndef PLI_OBJ_DATATYPE_H
+#define PLI_OBJ_DATATYPE_H
+
+#include "base/err.h"
+#include "obj/handle.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct iovec;
+struct pli_attr_list;
+struct pli_type_node;   // normalised copy plan
+struct pli_type_recipe; // how it was made: envelope and contents
+
+// Immutable once made, but for is_committed, attributes and name.
+struct pli_datatype {
+    struct pli_obj obj;
+    MPI_Count size; // bytes of data in one element
+    MPI_Count lb, extent, true_lb, true_extent;
+    bool is_committed;
+    bool is_dense;     // `count` elements are one run of count*size bytes that begins at true_lb
+    bool is_run;       // one element is one run of bytes that begins at true_lb
+    bool has_bounds;   // lb and extent were set by the user and win over the data's
+    bool is_permanent; // made for the user by name: lives until the end, cannot be freed
+    uint8_t family;    // enum pli_family of a predefined type, else 0
+    uint8_t number;    // enum pli_number of a predefined type; of a pair's value
+    uint8_t index;     // enum pli_number of a pair's index
+    int align;
+    int depth;                        // of the recipe
+    const struct pli_datatype *elem;  // the predefined type all elements are; NULL: several
+    MPI_Count n_elem;                 // how many numbers, a pair being two
+    MPI_Count ext_size;               // bytes in external32
+    const struct pli_type_node *plan; // NULL: no data
+    struct pli_type_node *nodes;      // those that belong to this type
+    struct pli_type_recipe *recipe;   // NULL: predefined
+    struct pli_attr_list *attrs;
+    char *name; // NULL: has none
+};
+
+struct pli_datatype *pli_datatype_retain(struct pli_datatype *t);
+void pli_datatype_release(struct pli_datatype *t);
+
+// Bytes of `count` elements; false when that is more than an address can count.
+static inline bool pli_datatype_bytes(const struct pli_datatype *t, MPI_Count count, size_t *out)
+{
+    MPI_Count n;
+    bool fits = !__builtin_mul_overflow(count, t->size, &n);
+    *out = (size_t)n;
+    return fits;
+}
+
+// Whether `count` elements are one run of bytes, and where it begins.
+static inline bool pli_datatype_is_run(const struct pli_datatype *t, MPI_Count count)
+{
+    return t->is_dense || (t->is_run && count <= 1);
+}
+
+// What to call it in a sentence: its name, or how it was made. Context: any thread; the text is
+// good until the same thread asks for the second time.
+const char *pli_datatype_label(const struct pli_datatype *t);
+
+// A place in the packed stream of (buf, count, type): where a partial pack or unpack goes on.
+// Plain data: may be copied, needs no clean-up, allocates nothing. The type must stay alive.
+// Moving to any place costs the depth of the type and the logarithm of its block list.
+struct pli_cursor {
+    char *buf;
+    const struct pli_datatype *type;
+    MPI_Count count;
+    size_t done, total; // bytes of the stream
+};
+
+void pli_cursor_init(struct pli_cursor *c, const void *buf, MPI_Count count,
+                     const struct pli_datatype *t);
+void pli_cursor_seek(struct pli_cursor *c, size_t offset);
+
+// Move at most len bytes of the stream from the user's buffer to dst, or from src to it; returns
+// bytes moved (less than len only at the end of the stream). Context: any thread.
+size_t pli_cursor_pack(struct pli_cursor *c, void *dst, size_t len);
+size_t pli_cursor_unpack(struct pli_cursor *c, const void *src, size_t len);
+
+// Where the next bytes of the stream are: fills at most n pieces with at most len bytes, says in
+// n_out how many, and moves past them. Returns their bytes. Context: any thread.
+size_t pli_cursor_iov(struct pli_cursor *c, struct iovec *iov, int n, size_t len, int *n_out);
+
+// Copy from one described buffer straight to another; returns bytes moved (the smaller stream).
+size_t pli_cursor_copy(const void *src, MPI_Count n_src, const struct pli_datatype *src_type,
+                       void *dst, MPI_Count n_dst, const struct pli_datatype *dst_type);
+
+// Predefined types of the table in datatype_basic.def, for use inside the library.
+struct pli_datatype *pli_datatype_basic(MPI_Datatype handle);
+
+// Enter the predefined datatypes. Context: start-up only, before any handle is looked up.
+void pli_datatype_init(void);
+
+// Give back what was made for the user by name and the names set on predefined types.
+// Context: the very end, when no datatype is in use.
+void pli_datatype_fini(void);
+
+#endif

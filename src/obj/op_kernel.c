@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One loop per operation and kind of number. Elements may lie at any address. Signed sums and
+// products are computed unsigned, where overflow is defined and gives the same bits.
+#include "obj/op_kernel.h"
+
+#define ANYWHERE __attribute__((aligned(1), may_alias))
+typedef int8_t any_I8 ANYWHERE;
+typedef uint8_t any_U8 ANYWHERE;
+typedef int16_t any_I16 ANYWHERE;
+typedef uint16_t any_U16 ANYWHERE;
+typedef int32_t any_I32 ANYWHERE;
+typedef uint32_t any_U32 ANYWHERE;
+typedef int64_t any_I64 ANYWHERE;
+typedef uint64_t any_U64 ANYWHERE;
+typedef pli_i128 any_I128 ANYWHERE;
+typedef unsigned __int128 any_U128 ANYWHERE;
+typedef float any_F32 ANYWHERE;
+typedef double any_F64 ANYWHERE;
+typedef long double any_LD ANYWHERE;
+typedef pli_f128 any_F128 ANYWHERE;
+#if PLI_HAS_F16
+typedef pli_f16 any_F16 ANYWHERE;
+#endif
+
+#define LOOP(op, number, expr)                                                                     \
+    static void op##_##number(const void *in, void *inout, size_t n)                               \
+    {                                                                                              \
+        const any_##number *restrict a = in;                                                       \
+        any_##number *restrict b = inout;                                                          \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            b[i] = (any_##number)(expr);                                                           \
+        }                                                                                          \
+    }
+#define ORDER(number)                                                                              \
+    LOOP(min, number, a[i] < b[i] ? a[i] : b[i])                                                   \
+    LOOP(max, number, a[i] > b[i] ? a[i] : b[i])
+#define BITS(number)                                                                               \
+    LOOP(sum, number, a[i] + b[i])                                                                 \
+    LOOP(prod, number, 1u * a[i] * b[i])                                                           \
+    LOOP(band, number, a[i] & b[i])                                                                \
+    LOOP(bor, number, a[i] | b[i])                                                                 \
+    LOOP(bxor, number, a[i] ^ b[i])                                                                \
+    LOOP(land, number, (a[i] != 0) & (b[i] != 0))                                                  \
+    LOOP(lor, number, (a[i] != 0) | (b[i] != 0))                                                   \
+    LOOP(lxor, number, (a[i] != 0) ^ (b[i] != 0))
+#define FLOATS(number)                                                                             \
+    LOOP(sum, number, a[i] + b[i])                                                                 \
+    LOOP(prod, number, a[i] * b[i])
+// A complex number is two floats: its sum is theirs.
+#define COMPLEX(number, part)                                                                      \
+    static void sum_##number(const void *in, void *inout, size_t n)                                \
+    {                                                                                              \
+        sum_##part(in, inout, 2 * n);                                                              \
+    }                                                                                              \
+    static void prod_##number(const void *in, void *inout, size_t n)                               \
+    {                                                                                              \
+        const any_##part *restrict a = in;                                                         \
+        any_##part *restrict b = inout;                                                            \
+        for (size_t i = 0; i < 2 * n; i += 2) {                                                    \
+            any_##part re = a[i] * b[i] - a[i + 1] * b[i + 1];                                     \
+            b[i + 1] = a[i] * b[i + 1] + a[i + 1] * b[i];                                          \
+            b[i] = re;                                                                             \
+        }                                                                                          \
+    }
+
+ORDER(I8)
+ORDER(U8)
+ORDER(I16)
+ORDER(U16)
+ORDER(I32)
+ORDER(U32)
+ORDER(I64)
+ORDER(U64)
+ORDER(I128)
+ORDER(F32)
+ORDER(F64)
+ORDER(LD)
+ORDER(F128)
+BITS(U8)
+BITS(U16)
+BITS(U32)
+BITS(U64)
+BITS(U128)
+FLOATS(F32)
+FLOATS(F64)
+FLOATS(LD)
+FLOATS(F128)
+COMPLEX(CF32, F32)
+COMPLEX(CF64, F64)
+COMPLEX(CLD, LD)
+COMPLEX(CF128, F128)
+#if PLI_HAS_F16
+ORDER(F16)
+FLOATS(F16)
+COMPLEX(CF16, F16)
+#define F16_ROW(op) [PLI_NUM_F16] = op##_F16,
+#define CF16_ROW(op) [PLI_NUM_CF16] = op##_CF16,
+#else
+#define F16_ROW(op)
+#define CF16_ROW(op)
+#endif
+
+#define BIT_ROW(op)                                                                                \
+    [PLI_NUM_I8] = op##_U8, [PLI_NUM_U8] = op##_U8, [PLI_NUM_I16] = op##_U16,                      \
+    [PLI_NUM_U16] = op##_U16, [PLI_NUM_I32] = op##_U32, [PLI_NUM_U32] = op##_U32,                  \
+    [PLI_NUM_I64] = op##_U64, [PLI_NUM_U64] = op##_U64, [PLI_NUM_I128] = op##_U128,                \
+    [PLI_NUM_U128] = op##_U128,
+#define ORDER_ROW(op)                                                                              \
+    [PLI_NUM_I8] = op##_I8, [PLI_NUM_U8] = op##_U8, [PLI_NUM_I16] = op##_I16,                      \
+    [PLI_NUM_U16] = op##_U16, [PLI_NUM_I32] = op##_I32, [PLI_NUM_U32] = op##_U32,                  \
+    [PLI_NUM_I64] = op##_I64, [PLI_NUM_U64] = op##_U64, [PLI_NUM_I128] = op##_I128,
+#define FLOAT_ROW(op)                                                                              \
+    F16_ROW(op)                                                                                    \
+    [PLI_NUM_F32] = op##_F32, [PLI_NUM_F64] = op##_F64, [PLI_NUM_LD] = op##_LD,                    \
+    [PLI_NUM_F128] = op##_F128,
+#define COMPLEX_ROW(op)                                                                            \
+    CF16_ROW(op)                                                                                   \
+    [PLI_NUM_CF32] = op##_CF32, [PLI_NUM_CF64] = op##_CF64, [PLI_NUM_CLD] = op##_CLD,              \
+    [PLI_NUM_CF128] = op##_CF128,
+
+static const pli_op_fn kernels[PLI_N_OP][PLI_N_NUM] = {
+    [PLI_OP_SUM] = { BIT_ROW(sum) FLOAT_ROW(sum) COMPLEX_ROW(sum) },
+    [PLI_OP_PROD] = { BIT_ROW(prod) FLOAT_ROW(prod) COMPLEX_ROW(prod) },
+    [PLI_OP_MIN] = { ORDER_ROW(min) FLOAT_ROW(min) },
+    [PLI_OP_MAX] = { ORDER_ROW(max) FLOAT_ROW(max) },
+    [PLI_OP_BAND] = { BIT_ROW(band) },
+    [PLI_OP_BOR] = { BIT_ROW(bor) },
+    [PLI_OP_BXOR] = { BIT_ROW(bxor) },
+    [PLI_OP_LAND] = { BIT_ROW(land) },
+    [PLI_OP_LOR] = { BIT_ROW(lor) },
+    [PLI_OP_LXOR] = { BIT_ROW(lxor) },
+};
+
+pli_op_fn pli_op_kernel(enum pli_op_which op, enum pli_number number)
+{
+    return kernels[op][number];
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Pack and its relatives. [MPI-5.0 5.2, 5.3]
+#ifndef PLI_OBJ_TYPE_PACK_H
+#define PLI_OBJ_TYPE_PACK_H
+
+#include "base/err.h"
+
+#include <mpi.h>
+#include <stddef.h>
+
+struct pli_comm;
+struct pli_datatype;
+
+// The packed form is the bare bytes of the stream, so it can be cut and joined at will.
+enum pli_err pli_type_pack(const void *in, MPI_Count count, struct pli_datatype *t, void *out,
+                           MPI_Count out_size, MPI_Count *position, struct pli_comm *comm);
+enum pli_err pli_type_pack_unpack(const void *in, MPI_Count in_size, MPI_Count *position, void *out,
+                                  MPI_Count count, struct pli_datatype *t, struct pli_comm *comm);
+enum pli_err pli_type_pack_size(MPI_Count count, struct pli_datatype *t, struct pli_comm *comm,
+                                MPI_Count *size);
+
+// external32: big-endian, sizes of the standard's table. [MPI-5.0 14.5.2]
+enum pli_err pli_type_external(const char *rep, const void *in, MPI_Count count,
+                               struct pli_datatype *t, void *out, MPI_Count out_size,
+                               MPI_Count *position);
+enum pli_err pli_type_external_unpack(const char *rep, const void *in, MPI_Count in_size,
+                                      MPI_Count *position, void *out, MPI_Count count,
+                                      struct pli_datatype *t);
+enum pli_err pli_type_external_size(const char *rep, MPI_Count count, struct pli_datatype *t,
+                                    MPI_Count *size);
+
+// count elements to `to`, which has room for count * t->ext_size bytes. Fails only where a value
+// does not fit its external form. Context: any thread.
+enum pli_err pli_type_external_put(const void *buf, MPI_Count count, const struct pli_datatype *t,
+                                   void *to);
+// As many numbers as `len` bytes hold, but no more than count elements.
+void pli_type_external_get(const void *from, size_t len, void *buf, MPI_Count count,
+                           const struct pli_datatype *t);
+
+// Whether `need` bytes fit after the position; fails with a sentence.
+enum pli_err pli_type_pack_check(const void *buf, MPI_Count size, MPI_Count position,
+                                 MPI_Count count, MPI_Count each);
+
+#endif

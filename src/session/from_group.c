@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Comm_create_from_group and MPI_Intercomm_create_from_groups. The second makes a communicator
+// of each group and one of the two leaders, builds the intercommunicator over them as
+// MPI_Intercomm_create does, and drops them.
+#include "session/from_group.h"
+
+#include "comm/comm_free.h"
+#include "comm/intercomm.h"
+#include "core/process.h"
+#include "obj/comm.h"
+#include "obj/comm_hint.h"
+#include "obj/errhandler.h"
+#include "obj/session.h"
+#include "session/setup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum pli_err check(const struct pli_group *group, const char *what, const char *tag)
+{
+    if (tag == NULL) {
+        return pli_fail(PLI_ERR_ARG, "argument stringtag is NULL");
+    }
+    if (strlen(tag) >= MPI_MAX_STRINGTAG_LEN) {
+        return pli_fail(PLI_ERR_ARG,
+                        "argument stringtag has %zu characters, but at most %d are allowed "
+                        "(MPI_MAX_STRINGTAG_LEN - 1)",
+                        strlen(tag), MPI_MAX_STRINGTAG_LEN - 1);
+    }
+    if (group->session != NULL && atomic_load(&group->session->is_over)) {
+        return pli_fail(PLI_ERR_SESSION, "the session that argument %s comes from was finalised",
+                        what);
+    }
+    if (!pli_process_is_open()) {
+        return pli_fail(PLI_ERR_OTHER, "neither MPI_Init nor MPI_Session_init is in force");
+    }
+    if (group->size > 0 && pli_group_rank_of(group, group->me) < 0) {
+        return pli_fail(PLI_ERR_GROUP,
+                        "the calling process is not one of the %d members of argument %s",
+                        group->size, what);
+    }
+    return PLI_OK;
+}
+
+static void dress(struct pli_comm *c, struct pli_info *info, struct pli_errhandler *errhandler)
+{
+    pli_errhandler_release(c->errhandler);
+    c->errhandler = pli_errhandler_retain(errhandler);
+    pli_comm_hint_set(c, info);
+}
+
+enum pli_err pli_from_group_comm(struct pli_group *group, const char *tag, struct pli_info *info,
+                                 struct pli_errhandler *errhandler, struct pli_comm **out)
+{
+    enum pli_err err = check(group, "group", tag);
+    if (err != PLI_OK || group->size == 0) {
+        return err;
+    }
+    err = pli_setup_comm(group, tag, "MPI_Comm_create_from_group", out);
+    if (err == PLI_OK) {
+        dress(*out, info, errhandler);
+    }
+    return err;
+}
+
+// The leaders meet; each knows both groups.
+static enum pli_err meet(struct pli_group *local, int local_leader, MPI_Group h, int remote_leader,
+                         const char *tag, struct pli_comm **out, int *far_out)
+{
+    struct pli_group *remote = pli_handle_get(h, PLI_KIND_GROUP), *both;
+    if (remote == NULL) {
+        return pli_fail(PLI_ERR_GROUP,
+                        "argument remote_group %s, but must be a group at the leader",
+                        pli_handle_why(h, PLI_KIND_GROUP));
+    }
+    if (remote_leader < 0 || remote_leader >= remote->size) {
+        return pli_fail(PLI_ERR_RANK, "argument remote_leader is %d, but remote_group has %d ranks",
+                        remote_leader, remote->size);
+    }
+    enum pli_err err = pli_group_check_session(local, remote);
+    if (err != PLI_OK) {
+        return err;
+    }
+    struct pli_id mine = pli_group_at(local, local_leader);
+    struct pli_id theirs = pli_group_at(remote, remote_leader);
+    if (pli_group_rank_of(remote, mine) >= 0) {
+        return pli_fail(PLI_ERR_GROUP,
+                        "the leader, member %d of local_group, is in remote_group "
+                        "too, but the groups must be disjoint",
+                        local_leader);
+    }
+    bool is_first = mine.proc < theirs.proc || (mine.proc == theirs.proc && mine.ep < theirs.ep);
+    struct pli_id ids[2] = { is_first ? mine : theirs, is_first ? theirs : mine };
+    err = pli_group_create(ids, 2, local->session, &both);
+    if (err == PLI_OK) {
+        both->me = local->me;
+        err = pli_setup_comm(both, tag, "MPI_Intercomm_create_from_groups", out);
+        *far_out = is_first ? 1 : 0;
+        pli_group_release(both);
+    }
+    return err;
+}
+
+static void drop(struct pli_comm *c)
+{
+    if (c != NULL) {
+        c->is_freed = true;
+        pli_comm_release(c);
+    }
+}
+
+enum pli_err pli_from_group_inter(struct pli_group *local, int local_leader, MPI_Group remote_group,
+                                  int remote_leader, const char *tag, struct pli_info *info,
+                                  struct pli_errhandler *errhandler, struct pli_comm **out)
+{
+    struct pli_comm *side, *pair = NULL;
+    int far = 0;
+    enum pli_err err = check(local, "local_group", tag), met = PLI_OK;
+    if (err == PLI_OK && (local_leader < 0 || local_leader >= local->size)) {
+        err = pli_fail(PLI_ERR_RANK, "argument local_leader is %d, but local_group has %d ranks",
+                       local_leader, local->size);
+    }
+    if (err == PLI_OK) {
+        err = pli_setup_comm(local, tag, "MPI_Intercomm_create_from_groups", &side);
+    }
+    if (err != PLI_OK) {
+        return err;
+    }
+    char why[512] = "";
+    if (side->rank == local_leader) {
+        met = meet(local, local_leader, remote_group, remote_leader, tag, &pair, &far);
+        if (met != PLI_OK) {
+            snprintf(why, sizeof why, "%s", pli_fail_take(NULL));
+        }
+    }
+    // A leader without a partner goes on: it tells its group so.
+    MPI_Comm h = pair != NULL ? (MPI_Comm)pli_handle_of(pair, PLI_KIND_COMM) : MPI_COMM_NULL;
+    err = pli_intercomm_create(side, local_leader, h, far, 0, out);
+    if (met != PLI_OK) {
+        err = pli_fail(met, "%s", why);
+    }
+    drop(pair);
+    drop(side);
+    if (err == PLI_OK) {
+        dress(*out, info, errhandler);
+        dress((*out)->local, NULL, errhandler);
+    }
+    return err;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Set operations on process sets. Sets are lists of process indices in ascending order.
+#include "session/pset_make.h"
+
+#include "boot/boot.h"
+#include "boot/pset.h"
+#include "core/lane.h"
+#include "core/progress.h"
+#include "obj/group.h"
+#include "session/session_pset.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct list {
+    uint32_t *at, n;
+};
+
+enum what { IN_A = 1, IN_B = 2, IN_BOTH = 4 };
+
+static enum pli_err no_memory(uint32_t n)
+{
+    return pli_fail(PLI_ERR_NOMEM, "no memory for a set of %u processes", n);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+// The processes of a group; several endpoints of one count once.
+static enum pli_err list_group(const struct pli_group *group, struct list *out)
+{
+    uint32_t n = 0, *at = malloc((size_t)group->size * sizeof *at + 1);
+    if (at == NULL) {
+        return no_memory((uint32_t)group->size);
+    }
+    for (int i = 0; i < group->size; i++) {
+        struct pli_id id = pli_group_at(group, i);
+        if ((id.proc & ~(uint64_t)UINT32_MAX) != pli_proc.boot->job) {
+            free(at);
+            return pli_fail(PLI_ERR_GROUP, "member %d of the group is not a process of this job",
+                            i);
+        }
+        at[i] = (uint32_t)id.proc;
+    }
+    qsort(at, (size_t)group->size, sizeof *at, by_number);
+    for (int i = 0; i < group->size; i++) {
+        if (n == 0 || at[n - 1] != at[i]) {
+            at[n++] = at[i];
+        }
+    }
+    *out = (struct list){ at, n };
+    return PLI_OK;
+}
+
+static enum pli_err add(const char *name, const struct list *l, uint32_t version)
+{
+    return pli_pset_add(&pli_proc.boot->node, name, l->at, l->n, version, PLI_PSET_MADE,
+                        pli_proc.boot->index);
+}
+
+// Names the user may give: not MPI's, and not like those of versions.
+static enum pli_err check_name(const char *name)
+{
+    enum pli_err err = pli_pset_check_name(name, false);
+    if (err == PLI_OK && strchr(name, '@') != NULL) {
+        err = pli_fail(PLI_ERR_ARG,
+                       "the process set '%s' cannot be made: @ is for versions, which "
+                       "MPIX_Pset_revise makes",
+                       name);
+    }
+    return err;
+}
+
+enum pli_err pli_pset_make_from_group(struct pli_session *s, struct pli_group *group,
+                                      const char *name)
+{
+    struct list l;
+    (void)s;
+    enum pli_err err = check_name(name);
+    if (err == PLI_OK) {
+        err = list_group(group, &l);
+    }
+    if (err == PLI_OK) {
+        err = add(name, &l, 1);
+        free(l.at);
+    }
+    return err;
+}
+
+// What of two ascending lists belongs to the result; out has room for both.
+static void merge(const struct list *a, const struct list *b, int keep, struct list *out)
+{
+    uint32_t i = 0, k = 0;
+    while (i < a->n || k < b->n) {
+        uint32_t x = i < a->n ? a->at[i] : UINT32_MAX, y = k < b->n ? b->at[k] : UINT32_MAX;
+        int where = x == y ? IN_BOTH : x < y ? IN_A : IN_B;
+        if ((where & keep) != 0) {
+            out->at[out->n++] = x < y ? x : y;
+        }
+        i += x <= y;
+        k += y <= x;
+    }
+}
+
+static enum pli_err combine(const char *name_a, const char *name_b, int keep, const char *name)
+{
+    struct list a = { 0 }, b = { 0 }, out = { 0 };
+    enum pli_err err = check_name(name);
+    if (err == PLI_OK) {
+        err = pli_session_pset_list(name_a, &a.at, &a.n);
+    }
+    if (err == PLI_OK) {
+        err = pli_session_pset_list(name_b, &b.at, &b.n);
+    }
+    if (err == PLI_OK) {
+        out.at = malloc(((size_t)a.n + b.n) * sizeof *out.at + 1);
+        err = out.at != NULL ? PLI_OK : no_memory(a.n + b.n);
+    }
+    if (err == PLI_OK) {
+        merge(&a, &b, keep, &out);
+        err = add(name, &out, 1);
+    }
+    free(a.at);
+    free(b.at);
+    free(out.at);
+    return err;
+}
+
+enum pli_err pli_pset_make_union(struct pli_session *s, const char *a, const char *b,
+                                 const char *name)
+{
+    (void)s;
+    return combine(a, b, IN_A | IN_B | IN_BOTH, name);
+}
+
+enum pli_err pli_pset_make_intersection(struct pli_session *s, const char *a, const char *b,
+                                        const char *name)
+{
+    (void)s;
+    return combine(a, b, IN_BOTH, name);
+}
+
+enum pli_err pli_pset_make_difference(struct pli_session *s, const char *a, const char *b,
+                                      const char *name)
+{
+    (void)s;
+    return combine(a, b, IN_A, name);
+}
+
+static bool is_same(const struct pli_pset *set, const struct list *l)
+{
+    bool is = set->n == l->n;
+    for (uint32_t i = 0; is && i < l->n; i++) {
+        is = pli_pset_has(set, l->at[i]);
+    }
+    return is;
+}
+
+// Versions count up without gaps: the first name that is free, or the last that fits.
+static enum pli_err next_version(const char *stem, const struct list *l, char *name_out)
+{
+    struct pli_node *node = &pli_proc.boot->node;
+    for (;;) {
+        struct pli_pset set;
+        uint32_t version = 1;
+        bool is_newest = false;
+        snprintf(name_out, PLI_PSET_NAME, "%s", stem);
+        while (!is_newest && pli_pset_find(node, name_out, &set)) {
+            char next[PLI_PSET_NAME];
+            int len = snprintf(next, sizeof next, "%s@%u", stem, version + 1);
+            if (len >= (int)sizeof next) {
+                return pli_fail(PLI_ERR_ARG, "the name '%.40s...' is too long for a version", stem);
+            }
+            is_newest = !pli_pset_find(node, next, &set) && pli_pset_find(node, name_out, &set) &&
+                        is_same(&set, l);
+            if (!is_newest) {
+                memcpy(name_out, next, sizeof next);
+                version++;
+            }
+        }
+        if (is_newest) {
+            return PLI_OK;
+        }
+        enum pli_err err = add(name_out, l, version);
+        if (err != PLI_ERR_NAME) { // else somebody was quicker: count on
+            return err;
+        }
+    }
+}
+
+enum pli_err pli_pset_make_revise(struct pli_session *s, const char *name, struct pli_group *group,
+                                  char *name_out)
+{
+    struct pli_pset set;
+    struct list l;
+    (void)s;
+    enum pli_err err = check_name(name);
+    if (err == PLI_OK && !pli_pset_find(&pli_proc.boot->node, name, &set)) {
+        err = pli_fail(PLI_ERR_ARG, "there is no process set '%s' to revise", name);
+    }
+    if (err == PLI_OK) {
+        err = list_group(group, &l);
+    }
+    if (err == PLI_OK) {
+        err = next_version(name, &l, name_out);
+        free(l.at);
+    }
+    return err;
+}
+
+// The waiting loop itself looks for the set whenever it is awake: being woken is enough.
+static void nudge(const struct pli_waiter *w)
+{
+    (void)w;
+}
+
+enum pli_err pli_pset_make_wait(struct pli_session *s, const char *name)
+{
+    struct pli_pset set;
+    (void)s;
+    enum pli_err err = pli_pset_check_name(name, true);
+    if (err != PLI_OK || pli_pset_is_name(PLI_PSET_WORLD, name) ||
+        pli_pset_is_name(PLI_PSET_SELF, name)) {
+        return err;
+    }
+    // No message tells that a set was made: look in short naps at first, then a few times a second.
+    struct pli_waiter w = { .lane = pli_proc.lanes[0], .is_restless = true };
+    for (uint32_t n = 0; !pli_pset_find(&pli_proc.boot->node, name, &set); n++) {
+        pli_progress_step(&w);
+        if (n == 2000) {
+            w.is_restless = false;
+            w.watch = nudge;
+        }
+    }
+    pli_progress_end(&w);
+    return PLI_OK;
+}

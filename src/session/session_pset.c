@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finding process sets by name or number, and making groups of them. Everything is read from the
+// node memory: no message, no copy of the job's table.
+#include "session/session_pset.h"
+
+#include "boot/boot.h"
+#include "boot/pset.h"
+#include "core/lane.h"
+#include "obj/group_build.h"
+#include "obj/info.h"
+#include "obj/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const origins[] = {
+    [PLI_PSET_HOST] = "host", [PLI_PSET_HARDWARE] = "hardware", [PLI_PSET_APP] = "app",
+    [PLI_PSET_USER] = "user", [PLI_PSET_MADE] = "made",
+};
+
+static const struct pli_node *node_of(void)
+{
+    return &pli_proc.boot->node;
+}
+
+void pli_session_pset_world(uint32_t version, char *name_out)
+{
+    snprintf(name_out, PLI_PSET_NAME, PLI_PSET_WORLD "@%u", version + 1);
+}
+
+// One of the sets that every process has, in runs[0].
+static bool find_own(const char *name, struct pli_pset_run *run, struct pli_pset *out)
+{
+    bool is_world = pli_pset_is_name(PLI_PSET_WORLD, name);
+    if (!is_world && !pli_pset_is_name(PLI_PSET_SELF, name)) {
+        return false;
+    }
+    if (is_world && pli_proc.boot->version > 0) {
+        char text[PLI_PSET_NAME];
+        pli_session_pset_world(pli_proc.boot->version, text);
+        return pli_pset_find(node_of(), text, out);
+    }
+    *run = (struct pli_pset_run){ is_world ? pli_proc.boot->world : pli_proc.boot->index, 1,
+                                  is_world ? pli_proc.boot->n_world : 1 };
+    *out = (struct pli_pset){ .name = is_world ? PLI_PSET_WORLD : PLI_PSET_SELF,
+                              .runs = run,
+                              .n_run = 1,
+                              .n = run->n,
+                              .version = 1,
+                              .maker = UINT32_MAX };
+    return true;
+}
+
+static enum pli_err find(const char *name, struct pli_pset_run *run, struct pli_pset *out)
+{
+    enum pli_err err = pli_pset_check_name(name, true);
+    if (err != PLI_OK) {
+        return err;
+    }
+    const struct pli_boot *b = pli_proc.boot;
+    if (pli_pset_is_name(PLI_PSET_WORLD, name) && b->row < b->node.header->n_row &&
+        b->index >= b->n_world) {
+        return pli_fail(PLI_ERR_OTHER,
+                        "this process has no MPI rank: only the first UPC thread of its group has "
+                        "one; mpiexec --ranks-per-proc=N gives one to every thread");
+    }
+    if (find_own(name, run, out) || pli_pset_find(node_of(), name, out)) {
+        return PLI_OK;
+    }
+    const char *near = pli_pset_nearest(node_of(), name);
+    return pli_fail(PLI_ERR_ARG,
+                    "there is no process set '%s'%s%s%s; MPI_Session_get_nth_pset "
+                    "names those of this process",
+                    name, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                    near != NULL ? "'?" : "");
+}
+
+enum pli_err pli_session_pset_count(struct pli_session *s, struct pli_info *info, int *n_out)
+{
+    struct pli_pset set;
+    int n = 2;
+    (void)s;
+    (void)info; // the standard defines no hints
+    for (uint32_t i = 0; pli_pset_get(node_of(), i, &set); i++) {
+        n += pli_pset_has(&set, pli_proc.boot->index);
+    }
+    *n_out = n;
+    return PLI_OK;
+}
+
+static enum pli_err copy_name(const char *name, int *len, char *name_out)
+{
+    int need = (int)strlen(name) + 1;
+    if (*len > 0 && name_out == NULL) {
+        return pli_fail(PLI_ERR_ARG, "argument pset_name is NULL, but pset_len is %d", *len);
+    }
+    if (*len > 0) {
+        snprintf(name_out, (size_t)*len, "%s", name);
+    }
+    *len = need;
+    return PLI_OK;
+}
+
+enum pli_err pli_session_pset_nth(struct pli_session *s, struct pli_info *info, int n, int *len,
+                                  char *name_out)
+{
+    struct pli_pset set;
+    int at = 2;
+    if (len == NULL || *len < 0) {
+        return len == NULL
+                   ? pli_fail(PLI_ERR_ARG, "argument pset_len is NULL")
+                   : pli_fail(PLI_ERR_ARG, "argument pset_len is %d, but must be 0 or more", *len);
+    }
+    if (n == 0 || n == 1) {
+        return copy_name(n == 0 ? PLI_PSET_WORLD : PLI_PSET_SELF, len, name_out);
+    }
+    for (uint32_t i = 0; n > 0 && pli_pset_get(node_of(), i, &set); i++) {
+        if (pli_pset_has(&set, pli_proc.boot->index) && at++ == n) {
+            return copy_name(set.name, len, name_out);
+        }
+    }
+    pli_session_pset_count(s, info, &at);
+    return pli_fail(PLI_ERR_ARG, "argument n is %d, but there are %d process sets: 0 to %d", n, at,
+                    at - 1);
+}
+
+// "io@3" is the third version of "io".
+static size_t stem_of(const char *name)
+{
+    const char *at = strrchr(name, '@');
+    return at != NULL && at[1] != '\0' && at[1 + strspn(at + 1, "0123456789")] == '\0'
+               ? (size_t)(at - name)
+               : strlen(name);
+}
+
+static const char *latest_of(const struct pli_pset *set)
+{
+    const char *best = set->name;
+    uint32_t version = set->version;
+    size_t len = stem_of(set->name);
+    struct pli_pset other;
+    for (uint32_t i = 0; pli_pset_get(node_of(), i, &other); i++) {
+        if (other.version > version && stem_of(other.name) == len &&
+            strncmp(other.name, set->name, len) == 0) {
+            version = other.version;
+            best = other.name;
+        }
+    }
+    return best;
+}
+
+enum pli_err pli_session_pset_info(struct pli_session *s, const char *name, struct pli_info **out)
+{
+    struct pli_pset_run run;
+    struct pli_pset set;
+    struct pli_info *info;
+    char size[16], version[16];
+    (void)s;
+    enum pli_err err = find(name, &run, &set);
+    if (err == PLI_OK) {
+        err = pli_info_create(&info);
+    }
+    if (err != PLI_OK) {
+        return err;
+    }
+    snprintf(size, sizeof size, "%u", set.n);
+    snprintf(version, sizeof version, "%u", set.version);
+    const char *origin = set.runs == &run                                ? "mpi"
+                         : set.origin < sizeof origins / sizeof *origins ? origins[set.origin]
+                                                                         : "";
+    const char *pairs[][2] = {
+        { "mpi_size", size },
+        { "pliant_version", version },
+        { "pliant_latest", latest_of(&set) },
+        { "pliant_origin", origin },
+        { "pliant_member", pli_pset_has(&set, pli_proc.boot->index) ? "true" : "false" },
+    };
+    for (size_t i = 0; err == PLI_OK && i < sizeof pairs / sizeof *pairs; i++) {
+        err = pli_info_set(info, pairs[i][0], pairs[i][1]);
+    }
+    if (err != PLI_OK) {
+        pli_info_release(info);
+        return err;
+    }
+    *out = info;
+    return PLI_OK;
+}
+
+enum pli_err pli_session_pset_list(const char *name, uint32_t **list_out, uint32_t *n_out)
+{
+    struct pli_pset_run run;
+    struct pli_pset set;
+    enum pli_err err = find(name, &run, &set);
+    if (err != PLI_OK) {
+        return err;
+    }
+    uint32_t *list = malloc(set.n * sizeof *list + 1);
+    if (list == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a set of %u processes", set.n);
+    }
+    pli_pset_list(&set, list);
+    *list_out = list;
+    *n_out = set.n;
+    return PLI_OK;
+}
+
+enum pli_err pli_session_pset_group(struct pli_session *s, const char *name, struct pli_group **out)
+{
+    struct pli_pset_run run;
+    struct pli_pset set;
+    struct pli_group_build b;
+    enum pli_err err = find(name, &run, &set);
+    if (err != PLI_OK) {
+        return err;
+    }
+    pli_group_build_init(&b);
+    for (uint32_t k = 0; k < set.n_run; k++) {
+        struct pli_group_run r = { .first = { pli_proc.boot->job | set.runs[k].first, 0 },
+                                   .proc_step = (int32_t)set.runs[k].step,
+                                   .n = (int32_t)set.runs[k].n };
+        pli_group_build_add(&b, r);
+    }
+    return pli_group_build_finish(&b, s, (struct pli_id){ pli_proc.id, 0 }, out);
+}

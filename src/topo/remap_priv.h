@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by the ways of mapping topologies onto places.
+#ifndef PLI_TOPO_REMAP_PRIV_H
+#define PLI_TOPO_REMAP_PRIV_H
+
+#include "topo/remap.h"
+
+// Whether two processes share everything down to and including a level.
+bool pli_remap_same(const struct pli_place *a, const struct pli_place *b, int level);
+
+// Grow parts of the graph, one per node, then one per package inside it, and so on: order[k] is the
+// graph's node for the k-th process of `who`. False: no memory.
+bool pli_remap_grow(const struct pli_place places[], const int who[],
+                    const struct pli_remap_graph *g, int order[]);
+
+#endif

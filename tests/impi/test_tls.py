@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests of TLS between nodes and to the server: test_tls.py SERVER NODE [CASE...]"""
+import ctypes
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import test_node
+import test_server
+from fake import address, check, run_cases
+from test_node import Node, exchange
+from test_server import OK, Server
+
+
+def secret(folder, name, text="0123456789abcdef" * 4, mode=0o600):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text + "\n")
+    os.chmod(path, mode)
+    return path
+
+
+def env(path):
+    return {"IMPI_AUTH_KEY": "42", **({} if path is None else {"IMPI_TLS": path})}
+
+
+class Relay:
+    """Passes bytes on between its port and another, and keeps all it saw."""
+
+    def __init__(self, where):
+        self.where, self.seen = address(where), []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                a = self.listener.accept()[0]
+            except OSError:
+                return
+            b = socket.create_connection(self.where)
+            for x, y in ((a, b), (b, a)):
+                threading.Thread(target=self.move, args=(x, y), daemon=True).start()
+
+    def move(self, x, y):
+        while True:
+            try:
+                data = x.recv(65536)
+                self.seen.append(data)
+                if not data:
+                    y.shutdown(socket.SHUT_WR)
+                    return
+                y.sendall(data)
+            except OSError:
+                return
+
+    def close(self):
+        self.listener.close()
+
+
+def case_exchange(folder):
+    exchange(3, "maxlen=100000", env=env(secret(folder, "a")), procs=2)
+
+
+def case_wide(folder):
+    exchange(2, "datalen=65536", "ackmark=64", "hiwater=1024", "maxlen=3000000",
+             env=env(secret(folder, "a")), msgs=10)
+
+
+def case_narrow(folder):
+    exchange(2, "datalen=16", "ackmark=1", "hiwater=1", "maxlen=300", procs=2,
+             env=env(secret(folder, "a")))
+
+
+def case_strangers(folder):
+    """Who has another secret, or none, is refused on either side; who has it comes in."""
+    right, wrong = secret(folder, "a"), secret(folder, "b", "f" * 64)
+    with Server(1, env=env(right), code=OK) as s:
+        with Node(s.address, 0, "echo", code=1, said="the server has another TLS secret",
+                  env=env(wrong)):
+            pass
+        s.said("another TLS secret, or no TLS")
+        with Node(s.address, 0, "echo", code=1, env=env(None)):
+            pass
+        with Node(s.address, 0, "exchange", env=env(right)):
+            pass
+    with Server(1, env=env(None), code=OK) as s:  # a plain server is no server for TLS
+        with Node(s.address, 0, "echo", code=1, env=env(right)):
+            pass
+        with Node(s.address, 0, "exchange", env=env(None)):
+            pass
+
+
+def case_hidden(folder):
+    """Nothing of the protocol is seen on the way: not the key, not the labels."""
+    for path, is_seen in ((None, True), (secret(folder, "a"), False)):
+        with Server(1, env=env(path)) as s:
+            relay = Relay(s.address)
+            with Node(relay.address, 0, "exchange", env=env(path)):
+                pass
+            relay.close()
+        seen = b"".join(relay.seen)
+        check(is_seen, b"COLL" in seen or b"AUTH" in seen, "words of the protocol on the way")
+
+
+def case_cut(folder):
+    """A connection that is reset ends the node, which names both ends."""
+    path = secret(folder, "a")
+    with Server(2, env=env(path), code=test_server.LOST) as s:
+        with Node(s.address, 0, "echo", code=1, env=env(path),
+                  said="host 0 of client 0 lost host 1 of client 1"):
+            other = Node(s.address, 1, "echo", env=env(path))
+            s.said("startup is over")
+            time.sleep(1)
+            other.proc.kill()
+            other.proc.communicate()
+
+
+def case_files(folder):
+    """A secret that is none, or not secret, is refused before anything is opened."""
+    bad = {"missing": "cannot read a secret", "short": "holds no secret", "text": "holds no secret",
+           "open": "can be read by others"}
+    secret(folder, "short", "abcd")
+    secret(folder, "text", "correct horse battery staple, and so on and so forth")
+    secret(folder, "open", mode=0o644)
+    for name, said in bad.items():
+        done = subprocess.run([test_server.SERVER, "-server", "1", "-tls",
+                               os.path.join(folder, name)],
+                              env={**os.environ, "IMPI_AUTH_NONE": "1"}, capture_output=True,
+                              text=True, timeout=30, check=False)
+        check((1, ""), (done.returncode, done.stdout), f"the server with a secret that is {name}")
+        check(True, said in done.stderr, f"'{said}' in {done.stderr}")
+
+
+def in_folder(case):
+    with tempfile.TemporaryDirectory() as folder:
+        case(folder)
+
+
+def main():
+    test_server.SERVER, test_node.NODE = sys.argv[1:3]
+    try:
+        ctypes.CDLL("libssl.so.3")
+    except OSError as e:
+        print(f"skipped: TLS needs OpenSSL 3: {e}")
+        sys.exit(77)
+    run_cases(globals(), sys.argv[3:], in_folder)
+
+
+if __name__ == "__main__":
+    main()

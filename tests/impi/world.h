@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of the test program world share.
+#ifndef PLI_TESTS_IMPI_WORLD_H
+#define PLI_TESTS_IMPI_WORLD_H
+
+#include <mpi.h>
+
+#define CHECK(cond) ((cond) ? (void)0 : world_fail(__FILE__, __LINE__, #cond))
+
+void world_fail(const char *file, int line, const char *what); // ends the job
+
+void world_reductions(MPI_Comm comm);
+void world_moves(MPI_Comm comm);
+void world_across(MPI_Comm inter); // between even and odd ranks of the world
+
+#endif

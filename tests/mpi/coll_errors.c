@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Wrong arguments are refused with the right class and harm nothing; ranks that disagree about a
+// size are told, and nobody hangs.
+#include "coll_t.h"
+
+static int class_of(int code)
+{
+    int class = -1;
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+#define FAILS(call, class) T_EQ(class_of(call), class)
+
+static void arguments(void)
+{
+    MPI_Comm c = MPI_COMM_WORLD;
+    int a[64] = { 0 }, b[64], counts[64], displs[64];
+    MPI_Request q;
+    for (int i = 0; i < n; i++) {
+        counts[i] = 1;
+        displs[i] = i;
+    }
+    FAILS(MPI_Bcast(a, -1, MPI_INT, 0, c), MPI_ERR_COUNT);
+    FAILS(MPI_Bcast(a, 1, MPI_DATATYPE_NULL, 0, c), MPI_ERR_TYPE);
+    FAILS(MPI_Bcast(a, 1, MPI_INT, n, c), MPI_ERR_ROOT);
+    FAILS(MPI_Bcast(a, 1, MPI_INT, -1, c), MPI_ERR_ROOT);
+    FAILS(MPI_Bcast(a, 1, MPI_INT, MPI_ROOT, c), MPI_ERR_ROOT);
+    FAILS(MPI_Bcast(NULL, 1, MPI_INT, 0, c), MPI_ERR_BUFFER);
+    FAILS(MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, c), MPI_ERR_BUFFER);
+    FAILS(MPI_Ibcast(a, -1, MPI_INT, 0, c, &q), MPI_ERR_COUNT);
+    FAILS(MPI_Bcast_init(a, -1, MPI_INT, 0, c, MPI_INFO_NULL, &q), MPI_ERR_COUNT);
+    FAILS(MPI_Barrier(MPI_COMM_NULL), MPI_ERR_COMM);
+    FAILS(MPI_Allreduce(a, b, 1, MPI_DOUBLE, MPI_BAND, c), MPI_ERR_OP);
+    FAILS(MPI_Allreduce(a, b, 1, MPI_INT, MPI_OP_NULL, c), MPI_ERR_OP);
+    FAILS(MPI_Allreduce(a, a, 1, MPI_INT, MPI_SUM, c), MPI_ERR_BUFFER);
+    FAILS(MPI_Allreduce(a, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, c), MPI_ERR_BUFFER);
+    FAILS(MPI_Allreduce(a, b, -3, MPI_INT, MPI_SUM, c), MPI_ERR_COUNT);
+    FAILS(MPI_Allgather(a, 1, MPI_INT, a, 1, MPI_INT, c), MPI_ERR_BUFFER);
+    FAILS(MPI_Allgather(a, 1, MPI_INT, b, -1, MPI_INT, c), MPI_ERR_COUNT);
+    FAILS(MPI_Alltoallv(a, NULL, displs, MPI_INT, b, counts, displs, MPI_INT, c), MPI_ERR_ARG);
+    counts[n - 1] = -1;
+    FAILS(MPI_Alltoallv(a, counts, displs, MPI_INT, b, counts, displs, MPI_INT, c), MPI_ERR_COUNT);
+    FAILS(MPI_Reduce_scatter(a, b, counts, MPI_INT, MPI_SUM, c), MPI_ERR_COUNT);
+    FAILS(MPI_Neighbor_allgather(a, 1, MPI_INT, b, 1, MPI_INT, c), MPI_ERR_TOPOLOGY);
+    MPI_Datatype raw;
+    MPI_Type_contiguous(2, MPI_INT, &raw);
+    FAILS(MPI_Bcast(a, 1, raw, 0, c), MPI_ERR_TYPE);
+    MPI_Type_free(&raw);
+    // Nothing of it has disturbed the communicator.
+    int x = 1, sum = 0;
+    GOOD(MPI_Allreduce(&x, &sum, 1, MPI_INT, MPI_SUM, c));
+    T_EQ(sum, n);
+}
+
+// Rank 0 gives one amount, the others another.
+static void disagree(int mine, int theirs, int round)
+{
+    MPI_Comm c = MPI_COMM_WORLD;
+    int len = me == 0 ? mine : theirs;
+    int *a = fresh((size_t)(mine + theirs) * (size_t)n),
+        *b = fresh((size_t)(mine + theirs) * (size_t)n);
+    int code = MPI_Bcast(a, len, MPI_INT, 0, c);
+    T_EQ(class_of(code), me == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+    GOOD(MPI_Barrier(c));
+    if (round == 1) { // all members meet, so all are told
+        T_EQ(class_of(MPI_Allreduce(a, b, len, MPI_INT, MPI_SUM, c)), MPI_ERR_TRUNCATE);
+        GOOD(MPI_Barrier(c));
+    }
+    MPI_Request q;
+    code = MPI_Ibcast(a, len, MPI_INT, 0, c, &q);
+    T_EQ(code, MPI_SUCCESS);
+    code = MPI_Wait(&q, MPI_STATUS_IGNORE);
+    T_OK(me == 0 || class_of(code) == MPI_ERR_TRUNCATE);
+    GOOD(MPI_Barrier(c));
+    code = MPI_Gather(a, len, MPI_INT, b, mine, MPI_INT, 0, c);
+    T_EQ(class_of(code), me == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+    GOOD(MPI_Barrier(c));
+    free(a);
+    free(b);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    arguments();
+    if (n == 2) {
+        for (int i = 0; i < 3; i++) {
+            GOOD(MPI_Barrier(MPI_COMM_WORLD)); // from now on there is a board
+        }
+        disagree(4, 2, 1);
+        disagree(2, 4, 1);
+        disagree(1000, 10, 1);
+        disagree(3, 5000, 1);
+        disagree(100000, 99999, 1);
+    }
+    MPI_Finalize();
+    return t_status();
+}

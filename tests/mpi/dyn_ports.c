@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports, names and sockets: the ranks of one job divide into servers and clients. With arguments
+// ("serve NAME N" or "call NAME") two jobs that were started separately do the same.
+#include "obj.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+// Messages between all pairs, small and large, and collectives, over the intercommunicator and what
+// is made of it.
+static void use(MPI_Comm inter, int high)
+{
+    enum { LEN = 200000 };
+    int rank, n_far, sum, size, me;
+    MPI_Comm copy, all, half;
+    int *out = malloc(LEN * sizeof *out), *in = malloc(LEN * sizeof *in);
+    MPI_Comm_rank(inter, &rank);
+    MPI_Comm_remote_size(inter, &n_far);
+    T_MPI(MPI_Comm_dup(inter, &copy));
+    for (int len = 1; len <= LEN; len *= 13) {
+        for (int r = 0; r < n_far; r++) {
+            MPI_Request req;
+            for (int i = 0; i < len; i++) {
+                out[i] = rank + i;
+                in[i] = -1;
+            }
+            T_MPI(MPI_Irecv(in, len, MPI_INT, r, 5, copy, &req));
+            T_MPI(MPI_Ssend(out, len, MPI_INT, r, 5, copy));
+            T_MPI(MPI_Wait(&req, MPI_STATUS_IGNORE));
+            T_EQ(in[len - 1], r + len - 1);
+        }
+    }
+    T_MPI(MPI_Intercomm_merge(copy, high, &all));
+    MPI_Comm_size(all, &size);
+    MPI_Comm_rank(all, &me);
+    for (int i = 0; i < 4; i++) {
+        T_MPI(MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, all));
+        T_EQ(sum, size * (size - 1) / 2);
+    }
+    T_MPI(MPI_Comm_split(all, me % 2, -me, &half));
+    T_MPI(MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_MAX, half));
+    T_MPI(MPI_Comm_free(&half));
+    T_MPI(MPI_Comm_free(&all));
+    T_MPI(MPI_Comm_disconnect(&copy));
+    free(out);
+    free(in);
+}
+
+static void serve(MPI_Comm group, int root, const char *name, int n)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    int rank;
+    MPI_Comm inter;
+    MPI_Comm_rank(group, &rank);
+    if (rank == root) {
+        T_MPI(MPI_Open_port(MPI_INFO_NULL, port));
+        T_MPI(MPI_Publish_name(name, MPI_INFO_NULL, port));
+        T_REFUSED(MPI_Publish_name(name, MPI_INFO_NULL, port), MPI_ERR_SERVICE, name);
+    }
+    for (int i = 0; i < n; i++) {
+        T_MPI(MPI_Comm_accept(port, MPI_INFO_NULL, root, group, &inter));
+        use(inter, 0);
+        T_MPI(MPI_Comm_disconnect(&inter));
+    }
+    if (rank == root) {
+        T_MPI(MPI_Unpublish_name(name, MPI_INFO_NULL, port));
+        T_REFUSED(MPI_Unpublish_name(name, MPI_INFO_NULL, port), MPI_ERR_SERVICE, name);
+        T_MPI(MPI_Close_port(port));
+        T_REFUSED(MPI_Close_port(port), MPI_ERR_PORT, "not open");
+    }
+}
+
+// A name that is not there yet will be.
+static void look_up(const char *name, char *port)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int class = MPI_ERR_NAME, len;
+    for (int tries = 0; class == MPI_ERR_NAME && tries < 3000; tries++) {
+        int code = MPI_Lookup_name(name, MPI_INFO_NULL, port);
+        MPI_Error_class(code, &class);
+        if (class == MPI_ERR_NAME) {
+            nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+        } else if (class != MPI_SUCCESS) {
+            MPI_Error_string(code, text, &len);
+            fprintf(stderr, "%s\n", text);
+        }
+    }
+    T_MUST(class == MPI_SUCCESS);
+}
+
+static void call(MPI_Comm group, int root, const char *name, int n)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    int rank;
+    MPI_Comm inter;
+    MPI_Comm_rank(group, &rank);
+    if (rank == root) {
+        look_up(name, port);
+    }
+    for (int i = 0; i < n; i++) {
+        T_MPI(MPI_Comm_connect(port, MPI_INFO_NULL, root, group, &inter));
+        use(inter, 1);
+        T_MPI(MPI_Comm_disconnect(&inter));
+    }
+}
+
+static void refuse(void)
+{
+    MPI_Comm inter;
+    char port[MPI_MAX_PORT_NAME];
+    T_REFUSED(MPI_Comm_connect("nonsense", MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT,
+              "nonsense");
+    T_OK(inter == MPI_COMM_NULL);
+    T_MPI(MPI_Open_port(MPI_INFO_NULL, port));
+    T_REFUSED(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT,
+              "this process's own");
+    T_MPI(MPI_Close_port(port));
+    T_REFUSED(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT,
+              "closed");
+    T_REFUSED(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT,
+              "not open");
+    T_REFUSED(MPI_Lookup_name("no such service", MPI_INFO_NULL, port), MPI_ERR_NAME,
+              "no such service");
+    T_REFUSED(MPI_Publish_name("", MPI_INFO_NULL, port), MPI_ERR_SERVICE, "empty");
+}
+
+int main(int argc, char **argv)
+{
+    t_start(&argc, &argv);
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc > 3 && strcmp(argv[1], "serve") == 0) {
+        serve(MPI_COMM_WORLD, size - 1, argv[2], atoi(argv[3]));
+        return t_end();
+    }
+    if (argc > 3 && strcmp(argv[1], "call") == 0) {
+        call(MPI_COMM_WORLD, 0, argv[2], atoi(argv[3]));
+        return t_end();
+    }
+    refuse();
+    char name[64];
+    snprintf(name, sizeof name, "dyn_ports %d", (int)getppid());
+    MPI_Comm group;
+    int is_server = rank < size / 2;
+    T_MPI(MPI_Comm_split(MPI_COMM_WORLD, is_server, rank, &group));
+    if (is_server) {
+        serve(group, 0, name, 3);
+    } else {
+        int last;
+        MPI_Comm_size(group, &last);
+        call(group, last - 1, name, 3);
+    }
+    MPI_Comm_free(&group);
+    return t_end();
+}

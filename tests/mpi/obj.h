@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by the tests of objects: the code, class and text of a call that must fail.
+#ifndef PLI_TESTS_MPI_OBJ_H
+#define PLI_TESTS_MPI_OBJ_H
+
+#include "t.h"
+
+#include <mpi.h>
+
+// The call must return an error of the class, and its text name the function and hold the piece.
+#define T_REFUSED(call, want_class, piece) t_refused(__LINE__, #call, (call), (want_class), (piece))
+
+static inline void t_refused(int line, const char *call, int code, int want, const char *piece)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int class = -1, len = -1;
+    size_t name = strcspn(call, "(");
+    MPI_Error_class(code, &class);
+    MPI_Error_string(code, text, &len);
+    if (class != want || strncmp(text, call, name) != 0 || strstr(text, piece) == NULL ||
+        len != (int)strlen(text)) {
+        fprintf(stderr, "line %d: %s gave class %d (wanted %d), \"%s\" (wanted \"%s\")\n", line,
+                call, class, want, text, piece);
+        t_failed++;
+    }
+}
+
+// The call must succeed.
+#define T_MPI(call) T_EQ((call), MPI_SUCCESS)
+
+static inline void t_start(int *argc, char ***argv)
+{
+    MPI_Init(argc, argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+}
+
+static inline int t_end(void)
+{
+    MPI_Finalize();
+    return t_status();
+}
+
+#endif

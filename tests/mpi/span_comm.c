@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Constructors of communicators and groups, topologies, and the attributes of IMPI: on one job, and
+// over several that IMPI joins. What IMPI cannot carry is refused there.
+#include <mpi.h>
+#include <unistd.h>
+
+#include "t.h"
+
+static int rank, size;
+
+// All ranks of a communicator hear from each other.
+static void talk(MPI_Comm c, int expect)
+{
+    int r, n, sum = -1;
+    MPI_Comm_rank(c, &r);
+    MPI_Comm_size(c, &n);
+    T_EQ(n, expect);
+    MPI_Allreduce(&r, &sum, 1, MPI_INT, MPI_SUM, c);
+    T_EQ(sum, n * (n - 1) / 2);
+    int to = (r + 1) % n, from = (r + n - 1) % n, got = -1;
+    MPI_Sendrecv(&r, 1, MPI_INT, to, 0, &got, 1, MPI_INT, from, 0, c, MPI_STATUS_IGNORE);
+    T_EQ(got, from);
+}
+
+static int attr(MPI_Comm c, int key)
+{
+    int *value, flag;
+    MPI_Comm_get_attr(c, key, &value, &flag);
+    T_EQ(flag, 1);
+    return flag ? *value : -1;
+}
+
+static void copies(void)
+{
+    MPI_Comm a, b, d, e;
+    MPI_Request q[2];
+    MPI_Comm_dup(MPI_COMM_WORLD, &a);
+    MPI_Comm_dup(a, &b);
+    talk(b, size);
+    // The same tag on two communicators does not mix.
+    int x = 1, y = 2, got[2] = { 0, 0 }, to = (rank + size / 2) % size;
+    int from = (rank + size - size / 2) % size;
+    MPI_Irecv(&got[0], 1, MPI_INT, from, 5, b, &q[0]);
+    MPI_Irecv(&got[1], 1, MPI_INT, from, 5, a, &q[1]);
+    MPI_Send(&x, 1, MPI_INT, to, 5, a);
+    MPI_Send(&y, 1, MPI_INT, to, 5, b);
+    MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+    T_EQ(got[0], 2);
+    T_EQ(got[1], 1);
+    MPI_Comm_free(&a);
+    MPI_Comm_idup(b, &d, &q[0]);
+    MPI_Comm_idup(b, &e, &q[1]);
+    MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+    talk(d, size);
+    talk(e, size);
+    int result;
+    MPI_Comm_compare(d, e, &result);
+    T_EQ(result, MPI_CONGRUENT);
+    MPI_Comm_free(&b);
+    MPI_Comm_free(&d);
+    MPI_Comm_free(&e);
+}
+
+static void parts(void)
+{
+    MPI_Comm c, half;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &c);
+    talk(c, rank % 2 ? size / 2 : (size + 1) / 2);
+    MPI_Comm_free(&c);
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? MPI_UNDEFINED : 7, rank, &c);
+    T_EQ(c == MPI_COMM_NULL, rank == 0);
+    if (c != MPI_COMM_NULL) {
+        talk(c, size - 1);
+        MPI_Comm_free(&c);
+    }
+    MPI_Group world, group;
+    int last[1][3] = { { size - 1, 0, -2 } }; // every other rank, backwards
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_range_incl(world, 1, last, &group);
+    int n;
+    MPI_Group_size(group, &n);
+    MPI_Comm_create(MPI_COMM_WORLD, group, &half);
+    MPI_Group_rank(group, &(int){ 0 });
+    if (half != MPI_COMM_NULL) {
+        talk(half, n);
+        MPI_Comm_create_group(half, group, 9, &c);
+        talk(c, n);
+        MPI_Comm_free(&c);
+        MPI_Comm_free(&half);
+    }
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+}
+
+static void pairs(void)
+{
+    MPI_Comm half, inter, all, copy;
+    int first = size / 2, low = rank < first, n, got = -1;
+    MPI_Comm_split(MPI_COMM_WORLD, low, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, low ? first : 0, 17, &inter);
+    MPI_Comm_remote_size(inter, &n);
+    T_EQ(n, low ? size - first : first);
+    int me;
+    MPI_Comm_rank(inter, &me);
+    if (me < n && me < size - n) {
+        MPI_Sendrecv(&rank, 1, MPI_INT, me, 3, &got, 1, MPI_INT, me, 3, inter, MPI_STATUS_IGNORE);
+        T_EQ(got, low ? first + me : me);
+    }
+    int sum = 0, mine = 1;
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, inter);
+    T_EQ(sum, n);
+    MPI_Comm_dup(inter, &copy);
+    MPI_Barrier(copy);
+    MPI_Comm_free(&copy);
+    MPI_Intercomm_merge(inter, low, &all); // the second half first
+    talk(all, size);
+    MPI_Comm_rank(all, &me);
+    T_EQ(me, low ? size - first + rank : rank - first);
+    MPI_Comm_free(&all);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+}
+
+static void grids(void)
+{
+    MPI_Comm grid, row, graph;
+    int dims[2] = { 2, size / 2 }, periods[2] = { 1, 1 }, keep[2] = { 1, 0 };
+    MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &grid);
+    T_EQ(grid == MPI_COMM_NULL, rank >= size / 2 * 2 && grid == MPI_COMM_NULL);
+    if (grid != MPI_COMM_NULL) {
+        talk(grid, size / 2 * 2);
+        int up, down, me, got = -1, in[4], out;
+        MPI_Comm_rank(grid, &me);
+        MPI_Cart_shift(grid, 0, 1, &up, &down);
+        MPI_Sendrecv(&me, 1, MPI_INT, down, 1, &got, 1, MPI_INT, up, 1, grid, MPI_STATUS_IGNORE);
+        T_EQ(got, up);
+        out = me;
+        MPI_Neighbor_allgather(&out, 1, MPI_INT, in, 1, MPI_INT, grid);
+        T_EQ(in[0], up);
+        T_EQ(in[1], down);
+        MPI_Cart_sub(grid, keep, &row);
+        talk(row, 2);
+        MPI_Comm_free(&row);
+        MPI_Comm_free(&grid);
+    }
+    int index[64], edges[128];
+    for (int i = 0; i < size; i++) { // a ring
+        index[i] = 2 * i + 2;
+        edges[2 * i] = (i + 1) % size;
+        edges[2 * i + 1] = (i + size - 1) % size;
+    }
+    MPI_Graph_create(MPI_COMM_WORLD, size, index, edges, 1, &graph);
+    talk(graph, size);
+    MPI_Comm_free(&graph);
+}
+
+// No process can be added, and no other job be met.
+static void stays_alone(void)
+{
+    char text[MPI_MAX_ERROR_STRING], port[MPI_MAX_PORT_NAME];
+    int len;
+    MPI_Comm inter;
+    T_EQ(attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE), size);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    int code = MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
+                              MPI_ERRCODES_IGNORE);
+    T_OK(code != MPI_SUCCESS);
+    MPI_Error_string(code, text, &len);
+    T_HAS(text, "IMPI");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    code = MPI_Open_port(MPI_INFO_NULL, port);
+    T_OK(code != MPI_SUCCESS);
+    MPI_Error_string(code, text, &len);
+    T_HAS(text, "IMPI");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
+static void clients(int n_client, int n_host)
+{
+    MPI_Comm mine;
+    int n = attr(MPI_COMM_WORLD, IMPI_CLIENT_SIZE), color = attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR);
+    T_EQ(n, n_client);
+    T_OK(color >= 0 && color < n);
+    T_EQ(attr(MPI_COMM_SELF, IMPI_CLIENT_SIZE), 1);
+    T_EQ(attr(MPI_COMM_SELF, IMPI_CLIENT_COLOR), 0);
+    T_EQ(attr(MPI_COMM_WORLD, IMPI_HOST_SIZE), n_host);
+    int host = attr(MPI_COMM_WORLD, IMPI_HOST_COLOR);
+    T_OK(n_host == n_client ? host == color : host >= color && host < n_host);
+    T_OK(attr(MPI_COMM_WORLD, MPI_TAG_UB) >= 32767);
+    MPI_Comm_split(MPI_COMM_WORLD, color, rank, &mine);
+    T_EQ(attr(mine, IMPI_CLIENT_SIZE), 1);
+    int m;
+    MPI_Comm_size(mine, &m);
+    talk(mine, m);
+    // What IMPI cannot carry works there, and is refused on the world.
+    MPI_Comm ep[2];
+    MPI_Comm_create_endpoints(mine, 1, MPI_INFO_NULL, ep);
+    MPI_Comm_free(&ep[0]);
+    if (n_client > 1) {
+        char text[MPI_MAX_ERROR_STRING];
+        int len;
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        int code = MPI_Comm_create_endpoints(MPI_COMM_WORLD, 1, MPI_INFO_NULL, ep);
+        T_OK(code != MPI_SUCCESS);
+        MPI_Error_string(code, text, &len);
+        T_HAS(text, "IMPI");
+        MPI_Request q;
+        int far = color == 0 ? size - 1 : 0;
+        code = MPI_Psend_init(&m, 1, 1, MPI_INT, far, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &q);
+        T_OK(code != MPI_SUCCESS);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+        stays_alone();
+    }
+    MPI_Comm_free(&mine);
+}
+
+// Say that all have come, and wait for a line on standard input at rank 0: for tests that end
+// something meanwhile.
+static void wait_for_line(void)
+{
+    char line[16];
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        puts("ready");
+        fflush(stdout);
+        while (fgets(line, sizeof line, stdin) == NULL) {
+            pause(); // there will be none: something is to end this process
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc > 1 && strcmp(argv[1], "wait") == 0) {
+        wait_for_line();
+        MPI_Finalize();
+        return t_status();
+    }
+    copies();
+    parts();
+    pairs();
+    grids();
+    int n_client = argc > 1 ? atoi(argv[1]) : 1; // and hosts, if there are more
+    clients(n_client, argc > 2 ? atoi(argv[2]) : n_client);
+    MPI_Finalize();
+    return t_status();
+}

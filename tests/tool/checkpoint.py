@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Checkpoints: a restarted job ends as one that was left alone, with any number of ranks; whatever dies, fills up or
+is damaged on the way, the checkpoint before it is good."""
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, carriers, check, clean_up, gone, mark, status
+
+MPICTL = os.path.join(BUILD, "bin", "mpictl")
+PROBE = os.path.join(BUILD, "tests", "bin", "ckpt_probe")
+
+
+def skip_reason():
+    """Why no image of a process can be made here; None: it can."""
+    if SLOW > 1:
+        return "CRIU would read the shadow memory of a sanitizer for hours"
+    if shutil.which("criu") is None:
+        return "CRIU is not installed (Debian: apt-get install criu)"
+    if subprocess.run(["criu", "check"], capture_output=True, check=False).returncode != 0:
+        return "CRIU may not work here (criu check)"
+    return None
+
+
+def result(text):
+    """The last line of a probe without the number of ranks."""
+    found = re.search(r"^result (\S+) with (\d+) ranks$", text, re.M)
+    return (found.group(1), int(found.group(2))) if found else (None, 0)
+
+
+def start(env, *args):
+    return subprocess.Popen([MPIEXEC, *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, env={**os.environ, **env})
+
+
+def wait_for(p, line):
+    """Read until a line with this text; what was read."""
+    text = ""
+    for one in p.stdout:
+        text += one
+        if line in one:
+            return text
+    check(False, f"'{line}' did not come:\n{text}")
+    return text
+
+
+def finish(p, text=""):
+    out, _ = p.communicate(timeout=100 * SLOW)
+    return text + out
+
+
+def restart(env, where, *args):
+    p = start(env, "--restart", where, *args)
+    text = finish(p)
+    return p.returncode, text
+
+
+def ranks_of(env):
+    return [pid for pid, name in carriers(env) if name == "ckpt_probe"]
+
+
+def numbers(d):
+    return sorted(int(n) for n in os.listdir(d) if n.isdigit())
+
+
+def tidy(d):
+    check(not [n for n in os.listdir(d) if n.startswith(".")], f"left behind: {os.listdir(d)}")
+
+
+def undisturbed(env, *args):
+    p = start(env, "-n", 2, PROBE, *args)
+    text = finish(p)
+    check(p.returncode == 0, text)
+    return result(text)[0]
+
+
+def by_call(env, d):
+    """MPIX_Checkpoint with everything pending; restarted with 3, 5 and 2 ranks."""
+    want = undisturbed(env, 24, 5)
+    p = start(env, "--checkpoint-dir", d, "-n", 3, PROBE, 24, 5, "call=8", "mb=1", "threads")
+    text = finish(p)
+    check(p.returncode == 0 and "checkpoint called: made" in text, text)
+    check(result(text) == (want, 3), text)
+    for args, n in (((), 3), (("-n", 5), 5), (("-n", 2), 2), (("--restart-in-place",), 3)):
+        rc, text = restart(env, d, *args)
+        check(rc == 0 and "checkpoint called: restarted" in text, f"{args}: {rc}\n{text}")
+        check(result(text)[0] == want, f"{args}: {text}\nwanted {want}")
+        check(re.search(rf"^step \d+ of {n} ranks$", text, re.M), f"{args}: {text}")
+    tidy(d)
+
+
+def by_mpictl(env, d):
+    """mpictl in the middle of anything; the last two are kept; mpiexec is killed; all is gone; it goes on."""
+    want = undisturbed(env, 150, 10)
+    p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 150, 10)
+    text = wait_for(p, "step 5 ")
+    for i in range(1, 4):
+        r = Run("checkpoint", p.pid, tool=MPICTL)
+        check(r.rc == 0 and f"checkpoint {i} of job" in r.out, f"mpictl: {r}")
+    check(numbers(d) == [2, 3], f"kept: {os.listdir(d)}")
+    p.kill()
+    finish(p, text)
+    check(not gone(env), f"left behind: {carriers(env)}")
+    rc, text = restart(env, d)
+    check(rc == 0 and result(text) == (want, 2), f"{rc}\n{text}\nwanted {want}")
+    tidy(d)
+
+
+def by_interval(env, d):
+    """--checkpoint-interval; a restarted job makes them too; a rank is killed."""
+    want = undisturbed(env, 200, 10)
+    p = start(env, "--checkpoint-dir", d, "--checkpoint-interval", "200ms", "-n", 2, PROBE, 200, 10)
+    text = wait_for(p, "checkpoint 2 of 2 ranks is in")
+    os.kill(max(ranks_of(env)), signal.SIGKILL)
+    text = finish(p, text)
+    check(p.returncode == 137, f"{p.returncode}\n{text}")
+    last = numbers(d)[-1]
+    rc, text = restart(env, d)
+    check(rc == 0 and result(text) == (want, 2), f"{rc}\n{text}\nwanted {want}")
+    check(numbers(d)[-1] >= last, f"{os.listdir(d)}")
+    tidy(d)
+
+
+def damaged(env, d):
+    """A damaged image is named, and the checkpoint before it used; a damaged manifest; nothing at all."""
+    want = undisturbed(env, 60, 5)
+    p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 60, 5)
+    text = wait_for(p, "step 3 ")
+    for _ in range(2):
+        check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, "mpictl")
+    finish(p, text)
+    with open(os.path.join(d, "2", "rank.1", "pages-1.img"), "r+b") as f:
+        f.seek(5000)
+        byte = f.read(1)
+        f.seek(5000)
+        f.write(bytes([byte[0] ^ 1]))
+    rc, text = restart(env, os.path.join(d, "2"))
+    check(rc == 1 and "pages-1.img is damaged" in " ".join(text.split()), f"{rc}\n{text}")
+    rc, text = restart(env, d)
+    check(rc == 0 and "checkpoint 2 cannot be used" in text and result(text) == (want, 2), f"{rc}\n{text}")
+    with open(os.path.join(d, "1", "manifest"), "a", encoding="utf-8") as f:
+        f.write("x")
+    rc, text = restart(env, d)
+    check(rc == 1 and "no checkpoint in" in text, f"{rc}\n{text}")
+    with tempfile.TemporaryDirectory() as empty:
+        rc, text = restart(env, empty)
+        check(rc == 1 and "there is no checkpoint in" in text, f"{rc}\n{text}")
+
+
+def full_disk(env, d):
+    """No room: the job goes on, the checkpoint before is good, nothing of the failed one is left."""
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "none", d], capture_output=True,
+                      check=False).returncode != 0:
+        print("full_disk: skipped, a small file system cannot be mounted here")
+        return
+    try:
+        p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 100, 10)
+        text = wait_for(p, "step 3 ")
+        check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, "there is room for the first")
+        with open(os.path.join(d, "ballast"), "wb") as f:
+            while True:
+                try:
+                    f.write(b"x" * 65536)
+                    f.flush()
+                except OSError:
+                    break
+        r = Run("checkpoint", p.pid, tool=MPICTL)
+        check(r.rc == 1 and ("written" in r.err or "space" in r.err), f"{r}")
+        text = finish(p, text)
+        check(p.returncode == 0, f"the job goes on: {p.returncode}\n{text}")
+        tidy(d)
+        os.unlink(os.path.join(d, "ballast"))
+        rc, again = restart(env, d)
+        check(rc == 0 and result(again) == result(text), f"{rc}\n{again}")
+    finally:
+        subprocess.run(["umount", d], check=False)
+
+
+def killed_while_writing(env, d):
+    """A rank and mpiexec killed at many moments of a checkpoint: the one before it is good each time."""
+    want = undisturbed(env, 400, 10)
+    for i, who in enumerate(("rank", "mpiexec") * 2):
+        p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 400, 10, "mb=30")
+        wait_for(p, "step 2 ")
+        check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, "first")
+        last = numbers(d)[-1]
+        c = subprocess.Popen([MPICTL, "checkpoint", str(p.pid)], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+        temp = os.path.join(d, ".temp-*")
+        while not glob.glob(temp) and c.poll() is None:
+            time.sleep(0.001)
+        time.sleep(0.03 * i)
+        ranks = ranks_of(env)
+        if who == "mpiexec" or not ranks:
+            p.kill()
+        else:
+            os.kill(min(ranks), signal.SIGKILL)
+        finish(p)
+        c.wait()
+        check(not gone(env), f"{who}: left behind: {carriers(env)}")
+        check(numbers(d)[-1] >= last, f"{who}: {os.listdir(d)}")
+    p = start(env, "--restart", d, "--timeout", "90")
+    text = finish(p)
+    check(p.returncode == 0 and result(text) == (want, 2), f"{p.returncode}\n{text}\nwanted {want}")
+
+
+def state(env, d, how="mpictl"):
+    """Registered state: needs no CRIU; restarted with 2, 5 and 1 ranks."""
+    want = undisturbed(env, 80, 10)
+    p = start(env, "--checkpoint-dir", d, "--checkpoint-mode", "state", "-n", 3, PROBE, 80, 10, "state")
+    text = wait_for(p, "step 5 ")
+    r = Run("checkpoint", p.pid, tool=MPICTL)
+    check(r.rc == 0 and "checkpoint 1 of job" in r.out, f"mpictl: {r}")
+    p.kill()
+    finish(p, text)
+    check(not gone(env), f"left behind: {carriers(env)}")
+    for n in (2, 5, 1):
+        rc, text = restart(env, os.path.join(d, "1"), "-n", n)
+        check(rc == 0 and result(text) == (want, n), f"{n}: {rc}\n{text}\nwanted {want}")
+        check("step 1 " not in text, f"it begins where it was: {text}")
+    tidy(d)
+
+
+def example(env, d):
+    """The script of the examples: killed with kill -9, restarted with another size."""
+    shutil.copytree(os.path.join(SOURCE, "examples", "elastic"), os.path.join(d, "e"))
+    made = subprocess.run(["make", "-s", "-C", os.path.join(d, "e"), "resize"], capture_output=True, text=True,
+                          check=False, env={**os.environ, "PATH": os.path.join(BUILD, "bin") + ":" + os.environ["PATH"]})
+    check(made.returncode == 0, made.stderr)
+    r = subprocess.run(["sh", os.path.join(d, "e", "restart.sh"), "8000"], capture_output=True, text=True, check=False,
+                       env={**os.environ, **env, "MPIEXEC": MPIEXEC}, timeout=100)
+    check(r.returncode == 0 and "the answers are the same" in r.stdout and "3 ranks at the end" in r.stdout,
+          f"{r.returncode}\n{r.stdout}\n{r.stderr}")
+
+
+def refused(env, d):
+    """What cannot be is said in a sentence, and harms nothing."""
+    for args, want in ((("--checkpoint-interval", 1, "true"), "needs --checkpoint-dir"),
+                       (("--checkpoint-dir", "/proc/nowhere", "true"), "cannot be used"),
+                       (("--restart", "/nowhere"), "No such file"),
+                       (("--restart", d, "true"), "takes no program"),
+                       (("--checkpoint-dir", d, "--ranks-per-proc", 2, "-n", 2, "true"), "exclude"),
+                       (("--checkpoint-dir", d, "--checkpoint-mode", "magic", "true"), "image state")):
+        p = start(env, *args)
+        text = finish(p)
+        check(p.returncode != 0 and want in " ".join(text.split()), f"{args}: {p.returncode} {text}")
+    p = start({**env, "PATH": "/nowhere"}, "--checkpoint-dir", d, "-n", 1, PROBE, 1, 1)
+    text = finish(p)
+    check(p.returncode == 1 and "apt-get install criu" in " ".join(text.split()), text)
+    p = start(env, "-n", 1, PROBE, 3, 1, "call=1")
+    text = finish(p)
+    check(p.returncode == 0 and "without checkpoints" in text, text)
+
+
+def main():
+    reason = skip_reason()
+    for f in (refused, state, by_call, by_mpictl, by_interval, damaged, full_disk,
+              killed_while_writing, example):
+        if len(sys.argv) > 1 and f.__name__ not in sys.argv[1:]:
+            continue
+        if reason is not None and f not in (refused, state):
+            continue
+        env = mark()
+        t = time.time()
+        try:
+            with tempfile.TemporaryDirectory() as d:
+                f(env, d)
+        except BaseException:
+            clean_up(env)
+            raise
+        check(not gone(env), f"{f.__name__}: left behind {carriers(env)}")
+        print(f"{f.__name__}: {time.time() - t:.1f} s", flush=True)
+    if reason is not None and status() == 0:
+        print(f"only registered state was tested: {reason}")
+    return status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

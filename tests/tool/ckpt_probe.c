@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests of checkpoints run. Works in steps on a world that may change its size, with much
+// on its way at every moment: an unexpected message, an outstanding receive, a synchronous send, a
+// derived datatype, a split communicator with an attribute, a thread. The last line is the result.
+//
+//     ckpt_probe STEPS MS [call=K] [mb=N] [state] [threads]
+#include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int n_step, nap_ms, call_at = -1, with_state, with_threads;
+static long n_byte;
+static int step;     // both are the state that is registered
+static double value; // the same at all ranks
+static atomic_long n_beat;
+static atomic_int is_over;
+
+static void check(int is_good, const char *what)
+{
+    if (!is_good) {
+        fprintf(stderr, "ckpt_probe: %s is wrong at step %d\n", what, step);
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+}
+
+static void nap(int ms)
+{
+    struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
+    while (nanosleep(&t, &t) != 0) {
+        // a checkpoint is a signal
+    }
+}
+
+static int size_of(void *arg, MPI_Count *bytes)
+{
+    (void)arg;
+    *bytes = sizeof step + sizeof value;
+    return MPI_SUCCESS;
+}
+
+static int pack(void *arg, void *buf, MPI_Count bytes)
+{
+    (void)arg;
+    (void)bytes;
+    memcpy(buf, &value, sizeof value);
+    memcpy((char *)buf + sizeof value, &step, sizeof step);
+    return MPI_SUCCESS;
+}
+
+static int unpack(void *arg, int piece, int n_pieces, const void *buf, MPI_Count bytes)
+{
+    (void)arg;
+    if (piece < 0 || piece >= n_pieces || bytes != sizeof step + sizeof value) {
+        return MPI_ERR_OTHER;
+    }
+    memcpy(&value, buf, sizeof value);
+    memcpy(&step, (const char *)buf + sizeof value, sizeof step);
+    return MPI_SUCCESS;
+}
+
+static void *beat(void *arg)
+{
+    (void)arg;
+    while (!is_over) {
+        n_beat++;
+        nap(1);
+    }
+    return NULL;
+}
+
+struct pending {
+    MPI_Comm comm;
+    MPI_Request recv, sync;
+    MPI_Datatype column;
+    int key, attribute;
+    int got, token, sync_got;
+    double grid[4][4];
+};
+
+// Things that a checkpoint at any later moment must keep.
+static void begin_pending(struct pending *p, MPI_Comm world)
+{
+    int rank, size;
+    MPI_Comm_split(world, 0, 0, &p->comm);
+    MPI_Comm_rank(p->comm, &rank);
+    MPI_Comm_size(p->comm, &size);
+    p->attribute = 4711 + rank;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &p->key, NULL);
+    MPI_Comm_set_attr(p->comm, p->key, &p->attribute);
+    MPI_Type_vector(4, 1, 4, MPI_DOUBLE, &p->column);
+    MPI_Type_commit(&p->column);
+    for (int i = 0; i < 16; i++) {
+        p->grid[i / 4][i % 4] = rank * 100 + i;
+    }
+    MPI_Irecv(&p->got, 1, MPI_INT, (rank + size - 1) % size, 1, p->comm, &p->recv);
+    p->token = rank;
+    MPI_Issend(&p->token, 1, MPI_INT, (rank + 1) % size, 2, p->comm, &p->sync);
+    MPI_Send(&p->grid[0][1], 1, p->column, (rank + 1) % size, 3, p->comm); // nobody asks for it yet
+}
+
+static void end_pending(struct pending *p)
+{
+    int rank, size, flag, *value_of;
+    double column[4];
+    MPI_Comm_rank(p->comm, &rank);
+    MPI_Comm_size(p->comm, &size);
+    int left = (rank + size - 1) % size;
+    MPI_Send(&rank, 1, MPI_INT, (rank + 1) % size, 1, p->comm);
+    MPI_Wait(&p->recv, MPI_STATUS_IGNORE);
+    check(p->got == left, "the outstanding receive");
+    MPI_Recv(&p->sync_got, 1, MPI_INT, left, 2, p->comm, MPI_STATUS_IGNORE);
+    MPI_Wait(&p->sync, MPI_STATUS_IGNORE);
+    check(p->sync_got == left, "the synchronous send");
+    MPI_Recv(column, 4, MPI_DOUBLE, left, 3, p->comm, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 4; i++) {
+        check(column[i] == left * 100 + i * 4 + 1, "the unexpected message");
+    }
+    MPI_Comm_get_attr(p->comm, p->key, &value_of, &flag);
+    check(flag && *value_of == 4711 + rank, "the attribute");
+    MPI_Comm_free_keyval(&p->key);
+    MPI_Type_free(&p->column);
+    MPI_Comm_free(&p->comm);
+}
+
+static unsigned char pattern(long i, int rank)
+{
+    return (unsigned char)((uint64_t)(i + rank * 977) * 2654435761u >> 13);
+}
+
+// Take up the newest version of the world that all have seen. 0: this rank is to leave.
+static int follow(MPI_Comm *world, int *version)
+{
+    int now, all;
+    MPIX_World_version(&now);
+    MPI_Allreduce(&now, &all, 1, MPI_INT, MPI_MIN, *world);
+    while (*version < all) {
+        MPI_Comm next;
+        int old_rank, at[2] = { step, 0 };
+        MPI_Comm_rank(*world, &old_rank);
+        MPIX_Comm_world_at(++*version, &next);
+        if (next == MPI_COMM_NULL) {
+            return 0;
+        }
+        MPI_Bcast(at, 2, MPI_INT, 0, next); // ranks that came start where the others are
+        MPI_Bcast(&value, 1, MPI_DOUBLE, 0, next);
+        *world = next;
+    }
+    return 1;
+}
+
+static void call_checkpoint(MPI_Comm world)
+{
+    int is_restarted, rank;
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    int code = MPIX_Checkpoint(world, &is_restarted);
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int len;
+    if (code != MPI_SUCCESS) {
+        MPI_Error_string(code, text, &len);
+    }
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL);
+    if (rank == 0) {
+        printf("checkpoint called: %s\n", code != MPI_SUCCESS ? text
+                                          : is_restarted      ? "restarted"
+                                                              : "made");
+        fflush(stdout);
+    }
+}
+
+static void work(MPI_Comm world, int version)
+{
+    struct pending p;
+    int was_first = version == 0; // who came later has no part in what is pending
+    if (was_first) {
+        begin_pending(&p, MPI_COMM_WORLD);
+    }
+    for (; step < n_step; step++) {
+        int rank, size, wanted = 0, all;
+        MPI_Comm_rank(world, &rank);
+        MPI_Comm_size(world, &size);
+        double mine = rank == 0 ? value * 1.0000001 + step : 0, sum;
+        MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, world);
+        value = sum; // does not depend on the number of ranks
+        if (with_state) {
+            MPIX_Checkpoint_wanted(&wanted);
+        }
+        MPI_Allreduce(&wanted, &all, 1, MPI_INT, MPI_MAX, world);
+        if (rank == 0) {
+            printf("step %d of %d ranks\n", step, size);
+            fflush(stdout);
+        }
+        if (step == call_at || all) {
+            step++; // it is done
+            call_checkpoint(world);
+            step--;
+        }
+        nap(nap_ms);
+        if (!follow(&world, &version)) {
+            break;
+        }
+    }
+    if (was_first) {
+        end_pending(&p);
+    }
+    int rank, size;
+    MPI_Comm now;
+    MPIX_Comm_world_at(version, &now);
+    if (now != MPI_COMM_NULL) {
+        MPI_Comm_rank(now, &rank);
+        MPI_Comm_size(now, &size);
+        if (rank == 0) {
+            printf("result %.17g with %d ranks\n", value, size);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int rank, got, version, n_pieces;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &got);
+    n_step = argc > 1 ? atoi(argv[1]) : 10;
+    nap_ms = argc > 2 ? atoi(argv[2]) : 0;
+    for (int i = 3; i < argc; i++) {
+        call_at = strncmp(argv[i], "call=", 5) == 0 ? atoi(argv[i] + 5) : call_at;
+        n_byte = strncmp(argv[i], "mb=", 3) == 0 ? atol(argv[i] + 3) << 20 : n_byte;
+        with_state = with_state || strcmp(argv[i], "state") == 0;
+        with_threads = with_threads || strcmp(argv[i], "threads") == 0;
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    unsigned char *memory = n_byte > 0 ? malloc((size_t)n_byte) : NULL;
+    for (long i = 0; i < n_byte; i++) {
+        memory[i] = pattern(i, rank);
+    }
+    pthread_t thread;
+    if (with_threads) {
+        pthread_create(&thread, NULL, beat, NULL);
+    }
+    if (with_state) {
+        MPIX_Checkpoint_register("probe", size_of, pack, unpack, NULL);
+        MPIX_Checkpoint_restore(MPI_COMM_WORLD, &n_pieces);
+        MPI_Bcast(&step, 1, MPI_INT, 0, MPI_COMM_WORLD); // with more ranks some got no piece
+        MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    }
+    MPIX_World_version(&version);
+    if (version > 0) { // came for a larger world
+        int at[2];
+        MPI_Bcast(at, 2, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        step = at[0] + 1;
+    }
+    work(MPI_COMM_WORLD, version);
+    for (long i = 0; i < n_byte; i++) {
+        if (memory[i] != pattern(i, rank)) {
+            check(0, "the memory");
+        }
+    }
+    if (with_threads) {
+        long before = n_beat;
+        for (int i = 0; i < 2000 && n_beat == before; i++) {
+            nap(10);
+        }
+        check(n_beat > before, "the thread");
+        is_over = 1;
+        pthread_join(thread, NULL);
+    }
+    free(memory);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""mpiexec names a deadlock, with the near miss, and is silent about programs that only take long."""
+import os
+import re
+import subprocess
+import sys
+import time
+
+BUILD = os.environ["BUILD_DIR"]
+MPIEXEC = os.path.join(BUILD, "bin", "mpiexec")
+MPICTL = os.path.join(BUILD, "bin", "mpictl")
+PROBE = os.path.join(BUILD, "tests", "bin", "hang_probe")
+STATUS = 123
+SLOW = 8 if os.environ.get("PLIANT_SANITIZED") else 1
+bad = 0
+
+# program, ranks, what the report must say
+MISTAKES = [
+    ("both_receive", 2, [r"rank 0 receives from rank 1, tag 7, on MPI_COMM_WORLD",
+                         r"rank 1 receives from rank 0, tag 7"]),
+    ("wrong_tag", 2, [r"near miss: rank 1 has a message from rank 0 with tag 7, but asks for tag 8"]),
+    ("wrong_tag_ssend", 2, [r"rank 0 sends 4 bytes to rank 1, tag 7",
+                            r"near miss: .*tag 7.*tag 8"]),
+    ("wrong_source", 3, [r"near miss: rank 0 has a message from rank 1 with tag 5, but asks for one "
+                         r"from rank 2", r"rank 2 is in MPI_Barrier"]),
+    ("crossed_collectives", 2, [r"clue: rank 0 is in MPI_Barrier on MPI_COMM_WORLD, rank 1 in "
+                                r"MPI_Barrier on other"]),
+    ("one_leaves", 2, [r"rank 1 has ended", r"clue: rank 0 waits for rank 1, which has ended"]),
+    ("head_to_head", 2, [r"clue: ranks 0 and 1 both send to each other"]),
+    ("wrong_comm", 2, [r"rank 0 sends 4 bytes to rank 1.*on other",
+                       r"near miss: rank 0 sends to rank 1 on other, which receives on MPI_COMM_WORLD"
+                       r"|of another communicator"]),
+    ("not_everybody", 3, [r"is in MPI_Allreduce on MPI_COMM_WORLD", r"clue: rank 1 is in MPI_Allreduce"]),
+    ("probe_in_vain", 2, [r"rank 0 probes for any rank, tag 99"]),
+]
+HEALTHY = [("system_calls", 2), ("long_computation", 2), ("probe_loop", 2), ("test_loop", 2),
+           ("late_start", 2), ("other_thread", 2), ("stopped", 2), ("work_after_finalize", 2),
+           ("slow_ring", 3)]
+
+
+def fail(what, text):
+    global bad
+    bad += 1
+    print(f"failed: {what}\n{text}", file=sys.stderr)
+
+
+def start(name, ranks, *options):
+    command = [MPIEXEC, "--timeout", str(20 * SLOW), "-n", str(ranks), *options, PROBE, name]
+    if name == "late_start":
+        command = [MPIEXEC, "--timeout", str(20 * SLOW), "-n", "1", PROBE, name, "late", ":", "-n", "1", PROBE, name]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def main():
+    runs = [(m, start(m[0], m[1])) for m in MISTAKES]
+    for (name, _, wanted), p in runs:
+        out = p.communicate()[0]
+        if p.returncode != STATUS:
+            fail(f"{name} ended with {p.returncode}, not {STATUS}", out)
+        for pattern in wanted + [r"^mpiexec: deadlock:"]:
+            if not re.search(pattern, out, re.M):
+                fail(f"{name}: the report lacks {pattern}", out)
+        if "called at hang_probe.c:" not in out and name != "head_to_head":
+            fail(f"{name}: no place in the source", out)
+    runs = [(h, start(*h)) for h in HEALTHY]
+    for (name, _), p in runs:
+        out = p.communicate()[0]
+        if p.returncode != 0 or "done" not in out or "deadlock" in out:
+            fail(f"{name} is healthy but ended with {p.returncode}", out)
+    out = start("different_collectives", 2).communicate()[0]
+    if "MPI_Bcast" not in out or "MPI_COMM_WORLD" not in out or "done" in out:
+        fail("different_collectives: neither an error nor a deadlock", out)
+    looking()
+    return 1 if bad else 0
+
+
+def looking():
+    """--on-deadlock=report tells and leaves the job; mpictl shows the same picture of it."""
+    p = start("wrong_tag", 2, "--on-deadlock=report")
+    told = ""
+    while "near miss" not in told:
+        line = p.stdout.readline()
+        if line == "":
+            fail("--on-deadlock=report ended the job", told)
+            return
+        told += line
+    listed = subprocess.run([MPICTL, "list"], stdout=subprocess.PIPE, text=True).stdout
+    if not re.search(rf"^ *{p.pid} .*wrong_tag", listed, re.M):
+        fail(f"mpictl list does not show {p.pid}", listed)
+    seen = subprocess.run([MPICTL, "status", str(p.pid)], stdout=subprocess.PIPE, text=True).stdout
+    if "near miss: rank 1 has a message" not in seen or "rank 0 receives from rank 1, tag 8" not in seen:
+        fail("mpictl status", seen)
+    time.sleep(1)  # time enough to say it a second time
+    if p.poll() is not None:
+        fail("--on-deadlock=report ended the job", "")
+    p.terminate()
+    out = told + p.communicate()[0]
+    if out.count("deadlock:") != 1:
+        fail("--on-deadlock=report", out)
+    for args, code in ((["status", "1"], 2), (["status", "x"], 2), (["fly"], 2), (["--help"], 0)):
+        rc = subprocess.run([MPICTL, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE).returncode
+        if rc != code:
+            fail(f"mpictl {args} gave {rc}, not {code}", "")
+
+
+sys.exit(main())

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Jobs that were started separately meet; programs without mpiexec spawn; nobody is left behind."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, MPIEXEC, SLOW, Run, carriers, check, clean_up, gone, mark, status
+
+BIN = os.path.join(BUILD, "tests", "bin")
+PORTS, SPAWN = os.path.join(BIN, "mpi.dyn_ports"), os.path.join(BIN, "mpi.dyn_spawn")
+
+
+def start(*args, env=None):
+    return subprocess.Popen([*map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, env={**os.environ, **(env or {})})
+
+
+def end(p, what):
+    out, _ = p.communicate(timeout=60 * SLOW)
+    check(p.returncode == 0, f"{what}: rc {p.returncode}\n{out}")
+
+
+def two_jobs(n_server, n_client, name):
+    server = start(MPIEXEC, "-n", n_server, PORTS, "serve", name, 4)
+    client = start(MPIEXEC, "-n", n_client, PORTS, "call", name, 2)
+    other = start(MPIEXEC, "-n", 2, PORTS, "call", name, 1)
+    alone = start(PORTS, "call", name, 1)
+    for p, what in ((client, "client"), (other, "second client"), (alone, "client without mpiexec"),
+                    (server, "server")):
+        end(p, what)
+
+
+def alone_server(name):
+    server = start(PORTS, "serve", name, 1)
+    client = start(MPIEXEC, "-n", 3, PORTS, "call", name, 1)
+    end(client, "client of a server without mpiexec")
+    end(server, "server without mpiexec")
+
+
+def many_clients(name):
+    """Places in the tables of jobs that have ended are used again."""
+    n = 140
+    server = start(MPIEXEC, "-n", 1, PORTS, "serve", name, n)
+    for i in range(n):
+        end(start(PORTS, "call", name, 1), f"client {i}")
+    end(server, "server of many clients")
+
+
+def server_dies(name):
+    """A client whose server ends while it waits to be accepted gets an error, not a hang."""
+    server = start(MPIEXEC, "-n", 1, "sh", "-c", f"exec {PORTS} serve '{name}' 1")
+    first = start(MPIEXEC, "-n", 1, PORTS, "call", name, 2)  # the second time nobody accepts
+    out, _ = first.communicate(timeout=60 * SLOW)
+    check(first.returncode != 0, f"connecting to a port that is gone: {out}")
+    end(server, "server")
+
+
+def solo(env):
+    p = start(SPAWN, env=env)
+    end(p, "spawning without mpiexec")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
+def killed(env, who):
+    """Kill the launcher or the program in the middle of it: all go."""
+    p = start(*([MPIEXEC, "-n", "2"] if who == "mpiexec" else []), SPAWN, env=env)
+    time.sleep(0.1 * SLOW)
+    p.send_signal(signal.SIGKILL)
+    p.communicate()
+    check(not gone(env), f"left behind after {who} was killed: {carriers(env)}")
+
+
+def crash():
+    """A spawned process that dies ends the job, and the message says who it was."""
+    r = Run("-n", "2", os.path.join(BIN, "mpi.dyn_crash"))
+    check(r.rc == 128 + signal.SIGSEGV, f"exit status {r}")
+    check("rank 1 of 2 that were spawned" in r.words, f"message {r}")
+
+
+def main():
+    base = f"tool.dynamic {os.getpid()}"
+    env = mark()
+    try:
+        two_jobs(3, 2, base + " a")
+        two_jobs(1, 4, base + " b")
+        alone_server(base + " c")
+        many_clients(base + " d")
+        server_dies(base + " e")
+        solo(env)
+        for _ in range(5):
+            killed(env, "mpiexec")
+            killed(env, "program")
+        crash()
+    finally:
+        clean_up(env)
+    return status()
+
+
+sys.exit(main())

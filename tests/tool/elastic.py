@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""mpictl changes the size of a running job; what fails on the way leaves it as it was."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, MPIEXEC, SLOW, Run, carriers, check, clean_up, gone, mark, status
+
+MPICTL = os.path.join(BUILD, "bin", "mpictl")
+PROBE = os.path.join(BUILD, "tests", "bin", "fork_probe")
+WORLD = os.path.join(BUILD, "tests", "bin", "mpi.elastic_world")
+
+
+def start(env, *args):
+    p = subprocess.Popen([MPIEXEC, *map(str, args)], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                         env={**os.environ, **env})
+    for _ in range(3000):  # until mpictl finds the job
+        if ctl("status", p.pid).rc == 0:
+            break
+        time.sleep(0.01)
+    return p
+
+
+def ctl(*args):
+    return Run(*args, tool=MPICTL)
+
+
+def grow_and_shrink(env):
+    p = start(env, "--elastic", "2:8", "-n", 2, WORLD, "poll", 4)
+    for args, want in ((("grow", 2), "version 1, of 4 ranks"), (("resize", 8), "version 2, of 8 ranks"),
+                       (("shrink", 5), "version 3, of 3 ranks")):
+        r = ctl(*args, p.pid)
+        check(r.rc == 0 and want in r.out, f"{args}: {r}")
+        check(args[0] != "shrink" or "the ranks that left are gone" in r.out, f"{args}: {r}")
+    for args, want in ((("grow", 6), "9 ranks are outside --elastic 2:8"), (("shrink", 2), "outside")):
+        r = ctl(*args, p.pid)
+        check(r.rc == 1 and want in r.err, f"{args}: {r}")
+    r = ctl("status", p.pid)
+    check("version 3, of 3 ranks" in r.out, f"status: {r}")
+    r = ctl("resize", 5, p.pid)
+    check(r.rc == 0, f"last: {r}")
+    out, _ = p.communicate(timeout=60 * SLOW)
+    check(p.returncode == 0 and "version 4 of 5 ranks" in out, f"rc {p.returncode}\n{out}")
+
+
+def notice(env):
+    """Ranks that are to leave know it; one that stays is named, by mpictl and by mpiexec."""
+    p = start(env, "--elastic", "1:4", "-n", 3, PROBE, "stubborn")
+    r = ctl("shrink", 2, p.pid, "--wait", 1)
+    check(r.rc == 1 and "version 1, of 1 ranks" in r.out and "still there: rank 1 (process" in r.out and
+          "rank 2 (process" in r.out, f"shrink: {r}")
+    r = ctl("migrate", 0, "nowhere", p.pid)
+    check(r.rc == 1 and "rank 0 has nowhere to go" in r.err, f"migrate: {r}")
+    os.kill(p.pid, signal.SIGTERM)
+    out, _ = p.communicate(timeout=60 * SLOW)
+    check("rank 1 has its notice\n" in out and "rank 2 has its notice\n" in out and
+          "rank 0 has" not in out, out)
+    check("told so, and still there: rank 1" in " ".join(out.split()), out)
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
+def new_rank_dies(env):
+    """A new rank that ends before MPI_Init: the world stays as it was, and can be resized later."""
+    with tempfile.TemporaryDirectory() as d:
+        flag = os.path.join(d, "die")
+        script = f"[ $PLIANT_RANK -ge 2 ] && [ -e {flag} ] && exit 3; exec {WORLD} poll 1"
+        p = start(env, "--elastic", "1:4", "-n", 2, "sh", "-c", script)
+        with open(flag, "w", encoding="utf-8"):
+            pass
+        r = ctl("grow", 2, p.pid)
+        check(r.rc == 1 and "stays as it was" in r.err, f"grow: {r}")
+        check(p.poll() is None, "the job goes on")
+        os.unlink(flag)
+        r = ctl("grow", 1, p.pid)
+        check(r.rc == 0 and "version 1, of 3 ranks" in r.out, f"grow again: {r}")
+        out, _ = p.communicate(timeout=60 * SLOW)
+        check(p.returncode == 0 and "version 1 of 3 ranks" in out, f"rc {p.returncode}\n{out}")
+
+
+def killed(env):
+    """mpiexec dies while new ranks are on their way: nobody is left."""
+    p = start(env, "--elastic", "1:4", "-n", 2, "sh", "-c",
+              f"[ $PLIANT_RANK -lt 2 ] || sleep 60; exec {WORLD} poll 9")
+    c = subprocess.Popen([MPICTL, "grow", "2", str(p.pid)], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    time.sleep(0.2 * SLOW)
+    p.send_signal(signal.SIGKILL)
+    _, err = c.communicate(timeout=60 * SLOW)
+    check(c.returncode == 2 and "did not answer" in err, f"mpictl: {c.returncode} {err}")
+    p.communicate()
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
+def refuse(env):
+    p = start(env, "-n", 2, WORLD, "poll", 9)
+    r = ctl("grow", 1, p.pid)
+    check(r.rc == 2 and "--elastic" in r.err, f"a job of fixed size: {r}")
+    r = ctl("stop", p.pid)
+    check(r.rc == 0, f"stop: {r}")
+    p.communicate(timeout=60 * SLOW)
+    check(p.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM), f"stopped: {p.returncode}")
+    for bad in ("3", "4:2", "0:2", "2:x"):
+        r = Run("--elastic", bad, "-n", "1", "true")
+        check(r.rc == 2 and "--elastic" in r.err, f"{bad}: {r}")
+    r = Run("--elastic", "1:2", "--impi", "127.0.0.1:9", "--impi-rank", "0", "-n", "1", "true")
+    check(r.rc == 2 and "exclude each other" in r.err, f"with --impi: {r}")
+
+
+def main():
+    env = mark()
+    try:
+        grow_and_shrink(env)
+        notice(env)
+        new_rank_dies(env)
+        killed(env)
+        refuse(env)
+    finally:
+        clean_up(env)
+    return status()
+
+
+sys.exit(main())

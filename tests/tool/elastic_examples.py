@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""The examples of worlds that change: their answers are those of worlds that do not."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, carriers, check, clean_up, gone, mark, status
+
+BIN = os.path.join(BUILD, "bin")
+MPICTL = os.path.join(BIN, "mpictl")
+STEPS = "600"
+
+
+def soap(env, folder):
+    for n, most, want in ((1, 8, ("1", "2", "4", "8")), (2, 5, ("2", "4")), (3, 6, ("3", "6"))):
+        r = Run("--timeout", 100 * SLOW, "-n", n, os.path.join(folder, "soap"), most, env=env, timeout=110)
+        ranks = re.findall(r"^ *(\d+) ranks, ", r.out, re.M)
+        check(r.rc == 0 and tuple(ranks) == want and "the error fell as it should" in r.out, f"{r}")
+    r = Run("--elastic", "1:3", "-n", 2, os.path.join(folder, "soap"), 4, env=env)
+    check(r.rc == 0 and "no finer grid: MPI_Fork: 4 ranks are outside --elastic 1:3" in r.out, f"{r}")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
+def answer_of(text):
+    found = re.search(r"sum (\S+), digest (\S+)", text)
+    return found.groups() if found else text
+
+
+def resize(env, folder):
+    """2 -> 8 -> 3 ranks, and the same to the last bit."""
+    program = os.path.join(folder, "resize")
+    fixed = {n: answer_of(Run("-n", n, program, STEPS, env=env).out) for n in (1, 2, 3)}
+    check(len(set(fixed.values())) == 1 and len(fixed[1]) == 2, f"{fixed}")
+    p = subprocess.Popen([MPIEXEC, "--elastic", "1:8", "-n", "2", program, STEPS, "2"],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         text=True, env={**os.environ, **env})
+    while Run("status", p.pid, tool=MPICTL).rc != 0 and p.poll() is None:
+        time.sleep(0.01)
+    for args, want in ((("grow", 6), "version 1, of 8 ranks"), (("shrink", 5), "version 2, of 3 ranks")):
+        r = Run(*args, p.pid, tool=MPICTL)
+        check(r.rc == 0 and want in r.out, f"{args}: {r}")
+    out, _ = p.communicate(timeout=100 * SLOW)
+    check(p.returncode == 0 and f"{STEPS} steps, 2 changes, 3 ranks at the end" in out, out)
+    check(answer_of(out) == fixed[1], f"{out}, but should be {fixed[1]}")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
+def main():
+    env = mark()
+    with tempfile.TemporaryDirectory() as d:
+        folder = os.path.join(d, "elastic")
+        shutil.copytree(os.path.join(SOURCE, "examples", "elastic"), folder)
+        made = subprocess.run(["make", "-s", "-C", folder], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PATH": BIN + ":" + os.environ["PATH"]})
+        check(made.returncode == 0 and made.stderr == "", made.stderr)
+        try:
+            soap(env, folder)
+            resize(env, folder)
+        finally:
+            clean_up(env)
+    return status()
+
+
+sys.exit(main())

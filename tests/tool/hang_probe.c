@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs that hang, each by a classic mistake, and programs that only look as if they did.
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int rank, size, v;
+static char big[1 << 20];
+
+static void send(int to, int tag, MPI_Comm comm)
+{
+    MPI_Send(&v, 1, MPI_INT, to, tag, comm);
+}
+
+static void recv(int from, int tag, MPI_Comm comm)
+{
+    MPI_Recv(&v, 1, MPI_INT, from, tag, comm, MPI_STATUS_IGNORE);
+}
+
+static void compute(double seconds)
+{
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    do {
+        clock_gettime(CLOCK_MONOTONIC, &b);
+    } while ((double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9 < seconds);
+}
+
+// Mistakes.
+
+static void both_receive(void)
+{
+    recv(!rank, 7, MPI_COMM_WORLD);
+    send(!rank, 7, MPI_COMM_WORLD);
+}
+
+static void wrong_tag(void)
+{
+    if (rank == 0) {
+        send(1, 7, MPI_COMM_WORLD);
+    }
+    recv(!rank, 8, MPI_COMM_WORLD);
+}
+
+static void wrong_tag_ssend(void)
+{
+    if (rank == 0) {
+        MPI_Ssend(&v, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+    } else {
+        recv(0, 8, MPI_COMM_WORLD);
+    }
+}
+
+static void wrong_source(void)
+{
+    if (rank == 1) {
+        send(0, 5, MPI_COMM_WORLD);
+    } else if (rank == 0) {
+        recv(2, 5, MPI_COMM_WORLD);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void different_collectives(void)
+{
+    if (rank == 0) {
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else {
+        MPI_Bcast(&v, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Bcast(&v, 1, MPI_INT, 1, MPI_COMM_WORLD);
+    }
+}
+
+static void crossed_collectives(void)
+{
+    MPI_Comm other;
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    MPI_Comm_set_name(other, "other");
+    MPI_Barrier(rank == 0 ? MPI_COMM_WORLD : other);
+    MPI_Barrier(rank == 0 ? other : MPI_COMM_WORLD);
+}
+
+static void one_leaves(void)
+{
+    if (rank != 1) {
+        recv(1, 3, MPI_COMM_WORLD);
+    }
+}
+
+static void head_to_head(void)
+{
+    MPI_Send(big, sizeof big, MPI_CHAR, !rank, 1, MPI_COMM_WORLD);
+    MPI_Recv(big, sizeof big, MPI_CHAR, !rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void wrong_comm(void)
+{
+    MPI_Comm other;
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    MPI_Comm_set_name(other, "other");
+    if (rank == 0) {
+        MPI_Ssend(&v, 1, MPI_INT, 1, 4, other);
+    } else {
+        recv(0, 4, MPI_COMM_WORLD);
+    }
+}
+
+static void not_everybody(void)
+{
+    if (rank == 0) {
+        recv(1, 2, MPI_COMM_WORLD);
+    } else {
+        MPI_Allreduce(MPI_IN_PLACE, &v, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        send(0, 2, MPI_COMM_WORLD);
+    }
+}
+
+static void probe_in_vain(void)
+{
+    MPI_Status s;
+    MPI_Probe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &s);
+}
+
+// Healthy ones.
+
+static void long_computation(void)
+{
+    if (rank == 0) {
+        compute(1.8);
+        send(1, 0, MPI_COMM_WORLD);
+    } else {
+        recv(0, 0, MPI_COMM_WORLD);
+    }
+}
+
+static void system_calls(void)
+{
+    if (rank == 0) {
+        sleep(2);
+        send(1, 0, MPI_COMM_WORLD);
+    } else {
+        recv(0, 0, MPI_COMM_WORLD);
+    }
+}
+
+static void probe_loop(void)
+{
+    if (rank == 0) {
+        for (int i = 0, flag = 0; i < 1800 && !flag; i++) {
+            MPI_Iprobe(1, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+            usleep(1000);
+        }
+        send(1, 0, MPI_COMM_WORLD);
+    } else {
+        recv(0, 0, MPI_COMM_WORLD);
+    }
+}
+
+static void test_loop(void)
+{
+    MPI_Request r;
+    if (rank == 0) {
+        MPI_Irecv(&v, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, &r);
+        for (int i = 0, flag; i < 18; i++) {
+            MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+            usleep(100000);
+        }
+        send(1, 0, MPI_COMM_WORLD);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    } else {
+        recv(0, 0, MPI_COMM_WORLD);
+        send(0, 9, MPI_COMM_WORLD);
+    }
+}
+
+static void late_start(void)
+{
+    long_computation(); // main lets rank 0 start late as well
+}
+
+static void *sleep_and_send(void *arg)
+{
+    sleep(2);
+    MPI_Send(&v, 1, MPI_INT, rank, 0, MPI_COMM_WORLD);
+    return arg;
+}
+
+static void other_thread(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, sleep_and_send, NULL);
+    recv(rank, 0, MPI_COMM_WORLD);
+    pthread_join(t, NULL);
+}
+
+static void stopped(void)
+{
+    if (rank == 0) {
+        pid_t me = getpid();
+        if (fork() == 0) {
+            sleep(2);
+            kill(me, SIGCONT);
+            _exit(0);
+        }
+        raise(SIGSTOP);
+        send(1, 0, MPI_COMM_WORLD);
+    } else {
+        recv(0, 0, MPI_COMM_WORLD);
+    }
+}
+
+static void work_after_finalize(void)
+{
+    if (rank == 0) {
+        MPI_Barrier(MPI_COMM_SELF);
+    }
+}
+
+static void slow_ring(void)
+{
+    for (int i = 0; i < 6; i++) {
+        if (rank == i % size) {
+            usleep(300000);
+            send((rank + 1) % size, i, MPI_COMM_WORLD);
+        }
+        if (rank == (i + 1) % size) {
+            recv(i % size, i, MPI_COMM_WORLD);
+        }
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} all[] = {
+    { "both_receive", both_receive },
+    { "wrong_tag", wrong_tag },
+    { "wrong_tag_ssend", wrong_tag_ssend },
+    { "wrong_source", wrong_source },
+    { "one_leaves", one_leaves },
+    { "different_collectives", different_collectives },
+    { "crossed_collectives", crossed_collectives },
+    { "head_to_head", head_to_head },
+    { "wrong_comm", wrong_comm },
+    { "not_everybody", not_everybody },
+    { "probe_in_vain", probe_in_vain },
+    { "system_calls", system_calls },
+    { "long_computation", long_computation },
+    { "probe_loop", probe_loop },
+    { "test_loop", test_loop },
+    { "late_start", late_start },
+    { "other_thread", other_thread },
+    { "stopped", stopped },
+    { "work_after_finalize", work_after_finalize },
+    { "slow_ring", slow_ring },
+};
+
+int main(int argc, char **argv)
+{
+    int provided;
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "late_start") == 0 && argc > 2 && strcmp(argv[2], "late") == 0) {
+        sleep(1);
+    }
+    int level = strcmp(name, "other_thread") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, level, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (strcmp(all[i].name, name) == 0) {
+            all[i].run();
+            MPI_Finalize();
+            if (strcmp(name, "work_after_finalize") == 0 && rank == 0) {
+                sleep(2);
+            }
+            if (rank == 0) {
+                puts("done");
+            }
+            return 0;
+        }
+    }
+    fprintf(stderr, "no program '%s'\n", name);
+    return 2;
+}

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""IMPI clients on several (virtual) hosts each: an agent on every host, and what happens when one dies."""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from hosts import BUILD, HostRun, left_behind, open_cluster
+from launch import MPIEXEC, SLOW, check, status
+
+SERVER = os.path.join(BUILD, "bin", "impi-server")
+HOSTS = ("vc1", "vc2", "vc3", "vc4")
+LIMIT = 100
+C = open_cluster(len(HOSTS))
+ENV = {**{k: v for k, v in os.environ.items() if not k.startswith("IMPI_")}, "IMPI_AUTH_KEY": "4711"}
+
+
+def program(name):
+    return os.path.join(BUILD, "tests", "bin", "mpi." + name)
+
+
+class Job:
+    """Clients, each a list of hosts with slots; the server is on vc1, each mpiexec on its first host."""
+
+    def __init__(self, clients, *words):
+        self.server = C.popen("vc1", [SERVER, "-server", str(len(clients)), "-timeout", "60"], env=ENV,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        where = self.server.stdout.readline().strip()
+        self.jobs = [C.popen(hosts.split(":")[0],
+                             [MPIEXEC, "--launcher", C.launcher, "--hosts", hosts, "--impi", where, "--impi-rank",
+                              str(k), *words], env=ENV, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE) for k, hosts in enumerate(clients)]
+
+    def end(self):
+        out = []
+        for j in self.jobs:
+            try:
+                text, err = j.communicate(timeout=LIMIT * SLOW)
+            except subprocess.TimeoutExpired:
+                subprocess.run(["kill", "-9", str(C.inner(j))], check=False)
+                text, err = j.communicate()
+                err += "(ended by the test)"
+            out.append((j.returncode, text, " ".join(err.split())))
+        self.server.stdout.close()
+        self.server.wait(timeout=LIMIT * SLOW)  # its clients are gone, so is it
+        left = left_behind(C, HOSTS)
+        check(not left, f"left behind: {left}")
+        return out
+
+
+def good(clients, *words):
+    out = Job(clients, *words).end()
+    check(all(rc == 0 for rc, _, _ in out), f"{words} over {clients}: {out}")
+
+
+def lost(host, name):
+    """All of it ends when a process of this name on this host is killed."""
+    job = Job(["vc1:1,vc2:1", "vc3:1,vc4:1"], program("span_comm"), "wait")
+    check(job.jobs[0].stdout.readline() == "ready\n", "the ranks have met")
+    listed = C.popen(host, ["ps", "-e", "-o", "pid=,args="], stdout=subprocess.PIPE, text=True).communicate()[0]
+    pids = [line.split()[0] for line in listed.splitlines() if line.split()[1].endswith(name)]
+    check(len(pids) == 1, f"{name} on {host}: {listed}")
+    C.popen(host, ["kill", "-9", *pids]).wait()
+    out = job.end()
+    check(all(rc != 0 for rc, _, _ in out), f"{name} on {host} was killed: {out}")
+    check(" lost host " in out[0][2] + out[1][2], f"both ends are named: {out}")
+
+
+good(["vc1:1,vc2:1", "vc3:2"], program("span_p2p"))
+good(["vc1:2,vc2:1", "vc3:1,vc4:2"], program("span_coll"))
+good(["vc1:1,vc2:2,vc3:1", "vc4:1"], program("span_comm"), "2", "4")
+lost("vc2", "pliant-impi")
+lost("vc4", "mpi.span_comm")
+r = HostRun(C, "--impi", "127.0.0.1:1", "--impi-rank", "0", "-n", "4", "--map-by", "node", "--hosts", "vc1:2,vc2:2",
+            "true", env={"IMPI_AUTH_KEY": "1"})
+check(r.rc != 0 and "follow each other" in r.words, f"ranks that IMPI cannot number: {r}")
+C.close()
+sys.exit(status())

@@ -1,0 +1,116 @@
+# An installation works after it was moved: through mpicc, mpicxx, pkg-config and CMake's FindMPI.
+. "$(dirname "$0")/t.bash"
+
+cat >pair.c <<'EOF'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank, size, value = 41;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (rank == 0) {
+        MPI_Send(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
+    } else if (rank == 1) {
+        MPI_Status st;
+        MPI_Recv(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, &st);
+        printf("%d of %d got %d with tag %d\n", rank, size, value, st.MPI_TAG);
+    }
+    MPI_Finalize();
+    return 0;
+}
+EOF
+cp pair.c pair.cc
+expected="1 of 2 got 41 with tag 5"
+
+# Into a folder with a blank in its name, then moved.
+DESTDIR='' cmake --install "$BUILD_DIR" --prefix "$scratch/first place" >install.log 2>&1 ||
+    fail "installation: $(tail -5 install.log)"
+mv "first place" "new place"
+prefix="$scratch/new place"
+PATH=$prefix/bin:$PATH
+for file in include/mpi.h lib/libmpi_abi.so.0 lib/libmpi_abi.a lib/libmpi.so lib/libmpi.a bin/mpiexec \
+    bin/mpirun bin/mpicc bin/mpicxx bin/mpic++ bin/mpiinfo lib/pkgconfig/mpi.pc lib/pkgconfig/pliant.pc \
+    share/man/man1/mpicc.1 share/man/man1/mpiexec.1 share/man/man1/mpiinfo.1 \
+    share/man/man7/pliant-settings.7 share/man/man3/MPI_Send.3 share/doc/pliant/LICENSE \
+    include/mpix_balance.h lib/libmpix_balance.so.0 lib/libmpix_balance.a share/man/man3/mpix_balance.3 \
+    share/pliant/examples/hello.c share/pliant/examples/Makefile; do
+    [ -e "$prefix/$file" ] || fail "$file is not installed"
+done
+grep -rIl -e "$BUILD_DIR" -e "$scratch" "$prefix/bin" "$prefix/lib/pkgconfig" "$prefix/include" |
+    grep . && fail "an installed file names the folder it was built in"
+
+mpicc -Wall -Wextra -Werror -std=c99 -pedantic -O1 -o c pair.c
+must_say "^$expected$" mpiexec -n 2 ./c
+mpicxx -Wall -Wextra -Werror -std=c++11 -o cxx pair.cc
+must_say "^$expected$" mpiexec -n 2 ./cxx
+mpicc -static-mpi -o with_a pair.c
+must_say "^$expected$" mpiexec -n 2 ./with_a
+nm with_a | grep -q ' T PMPI_Send$' || fail "-static-mpi did not link the static library"
+
+# UPC, where it was built.
+if [ -x "$prefix/bin/upcc" ]; then
+    for file in lib/libupc.a lib/libupc_pt.a include/upc/upc.h bin/upcrun share/man/man1/upcc.1 \
+        share/man/man1/upcrun.1; do
+        [ -e "$prefix/$file" ] || fail "$file is not installed"
+    done
+    printf '#include <mpi.h>\n#include <stdio.h>\n#include <upc.h>\nshared int x[THREADS];\nint main(void) { x[MYTHREAD] = 1; upc_barrier; int s = 0;\nfor (int i = 0; i < THREADS; i++) s += x[i];\nif (MYTHREAD == 0) printf("%%d threads\\n", s); return 0; }\n' >sum.upc
+    upcc -O1 -o sum_upc sum.upc
+    must_say '^3 threads$' upcrun -n 3 ./sum_upc
+    upcc -O1 -pthreads -o sum_pt sum.upc
+    must_say '^3 threads$' upcrun -n 3 ./sum_pt
+fi
+
+# pkg-config quotes the blank with a backslash, so the shell must read its answer.
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+for module in mpi pliant; do
+    eval cc -o with_pc pair.c "$(pkg-config --cflags --libs $module)"
+    must_say "^$expected$" mpiexec -n 2 ./with_pc
+done
+
+# -lmpi, as old makefiles say it.
+eval cc $(mpicc --showme:compile | sed 's/-I.*//') "'-I$prefix/include'" -o with_l pair.c "'-L$prefix/lib'" \
+    "'-Wl,-rpath,$prefix/lib'" -lmpi
+must_say "^$expected$" mpiexec -n 2 ./with_l
+
+# The static library alone, everything static; sanitizers cannot be linked so.
+if ! is_sanitized && echo 'int main(void) { return 0; }' | cc -static -x c -o static_works - 2>/dev/null; then
+    mpicc -static -o all_static pair.c 2>static.log || fail "mpicc -static: $(tail -3 static.log)"
+    must_say "^$expected$" mpiexec -n 2 ./all_static
+fi
+
+# CMake's FindMPI cannot read paths with blanks from any wrapper: use a place without.
+mv "new place" plain
+prefix=$scratch/plain
+mkdir project
+cp pair.c pair.cc project
+cat >project/CMakeLists.txt <<'EOF'
+cmake_minimum_required(VERSION 3.18)
+project(user LANGUAGES C CXX)
+find_package(MPI REQUIRED)
+add_executable(c pair.c)
+target_link_libraries(c PRIVATE MPI::MPI_C)
+add_executable(cxx pair.cc)
+target_link_libraries(cxx PRIVATE MPI::MPI_CXX)
+message(STATUS "found version ${MPI_C_VERSION}, launcher ${MPIEXEC_EXECUTABLE}")
+EOF
+# FindMPI takes -fsanitize=address,undefined apart at the comma, so sanitizers stay out of this one.
+if ! is_sanitized; then
+    # FindMPI keeps only libraries and folders of what a wrapper links with, so a sanitizer is named here.
+CFLAGS=$(mpicc --showme:compile | grep -o -e '-fsanitize=[^ ]*' || true)
+export CFLAGS CXXFLAGS=$CFLAGS
+PATH=$prefix/bin:$PATH cmake -S project -B user >cmake.log 2>&1 || fail "FindMPI: $(tail -20 cmake.log)"
+    grep -q "found version 5.0, launcher $prefix/bin/mpiexec" cmake.log ||
+        fail "FindMPI found another MPI: $(grep 'found version' cmake.log)"
+    cmake --build user >build.log 2>&1 || fail "$(tail -20 build.log)"
+    must_say "^$expected$" "$prefix/bin/mpiexec" -n 2 user/c
+    must_say "^$expected$" "$prefix/bin/mpiexec" -n 2 user/cxx
+fi
+
+# The examples build where they are installed, as their own Makefile says.
+cp -r plain/share/pliant/examples mine
+make -C mine MPICC="$prefix/bin/mpicc" hello >/dev/null
+must_say "world of 3 ranks" "$prefix/bin/mpiexec" -n 3 mine/hello
+make -C mine MPICC="$prefix/bin/mpicc" balance >/dev/null
+must_say "bit for bit" "$prefix/bin/mpiexec" -n 2 mine/balance 20

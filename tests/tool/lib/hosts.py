@@ -1,0 +1,57 @@
+"""Helpers for the tests of mpiexec on virtual hosts."""
+import os
+import subprocess
+import sys
+import time
+
+from launch import BUILD, MPIEXEC, SLOW, SOURCE
+
+sys.path.insert(0, os.path.join(SOURCE, "tests", "vcluster"))
+import cluster  # noqa: E402
+
+
+def open_cluster(n, **kw):
+    """Virtual hosts, or the end of the test with the reason why there are none."""
+    try:
+        return cluster.Cluster(n, **kw)
+    except cluster.Skip as e:
+        print(f"skipped: {e}")
+        sys.exit(cluster.SKIP)
+
+
+class HostRun:
+    """One mpiexec that was run in a virtual host and has ended: rc, out, err, seconds."""
+
+    def __init__(self, c, *args, on="vc1", stdin=None, env=None, cwd=None, timeout=60, launcher=None):
+        begin = time.monotonic()
+        p = c.popen(on, [MPIEXEC, "--launcher", launcher or c.launcher, *args], cwd=cwd, text=True,
+                    env={**os.environ, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE)
+        try:
+            self.out, self.err = p.communicate(stdin, timeout=timeout * SLOW)
+        except subprocess.TimeoutExpired:
+            subprocess.run(["kill", "-9", str(c.inner(p))], check=False)
+            self.out, self.err = p.communicate()
+            self.err += f"\n(ended by the test after {timeout * SLOW} s)"
+        self.rc = p.returncode
+        self.seconds = time.monotonic() - begin
+
+    def __str__(self):
+        return f"rc {self.rc} after {self.seconds:.1f} s\n--- out\n{self.out}\n--- err\n{self.err}\n---"
+
+    @property
+    def words(self):
+        return " ".join(self.err.split())
+
+
+def left_behind(c, hosts, seconds=10.0):
+    """Wait until nothing runs in these hosts; what still does."""
+    end = time.monotonic() + seconds * SLOW
+    while True:
+        left = {h: p for h in hosts if (p := c.processes(h))}
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.05)
+
+
+__all__ = ["BUILD", "HostRun", "cluster", "left_behind", "open_cluster"]

@@ -1,0 +1,109 @@
+"""Helpers for the tests of mpiexec."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+BUILD = os.path.abspath(os.environ.get("BUILD_DIR", "build"))
+SOURCE = os.environ.get("SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+MPIEXEC = os.path.join(BUILD, "bin", "mpiexec")
+PROBE = os.path.join(BUILD, "tests", "bin", "mpiexec_probe")
+# A folder for temporary files of this test alone, so that what others make beside it is not counted.
+_own = tempfile.TemporaryDirectory(prefix="test-")
+os.environ["TMPDIR"] = tempfile.tempdir = _own.name
+SLOW = 1
+with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
+    if any(line.startswith("PLIANT_SANITIZE:") and line.strip()[-1] != "=" for line in cache):
+        SLOW = 5  # times are five times as long under a sanitizer
+        # The search for leaks takes seconds in every process that ends; see mpiexec_basic.py.
+        os.environ["ASAN_OPTIONS"] = "detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", "")
+
+n_failed = 0
+
+
+def check(condition, what):
+    """The condition must hold; the test goes on so that one run shows every failure."""
+    global n_failed
+    if not condition:
+        n_failed += 1
+        line = sys._getframe(1).f_lineno
+        print(f"line {line}: failed: {what}", flush=True)
+
+
+def status():
+    if n_failed:
+        print(f"{n_failed} check(s) failed")
+    return 1 if n_failed else 0
+
+
+class Run:
+    """One mpiexec that has ended: rc, out, err (bytes decoded when text), seconds."""
+
+    def __init__(self, *args, stdin=None, env=None, cwd=None, timeout=60, text=True, tool=MPIEXEC):
+        begin = time.monotonic()
+        full = dict(os.environ)
+        full.update(env or {})
+        p = subprocess.run([tool, *map(str, args)], input=stdin, capture_output=True, env=full,
+                           cwd=cwd, timeout=timeout * SLOW, text=text, check=False,
+                           stdin=subprocess.DEVNULL if stdin is None else None)
+        self.seconds = time.monotonic() - begin
+        self.rc, self.out, self.err = p.returncode, p.stdout, p.stderr
+
+    def __str__(self):
+        return f"rc {self.rc}\n--- out\n{self.out}\n--- err\n{self.err}\n---"
+
+    @property
+    def words(self):
+        """Standard error as one line, without line breaks."""
+        return " ".join(self.err.split())
+
+
+def mark():
+    """A variable that every process of a job will carry."""
+    return {"TEST_MARK": uuid.uuid4().hex}
+
+
+def carriers(env):
+    """Processes (not zombies) that carry the mark."""
+    want = ("TEST_MARK=" + env["TEST_MARK"]).encode()
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if int(pid) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                if want not in f.read():
+                    continue
+            with open(f"/proc/{pid}/stat", encoding="latin-1") as f:
+                stat = f.read()
+            if stat.rpartition(")")[2].split()[0] != "Z":
+                found.append((int(pid), stat.partition("(")[2].rpartition(")")[0]))
+        except OSError:
+            pass
+    return found
+
+
+def gone(env, seconds=10.0):
+    """Wait until nobody carries the mark; who still does."""
+    end = time.monotonic() + seconds * SLOW
+    while True:
+        left = carriers(env)
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.01)
+
+
+def clean_up(env):
+    for pid, _ in carriers(env):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def shm_files():
+    return {f for d in ("/dev/shm", tempfile.gettempdir()) for f in os.listdir(d)
+            if "pli" in f.lower() or "mpiexec" in f.lower()}

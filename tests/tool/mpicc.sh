@@ -1,0 +1,39 @@
+# The compiler wrappers: what they answer, and what they pass on.
+. "$(dirname "$0")/t.bash"
+
+echo 'int answer(void); int answer(void) { return VALUE; }' >part.c
+lib=$(sed 's/[+.]/\\&/g' <<<"$BUILD_DIR/lib") # as patterns
+inc=$(sed 's/[+.]/\\&/g' <<<"$BUILD_DIR/include")
+
+must_say "^[^ ]+ .*-I$inc a.c -o 'b c' -L$lib -Wl,-rpath,$lib -lmpi_abi$" mpicc -show a.c -o 'b c'
+must_say "-I$inc -c a.c$" mpicc -show -c a.c
+must_say "-I$inc a.c $lib/libmpi_abi.a -lpthread -ldl -lm$" mpicc -show -static-mpi a.c
+must_say "-I$inc$" mpicc -compile-info
+must_say "-lmpi_abi$" mpicc -link-info
+must_say "-I$inc$" mpicc --showme:compile
+must_say "-lmpi_abi$" mpicc -showme:link
+must_say "^$inc$" mpicc --showme:incdirs
+must_say "^$lib$" mpicc --showme:libdirs
+must_say "^mpi_abi$" mpicc --showme:libs
+must_say "Pliant MPI [0-9]" mpicxx --showme:version
+must_say "c\+\+$" mpic++ --showme:command
+must_say "usage: mpicc" mpicc --help
+must_say "^othercc " mpicc -cc=othercc -show a.c
+must_say "^othercc " env PLIANT_CC=othercc mpicc -show a.c
+must_say "^otherc\+\+ " env PLIANT_CXX=otherc++ mpicxx -show a.c
+
+must_fail 2 "nothing to compile" mpicc
+must_fail 2 "'?--showme:nonsense" mpicc --showme:nonsense
+must_fail 127 "no compiler 'nosuchcc'" env PLIANT_CC=nosuchcc mpicc a.c
+must_fail 1 "undeclared" mpicc -c part.c
+
+# Arguments with blanks and quotes arrive as they were.
+mpicc '-DVALUE=sizeof "a b"' -c part.c -o 'odd name.o'
+[ -f 'odd name.o' ] || fail "no object with a blank in its name"
+# What needs no library gets none: this would not link.
+must_say "^[0-9]" mpicc -dumpversion
+# The wrapper finds the library through a link.
+ln -s "$BUILD_DIR/bin/mpicc" here
+must_say "-I$inc$" ./here -compile-info
+# A compiler of several words.
+must_say "^[0-9]" env PLIANT_CC="env cc" mpicc -dumpversion

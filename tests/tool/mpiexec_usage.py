@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""A wrong command line gets one clear sentence and exit status 2, and nothing is started."""
+import os
+import stat
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import PROBE, Run, check, status
+
+GOOD = (PROBE, "print", "started")
+CASES = [
+    # command line, words that the sentence must have
+    ((), ("no program",)),
+    (("-n", "4"), ("no program",)),
+    (("-n",), ("-n needs", "N")),
+    (("-n", "0", *GOOD), ("whole number", "'0'")),
+    (("-n", "-3", *GOOD), ("whole number", "'-3'")),
+    (("-n", "two", *GOOD), ("whole number", "'two'")),
+    (("-n", "2x", *GOOD), ("'2x'",)),
+    (("-n", "99999999999999999999", *GOOD), ("whole number",)),
+    (("-np=", *GOOD), ("whole number",)),
+    (("-n", "1048576", *GOOD, ":", "-n", "1", *GOOD), ("more than",)),
+    (("--ranks-per-proc", "0", *GOOD), ("--ranks-per-proc",)),
+    (("--bnd-to", "core", *GOOD), ("--bnd-to", "--bind-to")),
+    (("--timout=4", *GOOD), ("--timeout",)),
+    (("-zzzzzzzzz", *GOOD), ("-zzzzzzzzz", "--help")),
+    (("--timeout", "soon", *GOOD), ("--timeout", "'soon'")),
+    (("--timeout", "0", *GOOD), ("above 0",)),
+    (("--timeout", "nan", *GOOD), ("'nan'",)),
+    (("--label=yes", *GOOD), ("no value",)),
+    (("-env", "A", ":", *GOOD), ("-env needs",)),
+    (("-env", "=B", *GOOD), ("variable",)),
+    (("-x", "NO_SUCH_VARIABLE_", *GOOD), ("NO_SUCH_VARIABLE_",)),
+    (("--stdin", "9", *GOOD), ("rank 9", "0 to 0")),
+    (("--stdin", "some", *GOOD), ("'some'",)),
+    (("--bind-to", "moon", *GOOD), ("'moon'", "core")),
+    (("--map-by", "core:X=2", *GOOD), (":PE=N",)),
+    (("--color", "blue", *GOOD), ("auto always never",)),
+    (("--on-failure", "cry", *GOOD), ("end continue",)),
+    (("-wdir", "/no/such/place", *GOOD), ("/no/such/place",)),
+    (("-wdir", "/etc/passwd", *GOOD), ("not a directory",)),
+    (("/no/such/program",), ("no such file", "/no/such/program")),
+    (("/tmp",), ("is a directory",)),
+    (("no-such-program-at-all",), ("no-such-program-at-all", "PATH")),
+    ((*GOOD, ":"), ("no program",)),
+    ((*GOOD, ":", "-n", "1", "/no/such/program"), ("/no/such/program",)),
+    (("",), ("no program",)),
+]
+
+with tempfile.TemporaryDirectory() as here:
+    for args, words in CASES:
+        r = Run(*args, cwd=here)
+        check(r.rc == 2 and r.out == "", f"{args}: {r}")
+        check(r.err.startswith("mpiexec: ") and len(r.words) < 240, f"{args}: {r}")
+        check(all(w in r.words for w in words), f"{args} lacks one of {words}: {r}")
+    with open(os.path.join(here, "prog"), "w", encoding="ascii") as f:
+        f.write("echo from a script\n")
+    r = Run("./prog", cwd=here)
+    check(r.rc == 2 and "chmod +x ./prog" in r.words, r)
+    r = Run("prog", cwd=here)
+    check(r.rc == 2 and "./prog" in r.words, r)
+    os.chmod(os.path.join(here, "prog"), stat.S_IRWXU)
+    r = Run("-n", 2, "./prog", cwd=here)
+    check(r.rc == 0 and r.out == "from a script\n" * 2, r)
+    # What can only be found out by trying is said with the rank, and ends the job.
+    with open(os.path.join(here, "odd"), "w", encoding="ascii") as f:
+        f.write("#!/no/such/interpreter\n")
+    os.chmod(os.path.join(here, "odd"), stat.S_IRWXU)
+    r = Run("-n", 2, PROBE, "sleep", 60, ":", "-n", 2, "./odd", cwd=here)
+    check(r.rc == 1 and "cannot start rank 2" in r.words and r.seconds < 25, r)
+sys.exit(status())

@@ -1,0 +1,33 @@
+# mpiinfo: its options, and that its lists agree with each other and with the library.
+. "$(dirname "$0")/t.bash"
+
+must_say "^Pliant MPI [0-9]+\.[0-9]+\.[0-9]+, MPI 5\.0, standard ABI" mpiinfo --version
+must_say "^compiler +[A-Za-z]" mpiinfo --build
+must_say "^network +tcp between hosts: PLIANT_NET=tcp" env PLIANT_NET=tcp mpiinfo --network
+must_say "^network +ucx between hosts: PLIANT_NET=shm.ucx" env PLIANT_NET=shm+ucx mpiinfo --network
+must_say "^ucx +(version|not there)" mpiinfo
+must_say "^PLIANT_EAGER_MAX +16384 " mpiinfo --settings
+must_say "^PLIANT_EAGER_MAX +2048 " env PLIANT_EAGER_MAX=2K mpiinfo --settings
+must_say "did you mean PLIANT_EAGER_MAX" env PLIANT_EAGER_MAKS=1 mpiinfo --settings
+must_say "functions +[0-9]+ of the [0-9]+" mpiinfo
+must_say "MPI_Init: there" mpiinfo MPI_Init
+must_say "usage: mpiinfo" mpiinfo --help
+must_say "allreduce" mpiinfo --collectives
+must_fail 2 "no option '--covfefe'" mpiinfo --covfefe
+must_fail 1 "no C function 'MPI_Snd'" mpiinfo MPI_Snd
+mpiinfo --settings | grep -q PLIANT_BOOT && fail "an internal setting is listed"
+
+there=$(mpiinfo --functions | wc -l)
+missing=$(mpiinfo --missing | wc -l)
+must_say "^all +$there +$missing +$((there + missing))$" mpiinfo --coverage
+[ "$there" -gt 0 ] || fail "no functions at all"
+{ mpiinfo --functions; mpiinfo --missing; } | sort | uniq -d | grep . && fail "a function is both"
+
+# What is exported is exactly what is there, in both forms; and what compiled UPC programs call.
+nm -D --defined-only "$BUILD_DIR/lib/libmpi_abi.so" | awk '{ print $NF }' | sed 's/@.*//' |
+    grep -v '^pli_upc_' | sort >exported
+{ mpiinfo --functions; mpiinfo --functions | sed 's/^MPI/PMPI/'; } | sort >wanted
+diff wanted exported >difference || fail "exports differ from the API table: $(cat difference)"
+
+# A write error is not silent.
+must_fail 1 "standard output" sh -c 'mpiinfo --coverage >/dev/full'

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Messages by UCX, over its TCP and its shared memory: they arrive, and ranks that die are named."""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, Run, check, gone, mark, status
+
+BIN = os.path.join(BUILD, "tests", "bin")
+PROBE = os.path.join(BIN, "tcp_probe")
+INFO = subprocess.run([os.path.join(BUILD, "bin", "mpiinfo"), "--network"], capture_output=True,
+                      text=True, check=True).stdout
+TCP = {"PLIANT_NET": "ucx", "UCX_TLS": "tcp,self"}
+# This UCX looks over no peer in shared memory, and says so, before it does without.
+SHM = {"PLIANT_NET": "ucx", "UCX_TLS": "posix,self", "UCX_LOG_LEVEL": "fatal"}
+MIXED = {"PLIANT_NET": "shm+ucx", "UCX_TLS": "tcp,self", "PLIANT_FAKE_HOSTS": "2"}
+
+
+def programs():
+    rows = [(TCP, "p2p_modes", 2), (TCP, "p2p_order", 2), (TCP, "type_send", 2), (TCP, "p2p_wait", 2),
+            (TCP, "thread_p2p", 2), (TCP, "ep_threads", 2, 5), (TCP, "coll_overlap", 4),
+            (SHM, "p2p_modes", 2), (SHM, "type_send", 2), (MIXED, "coll_move", 5), (MIXED, "p2p_order", 2),
+            ({**TCP, "PLIANT_EAGER_MAX": "0"}, "p2p_modes", 2),
+            ({**TCP, "PLIANT_SPIN": "0", "PLIANT_YIELD": "0"}, "p2p_modes", 2),
+            ({**TCP, "PLIANT_UCX_EAGER_MAX": "100"}, "type_send", 2)]
+    for env, program, n, *args in rows:
+        r = Run("-n", n, os.path.join(BIN, "mpi." + program), *args, env=env)
+        check(r.rc == 0 and r.err == "", f"{program} {env}: {r}")
+
+
+def is_ucx():
+    """That it is UCX at all, and for messages only: the greeting stays with TCP."""
+    r = Run("-n", 2, PROBE, "ring", env={**TCP, "PLIANT_LOG": "debug"})
+    check(r.rc == 0 and r.words.count("uses UCX: PLIANT_NET=ucx") == 2, r)
+
+
+def lost():
+    for env in (TCP, SHM):
+        for how in ("lose", "unmet"):
+            named = mark()
+            r = Run("--on-failure=continue", "-n", 3, PROBE, how, env={**env, **named})
+            lines = [line for line in r.out.split("\n") if "class" in line]
+            check(len(lines) == 2 and all("class aborted" in line for line in lines), r)
+            check("rank 2 on host" in r.words and "is lost" in r.words, r)
+            check(not gone(named), "processes were left")
+    r = Run("-n", 3, PROBE, "lose", env=TCP)
+    check(r.rc == 137 and "SIGKILL" in r.words and "is lost" not in r.words, r)
+
+
+def leave():
+    """Ranks that leave early, that look late, and that say one thing and go."""
+    for env in (TCP, SHM):
+        r = Run("-n", 3, PROBE, "leave", env=env)
+        check(r.rc == 0 and r.err == "", r)
+        r = Run("-n", 2, PROBE, "slow", 1, env=env)
+        check(r.rc == 0 and r.out == "0 wrong\n" and r.err == "", r)
+        for n in [2] * 10 + [5] * 2:
+            r = Run("-n", n, PROBE, "ring", env=env)
+            check(r.rc == 0 and r.err == "" and r.out.count("ok") == n, r)
+
+
+def cannot():
+    r = Run("-n", 2, PROBE, "ring", env={**TCP, "UCX_TLS": "none_such", "UCX_LOG_LEVEL": "fatal"})
+    check(r.rc != 0 and "PLIANT_NET=ucx, but UCX cannot" in r.words, r)
+
+
+if "ucx          version" not in INFO:
+    print("skipped:", INFO.split("\n")[1])
+    sys.exit(77)
+for test in (is_ucx, programs, lost, leave, cannot):
+    test()
+sys.exit(status())

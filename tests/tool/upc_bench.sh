@@ -1,0 +1,12 @@
+# The benchmark of UPC works: every program is right, and table and plots are written.
+. "$(dirname "$0")/t.bash"
+
+[ -x "$BUILD_DIR/bin/upcc" ] || { echo "this build has no UPC compiler"; exit 77; }
+is_sanitized && { echo "OpenMP beside a sanitizer says nothing"; exit 77; }
+must_say 'upc.md and plots are written' \
+    python3 "$SOURCE_DIR/bench/upc.py" --build "$BUILD_DIR" --smoke --out out
+for name in random random_far random_local nbody nbody_far nbody_local; do
+    grep -q '<polyline' "out/upc_$name.svg" || fail "no curve in upc_$name.svg"
+done
+must_say '^\| random \| 2 \| 4 \| groups of 2 \|' cat out/upc.md
+must_say '^\| 8-byte get, 4 threads \|' cat out/upc.md

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of process sets: what is put in comes out, however it is cut into runs; adding from
+// many processes at once; one that dies while it adds; a full table.
+#include "boot/pset.h"
+
+#include "boot/node.h"
+#include "t.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct pli_node node;
+
+static struct pli_pset_table *table(void)
+{
+    return (struct pli_pset_table *)(node.base + node.header->psets);
+}
+
+static enum pli_err add(const char *name, const uint32_t *list, uint32_t n)
+{
+    return pli_pset_add(&node, name, list, n, 1, PLI_PSET_MADE, 0);
+}
+
+static void round_trip(const uint32_t *list, uint32_t n, const char *name, uint32_t most_runs)
+{
+    struct pli_pset set;
+    uint32_t got[256];
+    T_EQ(add(name, list, n), PLI_OK);
+    T_MUST(pli_pset_find(&node, name, &set));
+    T_EQ(set.n, n);
+    T_OK(set.n_run <= most_runs);
+    pli_pset_list(&set, got);
+    T_OK(memcmp(got, list, n * sizeof *list) == 0);
+    for (uint32_t i = 0, k = 0; i < 600; i++) {
+        bool is_in = k < n && list[k] == i;
+        k += is_in;
+        T_EQ(pli_pset_has(&set, i), is_in);
+    }
+}
+
+static void shapes(void)
+{
+    uint32_t list[200];
+    unsigned seed = 7;
+    char name[32];
+    for (uint32_t i = 0; i < 200; i++) {
+        list[i] = i;
+    }
+    round_trip(list, 200, "all", 1);
+    round_trip(list, 1, "one", 1);
+    round_trip(list, 0, "none", 0);
+    for (uint32_t i = 0; i < 100; i++) {
+        list[i] = 3 * i + 1;
+    }
+    round_trip(list, 100, "thirds", 1);
+    for (int k = 0; k < 200; k++) {
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < 200; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            if ((seed >> 16) % 4 < (unsigned)(k % 4)) {
+                list[n++] = i;
+            }
+        }
+        snprintf(name, sizeof name, "random %d", k);
+        round_trip(list, n, name, n);
+    }
+}
+
+static void names(void)
+{
+    struct pli_pset set;
+    const uint32_t a[] = { 1, 2 }, b[] = { 1, 3 };
+    char longest[PLI_PSET_NAME + 1];
+    T_EQ(add("name", a, 2), PLI_OK);
+    uint32_t n = pli_pset_count(&node);
+    T_EQ(add("name", a, 2), PLI_OK);
+    T_EQ(pli_pset_count(&node), n);
+    T_EQ(add("name", b, 2), PLI_ERR_NAME);
+    T_EQ(add("Name", b, 2), PLI_OK);
+    T_EQ(add("mpi://Host/X", a, 2), PLI_OK);
+    T_OK(pli_pset_find(&node, "MPI://host/x", &set));
+    T_OK(!pli_pset_find(&node, "NAME", &set));
+    T_EQ(pli_pset_check_name("mpi://x", false), PLI_ERR_ARG);
+    T_EQ(pli_pset_check_name("mpi://x", true), PLI_OK);
+    memset(longest, 'n', sizeof longest);
+    longest[PLI_PSET_NAME] = '\0';
+    T_EQ(pli_pset_check_name(longest, false), PLI_ERR_ARG);
+    longest[PLI_PSET_NAME - 1] = '\0';
+    T_EQ(pli_pset_check_name(longest, false), PLI_OK);
+    T_EQ(add(longest, a, 2), PLI_OK);
+    T_STR(pli_pset_nearest(&node, "mpi://WRLD"), "mpi://WORLD");
+    T_STR(pli_pset_nearest(&node, "nam"), "name");
+    T_OK(pli_pset_nearest(&node, "something else") == NULL);
+}
+
+static void many_at_once(void)
+{
+    enum { N = 8, EACH = 40 };
+    struct pli_pset set;
+    uint32_t before = pli_pset_count(&node);
+    for (int k = 0; k < N; k++) {
+        if (fork() == 0) {
+            for (uint32_t i = 0; i < EACH; i++) {
+                char name[32];
+                uint32_t list[] = { i, i + 10, i + 11 };
+                snprintf(name, sizeof name, "shared %u", i);
+                if (add(name, list, 3) != PLI_OK) {
+                    _exit(1);
+                }
+                snprintf(name, sizeof name, "own %d %u", k, i);
+                if (add(name, list, 3) != PLI_OK) {
+                    _exit(1);
+                }
+            }
+            _exit(0);
+        }
+    }
+    for (int k = 0; k < N; k++) {
+        int status;
+        T_MUST(wait(&status) > 0);
+        T_EQ(status, 0);
+    }
+    T_EQ(pli_pset_count(&node), before + EACH + N * EACH);
+    T_OK(pli_pset_find(&node, "own 7 39", &set) && set.n == 3 && pli_pset_has(&set, 50));
+}
+
+static void dead_owner(void)
+{
+    const uint32_t list[] = { 4 };
+    pid_t child = fork();
+    if (child == 0) {
+        atomic_store(&table()->owner, (uint32_t)getpid());
+        _exit(0);
+    }
+    T_MUST(waitpid(child, NULL, 0) == child);
+    T_EQ(atomic_load(&table()->owner), child);
+    alarm(20); // instead of hanging
+    T_EQ(add("after a death", list, 1), PLI_OK);
+    alarm(0);
+    T_EQ(atomic_load(&table()->owner), 0);
+}
+
+static void damage(void)
+{
+    struct pli_pset set;
+    struct pli_pset_entry was = table()->sets[0];
+    table()->sets[0].run_at = PLI_PSET_N_RUN;
+    table()->sets[0].n_run = 2;
+    T_OK(!pli_pset_get(&node, 0, &set));
+    table()->sets[0] = was;
+    table()->sets[0].name_at = UINT32_MAX;
+    T_OK(!pli_pset_get(&node, 0, &set));
+    table()->sets[0] = was;
+    T_OK(pli_pset_get(&node, 0, &set));
+    T_OK(!pli_pset_get(&node, pli_pset_count(&node), &set));
+}
+
+static void full(void)
+{
+    const uint32_t list[] = { 1, 5 };
+    char name[32];
+    enum pli_err err = PLI_OK;
+    for (int i = 0; err == PLI_OK && i < PLI_PSET_N_SET + 1; i++) {
+        snprintf(name, sizeof name, "fill %d", i);
+        err = add(name, list, 2);
+    }
+    T_EQ(err, PLI_ERR_NO_SPACE);
+    T_EQ(pli_pset_count(&node), PLI_PSET_N_SET);
+    T_EQ(add("name", (const uint32_t[]){ 1, 2 }, 2), PLI_OK); // what is there stays
+}
+
+int main(void)
+{
+    int fd;
+    T_MUST(pli_node_create(4, &node, &fd) == PLI_OK);
+    shapes();
+    names();
+    many_at_once();
+    dead_owner();
+    damage();
+    full();
+    pli_node_unmap(&node);
+    close(fd);
+    return t_status();
+}

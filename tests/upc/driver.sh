@@ -1,0 +1,184 @@
+#!/bin/sh
+# The command lines of upcc and upcrun: driver.sh BIN
+set -eu
+upcc=$1/upcc
+upcrun=$1/upcrun
+unset UPCC_FLAGS UPCC_FIXED_THREADS UPC_SHARED_HEAP_SIZE UPC_PTHREADS_PER_PROC UPCRUN_FLAGS || true
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+n=0
+bad=0
+
+# ok WHAT COMMAND...: the command succeeds
+ok() {
+    n=$((n + 1))
+    what=$1
+    shift
+    "$@" >out 2>err || { bad=$((bad + 1)); echo "FAIL $what"; cat out err; }
+}
+# has WHAT FILE PATTERN: what the last command wrote
+has() {
+    n=$((n + 1))
+    grep -q -e "$3" "$2" || { bad=$((bad + 1)); echo "FAIL $1"; cat out err; }
+}
+# no WHAT STATUS COMMAND...: it ends with that status
+no() {
+    n=$((n + 1))
+    what=$1 want=$2
+    shift 2
+    rc=0
+    "$@" >out 2>err || rc=$?
+    [ "$rc" = "$want" ] || { bad=$((bad + 1)); echo "FAIL $what: status $rc"; cat out err; }
+}
+
+cat >a.upc <<'X'
+#include <stdio.h>
+#include <upc.h>
+#include "my.h"
+shared int x;
+int other(void);
+int main(void)
+{
+    if (MYTHREAD == 0) {
+        x = VALUE;
+        printf("%d %d %d\n", x, other(), THREADS);
+    }
+    return 0;
+}
+X
+echo 'int other(void) { return 4; }' >b.c
+echo 'shared int a[10];' >static.upc
+echo 'shared int *p = 1;' >wrong.upc
+mkdir -p inc
+echo '#define FROM_HEADER 1' >inc/my.h
+
+ok help "$upcc" --help
+has help-text out -pthreads
+ok version "$upcc" -version
+no no-input 2 "$upcc"
+no unknown-option 2 "$upcc" -frobnicate-no -zzz a.upc
+no missing-argument 2 "$upcc" -o
+no missing-file 1 "$upcc" nosuch.upc
+has missing-file-text err 'cannot read nosuch.upc'
+ok compile "$upcc" -c -O2 -g -Wall -Iinc -DVALUE=7 a.upc
+ok object test -f a.o
+ok compile-o "$upcc" -c b.c -o other.o
+ok link "$upcc" a.o other.o -o prog -lm
+ok run "$upcrun" -n 3 ./prog
+has run-output out '^7 4 3$'
+ok several "$upcc" -I inc -D VALUE=8 a.upc b.c
+ok default-name test -x a.out
+no many-o 2 "$upcc" -c -Iinc -DVALUE=1 a.upc b.c -o x.o
+ok preprocess "$upcc" -E -Iinc -DVALUE=9 a.upc
+has preprocess-text out 'x = 9'
+ok translate "$upcc" -S -Iinc -DVALUE=9 a.upc -o -
+has translate-text out 'PLI_UPC_PUT(int, x'
+ok translate-file "$upcc" -trans -Iinc -DVALUE=9 a.upc
+ok trans-file test -f a.trans.c
+ok compile-trans "$upcc" a.trans.c b.c -o prog2
+ok run-trans ./prog2
+no dynamic-array 1 "$upcc" -c static.upc
+ok static-array "$upcc" -T=4 -c static.upc
+ok static-array-word "$upcc" -T 4 -c static.upc
+ok static-array-gnu "$upcc" -fupc-threads-4 -c static.upc
+no bad-threads 2 "$upcc" -T=0 -c static.upc
+no bad-threads-text 2 "$upcc" -T=many -c static.upc
+UPCC_FIXED_THREADS=4 ok fixed-threads "$upcc" -c static.upc
+UPCC_FLAGS=-T=4 ok flags-variable "$upcc" -c static.upc
+no diagnostics 1 "$upcc" -c wrong.upc
+has diagnostics-place err '^wrong.upc:1:17: error: '
+has diagnostics-caret err '                ^'
+no c-diagnostics 1 "$upcc" -c -Iinc a.upc
+has c-diagnostics-place err '^a.upc:9:.*error'
+ok verbose "$upcc" -v -c b.c
+has verbose-text err 'upcc-translate'
+ok dependencies "$upcc" -MD -MF dep -Iinc -DVALUE=1 -c a.upc
+has dependencies-text dep 'a.o:.*a.upc'
+if command -v clang >/dev/null; then
+    ok clang env CC=clang "$upcc" -Iinc -DVALUE=5 a.upc b.c -o clanged
+    ok clang-run ./clanged
+fi
+ok pthreads "$upcc" -pthreads -Iinc -DVALUE=5 a.upc b.c -o threaded
+ok pthreads-run "$upcrun" -n 3 ./threaded
+has pthreads-output out '^5 4 3$'
+ok pthreads-each "$upcrun" -n 3 -pthreads=2 ./threaded
+has pthreads-each-output out '^5 4 3$'
+no pthreads-not 2 "$upcrun" -n 3 -pthreads 2 ./prog
+ok extern-main sh -c 'echo "int pli_upc_run(int, char **); int main(int c, char **v) { return pli_upc_run(c, v); }" >m.c; cc -c m.c'
+ok extern-main-link "$upcc" -extern-main -Iinc -DVALUE=6 a.upc b.c m.o -o extern
+ok extern-main-run "$upcrun" -n 2 ./extern
+has extern-main-output out '^6 4 2$'
+
+# upcrun
+ok run-help "$upcrun" --help
+has run-help-text out '-shared-heap'
+ok run-version "$upcrun" -version
+no run-nothing 2 "$upcrun"
+no run-count 2 "$upcrun" -n 0 ./prog
+no run-many 2 "$upcrun" -np many ./prog
+has run-many-text err "not 'many'"
+no run-option 2 "$upcrun" -frob ./prog
+no run-how-many 2 "$upcrun" ./prog
+has run-how-many-text err 'how many UPC threads'
+no run-missing 2 "$upcrun" -n 2 ./nosuch
+ok run-show "$upcrun" -n 2 -t ./prog -n 7
+has run-show-text out 'mpiexec -n 2 -- ./prog -n 7$'
+ok static-build "$upcc" -T=3 -Iinc -DVALUE=2 a.upc b.c -o fixed
+ok static-run "$upcrun" ./fixed
+has static-output out '^2 4 3$'
+no static-other 2 "$upcrun" -n 2 ./fixed
+has static-other-text err 'compiled for 3 threads'
+no static-alone 1 ./fixed
+has static-alone-text err 'compiled for 3 threads (upcc -T=3) and started with 1; start it with upcrun'
+ok run-info "$upcrun" -i ./fixed
+has run-info-text out 'static 3 threads'
+UPCRUN_FLAGS='-n 2' ok run-flags "$upcrun" ./prog
+has run-flags-output out '^7 4 2$'
+cat >heap.upc <<'X'
+#include <stdio.h>
+#include <upc.h>
+int main(void)
+{
+    shared void *p = upc_alloc(3 << 20), *q = upc_alloc(3 << 20);
+    printf("%d%d\n", p != NULL, q != NULL);
+    return 0;
+}
+X
+ok heap-build "$upcc" heap.upc -o heap
+ok heap-run "$upcrun" -n 1 ./heap
+has heap-output out '^11$'
+ok heap-small "$upcrun" -n 1 -shared-heap=4MB ./heap
+has heap-small-output out '^10$'
+has heap-small-text err 'no room for 3145728 bytes.*-shared-heap'
+ok heap-bare "$upcrun" -n 1 -shared-heap 7 ./heap
+has heap-bare-output out '^11$'
+UPC_SHARED_HEAP_SIZE=4M ok heap-variable "$upcrun" -n 1 ./heap
+has heap-variable-output out '^10$'
+ok heap-quiet "$upcrun" -q -n 1 -shared-heap=4MB ./heap
+no heap-bad 2 "$upcrun" -n 1 -shared-heap=lots ./heap
+cat >wild.upc <<'X'
+#include <upc.h>
+shared int a[4 * THREADS];
+int main(void)
+{
+    shared [] int *p = upc_alloc(64);
+    p[0] = a[1];
+
+    return p[100000000] == 1;
+}
+X
+ok wild-build "$upcc" -fupc-debug wild.upc -o wild
+no wild-run 1 "$upcrun" -n 2 ./wild
+has wild-text err 'wild.upc:8: an access through a wild pointer-to-shared'
+printf '#include <upc.h>\nint main(void) { shared int *p = 0; return *p; }\n' >null.upc
+ok null-build "$upcc" null.upc -o null
+no null-run 139 "$upcrun" -n 1 ./null
+ok null-debug "$upcc" -fupc-debug null.upc -o null
+no null-debug-run 1 "$upcrun" -n 1 ./null
+has null-debug-text err 'null.upc:2: an access through a null pointer-to-shared'
+ok save-temps "$upcc" -save-temps -c b.c
+ok saved test -f b.i
+ok no-rubbish sh -c '! ls -d /tmp/upcc-?????? 2>/dev/null | xargs -r -n1 ls -A | grep -q "_b\.o"'
+echo "$((n - bad)) of $n checks of the commands pass"
+[ "$bad" = 0 ]

@@ -1,0 +1,98 @@
+//--- dynamic_without_threads
+shared int x[10]; // error: needs THREADS in one dimension
+//--- dynamic_without_threads_2d
+shared [2] int x[4][4]; // error: needs THREADS in one dimension
+//--- dynamic_sum
+shared int x[10+THREADS]; // error: only be multiplied by a positive constant
+//--- dynamic_difference
+shared int x[10*THREADS-1]; // error: only be multiplied by a positive constant
+//--- dynamic_square
+shared int x[THREADS*THREADS]; // error: only be multiplied by a positive constant
+//--- dynamic_two_dims
+shared int x[THREADS][4*THREADS]; // error: more than one dimension
+//--- dynamic_quotient
+shared int x[THREADS/2]; // error: only be multiplied by a positive constant
+//--- dynamic_zero_factor
+shared int x[0*THREADS]; // error: only be multiplied by a positive constant
+//--- dynamic_negative_factor
+shared int x[-2*THREADS]; // error: only be multiplied by a positive constant
+//--- dynamic_cast
+shared int x[(long)THREADS]; // error: only be multiplied by a positive constant
+//--- dynamic_indefinite_threads
+shared [] int x[THREADS]; // error: indefinite block size needs static THREADS
+//--- dynamic_star_without_threads
+shared [*] int x[10]; // error: needs THREADS in one dimension
+//--- dynamic_ok
+#define N 20
+shared int a[10*THREADS];
+shared int b[THREADS*(100*20)];
+shared [] int c[10];
+shared [3] int d[2][5*THREADS];
+shared [*] int e[7*THREADS];
+shared int f[THREADS*100*20];
+shared int g[(5*7)*THREADS];
+shared int h[N][THREADS];
+shared [N] double i[THREADS][N];
+extern shared int j[];
+shared int k[THREADS];
+//--- dynamic_static_scope
+void f(void) { static shared int x[4]; } // error: needs THREADS in one dimension
+//--- dynamic_extern_sized
+extern shared int x[4]; // error: needs THREADS in one dimension
+//--- dynamic_pointer_target_two
+shared int (**p)[THREADS][THREADS]; // error: more than one dimension
+//--- dynamic_pointer_target_ok
+shared int (*p)[4];
+shared int (*q)[THREADS];
+//--- dynamic_typedef_twice
+typedef shared int R[THREADS];
+R x[THREADS]; // error: more than one dimension
+//--- dynamic_typedef_once_ok
+typedef shared int R[4];
+R x[THREADS];
+//--- static_ok flags=-T=4
+#define N 8
+shared int a[10], b[10+THREADS], c[THREADS][4*THREADS], d[THREADS*THREADS];
+shared [] int e[THREADS];
+shared [N*N/THREADS] double A[N][N];
+shared int (**p)[THREADS][THREADS];
+//--- vla
+void f(int n) { static shared int a[n]; } // error: variable length array of shared type
+//--- vla_pointer
+void f(int n) { shared int (*p)[n]; } // error: variable length array of shared type
+//--- negative_size
+shared [] int a[-1]; // error: size of array is negative
+//--- private_file_scope_threads
+int n[THREADS]; // error: depends on THREADS
+//--- private_file_scope_threads_static flags=-T=3
+int n[THREADS];
+struct S { int m[THREADS]; };
+//--- private_block_scope_threads_ok
+void f(void) { int n[THREADS]; n[0] = 1; }
+//--- enum_threads_dynamic
+enum { N = THREADS }; // error: not a constant expression
+//--- enum_threads_static flags=-T=3
+enum { N = THREADS };
+//--- init_inner_threads
+shared int a[2][THREADS] = { { 1 }, { 2 } }; // error: inner dimension
+//--- conflicting_block
+extern shared [2] int a[4*THREADS];
+shared [4] int a[4*THREADS]; // error: conflicting types for 'a'
+//--- conflicting_shared
+extern int a;
+shared int a; // error: conflicting types for 'a'
+//--- conflicting_length
+extern shared int a[2*THREADS];
+shared int a[3*THREADS]; // error: conflicting types for 'a'
+//--- conflicting_pointer
+shared int *p;
+extern shared [] int *p; // error: conflicting types for 'p'
+//--- compatible_redeclaration_ok
+extern shared int a[];
+extern shared [1] int a[THREADS];
+shared int a[THREADS];
+extern shared [] int *p;
+shared [0] int *p;
+//--- conflicting_function
+void f(shared int *p);
+void f(shared [] int *p); // error: conflicting types for 'f'

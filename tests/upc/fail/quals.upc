@@ -1,0 +1,128 @@
+//--- strict_without_shared
+strict int x; // error: 'strict' without 'shared'
+//--- relaxed_without_shared
+relaxed int x; // error: 'relaxed' without 'shared'
+//--- strict_in_pointer_quals
+int * strict p; // error: 'strict' or 'relaxed' without 'shared'
+//--- strict_and_relaxed
+shared strict relaxed int x; // error: both 'strict' and 'relaxed'
+//--- strict_and_relaxed_typedef
+typedef strict shared int S;
+relaxed S x; // error: both 'strict' and 'relaxed'
+//--- strict_through_typedef_ok
+typedef shared int S;
+strict S x;
+//--- relaxed_pointer_target_ok
+relaxed shared int *p;
+shared int * relaxed shared q;
+//--- two_block_sizes
+shared [2] shared [3] int a[6*THREADS]; // error: more than one block size
+//--- same_block_size_twice_ok
+shared [2] shared [2] int a[6*THREADS];
+//--- plain_and_explicit_ok
+shared shared [2] int a[6*THREADS];
+//--- block_size_conflict_typedef
+typedef shared [4] int T4;
+shared [2] T4 c[4*THREADS]; // error: block size conflicts
+//--- block_size_plain_over_typedef_ok
+typedef shared [4] int T4;
+shared T4 c[4*THREADS];
+//--- block_size_over_plain_typedef_ok
+typedef shared int T;
+shared [4] T c[4*THREADS];
+_Static_assert(upc_blocksizeof(c) == 4, "");
+//--- two_block_sizes_pointer
+int * shared [2] shared [3] p[6*THREADS]; // error: more than one block size
+//--- block_size_not_constant
+int n;
+shared [n] int a[4*THREADS]; // error: not an integer constant
+//--- block_size_threads_dynamic
+shared [THREADS] int a[4*THREADS]; // error: THREADS in a block size needs static THREADS
+//--- block_size_threads_static flags=-T=4
+shared [THREADS] int a[4*THREADS];
+//--- block_size_negative
+shared [-1] int a[4*THREADS]; // error: block size is negative
+//--- block_size_too_big
+shared [UPC_MAX_BLOCK_SIZE + 1] int a[4*THREADS]; // error: exceeds UPC_MAX_BLOCK_SIZE
+//--- block_size_max_ok
+shared [UPC_MAX_BLOCK_SIZE] int a[THREADS];
+//--- block_size_float
+shared [1.5] int a[4*THREADS]; // error: not an integer constant
+//--- block_size_string
+shared ["x"] int a[4*THREADS]; // error: not an integer constant
+//--- star_too_big
+shared [*] char a[2000000*THREADS]; // error: exceeds UPC_MAX_BLOCK_SIZE
+//--- star_in_pointer
+shared [*] int *p; // error: block size [*] in a pointer type
+//--- star_in_pointer_to_array
+shared [*] int (*p)[4]; // error: block size [*] in a pointer type
+//--- star_in_typedef
+typedef shared [*] int T[4*THREADS]; // error: block size [*] in a typedef
+//--- star_incomplete
+extern shared [*] int a[]; // error: block size [*] of an incomplete array
+//--- star_cast
+void *f(shared int *p) { return (void *)(shared [*] int *)p; } // error: block size [*] in a pointer type
+//--- layout_void_pointer
+shared [2] void *p; // error: layout qualifier on a pointer to 'shared void'
+//--- layout_void_pointer_indefinite
+shared [] void *p; // error: layout qualifier on a pointer to 'shared void'
+//--- layout_void_parameter
+void f(shared [4] void *p); // error: layout qualifier on a pointer to 'shared void'
+//--- member_shared
+struct S { shared int x; }; // error: structure member cannot be shared
+//--- member_shared_pointer
+struct S { int * shared p; }; // error: structure member cannot be shared
+//--- member_pointer_to_shared_ok
+struct S { shared int *p; shared [] int *q[3]; };
+//--- member_shared_array
+struct S { shared [] int a[4]; }; // error: structure member cannot be shared
+//--- member_shared_bitfield
+struct S { shared int b : 3; }; // error: structure member cannot be shared
+//--- member_shared_typedef
+typedef shared int T;
+union U { T x; }; // error: structure member cannot be shared
+//--- auto_shared
+void f(void) { shared int x; } // error: cannot have automatic storage
+//--- auto_shared_array
+void f(void) { shared [] int x[4]; } // error: cannot have automatic storage
+//--- auto_shared_pointer_object
+void f(void) { int * shared x; } // error: cannot have automatic storage
+//--- auto_shared_for
+void f(void) { for (shared int i = 0; ; ) ; } // error: cannot have automatic storage
+//--- register_shared
+void f(void) { register shared int x; } // error: cannot have automatic storage
+//--- block_static_extern_ok
+void f(void) { static shared int x; extern shared int y; static shared int z[THREADS]; }
+//--- parameter_shared
+void f(shared int x); // error: parameter of shared type
+//--- parameter_shared_definition
+void f(shared int x) { } // error: parameter of shared type
+//--- parameter_shared_oldstyle
+void f(x) shared int x; { } // error: parameter of shared type
+//--- parameter_array_ok
+void f(shared [4] int a[], shared int b[THREADS], shared [2] int c[][4]);
+//--- returns_shared
+shared int f(void); // error: function returns shared type
+//--- returns_shared_typedef
+typedef shared int T;
+T f(void); // error: function returns shared type
+//--- returns_pts_ok
+shared int *f(void);
+//--- function_shared
+typedef int F(void);
+shared F f; // error: function type cannot be shared
+//--- thread_local_shared
+static __thread shared int x; // error: cannot be thread-local
+//--- void_object
+shared void x; // error: object of type 'shared void'
+//--- cast_to_shared
+int f(int x) { return (shared int)x; } // error: cast to shared type
+//--- compound_literal_shared
+int f(void) { return ((shared int){1}); } // error: compound literal of shared type
+//--- scalar_layout_ok
+shared [3] int y;
+shared struct S { int a; } s;
+shared union U { int a; float b; } u;
+shared enum E { A, B } e;
+shared const volatile int cv;
+shared struct Incomplete *pi;

@@ -1,0 +1,88 @@
+#!/bin/sh
+# MPI and UPC in one job: the launch lines of the hybrid model, the programs of its paper, and what
+# every thread knows about its place. hybrid.sh BIN
+set -eu
+bin=$1
+PATH=$bin:$PATH
+here=$(cd "$(dirname "$0")" && pwd)/hybrid
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+n=0
+bad=0
+echo localhost >hosts.1
+echo localhost >hosts.2
+
+# is WANT COMMAND...: ends well with exactly these lines, in any order
+is() {
+    n=$((n + 1))
+    want=$1
+    shift
+    rc=0
+    "$@" >out 2>err || rc=$?
+    got=$(sort out)
+    [ "$rc" = 0 ] && [ "$got" = "$(printf '%b' "$want" | sort)" ] || {
+        bad=$((bad + 1))
+        echo "FAIL $*: status $rc"
+        cat out err
+    }
+}
+# no PATTERN COMMAND...: fails and says something like this
+no() {
+    n=$((n + 1))
+    want=$1
+    shift
+    rc=0
+    "$@" >out 2>err || rc=$?
+    [ "$rc" != 0 ] && grep -q -e "$want" err || {
+        bad=$((bad + 1))
+        echo "FAIL $*: status $rc"
+        cat out err
+    }
+}
+
+for mode in "" -pthreads; do
+    for p in figure2 figure3 figure4; do
+        upcc -w $mode -include stdio.h "$here/$p.upc" -o $p
+    done
+    for p in triple mixed; do
+        upcc -O1 $mode "$here/$p.upc" -o $p
+    done
+    dot='Dot = 0.000000\n'
+    # The lines of the paper.
+    is "$dot" mpiexec --ranks-per-proc=3 upcrun -n 3 ./figure2
+    is "$dot" mpiexec -env HOSTS=hosts.1 upcrun -n 2 ./figure3 \
+        : -env HOSTS=hosts.2 upcrun -n 2 ./figure3
+    is "$dot" mpiexec --ranks-per-proc=2 -env HOSTS=hosts.1 upcrun -n 2 ./figure4 \
+        : --ranks-per-proc=2 -env HOSTS=hosts.2 upcrun -n 2 ./figure4
+    # And what a thread knows: group, UPC thread, MPI rank.
+    is '0/1 0/3 0/3 good\n0/1 1/3 1/3 good\n0/1 2/3 2/3 good\n' \
+        mpiexec --ranks-per-proc=3 upcrun -n 3 ./triple
+    is '0/2 0/2 0/2 good\n0/2 1/2 -1/2 good\n1/2 0/2 1/2 good\n1/2 1/2 -1/2 good\n' \
+        mpiexec upcrun -n 2 ./triple : upcrun -n 2 ./triple
+    is '0/2 0/2 0/4 good\n0/2 1/2 1/4 good\n1/2 0/2 2/4 good\n1/2 1/2 3/4 good\n' \
+        mpiexec --ranks-per-proc=2 upcrun -n 2 ./triple : --ranks-per-proc=2 upcrun -n 2 ./triple
+    is '0/2 0/2 0/4 good\n0/2 1/2 1/4 good\n1/2 0/2 2/4 good\n1/2 1/2 3/4 good\n' \
+        mpiexec -n 4 --ranks-per-proc=2 upcrun -n 2 ./triple
+    is '0/1 0/2 0/2 good\n0/1 1/2 1/2 good\n' upcrun -n 2 ./triple
+    is 'good\n' upcrun -n 3 ./mixed
+done
+is '0/1 0/4 0/4 good\n0/1 1/4 1/4 good\n0/1 2/4 2/4 good\n0/1 3/4 3/4 good\n' \
+    upcrun -n 4 -p 2 ./triple
+
+upcc -O1 "$here/triple.upc" -o triple
+upcc -O1 "$here/mixed.upc" -o mixed
+upcc -w -include stdio.h "$here/figure2.upc" -o figure2
+PLIANT_UPC_FAR=1 is 'good\n' upcrun -n 3 ./mixed
+is '0/2 0/2 0/4 good\n0/2 1/2 1/4 good\n1/2 0/2 2/4 good\n1/2 1/2 3/4 good\n' \
+    mpiexec --upc-groups=2 -n 4 ./triple
+is '0/2 0/1 0/2 good\n1/2 0/1 1/2 good\n' mpiexec -n 1 ./triple : -n 1 ./triple
+echo elsewhere.example >hosts.3
+no 'names host elsewhere.example' mpiexec -env HOSTS=hosts.3 upcrun -n 2 ./triple
+no 'cannot be read' mpiexec -env HOSTS=hosts.4 upcrun -n 2 ./triple
+no 'divide' mpiexec --upc-groups=3 -n 4 ./triple
+no 'no MPI rank' mpiexec upcrun -n 2 ./figure2
+no 'needs -n' mpiexec upcrun ./figure2
+no 'more ranks than' mpiexec --ranks-per-proc=3 upcrun -n 2 ./figure2
+echo "$((n - bad)) of $n hybrid checks pass"
+[ "$bad" = 0 ]

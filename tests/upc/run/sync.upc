@@ -1,0 +1,139 @@
+//--- barrier_values
+int main(void)
+{
+    upc_barrier;
+    upc_barrier 1;
+    upc_barrier 2.7;
+    upc_barrier 'c';
+    upc_barrier (1), 7;
+    upc_notify 5; upc_wait 5;
+    upc_notify; upc_wait 9;
+    upc_notify 3; upc_wait;
+    if (MYTHREAD == 0) { upc_barrier 4; } else { upc_barrier; }
+    upc_barrier -2147483647 - 1;
+    upc_barrier 1ul << 33;
+    return t_done();
+}
+//--- barrier_mismatch threads=3 rc=fail out= modes=proc
+#include <upc.h>
+int main(void) { upc_barrier MYTHREAD; return 0; }
+//--- wait_mismatch threads=2 rc=fail out= modes=proc
+#include <upc.h>
+int main(void) { upc_notify 1; upc_wait 2; return 0; }
+//--- notify_notify threads=2 rc=fail out= modes=proc
+#include <upc.h>
+int main(void) { upc_notify; upc_notify; return 0; }
+//--- wait_first threads=2 rc=fail out= modes=proc
+#include <upc.h>
+int main(void) { upc_wait; return 0; }
+//--- split_phase
+shared int a[THREADS]; shared int v = 4;
+int main(void)
+{
+    a[MYTHREAD] = MYTHREAD;
+    upc_notify v;
+    int local = 0;
+    for (int i = 0; i < 10; i++) local += i;
+    upc_wait v;
+    for (int i = 0; i < THREADS; i++) CHECK(a[i] == i);
+    CHECK(local == 45);
+    return t_done();
+}
+//--- many_barriers threads=1,2
+shared int n;
+int main(void)
+{
+    for (int i = 0; i < 2000; i++) { upc_barrier i; if (i % THREADS == MYTHREAD) n++; upc_barrier; }
+    CHECK(n == 2000);
+    return t_done();
+}
+//--- barrier_once
+int calls;
+int f(void) { return ++calls; }
+int main(void) { upc_barrier f(); CHECK(calls == 1); upc_notify f(); upc_wait 2; CHECK(calls == 2); return t_done(); }
+//--- message_passing threads=2 races
+strict shared int flag; shared int data;
+int main(void)
+{
+    for (int r = 1; r <= 50; r++) {
+        if (MYTHREAD == 0) { data = r; flag = r; while (flag != -r) ; }
+        else { while (flag != r) ; CHECK(data == r); flag = -r; }
+    }
+    return t_done();
+}
+//--- fence_spin threads=2 races
+relaxed shared int flag;
+int main(void)
+{
+    if (MYTHREAD == 0) { flag = 1; upc_fence; } else { while (flag == 0) upc_fence; }
+    CHECK(flag == 1);
+    return t_done();
+}
+//--- strict_forms races
+strict shared int s[THREADS]; strict shared double d[THREADS]; strict shared struct { int a; unsigned b : 4; } t[THREADS];
+strict shared int * strict shared p[THREADS];
+int main(void)
+{
+    int m = MYTHREAD;
+    s[m] = 3; s[m] += 4; s[m]++; ++s[m]; s[m]--;
+    CHECK(s[m] == 8 && s[m]++ == 8 && s[m] == 9);
+    d[m] = 1.5; d[m] *= 2;
+    CHECK(d[m] == 3.0);
+    t[m].a = 5; t[m].b = 7; t[m].b++;
+    CHECK(t[m].a == 5 && t[m].b == 8 && t[m].b++ == 8 && t[m].b == 9);
+    p[m] = &s[m]; p[m] += THREADS; p[m]--;
+    CHECK(p[m] - s == m + THREADS - 1);
+    return t_done();
+}
+//--- pragma_strict races
+#include <upc_relaxed.h>
+#include "t.h"
+_Pragma("upc strict")
+shared int a;
+_Pragma("upc relaxed")
+int main(void)
+{
+#pragma upc strict
+    a = 1;
+    {
+#pragma upc relaxed
+        a = 1;
+    }
+    upc_barrier;
+    CHECK(a == 1);
+    return t_done();
+}
+//--- lock
+shared int n; upc_lock_t *lk; upc_lock_t * shared all[THREADS];
+int main(void)
+{
+    lk = upc_all_lock_alloc();
+    for (int i = 0; i < 200; i++) { upc_lock(lk); n++; upc_unlock(lk); }
+    upc_barrier;
+    CHECK(n == 200 * THREADS);
+    all[MYTHREAD] = upc_global_lock_alloc();
+    upc_barrier;
+    upc_lock_t *o = all[(MYTHREAD + 1) % THREADS];
+    while (!upc_lock_attempt(o)) ;
+    upc_unlock(o);
+    CHECK(all[MYTHREAD] != NULL && (THREADS == 1 || all[0] != all[1]));
+    upc_barrier;
+    upc_lock_free(all[MYTHREAD]);
+    upc_all_lock_free(lk);
+    return t_done();
+}
+//--- global_exit threads=3 rc=7 out= modes=proc
+#include <upc.h>
+#include <stdlib.h>
+int main(void) { if (MYTHREAD == THREADS - 1) upc_global_exit(7); upc_barrier; return 0; }
+//--- exit_code threads=3 rc=5 out=
+#include <upc.h>
+int main(void) { return MYTHREAD == 1 ? 5 : 0; }
+//--- main_falls_off threads=2 out=
+#include <upc.h>
+int main(void) { upc_barrier; }
+//--- main_args threads=2
+int main(int argc, char **argv) { CHECK(argc == 1 && argv[0] != NULL && argv[1] == NULL); return t_done(); }
+//--- static_mismatch flags=-T=4 threads=3 rc=2 out=
+#include <upc.h>
+int main(void) { return 0; }

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// impirun: starts the server of an IMPI job, one client of it, or, for a first try, all of a job on
+// this machine.
+#include "part.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAX_PART = 32, USAGE = 2 };
+
+static volatile sig_atomic_t caught; // the signal that is to end it all
+
+void pli_impirun_bad(const char *fmt, ...)
+{
+    va_list args;
+    fprintf(stderr, "impirun: ");
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    exit(USAGE);
+}
+
+static _Noreturn void help(void)
+{
+    puts(
+        "usage: impirun -server N [OPTION...]            the server of a job of N clients\n"
+        "       impirun -client K HOST:PORT PART         client K of the job whose server is "
+        "there\n"
+        "       impirun --local PART : PART [: PART...]  a whole job on this machine\n"
+        "PART is [--mpi pliant|mpich|openmpi] [--shim FILE] and what mpiexec of that MPI is told:\n"
+        "options, program, arguments. See impirun(1).");
+    exit(fflush(stdout) == 0 ? 0 : 1);
+}
+
+static _Noreturn void be_server(char **argv)
+{
+    argv[0] = (char *)pli_part_tool("impi-server");
+    execvp(argv[0], argv);
+    pli_impirun_bad("cannot run %s: %s", argv[0], strerror(errno));
+}
+
+static _Noreturn void be_client(char **argv)
+{
+    char *end;
+    if (argv[2] == NULL || argv[3] == NULL || argv[4] == NULL) {
+        pli_impirun_bad("-client needs a number, HOST:PORT and a command: impirun -client 1 "
+                        "node7:4711 -n 4 ./a.out");
+    }
+    long k = strtol(argv[2], &end, 10);
+    if (*argv[2] == '\0' || *end != '\0' || k < 0 || k >= MAX_PART) {
+        pli_impirun_bad("-client needs a number from 0 to %d, not '%s'", MAX_PART - 1, argv[2]);
+    }
+    setenv("IMPI_SERVER", argv[3], 1);
+    setenv("IMPI_CLIENT", argv[2], 1);
+    pli_part_exec(argv + 4);
+}
+
+static void on_signal(int sig)
+{
+    caught = sig;
+}
+
+// Start a child that dies with us, with its standard output on `out` unless that is -1.
+static pid_t start(char **part, int client, int out)
+{
+    char number[16];
+    pid_t parent = getpid(), pid = fork();
+    if (pid < 0) {
+        pli_impirun_bad("cannot start a process: %s", strerror(errno));
+    }
+    if (pid > 0) {
+        return pid;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent || (out >= 0 && dup2(out, 1) < 0)) {
+        _exit(1);
+    }
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    if (client < 0) {
+        execvp(part[0], part);
+        pli_impirun_bad("cannot run %s: %s", part[0], strerror(errno));
+    }
+    snprintf(number, sizeof number, "%d", client);
+    setenv("IMPI_CLIENT", number, 1);
+    pli_part_exec(part);
+}
+
+// The server, and the address it prints.
+static pid_t start_server(int n, char *address, size_t cap)
+{
+    char count[16];
+    int fds[2];
+    snprintf(count, sizeof count, "%d", n);
+    char *argv[] = {
+        (char *)pli_part_tool("impi-server"), "-server", count, "-bind", "127.0.0.1", NULL
+    };
+    if (pipe(fds) != 0) {
+        pli_impirun_bad("cannot make a pipe: %s", strerror(errno));
+    }
+    pid_t pid = start(argv, -1, fds[1]);
+    close(fds[1]);
+    FILE *from = fdopen(fds[0], "r");
+    if (from == NULL || fgets(address, (int)cap, from) == NULL) {
+        pli_impirun_bad("the server did not start");
+    }
+    address[strcspn(address, "\n")] = '\0';
+    fclose(from); // it prints nothing else
+    return pid;
+}
+
+// A key nobody else knows, unless the user has chosen how the clients prove who they are.
+static void choose_key(void)
+{
+    uint64_t key = 0;
+    char text[32];
+    if (getenv("IMPI_AUTH_KEY") != NULL || getenv("IMPI_AUTH_NONE") != NULL) {
+        return;
+    }
+    while (key == 0) {
+        if (getrandom(&key, sizeof key, 0) != (ssize_t)sizeof key) {
+            pli_impirun_bad("no random numbers: %s", strerror(errno));
+        }
+    }
+    snprintf(text, sizeof text, "%llu", (unsigned long long)key);
+    setenv("IMPI_AUTH_KEY", text, 1);
+}
+
+static int status_of(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Wait for all; the first that fails ends the others. The last one is the server: that it fails is
+// what follows from a client that did, or makes them all fail.
+static int look_after(pid_t *pids, int n)
+{
+    int result = 0, server = 0, left = n;
+    bool is_ending = false;
+    while (left > 0) {
+        int status;
+        pid_t pid = waitpid(-1, &status, 0);
+        for (int i = 0; pid > 0 && i < n; i++) {
+            if (pids[i] == pid) {
+                pids[i] = 0;
+                left--;
+                int *to = i == n - 1 ? &server : &result;
+                *to = *to != 0 ? *to : status_of(status);
+            }
+        }
+        if ((result != 0 || caught != 0) && !is_ending) {
+            is_ending = true;
+            for (int i = 0; i < n; i++) {
+                if (pids[i] > 0) {
+                    kill(pids[i], caught != 0 ? caught : SIGTERM);
+                }
+            }
+        }
+    }
+    return caught != 0 ? 128 + caught : result != 0 ? result : server;
+}
+
+static int be_all(char **argv)
+{
+    char **parts[MAX_PART], address[128];
+    pid_t pids[MAX_PART + 1];
+    int n = 0;
+    for (char **at = argv; *at != NULL; n++) {
+        if (n == MAX_PART) {
+            pli_impirun_bad("a job has %d clients at most", MAX_PART);
+        }
+        parts[n] = at;
+        while (*at != NULL && strcmp(*at, ":") != 0) {
+            at++;
+        }
+        if (at == parts[n]) {
+            pli_impirun_bad("a part of the command line is empty");
+        }
+        if (*at != NULL) {
+            *at++ = NULL; // the colon
+            if (*at == NULL) {
+                pli_impirun_bad("nothing follows the last ':'");
+            }
+        }
+    }
+    if (n == 0) {
+        pli_impirun_bad("no program is named; try impirun --local -n 2 ./a : -n 2 ./b");
+    }
+    for (int i = 0; i < n; i++) {
+        pli_part_check(parts[i]);
+    }
+    struct sigaction sa = { .sa_handler = on_signal };
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+    choose_key();
+    pids[n] = start_server(n, address, sizeof address);
+    setenv("IMPI_SERVER", address, 1);
+    for (int i = 0; i < n; i++) {
+        pids[i] = start(parts[i], i, -1);
+    }
+    return look_after(pids, n + 1);
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "--help";
+    word += word[0] == '-' && word[1] == '-';
+    if (strcmp(word, "-help") == 0 || strcmp(word, "-h") == 0) {
+        help();
+    }
+    if (strcmp(word, "-version") == 0) {
+        printf("impirun (Pliant MPI) %s\n", PLIANT_VERSION);
+        return fflush(stdout) == 0 ? 0 : 1;
+    }
+    if (strcmp(word, "-server") == 0) {
+        be_server(argv);
+    }
+    if (strcmp(word, "-client") == 0) {
+        be_client(argv);
+    }
+    if (strcmp(word, "-local") == 0) {
+        return be_all(argv + 2);
+    }
+    pli_impirun_bad("the first word is -server, -client or --local, not '%s'; see impirun --help",
+                    argv[1]);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One part of impirun's command line: which MPI, and what its mpiexec is told.
+#ifndef PLI_IMPIRUN_PART_H
+#define PLI_IMPIRUN_PART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Complain and end.
+_Noreturn void pli_impirun_bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+// A program that lies beside this one, else its bare name, to be looked for as any other.
+const char *pli_part_tool(const char *name);
+
+// Whether the part can be run, else a complaint.
+void pli_part_check(char **words);
+
+// Become the mpiexec that runs the part. IMPI_SERVER and IMPI_CLIENT are set.
+_Noreturn void pli_part_exec(char **words);
+
+#endif

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpictl: looks at running jobs of this host, through the memory their mpiexec shares with them.
+#include "base/clock.h"
+#include "base/err.h"
+#include "boot/ask_wire.h"
+#include "boot/node.h"
+#include "picture.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { USAGE = 2, YOUNG_S = 2, WAIT_S = 60 };
+
+static long wait_s = WAIT_S; // for ranks that leave
+
+static const char help[] =
+    "usage: mpictl COMMAND [PID]\n"
+    "\n"
+    "Looks at the MPI jobs of this user on this host. PID is that of the job's mpiexec; with one\n"
+    "job running it may be left out.\n"
+    "\n"
+    "  list          the jobs: process, ranks, how long they run, program\n"
+    "  status [PID]  what every rank is doing: who waits for whom, where, since when\n"
+    "  grow N [PID]     start N more ranks\n"
+    "  shrink N [PID]   let the last N ranks leave, and wait until they are gone\n"
+    "  resize N [PID]   have N ranks (these three: of a job started with mpiexec --elastic)\n"
+    "  migrate RANK HOST [PID]  move a rank to another host of the job\n"
+    "  checkpoint [PID] write a checkpoint (of a job started with mpiexec --checkpoint-dir)\n"
+    "  stop [PID]       end the job as ^C would\n"
+    "  --wait S      wait no longer than S seconds for ranks that leave (60)\n"
+    "  -h, --help    this\n"
+    "  --version\n";
+
+static _Noreturn void __attribute__((format(printf, 1, 2))) bad(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("mpictl: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    exit(USAGE);
+}
+
+static void __attribute__((format(printf, 1, 2))) print(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+}
+
+// The memory of the job that mpiexec `pid` keeps; -1 with errno: none, or not ours to see.
+static int open_memory(long pid)
+{
+    char path[64], link[64];
+    snprintf(path, sizeof path, "/proc/%ld/fd", pid);
+    DIR *d = opendir(path);
+    int fd = -1;
+    for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL && fd < 0; e = readdir(d)) {
+        char one[384];
+        snprintf(one, sizeof one, "%s/%s", path, e->d_name);
+        ssize_t n = readlink(one, link, sizeof link - 1);
+        link[n > 0 ? n : 0] = '\0';
+        if (strncmp(link, "/memfd:pliant", 13) == 0) {
+            fd = open(one, O_RDWR | O_CLOEXEC);
+        }
+    }
+    int error = d == NULL ? errno : ENOENT;
+    if (d != NULL) {
+        closedir(d);
+    }
+    errno = error;
+    return fd;
+}
+
+static void command_of(long pid, char *to, size_t cap)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, to, cap - 1) : 0;
+    for (ssize_t i = 0; i + 1 < n; i++) {
+        to[i] = to[i] == '\0' || isspace((unsigned char)to[i]) ? ' ' : to[i];
+    }
+    to[n > 0 ? n : 0] = '\0';
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+// Map the job of this mpiexec, if it is one: the launcher named in the memory is the process.
+static bool map_job(long pid, struct pli_node *out)
+{
+    int fd = open_memory(pid);
+    if (fd < 0) {
+        return false;
+    }
+    enum pli_err err = pli_node_map(fd, out);
+    close(fd);
+    if (err != PLI_OK) {
+        fprintf(stderr, "mpictl: %ld: %s\n", pid, pli_fail_take(NULL));
+        return false;
+    }
+    if (out->header->launcher != (uint32_t)pid) {
+        pli_node_unmap(out); // a rank that holds the memory too
+        return false;
+    }
+    return true;
+}
+
+static double seconds_of(const struct pli_node *node)
+{
+    return (double)(pli_clock_ns() - node->header->epoch_ns) * 1e-9;
+}
+
+// Call fn for every job; returns how many.
+static int each_job(void (*fn)(long pid, struct pli_node *node, void *arg), void *arg)
+{
+    DIR *d = opendir("/proc");
+    int n = 0;
+    for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL; e = readdir(d)) {
+        char *end;
+        long pid = strtol(e->d_name, &end, 10);
+        struct pli_node node;
+        if (pid > 0 && *end == '\0' && map_job(pid, &node)) {
+            fn(pid, &node, arg);
+            pli_node_unmap(&node);
+            n++;
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return n;
+}
+
+static void show_job(long pid, struct pli_node *node, void *arg)
+{
+    char command[160];
+    (void)arg;
+    command_of(pid, command, sizeof command);
+    printf("%-8ld %4u ranks %8.1f s  %s\n", pid, node->header->n_world - node->header->n_extra,
+           seconds_of(node), command);
+}
+
+static void note_job(long pid, struct pli_node *node, void *arg)
+{
+    (void)node;
+    *(long *)arg = pid;
+}
+
+static bool is_over(void *arg, uint32_t row)
+{
+    const struct pli_node *node = arg;
+    uint32_t pid = atomic_load(&node->rows[row].pid);
+    if (node->header->is_nested != 0) { // that is no number for us
+        return atomic_load(&node->rows[row].has_ended) != 0;
+    }
+    return pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+// The job that is meant: by its number, or the only one there is.
+static long choose(const char *which)
+{
+    long pid = 0;
+    char *end;
+    if (which != NULL) {
+        pid = strtol(which, &end, 10);
+        if (pid <= 0 || *end != '\0') {
+            bad("'%s' is not the process number of an mpiexec; `mpictl list` shows them", which);
+        }
+        return pid;
+    }
+    int n = each_job(note_job, &pid);
+    if (n != 1) {
+        bad(n == 0 ? "no job of yours is running on this host"
+                   : "several jobs are running; say which (`mpictl list` shows them)");
+    }
+    return pid;
+}
+
+static int status(const char *which)
+{
+    long pid = choose(which);
+    struct pli_node node;
+    if (!map_job(pid, &node)) {
+        bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them", pid);
+    }
+    char command[160];
+    command_of(pid, command, sizeof command);
+    printf("job %ld, %u ranks, running %.1f s: %s\n", pid,
+           node.header->n_world - node.header->n_extra, seconds_of(&node), command);
+    int version = atomic_load(&node.header->world);
+    if (version > 0) {
+        printf("the world is version %d, of %u ranks\n", version, node.header->world_size);
+    }
+    pli_picture_print(&node, is_over, &node, print);
+    pli_node_unmap(&node);
+    return 0;
+}
+
+// Whether the job has just begun: its mpiexec may not listen yet.
+static bool is_young(long pid)
+{
+    struct pli_node node;
+    if (!map_job(pid, &node)) {
+        return false;
+    }
+    bool is = seconds_of(&node) < YOUNG_S;
+    pli_node_unmap(&node);
+    return is;
+}
+
+// A connection to the mpiexec of a job.
+static int dial(long pid)
+{
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    int len = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, PLI_ASK_SOCKET, (int)pid);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+    while (fd < 0 || connect(fd, (struct sockaddr *)&a, size) != 0) {
+        if (fd < 0 || errno != ECONNREFUSED || !is_young(pid)) {
+            bad("process %ld is no mpiexec of yours that was started with --elastic or "
+                "--checkpoint-dir",
+                pid);
+        }
+        usleep(10000);
+    }
+    return fd;
+}
+
+static void ask(long pid, enum pli_ask_kind kind, const void *body, uint32_t len,
+                struct pli_answer *answer)
+{
+    int fd = dial(pid);
+    struct pli_ask_head head = { kind, len };
+    if (send(fd, &head, sizeof head, MSG_NOSIGNAL) != (ssize_t)sizeof head ||
+        (len > 0 && send(fd, body, len, MSG_NOSIGNAL) != (ssize_t)len) ||
+        recv(fd, answer, sizeof *answer, MSG_WAITALL) != (ssize_t)sizeof *answer) {
+        bad("mpiexec %ld did not answer: the job has ended", pid);
+    }
+    close(fd);
+    answer->text[sizeof answer->text - 1] = '\0';
+}
+
+static int checkpoint(const char *which)
+{
+    long pid = choose(which);
+    struct pli_answer answer;
+    ask(pid, PLI_ASK_CHECKPOINT, NULL, 0, &answer);
+    if (answer.error != 0) {
+        fprintf(stderr, "mpictl: %s\n", answer.text);
+        return 1;
+    }
+    printf("checkpoint %u of job %ld is complete, with %u ranks\n", answer.first, pid, answer.n);
+    return 0;
+}
+
+// Wait until those who are to leave have ended.
+static int see_off(long pid, bool is_said)
+{
+    struct pli_ask_left left = { (uint32_t)(wait_s * 1000), 0 };
+    struct pli_answer answer;
+    ask(pid, PLI_ASK_LEFT, &left, sizeof left, &answer);
+    if (answer.n > 0) {
+        printf("still there: %s\n", answer.text);
+        return 1;
+    }
+    if (is_said) {
+        puts("the ranks that left are gone");
+    }
+    return 0;
+}
+
+static long number(const char *text, const char *what)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (*end != '\0' || end == text || n < 0 || n > 1000000) {
+        bad("'%s' is not a %s", text, what);
+    }
+    return n;
+}
+
+// Ask the mpiexec for another size and wait until the ranks have it.
+static int resize(enum pli_ask_resize_how how, const char *count, const char *which)
+{
+    long n = number(count, "number of ranks");
+    if (n < 1) {
+        bad("'%s' is not a number of ranks", count);
+    }
+    long pid = choose(which);
+    struct pli_ask_resize want = { how, (uint32_t)n };
+    struct pli_answer answer;
+    ask(pid, PLI_ASK_RESIZE, &want, sizeof want, &answer);
+    if (answer.error != 0) {
+        fprintf(stderr, "mpictl: %s\n", answer.text);
+        return 1;
+    }
+    printf("the world of job %ld is version %u, of %u ranks\n", pid, answer.first, answer.n);
+    fflush(stdout);
+    return how == PLI_ASK_GROW || wait_s == 0 ? 0 : see_off(pid, how == PLI_ASK_SHRINK);
+}
+
+// There is nowhere to go on one host.
+static int migrate(const char *rank, const char *host, const char *which)
+{
+    long n = number(rank, "rank"), pid = choose(which);
+    struct pli_node node;
+    if (!map_job(pid, &node)) {
+        bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them", pid);
+    }
+    bool is_one = node.header->n_host == 1;
+    fprintf(stderr,
+            is_one
+                ? "mpictl: job %ld runs on host %s alone: rank %ld has nowhere to go, and %s is "
+                  "no host of the job\n"
+                : "mpictl: job %ld runs on several hosts from %s on, and rank %ld cannot be moved "
+                  "to %s: ranks cannot be moved between hosts yet\n",
+            pid, node.header->host, n, host);
+    pli_node_unmap(&node);
+    return 1;
+}
+
+static int stop(const char *which)
+{
+    long pid = choose(which);
+    struct pli_node node;
+    if (!map_job(pid, &node)) {
+        bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them", pid);
+    }
+    pli_node_unmap(&node);
+    if (kill((pid_t)pid, SIGTERM) != 0) {
+        bad("mpiexec %ld cannot be stopped: %s", pid, strerror(errno));
+    }
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    enum pli_ask_resize_how how;
+} sizes[] = { { "grow", PLI_ASK_GROW }, { "shrink", PLI_ASK_SHRINK }, { "resize", PLI_ASK_TO } };
+
+// Take --wait S out of the arguments; how many are left.
+static int take_wait(int argc, char **argv)
+{
+    int n = 0;
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc) {
+            wait_s = number(argv[++i], "number of seconds");
+        } else {
+            argv[n++] = argv[i];
+        }
+    }
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    argc = take_wait(argc, argv);
+    const char *command = argc > 1 ? argv[1] : "--help";
+    if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0) {
+        fputs(help, stdout);
+    } else if (strcmp(command, "--version") == 0) {
+        printf("mpictl (Pliant MPI) %s\n", PLIANT_VERSION);
+    } else if (strcmp(command, "list") == 0 && argc == 2) {
+        if (each_job(show_job, NULL) == 0) {
+            puts("no job of yours is running on this host");
+        }
+    } else if (strcmp(command, "status") == 0 && argc <= 3) {
+        status(argc == 3 ? argv[2] : NULL);
+    } else if (strcmp(command, "stop") == 0 && argc <= 3) {
+        stop(argc == 3 ? argv[2] : NULL);
+    } else if (strcmp(command, "migrate") == 0 && (argc == 4 || argc == 5)) {
+        return migrate(argv[2], argv[3], argc == 5 ? argv[4] : NULL);
+    } else if (strcmp(command, "checkpoint") == 0 && argc <= 3) {
+        return checkpoint(argc == 3 ? argv[2] : NULL);
+    } else if (argc == 3 || argc == 4) {
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            if (strcmp(command, sizes[i].name) == 0) {
+                return resize(sizes[i].how, argv[2], argc == 4 ? argv[3] : NULL);
+            }
+        }
+        bad("there is no command '%s'; see mpictl --help", command);
+    } else {
+        bad("there is no command '%s' with %d arguments; see mpictl --help", command, argc - 2);
+    }
+    return fflush(stdout) == 0 ? 0 : 1;
+}

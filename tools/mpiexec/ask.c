@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One request per socket: collected as it comes, done when it is complete, answered, forgotten.
+#include "ask.h"
+
+#include "boot/ask_wire.h"
+#include "ckpt.h"
+#include "ckpt_state.h"
+#include "job.h"
+#include "leave.h"
+#include "loop.h"
+#include "resize.h"
+#include "spawn.h"
+#include "warden.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct ask {
+    struct pli_watch watch; // first: the loop gets it
+    struct pli_job *job;
+    struct ask *next; // of those that are over
+    bool is_pending;  // the answer comes later
+    size_t len, want;
+    char *body; // head and what follows
+};
+
+static struct ask *over; // to be forgotten: events of this turn may still name them
+
+void pli_ask_sweep(void)
+{
+    while (over != NULL) {
+        struct ask *a = over;
+        over = a->next;
+        free(a->body);
+        free(a);
+    }
+}
+
+static void finish(struct ask *a)
+{
+    pli_loop_close(&a->watch);
+    a->next = over;
+    over = a;
+}
+
+// Who does not wait for the answer gets none.
+static void answer_with(struct ask *a, const struct pli_answer *answer)
+{
+    ssize_t sent = send(a->watch.fd, answer, sizeof *answer, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)sent;
+    finish(a);
+}
+
+void pli_ask_answer(void *token, const struct pli_answer *answer)
+{
+    answer_with(token, answer);
+}
+
+static void serve(struct ask *a)
+{
+    const struct pli_ask_head *head = (const struct pli_ask_head *)a->body;
+    struct pli_answer answer = { 0 };
+    if (pli_warden_is_ending()) {
+        answer.error = ECANCELED;
+        snprintf(answer.text, sizeof answer.text, "the job is ending");
+    } else if (head->kind != PLI_ASK_CHECKPOINT && pli_ckpt_is_stopping()) {
+        answer.error = EBUSY;
+        snprintf(answer.text, sizeof answer.text, "a checkpoint is being written; try again");
+    } else if (head->kind == PLI_ASK_SPAWN) {
+        pli_spawn(a->job, a->body + sizeof *head, head->len, &answer);
+    } else if (head->kind == PLI_ASK_RESIZE) {
+        a->is_pending = !pli_resize_begin(a->job, a->body + sizeof *head, head->len, a, &answer);
+    } else if (head->kind == PLI_ASK_CHECKPOINT) {
+        a->is_pending = !pli_ckpt_ask(a, &answer);
+    } else if (head->kind == PLI_ASK_STATE) {
+        pli_ckpt_state_begin(&answer);
+    } else if (head->kind == PLI_ASK_SEAL) {
+        a->is_pending = !pli_ckpt_state_seal(a, a->body + sizeof *head, head->len, &answer);
+    } else if (head->kind == PLI_ASK_LEFT) {
+        a->is_pending = !pli_leave_ask(a->job, a->body + sizeof *head, head->len, a, &answer);
+    } else if (head->kind == PLI_ASK_FORK) {
+        pli_resize_fork(a->job, a->body + sizeof *head, head->len, &answer);
+    } else if (head->kind == PLI_ASK_FORKED) {
+        a->is_pending = !pli_resize_forked(a->job, a->body + sizeof *head, head->len, a, &answer);
+    } else {
+        answer.error = ENOSYS;
+        snprintf(answer.text, sizeof answer.text,
+                 "this mpiexec does not know requests of kind %u; use mpiexec and library of one "
+                 "installation",
+                 head->kind);
+    }
+    if (!a->is_pending) {
+        answer_with(a, &answer);
+    }
+}
+
+// Read once. False: the other end is gone or says nonsense.
+static bool take(struct ask *a)
+{
+    ssize_t n = recv(a->watch.fd, a->body + a->len, a->want - a->len, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return true;
+    }
+    if (n <= 0) {
+        return false;
+    }
+    a->len += (size_t)n;
+    if (a->len == sizeof(struct pli_ask_head) && a->want == a->len) {
+        const struct pli_ask_head head = *(struct pli_ask_head *)a->body;
+        char *more = head.len <= PLI_ASK_MOST ? realloc(a->body, sizeof head + head.len) : NULL;
+        if (more == NULL) {
+            return false;
+        }
+        a->body = more;
+        a->want += head.len;
+    }
+    return true;
+}
+
+static void fire(struct pli_watch *watch, uint32_t events)
+{
+    (void)events;
+    struct ask *a = (struct ask *)watch;
+    if (a->is_pending) { // nothing more is to come but the end
+        pli_resize_forget(a);
+        pli_ckpt_forget(a);
+        pli_leave_forget(a);
+        finish(a);
+    } else if (!take(a)) {
+        finish(a);
+    } else if (a->len == a->want && a->len > 0) {
+        serve(a);
+    }
+}
+
+void pli_ask_begin(struct pli_job *job, int fd)
+{
+    struct ask *a = calloc(1, sizeof *a);
+    char *body = malloc(sizeof(struct pli_ask_head));
+    if (a == NULL || body == NULL) {
+        free(a);
+        free(body);
+        close(fd); // who asks sees its end
+        return;
+    }
+    *a = (struct ask){ .watch = { .fd = fd, .fire = fire },
+                       .job = job,
+                       .want = sizeof(struct pli_ask_head),
+                       .body = body };
+    pli_loop_watch(&a->watch, EPOLLIN);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks that stood still come back through one socket, and get their memory there.
+#ifndef PLI_MPIEXEC_CKPT_BACK_H
+#define PLI_MPIEXEC_CKPT_BACK_H
+
+#include <stdbool.h>
+
+struct pli_job;
+struct pli_task;
+
+// all_back is called when nobody who was called is missing any more.
+bool pli_ckpt_back_open(struct pli_job *job, void (*all_back)(struct pli_job *job));
+// Call a rank back; the rope is closed.
+void pli_ckpt_back_call(struct pli_task *t, int rope);
+void pli_ckpt_back_gone(struct pli_task *t); // it will not come
+
+#endif

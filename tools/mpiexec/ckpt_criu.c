@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CRIU, run as a program.
+#include "ckpt_priv.h"
+#include "say.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool run(const char *const argv[], int *status_out)
+{
+    struct pli_helper h = { .watch = { .fd = -1 }, .report = -1 };
+    if (!pli_helper_exec(&h, argv, NULL)) {
+        return false;
+    }
+    waitpid(h.pid, status_out, 0);
+    close(h.watch.fd);
+    return true;
+}
+
+bool pli_criu_check(char *why)
+{
+    static const char *const check[] = { "criu", "check", NULL };
+    int status = 0;
+    const char *other = "--checkpoint-mode=state needs none of it: programs then register what is "
+                        "to be saved";
+    if (!run(check, &status)) {
+        snprintf(why, PLI_CKPT_WHY, "CRIU cannot be started: %s; %s", strerror(errno), other);
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+        snprintf(why, PLI_CKPT_WHY,
+                 "CRIU is not there: install it (Debian: apt-get install criu); %s", other);
+    } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        snprintf(
+            why, PLI_CKPT_WHY,
+            "CRIU is there but may not work here (criu check): run mpiexec as root, or allow it "
+            "with setcap cap_checkpoint_restore,cap_sys_ptrace,cap_sys_admin+eip $(which criu); "
+            "%s",
+            other);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+bool pli_criu_dump(struct pli_ckpt_rank *r, const struct pli_ckpt_plan *plan)
+{
+    char dir[PATH_MAX + 32], pid[16];
+    snprintf(dir, sizeof dir, "%s/rank.%u", plan->temp, r->task->first);
+    // As the process knows itself: CRIU is where it is.
+    snprintf(pid, sizeof pid, "%u", atomic_load(&plan->job->node.rows[r->task->first].pid));
+    const char *const argv[] = {
+        "criu",        "dump",         "--tree",        pid,    "--images-dir",
+        dir,           "--log-file",   "dump.log",      "-v1",  "--leave-running",
+        "--shell-job", "--file-locks", "--ghost-limit", "256M", NULL
+    };
+    return mkdir(dir, 0700) == 0 && pli_helper_exec(&r->dump, argv, NULL);
+}
+
+// "(00.123456) Error (criu/files.c:123): what": only the last part is for people.
+void pli_criu_reason(const char *log, char *to, size_t cap)
+{
+    FILE *f = fopen(log, "r");
+    char line[512];
+    snprintf(to, cap, "CRIU gave no reason");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        const char *error = strstr(line, "Error (");
+        const char *text = error != NULL ? strstr(error, "): ") : NULL;
+        if (text != NULL) {
+            snprintf(to, cap, "%.*s", (int)strcspn(text + 3, "\n"), text + 3);
+            break;
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+}

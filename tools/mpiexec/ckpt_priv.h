@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files about checkpoints share.
+#ifndef PLI_MPIEXEC_CKPT_PRIV_H
+#define PLI_MPIEXEC_CKPT_PRIV_H
+
+#include "job.h"
+#include "loop.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct pli_answer;
+
+enum { PLI_CKPT_WHY = 400 };
+
+// A program or a part of mpiexec that works beside it; dies with it.
+struct pli_helper {
+    struct pli_watch watch; // its pidfd; first: the loop gets it
+    pid_t pid;              // 0: none
+    int report;             // its end of a pipe; closed when it has ended, -1: there is none
+    void (*done)(struct pli_helper *h, bool is_good);
+};
+
+// Runs fn(arg, report) in a copy of this process; it is good when fn returns true, and what it
+// wrote to report says else why. False with errno: it cannot be started.
+bool pli_helper_fork(struct pli_helper *h, bool (*fn)(void *arg, int report), void *arg);
+// Runs a program. With keep, descriptors that it inherits and -1 at the end, it is our child and
+// its children may become ours; else it surely dies with us.
+bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *keep);
+void pli_helper_watch(struct pli_helper *h);
+void pli_helper_kill(struct pli_helper *h); // and wait for it
+// What it said; empty: nothing.
+void pli_helper_reason(struct pli_helper *h, char *to, size_t cap);
+
+// One rank in a checkpoint.
+struct pli_ckpt_rank {
+    struct pli_helper dump; // first
+    struct pli_task *task;
+    int rope;       // -1: not parked
+    bool is_wanted; // takes part
+    bool is_parked; // its socket is closed too
+    bool is_called, is_back;
+    bool is_dumped;
+};
+
+// What a checkpoint consists of beside the images; the text of the manifest is made of it.
+struct pli_ckpt_plan {
+    struct pli_job *job;
+    char dir[PATH_MAX];  // of all checkpoints, absolute
+    char temp[PATH_MAX]; // of this one until it is complete
+    uint32_t number;
+    uint32_t keep;
+    pid_t owner;  // mpiexec
+    char **words; // of the command line
+    char *head;   // the manifest without the files
+};
+
+// ckpt_describe.c: make plan->head. ranks are by pli_job_slot; NULL: it is registered state, of
+// n_piece ranks.
+bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_rank *ranks,
+                       uint32_t n_piece);
+
+// ckpt_ready.c: why no checkpoint of this job can be made, NULL: it can; and whether now.
+const char *pli_ckpt_obstacle(const struct pli_job *job);
+bool pli_ckpt_is_ready(const struct pli_job *job);
+
+// ckpt_wait.c: one more who waits, false: there are too many; and all learn how it ended.
+bool pli_ckpt_wait_add(void *token);
+void pli_ckpt_wait_end(struct pli_job *job, const struct pli_answer *a);
+
+// ckpt_criu.c: whether CRIU works here; else one sentence says what to install or allow.
+bool pli_criu_check(char *why);
+bool pli_criu_dump(struct pli_ckpt_rank *r, const struct pli_ckpt_plan *plan);
+// The first error in a log of CRIU.
+void pli_criu_reason(const char *log, char *to, size_t cap);
+
+// ckpt_node.c: the node memory to a file, and back; holes stay holes.
+bool pli_ckpt_node_write(int memory, const char *path, int report);
+bool pli_ckpt_node_read(int memory, const char *path, char *why);
+
+// ckpt_seal.c: checksums, manifest, rename, and the oldest go. Context: a helper.
+bool pli_ckpt_seal(void *plan, int report);
+// The highest number below another in a directory of checkpoints, 0: none. With tidy, remnants of
+// attempts whose mpiexec is gone are removed.
+uint32_t pli_ckpt_last(const char *dir, uint32_t below, bool tidy);
+void pli_ckpt_remove(const char *path); // with all that is in it
+
+// A checksum of a file's content; false with errno.
+bool pli_ckpt_sum(const char *path, uint64_t *sum_out, uint64_t *bytes_out);
+uint64_t pli_ckpt_hash(uint64_t seed, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An abstract socket: it has no file and is gone with mpiexec. The kernel says who calls.
+#include "control.h"
+
+#include "ask.h"
+#include "boot/ask_wire.h"
+#include "job.h"
+#include "say.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static struct pli_watch listener = { .fd = -1 };
+static struct pli_job *the_job;
+
+static void fire(struct pli_watch *w, uint32_t events)
+{
+    (void)events;
+    struct ucred who = { 0 };
+    socklen_t len = sizeof who;
+    int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0) {
+        return;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0 || who.uid != geteuid()) {
+        close(fd);
+        return;
+    }
+    pli_ask_begin(the_job, fd);
+}
+
+bool pli_control_open(struct pli_job *job)
+{
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    int n = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, PLI_ASK_SOCKET, (int)getpid());
+    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    listener.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener.fd < 0 || bind(listener.fd, (struct sockaddr *)&a, len) != 0 ||
+        listen(listener.fd, 16) != 0) {
+        pli_say("cannot listen for mpictl: %s", strerror(errno));
+        return false;
+    }
+    the_job = job;
+    listener.fire = fire;
+    pli_loop_watch(&listener, EPOLLIN);
+    return true;
+}

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of a daemon: read the job from standard input, call mpiexec, run the tasks, and end when
+// mpiexec says so or is gone.
+#include "daemon.h"
+
+#include "base/clock.h"
+#include "base/conf.h"
+#include "boot/pset.h"
+#include "client.h"
+#include "door.h"
+#include "environment.h"
+#include "gate.h"
+#include "hosts.h"
+#include "job.h"
+#include "keeper.h"
+#include "launch.h"
+#include "link.h"
+#include "picture.h"
+#include "place.h"
+#include "program.h"
+#include "pump.h"
+#include "reach.h"
+#include "roll.h"
+#include "say.h"
+#include "scene.h"
+#include "spec.h"
+#include "tree.h"
+#include "verdict.h"
+#include "vigil.h"
+#include "warden.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 100, STUCK_EVERY = 4, DRAIN_MS = 2000, KILL_MS = 5000 };
+
+static void look(struct pli_timer *t);
+
+static struct pli_job job;
+static struct pli_spec spec;
+static char **program; // argv, for the keeper
+static struct pli_link up;
+static struct pli_link *below; // links to the daemons started from here
+static uint32_t n_below;
+static uint32_t *last_state; // of each row, as told
+static struct pli_timer look_timer = { .fire = look };
+static bool is_running, is_leaving, is_bad_end, has_told_rest;
+static bool is_stuck;   // as told
+static uint64_t mark;   // as told
+static unsigned n_look; // at the ranks
+static uint32_t n_set;  // process sets looked at
+
+void pli_daemon_send(uint16_t kind, uint16_t flag, uint32_t a, const void *data, size_t len)
+{
+    struct pli_frame f = { kind, flag, job.here, a, data, len };
+    pli_link_send(&up, &f);
+}
+
+void pli_daemon_case(const struct pli_case *c)
+{
+    struct pli_pack p = { 0 };
+    pli_pack_u32(&p, (uint32_t)c->pid);
+    pli_pack_u32(&p, c->fault);
+    pli_pack_u32(&p, (uint32_t)c->number);
+    pli_pack_u32(&p, c->state);
+    pli_pack_text(&p, c->why);
+    pli_daemon_send(PLI_LINK_CASE, 0, job.node.rows[c->row].index - job.base, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+static void say_up(const char *text, unsigned long len)
+{
+    pli_daemon_send(PLI_LINK_SAY, 0, 0, text, len);
+}
+
+// What cannot be done is said, and mpiexec ends the job with this status.
+static void leave_early(int status)
+{
+    pli_daemon_send(PLI_LINK_FAILED, 0, (uint32_t)status, NULL, 0);
+    pli_link_drain(&up, DRAIN_MS);
+}
+
+static void tell_stuck(uint32_t round)
+{
+    uint64_t now = 0;
+    bool is_now = is_running && job.n_started == job.n_task &&
+                  pli_picture_is_stuck(&job.node, pli_vigil_is_row_over, &job, &now);
+    if (round == 0 && is_now == is_stuck && now == mark) {
+        return; // no news
+    }
+    is_stuck = is_now;
+    mark = now;
+    struct pli_pack p = { 0 };
+    pli_pack_u32(&p, is_now);
+    pli_pack_u64(&p, now);
+    pli_pack_u64(&p, 0);
+    pli_daemon_send(PLI_LINK_STUCK, 0, round, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+static void look(struct pli_timer *t)
+{
+    struct pli_pack p = { 0 };
+    if (pli_scene_pack_states(&job.node, last_state, &p)) {
+        pli_daemon_send(PLI_LINK_ROWS, 0, 0, p.data, p.len);
+    }
+    p.len = 0;
+    uint32_t n = pli_pset_count(&job.node);
+    if (n > n_set && pli_roll_pack_made(&job, n_set, &p)) {
+        pli_daemon_send(PLI_LINK_MADE, 0, 0, p.data, p.len);
+    }
+    n_set = n;
+    pli_pack_fini(&p);
+    if (++n_look % STUCK_EVERY == 0 && job.opt.on_deadlock != PLI_DEADLOCK_IGNORE) {
+        tell_stuck(0);
+    }
+    if (job.n_over < job.n_task) {
+        pli_loop_timer(t, (uint64_t)LOOK_MS * PLI_MS);
+    }
+}
+
+static void begin_tasks(const struct pli_frame *f)
+{
+    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    if (is_running || !pli_roll_fill_node(&job, &u) || !pli_launch_check(&job) ||
+        !pli_keeper_start(&job, program)) {
+        leave_early(1);
+        pli_warden_kill();
+        return;
+    }
+    last_state = pli_say_need(calloc(job.node.header->n_row, sizeof *last_state));
+    is_running = true;
+    pli_door_begin();
+    pli_loop_timer(&look_timer, (uint64_t)LOOK_MS * PLI_MS);
+}
+
+static struct pli_task *find_task(uint32_t number)
+{
+    for (uint32_t i = 0; i < job.n_task; i++) {
+        if (job.tasks[i].number == number) {
+            return &job.tasks[i];
+        }
+    }
+    return NULL;
+}
+
+static void hear_mine(const struct pli_frame *f)
+{
+    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    struct pli_task *t;
+    struct pli_pack p = { 0 };
+    switch (f->kind) {
+    case PLI_LINK_START:
+        begin_tasks(f);
+        break;
+    case PLI_LINK_IN:
+        pli_pump_put(f->a, f->data, f->len);
+        break;
+    case PLI_LINK_OUT_DONE:
+        t = find_task(f->a);
+        if (t != NULL) {
+            pli_pump_credit(f->flag == STDERR_FILENO ? &t->err : &t->out, pli_unpack_u32(&u));
+        }
+        break;
+    case PLI_LINK_SIGNAL:
+        pli_warden_signal((int)f->a, find_task(pli_unpack_u32(&u)), f->flag);
+        break;
+    case PLI_LINK_ROUND:
+        tell_stuck(f->a);
+        break;
+    case PLI_LINK_SHOW:
+        if (is_running) {
+            pli_scene_pack_rows(&job.node, &p);
+        }
+        pli_daemon_send(PLI_LINK_PICTURE, 0, 0, p.data, p.len);
+        pli_pack_fini(&p);
+        break;
+    case PLI_LINK_SETS:
+        if (is_running) {
+            pli_roll_add_made(&job, &u);
+        }
+        break;
+    case PLI_LINK_ENDED:
+        while (is_running && u.at < u.end && !u.is_bad) {
+            uint32_t first = pli_unpack_u32(&u), n = pli_unpack_u32(&u);
+            for (uint32_t r = first; r < job.n_rank && r - first < n; r++) {
+                pli_node_set_ended(&job.node, job.base + r);
+            }
+        }
+        break;
+    case PLI_LINK_TO_AGENT:
+        pli_client_tell((char)f->flag, f->data, f->len);
+        break;
+    case PLI_LINK_QUIT:
+        is_leaving = true;
+        is_bad_end = f->flag != 0;
+        break;
+    default:
+        break;
+    }
+}
+
+// A frame from above: for me, for all, or for one below.
+static void hear_up(struct pli_link *l, const struct pli_frame *f)
+{
+    (void)l;
+    bool is_all = f->host == (uint32_t)PLI_LINK_ALL;
+    uint32_t next = is_all ? UINT32_MAX : pli_tree_next(job.here, f->host, spec.fan);
+    for (uint32_t i = 0; i < n_below; i++) {
+        if (is_all || below[i].host == next) {
+            pli_link_send(&below[i], f);
+        }
+    }
+    if (is_all || f->host == job.here) {
+        hear_mine(f);
+    }
+}
+
+static void lost_up(struct pli_link *l, const char *why)
+{
+    (void)l;
+    (void)why;
+    is_leaving = is_bad_end = true;
+    pli_warden_kill();
+}
+
+static void hear_below(struct pli_link *l, const struct pli_frame *f)
+{
+    if (pli_tree_next(job.here, f->host, spec.fan) == l->host) {
+        pli_link_send(&up, f);
+    }
+}
+
+static void tell_lost(uint32_t host, const char *why)
+{
+    struct pli_pack p = { 0 };
+    pli_pack_text(&p, why);
+    pli_daemon_send(PLI_LINK_LOST, 0, host, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+static void lost_below(struct pli_link *l, const char *why)
+{
+    if (!is_leaving) {
+        tell_lost(l->host, why);
+    }
+}
+
+static void came(int fd, uint32_t host)
+{
+    for (uint32_t i = 0; i < n_below; i++) {
+        if (below[i].host == host && below[i].watch.fd < 0) {
+            pli_link_open(&below[i], fd);
+            pli_reach_came(host);
+            return;
+        }
+    }
+    close(fd);
+}
+
+static void cannot_reach(uint32_t host, const char *why)
+{
+    (void)host;
+    pli_say("%s", why);
+    leave_early(1);
+}
+
+static bool start_below(void)
+{
+    uint64_t first = pli_tree_first(job.here, spec.fan);
+    if (spec.launcher[0] == NULL || first >= job.n_host) {
+        return true;
+    }
+    uint64_t n = job.n_host - first;
+    n_below = n < spec.fan ? (uint32_t)n : spec.fan;
+    below = pli_say_need(calloc(n_below, sizeof *below));
+    for (uint32_t i = 0; i < n_below; i++) {
+        below[i] = (struct pli_link){ .host = (uint32_t)first + i,
+                                      .hear = hear_below,
+                                      .lost = lost_below,
+                                      .watch = { .fd = -1 } };
+    }
+    struct pli_gate_place place;
+    if (!pli_gate_open(spec.secret, came, &place)) {
+        return false;
+    }
+    for (uint32_t h = 0; h < job.n_host; h++) {
+        job.hosts[h].is_local = false; // that was said by mpiexec, of its own host
+    }
+    pli_reach_begin(&job, &spec, job.here, &place, cannot_reach);
+    return true;
+}
+
+// What the user has asked for must be possible here; else mpiexec hears why.
+static void prepare(void)
+{
+    const char *name = job.hosts[job.here].name;
+    if (chdir(job.wdir) != 0) {
+        pli_say_bad("host %s: cannot change to the directory mpiexec was started in, %s: %s; "
+                    "choose another with --wdir",
+                    name, job.wdir, strerror(errno));
+    }
+    pli_say_where(name);
+    for (uint32_t a = 0; a < job.n_app; a++) {
+        bool is_used = false;
+        for (uint32_t i = 0; i < job.n_task; i++) {
+            is_used |= job.tasks[i].app == &job.apps[a];
+        }
+        if (is_used) {
+            pli_environment_adopt(&job.apps[a]);
+            pli_program_find(&job.apps[a]);
+        }
+    }
+    pli_place_plan(&job);
+    for (uint32_t i = 0; job.opt.is_report && i < job.n_task; i++) {
+        const struct pli_task *t = &job.tasks[i];
+        pli_say_plain("rank %u: host %s: %s\n", t->rank, name, pli_place_text(t->place));
+    }
+}
+
+static void say_hello(void)
+{
+    struct pli_pack p = { 0 };
+    pli_roll_pack(&job, &p);
+    pli_daemon_send(PLI_LINK_HELLO, 0, 0, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+// Tasks that will never be started are over too.
+static void tell_rest(void)
+{
+    if (pli_warden_is_ending() && !has_told_rest) {
+        has_told_rest = true;
+        for (uint32_t i = job.n_started; i < job.n_task; i++) {
+            pli_daemon_send(PLI_LINK_OUT, STDOUT_FILENO, job.tasks[i].number, NULL, 0);
+            pli_daemon_send(PLI_LINK_OUT, STDERR_FILENO, job.tasks[i].number, NULL, 0);
+            pli_daemon_send(PLI_LINK_OVER, 0, job.tasks[i].number, NULL, 0);
+        }
+    }
+}
+
+static void run(void)
+{
+    uint64_t until = 0;
+    while (!is_leaving || job.n_over < job.n_started) {
+        bool is_busy = is_running && !is_leaving && pli_warden_step(&job);
+        pli_loop_once(!is_busy);
+        tell_rest();
+        if (is_leaving && until == 0) {
+            until = pli_clock_ns() + (uint64_t)KILL_MS * PLI_MS;
+            pli_warden_kill();
+        }
+        if (until != 0 && pli_clock_ns() > until) {
+            break; // a process that even SIGKILL does not end
+        }
+    }
+}
+
+static void leave(void)
+{
+    if (is_running && is_bad_end) {
+        char cookie[64];
+        pli_environment_cookie(&job, cookie, sizeof cookie);
+        pli_keeper_sweep(cookie);
+    }
+    pli_keeper_stop();
+    pli_client_end();
+    // Those below have heard it too; what they say until they are gone is not worth hearing.
+    for (uint32_t i = 0; i < n_below; i++) {
+        pli_link_drain(&below[i], DRAIN_MS);
+    }
+    pli_reach_end();
+    pli_link_drain(&up, DRAIN_MS);
+    pli_link_close(&up);
+}
+
+// Settings that the user gave to mpiexec are for its daemons too.
+static void take_settings(void)
+{
+    const struct pli_app *app = &job.apps[0];
+    for (int i = 0; i < app->env_own; i++) {
+        if (strncmp(app->env[i], "PLIANT_", 7) == 0) {
+            putenv(app->env[i]);
+        }
+    }
+    pli_conf_load();
+}
+
+int pli_daemon_main(char **argv)
+{
+    char name[256] = "", why[1024] = "", *theirs = NULL;
+    program = argv;
+    job.is_daemon = true;
+    job.start_ns = pli_clock_ns();
+    int signals = pli_launch_init();
+    const char *slurm_name = getenv("SLURMD_NODENAME");
+    gethostname(name, sizeof name - 1);
+    bool is_slurm = argv[2] == NULL || strcmp(argv[2], "slurm") == 0;
+    uint32_t here = is_slurm ? UINT32_MAX : (uint32_t)strtoul(argv[2], NULL, 10);
+    switch (pli_spec_read(&spec, STDIN_FILENO, here, slurm_name != NULL ? slurm_name : name, &job,
+                          &theirs)) {
+    case PLI_SPEC_VERSION:
+        fprintf(stderr, "there %s, here %s\n", PLIANT_VERSION, theirs != NULL ? theirs : "?");
+        return PLI_REACH_VERSION;
+    case PLI_SPEC_BAD:
+        fprintf(stderr, "what came over standard input is not a job for host %s\n", name);
+        return PLI_REACH_SPEC;
+    default:
+        break;
+    }
+    take_settings();
+    if (signals < 0 || !pli_loop_init() || !start_below()) {
+        return 1;
+    }
+    int fd = pli_gate_call(&spec.place, spec.secret, job.here, why, sizeof why);
+    if (fd < 0) {
+        fprintf(stderr, "%s\n", why);
+        pli_reach_end();
+        return PLI_REACH_NO_CALL;
+    }
+    up = (struct pli_link){ .hear = hear_up, .lost = lost_up };
+    pli_link_open(&up, fd);
+    pli_say_through(say_up);
+    pli_say_at_exit(leave_early);
+    prepare();
+    if (!pli_roll_make_node(&job, spec.secret, spec.job_id) || !pli_client_start(&job, argv)) {
+        leave_early(1);
+        return 1;
+    }
+    say_hello();
+    pli_warden_begin(&job, signals);
+    run();
+    leave();
+    return 0;
+}

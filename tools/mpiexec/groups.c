@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// UPC groups, in three shapes:
+//   - a task that runs upcrun is a group: its ranks first, then processes that have none;
+//   - --upc-groups=G cuts the ranks of the job into G groups;
+//   - otherwise each part of the command line is a group, if its program is UPC at all.
+#include "groups.h"
+
+#include "job.h"
+#include "say.h"
+#include "upcrun_args.h"
+
+#include <string.h>
+
+static bool is_upcrun(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    return strcmp(slash != NULL ? slash + 1 : program, "upcrun") == 0;
+}
+
+void pli_groups_find(struct pli_app *app)
+{
+    long n = is_upcrun(app->argv[0]) ? pli_upcrun_threads(app->argv) : 0;
+    app->n_upc = n > 0 ? (uint32_t)n : 0;
+}
+
+void pli_groups_read(struct pli_job *job)
+{
+    for (uint32_t a = 0; a < job->n_app; a++) {
+        struct pli_app *app = &job->apps[a];
+        pli_groups_find(app);
+        if (is_upcrun(app->argv[0]) && app->n_upc == 0) {
+            pli_say_bad("%s needs -n N, the number of UPC threads, when mpiexec starts it",
+                        app->argv[0]);
+        }
+        if (app->n_upc == 0) {
+            continue;
+        }
+        if (app->ranks_per_proc > app->n_upc) {
+            pli_say_bad("--ranks-per-proc=%u are more ranks than the %u UPC threads of %s -n %u",
+                        app->ranks_per_proc, app->n_upc, app->argv[0], app->n_upc);
+        }
+        if (app->n_rank == 0) {
+            app->n_rank = app->ranks_per_proc; // one group
+        }
+        if (app->n_rank % app->ranks_per_proc != 0) {
+            pli_say_bad("-n %u ranks are not a multiple of --ranks-per-proc=%u", app->n_rank,
+                        app->ranks_per_proc);
+        }
+    }
+}
+
+void pli_groups_plan(struct pli_job *job)
+{
+    if (job->opt.upc_groups > 0 &&
+        (job->n_app > 1 || job->apps[0].n_upc > 0 || job->n_rank % job->opt.upc_groups != 0)) {
+        pli_say_bad(job->n_app > 1 || job->apps[0].n_upc > 0
+                        ? "--upc-groups is for one program without upcrun"
+                        : "--upc-groups=%u does not divide %u ranks",
+                    job->opt.upc_groups, job->n_rank);
+    }
+    for (uint32_t i = 0; i < job->n_task; i++) {
+        struct pli_task *t = &job->tasks[i];
+        t->extra = job->n_rank + job->n_extra;
+        t->n_extra = t->app->n_upc > t->n ? t->app->n_upc - t->n : 0;
+        job->n_extra += t->n_extra;
+    }
+    if (job->n_extra > 0 && job->n_host > 0) {
+        pli_say_bad("UPC threads without an MPI rank cannot be started on several hosts; give each "
+                    "a rank with --ranks-per-proc");
+    }
+}
+
+static uint32_t n_group_of(const struct pli_job *job, const struct pli_app *app)
+{
+    return app->n_upc > 0            ? app->n_rank / app->ranks_per_proc
+           : job->opt.upc_groups > 0 ? job->opt.upc_groups
+                                     : 1;
+}
+
+// The k-th process of a task, and the number of its part's first group.
+static void write_row(const struct pli_task *t, uint32_t k, uint32_t n_group, uint32_t base,
+                      struct pli_node_row *row)
+{
+    const struct pli_app *app = t->app;
+    uint32_t at = t->rank - app->first;
+    row->upc_extra = t->extra;
+    if (app->n_upc > 0) {
+        row->upc_first = t->rank;
+        row->upc_n = app->n_upc;
+        row->upc_ranks = t->n;
+        row->upc_group = base + at / app->ranks_per_proc;
+    } else {
+        uint32_t size = app->n_rank / n_group;
+        at += k;
+        row->upc_first = app->first + at / size * size;
+        row->upc_n = row->upc_ranks = size;
+        row->upc_group = base + at / size;
+    }
+}
+
+void pli_groups_write(struct pli_job *job)
+{
+    uint32_t n = 0, done = 0;
+    for (uint32_t a = 0; a < job->n_app; a++) {
+        n += n_group_of(job, &job->apps[a]);
+    }
+    job->node.header->n_extra = job->n_extra;
+    for (uint32_t a = 0; a < job->n_app; a++) {
+        uint32_t mine = n_group_of(job, &job->apps[a]);
+        for (uint32_t i = 0; i < job->n_task; i++) {
+            const struct pli_task *t = &job->tasks[i];
+            for (uint32_t k = 0; t->app == &job->apps[a] && k < t->n + t->n_extra; k++) {
+                struct pli_node_row *row =
+                    &job->node.rows[k < t->n ? t->first + k : t->extra + k - t->n];
+                write_row(t, k, mine, done, row);
+                row->upc_n_group = n;
+                row->app = a;
+                row->n_app = t->app->n_rank;
+            }
+        }
+        done += mine;
+    }
+}

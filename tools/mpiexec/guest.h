@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ranks tell mpiexec, and the ranks that are not its children.
+#ifndef PLI_MPIEXEC_GUEST_H
+#define PLI_MPIEXEC_GUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct pli_task;
+
+// Listen to the task's control socket from now on.
+void pli_guest_begin(struct pli_task *task);
+
+// Hear everything that has been said so far.
+void pli_guest_listen(struct pli_task *task);
+
+// Send a signal to those ranks of the task that mpiexec did not start itself.
+void pli_guest_signal(struct pli_task *task, int sig);
+
+// A process that is a rank already. False: it is gone.
+bool pli_guest_adopt(struct pli_task *task, uint32_t row, pid_t pid);
+
+// The task is over and about to go away. Context: between two turns of the loop.
+void pli_guest_forget(struct pli_task *task);
+
+#endif

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starts daemons, sends them to work, hears what becomes of it, and notices when one is lost.
+#include "head.h"
+
+#include "agents.h"
+#include "base/clock.h"
+#include "base/conf.h"
+#include "feed.h"
+#include "gate.h"
+#include "hosts.h"
+#include "job.h"
+#include "launch.h"
+#include "link.h"
+#include "reach.h"
+#include "roll.h"
+#include "say.h"
+#include "scene.h"
+#include "spec.h"
+#include "tree.h"
+#include "verdict.h"
+#include "warden.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LEAVE_MS = 3000, SHOW_MS = 2000, ENDED_MS = 10 };
+
+// One host, as seen from here.
+struct side {
+    struct pli_link link; // of those that we started ourselves
+    bool is_up, is_lost, is_shown;
+    bool is_stuck;   // by its last word
+    uint32_t n_over; // tasks
+    uint32_t round;
+    uint64_t mark;
+    int64_t balance; // messages its ranks sent to other hosts less those they got from there
+};
+
+static struct pli_job *job;
+static struct pli_spec spec;
+static struct side *sides;
+static struct pli_roll *rolls;
+static char **sites;
+static uint32_t n_up, this_round;
+static bool is_started, is_leaving;
+static void (*on_shown)(void);
+static struct pli_pack ended; // tasks that not all hosts know of
+static void tell_ended(struct pli_timer *t);
+static struct pli_timer ended_timer = { .fire = tell_ended };
+static void show_late(struct pli_timer *t);
+static struct pli_timer show_timer = { .fire = show_late };
+
+static void send_to(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, const void *data,
+                    size_t len)
+{
+    struct pli_frame f = { kind, flag, host, a, data, len };
+    if (host != (uint32_t)PLI_LINK_ALL) {
+        pli_link_send(&sides[pli_tree_next(PLI_TREE_TOP, host, spec.fan)].link, &f);
+        return;
+    }
+    for (uint32_t h = 0; h < job->n_host && h < spec.fan; h++) {
+        pli_link_send(&sides[h].link, &f);
+    }
+}
+
+static struct pli_task *task_of(uint32_t rank)
+{
+    uint32_t low = 0, high = job->n_task;
+    while (high - low > 1) { // tasks are in the order of ranks
+        uint32_t mid = (low + high) / 2;
+        *(job->tasks[mid].rank <= rank ? &low : &high) = mid;
+    }
+    return &job->tasks[low];
+}
+
+// Bytes of a stream have left it: its host may send as many again.
+static void took(struct pli_stream *s, size_t n)
+{
+    struct pli_pack p = { 0 };
+    pli_pack_u32(&p, (uint32_t)n);
+    send_to(job->tasks[s->task].host, PLI_LINK_OUT_DONE, s->which, s->task, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+// Ranks elsewhere may wait for one that is gone. Not told one by one: often all end together.
+static void tell_ended(struct pli_timer *t)
+{
+    (void)t;
+    if (job->n_over < job->n_task) {
+        send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_ENDED, 0, 0, ended.data, ended.len);
+    }
+    ended.len = 0;
+}
+
+static void task_over(struct pli_task *t)
+{
+    if (!t->is_over) {
+        pli_pack_u32(&ended, t->rank);
+        pli_pack_u32(&ended, t->n);
+        if (ended_timer.at == 0) {
+            pli_loop_timer(&ended_timer, (uint64_t)ENDED_MS * PLI_MS);
+        }
+        sides[t->host].n_over++;
+        pli_feed_done(t, 0);
+        pli_warden_over(t);
+    }
+}
+
+// Nothing more will come from this host, or from those that were reached through it.
+static void give_up(uint32_t host)
+{
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        bool is_below = h == host || pli_tree_next(host, h, spec.fan) != UINT32_MAX;
+        if (!is_below || sides[h].is_lost) {
+            continue;
+        }
+        sides[h].is_lost = true;
+        for (uint32_t i = 0; i < job->n_task && is_started; i++) {
+            struct pli_task *t = &job->tasks[i];
+            if (t->host == h) {
+                pli_stream_end(&t->out);
+                pli_stream_end(&t->err);
+                task_over(t);
+            }
+        }
+    }
+}
+
+static bool has_left(uint32_t host)
+{
+    return is_started && sides[host].n_over == job->hosts[host].n_task;
+}
+
+static void lose(uint32_t host, const char *why)
+{
+    if (sides[host].is_lost || is_leaving) {
+        return;
+    }
+    bool is_news = !pli_warden_is_ending() && !has_left(host);
+    uint32_t n_below = 0;
+    for (uint32_t h = host + 1; h < job->n_host; h++) {
+        n_below += pli_tree_next(host, h, spec.fan) != UINT32_MAX;
+    }
+    if (is_news) {
+        char below[80] = "";
+        if (n_below > 0) {
+            snprintf(below, sizeof below, ", and with it %u that were reached through it", n_below);
+        }
+        uint32_t n = job->hosts[host].n_rank;
+        pli_say("host %s is lost%s: %s. %u rank%s ran there. The rest of the job is ended%s.",
+                job->hosts[host].name, below, why, n, n == 1 ? "" : "s",
+                job->opt.on_failure == PLI_FAIL_CONTINUE ? " unless it can do without" : "");
+    }
+    give_up(host);
+    if (is_news) {
+        pli_warden_fail(1, job->opt.on_failure == PLI_FAIL_CONTINUE);
+    }
+}
+
+static void hear_case(struct pli_unpack *u, uint32_t rank)
+{
+    struct pli_case c = { .task = task_of(rank), .row = rank };
+    c.pid = (pid_t)pli_unpack_u32(u);
+    c.fault = (enum pli_fault)pli_unpack_u32(u);
+    c.number = (int)pli_unpack_u32(u);
+    c.state = pli_unpack_u32(u);
+    char *why = pli_unpack_text(u);
+    c.why = why != NULL ? why : "";
+    if (!u->is_bad) {
+        pli_warden_report(&c);
+    }
+    free(why);
+}
+
+void pli_head_tell_agent(uint32_t host, int word, const void *data, size_t len)
+{
+    send_to(host, PLI_LINK_TO_AGENT, (uint16_t)word, 0, data, len);
+}
+
+void pli_head_start(void)
+{
+    struct pli_pack p = { 0 };
+    if (n_up < job->n_host || !pli_agents_are_up(job) || pli_warden_is_ending()) {
+        return;
+    }
+    if (!pli_roll_pack_all(job, rolls, &p)) {
+        pli_warden_fail(1, false);
+        return;
+    }
+    for (uint32_t i = 0; i < job->n_task; i++) {
+        job->tasks[i].job = job;
+        pli_launch_open_remote(job, &job->tasks[i], took);
+        pli_feed_add_remote(job, &job->tasks[i]);
+    }
+    is_started = true;
+    job->n_started = job->n_begun = job->n_task;
+    send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_START, 0, 0, p.data, p.len);
+    pli_pack_fini(&p);
+    if (job->opt.is_verbose) {
+        pli_say("%u hosts are there after %.1f ms and start %u ranks", job->n_host,
+                (double)(pli_clock_ns() - job->start_ns) / 1e6, job->n_rank);
+    }
+    pli_feed_begin();
+}
+
+static void hear_hello(struct side *side, uint32_t host, struct pli_unpack *u)
+{
+    if (side->is_up || !pli_roll_unpack(job, u, &rolls[host])) {
+        lose(host, "it sent something that makes no sense");
+        return;
+    }
+    side->is_up = true;
+    n_up++;
+    pli_head_start();
+}
+
+static void check_shown(void)
+{
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        if (!sides[h].is_shown && !sides[h].is_lost) {
+            return;
+        }
+    }
+    if (on_shown != NULL) {
+        void (*done)(void) = on_shown;
+        on_shown = NULL;
+        done();
+    }
+}
+
+static void hear_task(uint32_t host, const struct pli_frame *f, struct pli_unpack *u)
+{
+    struct pli_task *t = f->a < job->n_task ? &job->tasks[f->a] : NULL;
+    if (t == NULL || t->host != host || !is_started) {
+        return;
+    }
+    struct pli_stream *s = f->flag == STDERR_FILENO ? &t->err : &t->out;
+    if (f->kind == PLI_LINK_OVER) {
+        task_over(t);
+    } else if (f->kind == PLI_LINK_IN_DONE) {
+        pli_feed_done(t, pli_unpack_u32(u));
+    } else if (f->len == 0) {
+        pli_stream_end(s);
+    } else if (!pli_stream_feed(s, f->data, f->len) && !s->is_ended) {
+        lose(host, "it sent more than it may");
+    }
+}
+
+static void hear_stuck(struct side *side, const struct pli_frame *f, struct pli_unpack *u)
+{
+    side->round = f->a;
+    side->is_stuck = pli_unpack_u32(u) != 0;
+    side->mark = pli_unpack_u64(u);
+    side->balance = (int64_t)pli_unpack_u64(u);
+}
+
+static void hear(struct pli_link *l, const struct pli_frame *f)
+{
+    uint32_t host = f->host;
+    if (host >= job->n_host || pli_tree_next(PLI_TREE_TOP, host, spec.fan) != l->host) {
+        return;
+    }
+    struct side *side = &sides[host];
+    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    switch (f->kind) {
+    case PLI_LINK_HELLO:
+        hear_hello(side, host, &u);
+        break;
+    case PLI_LINK_OUT:
+    case PLI_LINK_IN_DONE:
+    case PLI_LINK_OVER:
+        hear_task(host, f, &u);
+        break;
+    case PLI_LINK_CASE:
+        if (f->a < job->n_rank && is_started) {
+            hear_case(&u, f->a);
+        }
+        break;
+    case PLI_LINK_SAY:
+        pli_say_plain("%.*s", (int)f->len, (const char *)f->data);
+        break;
+    case PLI_LINK_FAILED:
+        pli_warden_fail((int)f->a, false);
+        break;
+    case PLI_LINK_ROWS:
+        pli_scene_unpack_states(&job->node, &u);
+        break;
+    case PLI_LINK_MADE:
+        send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_SETS, 0, 0, f->data, f->len);
+        break;
+    case PLI_LINK_AGENT:
+        pli_agents_hear(job, host, f->flag, f->a, f->data, f->len);
+        break;
+    case PLI_LINK_STUCK:
+        hear_stuck(side, f, &u);
+        break;
+    case PLI_LINK_PICTURE:
+        side->is_shown = true;
+        pli_scene_unpack_rows(&job->node, &u, sites);
+        check_shown();
+        break;
+    case PLI_LINK_LOST:
+        if (f->a < job->n_host) {
+            char *why = pli_unpack_text(&u);
+            lose(f->a, why != NULL ? why : "it cannot be reached");
+            free(why);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static void link_lost(struct pli_link *l, const char *why)
+{
+    lose(l->host, why);
+    check_shown();
+}
+
+static void came(int fd, uint32_t host)
+{
+    bool is_ours = host < job->n_host && pli_tree_parent(host, spec.fan) == PLI_TREE_TOP;
+    if (!is_ours || sides[host].link.watch.fd >= 0 || sides[host].is_lost) {
+        close(fd);
+        return;
+    }
+    struct pli_link *l = &sides[host].link;
+    *l = (struct pli_link){ .host = host, .hear = hear, .lost = link_lost };
+    pli_link_open(l, fd);
+    pli_reach_came(host);
+}
+
+static void cannot_reach(uint32_t host, const char *why)
+{
+    (void)host;
+    if (!pli_warden_is_ending()) {
+        pli_say("%s", why);
+    }
+    pli_warden_fail(1, false);
+}
+
+bool pli_head_begin(struct pli_job *the_job)
+{
+    job = the_job;
+    sides = pli_say_need(calloc(job->n_host, sizeof *sides));
+    rolls = pli_say_need(calloc(job->n_host, sizeof *rolls));
+    sites = pli_say_need(calloc(job->n_rank, sizeof *sites));
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        sides[h].link.watch.fd = -1;
+    }
+    memcpy(spec.secret, job->node.header->secret, sizeof spec.secret);
+    static const unsigned char none[PLI_GATE_SECRET];
+    if (memcmp(spec.secret, none, sizeof none) == 0) {
+        pli_say("this system gives no random numbers, without which no other host can be trusted");
+        return false;
+    }
+    spec.job_id = job->node.header->job;
+    spec.launcher = pli_reach_words(job);
+    spec.agent = pli_reach_self();
+    if (job->opt.agent != NULL) {
+        spec.agent = pli_say_need(strdup(job->opt.agent));
+    }
+    // srun has a tree of its own.
+    spec.fan = spec.launcher != NULL ? (uint32_t)pli_conf.launch_fan : job->n_host;
+    pli_spec_make(&spec, job);
+    struct pli_gate_place place;
+    if (!pli_gate_open(spec.secret, came, &place)) {
+        return false;
+    }
+    pli_reach_begin(job, &spec, PLI_TREE_TOP, &place, cannot_reach);
+    return true;
+}
+
+void pli_head_signal(int sig, const struct pli_task *but, uint16_t flags)
+{
+    struct pli_pack p = { 0 };
+    pli_pack_u32(&p, but != NULL ? but->number : UINT32_MAX);
+    send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_SIGNAL, flags, (uint32_t)sig, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+void pli_head_input(const struct pli_task *task, const void *data, size_t len)
+{
+    send_to(task->host, PLI_LINK_IN, 0, task->number, data, len);
+}
+
+bool pli_head_is_stuck(uint64_t *mark_out)
+{
+    bool is_stuck = true, is_answered = true;
+    int64_t balance = 0;
+    uint64_t mark = 0;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        const struct side *s = &sides[h];
+        if (s->is_lost || has_left(h)) {
+            continue;
+        }
+        is_stuck &= s->is_stuck;
+        is_answered &= s->round == this_round;
+        balance += s->balance;
+        mark = (mark ^ s->mark) * 0x100000001b3u + h;
+    }
+    if (!is_stuck || !is_started) {
+        return false;
+    }
+    // They all seem to be; only answers to one question, asked when they did, count.
+    bool is_sure = is_answered && this_round > 0 && balance == 0;
+    if (is_answered) {
+        this_round++;
+        send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_ROUND, 0, this_round, NULL, 0);
+    }
+    *mark_out = mark;
+    return is_sure;
+}
+
+static void show_late(struct pli_timer *t)
+{
+    (void)t;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        sides[h].is_shown = true;
+    }
+    check_shown();
+}
+
+void pli_head_show(void (*done)(void))
+{
+    on_shown = done;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        sides[h].is_shown = false;
+    }
+    send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_SHOW, 0, 0, NULL, 0);
+    pli_loop_timer(&show_timer, (uint64_t)SHOW_MS * PLI_MS);
+    check_shown();
+}
+
+const char *pli_head_site(uint32_t rank)
+{
+    return sites[rank] != NULL ? sites[rank] : "";
+}
+
+void pli_head_finish(bool is_bad)
+{
+    is_leaving = true;
+    pli_gate_close();
+    send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_QUIT, is_bad, 0, NULL, 0);
+    uint64_t until = pli_clock_ns() + (uint64_t)LEAVE_MS * PLI_MS;
+    static struct pli_timer turn = { .fire = NULL };
+    turn.fire = show_late; // only to wake up
+    for (bool is_open = true; is_open && pli_clock_ns() < until;) {
+        is_open = false;
+        for (uint32_t h = 0; h < job->n_host && h < spec.fan; h++) {
+            is_open |= sides[h].link.watch.fd >= 0;
+        }
+        if (is_open) {
+            pli_loop_timer(&turn, 100 * (uint64_t)PLI_MS);
+            pli_loop_once(true);
+        }
+    }
+    pli_reach_end();
+}

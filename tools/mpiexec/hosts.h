@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The hosts of a job: from options, a file, or the allocation of a batch system.
+#ifndef PLI_MPIEXEC_HOSTS_H
+#define PLI_MPIEXEC_HOSTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pli_job;
+
+struct pli_host {
+    char *name;         // as the user wrote it
+    uint32_t slots;     // ranks it takes before the next host's turn; 0: its share
+    uint32_t max_slots; // and never more than these; 0: no limit
+    uint32_t n_named;   // times it was named
+    uint32_t n_task, n_rank;
+    bool is_local; // this machine: no ssh needed
+};
+
+// "a:2,b" of an option; "host slots=2 max_slots=4" or "host:2" a line of a file. Both end mpiexec
+// with a sentence when something is wrong, naming `option`.
+void pli_hosts_take_list(struct pli_job *job, const char *option, const char *text);
+void pli_hosts_take_file(struct pli_job *job, const char *option, const char *path);
+
+// Name a host (its first len characters) with its slots, 0: not said. Adds to an earlier mention.
+void pli_hosts_add(struct pli_job *job, const char *name, size_t len, uint32_t slots,
+                   uint32_t max_slots);
+
+// All options are read: look for a batch system's allocation when there were none, and see which
+// hosts are this one. Fills in job->n_rank of a single part that had no -n.
+void pli_hosts_find(struct pli_job *job);
+
+// The name to call the host of a task by.
+struct pli_task;
+const char *pli_hosts_name(const struct pli_job *job, const struct pli_task *task);
+
+#endif

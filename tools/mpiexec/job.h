@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job as mpiexec knows it: parts of the command line, and the tasks they become.
+#ifndef PLI_MPIEXEC_JOB_H
+#define PLI_MPIEXEC_JOB_H
+
+#include "boot/node.h"
+#include "loop.h"
+#include "stream.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum pli_pass { PLI_PASS_UNSAID, PLI_PASS_ALL, PLI_PASS_LIST, PLI_PASS_NONE };
+
+struct pli_host;
+struct pli_manifest;
+
+// What happens to the environment on its way to the ranks.
+struct pli_edits {
+    enum pli_pass pass;
+    const char *list; // PLI_PASS_LIST: names with commas
+    struct pli_edit {
+        const char *name, *value; // value NULL: as mpiexec has it
+    } * edit;
+    int n_edit;
+};
+
+// One part of the command line, between colons.
+struct pli_app {
+    uint32_t n_rank;
+    uint32_t ranks_per_proc;
+    uint32_t n_upc;     // UPC threads of each task; 0: not started by upcrun
+    uint32_t endpoints; // of each process
+    uint32_t first;     // rank
+    const char *wdir;
+    char **argv;
+    char *path; // of the program, found
+    struct pli_edits edits;
+    char **env; // with free slots at env_own for what differs from task to task
+    int env_own;
+    bool *env_said; // of those before env_own: the user has set it
+};
+
+enum pli_on_failure { PLI_FAIL_END, PLI_FAIL_CONTINUE };
+enum pli_on_deadlock { PLI_DEADLOCK_ABORT, PLI_DEADLOCK_REPORT, PLI_DEADLOCK_IGNORE };
+enum pli_when { PLI_WHEN_AUTO, PLI_WHEN_ALWAYS, PLI_WHEN_NEVER };
+enum { PLI_STDIN_NONE = -1, PLI_STDIN_ALL = -2 };
+
+struct pli_options {
+    bool is_label, is_dry, is_verbose, is_report;
+    bool has_endpoints; // a part asks for some: all are told how many they have
+    double timeout;     // seconds; 0: none
+    double grace;       // seconds between asking to end and killing; below 0: by occasion
+    const char *bind, *map;
+    uint32_t elastic_min, elastic_max; // ranks the job may have; max 0: as many as it began with
+    const char *ckpt_dir;              // where checkpoints go; NULL: none are made
+    double ckpt_interval;              // seconds from one to the next, 0: when somebody asks
+    uint32_t ckpt_keep;                // how many are kept
+    bool is_state;                     // of what programs register, not of processes
+    bool is_in_place;                  // restored ranks get no numbers of their own
+    const char *restart;               // a checkpoint to go on from, or a directory of them
+    const char *behind;                // the program runs already: how to find it
+    uint32_t per_host;                 // ranks on each host, 0: by slots
+    uint32_t upc_groups;               // 0: not said
+    const char *launcher, *agent; // how to reach hosts, and what to start there; NULL: as usual
+    bool is_line;                 // the user watches: ranks show each line when it is complete
+    int64_t feed;                 // rank that gets standard input, or PLI_STDIN_
+    enum pli_on_failure on_failure;
+    enum pli_on_deadlock on_deadlock;
+    enum pli_when color;
+    struct pli_edits edits;  // of every part
+    const char *impi_server; // where the clients of an IMPI job meet; NULL: this is no part of one
+    uint32_t impi_rank;      // which client this is
+    bool has_impi_rank;
+};
+
+// A process that is a rank but not a child of mpiexec: it came with a hello.
+struct pli_guest {
+    struct pli_watch watch; // its pidfd
+    struct pli_timer timer; // see warden.c
+    struct pli_task *task;
+    struct pli_guest *next; // of its task
+    pid_t pid;
+    uint32_t row;
+    struct pli_watch control; // its own socket; none when it uses the task's
+    bool is_over;
+};
+
+// One process that mpiexec starts: one rank, or several with --ranks-per-proc.
+struct pli_task {
+    struct pli_watch watch; // pidfd
+    struct pli_watch control;
+    struct pli_stream out, err;
+    struct pli_job *job;
+    struct pli_app *app;
+    struct pli_guest *guests;
+    const struct pli_place *place; // NULL: not bound
+    uint32_t first, n;             // rows here; where there are no other hosts, ranks
+    uint32_t rank;                 // the first, in the job
+    uint32_t number;               // of the task in the job
+    uint32_t host;                 // where it runs; only when there are several
+    uint32_t extra, n_extra;       // rows of processes without a rank
+    pid_t pid;                     // 0: not started
+    int status;                    // as wait gives it, once is_exited
+    bool is_exited;                // the process itself
+    bool is_over;                  // and all ranks that it started
+    bool is_spawned;               // came while the job ran; its app and itself are of the heap
+    bool is_dropped;               // its start was taken back: how it ends is nobody's business
+    struct pli_task *next;         // of those that were spawned
+};
+
+static inline bool pli_task_has(const struct pli_task *t, uint32_t row)
+{
+    return row - t->first < t->n || row - t->extra < t->n_extra;
+}
+
+// A process set the user named.
+struct pli_set {
+    char *name;
+    const char *text; // its ranks as typed
+    uint32_t *ranks, n;
+};
+
+struct pli_job {
+    struct pli_options opt;
+    struct pli_app *apps;
+    uint32_t n_app;
+    struct pli_set *sets;
+    uint32_t n_set;
+    struct pli_task *tasks;
+    uint32_t n_first;                   // tasks of the command line
+    uint32_t n_begun;                   // of those
+    uint32_t n_task, n_started, n_over; // all
+    struct pli_task *spawned;           // those that came later and are not forgotten yet
+    uint32_t n_rank;                    // of the whole job
+    uint32_t n_extra;                   // processes without a rank
+    struct pli_host *hosts;
+    uint32_t n_host;             // 0: all is here, and nobody needs to be reached
+    uint32_t here;               // in a daemon, which host this is
+    char *wdir;                  // in a daemon, where mpiexec was started
+    bool is_daemon;              // tasks are those of this host, and mpiexec is elsewhere
+    struct pli_node_proc *procs; // host and row of every rank, with several hosts
+    struct pli_node node;
+    int node_fd;
+    int wake_fd;   // wakes the agent of an IMPI client, 0: there is none
+    uint32_t base; // what MPI_COMM_WORLD has before rank 0 of ours: ranks of other IMPI clients
+    uint64_t start_ns;
+    char **words;              // of the command line, as typed
+    uint32_t program_at;       // in those
+    uint32_t restart_n;        // ranks wanted after a restart, 0: as many as there were
+    struct pli_manifest *from; // what the job goes on from, NULL: it begins
+};
+
+// All tasks one after the other, NULL before the first and after the last.
+static inline struct pli_task *pli_job_next(const struct pli_job *job, const struct pli_task *t)
+{
+    if (t != NULL && t->is_spawned) {
+        return t->next;
+    }
+    uint32_t i = t == NULL ? 0 : (uint32_t)(t - job->tasks) + 1;
+    return i < job->n_first ? &job->tasks[i] : job->spawned;
+}
+
+// A number for a task, for tables of all tasks that can be at a time.
+static inline uint32_t pli_job_slot(const struct pli_job *job, const struct pli_task *t)
+{
+    return t->is_spawned ? job->n_first + t->first - job->node.header->n_row
+                         : (uint32_t)(t - job->tasks);
+}
+
+#endif

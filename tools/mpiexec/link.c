@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frames over a socket that never blocks.
+#include "link.h"
+
+#include "say.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { PIECE = 256 * 1024, IDLE_S = 2, PROBES = 4, SILENCE_MS = 6000 };
+
+static void lose(struct pli_link *l, const char *why)
+{
+    pli_link_close(l);
+    l->lost(l, why);
+}
+
+void pli_link_close(struct pli_link *l)
+{
+    pli_loop_close(&l->watch);
+}
+
+static void write_some(struct pli_link *l)
+{
+    while (l->watch.fd >= 0 && l->out.len > l->out_head) {
+        ssize_t n = send(l->watch.fd, l->out.data + l->out_head, l->out.len - l->out_head,
+                         MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0 && errno != EAGAIN) {
+            return; // the reading side learns of it, and is the one to tell
+        }
+        if (n < 0) {
+            break;
+        }
+        l->out_head += (size_t)n;
+    }
+    if (l->out_head == l->out.len) {
+        l->out_head = l->out.len = 0;
+    }
+    pli_loop_watch(&l->watch, EPOLLIN | (l->out.len > 0 ? EPOLLOUT : 0));
+}
+
+void pli_link_send(struct pli_link *l, const struct pli_frame *f)
+{
+    if (l->watch.fd < 0) {
+        return;
+    }
+    if (l->out_head > PIECE && l->out_head > l->out.len / 2) {
+        memmove(l->out.data, l->out.data + l->out_head, l->out.len - l->out_head);
+        l->out.len -= l->out_head;
+        l->out_head = 0;
+    }
+    struct pli_link_head head = { .len = htole32((uint32_t)f->len),
+                                  .kind = htole16(f->kind),
+                                  .flag = htole16(f->flag),
+                                  .host = htole32(f->host),
+                                  .a = htole32(f->a) };
+    bool was_empty = l->out.len == 0;
+    pli_pack_bytes(&l->out, &head, sizeof head);
+    pli_pack_bytes(&l->out, f->data, f->len);
+    if (was_empty) {
+        write_some(l);
+    }
+}
+
+void pli_link_drain(struct pli_link *l, int ms)
+{
+    while (l->watch.fd >= 0 && l->out.len > 0) {
+        struct pollfd p = { .fd = l->watch.fd, .events = POLLOUT };
+        if (poll(&p, 1, ms) <= 0 || (p.revents & (POLLERR | POLLHUP)) != 0) {
+            return;
+        }
+        write_some(l);
+    }
+}
+
+// Hand out the frames that are complete. False: the link is gone.
+static bool parse(struct pli_link *l)
+{
+    size_t at = 0;
+    while (l->watch.fd >= 0 && l->in.len - at >= sizeof(struct pli_link_head)) {
+        struct pli_link_head head;
+        memcpy(&head, l->in.data + at, sizeof head);
+        size_t len = le32toh(head.len);
+        if (len > PLI_LINK_LEN) {
+            lose(l, "it sent something that makes no sense");
+            return false;
+        }
+        if (l->in.len - at - sizeof head < len) {
+            break;
+        }
+        struct pli_frame f = { .kind = le16toh(head.kind),
+                               .flag = le16toh(head.flag),
+                               .host = le32toh(head.host),
+                               .a = le32toh(head.a),
+                               .data = l->in.data + at + sizeof head,
+                               .len = len };
+        at += sizeof head + len;
+        l->hear(l, &f);
+    }
+    memmove(l->in.data, l->in.data + at, l->in.len - at);
+    l->in.len -= at;
+    return l->watch.fd >= 0;
+}
+
+static void read_some(struct pli_link *l)
+{
+    if (l->in.cap - l->in.len < PIECE) {
+        l->in.cap = l->in.len + 2 * PIECE;
+        l->in.data = pli_say_need(realloc(l->in.data, l->in.cap));
+    }
+    ssize_t n = recv(l->watch.fd, l->in.data + l->in.len, l->in.cap - l->in.len, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (n <= 0) {
+        lose(l, n == 0               ? "the connection was closed"
+                : errno == ETIMEDOUT ? "it does not answer any more"
+                                     : strerror(errno));
+        return;
+    }
+    l->in.len += (size_t)n;
+    parse(l);
+}
+
+static void fire(struct pli_watch *w, uint32_t events)
+{
+    struct pli_link *l = (struct pli_link *)w; // its first member
+    if ((events & EPOLLOUT) != 0) {
+        write_some(l);
+    }
+    if ((events & ~(uint32_t)EPOLLOUT) != 0 && l->watch.fd >= 0) {
+        read_some(l);
+    }
+}
+
+void pli_link_open(struct pli_link *l, int fd)
+{
+    // Without these a host that vanished would be waited for during hours.
+    const struct {
+        int level, name, value;
+    } wanted[] = {
+        { SOL_SOCKET, SO_KEEPALIVE, 1 },
+        { IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S },
+        { IPPROTO_TCP, TCP_KEEPINTVL, 1 },
+        { IPPROTO_TCP, TCP_KEEPCNT, PROBES },
+        { IPPROTO_TCP, TCP_USER_TIMEOUT, SILENCE_MS },
+        { IPPROTO_TCP, TCP_NODELAY, 1 },
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        setsockopt(fd, wanted[i].level, wanted[i].name, &wanted[i].value, sizeof(int));
+    }
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    l->watch = (struct pli_watch){ .fd = fd, .fire = fire };
+    l->in.len = l->out.len = l->out_head = 0;
+    pli_loop_watch(&l->watch, EPOLLIN);
+}

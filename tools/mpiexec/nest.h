@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pid namespace for restored ranks. Images bear the numbers of their processes, which others may
+// have by now; in a nest all numbers are free. Whoever mpiexec starts afterwards is in it too.
+#ifndef PLI_MPIEXEC_NEST_H
+#define PLI_MPIEXEC_NEST_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+// Make one. False with errno: that is not allowed here. Context: mpiexec has one thread.
+bool pli_nest_open(void);
+bool pli_nest_is_open(void);
+
+// In a new process: see the files that the others in the nest see, from the same directory. Makes
+// system calls only.
+void pli_nest_enter(void);
+
+// Our number for a child of ours that has this one in the nest; 0: there is none.
+pid_t pli_nest_find(pid_t inner);
+
+#endif

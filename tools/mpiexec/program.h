@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds the programs to run, before anything is started.
+#ifndef PLI_MPIEXEC_PROGRAM_H
+#define PLI_MPIEXEC_PROGRAM_H
+
+struct pli_app;
+
+// Set app->path; app->env is there already. Ends mpiexec with a sentence when the
+// program or its directory cannot be used.
+void pli_program_find(struct pli_app *app);
+
+#endif

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One process of ssh (or the like) for each host that is started from here; or one srun for all.
+#include "reach.h"
+
+#include "allocation.h"
+#include "base/clock.h"
+#include "base/conf.h"
+#include "excuse.h"
+#include "hosts.h"
+#include "job.h"
+#include "say.h"
+#include "spec.h"
+#include "tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TAIL = 2048, PATIENCE_S = 30, LEAVE_MS = 1000 };
+
+// One such process.
+struct runner {
+    struct pli_watch watch; // its pidfd
+    struct pli_watch in;    // what it is told
+    struct pli_watch out;   // what it says
+    struct pli_timer timer;
+    struct runner *next;
+    struct pli_pack spec;
+    size_t done; // of the spec
+    pid_t pid;
+    uint32_t host; // UINT32_MAX: all
+    bool has_come, is_over;
+    char tail[TAIL];
+    size_t tail_len;
+};
+
+static struct runner *runners;
+static const struct pli_job *the_job;
+static const struct pli_spec *the_spec;
+static void (*on_failed)(uint32_t host, const char *why);
+static uint32_t n_wanted; // hosts that srun starts and that have not called
+
+char *pli_reach_self(void)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0) {
+        pli_say_bad("mpiexec cannot find itself in /proc: %s", strerror(errno));
+    }
+    path[n] = '\0';
+    return pli_say_need(strdup(path));
+}
+
+static char **split(const char *text)
+{
+    char *copy = pli_say_need(strdup(text)), *save = NULL;
+    size_t n = 0;
+    char **words = pli_say_need(calloc(strlen(text) + 16, sizeof *words));
+    for (char *w = strtok_r(copy, " \t", &save); w != NULL; w = strtok_r(NULL, " \t", &save)) {
+        words[n++] = w;
+    }
+    return words;
+}
+
+// ssh must not ask anybody anything, and a host that is down is to be known in seconds.
+static void add_ssh_options(char **words)
+{
+    static char *const options[] = { "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", NULL };
+    for (int i = 0; options[i] != NULL; i++) {
+        words[i + 1] = options[i];
+    }
+}
+
+char **pli_reach_words(const struct pli_job *job)
+{
+    const char *text = job->opt.launcher;
+    pli_conf_load();
+    if (text == NULL && pli_conf.rsh[0] != '\0') {
+        text = pli_conf.rsh;
+    }
+    if (text == NULL) {
+        text = pli_allocation_is_slurm() ? "slurm" : "ssh";
+    }
+    if (strcmp(text, "slurm") == 0 || strcmp(text, "srun") == 0) {
+        if (!pli_allocation_is_slurm()) {
+            pli_say_bad("--launcher %s needs an allocation of Slurm: run mpiexec inside salloc or "
+                        "sbatch",
+                        text);
+        }
+        return NULL;
+    }
+    char **words = split(text);
+    if (words[0] == NULL) {
+        pli_say_bad(
+            "--launcher needs ssh, slurm or a command that takes a host and a command line");
+    }
+    const char *slash = strrchr(words[0], '/');
+    if (strcmp(slash != NULL ? slash + 1 : words[0], "ssh") == 0 && words[1] == NULL) {
+        add_ssh_options(words);
+    }
+    return words;
+}
+
+const char *pli_reach_words_of(uint32_t host)
+{
+    for (struct runner *r = runners; r != NULL; r = r->next) {
+        if (r->host == host || r->host == UINT32_MAX) {
+            return r->tail;
+        }
+    }
+    return "";
+}
+
+static void fail(struct runner *r, int status)
+{
+    char why[4096];
+    const char *name = r->host != UINT32_MAX ? the_job->hosts[r->host].name : NULL;
+    const char *tool = the_spec->launcher != NULL ? the_spec->launcher[0] : "srun";
+    if (r->host != UINT32_MAX && the_job->hosts[r->host].is_local) {
+        tool = the_spec->agent;
+    }
+    pli_excuse_write(name, tool, the_spec->agent, status, r->tail, why, sizeof why);
+    r->has_come = true; // said once
+    on_failed(r->host, why);
+}
+
+static void out_fire(struct pli_watch *w, uint32_t events)
+{
+    (void)events;
+    struct runner *r = (struct runner *)((char *)w - offsetof(struct runner, out));
+    char buf[TAIL];
+    ssize_t n = read(w->fd, buf, sizeof buf - 1);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (n <= 0) {
+        pli_loop_close(w);
+        return;
+    }
+    size_t len = (size_t)n;
+    if (r->tail_len + len >= TAIL) { // keep the end, which tells
+        size_t drop = r->tail_len + len - (TAIL - 1);
+        drop = drop < r->tail_len ? drop : r->tail_len;
+        memmove(r->tail, r->tail + drop, r->tail_len - drop);
+        r->tail_len -= drop;
+    }
+    memcpy(r->tail + r->tail_len, buf, len);
+    r->tail_len += len;
+    r->tail[r->tail_len] = '\0';
+    if (the_job->opt.is_verbose) {
+        buf[len] = '\0';
+        pli_say("%s said: %s", r->host != UINT32_MAX ? the_job->hosts[r->host].name : "srun", buf);
+    }
+}
+
+static void in_fire(struct pli_watch *w, uint32_t events)
+{
+    (void)events;
+    struct runner *r = (struct runner *)((char *)w - offsetof(struct runner, in));
+    while (r->done < r->spec.len) {
+        ssize_t n = write(w->fd, r->spec.data + r->done, r->spec.len - r->done);
+        if (n < 0 && errno == EAGAIN) {
+            pli_loop_watch(w, EPOLLOUT);
+            return;
+        }
+        if (n < 0 && errno != EINTR) {
+            break; // it has gone; its exit status tells
+        }
+        r->done += n > 0 ? (size_t)n : 0;
+    }
+    explicit_bzero(r->spec.data, r->spec.len);
+    pli_pack_fini(&r->spec);
+    r->done = 0;
+    // Kept open: there are programs that take the end of their input for the end of all.
+    pli_loop_watch(w, 0);
+}
+
+static void pid_fire(struct pli_watch *w, uint32_t events)
+{
+    (void)events;
+    struct runner *r = (struct runner *)w; // its first member
+    int status = 0;
+    if (waitpid(r->pid, &status, WNOHANG) == 0) {
+        return;
+    }
+    r->is_over = true;
+    pli_loop_close(w);
+    while (r->out.fd >= 0) { // its last words; who else holds the pipe is not waited for
+        struct pollfd p = { .fd = r->out.fd, .events = POLLIN };
+        if (poll(&p, 1, 0) <= 0) {
+            break;
+        }
+        out_fire(&r->out, EPOLLIN);
+    }
+    if (!r->has_come || (r->host == UINT32_MAX && n_wanted > 0)) {
+        fail(r, status);
+    }
+}
+
+static void too_late(struct pli_timer *t)
+{
+    struct runner *r = (struct runner *)((char *)t - offsetof(struct runner, timer));
+    if (!r->is_over && (!r->has_come || (r->host == UINT32_MAX && n_wanted > 0))) {
+        fail(r, -1);
+    }
+}
+
+static _Noreturn void child(char **argv, const int *fds, pid_t parent)
+{
+    setpgid(0, 0); // ^C is for mpiexec to handle
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (getppid() == parent && dup2(fds[0], 0) == 0 && dup2(fds[3], 1) == 1 &&
+        dup2(fds[3], 2) == 2) {
+        execvp(argv[0], argv);
+        dprintf(2, "cannot run %s: %s\n", argv[0], strerror(errno));
+    }
+    _exit(127);
+}
+
+static void start(struct runner *r, char **argv)
+{
+    int fds[4] = { -1, -1, -1, -1 }; // its input, ours; its output: ours, its
+    pid_t self = getpid();
+    r->in.fd = r->out.fd = r->watch.fd = -1;
+    if (pipe2(&fds[0], O_CLOEXEC) != 0 || pipe2(&fds[2], O_CLOEXEC) != 0) {
+        pli_say_bad("cannot reach other hosts: %s", strerror(errno));
+    }
+    r->pid = fork();
+    if (r->pid == 0) {
+        child(argv, fds, self);
+    }
+    close(fds[0]);
+    close(fds[3]);
+    fcntl(fds[1], F_SETFL, O_NONBLOCK);
+    fcntl(fds[2], F_SETFL, O_NONBLOCK);
+    r->watch.fd = r->pid > 0 ? (int)syscall(SYS_pidfd_open, r->pid, 0) : -1;
+    if (r->watch.fd < 0) {
+        pli_say_bad("cannot reach other hosts: %s", strerror(errno));
+    }
+    r->watch.fire = pid_fire;
+    r->in = (struct pli_watch){ .fd = fds[1], .fire = in_fire };
+    r->out = (struct pli_watch){ .fd = fds[2], .fire = out_fire };
+    r->timer.fire = too_late;
+    r->next = runners;
+    runners = r;
+    pli_loop_watch(&r->watch, EPOLLIN);
+    pli_loop_watch(&r->out, EPOLLIN);
+    pli_loop_timer(&r->timer, (uint64_t)PATIENCE_S * 1000 * PLI_MS);
+    in_fire(&r->in, EPOLLOUT);
+}
+
+// The command line for the shell of another host: the path between quotes that every shell knows.
+static char *command_for(const struct pli_spec *spec, uint32_t host)
+{
+    char *text;
+    bool is_plain = spec->agent[strcspn(spec->agent, " \t'\"\\$&;()<>|*?[]#~`!")] == '\0';
+    int n = is_plain ? asprintf(&text, "%s --as-daemon %u", spec->agent, host)
+                     : asprintf(&text, "'%s' --as-daemon %u", spec->agent, host);
+    return pli_say_need(n >= 0 ? text : NULL);
+}
+
+static void start_one(uint32_t host, const struct pli_gate_place *place)
+{
+    struct runner *r = pli_say_need(calloc(1, sizeof *r));
+    r->host = host;
+    pli_spec_write(the_spec, place, &r->spec);
+    char number[16];
+    snprintf(number, sizeof number, "%u", host);
+    size_t n = 0;
+    while (the_spec->launcher != NULL && the_spec->launcher[n] != NULL) {
+        n++;
+    }
+    char **argv = pli_say_need(calloc(n + 4, sizeof *argv));
+    if (the_job->hosts[host].is_local) {
+        char *words[] = { pli_reach_self(), "--as-daemon", number };
+        memcpy(argv, words, sizeof words);
+    } else {
+        memcpy(argv, the_spec->launcher, n * sizeof *argv);
+        argv[n] = the_job->hosts[host].name;
+        argv[n + 1] = command_for(the_spec, host);
+    }
+    start(r, argv);
+    free(argv);
+}
+
+static void start_srun(const struct pli_gate_place *place)
+{
+    struct runner *r = pli_say_need(calloc(1, sizeof *r));
+    r->host = UINT32_MAX;
+    n_wanted = the_job->n_host;
+    pli_spec_write(the_spec, place, &r->spec);
+    struct pli_pack list = { 0 };
+    for (uint32_t h = 0; h < the_job->n_host; h++) {
+        pli_pack_bytes(&list, h > 0 ? "," : "--nodelist=", h > 0 ? 1 : 11);
+        pli_pack_bytes(&list, the_job->hosts[h].name, strlen(the_job->hosts[h].name));
+    }
+    pli_pack_bytes(&list, "", 1);
+    char n_node[32], n_task[32];
+    snprintf(n_node, sizeof n_node, "--nodes=%u", the_job->n_host);
+    snprintf(n_task, sizeof n_task, "--ntasks=%u", the_job->n_host);
+    char *argv[] = { "srun",
+                     "--quiet",
+                     "--overlap",
+                     "--mpi=none",
+                     "--ntasks-per-node=1",
+                     n_node,
+                     n_task,
+                     "--no-kill",
+                     "--kill-on-bad-exit=0",
+                     "--cpu-bind=none",
+                     "--mem=0",
+                     "--export=ALL",
+                     (char *)list.data,
+                     the_spec->agent,
+                     "--as-daemon",
+                     "slurm",
+                     NULL };
+    start(r, argv);
+    pli_pack_fini(&list);
+}
+
+void pli_reach_begin(const struct pli_job *job, const struct pli_spec *spec, int64_t me,
+                     const struct pli_gate_place *place,
+                     void (*failed)(uint32_t host, const char *why))
+{
+    the_job = job;
+    the_spec = spec;
+    on_failed = failed;
+    if (spec->launcher == NULL) {
+        start_srun(place);
+        return;
+    }
+    uint64_t first = pli_tree_first(me, spec->fan);
+    for (uint64_t h = first; h < first + spec->fan && h < job->n_host; h++) {
+        start_one((uint32_t)h, place);
+    }
+}
+
+void pli_reach_came(uint32_t host)
+{
+    for (struct runner *r = runners; r != NULL; r = r->next) {
+        if (r->host == host || r->host == UINT32_MAX) {
+            r->has_come = true;
+            n_wanted -= r->host == UINT32_MAX && n_wanted > 0;
+            return;
+        }
+    }
+}
+
+void pli_reach_end(void)
+{
+    uint64_t until = pli_clock_ns() + (uint64_t)LEAVE_MS * PLI_MS;
+    for (struct runner *r = runners; r != NULL; r = r->next) {
+        pli_loop_close(&r->in);
+    }
+    for (struct runner *r = runners; r != NULL; r = r->next) {
+        struct pollfd p = { .fd = r->watch.fd, .events = POLLIN };
+        uint64_t now = pli_clock_ns();
+        // A host that is gone keeps ssh for minutes.
+        if (!r->is_over && (now >= until || poll(&p, 1, (int)((until - now) / PLI_MS) + 1) == 0)) {
+            kill(-r->pid, SIGKILL);
+        }
+        if (!r->is_over) {
+            waitpid(r->pid, NULL, 0);
+        }
+        r->is_over = true;
+    }
+}

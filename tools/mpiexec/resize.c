@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One resize at a time: processes are started, all of them come to MPI_Init, and then one word is
+// changed. That is the point from which the new version counts, for all at once; before it whoever
+// dies leaves everything as it was. A smaller world needs nobody: the word is changed at once.
+#include "resize.h"
+
+#include "ask.h"
+#include "base/futex.h"
+#include "boot/ask_wire.h"
+#include "boot/pset.h"
+#include "job.h"
+#include "leave.h"
+#include "say.h"
+#include "spawn.h"
+#include "warden.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+enum state { S_IDLE, S_COMING, N_STATE };
+static const bool may_go[N_STATE][N_STATE] = {
+    [S_IDLE] = { [S_COMING] = true },
+    [S_COMING] = { [S_IDLE] = true },
+};
+
+static struct {
+    enum state state;
+    uint32_t *members, n_member; // of the version that counts; NULL: as the job began
+    uint32_t *next, n_next;      // of the one to come
+    uint32_t first, n_new, n_ready;
+    void *token;    // who waits, NULL: nobody
+    bool is_fork;   // the new ones are forked from the old ones
+    bool is_agreed; // and the old ones know that all of them were
+    uint32_t asker; // row of the rank that asked for it
+} z;
+
+static bool go(const struct pli_job *job, enum state to)
+{
+    if (!may_go[z.state][to]) {
+        return false;
+    }
+    z.state = to;
+    if (job->opt.is_verbose) {
+        pli_say("resize: %s", to == S_COMING ? "new ranks are on their way" : "over");
+    }
+    return true;
+}
+
+static void refuse(struct pli_answer *a, int error, const char *text)
+{
+    a->error = error;
+    snprintf(a->text, sizeof a->text, "%s", text);
+}
+
+static uint32_t size_now(const struct pli_job *job)
+{
+    return z.members != NULL ? z.n_member : job->n_rank;
+}
+
+// Index of the i-th of the version that counts.
+static uint32_t member(uint32_t i)
+{
+    return z.members != NULL ? z.members[i] : i;
+}
+
+// The next version counts from here on.
+static bool commit(struct pli_job *job, struct pli_answer *a)
+{
+    char name[64];
+    struct pli_node_header *h = job->node.header;
+    int version = atomic_load_explicit(&h->world, memory_order_relaxed) + 1;
+    snprintf(name, sizeof name, PLI_PSET_WORLD "@%d", version + 1);
+    if (pli_pset_add(&job->node, name, z.next, z.n_next, (uint32_t)version + 1, PLI_PSET_MADE,
+                     UINT32_MAX) != PLI_OK) {
+        refuse(a, ENOSPC, pli_fail_take(NULL));
+        return false;
+    }
+    bool is_less = z.n_next < size_now(job);
+    for (uint32_t i = z.n_next; i < size_now(job); i++) {
+        pli_leave_tell(job, member(i), (uint32_t)version);
+    }
+    free(z.members);
+    z.members = z.next;
+    z.n_member = z.n_next;
+    z.next = NULL;
+    h->world_size = z.n_member;
+    atomic_store_explicit(&h->world, version, memory_order_seq_cst);
+    pli_futex_wake(&h->world, INT_MAX, false);
+    if (is_less) {
+        pli_leave_begin(job);
+    }
+    a->first = (uint32_t)version;
+    a->n = z.n_member;
+    return true;
+}
+
+// The members that stay, with room for those that come.
+static bool plan(const struct pli_job *job, uint32_t n)
+{
+    uint32_t now = size_now(job), stay = n < now ? n : now;
+    z.next = malloc(n * sizeof *z.next);
+    for (uint32_t i = 0; z.next != NULL && i < stay; i++) {
+        z.next[i] = member(i);
+    }
+    z.n_next = n;
+    return z.next != NULL;
+}
+
+static bool grow(struct pli_job *job, uint32_t more, void *token, struct pli_answer *a)
+{
+    uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
+    pli_spawn_ranks(job, more, z.n_next - more, version, a);
+    if (a->error != 0) {
+        free(z.next);
+        z.next = NULL;
+        return true;
+    }
+    for (uint32_t i = 0; i < more; i++) {
+        z.next[z.n_next - more + i] = a->first + i;
+    }
+    z.first = a->first;
+    z.n_new = more;
+    z.n_ready = 0;
+    z.token = token;
+    z.is_fork = false;
+    go(job, S_COMING);
+    return false;
+}
+
+// How many ranks a request means; 0 with a refusal.
+static uint32_t goal(const struct pli_job *job, const struct pli_ask_resize *ask,
+                     struct pli_answer *a)
+{
+    int64_t now = size_now(job), n = ask->n;
+    n = ask->how == PLI_ASK_GROW ? now + n : ask->how == PLI_ASK_SHRINK ? now - n : n;
+    if (job->opt.elastic_max == 0) {
+        refuse(a, EPERM,
+               "the job was started with a fixed size; mpiexec --elastic MIN:MAX lets it "
+               "be changed");
+    } else if (n < job->opt.elastic_min || n > job->opt.elastic_max) {
+        char text[160];
+        snprintf(text, sizeof text, "%lld ranks are outside --elastic %u:%u; there are %lld now",
+                 (long long)n, job->opt.elastic_min, job->opt.elastic_max, (long long)now);
+        refuse(a, ERANGE, text);
+    } else if (job->n_app != 1 || job->n_host > 0 || job->is_daemon) {
+        refuse(a, ENOTSUP, "a job of several programs or hosts cannot be resized");
+    } else if (z.state != S_IDLE) {
+        refuse(a, EBUSY, "the job is being resized already");
+    }
+    return a->error == 0 ? (uint32_t)n : 0;
+}
+
+bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *token,
+                      struct pli_answer *a)
+{
+    struct pli_ask_resize ask;
+    if (len != sizeof ask) {
+        refuse(a, EINVAL, "the request is cut short");
+        return true;
+    }
+    memcpy(&ask, body, sizeof ask);
+    uint32_t n = goal(job, &ask, a), now = size_now(job);
+    if (a->error != 0) {
+        return true;
+    }
+    if (n == now) {
+        a->first = (uint32_t)atomic_load(&job->node.header->world);
+        a->n = n;
+        return true;
+    }
+    if (!plan(job, n)) {
+        refuse(a, ENOMEM, "mpiexec has no memory for it");
+        return true;
+    }
+    if (n > now) {
+        return grow(job, n - now, token, a);
+    }
+    commit(job, a);
+    return true;
+}
+
+bool pli_resize_is_coming(void)
+{
+    return z.state != S_IDLE;
+}
+
+uint32_t *pli_resize_members(uint32_t *n_out)
+{
+    *n_out = z.members != NULL ? z.n_member : 0;
+    return z.members;
+}
+
+void pli_resize_adopt(uint32_t *members, uint32_t n)
+{
+    z.members = members;
+    z.n_member = n;
+}
+
+void pli_resize_forget(const void *token)
+{
+    z.token = z.token == token ? NULL : z.token;
+}
+
+static bool is_new(const struct pli_job *job, uint32_t row)
+{
+    uint32_t index = job->node.rows[row].index;
+    return z.state == S_COMING && index >= z.first && index - z.first < z.n_new;
+}
+
+// Tell who asked how it ended.
+static void finish(const struct pli_job *job, const struct pli_answer *a)
+{
+    void *token = z.token;
+    go(job, S_IDLE);
+    z.token = NULL;
+    if (token != NULL) {
+        pli_ask_answer(token, a);
+    }
+}
+
+// All are there: the new version counts, or nothing has been.
+static void conclude(struct pli_job *job, struct pli_answer *a)
+{
+    if (!commit(job, a)) {
+        pli_spawn_undo(job, z.first, z.n_new);
+    }
+    finish(job, a);
+}
+
+void pli_resize_ready(struct pli_job *job, uint32_t row)
+{
+    struct pli_answer a = { 0 };
+    if (is_new(job, row) && ++z.n_ready == z.n_new && (!z.is_fork || z.is_agreed)) {
+        conclude(job, &a);
+    }
+}
+
+// The old world goes on as if nothing had been.
+static void give_up(struct pli_job *job, int error, const char *why)
+{
+    struct pli_answer a = { 0 };
+    pli_spawn_undo(job, z.first, z.n_new);
+    free(z.next);
+    z.next = NULL;
+    refuse(&a, error, why);
+    a.first = (uint32_t)atomic_load(&job->node.header->world);
+    finish(job, &a);
+}
+
+void pli_resize_gone(struct pli_task *t)
+{
+    pli_leave_check(t->job);
+    if (t->is_spawned && is_new(t->job, t->first)) {
+        t->is_dropped = true;
+        give_up(t->job, ECHILD,
+                z.is_fork
+                    ? "a clone ended before it was a rank; the world stays as it was"
+                    : "a new rank ended before it was in MPI_Init; the world stays as it was");
+    } else if (z.state == S_COMING && z.is_fork && pli_task_has(t, z.asker)) {
+        give_up(t->job, ECHILD, "the rank that asked for clones has ended");
+    }
+}
+
+// Whether the world can be cloned as it is.
+static bool may_fork(const struct pli_job *job, const struct pli_ask_fork *ask,
+                     struct pli_answer *a)
+{
+    char text[200];
+    uint32_t now = size_now(job);
+    int version = atomic_load(&job->node.header->world);
+    if (job->n_host > 0 || job->is_daemon) {
+        refuse(a, ENOTSUP, "ranks of a job on several hosts cannot be cloned yet");
+    } else if (z.state != S_IDLE) {
+        refuse(a, EBUSY, "the job is being resized already");
+    } else if (ask->version != (uint32_t)version) {
+        snprintf(text, sizeof text,
+                 "the world has become version %d, and the ranks work in version %u; take it up "
+                 "(MPIX_Comm_world_at) before",
+                 version, ask->version);
+        refuse(a, ESTALE, text);
+    } else if (ask->n < 1 || ask->n > now) {
+        refuse(a, EINVAL, "the request makes no sense");
+    } else if (job->opt.elastic_max != 0 && now + ask->n > job->opt.elastic_max) {
+        snprintf(text, sizeof text, "%u ranks are outside --elastic %u:%u; there are %u now",
+                 now + ask->n, job->opt.elastic_min, job->opt.elastic_max, now);
+        refuse(a, ERANGE, text);
+    }
+    return a->error == 0;
+}
+
+void pli_resize_fork(struct pli_job *job, const void *body, size_t len, struct pli_answer *a)
+{
+    struct pli_ask_fork ask = { 0 };
+    memcpy(&ask, body, len < sizeof ask ? len : sizeof ask);
+    uint32_t now = size_now(job);
+    if (!may_fork(job, &ask, a)) {
+        return;
+    }
+    if (!plan(job, now + ask.n)) {
+        refuse(a, ENOMEM, "mpiexec has no memory for it");
+        return;
+    }
+    pli_spawn_reserve(job, z.next, ask.n, now, ask.version + 1, a);
+    if (a->error != 0) {
+        free(z.next);
+        z.next = NULL;
+        return;
+    }
+    for (uint32_t i = 0; i < ask.n; i++) {
+        z.next[now + i] = a->first + i;
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 1); // clones are orphans by intention
+    z.first = a->first;
+    z.n_new = ask.n;
+    z.n_ready = 0;
+    z.token = NULL;
+    z.is_fork = true;
+    z.is_agreed = false;
+    z.asker = pli_node_row_of(&job->node, ask.asker);
+    go(job, S_COMING);
+}
+
+bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *token,
+                       struct pli_answer *a)
+{
+    struct pli_ask_forked ask = { 0 };
+    memcpy(&ask, body, len < sizeof ask ? len : sizeof ask);
+    if (z.state != S_COMING || !z.is_fork) {
+        refuse(a, ECHILD, "a clone ended before it was a rank; the world stays as it was");
+        return true;
+    }
+    if (!ask.is_good) {
+        give_up(job, ECANCELED, "");
+        return true; // who asks knows why
+    }
+    z.is_agreed = true;
+    if (z.n_ready == z.n_new) {
+        conclude(job, a);
+        return true;
+    }
+    z.token = token;
+    return false;
+}
+
+bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[3])
+{
+    struct pli_job *job = from->job;
+    return row < pli_node_n_used(&job->node) && is_new(job, row) && z.is_fork &&
+           pli_spawn_clone(job, from, row, pid, fds);
+}

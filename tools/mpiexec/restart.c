@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds a checkpoint and makes a job of it again.
+#include "restart.h"
+
+#include "base/clock.h"
+#include "boot/save_wire.h"
+#include "ckpt_priv.h"
+#include "job.h"
+#include "manifest.h"
+#include "place.h"
+#include "say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char **pli_restart_words(int argc, char **argv)
+{
+    char **words = pli_say_need(calloc((size_t)argc + 1, sizeof *words));
+    memcpy(words, argv, (size_t)argc * sizeof *words);
+    return words;
+}
+
+void pli_restart_check(const struct pli_job *job)
+{
+    const struct pli_options *o = &job->opt;
+    if (o->ckpt_dir == NULL) {
+        if (o->ckpt_interval > 0) {
+            pli_say_bad("--checkpoint-interval needs --checkpoint-dir DIR too");
+        }
+        return;
+    }
+    for (uint32_t a = 0; a < job->n_app; a++) {
+        if (job->apps[a].ranks_per_proc > 1) {
+            pli_say_bad("--checkpoint-dir and --ranks-per-proc exclude each other");
+        }
+    }
+    if (job->n_host > 0 || o->impi_server != NULL) {
+        pli_say_bad(
+            "--checkpoint-dir is for jobs on one host: connections over a network cannot be "
+            "written to a checkpoint");
+    }
+}
+
+static bool is_checkpoint(const char *dir)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/%s", dir, PLI_MANIFEST);
+    return access(path, F_OK) == 0;
+}
+
+// The newest good one; what is wrong with newer ones is said.
+static struct pli_manifest *find(const char *dir)
+{
+    char path[PATH_MAX + 32], why[PLI_CKPT_WHY];
+    struct pli_manifest *m = pli_say_need(calloc(1, sizeof *m));
+    if (is_checkpoint(dir)) {
+        if (!pli_manifest_read(dir, true, m, why)) {
+            pli_say("the checkpoint cannot be used: %s", why);
+            exit(1);
+        }
+        return m;
+    }
+    uint32_t n = pli_ckpt_last(dir, UINT32_MAX, false);
+    if (n == 0) {
+        pli_say("there is no checkpoint in %s", dir);
+        exit(1);
+    }
+    for (; n > 0; n = pli_ckpt_last(dir, n, false)) {
+        snprintf(path, sizeof path, "%s/%u", dir, n);
+        if (pli_manifest_read(path, true, m, why)) {
+            return m;
+        }
+        pli_say("checkpoint %u cannot be used: %s%s", n, why,
+                pli_ckpt_last(dir, n, false) > 0 ? "; the one before it is tried" : "");
+    }
+    pli_say("no checkpoint in %s is good", dir);
+    exit(1);
+}
+
+// How many words of what was said now are of no use for the job itself: 2 or 1, 0: it is of use.
+static int n_skipped(const char *word)
+{
+    static const char *const names[] = { "restart", "n", "np" };
+    const char *name = word + (word[0] == '-' && word[1] == '-' ? 2 : 1);
+    for (size_t i = 0; word[0] == '-' && i < sizeof names / sizeof *names; i++) {
+        size_t len = strlen(names[i]);
+        if (strncmp(name, names[i], len) == 0 && (name[len] == '\0' || name[len] == '=')) {
+            return name[len] == '=' ? 1 : 2;
+        }
+    }
+    return 0;
+}
+
+char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
+{
+    char dir[PATH_MAX];
+    if (job->n_app > 1 || job->apps[0].argv[0] != NULL) {
+        pli_say_bad("--restart takes no program: the checkpoint knows it");
+    }
+    if (realpath(job->opt.restart, dir) == NULL) {
+        pli_say_bad("--restart %s: %s", job->opt.restart, strerror(errno));
+    }
+    struct pli_manifest *m = find(dir);
+    uint32_t n_rank = job->apps[0].n_rank, n = 0;
+    char **words = pli_say_need(calloc((size_t)*argc + m->n_arg + 3, sizeof *words));
+    for (uint32_t i = 0; i < m->program && i < m->n_arg; i++) {
+        words[n++] = m->argv[i];
+    }
+    for (int i = 1; i < *argc;) {
+        int skip = n_skipped(argv[i]);
+        if (skip == 0) {
+            words[n++] = argv[i++];
+        }
+        i += skip;
+    }
+    if (m->is_state) { // the job begins anew, with any number of ranks
+        words[n++] = "-n";
+        pli_say_need(asprintf(&words[n++], "%u", n_rank > 0 ? n_rank : m->n_rank) > 0 ? words
+                                                                                      : NULL);
+        n_rank = 0;
+    }
+    for (uint32_t i = m->program; i < m->n_arg; i++) {
+        words[n++] = m->argv[i];
+    }
+    if (m->cwd != NULL && chdir(m->cwd) != 0) {
+        pli_say("the job ran in %s, which cannot be entered: %s", m->cwd, strerror(errno));
+    }
+    uint64_t start = job->start_ns;
+    *job = (struct pli_job){ .start_ns = start, .from = m, .restart_n = n_rank };
+    job->opt.restart = m->dir;
+    *argc = (int)n;
+    return words;
+}
+
+bool pli_restart_is_image(const struct pli_job *job)
+{
+    return job->from != NULL && !job->from->is_state;
+}
+
+bool pli_restart_node(struct pli_job *job)
+{
+    const struct pli_manifest *m = job->from;
+    char path[PATH_MAX + 16], why[PLI_CKPT_WHY];
+    snprintf(path, sizeof path, "%s/node.img", m->dir);
+    int fd = memfd_create("pliant", 0);
+    if (fd < 0 || !pli_ckpt_node_read(fd, path, why)) {
+        pli_say("the job cannot be restarted: %s", fd < 0 ? strerror(errno) : why);
+        return false;
+    }
+    if (pli_node_map(fd, &job->node) != PLI_OK) {
+        pli_say("the job cannot be restarted: %s", pli_fail_take(NULL));
+        return false;
+    }
+    struct pli_node_header *h = job->node.header;
+    job->node_fd = fd;
+    h->launcher = (uint32_t)getpid();
+    h->memory = (uint32_t)fd;
+    h->epoch_ns += pli_clock_ns() - m->clock_ns; // clocks go on where they stopped
+    gethostname(h->host, sizeof h->host - 1);
+    h->n_core = pli_place_n_core(job);
+    pli_node_save(h)->error = 0;
+    pli_node_save(h)->number = m->number;
+    atomic_store(&h->park, 0);
+    atomic_fetch_add(&pli_node_save(h)->generation, 1);
+    atomic_store(&pli_node_save(h)->n_done, atomic_load(&pli_node_save(h)->n_begun));
+    return true;
+}

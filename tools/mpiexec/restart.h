@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job that goes on from a checkpoint.
+#ifndef PLI_MPIEXEC_RESTART_H
+#define PLI_MPIEXEC_RESTART_H
+
+#include <stdbool.h>
+
+struct pli_job;
+
+// A copy of the words of a command line: reading it puts zeros for colons.
+char **pli_restart_words(int argc, char **argv);
+
+// Find the checkpoint that --restart means, check it, and give the command line of the job: the
+// checkpoint's, with what was said now behind its options. Ends with a message when there is none
+// that is good. The job is empty then but for what it goes on from.
+char **pli_restart_find(struct pli_job *job, int *argc, char **argv);
+
+// What a command line may not ask for together with checkpoints. Ends with a message.
+void pli_restart_check(const struct pli_job *job);
+
+// Whether the job goes on from images of its processes.
+bool pli_restart_is_image(const struct pli_job *job);
+
+// The node memory as it was.
+bool pli_restart_node(struct pli_job *job);
+
+// Bring all ranks back, or tell those to come where the state is that was registered. False with a
+// message: none is left.
+bool pli_restart_run(struct pli_job *job, int signals);
+
+#endif

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Brings the processes of a checkpoint back, as children of this mpiexec and with its pipes.
+#include "restart.h"
+
+#include "base/clock.h"
+#include "boot/ask_wire.h"
+#include "boot/save_wire.h"
+#include "ckpt_back.h"
+#include "ckpt_priv.h"
+#include "feed.h"
+#include "job.h"
+#include "launch.h"
+#include "manifest.h"
+#include "nest.h"
+#include "resize.h"
+#include "say.h"
+#include "spawn.h"
+#include "warden.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FREE_MS = 10000, LOOK_MS = 20 }; // for the numbers of processes to become free
+
+struct back {
+    struct pli_helper criu; // first
+    const struct pli_manifest_task *from;
+    struct pli_task *task;
+    int out, err, rope; // ours
+    bool is_started, is_there;
+};
+
+static struct back *backs;
+static uint32_t n_back;
+static char work[PATH_MAX];
+
+static struct pli_task *task_for(struct pli_job *job, uint32_t row)
+{
+    for (uint32_t i = 0; i < job->n_first; i++) {
+        if (job->tasks[i].first == row) {
+            return &job->tasks[i];
+        }
+    }
+    return row >= job->node.header->n_row ? pli_spawn_adopt(job, row) : NULL;
+}
+
+// Who was alive gets a task; the others are over.
+static bool plan(struct pli_job *job)
+{
+    const struct pli_manifest *m = job->from;
+    n_back = m->n_task;
+    backs = pli_say_need(calloc(n_back + 1, sizeof *backs));
+    pli_spawn_restore(job, m->spawned);
+    if (m->members != NULL) {
+        pli_resize_adopt(m->members, m->n_member);
+    }
+    for (uint32_t i = 0; i < job->n_first; i++) {
+        job->tasks[i].job = job;
+        job->tasks[i].is_over = job->tasks[i].is_exited = true;
+    }
+    for (uint32_t i = 0; i < n_back; i++) {
+        struct pli_task *t = task_for(job, m->tasks[i].row);
+        if (t == NULL) {
+            pli_say("the checkpoint has a rank %u that the job has not", m->tasks[i].row);
+            return false;
+        }
+        t->is_over = t->is_exited = false;
+        job->n_task += t->is_spawned ? 1 : 0;
+        backs[i] = (struct back){ .criu = { .watch = { .fd = -1 }, .report = -1 },
+                                  .from = &m->tasks[i],
+                                  .task = t,
+                                  .out = -1,
+                                  .err = -1,
+                                  .rope = -1 };
+    }
+    return true;
+}
+
+// Images bear the numbers of their processes, and only these will do. Those of a job that was just
+// killed may be there for a moment.
+static bool wait_free(void)
+{
+    uint64_t end = pli_clock_ns() + (uint64_t)FREE_MS * PLI_MS;
+    for (uint32_t i = 0; i < n_back;) {
+        if (kill(backs[i].from->pid, 0) != 0 && errno == ESRCH) {
+            i++;
+        } else if (pli_clock_ns() > end) {
+            pli_say("rank %u had the process number %d, which another process has now: the job "
+                    "cannot be restarted while that runs. Is the job itself still running?",
+                    backs[i].from->row, backs[i].from->pid);
+            return false;
+        } else {
+            poll(NULL, 0, LOOK_MS);
+        }
+    }
+    return true;
+}
+
+static bool make_pipe(int ours, int *ours_out, int *theirs_out)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) != 0 || fcntl(fds[ours], F_SETFL, O_NONBLOCK) != 0) {
+        return false;
+    }
+    *ours_out = fds[ours];
+    *theirs_out = fds[1 - ours];
+    return true;
+}
+
+static bool start(struct pli_job *job, struct back *b)
+{
+    enum { N_WORD = 16 };
+    char dir[PATH_MAX + 32], log[32], fd_text[4][64];
+    int theirs[5] = { -1, -1, -1, -1, -1 };
+    uint64_t inodes[4] = { b->from->out, b->from->err, b->from->rope, b->from->in };
+    snprintf(dir, sizeof dir, "%s/rank.%u", job->from->dir, b->from->row);
+    snprintf(log, sizeof log, "%u.log", b->from->row);
+    const char *argv[N_WORD + 8] = { "criu",
+                                     "restore",
+                                     "--images-dir",
+                                     dir,
+                                     "--work-dir",
+                                     work,
+                                     "--log-file",
+                                     log,
+                                     "-v1",
+                                     "--restore-detached",
+                                     "--restore-sibling",
+                                     "--shell-job",
+                                     "--file-locks" };
+    int n = 13;
+    if (!make_pipe(0, &b->out, &theirs[0]) || !make_pipe(0, &b->err, &theirs[1]) ||
+        !make_pipe(1, &b->rope, &theirs[2])) {
+        return false;
+    }
+    theirs[3] = pli_feed_input(job, b->task, pli_launch_null());
+    for (int i = 0; i < 4; i++) {
+        if (inodes[i] != 0 && theirs[i] >= 0) {
+            snprintf(fd_text[i], sizeof fd_text[i], "fd[%d]:pipe:[%" PRIu64 "]", theirs[i],
+                     inodes[i]);
+            argv[n++] = "--inherit-fd";
+            argv[n++] = fd_text[i];
+        }
+    }
+    b->is_started = pli_helper_exec(&b->criu, argv, theirs);
+    for (int i = 0; i < 3; i++) {
+        close(theirs[i]);
+    }
+    pli_feed_started(b->task, theirs[3], pli_launch_null());
+    return b->is_started;
+}
+
+// How one attempt ended. False with a message: badly.
+static bool collect(struct back *b)
+{
+    int status = 0;
+    char log[PATH_MAX + 32], reason[300];
+    waitpid(b->criu.pid, &status, 0);
+    b->criu.pid = 0;
+    close(b->criu.watch.fd);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        b->is_there = true;
+        return true;
+    }
+    snprintf(log, sizeof log, "%s/%u.log", work, b->from->row);
+    pli_criu_reason(log, reason, sizeof reason);
+    pli_say("rank %u cannot be restored: %s", b->from->row, reason);
+    return false;
+}
+
+// Whether the user wants to leave.
+static bool is_asked_to_end(int signals)
+{
+    struct signalfd_siginfo info;
+    bool is = false;
+    while (read(signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        int sig = (int)info.ssi_signo;
+        is = is || sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT;
+    }
+    return is;
+}
+
+// Restore all, as many at a time as there are processors. False: some failed, or ^C.
+static bool restore(struct pli_job *job, int signals)
+{
+    long n_most = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t n_next = 0, n_done = 0;
+    bool is_good = true;
+    while (is_good && n_done < n_back) {
+        struct pollfd p[64 + 1] = { { .fd = signals, .events = POLLIN } };
+        struct back *who[64 + 1];
+        int n = 1;
+        for (uint32_t i = 0; i < n_next; i++) {
+            if (backs[i].criu.pid > 0) {
+                who[n] = &backs[i];
+                p[n++] = (struct pollfd){ .fd = backs[i].criu.watch.fd, .events = POLLIN };
+            }
+        }
+        if (n <= n_most && n <= 64 && n_next < n_back) {
+            is_good = start(job, &backs[n_next++]);
+            if (!is_good) {
+                pli_say("CRIU cannot be started: %s", strerror(errno));
+            }
+            continue;
+        }
+        poll(p, (nfds_t)n, -1);
+        is_good = (p[0].revents & POLLIN) == 0 || !is_asked_to_end(signals);
+        for (int i = 1; i < n; i++) {
+            if ((p[i].revents & POLLIN) != 0) {
+                n_done++;
+                is_good = collect(who[i]) && is_good;
+            }
+        }
+    }
+    return is_good;
+}
+
+// Our number for a restored process.
+static pid_t pid_of(const struct back *b)
+{
+    return pli_nest_is_open() ? pli_nest_find(b->from->pid) : b->from->pid;
+}
+
+static void kill_all(void)
+{
+    for (uint32_t i = 0; i < n_back; i++) {
+        pli_helper_kill(&backs[i].criu);
+        pid_t pid = backs[i].is_there ? pid_of(&backs[i]) : 0;
+        if (pid > 0) {
+            kill(pid, SIGKILL);
+            waitpid(pid, NULL, 0);
+        }
+    }
+}
+
+static bool adopt(struct pli_job *job)
+{
+    for (uint32_t i = 0; i < n_back; i++) {
+        struct pli_task *t = backs[i].task;
+        t->pid = pid_of(&backs[i]);
+        t->watch.fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+        if (t->watch.fd < 0) {
+            pli_say("rank %u was restored and is gone: %s", t->rank, strerror(errno));
+            return false;
+        }
+        pli_launch_watch(job, t, backs[i].out, backs[i].err);
+        pli_warden_follow(t);
+    }
+    for (uint32_t i = 0; i < job->n_first; i++) {
+        if (job->tasks[i].is_over) {
+            job->n_started++;
+            job->n_over++;
+        }
+    }
+    job->n_begun = job->n_first;
+    return true;
+}
+
+// Another number of ranks is a resize, as any other.
+static void resize(struct pli_job *job)
+{
+    struct pli_ask_resize ask = { PLI_ASK_TO, job->restart_n };
+    struct pli_answer a = { 0 };
+    uint32_t n;
+    n = pli_resize_members(&n) != NULL ? n : job->n_rank;
+    struct pli_options *o = &job->opt;
+    if (job->restart_n == 0 || job->restart_n == n) {
+        return;
+    }
+    uint32_t least = n < ask.n ? n : ask.n, most = n > ask.n ? n : ask.n;
+    o->elastic_min = o->elastic_max == 0 || least < o->elastic_min ? least : o->elastic_min;
+    o->elastic_max = most > o->elastic_max ? most : o->elastic_max;
+    pli_resize_begin(job, &ask, sizeof ask, NULL, &a);
+    if (a.error != 0) {
+        pli_say("the job goes on with %u ranks and not %u: %s", n, job->restart_n, a.text);
+    }
+}
+
+// The ranks take up what was registered when they ask for it.
+static bool offer_state(struct pli_job *job)
+{
+    struct pli_node_save *save = pli_node_save(job->node.header);
+    if (strlen(job->from->dir) >= sizeof save->from) {
+        pli_say("the name of the checkpoint is too long: %s", job->from->dir);
+        return false;
+    }
+    snprintf(save->from, sizeof save->from, "%.1023s", job->from->dir);
+    save->n_piece = job->from->n_rank;
+    save->number = job->from->number;
+    pli_say("going on from the state of %u ranks in checkpoint %u", job->from->n_rank,
+            job->from->number);
+    return true;
+}
+
+bool pli_restart_run(struct pli_job *job, int signals)
+{
+    if (job->from->is_state) {
+        return offer_state(job);
+    }
+    if (!plan(job)) {
+        return false;
+    }
+    // Where no nest can be had, the numbers must be free.
+    job->node.header->is_nested = !job->opt.is_in_place && pli_nest_open();
+    if (job->node.header->is_nested == 0 && !wait_free()) {
+        return false;
+    }
+    snprintf(work, sizeof work, "%.*s/../.temp-%d-restart", PATH_MAX - 40, job->from->dir,
+             (int)getpid());
+    if (mkdir(work, 0700) != 0) {
+        pli_say("%s cannot be made, for the messages of CRIU: %s", work, strerror(errno));
+        return false;
+    }
+    bool is_good = restore(job, signals);
+    pli_ckpt_remove(work);
+    if (!is_good || !adopt(job)) {
+        kill_all();
+        return false;
+    }
+    pli_say("going on from checkpoint %u with %u ranks", job->from->number, n_back);
+    for (uint32_t i = 0; i < n_back; i++) {
+        pli_ckpt_back_call(backs[i].task, backs[i].rope);
+    }
+    pli_feed_begin();
+    resize(job);
+    return true;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packs hosts and process sets, and makes the memory of a host from them.
+#include "roll.h"
+
+#include "base/conf.h"
+#include "boot/node.h"
+#include "boot/pset.h"
+#include "client.h"
+#include "door.h"
+#include "gate.h"
+#include "hosts.h"
+#include "groups.h"
+#include "job.h"
+#include "place.h"
+#include "psets.h"
+#include "say.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void pack_place(struct pli_pack *to, const struct pli_node_host *h)
+{
+    pli_pack_u32(to, h->port);
+    pli_pack_u32(to, h->n_addr);
+    for (uint32_t i = 0; i < h->n_addr; i++) {
+        const struct pli_node_addr *a = &h->addr[i];
+        pli_pack_u32(to, a->family);
+        pli_pack_u32(to, a->prefix);
+        pli_pack_u32(to, a->speed);
+        pli_pack_bytes(to, a->bytes, sizeof a->bytes);
+    }
+}
+
+static void unpack_place(struct pli_unpack *from, struct pli_node_host *h)
+{
+    h->port = (uint16_t)pli_unpack_u32(from);
+    uint32_t n = pli_unpack_count(from, 28);
+    from->is_bad |= n > PLI_NODE_N_ADDR;
+    for (uint32_t i = 0; i < n && !from->is_bad; i++) {
+        struct pli_node_addr *a = &h->addr[h->n_addr++];
+        a->family = (uint8_t)pli_unpack_u32(from);
+        a->prefix = (uint8_t)pli_unpack_u32(from);
+        a->speed = pli_unpack_u32(from);
+        const void *bytes = pli_unpack_bytes(from, sizeof a->bytes);
+        if (bytes != NULL) {
+            memcpy(a->bytes, bytes, sizeof a->bytes);
+        }
+    }
+}
+
+static void pack_ranks(struct pli_pack *to, const uint32_t *ranks, uint32_t n)
+{
+    pli_pack_u32(to, n);
+    for (uint32_t i = 0; i < n; i++) {
+        pli_pack_u32(to, ranks[i]);
+    }
+}
+
+static uint32_t *unpack_ranks(const struct pli_job *job, struct pli_unpack *from, uint32_t *n_out)
+{
+    uint32_t n = pli_unpack_count(from, 4);
+    uint32_t *ranks = pli_say_need(calloc((size_t)n + 1, sizeof *ranks));
+    for (uint32_t i = 0; i < n; i++) {
+        ranks[i] = pli_unpack_u32(from);
+        from->is_bad |= ranks[i] >= job->n_rank || (i > 0 && ranks[i] <= ranks[i - 1]);
+    }
+    *n_out = n;
+    return ranks;
+}
+
+void pli_roll_pack(const struct pli_job *job, struct pli_pack *to)
+{
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    pli_pack_text(to, name);
+    pack_place(to, &job->node.hosts[job->here]);
+    uint32_t n = 0;
+    while (pli_place_domain(n) != NULL) {
+        n++;
+    }
+    pli_pack_u32(to, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct pli_domain *d = pli_place_domain(i);
+        pli_pack_text(to, d->kind);
+        pli_pack_u32(to, d->number);
+        pack_ranks(to, d->ranks, d->n);
+    }
+}
+
+bool pli_roll_unpack(const struct pli_job *job, struct pli_unpack *from, struct pli_roll *out)
+{
+    out->name = pli_unpack_text(from);
+    unpack_place(from, &out->place);
+    out->n_domain = pli_unpack_count(from, 12);
+    out->domains = pli_say_need(calloc((size_t)out->n_domain + 1, sizeof *out->domains));
+    for (uint32_t i = 0; i < out->n_domain; i++) {
+        struct pli_roll_domain *d = &out->domains[i];
+        d->kind = pli_unpack_text(from);
+        d->number = pli_unpack_u32(from);
+        d->ranks = unpack_ranks(job, from, &d->n);
+        from->is_bad |= d->kind == NULL;
+    }
+    return !from->is_bad && out->name != NULL;
+}
+
+// A set is named after what the host calls itself, unless two call themselves the same.
+static const char *set_name(const struct pli_job *job, const struct pli_roll *rolls, uint32_t h)
+{
+    for (uint32_t k = 0; k < job->n_host; k++) {
+        if (k != h && strcmp(rolls[k].name, rolls[h].name) == 0) {
+            return job->hosts[h].name;
+        }
+    }
+    return rolls[h].name;
+}
+
+static bool add_host_sets(struct pli_job *job, const struct pli_roll *rolls, uint32_t *ranks)
+{
+    bool is_good = true;
+    char name[PLI_PSET_NAME];
+    for (uint32_t h = 0; is_good && h < job->n_host; h++) {
+        uint32_t n = 0;
+        for (uint32_t r = 0; r < job->n_rank; r++) {
+            ranks[n] = r;
+            n += job->procs[r].host == h;
+        }
+        snprintf(name, sizeof name, "mpi://host/%s", set_name(job, rolls, h));
+        is_good = pli_psets_add(job, name, ranks, n, PLI_PSET_HOST);
+        snprintf(name, sizeof name, "mpi://hw/node/%u", h);
+        is_good = is_good && pli_psets_add(job, name, ranks, n, PLI_PSET_HARDWARE);
+    }
+    return is_good;
+}
+
+// The sockets and so on of all hosts are numbered in one row, host after host.
+static bool add_domain_sets(struct pli_job *job, const struct pli_roll *rolls)
+{
+    static const char *const kinds[] = { "socket", "numa", "core" };
+    char name[PLI_PSET_NAME];
+    bool is_good = true;
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        uint32_t base = 0;
+        for (uint32_t h = 0; h < job->n_host; h++) {
+            uint32_t most = 0;
+            for (uint32_t i = 0; is_good && i < rolls[h].n_domain; i++) {
+                const struct pli_roll_domain *d = &rolls[h].domains[i];
+                if (strcmp(d->kind, kinds[k]) == 0) {
+                    snprintf(name, sizeof name, "mpi://hw/%s/%u", kinds[k], base + d->number);
+                    is_good = pli_psets_add(job, name, d->ranks, d->n, PLI_PSET_HARDWARE);
+                    most = d->number + 1 > most ? d->number + 1 : most;
+                }
+            }
+            base += most;
+        }
+    }
+    return is_good;
+}
+
+bool pli_roll_pack_all(struct pli_job *job, const struct pli_roll *rolls, struct pli_pack *to)
+{
+    uint32_t *ranks = pli_say_need(malloc(job->n_rank * sizeof *ranks));
+    bool is_good = add_host_sets(job, rolls, ranks) && add_domain_sets(job, rolls) &&
+                   pli_psets_add_common(job, ranks);
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        pack_place(to, &rolls[h].place);
+    }
+    uint32_t n_set = pli_pset_count(&job->node);
+    pli_pack_u32(to, n_set);
+    struct pli_pset set;
+    for (uint32_t i = 0; i < n_set && pli_pset_get(&job->node, i, &set); i++) {
+        pli_pset_list(&set, ranks);
+        pli_pack_text(to, set.name);
+        pli_pack_u32(to, set.origin);
+        pack_ranks(to, ranks, set.n);
+    }
+    free(ranks);
+    return is_good;
+}
+
+static bool fill_sets(struct pli_job *job, struct pli_unpack *from)
+{
+    uint32_t n_set = pli_unpack_count(from, 12);
+    bool is_good = true;
+    for (uint32_t i = 0; is_good && i < n_set; i++) {
+        char *name = pli_unpack_text(from);
+        uint32_t origin = pli_unpack_u32(from), n;
+        uint32_t *ranks = unpack_ranks(job, from, &n);
+        is_good = !from->is_bad && name != NULL &&
+                  pli_psets_add(job, name, ranks, n, (enum pli_pset_origin)origin);
+        free(name);
+        free(ranks);
+    }
+    return is_good;
+}
+
+static void fill_rows(struct pli_job *job)
+{
+    for (uint32_t i = 0; i < job->n_task; i++) {
+        const struct pli_task *t = &job->tasks[i];
+        for (uint32_t k = 0; k < t->n; k++) {
+            job->node.rows[t->first + k].index = t->rank + k;
+        }
+    }
+    pli_groups_write(job);
+}
+
+bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64_t job_id)
+{
+    struct pli_node_plan plan = { .n_world = job->n_rank,
+                                  .n_host = job->n_host,
+                                  .heap = pli_client_memory(job) };
+    for (uint32_t r = 0; r < job->n_rank; r++) {
+        plan.n_row += job->procs[r].host == job->here;
+    }
+    struct pli_node *node = &job->node;
+    if (pli_node_create_for(&plan, node, &job->node_fd) != PLI_OK) {
+        pli_say("host %s: %s", job->hosts[job->here].name, pli_fail_take(NULL));
+        return false;
+    }
+    struct pli_node_header *h = node->header;
+    h->job = job_id;
+    h->host_index = job->here;
+    h->n_core = pli_place_n_core(job);
+    bool is_apart = strcmp(pli_conf.net, "tcp") == 0 || strcmp(pli_conf.net, "ucx") == 0;
+    h->net |= is_apart ? PLI_NODE_NO_SHM : 0;
+    memcpy(h->secret, secret, sizeof h->secret);
+    for (uint32_t r = 0; r < job->n_rank; r++) {
+        node->procs[r] = job->procs[r];
+        node->hosts[job->procs[r].host].n_proc++;
+    }
+    for (uint32_t i = 0; i < job->n_host; i++) {
+        snprintf(node->hosts[i].name, sizeof node->hosts[i].name, "%s", job->hosts[i].name);
+    }
+    fill_rows(job);
+    return pli_door_open(node, true);
+}
+
+bool pli_roll_fill_node(struct pli_job *job, struct pli_unpack *from)
+{
+    for (uint32_t i = 0; i < job->n_host; i++) {
+        struct pli_node_host *h = &job->node.hosts[i];
+        h->n_addr = 0;
+        unpack_place(from, h);
+    }
+    bool is_good = fill_sets(job, from);
+    if (from->is_bad || (is_good && pli_node_check(&job->node) != PLI_OK)) {
+        pli_say("host %s: %s", job->hosts[job->here].name,
+                from->is_bad ? "mpiexec sent something that makes no sense" : pli_fail_take(NULL));
+        return false;
+    }
+    return is_good;
+}
+
+bool pli_roll_pack_made(const struct pli_job *job, uint32_t from, struct pli_pack *to)
+{
+    uint32_t *ranks = pli_say_need(malloc(job->n_rank * sizeof *ranks));
+    struct pli_pset set;
+    bool is_any = false;
+    for (uint32_t i = from; pli_pset_get(&job->node, i, &set); i++) {
+        const struct pli_node_proc *maker = pli_node_find(&job->node, set.maker);
+        if (set.origin == PLI_PSET_MADE && maker != NULL && maker->host == job->here &&
+            set.n <= job->n_rank) {
+            pli_pset_list(&set, ranks);
+            for (uint32_t k = 0; k < set.n; k++) {
+                ranks[k] -= job->base;
+            }
+            pli_pack_text(to, set.name);
+            pli_pack_u32(to, set.version);
+            pli_pack_u32(to, set.maker);
+            pack_ranks(to, ranks, set.n);
+            is_any = true;
+        }
+    }
+    free(ranks);
+    return is_any;
+}
+
+void pli_roll_add_made(struct pli_job *job, struct pli_unpack *from)
+{
+    while (from->at < from->end && !from->is_bad) {
+        char *name = pli_unpack_text(from);
+        uint32_t version = pli_unpack_u32(from), maker = pli_unpack_u32(from), n;
+        uint32_t *ranks = unpack_ranks(job, from, &n);
+        for (uint32_t k = 0; k < n; k++) {
+            ranks[k] += job->base;
+        }
+        if (!from->is_bad && name != NULL &&
+            pli_pset_add(&job->node, name, ranks, n, version, PLI_PSET_MADE, maker) != PLI_OK) {
+            pli_fail_take(NULL); // a rank here made another of this name: both were told at once
+        }
+        free(name);
+        free(ranks);
+    }
+}

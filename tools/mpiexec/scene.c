@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packs rows of the node memory field by field.
+#include "scene.h"
+
+#include "site.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool pli_scene_pack_states(const struct pli_node *node, uint32_t *last, struct pli_pack *to)
+{
+    bool is_new = false;
+    for (uint32_t i = 0; i < node->header->n_row; i++) {
+        const struct pli_node_row *r = &node->rows[i];
+        uint32_t state = atomic_load_explicit(&r->state, memory_order_acquire);
+        if (state != last[i]) {
+            last[i] = state;
+            is_new = true;
+            pli_pack_u32(to, r->index - node->header->base);
+            pli_pack_u32(to, state);
+            pli_pack_u32(to, atomic_load_explicit(&r->pid, memory_order_relaxed));
+        }
+    }
+    return is_new;
+}
+
+bool pli_scene_unpack_states(struct pli_node *node, struct pli_unpack *from)
+{
+    while (!from->is_bad && from->at < from->end) {
+        uint32_t rank = pli_unpack_u32(from), state = pli_unpack_u32(from);
+        uint32_t pid = pli_unpack_u32(from);
+        from->is_bad |= rank >= node->header->n_row || state >= PLI_NODE_N_STATE;
+        if (!from->is_bad) {
+            atomic_store_explicit(&node->rows[rank].pid, pid, memory_order_relaxed);
+            pli_node_set_state(node, rank, (enum pli_node_state)state);
+        }
+    }
+    return !from->is_bad;
+}
+
+static void pack_wait(const struct pli_node_wait *w, struct pli_pack *to)
+{
+    const uint32_t numbers[] = { (uint32_t)w->peer, (uint32_t)w->tag, (uint32_t)w->rank,
+                                 w->peer_index,     w->n_request,     w->n_kept };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        pli_pack_u32(to, numbers[i]);
+    }
+    pli_pack_u64(to, w->context);
+    pli_pack_u64(to, w->bytes);
+    pli_pack_bytes(to, w->comm, sizeof w->comm);
+    pli_pack_bytes(to, w->call, sizeof w->call);
+    for (int k = 0; k < PLI_NODE_N_KEPT; k++) {
+        pli_pack_u32(to, (uint32_t)w->kept[k].source);
+        pli_pack_u32(to, (uint32_t)w->kept[k].tag);
+        pli_pack_u64(to, w->kept[k].context);
+        pli_pack_u64(to, w->kept[k].size);
+    }
+}
+
+static void unpack_wait(struct pli_unpack *from, struct pli_node_wait *w)
+{
+    w->peer = (int32_t)pli_unpack_u32(from);
+    w->tag = (int32_t)pli_unpack_u32(from);
+    w->rank = (int32_t)pli_unpack_u32(from);
+    w->peer_index = pli_unpack_u32(from);
+    w->n_request = pli_unpack_u32(from);
+    w->n_kept = pli_unpack_u32(from);
+    w->context = pli_unpack_u64(from);
+    w->bytes = pli_unpack_u64(from);
+    const void *comm = pli_unpack_bytes(from, sizeof w->comm);
+    const void *call = pli_unpack_bytes(from, sizeof w->call);
+    if (call != NULL) {
+        memcpy(w->comm, comm, sizeof w->comm);
+        memcpy(w->call, call, sizeof w->call);
+        w->comm[sizeof w->comm - 1] = w->call[sizeof w->call - 1] = '\0';
+    }
+    for (int k = 0; k < PLI_NODE_N_KEPT; k++) {
+        w->kept[k].source = (int32_t)pli_unpack_u32(from);
+        w->kept[k].tag = (int32_t)pli_unpack_u32(from);
+        w->kept[k].context = pli_unpack_u64(from);
+        w->kept[k].size = pli_unpack_u64(from);
+    }
+}
+
+void pli_scene_pack_rows(const struct pli_node *node, struct pli_pack *to)
+{
+    for (uint32_t i = 0; i < node->header->n_row; i++) {
+        const struct pli_node_row *r = &node->rows[i];
+        uint32_t what = atomic_load_explicit(&r->wait.what, memory_order_acquire);
+        uint32_t pid = atomic_load_explicit(&r->pid, memory_order_relaxed);
+        char site[320] = "";
+        if (what != PLI_NODE_AWAKE) {
+            pli_site_find(pid, r->wait.site, site, sizeof site);
+        }
+        pli_pack_u32(to, r->index - node->header->base);
+        pli_pack_u32(to, atomic_load_explicit(&r->state, memory_order_acquire));
+        pli_pack_u32(to, pid);
+        pli_pack_u32(to, what);
+        pli_pack_text(to, site);
+        pack_wait(&r->wait, to);
+    }
+}
+
+bool pli_scene_unpack_rows(struct pli_node *node, struct pli_unpack *from, char **sites)
+{
+    while (!from->is_bad && from->at < from->end) {
+        uint32_t rank = pli_unpack_u32(from), state = pli_unpack_u32(from);
+        uint32_t pid = pli_unpack_u32(from), what = pli_unpack_u32(from);
+        char *site = pli_unpack_text(from);
+        if (from->is_bad || rank >= node->header->n_row || state >= PLI_NODE_N_STATE) {
+            free(site);
+            return false;
+        }
+        struct pli_node_row *r = &node->rows[rank];
+        unpack_wait(from, &r->wait);
+        atomic_store_explicit(&r->pid, pid, memory_order_relaxed);
+        atomic_store_explicit(&r->wait.what, what, memory_order_release);
+        pli_node_set_state(node, rank, (enum pli_node_state)state);
+        free(sites[rank]);
+        sites[rank] = site;
+    }
+    return !from->is_bad;
+}

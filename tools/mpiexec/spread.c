@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which task goes to which host.
+#include "spread.h"
+
+#include "hosts.h"
+#include "job.h"
+#include "say.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+// How many ranks each host takes in one round.
+static void find_shares(struct pli_job *job, uint32_t *share)
+{
+    uint32_t n_said = 0, n_open = 0;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        n_said += job->hosts[h].slots;
+        n_open += job->hosts[h].slots == 0;
+    }
+    uint32_t left = job->n_rank > n_said ? job->n_rank - n_said : 0, i = 0;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        const struct pli_host *host = &job->hosts[h];
+        share[h] = host->slots;
+        if (host->slots == 0) {
+            // What is left over goes to the first ones, one each.
+            share[h] = left / n_open + (i < left % n_open);
+            share[h] = share[h] > 0 ? share[h] : 1;
+            i++;
+        }
+        share[h] = job->opt.per_host != 0 ? job->opt.per_host : share[h];
+        share[h] = host->max_slots != 0 && share[h] > host->max_slots ? host->max_slots : share[h];
+    }
+}
+
+static bool has_room(const struct pli_host *h, uint32_t limit, uint32_t n)
+{
+    return h->n_rank < limit && (h->max_slots == 0 || h->n_rank + n <= h->max_slots);
+}
+
+static void put(struct pli_job *job, struct pli_task *t, uint32_t h)
+{
+    t->host = h;
+    job->hosts[h].n_task++;
+    job->hosts[h].n_rank += t->n;
+}
+
+// Host by host, each up to its share; when all are full, once more.
+static void fill(struct pli_job *job, const uint32_t *share)
+{
+    uint32_t h = 0, n_full = 0, round = 1;
+    for (uint32_t i = 0; i < job->n_task;) {
+        struct pli_task *t = &job->tasks[i];
+        if (has_room(&job->hosts[h], round * share[h], t->n)) {
+            put(job, t, h);
+            i++;
+            n_full = 0;
+            continue;
+        }
+        h = (h + 1) % job->n_host;
+        round += h == 0;
+        if (n_full++ > 2 * job->n_host) {
+            pli_say_bad("the hosts take fewer than %u ranks: see max_slots in the list of hosts",
+                        job->n_rank);
+        }
+    }
+}
+
+// One to each host in turn, to those whose share is not used up.
+static void deal(struct pli_job *job, const uint32_t *share)
+{
+    uint32_t round = 1;
+    for (uint32_t i = 0, h = 0, n_full = 0; i < job->n_task; h = (h + 1) % job->n_host) {
+        if (has_room(&job->hosts[h], round * share[h], job->tasks[i].n)) {
+            put(job, &job->tasks[i++], h);
+            n_full = 0;
+        } else if (++n_full >= job->n_host) {
+            n_full = 0;
+            if (++round > job->n_rank + 1) {
+                pli_say_bad(
+                    "the hosts take fewer than %u ranks: see max_slots in the list of hosts",
+                    job->n_rank);
+            }
+        }
+    }
+}
+
+static void drop_empty(struct pli_job *job)
+{
+    uint32_t *now = pli_say_need(calloc(job->n_host, sizeof *now));
+    uint32_t n = 0;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        now[h] = n;
+        if (job->hosts[h].n_task > 0) {
+            job->hosts[n++] = job->hosts[h];
+        }
+    }
+    for (uint32_t i = 0; i < job->n_task; i++) {
+        job->tasks[i].host = now[job->tasks[i].host];
+    }
+    job->n_host = n;
+    free(now);
+}
+
+void pli_spread_tasks(struct pli_job *job)
+{
+    if (job->n_host == 0) {
+        return;
+    }
+    uint32_t *share = pli_say_need(calloc(job->n_host, sizeof *share));
+    find_shares(job, share);
+    const char *map = job->opt.map;
+    size_t len = map != NULL ? strcspn(map, ":") : 0;
+    if (len == 4 && strncasecmp(map, "node", 4) == 0) {
+        deal(job, share);
+    } else {
+        fill(job, share);
+    }
+    free(share);
+    drop_empty(job);
+    if (job->n_host == 1 && job->hosts[0].is_local) {
+        job->n_host = 0;
+        for (uint32_t i = 0; i < job->n_task; i++) {
+            job->tasks[i].host = 0;
+        }
+    }
+}
+
+void pli_spread_number(struct pli_job *job)
+{
+    uint32_t *n_row = pli_say_need(calloc(job->n_host, sizeof *n_row));
+    job->procs = pli_say_need(calloc(job->n_rank, sizeof *job->procs));
+    for (uint32_t i = 0; i < job->n_task; i++) {
+        const struct pli_task *t = &job->tasks[i];
+        for (uint32_t r = t->rank; r < t->rank + t->n; r++) {
+            job->procs[r].host = t->host;
+            job->procs[r].row = n_row[t->host]++;
+        }
+    }
+    free(n_row);
+}

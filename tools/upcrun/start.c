@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Alone: mpiexec does it. Below mpiexec: one process for every rank of this task, and the UPC
+// threads beyond them as processes without a rank, whose places mpiexec has reserved.
+#include "start.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void set_number(const char *name, long n)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%ld", n);
+    setenv(name, text, 1);
+}
+
+// What threads of one process must know; processes count themselves.
+static void tell_threads(const struct pli_upcrun_shape *s)
+{
+    if (s->is_pthreads) {
+        set_number("PLIANT_UPC_THREADS", s->n_thread);
+        set_number("PLIANT_UPC_PROCS", s->n_proc);
+    }
+    if (s->is_quiet) {
+        setenv("PLIANT_LOG", "error", 0);
+    }
+}
+
+static void find_mpiexec(char *to, size_t cap)
+{
+    char me[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", me, sizeof me - 1);
+    me[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(me, '/');
+    snprintf(to, cap, "%.*s/mpiexec", slash != NULL ? (int)(slash - me) : 0, me);
+    if (slash == NULL || access(to, X_OK) != 0) {
+        pli_upcrun_bad("there is no mpiexec beside upcrun (%s); the installation is not complete",
+                       to);
+    }
+}
+
+int pli_upcrun_alone(const struct pli_upcrun_shape *s)
+{
+    char mpiexec[PATH_MAX], n[24], each[24];
+    int n_arg = 0, n_word = 0;
+    find_mpiexec(mpiexec, sizeof mpiexec);
+    while (s->program[n_word] != NULL) {
+        n_word++;
+    }
+    const char **argv = calloc((size_t)n_word + 20, sizeof *argv);
+    if (argv == NULL) {
+        pli_upcrun_bad("out of memory");
+    }
+    snprintf(n, sizeof n, "%ld", s->n_proc);
+    argv[n_arg++] = mpiexec;
+    argv[n_arg++] = "-n";
+    argv[n_arg++] = n;
+    if (s->is_verbose) {
+        argv[n_arg++] = "-v";
+    }
+    if (s->timeout != NULL) {
+        argv[n_arg++] = "--timeout";
+        argv[n_arg++] = s->timeout;
+    }
+    if (s->hosts != NULL) {
+        argv[n_arg++] = "--hostfile";
+        argv[n_arg++] = s->hosts;
+    }
+    if (s->n_node > 0) {
+        snprintf(each, sizeof each, "%ld", (s->n_proc + s->n_node - 1) / s->n_node);
+        argv[n_arg++] = "--ppn";
+        argv[n_arg++] = each;
+    }
+    argv[n_arg++] = "--"; // the program's name may look like an option
+    for (int i = 0; i < n_word; i++) {
+        argv[n_arg++] = s->program[i];
+    }
+    if (s->is_show) {
+        for (int i = 0; i < n_arg; i++) {
+            printf("%s%s", i > 0 ? " " : "", argv[i]);
+        }
+        putchar('\n');
+        return 0;
+    }
+    tell_threads(s);
+    execv(mpiexec, (char **)argv);
+    fprintf(stderr, "upcrun: cannot run %s: %s\n", mpiexec, strerror(errno));
+    return 127;
+}
+
+// "fd=5,row=3,n=1,ctl=6,...": the same with another row, alone, with sockets that are shared.
+static void write_boot(const char *boot, long row, char *to, size_t cap)
+{
+    size_t n = 0;
+    to[0] = '\0';
+    for (const char *s = boot; *s != '\0';) {
+        size_t len = strcspn(s, ",");
+        if (strncmp(s, "row=", 4) != 0 && strncmp(s, "n=", 2) != 0 && strncmp(s, "own=", 4) != 0) {
+            n += (size_t)snprintf(to + n, cap - n, "%.*s,", (int)len, s);
+        }
+        s += len + (s[len] == ',');
+    }
+    snprintf(to + n, cap - n, "row=%ld,n=1,own=1", row);
+}
+
+static long field(const char *boot, const char *name, long otherwise)
+{
+    for (const char *s = boot; *s != '\0';) {
+        size_t len = strcspn(s, ",");
+        if (strncmp(s, name, strlen(name)) == 0) {
+            return strtol(s + strlen(name), NULL, 10);
+        }
+        s += len + (s[len] == ',');
+    }
+    return otherwise;
+}
+
+static pid_t start_one(const struct pli_upcrun_shape *s, const char *boot, long row)
+{
+    pid_t parent = getpid(), pid = fork();
+    if (pid != 0) {
+        return pid;
+    }
+    char text[256];
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(127);
+    }
+    write_boot(boot, row, text, sizeof text);
+    setenv("PLIANT_BOOT", text, 1);
+    execvp(s->program[0], s->program);
+    fprintf(stderr, "upcrun: cannot run %s: %s\n", s->program[0], strerror(errno));
+    _exit(127);
+}
+
+// The worst of all ends; a signal counts as a shell has it.
+static int wait_all(long n)
+{
+    int worst = 0;
+    while (n > 0) {
+        int status;
+        if (wait(&status) < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            break;
+        }
+        n--;
+        int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        worst = worst == 0 ? code : worst;
+    }
+    return worst;
+}
+
+// Below mpiexec the group is where mpiexec has put it: a list of hosts must mean that one.
+static void check_hosts(const char *path)
+{
+    char line[300], own[256] = "";
+    FILE *f = fopen(path, "r");
+    gethostname(own, sizeof own - 1);
+    own[strcspn(own, ".")] = '\0';
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        char *name = line + strspn(line, " \t");
+        name[strcspn(name, " \t\r\n#:")] = '\0';
+        size_t len = strcspn(name, ".");
+        bool is_here = *name == '\0' || strcasecmp(name, "localhost") == 0 ||
+                       strcmp(name, "127.0.0.1") == 0 ||
+                       (strlen(own) == len && strncasecmp(name, own, len) == 0);
+        if (!is_here) {
+            pli_upcrun_bad("HOSTS=%s names host %s, but mpiexec has started this group on %s; say "
+                           "where with mpiexec's own -host or --hostfile",
+                           path, name, own);
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+}
+
+int pli_upcrun_below(const struct pli_upcrun_shape *s, const char *boot)
+{
+    long row = field(boot, "row=", 0), n_rank = field(boot, "n=", 1);
+    if (s->hosts != NULL) {
+        check_hosts(s->hosts);
+    }
+    long extra = field(boot, "extra=", 0), n_extra = field(boot, "nextra=", 0);
+    if (s->n_proc > n_rank + n_extra) {
+        fprintf(stderr,
+                "upcrun: mpiexec has room for %ld processes and not for %ld; mpiexec must see "
+                "upcrun -n %ld on its own command line\n",
+                n_rank + n_extra, s->n_proc, s->n_thread);
+        return 2;
+    }
+    tell_threads(s);
+    long n = 0;
+    for (; n < s->n_proc; n++) {
+        if (start_one(s, boot, n < n_rank ? row + n : extra + n - n_rank) < 0) {
+            fprintf(stderr, "upcrun: cannot start process %ld: %s\n", n, strerror(errno));
+            break;
+        }
+    }
+    int worst = wait_all(n);
+    return n < s->n_proc ? 1 : worst;
+}

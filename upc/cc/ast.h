@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the parser leaves behind: typed expression trees and edits. Private C is not rebuilt from
+// trees; its tokens are copied, and only the ranges that an edit covers are written anew.
+#ifndef PLI_UPC_CC_AST_H
+#define PLI_UPC_CC_AST_H
+
+#include "type.h"
+
+enum node_kind {
+    N_NUM,
+    N_STR,
+    N_IDENT,
+    N_THREADS,
+    N_MYTHREAD,
+    N_PAREN,
+    N_INDEX,
+    N_CALL,
+    N_MEMBER,
+    N_ARROW,
+    N_POSTFIX, // op: P_INC or P_DEC
+    N_PREFIX,
+    N_ADDR,
+    N_DEREF,
+    N_UNARY,
+    N_SIZEOF,
+    N_UPCSIZE, // a value known here
+    N_CAST,
+    N_LITERAL, // compound literal
+    N_BINARY,
+    N_COND,
+    N_ASSIGN,
+    N_COMMA,
+    N_OPAQUE, // copied, with edits inside
+    N_RVALUE, // array or function to pointer, qualifiers dropped; prints as its operand
+    N_LOAD,   // value of a shared lvalue
+    N_DECAY,  // shared array to pointer-to-shared
+    N_CONV,   // pointer-to-shared to another type of it; op is true when the phase is dropped
+    N_NULL,   // null pointer-to-shared
+    N_LOCAL,  // pointer-to-shared to pointer-to-local
+};
+
+struct node {
+    enum node_kind kind;
+    int op;
+    size_t t0, t1; // its tokens
+    size_t tok;    // where diagnostics about it point
+    struct type *type;
+    struct node *a, *b, *c;
+    struct node *args, *next;
+    struct sym *sym;
+    struct member *mem;
+    bool upc;         // must be written anew
+    bool dyn;         // not an address constant of C: needs start-up code when it initialises
+    bool has_threads; // THREADS occurs in it
+    bool is_lvalue;
+    bool is_strict; // the access is strict
+    bool is_const;  // N_NUM, N_OPAQUE: value is known
+    bool rewrite;   // N_ASSIGN, N_BINARY...: PTS semantics beyond a plain C operator
+    int64_t value;
+    const char *local; // N_INDEX: the private lvalue that stands for it in a local loop,
+    bool own_index;    // to which the index is yet to be added
+};
+
+enum sym_kind { SYM_VAR, SYM_FUNC, SYM_TYPEDEF, SYM_ENUMCONST, SYM_TAG };
+enum storage { ST_NONE, ST_STATIC, ST_EXTERN, ST_AUTO, ST_REGISTER, ST_TYPEDEF };
+
+struct sym {
+    struct sym *outer;      // the declaration it hides
+    struct sym *scope_next; // another of its scope
+    struct name *name;
+    enum sym_kind kind;
+    struct type *type;
+    enum storage storage;
+    int depth; // 0: file scope
+    bool is_system, is_tls, is_param, is_defined, is_initialised, is_emitted;
+    bool is_addressed; // somebody may change it behind its name
+    int64_t value;     // SYM_ENUMCONST
+    size_t tok;
+    size_t mod_at; // where it was last written, or its address taken
+};
+
+// One declarator of a declaration.
+struct declarator {
+    struct declarator *next;
+    struct sym *sym; // NULL for abstract ones and bit-fields without a name
+    struct name *name;
+    struct type *type;
+    size_t t0, t1, tok;
+    size_t attr0, attr1; // attributes and asm label behind the declarator
+    size_t init0, init1; // initialiser tokens, without '='
+    size_t bits0, bits1; // bit-field width
+    bool has_init, dyn;
+};
+
+struct specs {
+    size_t t0, t1;
+    struct type *type;
+    enum storage storage;
+    bool is_inline, is_thread, has_type;
+    size_t storage_tok; // valid when storage is static or extern
+    size_t keep[32][2]; // storage, inline, attributes...: copied before a printed type
+    int n_keep;
+    size_t def0, def1; // a struct, union or enum specifier with a body
+    unsigned quals;
+    int64_t block;
+    size_t block_tok;
+};
+
+struct decl {
+    struct specs specs;
+    struct declarator *list;
+    bool at_file_scope;
+};
+
+enum affinity { AFF_NONE, AFF_INT, AFF_PTS };
+
+// upc_forall, with what is needed to turn it into a loop over local elements only.
+struct forall {
+    size_t init0, init1, cond0, cond1, step0, step1, body0, body1;
+    bool init_is_decl;
+    struct node *aff;
+    enum affinity kind;
+    bool is_nested;  // inside another controlling one
+    struct sym *var; // the loop runs over it by +1 up to a bound that stays, else NULL
+    struct node *limit;
+    int limit_op;     // '<' or P_LE
+    int64_t unit;     // affinity repeats over blocks of this many iterations; 0: no such pattern
+    struct sym *base; // array or pointer of the affinity expression, or NULL
+    struct node *index[32]; // N_INDEX nodes of the body that are private memory in such a loop
+    int n_index;
+    bool is_opaque; // the body calls or writes through pointers
+};
+
+enum edit_kind { EDIT_EXPR, EDIT_TYPE, EDIT_DECL, EDIT_FUNC, EDIT_SYNC, EDIT_FORALL };
+
+struct edit {
+    enum edit_kind kind;
+    struct edit *next; // another one that begins at the same token
+    bool active;       // being printed
+    size_t t0, t1;
+    struct node *node;
+    struct type *type;
+    struct decl *decl;
+    struct forall *forall;
+};
+
+#endif

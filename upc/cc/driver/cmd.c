@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Command lines. Their strings live as long as the driver, which is short.
+#include "cmd.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *need(void *p)
+{
+    if (p == NULL) {
+        fputs("upcc: out of memory\n", stderr);
+        exit(1);
+    }
+    return p;
+}
+
+void pli_cmd_add(struct cmd *c, const char *arg)
+{
+    if (c->n + 2 > c->cap) {
+        c->cap = c->cap * 2 + 16;
+        c->argv = need(realloc(c->argv, c->cap * sizeof *c->argv));
+    }
+    c->argv[c->n++] = (char *)arg;
+    c->argv[c->n] = NULL;
+}
+
+void pli_cmd_addf(struct cmd *c, const char *fmt, ...)
+{
+    char *s;
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vasprintf(&s, fmt, ap);
+    va_end(ap);
+    pli_cmd_add(c, n < 0 ? need(NULL) : s);
+}
+
+void pli_cmd_words(struct cmd *c, const char *text)
+{
+    char *copy = need(strdup(text)), *save = NULL;
+    for (char *w = strtok_r(copy, " \t\n", &save); w != NULL; w = strtok_r(NULL, " \t\n", &save)) {
+        pli_cmd_add(c, w);
+    }
+}
+
+void pli_cmd_all(struct cmd *c, const struct cmd *from)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        pli_cmd_add(c, from->argv[i]);
+    }
+}
+
+int pli_cmd_run(const struct cmd *c, bool echo)
+{
+    if (echo) {
+        for (size_t i = 0; i < c->n; i++) {
+            fprintf(stderr, "%s%s", i > 0 ? " " : "+ ", c->argv[i]);
+        }
+        fputc('\n', stderr);
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        execvp(c->argv[0], c->argv);
+        fprintf(stderr, "upcc: cannot run %s: %s\n", c->argv[0], strerror(errno));
+        _exit(127);
+    }
+    int status = 0;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) {
+            break;
+        }
+    }
+    if (pid < 0) {
+        fprintf(stderr, "upcc: cannot start %s: %s\n", c->argv[0], strerror(errno));
+        return 127;
+    }
+    if (WIFSIGNALED(status)) {
+        fprintf(stderr, "upcc: %s ended by signal %d\n", c->argv[0], WTERMSIG(status));
+        return 1;
+    }
+    return WEXITSTATUS(status);
+}

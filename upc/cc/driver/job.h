@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one run of upcc shall do.
+#ifndef PLI_UPC_DRIVER_JOB_H
+#define PLI_UPC_DRIVER_JOB_H
+
+#include "cmd.h"
+
+enum stage { STAGE_LINK, STAGE_OBJECT, STAGE_C, STAGE_PREPROCESS };
+
+struct job {
+    enum stage stage;
+    const char *output;
+    int threads;  // -T, 0: dynamic
+    int pthreads; // -1: processes; else threads per process, 0: chosen at launch
+    bool verbose, keep, no_lines, no_warn, warn_error, extern_main, debug, help, version;
+    struct cmd inputs; // sources, objects and libraries in their order
+    struct cmd cpp;    // options for the preprocessor alone
+    struct cmd both;   // for the preprocessor and the C compiler
+    struct cmd cc;     // for the C compiler alone
+    struct cmd link;   // for the linker alone
+};
+
+// Fill in a job from the command line. False, with a message, when it is wrong.
+bool pli_job_parse(struct job *j, int argc, char **argv);
+void pli_job_help(void);
+bool pli_job_is_source(const char *path);
+
+#endif

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// upcc: preprocess, translate, compile, link.
+#include "job.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct tools {
+    char dir[PATH_MAX];     // of this program
+    char include[PATH_MAX]; // of upc.h
+    char mpi[PATH_MAX];     // of mpi.h
+    char lib[PATH_MAX];     // of the runtime
+    char translate[PATH_MAX];
+    const char *cc;
+    const char *runtime; // words for the linker
+    char tmp[64];        // folder for intermediate files
+};
+
+static bool exists(const char *path)
+{
+    return access(path, R_OK) == 0;
+}
+
+// Beside bin/ there are include/upc and the libraries, also in a build tree.
+static bool find_tools(struct tools *t)
+{
+    ssize_t n = readlink("/proc/self/exe", t->dir, sizeof t->dir - 1);
+    if (n < 0) {
+        perror("upcc: cannot find myself");
+        return false;
+    }
+    t->dir[n] = '\0';
+    *strrchr(t->dir, '/') = '\0';
+    snprintf(t->translate, sizeof t->translate, "%.3000s/upcc-translate", t->dir);
+    snprintf(t->include, sizeof t->include, "%.3000s/../include/upc", t->dir);
+    const char *over = getenv("UPCC_INCLUDE");
+    if (over != NULL) {
+        snprintf(t->include, sizeof t->include, "%s", over);
+    }
+    snprintf(t->mpi, sizeof t->mpi, "%.3000s/../include", t->dir);
+    snprintf(t->lib, sizeof t->lib, "%.3000s/../" PLI_UPC_LIBDIR, t->dir);
+    if (!exists(t->lib)) {
+        snprintf(t->lib, sizeof t->lib, "%.3000s/../lib", t->dir);
+    }
+    t->cc = getenv("CC");
+    t->cc = t->cc == NULL || *t->cc == '\0' ? "cc" : t->cc;
+    t->runtime = getenv("UPCC_RUNTIME");
+    if (!exists(t->translate) || !exists(t->include)) {
+        fprintf(stderr, "upcc: %s is missing; the installation is not complete\n",
+                exists(t->translate) ? t->include : t->translate);
+        return false;
+    }
+    snprintf(t->tmp, sizeof t->tmp, "%s", "/tmp/upcc-XXXXXX");
+    if (mkdtemp(t->tmp) == NULL) {
+        perror("upcc: cannot make a temporary folder");
+        return false;
+    }
+    return true;
+}
+
+// The name of a source without folder and suffix.
+static char *stem(const char *path)
+{
+    const char *base = strrchr(path, '/');
+    char *s = strdup(base == NULL ? path : base + 1);
+    char *dot = s == NULL ? NULL : strrchr(s, '.');
+    if (dot != NULL) {
+        *dot = '\0';
+    }
+    return s;
+}
+
+static void add_macros(struct cmd *c, const struct job *j)
+{
+    static const char *const always[] = { "-D__UPC__=1",
+                                          "-D__UPC_VERSION__=201311L",
+                                          "-DUPC_MAX_BLOCK_SIZE=1048575",
+                                          "-D__UPC_COLLECTIVE__=1",
+                                          "-D__UPC_TICK__=1",
+                                          "-D__UPC_ATOMIC__=1",
+                                          "-D__UPC_NB__=1",
+                                          "-D__UPC_CASTABLE__=1",
+                                          "-D__UPC_IO__=1",
+                                          "-D__UPC_HYBRID__=1" };
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
+        pli_cmd_add(c, always[i]);
+    }
+    if (j->threads > 0) {
+        pli_cmd_add(c, "-D__UPC_STATIC_THREADS__=1");
+        pli_cmd_addf(c, "-DTHREADS=%d", j->threads);
+    } else {
+        pli_cmd_add(c, "-D__UPC_DYNAMIC_THREADS__=1");
+    }
+}
+
+static int preprocess(const struct job *j, const struct tools *t, const char *src, const char *out,
+                      const char *object)
+{
+    struct cmd c = { 0 };
+    pli_cmd_words(&c, t->cc);
+    pli_cmd_add(&c, "-E");
+    add_macros(&c, j);
+    pli_cmd_all(&c, &j->both);
+    pli_cmd_all(&c, &j->cpp);
+    bool deps = false, target = false;
+    for (size_t i = 0; i < j->cpp.n; i++) {
+        deps |= strncmp(j->cpp.argv[i], "-M", 2) == 0;
+        target |= strcmp(j->cpp.argv[i], "-MT") == 0 || strcmp(j->cpp.argv[i], "-MQ") == 0;
+    }
+    if (deps && !target && object != NULL) {
+        pli_cmd_add(&c, "-MT");
+        pli_cmd_add(&c, object);
+    }
+    pli_cmd_add(&c, "-isystem");
+    pli_cmd_add(&c, t->include);
+    if (j->pthreads >= 0) {
+        pli_cmd_addf(&c, "-isystem");
+        pli_cmd_addf(&c, "%s/pthreads", t->include); // mpi.h, where MPI_COMM_WORLD is the thread's
+    }
+    pli_cmd_add(&c, "-isystem");
+    pli_cmd_add(&c, t->mpi);
+    pli_cmd_add(&c, "-x");
+    pli_cmd_add(&c, "c");
+    pli_cmd_add(&c, src);
+    if (out != NULL) {
+        pli_cmd_add(&c, "-o");
+        pli_cmd_add(&c, out);
+    }
+    return pli_cmd_run(&c, j->verbose);
+}
+
+static int translate(const struct job *j, const struct tools *t, const char *in, const char *out)
+{
+    struct cmd c = { 0 };
+    pli_cmd_add(&c, t->translate);
+    if (j->threads > 0) {
+        pli_cmd_addf(&c, "-T=%d", j->threads);
+    }
+    if (j->pthreads >= 0) {
+        pli_cmd_add(&c, "-pthreads");
+    }
+    if (j->no_lines) {
+        pli_cmd_add(&c, "-no-lines");
+    }
+    if (j->no_warn) {
+        pli_cmd_add(&c, "-w");
+    }
+    if (j->warn_error) {
+        pli_cmd_add(&c, "-Werror");
+    }
+    if (out != NULL) {
+        pli_cmd_add(&c, "-o");
+        pli_cmd_add(&c, out);
+    }
+    pli_cmd_add(&c, in);
+    return pli_cmd_run(&c, j->verbose);
+}
+
+static int compile(const struct job *j, const struct tools *t, const char *in, const char *out)
+{
+    struct cmd c = { 0 };
+    pli_cmd_words(&c, t->cc);
+    pli_cmd_add(&c, "-c");
+    pli_cmd_all(&c, &j->both);
+    pli_cmd_all(&c, &j->cc);
+    if (j->no_warn) {
+        pli_cmd_add(&c, "-w");
+    }
+    if (j->warn_error) {
+        pli_cmd_add(&c, "-Werror");
+    }
+    pli_cmd_addf(&c, "-DPLI_UPC_STATIC_THREADS=%d", j->threads);
+    pli_cmd_addf(&c, "-DPLI_UPC_PTHREADS=%d", j->pthreads >= 0);
+    pli_cmd_addf(&c, "-DPLI_UPC_PTHREADS_EACH=%d", j->pthreads > 0 ? j->pthreads : 0);
+    if (j->debug) {
+        pli_cmd_add(&c, "-DPLI_UPC_CHECK=1");
+    }
+    pli_cmd_add(&c, "-I");
+    pli_cmd_add(&c, t->include);
+    pli_cmd_add(&c, in);
+    pli_cmd_add(&c, "-o");
+    pli_cmd_add(&c, out);
+    return pli_cmd_run(&c, j->verbose);
+}
+
+// One source down to the stage asked for. object is where the result goes.
+static int build(const struct job *j, const struct tools *t, const char *src, const char *object,
+                 int n)
+{
+    if (!exists(src)) {
+        fprintf(stderr, "upcc: cannot read %s\n", src);
+        return 1;
+    }
+    size_t len = strlen(src);
+    if (len > 8 && strcmp(src + len - 8, ".trans.c") == 0) {
+        return compile(j, t, src, object);
+    }
+    char pre[PATH_MAX], c[PATH_MAX];
+    char *base = stem(src);
+    snprintf(pre, sizeof pre, "%s/%d_%.200s.i", t->tmp, n, base);
+    snprintf(c, sizeof c, "%s/%d_%.200s.c", t->tmp, n, base);
+    if (j->keep) {
+        snprintf(pre, sizeof pre, "%.200s.i", base);
+        snprintf(c, sizeof c, "%.200s.trans.c", base);
+    }
+    int rc;
+    if (j->stage == STAGE_PREPROCESS) {
+        rc = preprocess(j, t, src, j->output, NULL);
+    } else {
+        rc = preprocess(j, t, src, pre, object);
+        if (rc == 0 && j->stage == STAGE_C) {
+            char trans[PATH_MAX];
+            snprintf(trans, sizeof trans, "%.200s.trans.c", base);
+            bool to_stdout = j->output != NULL && strcmp(j->output, "-") == 0;
+            rc = translate(j, t, pre, to_stdout ? NULL : j->output != NULL ? j->output : trans);
+        } else if (rc == 0) {
+            rc = translate(j, t, pre, c);
+            rc = rc == 0 ? compile(j, t, c, object) : rc;
+        }
+    }
+    if (!j->keep) {
+        unlink(pre);
+        unlink(c);
+    }
+    free(base);
+    return rc;
+}
+
+static int link_all(const struct job *j, const struct tools *t, const struct cmd *objects)
+{
+    struct cmd c = { 0 };
+    pli_cmd_words(&c, t->cc);
+    pli_cmd_all(&c, &j->both);
+    pli_cmd_all(&c, &j->link);
+    pli_cmd_add(&c, "-o");
+    pli_cmd_add(&c, j->output == NULL ? "a.out" : j->output);
+    pli_cmd_all(&c, objects);
+    const char *kind = j->pthreads >= 0 ? "_pt" : "";
+    if (t->runtime != NULL) {
+        pli_cmd_words(&c, t->runtime);
+    } else {
+        pli_cmd_addf(&c, "-L%s", t->lib);
+        pli_cmd_addf(&c, "-Wl,-rpath,%s", t->lib);
+        pli_cmd_addf(&c, "-lupc%s", kind);
+        pli_cmd_add(&c, "-lmpi_abi");
+    }
+    if (j->pthreads >= 0) {
+        pli_cmd_add(&c, "-pthread");
+        pli_cmd_add(&c, "-Wl,--wrap=exit"); // ends one UPC thread, not the process
+    }
+    for (size_t i = 0; i < j->link.n; i++) {
+        if (strcmp(j->link.argv[i], "-static") == 0) {
+            pli_cmd_words(&c, "-lpthread -ldl -lm");
+        }
+    }
+    return pli_cmd_run(&c, j->verbose);
+}
+
+static int run_job(const struct job *j, const struct tools *t)
+{
+    struct cmd objects = { 0 }, temps = { 0 };
+    int rc = 0, n = 0, n_source = 0;
+    for (size_t i = 0; i < j->inputs.n; i++) {
+        n_source += pli_job_is_source(j->inputs.argv[i]);
+    }
+    if (n_source > 1 && j->stage != STAGE_LINK && j->output != NULL) {
+        fprintf(stderr, "upcc: -o with several files needs linking\n");
+        return 2;
+    }
+    for (size_t i = 0; i < j->inputs.n; i++) {
+        const char *in = j->inputs.argv[i];
+        if (!pli_job_is_source(in)) {
+            pli_cmd_add(&objects, in);
+            continue;
+        }
+        char *base = stem(in);
+        if (j->stage == STAGE_LINK) {
+            pli_cmd_addf(&objects, "%s/%d_%s.o", t->tmp, n, base);
+            pli_cmd_add(&temps, objects.argv[objects.n - 1]);
+        } else if (j->output != NULL) {
+            pli_cmd_add(&objects, j->output);
+        } else {
+            pli_cmd_addf(&objects, "%s.o", base);
+        }
+        int one = build(j, t, in, objects.argv[objects.n - 1], n++);
+        rc = rc == 0 ? one : rc;
+        free(base);
+    }
+    if (rc == 0 && j->stage == STAGE_LINK) {
+        rc = link_all(j, t, &objects);
+    }
+    for (size_t i = 0; i < temps.n; i++) {
+        unlink(temps.argv[i]);
+    }
+    return rc > 2 ? 1 : rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct cmd args = { 0 };
+    pli_cmd_add(&args, argv[0]);
+    pli_cmd_words(&args, PLI_UPC_FLAGS);
+    const char *flags = getenv("UPCC_FLAGS");
+    if (flags != NULL) {
+        pli_cmd_words(&args, flags);
+    }
+    for (int i = 1; i < argc; i++) {
+        pli_cmd_add(&args, argv[i]);
+    }
+    struct job job;
+    if (!pli_job_parse(&job, (int)args.n, args.argv)) {
+        return 2;
+    }
+    if (job.help) {
+        pli_job_help();
+        return 0;
+    }
+    if (job.version) {
+        puts("upcc (Pliant MPI), UPC 1.3");
+        return 0;
+    }
+    if (job.inputs.n == 0) {
+        fprintf(stderr, "upcc: no input files; see upcc --help\n");
+        return 2;
+    }
+    struct tools tools = { 0 };
+    if (!find_tools(&tools)) {
+        return 1;
+    }
+    int rc = run_job(&job, &tools);
+    rmdir(tools.tmp);
+    return rc;
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Output: tokens are copied with their line numbers, edited ranges are written anew.
+#include "emit.h"
+#include "diag.h"
+#include "lex.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { MAX_BLANK_LINES = 8 };
+
+void pli_emit_puts(struct emitter *e, const char *s)
+{
+    if (*s != '\0') {
+        pli_arena_text_puts(&e->out, s);
+        e->bol = false;
+        e->glued = true;
+    }
+}
+
+void pli_emit_printf(struct emitter *e, const char *fmt, ...)
+{
+    char buf[2048];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(buf, sizeof buf, fmt, ap);
+    va_end(ap);
+    pli_emit_puts(e, buf);
+}
+
+static void newline(struct emitter *e)
+{
+    pli_arena_text_puts(&e->out, "\n");
+    e->line++;
+    e->bol = true;
+    e->glued = false;
+}
+
+static void line_directive(struct emitter *e, const struct token *t)
+{
+    if (!e->bol) {
+        newline(e);
+    }
+    pli_arena_text_printf(&e->out, "# %d \"", t->line);
+    for (const char *s = t->src->path; *s != '\0'; s++) {
+        if (*s == '"' || *s == '\\') {
+            pli_arena_text_add(&e->out, "\\", 1);
+        }
+        pli_arena_text_add(&e->out, s, 1);
+    }
+    pli_arena_text_puts(&e->out, t->src->is_system ? "\" 3\n" : "\"\n");
+    e->bol = true;
+}
+
+static void sync_token(struct emitter *e, const struct token *t)
+{
+    if (e->src == t->src && e->line == t->line) {
+        return;
+    }
+    if (e->src == t->src && t->line > e->line && t->line - e->line <= MAX_BLANK_LINES) {
+        while (e->line < t->line) {
+            newline(e);
+        }
+        return;
+    }
+    if (e->in_expr > 0) {
+        return; // a directive inside macro arguments would not be one
+    }
+    if (e->u->opt.no_lines) {
+        if (!e->bol) {
+            newline(e);
+        }
+    } else {
+        line_directive(e, t);
+    }
+    e->src = t->src;
+    e->line = t->line;
+}
+
+static void put_pragma(struct emitter *e, struct token *t)
+{
+    if (t->pragma == NULL || e->in_expr > 0) {
+        return;
+    }
+    if (!e->bol) {
+        newline(e);
+    }
+    pli_arena_text_puts(&e->out, t->pragma);
+    e->line = -1; // out of step: force a directive
+    e->src = NULL;
+    t->pragma = NULL;
+}
+
+void pli_emit_sync(struct emitter *e, size_t tok)
+{
+    put_pragma(e, &e->u->toks[tok]);
+    sync_token(e, &e->u->toks[tok]);
+}
+
+static const char *token_text(const struct token *t)
+{
+    return t->op == KW_MAX_BLOCK_SIZE ? "PLI_UPC_MAX_BLOCK" : t->subst;
+}
+
+static bool wants_space(const struct emitter *e, const struct token *t)
+{
+    char last = e->out.len > 0 ? e->out.data[e->out.len - 1] : ' ';
+    if (e->glued) {
+        return strchr(" ([", last) == NULL && strchr(";,)]", t->text[0]) == NULL;
+    }
+    return t->space_before;
+}
+
+// Where nothing was rewritten before it, a token keeps its column: then what the C compiler says
+// about it points at the right place.
+static void align(struct emitter *e, const struct token *t)
+{
+    if (t->src->is_system || e->in_expr > 0) {
+        return;
+    }
+    int col = pli_diag_column(e->u, (size_t)(t - e->u->toks));
+    size_t at = e->out.len;
+    while (at > 0 && e->out.data[at - 1] != '\n') {
+        at--;
+    }
+    int here = e->bol ? 0 : (int)(e->out.len - at);
+    if (col - 1 > here && col < 200) {
+        pli_arena_text_printf(&e->out, "%*s", col - 1 - here, "");
+    }
+}
+
+static void put_token(struct emitter *e, struct token *t)
+{
+    put_pragma(e, t);
+    sync_token(e, t);
+    if (!e->bol && wants_space(e, t)) {
+        pli_arena_text_puts(&e->out, " ");
+    }
+    align(e, t);
+    if (t->prefix != NULL) {
+        pli_arena_text_puts(&e->out, " "); // "union{" has no blank of its own
+        pli_arena_text_puts(&e->out, t->prefix);
+        pli_arena_text_puts(&e->out, " ");
+    }
+    const char *s = token_text(t);
+    if (s != NULL) {
+        pli_arena_text_puts(&e->out, s);
+    } else {
+        pli_arena_text_add(&e->out, t->text, t->len);
+    }
+    e->bol = false;
+    e->glued = false;
+}
+
+static void put_sync_stmt(struct emitter *e, struct edit *d)
+{
+    static const struct {
+        int op;
+        const char *name;
+    } names[] = { { KW_BARRIER, "barrier" }, { KW_NOTIFY, "notify" }, { KW_WAIT, "wait" } };
+    int op = e->u->toks[d->t0].op;
+    if (op == KW_FENCE) {
+        pli_emit_puts(e, " pli_upc_fence();");
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (names[i].op == op) {
+            pli_emit_printf(e, " pli_upc_%s(%d, ", names[i].name, d->node != NULL);
+        }
+    }
+    if (d->node == NULL) {
+        pli_emit_puts(e, "0");
+    } else {
+        pli_emit_puts(e, "(int)");
+        pli_emit_expr_arg(e, d->node);
+    }
+    pli_emit_puts(e, ");");
+}
+
+static void put_edit(struct emitter *e, struct edit *d)
+{
+    d->active = true;
+    pli_emit_sync(e, d->t0);
+    switch (d->kind) {
+    case EDIT_EXPR:
+        pli_emit_puts(e, " ");
+        e->in_expr++;
+        pli_emit_expr(e, d->node);
+        e->in_expr--;
+        break;
+    case EDIT_TYPE:
+        pli_emit_type(e, d->type);
+        break;
+    case EDIT_DECL:
+        pli_emit_decl(e, d->decl);
+        break;
+    case EDIT_FUNC:
+        pli_emit_decl_func(e, d->decl);
+        break;
+    case EDIT_SYNC:
+        put_sync_stmt(e, d);
+        break;
+    case EDIT_FORALL:
+        pli_emit_forall(e, d->forall);
+        break;
+    }
+    d->active = false;
+}
+
+void pli_emit_range(struct emitter *e, size_t t0, size_t t1)
+{
+    for (size_t i = t0; i < t1;) {
+        struct token *t = &e->u->toks[i];
+        struct edit *d = t->edit;
+        while (d != NULL && (d->active || d->t1 > t1)) {
+            d = d->next;
+        }
+        if (d == NULL) {
+            put_token(e, t);
+            i++;
+        } else {
+            put_edit(e, d);
+            i = d->t1;
+        }
+    }
+}
+
+// The length of a variable array inside a printed type.
+static void put_len(void *arg, size_t t0, size_t t1, struct text *out)
+{
+    struct emitter *e = arg;
+    struct text saved = e->out;
+    bool bol = e->bol, glued = e->glued;
+    e->out = (struct text){ 0 };
+    e->bol = e->glued = false;
+    e->in_expr++;
+    pli_emit_range(e, t0, t1);
+    e->in_expr--;
+    if (e->out.len > 0) {
+        pli_arena_text_puts(out, e->out.data);
+    }
+    pli_arena_text_fini(&e->out);
+    e->out = saved;
+    e->bol = bol;
+    e->glued = glued;
+}
+
+void pli_emit_named(struct emitter *e, const struct type *t, const char *name)
+{
+    struct text spec = { 0 }, decl = { 0 };
+    pli_type_print_decl(&e->tp, t, name, &spec, &decl);
+    pli_emit_puts(e, spec.data);
+    if (decl.len > 0) {
+        pli_emit_puts(e, " ");
+        pli_emit_puts(e, decl.data);
+    }
+    pli_arena_text_fini(&spec);
+    pli_arena_text_fini(&decl);
+}
+
+void pli_emit_type(struct emitter *e, const struct type *t)
+{
+    pli_emit_named(e, t, "");
+}
+
+static void flush(struct emitter *e, struct text *out)
+{
+    if (e->hoist.len > 0) {
+        pli_arena_text_puts(out, "\n");
+        pli_arena_text_puts(out, e->hoist.data);
+        pli_arena_text_puts(out, "\n");
+        e->hoist.len = 0;
+    }
+    if (e->out.len > 0) {
+        pli_arena_text_puts(out, e->out.data);
+        e->out.len = 0;
+    }
+}
+
+// The runtime calls pli_upc_main; main itself is the runtime's.
+static void put_main(struct text *out, const struct type *t)
+{
+    int n = 0;
+    for (const struct param *a = t->params; a != NULL; a = a->next) {
+        n++;
+    }
+    bool is_void = t->base->kind == TY_VOID;
+    pli_arena_text_printf(out,
+                          "\nint pli_upc_main(int argc, char **argv, char **envp)\n{\n"
+                          "    (void)argc, (void)argv, (void)envp;\n    %spli_upc_user_main(%s);\n"
+                          "%s}\n",
+                          is_void ? "" : "return ",
+                          n == 0   ? ""
+                          : n == 1 ? "argc"
+                          : n == 2 ? "argc, argv"
+                                   : "argc, argv, envp",
+                          is_void ? "    return 0;\n" : "");
+}
+
+void pli_emit_unit(struct unit *u, const struct type *main_type, struct text *out)
+{
+    struct emitter e = { .u = u, .bol = true };
+    e.tp = (struct type_printer){ .u = u, .len = put_len, .arg = &e };
+    pli_arena_text_puts(out, "#include \"pli_upc.h\"\n");
+    pli_arena_text_printf(out, "PLI_UPC_UNIT(%d, %d)\n", u->opt.static_threads, u->opt.pthreads);
+    size_t n = u->n_tok - 1; // without TOK_EOF
+    for (size_t i = 0; i < n;) {
+        size_t next = i + 1;
+        while (next < n && !u->toks[next].starts_external) {
+            next++;
+        }
+        pli_emit_range(&e, i, next);
+        if (e.hoist.len > 0) {
+            e.line = -1;
+        }
+        flush(&e, out);
+        i = next;
+    }
+    if (u->toks[n].pragma != NULL) {
+        pli_arena_text_puts(out, "\n");
+        pli_arena_text_puts(out, u->toks[n].pragma);
+    }
+    pli_arena_text_puts(out, "\n");
+    if (main_type != NULL) {
+        put_main(out, main_type);
+    }
+    pli_arena_text_fini(&e.out);
+    pli_arena_text_fini(&e.hoist);
+}

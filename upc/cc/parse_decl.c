@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Declarations and function definitions.
+#include "parse.h"
+
+#include <string.h>
+
+bool pli_parse_decl_starts(struct parser *p)
+{
+    struct token *t = pli_parse_tok(p);
+    // "name :" is a label even where a typedef has that name.
+    if (t->kind == TOK_IDENT && t->op == 0 && pli_parse_next_is(p, 1, ':')) {
+        return false;
+    }
+    if (t->op == KW_STATIC_ASSERT) {
+        return true;
+    }
+    if (t->op == KW_EXTENSION && !pli_parse_spec_starts(p, p->at)) {
+        return false;
+    }
+    if (t->op == KW_ATTRIBUTE) { // __attribute__((fallthrough));
+        size_t at = p->at;
+        p->at++;
+        pli_parse_skip_parens(p);
+        bool alone = pli_parse_is(p, ';');
+        p->at = at;
+        return !alone;
+    }
+    return pli_parse_spec_starts(p, p->at);
+}
+
+static void static_assert_decl(struct parser *p)
+{
+    p->at++;
+    pli_parse_expect(p, '(', "'('");
+    pli_parse_edit_expr(p, pli_parse_expr_cond(p));
+    if (pli_parse_accept(p, ',')) {
+        while (pli_parse_tok(p)->kind == TOK_STR) {
+            p->at++;
+        }
+    }
+    pli_parse_expect(p, ')', "')'");
+    pli_parse_expect(p, ';', "';'");
+}
+
+static enum sym_kind kind_of(const struct specs *s, const struct type *t)
+{
+    return s->storage == ST_TYPEDEF ? SYM_TYPEDEF : t->kind == TY_FUNC ? SYM_FUNC : SYM_VAR;
+}
+
+static void check_redeclared(struct parser *p, struct sym *old, const struct type *t, size_t tok)
+{
+    bool upc = pli_type_is_shared(old->type) || pli_type_is_shared(t) ||
+               pli_type_needs_print(old->type) || pli_type_needs_print(t);
+    bool same = pli_type_is_shared(old->type) == pli_type_is_shared(t) &&
+                pli_type_compat(old->type, t, true);
+    if (pli_type_is_shared(t) && same) {
+        same = pli_type_block(old->type) == pli_type_block(t);
+    }
+    if (upc && !same) {
+        pli_diag_error(p->u, tok, "conflicting types for '%s': '%s'", old->name->text,
+                       pli_type_print_upc(p->u, t));
+        pli_diag_note(p->u, old->tok, "previous declaration as '%s'",
+                      pli_type_print_upc(p->u, old->type));
+    }
+}
+
+// Enter a declarator's name; a redeclaration yields the symbol that is there already.
+static struct sym *declare(struct parser *p, struct specs *s, struct declarator *d)
+{
+    struct sym *old = d->name->ids;
+    enum sym_kind kind = kind_of(s, d->type);
+    bool linked = p->depth == 0 || s->storage == ST_EXTERN || kind == SYM_FUNC;
+    if (old != NULL && old->depth == p->depth && old->kind == kind && linked) {
+        check_redeclared(p, old, d->type, d->tok);
+        if (d->type->kind == TY_ARRAY && d->type->len == LEN_NONE) {
+            d->type = old->type;
+        }
+        if (kind != SYM_TYPEDEF) {
+            old->type = d->type;
+        }
+        old->storage = old->storage == ST_STATIC ? ST_STATIC : s->storage;
+        return old;
+    }
+    struct sym *n = pli_scope_add(p, d->name, kind, d->tok);
+    n->type = d->type;
+    n->storage = s->storage;
+    if (kind == SYM_TYPEDEF) {
+        n->type = pli_type_copy(p->u, d->type);
+        n->type->tdname = d->name;
+    }
+    return n;
+}
+
+// Objects of the C library, for programs that declare them by hand.
+static bool is_libc_object(const struct name *n)
+{
+    static const char *const names[] = { "environ",  "optarg",     "optind",   "opterr",
+                                         "optopt",   "stdin",      "stdout",   "stderr",
+                                         "tzname",   "signgam",    "timezone", "daylight",
+                                         "sys_nerr", "sys_errlist" };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(n->text, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Private objects with static storage belong to their UPC thread, but not those of C libraries.
+static bool wants_tls(struct parser *p, const struct specs *s, const struct declarator *d)
+{
+    bool is_static = p->depth == 0 || s->storage == ST_STATIC || s->storage == ST_EXTERN;
+    return p->u->opt.pthreads && is_static && s->storage != ST_TYPEDEF &&
+           d->type->kind != TY_FUNC && !pli_type_is_shared(d->type) &&
+           !(s->storage == ST_EXTERN && is_libc_object(d->name)) &&
+           !p->u->toks[d->tok].src->is_system;
+}
+
+static void initialiser(struct parser *p, struct declarator *d)
+{
+    p->at++;
+    d->init0 = p->at;
+    pli_parse_init(p, &d->type, &d->dyn);
+    d->init1 = p->at;
+    d->has_init = true;
+}
+
+static void check_shared_init(struct parser *p, const struct declarator *d)
+{
+    const struct type *t = d->type;
+    if (t->kind != TY_ARRAY) {
+        return;
+    }
+    for (t = t->base; t->kind == TY_ARRAY; t = t->base) {
+        if (t->len_threads) {
+            pli_diag_error(p->u, d->tok,
+                           "initialised shared array with THREADS in an inner "
+                           "dimension needs static THREADS");
+        }
+    }
+}
+
+// init-declarator: declarator attributes ("=" initializer)?
+// Returns whether the declaration must be written anew because of it.
+static bool init_declarator(struct parser *p, struct specs *s, struct declarator *d)
+{
+    d->attr0 = p->at;
+    pli_parse_spec_attrs(p);
+    d->attr1 = p->at;
+    if (p->attrs.opaque) {
+        d->type = pli_type_basic(p->u, TY_UNKNOWN);
+    }
+    bool has_init = pli_parse_is(p, '=');
+    if (s->storage == ST_EXTERN && has_init && p->depth == 0) {
+        s->storage = ST_NONE;
+    }
+    pli_sema_decl_type(p, d->type, d->tok);
+    d->type = pli_sema_decl_object(p, d->type, s, d->tok, has_init);
+    d->sym = declare(p, s, d);
+    d->sym->is_tls = s->is_thread || wants_tls(p, s, d);
+    bool is_static = p->depth == 0 || s->storage == ST_STATIC;
+    p->n_static += s->storage == ST_STATIC;
+    if (has_init) {
+        initialiser(p, d);
+        if (pli_type_is_shared(d->type)) {
+            d->type = pli_sema_decl_object(p, d->type, s, d->tok, false);
+            check_shared_init(p, d);
+        }
+        d->sym->type = d->type;
+        d->sym->is_initialised = true;
+    }
+    if (p->depth == 0 && p->u->opt.static_threads == 0 && d->type->kind == TY_ARRAY &&
+        !pli_type_is_shared(d->type) && (d->type->len_threads || d->type->len_bad)) {
+        pli_diag_error(p->u, d->tok,
+                       "size of private array '%s' at file scope depends on THREADS, "
+                       "which is dynamic; compile with -T=N",
+                       d->name->text);
+    }
+    return pli_type_needs_print(d->type) || (is_static && d->dyn);
+}
+
+// Place __thread where gcc wants it: behind static or extern, else in front.
+static void mark_tls(struct parser *p, struct specs *s)
+{
+    struct token *t = &p->u->toks[s->t0];
+    if (s->storage == ST_STATIC || s->storage == ST_EXTERN || s->storage_tok > 0) {
+        t = &p->u->toks[s->storage_tok];
+        t->subst = pli_arena_printf(&p->u->arena, "%.*s __thread", (int)t->len, t->text);
+    } else {
+        t->prefix = "__thread";
+    }
+}
+
+// declaration: declaration-specifiers init-declarator-list? ";"
+static struct decl *rest_of_declaration(struct parser *p, struct decl *d, struct declarator *first)
+{
+    struct declarator **tail = &d->list;
+    bool upc = false, tls = false, other = false;
+    d->at_file_scope = p->depth == 0;
+    for (struct declarator *x = first; x != NULL;) {
+        upc |= init_declarator(p, &d->specs, x);
+        tls |= x->sym->is_tls && !d->specs.is_thread;
+        other |= x->sym->kind == SYM_FUNC;
+        *tail = x;
+        tail = &x->next;
+        x = NULL;
+        if (pli_parse_accept(p, ',')) {
+            pli_parse_spec_attrs(p);
+            x = pli_parse_dtor(p, d->specs.type, false);
+        }
+    }
+    pli_parse_expect(p, ';', "';'");
+    if (upc || (tls && other)) {
+        pli_parse_edit(p, EDIT_DECL, d->specs.t0, p->at)->decl = d;
+    } else if (tls) {
+        mark_tls(p, &d->specs);
+    }
+    return d;
+}
+
+struct decl *pli_parse_decl_block(struct parser *p)
+{
+    if (pli_parse_is(p, KW_STATIC_ASSERT)) {
+        static_assert_decl(p);
+        return NULL;
+    }
+    struct decl *d = pli_arena_alloc(&p->u->arena, sizeof *d);
+    p->attrs = (struct attrs){ 0 };
+    pli_parse_spec(p, &d->specs);
+    if (pli_parse_accept(p, ';')) {
+        return d;
+    }
+    struct declarator *first = pli_parse_dtor(p, d->specs.type, false);
+    if (first->type->kind == TY_FUNC && pli_parse_is(p, '{')) {
+        pli_diag_fatal(p->u, first->tok, "nested functions are not supported");
+    }
+    return rest_of_declaration(p, d, first);
+}
+
+// declaration-list of an old-style definition
+static void old_style_params(struct parser *p, struct type *f)
+{
+    while (!pli_parse_is(p, '{')) {
+        struct decl *d = pli_arena_alloc(&p->u->arena, sizeof *d);
+        pli_parse_spec(p, &d->specs);
+        if (!d->specs.has_type) {
+            pli_parse_expect(p, '{', "a declaration or '{'");
+        }
+        bool upc = false;
+        struct declarator **tail = &d->list;
+        do {
+            struct declarator *x = pli_parse_dtor(p, d->specs.type, false);
+            pli_sema_decl_type(p, x->type, x->tok);
+            if (x->type->kind == TY_ARRAY) {
+                x->type = pli_type_ptr(p->u, x->type->base);
+            } else if (x->type->kind == TY_FUNC) {
+                x->type = pli_type_ptr(p->u, x->type);
+            } else if (pli_type_is_shared(x->type)) {
+                pli_diag_error(p->u, x->tok, "parameter of shared type");
+            }
+            for (struct param *a = f->params; a != NULL; a = a->next) {
+                if (a->name == x->name) {
+                    a->type = x->type;
+                }
+            }
+            upc |= pli_type_needs_print(x->type);
+            *tail = x;
+            tail = &x->next;
+        } while (pli_parse_accept(p, ','));
+        pli_parse_expect(p, ';', "';'");
+        if (upc) {
+            pli_parse_edit(p, EDIT_DECL, d->specs.t0, p->at)->decl = d;
+        }
+    }
+}
+
+// __func__ and its GNU spellings, known in every function body
+static void declare_func_name(struct parser *p, size_t tok)
+{
+    static const char *const names[] = { "__func__", "__FUNCTION__", "__PRETTY_FUNCTION__" };
+    for (int i = 0; i < 3; i++) {
+        struct name *n = pli_lex_name(p->u, names[i], strlen(names[i]));
+        struct sym *s = pli_scope_add(p, n, SYM_VAR, tok);
+        s->type = pli_type_array(p->u, pli_type_basic(p->u, TY_CHAR), 64, false);
+    }
+}
+
+// function-definition: declaration-specifiers declarator declaration-list? compound-statement
+static void function_definition(struct parser *p, struct decl *d, struct declarator *f)
+{
+    pli_sema_decl_type(p, f->type, f->tok);
+    f->sym = declare(p, &d->specs, f);
+    f->sym->is_defined = true;
+    bool is_main = strcmp(f->name->text, "main") == 0;
+    if (is_main) {
+        p->has_main = true;
+        p->main_type = f->type;
+    }
+    if (f->type->is_oldstyle) {
+        pli_scope_push(p);
+        old_style_params(p, f->type);
+        pli_scope_pop(p);
+    } else if (pli_type_needs_print(f->type)) {
+        d->list = f;
+        pli_parse_edit(p, EDIT_FUNC, d->specs.t0, p->at)->decl = d;
+    }
+    if (f->type->is_oldstyle && pli_type_needs_print(f->type->base)) {
+        d->list = f;
+        pli_parse_edit(p, EDIT_FUNC, d->specs.t0, f->t1)->decl = d;
+    }
+    pli_scope_push(p);
+    for (struct param *a = f->type->params; a != NULL; a = a->next) {
+        if (a->name != NULL) {
+            struct sym *s = pli_scope_add(p, a->name, SYM_VAR, a->tok);
+            s->type = a->type;
+            s->is_param = true;
+        }
+    }
+    declare_func_name(p, f->tok);
+    p->fn = f->sym;
+    p->ret = f->type->base;
+    pli_parse_stmt_compound(p, false);
+    p->fn = NULL;
+    pli_scope_pop(p);
+    if (is_main) {
+        p->u->toks[p->at - 1].prefix = "return 0;"; // main may fall off its end, others may not
+    }
+}
+
+// external-declaration: function-definition | declaration | asm-definition
+void pli_parse_decl_external(struct parser *p)
+{
+    if (pli_parse_accept(p, ';')) {
+        return;
+    }
+    if (pli_parse_is(p, KW_STATIC_ASSERT)) {
+        static_assert_decl(p);
+        return;
+    }
+    if (pli_parse_is(p, KW_ASM)) {
+        p->at++;
+        pli_parse_skip_parens(p);
+        pli_parse_expect(p, ';', "';'");
+        return;
+    }
+    struct decl *d = pli_arena_alloc(&p->u->arena, sizeof *d);
+    p->attrs = (struct attrs){ 0 };
+    size_t t0 = p->at;
+    pli_parse_spec(p, &d->specs);
+    if (pli_parse_accept(p, ';')) {
+        return;
+    }
+    if (p->at == t0 && (pli_parse_tok(p)->kind != TOK_IDENT || pli_parse_tok(p)->op != 0)) {
+        struct token *t = pli_parse_tok(p);
+        pli_diag_fatal(p->u, p->at, "expected a declaration before '%.*s'", (int)t->len, t->text);
+    }
+    struct token *first = pli_parse_tok(p);
+    if (!d->specs.has_type && first->kind == TOK_IDENT && first->name->ids == NULL &&
+        first[1].kind == TOK_IDENT) {
+        pli_diag_fatal(p->u, p->at, "unknown type name '%.*s'", (int)first->len, first->text);
+    }
+    struct declarator *f = pli_parse_dtor(p, d->specs.type, false);
+    bool old_style_def = f->type->kind == TY_FUNC && f->type->is_oldstyle &&
+                         (pli_parse_is(p, '{') || pli_parse_spec_starts(p, p->at)) &&
+                         !pli_parse_is(p, KW_ATTRIBUTE);
+    if (f->type->kind == TY_FUNC && f->name != NULL && (pli_parse_is(p, '{') || old_style_def)) {
+        function_definition(p, d, f);
+        return;
+    }
+    rest_of_declaration(p, d, f);
+}

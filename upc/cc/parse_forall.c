@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// upc_forall, and the search for loops whose accesses are all known to be local.
+#include "parse.h"
+
+static const struct node *bare(const struct node *n)
+{
+    while (n != NULL && (n->kind == N_PAREN || n->kind == N_RVALUE)) {
+        n = n->a;
+    }
+    return n;
+}
+
+static bool is_var(const struct node *n, const struct sym *var)
+{
+    n = bare(n);
+    return n != NULL && n->kind == N_IDENT && n->sym == var;
+}
+
+// A loop counter: an automatic integer of this function.
+static struct sym *counter(const struct node *n)
+{
+    n = bare(n);
+    if (n == NULL || n->kind != N_IDENT || n->sym == NULL || n->sym->kind != SYM_VAR) {
+        return NULL;
+    }
+    struct sym *s = n->sym;
+    bool automatic = s->depth > 0 && s->storage != ST_STATIC && s->storage != ST_EXTERN;
+    bool fits = pli_type_is_integer(s->type) && s->type->kind != TY_BOOL && s->type->quals == 0 &&
+                pli_type_rank(s->type) <= 5;
+    return automatic && fits ? s : NULL;
+}
+
+// An expression whose value cannot change while the loop runs, if none of its variables does.
+static bool is_steady(const struct node *n)
+{
+    n = bare(n);
+    int64_t v;
+    if (n->upc) {
+        return false;
+    }
+    if (pli_constant_eval(n, &v) || n->kind == N_THREADS || n->kind == N_MYTHREAD) {
+        return true;
+    }
+    switch (n->kind) {
+    case N_IDENT:
+        return n->sym != NULL && pli_type_is_integer(n->type) &&
+               (n->sym->type->quals & (Q_VOLATILE | Q_ATOMIC)) == 0;
+    case N_CAST:
+        return pli_type_is_integer(n->type) && is_steady(n->a);
+    case N_UNARY:
+        return is_steady(n->a);
+    case N_BINARY:
+        return is_steady(n->a) && is_steady(n->b);
+    default:
+        return false;
+    }
+}
+
+static bool is_written(const struct node *n, size_t since)
+{
+    if (n == NULL) {
+        return false;
+    }
+    if (n->kind == N_IDENT) {
+        return n->sym != NULL && n->sym->mod_at >= since;
+    }
+    return is_written(n->a, since) || is_written(n->kind == N_SIZEOF ? NULL : n->b, since);
+}
+
+// Iterations that one block serves when the array, or what the pointer points to, is indexed by the
+// counter; 0 when its rows do not fall into whole blocks.
+static int64_t unit_of(const struct sym *base)
+{
+    const struct type *t = base->type;
+    bool is_pointer = pli_type_is_pts(t) && (t->quals & (Q_SHARED | Q_VOLATILE | Q_ATOMIC)) == 0;
+    if (base->kind != SYM_VAR || !(is_pointer || (t->kind == TY_ARRAY && pli_type_is_shared(t))) ||
+        !pli_type_is_complete(t->base)) {
+        return 0;
+    }
+    struct size row = pli_layout_elems(t->base);
+    int64_t b = pli_type_block(t->base);
+    if (!row.known || row.threads || row.n <= 0 || b <= 0 || b % row.n != 0) {
+        return 0;
+    }
+    return b / row.n;
+}
+
+// The name in "p" or "a", which stands for its first element.
+static struct sym *base_of(const struct node *n)
+{
+    n = bare(n);
+    n = n->kind == N_DECAY ? bare(n->a) : n;
+    return n->kind == N_IDENT ? n->sym : NULL;
+}
+
+// &a[i], a + i, a[i] of a row, &a[i][0]...: the array or pointer that decides the affinity
+static struct sym *affinity_base(const struct node *n, const struct sym *var)
+{
+    n = bare(n);
+    if (n->kind == N_BINARY && n->op == '+') {
+        return is_var(n->b, var) ? base_of(n->a) : is_var(n->a, var) ? base_of(n->b) : NULL;
+    }
+    if (n->kind != N_ADDR && n->kind != N_DECAY) {
+        return NULL;
+    }
+    n = bare(n->a);
+    int64_t v;
+    while (n->kind == N_INDEX && bare(n->a)->kind == N_INDEX) {
+        const struct type *row = bare(n->a)->type;
+        if (!pli_constant_eval(n->b, &v) || v < 0 || row->kind != TY_ARRAY || v >= row->len) {
+            return NULL;
+        }
+        n = bare(n->a);
+    }
+    return n->kind == N_INDEX && is_var(n->b, var) ? base_of(n->a) : NULL;
+}
+
+// i, or i / 8: iterations that go to one thread in a row; 0: neither
+static int64_t affinity_number(const struct node *n, const struct sym *var)
+{
+    int64_t v;
+    n = bare(n);
+    if (is_var(n, var)) {
+        return 1;
+    }
+    bool is_quotient = n->kind == N_BINARY && n->op == '/' && is_var(n->a, var) &&
+                       pli_constant_eval(n->b, &v) && v > 0 && v <= INT32_MAX;
+    return is_quotient ? v : 0;
+}
+
+static bool is_step_by_one(const struct node *n, const struct sym *var)
+{
+    int64_t v;
+    if (n == NULL) {
+        return false;
+    }
+    n = bare(n);
+    if (n->kind == N_PREFIX || n->kind == N_POSTFIX) {
+        return n->op == P_INC && is_var(n->a, var);
+    }
+    return n->kind == N_ASSIGN && n->op == P_ADD_EQ && is_var(n->a, var) &&
+           pli_constant_eval(n->b, &v) && v == 1;
+}
+
+struct header {
+    struct node *cond, *step;
+};
+
+// Is it "for (...; i < limit; i++; &a[i])" with a counter, and a limit that may stay?
+static void find_pattern(struct forall *f, const struct header *h)
+{
+    const struct node *c = h->cond == NULL ? NULL : bare(h->cond);
+    if (c == NULL || c->kind != N_BINARY || (c->op != '<' && c->op != P_LE) || f->aff == NULL) {
+        return;
+    }
+    struct sym *var = counter(c->a);
+    // The comparison must not be changed by an unsigned limit meeting a signed counter.
+    bool same_sign = var != NULL && pli_type_is_integer(c->b->type) &&
+                     (!pli_type_is_unsigned(c->b->type) || pli_type_rank(c->b->type) < 3 ||
+                      pli_type_is_unsigned(var->type));
+    if (!same_sign || !is_step_by_one(h->step, var) || !is_steady(c->b)) {
+        return;
+    }
+    if (f->kind == AFF_INT) {
+        f->unit = affinity_number(f->aff, var);
+    } else if (f->kind == AFF_PTS) {
+        f->base = affinity_base(f->aff, var);
+        f->unit = f->base == NULL ? 0 : unit_of(f->base);
+    }
+    if (f->unit > 0) {
+        f->var = var;
+        f->limit = c->b;
+        f->limit_op = c->op;
+    }
+}
+
+// All of it on one thread: reached through a plain pointer whatever the index, if that is mapped.
+static bool is_undivided(const struct sym *base)
+{
+    const struct type *t = base->type;
+    bool is_pointer = pli_type_is_pts(t) && (t->quals & (Q_SHARED | Q_VOLATILE | Q_ATOMIC)) == 0;
+    return base->kind == SYM_VAR && (is_pointer || t->kind == TY_ARRAY) &&
+           pli_type_is_shared(t->base) && pli_type_is_complete(t->base) &&
+           t->base->kind != TY_VOID && pli_type_block(t->base) == 0 &&
+           !pli_layout_elems(t->base).threads;
+}
+
+static void collect_local(struct parser *p, struct forall *f, size_t from)
+{
+    for (size_t i = from; i < p->n_seen; i++) {
+        struct node *n = p->seen_index[i];
+        struct sym *base = base_of(n->a);
+        int max = (int)(sizeof f->index / sizeof f->index[0]);
+        if (base == NULL || f->n_index == max || base->tok >= f->body0 ||
+            (base->type->kind == TY_PTR && base->mod_at >= f->body0)) {
+            continue;
+        }
+        n->own_index = is_undivided(base);
+        if (n->own_index || (is_var(n->b, f->var) && unit_of(base) == f->unit)) {
+            f->index[f->n_index++] = n;
+        }
+    }
+}
+
+static struct node *clause(struct parser *p, size_t *t0, size_t *t1, int end, const char *what)
+{
+    struct node *n = NULL;
+    *t0 = p->at;
+    if (!pli_parse_is(p, end)) {
+        n = pli_sema_rvalue(p, pli_parse_expr_comma(p));
+        pli_parse_edit_expr(p, n);
+    }
+    *t1 = p->at;
+    pli_parse_expect(p, end, what);
+    return n;
+}
+
+// affinity: expression | "continue"
+static void affinity(struct parser *p, struct forall *f)
+{
+    if (pli_parse_is(p, ')')) {
+        return;
+    }
+    if (pli_parse_accept(p, KW_CONTINUE)) {
+        return;
+    }
+    f->aff = pli_sema_rvalue(p, pli_parse_expr_comma(p));
+    if (pli_type_is_integer(f->aff->type)) {
+        f->kind = AFF_INT;
+    } else if (pli_type_is_pts(f->aff->type)) {
+        f->kind = AFF_PTS;
+    } else if (f->aff->type->kind != TY_UNKNOWN) {
+        pli_diag_error(p->u, f->aff->tok,
+                       "affinity must be an integer or a pointer-to-shared, not '%s'",
+                       pli_type_print_upc(p->u, f->aff->type));
+    } else {
+        f->kind = AFF_INT;
+    }
+}
+
+static void body(struct parser *p, struct forall *f)
+{
+    struct forall *outer = p->forall;
+    int loops = p->n_loop, switches = p->n_switch, labels = p->n_label, statics = p->n_static;
+    size_t seen = p->n_seen;
+    int opaque = p->n_opaque;
+    bool broke = p->has_forall_break;
+    p->forall = f;
+    p->n_loop = p->n_switch = 0;
+    p->has_forall_break = false;
+    p->n_controlling += f->kind != AFF_NONE;
+    f->body0 = p->at;
+    pli_parse_stmt(p);
+    f->body1 = p->at;
+    p->n_controlling -= f->kind != AFF_NONE;
+    bool once = p->has_forall_break || p->n_label != labels || p->n_static != statics;
+    f->is_opaque = p->n_opaque != opaque;
+    p->has_forall_break = broke;
+    p->n_loop = loops;
+    p->n_switch = switches;
+    p->forall = outer;
+    bool moves = f->base != NULL && f->base->type->kind == TY_PTR && f->base->mod_at >= f->body0;
+    if (once || moves || is_written(f->limit, f->body0) ||
+        (f->var != NULL && f->var->mod_at >= f->body0)) {
+        f->var = NULL;
+    } else if (f->var != NULL) {
+        collect_local(p, f, seen);
+    }
+    if (outer == NULL) {
+        p->n_seen = 0;
+    }
+}
+
+// forall-stmt: "upc_forall" "(" (declaration | expression? ";") expression? ";" expression? ";"
+//              affinity? ")" statement
+void pli_parse_forall(struct parser *p)
+{
+    size_t t0 = p->at++;
+    struct forall *f = pli_arena_alloc(&p->u->arena, sizeof *f);
+    struct header h = { 0 };
+    pli_parse_expect(p, '(', "'('");
+    pli_scope_push(p);
+    f->is_nested = p->n_controlling > 0;
+    f->init0 = p->at;
+    if (pli_parse_decl_starts(p)) {
+        f->init_is_decl = true;
+        pli_parse_decl_block(p);
+        f->init1 = p->at - 1;
+    } else {
+        clause(p, &f->init0, &f->init1, ';', "';'");
+    }
+    h.cond = clause(p, &f->cond0, &f->cond1, ';', "';'");
+    h.step = clause(p, &f->step0, &f->step1, ';', "';' before the affinity");
+    affinity(p, f);
+    pli_parse_expect(p, ')', "')'");
+    find_pattern(f, &h);
+    body(p, f);
+    pli_scope_pop(p);
+    pli_parse_edit(p, EDIT_FORALL, t0, p->at)->forall = f;
+}

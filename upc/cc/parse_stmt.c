@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Statements. They need no tree: their expressions and declarations leave edits behind.
+#include "parse.h"
+
+static struct node *value(struct parser *p)
+{
+    struct node *n = pli_sema_rvalue(p, pli_parse_expr_comma(p));
+    pli_parse_edit_expr(p, n);
+    return n;
+}
+
+static void condition(struct parser *p)
+{
+    pli_parse_expect(p, '(', "'('");
+    value(p);
+    pli_parse_expect(p, ')', "')'");
+}
+
+// A shared lvalue as a whole statement is still read: "x;"
+static struct node *expression_statement(struct parser *p)
+{
+    struct node *n = value(p);
+    pli_parse_expect(p, ';', "';'");
+    // Nobody sees the old value of "p++;" unless it ends a statement expression.
+    if (n->kind == N_POSTFIX && n->upc && !pli_parse_is(p, '}')) {
+        n->kind = N_PREFIX;
+    }
+    return n;
+}
+
+static void loop_body(struct parser *p)
+{
+    p->n_loop++;
+    pli_parse_stmt(p);
+    p->n_loop--;
+}
+
+// "for" "(" (declaration | expression? ";") expression? ";" expression? ")" statement
+static void for_stmt(struct parser *p)
+{
+    p->at++;
+    pli_parse_expect(p, '(', "'('");
+    pli_scope_push(p);
+    if (pli_parse_decl_starts(p)) {
+        pli_parse_decl_block(p);
+    } else {
+        if (!pli_parse_is(p, ';')) {
+            value(p);
+        }
+        pli_parse_expect(p, ';', "';'");
+    }
+    if (!pli_parse_is(p, ';')) {
+        value(p);
+    }
+    pli_parse_expect(p, ';', "';'");
+    if (!pli_parse_is(p, ')')) {
+        value(p);
+    }
+    pli_parse_expect(p, ')', "')'");
+    loop_body(p);
+    pli_scope_pop(p);
+}
+
+static void if_stmt(struct parser *p)
+{
+    p->at++;
+    condition(p);
+    pli_parse_stmt(p);
+    if (pli_parse_accept(p, KW_ELSE)) {
+        pli_parse_stmt(p);
+    }
+}
+
+static void do_stmt(struct parser *p)
+{
+    p->at++;
+    loop_body(p);
+    pli_parse_expect(p, KW_WHILE, "'while'");
+    condition(p);
+    pli_parse_expect(p, ';', "';'");
+}
+
+static void switch_stmt(struct parser *p)
+{
+    p->at++;
+    condition(p);
+    p->n_switch++;
+    pli_parse_stmt(p);
+    p->n_switch--;
+}
+
+// "case" constant-expression ("..." constant-expression)? ":" statement
+static void case_label(struct parser *p)
+{
+    p->at++;
+    pli_parse_edit_expr(p, pli_parse_expr_cond(p));
+    if (pli_parse_accept(p, P_ELLIPSIS)) {
+        pli_parse_edit_expr(p, pli_parse_expr_cond(p));
+    }
+    pli_parse_expect(p, ':', "':'");
+}
+
+static void return_stmt(struct parser *p)
+{
+    size_t tok = p->at++;
+    if (p->forall != NULL) {
+        pli_diag_warn(p->u, tok, "leaving upc_forall by return is undefined");
+    }
+    if (!pli_parse_is(p, ';')) {
+        struct node *n = pli_parse_expr_comma(p);
+        n = p->ret == NULL || p->ret->kind == TY_VOID ? pli_sema_rvalue(p, n)
+                                                      : pli_sema_conv(p, n, p->ret, "return");
+        pli_parse_edit_expr(p, n);
+    }
+    pli_parse_expect(p, ';', "';'");
+}
+
+static void goto_stmt(struct parser *p)
+{
+    p->at++;
+    p->n_label++;
+    if (pli_parse_accept(p, '*')) {
+        value(p);
+    } else {
+        p->at++;
+    }
+    pli_parse_expect(p, ';', "';'");
+}
+
+// asm-statement: "asm" qualifier* "(" ... ")" ";"
+static void asm_stmt(struct parser *p)
+{
+    while (!pli_parse_is(p, '(')) {
+        if (pli_parse_tok(p)->kind == TOK_EOF || pli_parse_is(p, ';')) {
+            pli_parse_expect(p, '(', "'('");
+        }
+        p->at++;
+    }
+    pli_parse_skip_parens(p);
+    pli_parse_expect(p, ';', "';'");
+}
+
+// synchronization-statement: ("upc_notify" | "upc_wait" | "upc_barrier") expression? ";"
+//                          | "upc_fence" ";"
+static void sync_stmt(struct parser *p)
+{
+    size_t t0 = p->at++;
+    int op = p->u->toks[t0].op;
+    struct node *n = NULL;
+    if (op != KW_FENCE && !pli_parse_is(p, ';')) {
+        n = pli_sema_rvalue(p, pli_parse_expr_comma(p));
+        if (!pli_type_is_arith(n->type) && n->type->kind != TY_UNKNOWN) {
+            pli_diag_error(p->u, n->tok, "operand of '%.*s' cannot be converted to int",
+                           (int)p->u->toks[t0].len, p->u->toks[t0].text);
+        }
+    }
+    pli_parse_expect(p, ';', "';'");
+    pli_parse_edit(p, EDIT_SYNC, t0, p->at)->node = n;
+}
+
+static void break_stmt(struct parser *p)
+{
+    if (p->forall != NULL && p->n_loop == 0 && p->n_switch == 0) {
+        pli_diag_warn(p->u, p->at, "leaving upc_forall by break is undefined");
+        p->has_forall_break = true;
+    }
+    p->at++;
+    pli_parse_expect(p, ';', "';'");
+}
+
+// __label__ declarations of GNU C
+static void local_label(struct parser *p)
+{
+    p->n_label++;
+    while (!pli_parse_is(p, ';')) {
+        if (pli_parse_tok(p)->kind == TOK_EOF) {
+            pli_parse_expect(p, ';', "';'");
+        }
+        p->at++;
+    }
+    p->at++;
+}
+
+// labeled-statement: (identifier | "case" ... | "default") ":" statement
+static bool label(struct parser *p)
+{
+    struct token *t = pli_parse_tok(p);
+    if (t->op == KW_CASE) {
+        case_label(p);
+    } else if (t->op == KW_DEFAULT) {
+        p->at++;
+        pli_parse_expect(p, ':', "':'");
+    } else if (t->kind == TOK_IDENT && t->op == 0 && pli_parse_next_is(p, 1, ':')) {
+        p->n_label++;
+        p->at += 2;
+        pli_parse_spec_attrs(p);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+// statement: labeled | compound | expression | selection | iteration | jump | synchronization | asm
+static struct node *statement(struct parser *p)
+{
+    pli_parse_pragma(p);
+    while (label(p)) {
+        if (pli_parse_is(p, '}') || pli_parse_decl_starts(p)) {
+            return NULL; // a label before a declaration or at the end, as C23 and gcc have it
+        }
+    }
+    switch (pli_parse_tok(p)->op) {
+    case '{':
+        pli_parse_stmt_compound(p, true);
+        break;
+    case ';':
+        p->at++;
+        break;
+    case KW_IF:
+        if_stmt(p);
+        break;
+    case KW_SWITCH:
+        switch_stmt(p);
+        break;
+    case KW_WHILE:
+        p->at++;
+        condition(p);
+        loop_body(p);
+        break;
+    case KW_DO:
+        do_stmt(p);
+        break;
+    case KW_FOR:
+        for_stmt(p);
+        break;
+    case KW_FORALL:
+        pli_parse_forall(p);
+        break;
+    case KW_GOTO:
+        goto_stmt(p);
+        break;
+    case KW_BREAK:
+        break_stmt(p);
+        break;
+    case KW_CONTINUE:
+        p->at++;
+        pli_parse_expect(p, ';', "';'");
+        break;
+    case KW_RETURN:
+        return_stmt(p);
+        break;
+    case KW_ASM:
+        asm_stmt(p);
+        break;
+    case KW_LABEL:
+        local_label(p);
+        break;
+    case KW_ATTRIBUTE:
+        pli_parse_spec_attrs(p);
+        pli_parse_expect(p, ';', "';'");
+        break;
+    case KW_BARRIER:
+    case KW_NOTIFY:
+    case KW_WAIT:
+    case KW_FENCE:
+        sync_stmt(p);
+        break;
+    default:
+        return expression_statement(p);
+    }
+    return NULL;
+}
+
+void pli_parse_stmt(struct parser *p)
+{
+    pli_parse_enter(p);
+    if (pli_parse_decl_starts(p)) {
+        pli_diag_fatal(p->u, p->at, "expected a statement, not a declaration");
+    }
+    statement(p);
+    pli_parse_leave(p);
+}
+
+static void block_items(struct parser *p, struct node **last)
+{
+    pli_parse_expect(p, '{', "'{'");
+    pli_parse_enter(p);
+    bool strict = p->strict;
+    p->fresh_block = true;
+    pli_parse_pragma(p);
+    p->fresh_block = false;
+    while (!pli_parse_is(p, '}')) {
+        struct node *n = NULL;
+        if (pli_parse_decl_starts(p)) {
+            pli_parse_pragma(p);
+            pli_parse_decl_block(p);
+        } else {
+            n = statement(p);
+        }
+        if (last != NULL) {
+            *last = n;
+        }
+    }
+    pli_parse_pragma(p);
+    p->at++;
+    p->strict = strict;
+    pli_parse_leave(p);
+}
+
+// compound-statement: "{" (declaration | statement)* "}"
+void pli_parse_stmt_compound(struct parser *p, bool new_scope)
+{
+    if (new_scope) {
+        pli_scope_push(p);
+    }
+    block_items(p, NULL);
+    if (new_scope) {
+        pli_scope_pop(p);
+    }
+}
+
+void pli_parse_stmt_value(struct parser *p, struct node **last)
+{
+    pli_scope_push(p);
+    block_items(p, last);
+    pli_scope_pop(p);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Access to shared data: near ones inline, far ones by the runtime.
+#ifndef PLI_UPC_ACCESS_H
+#define PLI_UPC_ACCESS_H
+#pragma GCC system_header
+
+#include "pli_upc_ptr.h"
+
+// Far accesses: blocking for the caller's own program order, in any order otherwise.
+void pli_upc_get(void *to, pli_upc_pts from, __SIZE_TYPE__ len);
+void pli_upc_put(pli_upc_pts to, const void *from, __SIZE_TYPE__ len);
+// Put back the bytes in which now differs from old: bit-fields must not touch their neighbours.
+void pli_upc_put_changed(pli_upc_pts to, const void *now, const void *old, __SIZE_TYPE__ len);
+void *pli_upc_local_far(pli_upc_pts p); // not mapped here: reports and ends the job
+void pli_upc_flush(void);               // complete all far accesses of this thread
+void pli_upc_poll(void);                // let others run: progress and yield
+
+// The private address of shared data, or null when it is not mapped here.
+static inline void *pli_upc_near(pli_upc_pts p)
+{
+    char *seg = pli_upc_seg[pli_upc_threadof(p)];
+    return __builtin_expect(seg != 0, 1) ? seg + pli_upc_addrfield(p) : (char *)0;
+}
+
+// upcc -fupc-debug: every access is checked first. A macro, to know the line it stands in.
+#if defined PLI_UPC_CHECK && PLI_UPC_CHECK
+#define PLI_UPC_TRUST 0 // no access through pointers may become a plain one
+void pli_upc_check(pli_upc_pts p, __SIZE_TYPE__ len, const char *file, int line);
+#define pli_upc_near(p)                                                                            \
+    ({                                                                                             \
+        pli_upc_pts __pli_np = (p);                                                                \
+        pli_upc_check(__pli_np, 1, __FILE__, __LINE__);                                            \
+        (pli_upc_near)(__pli_np);                                                                  \
+    })
+#else
+#define PLI_UPC_TRUST 1
+#endif
+
+// Cast to pointer-to-local.
+static inline void *pli_upc_local(pli_upc_pts p)
+{
+    if (p == 0) {
+        return (void *)0;
+    }
+    void *at = pli_upc_near(p);
+    return __builtin_expect(at != 0, 1) ? at : pli_upc_local_far(p);
+}
+
+// This thread's part of the array that starts at p, or would start in the course of blocks of p.
+static inline void *pli_upc_here(pli_upc_pts p, __SIZE_TYPE__ size)
+{
+    return pli_upc_seg[pli_upc_mythread] + pli_upc_addrfield(p) - pli_upc_phaseof(p) * size;
+}
+
+// Full order between what this thread did and what it will do. [UPC 1.3 memory model]
+static inline void pli_upc_order(void)
+{
+    if (__builtin_expect(pli_upc_has_far, 0)) {
+        pli_upc_flush();
+    }
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void pli_upc_fence(void)
+{
+    pli_upc_order();
+    if (--pli_upc_poll_left < 0) { // programs spin on a fence
+        pli_upc_poll();
+    }
+}
+
+// Macros, because the type of the object is an argument. p and v are evaluated once. Their own
+// variables have reserved names: p and v may mention any name of the program.
+#define PLI_UPC_GET_AS(T, A, p)                                                                    \
+    ({                                                                                             \
+        pli_upc_pts __pli_p = (p);                                                                 \
+        __typeof__(T) __pli_v;                                                                     \
+        void *__pli_at = pli_upc_near(__pli_p);                                                    \
+        if (__builtin_expect(__pli_at != 0, 1))                                                    \
+            __pli_v = *(A *)__pli_at;                                                              \
+        else                                                                                       \
+            pli_upc_get(&__pli_v, __pli_p, sizeof __pli_v);                                        \
+        __pli_v;                                                                                   \
+    })
+
+#define PLI_UPC_PUT_AS(T, A, p, v)                                                                 \
+    ({                                                                                             \
+        pli_upc_pts __pli_p = (p);                                                                 \
+        __typeof__(T) __pli_v = (v);                                                               \
+        void *__pli_at = pli_upc_near(__pli_p);                                                    \
+        if (__builtin_expect(__pli_at != 0, 1))                                                    \
+            *(A *)__pli_at = __pli_v;                                                              \
+        else                                                                                       \
+            pli_upc_put(__pli_p, &__pli_v, sizeof __pli_v);                                        \
+        __pli_v;                                                                                   \
+    })
+
+#define PLI_UPC_GET(T, p) PLI_UPC_GET_AS(T, __typeof__(T), p)
+#define PLI_UPC_PUT(T, p, v) PLI_UPC_PUT_AS(T, __typeof__(T), p, v)
+#define PLI_UPC_GET_VOLATILE(T, p) PLI_UPC_GET_AS(T, volatile __typeof__(T), p)
+#define PLI_UPC_PUT_VOLATILE(T, p, v) PLI_UPC_PUT_AS(T, volatile __typeof__(T), p, v)
+
+// For structures with const members, which cannot be assigned.
+#define PLI_UPC_GET_COPY(T, p)                                                                     \
+    ({                                                                                             \
+        pli_upc_pts __pli_p = (p);                                                                 \
+        __typeof__(T) __pli_v;                                                                     \
+        void *__pli_at = pli_upc_near(__pli_p);                                                    \
+        if (__builtin_expect(__pli_at != 0, 1))                                                    \
+            __builtin_memcpy((void *)&__pli_v, __pli_at, sizeof __pli_v);                          \
+        else                                                                                       \
+            pli_upc_get((void *)&__pli_v, __pli_p, sizeof __pli_v);                                \
+        __pli_v;                                                                                   \
+    })
+
+#define PLI_UPC_GET_STRICT(T, p)                                                                   \
+    ({                                                                                             \
+        pli_upc_pts __pli_sp = (p);                                                                \
+        pli_upc_fence();                                                                           \
+        __typeof__(T) __pli_sv = PLI_UPC_GET_AS(T, volatile __typeof__(T), __pli_sp);              \
+        pli_upc_order();                                                                           \
+        __pli_sv;                                                                                  \
+    })
+
+#define PLI_UPC_PUT_STRICT(T, p, v)                                                                \
+    ({                                                                                             \
+        pli_upc_pts __pli_sp = (p);                                                                \
+        __typeof__(T) __pli_sv = (v);                                                              \
+        pli_upc_order();                                                                           \
+        PLI_UPC_PUT_AS(T, volatile __typeof__(T), __pli_sp, __pli_sv);                             \
+        pli_upc_order();                                                                           \
+        __pli_sv;                                                                                  \
+    })
+
+// lvalue op= v
+#define PLI_UPC_UPDATE_BY(get, put, T, p, op, v)                                                   \
+    ({                                                                                             \
+        pli_upc_pts __pli_up = (p);                                                                \
+        __typeof__(T) __pli_uv = get(T, __pli_up);                                                 \
+        __pli_uv op(v);                                                                            \
+        put(T, __pli_up, __pli_uv);                                                                \
+        __pli_uv;                                                                                  \
+    })
+#define PLI_UPC_UPDATE(T, p, op, v) PLI_UPC_UPDATE_BY(PLI_UPC_GET, PLI_UPC_PUT, T, p, op, v)
+#define PLI_UPC_UPDATE_STRICT(T, p, op, v)                                                         \
+    PLI_UPC_UPDATE_BY(PLI_UPC_GET_STRICT, PLI_UPC_PUT_STRICT, T, p, op, v)
+
+#define PLI_UPC_UPDATE_VOLATILE(T, p, op, v)                                                       \
+    PLI_UPC_UPDATE_BY(PLI_UPC_GET_VOLATILE, PLI_UPC_PUT_VOLATILE, T, p, op, v)
+
+// lvalue++ and lvalue--: the old value
+#define PLI_UPC_POST_BY(get, put, T, p, op, v)                                                     \
+    ({                                                                                             \
+        pli_upc_pts __pli_up = (p);                                                                \
+        __typeof__(T) __pli_uo = get(T, __pli_up), __pli_uv = __pli_uo;                            \
+        __pli_uv op(v);                                                                            \
+        put(T, __pli_up, __pli_uv);                                                                \
+        __pli_uo;                                                                                  \
+    })
+#define PLI_UPC_POST(T, p, op, v) PLI_UPC_POST_BY(PLI_UPC_GET, PLI_UPC_PUT, T, p, op, v)
+#define PLI_UPC_POST_STRICT(T, p, op, v)                                                           \
+    PLI_UPC_POST_BY(PLI_UPC_GET_STRICT, PLI_UPC_PUT_STRICT, T, p, op, v)
+
+#define PLI_UPC_POST_VOLATILE(T, p, op, v)                                                         \
+    PLI_UPC_POST_BY(PLI_UPC_GET_VOLATILE, PLI_UPC_PUT_VOLATILE, T, p, op, v)
+
+#include "pli_upc_bits.h"
+
+#endif

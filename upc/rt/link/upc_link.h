@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between the files that are linked into UPC programs.
+#ifndef PLI_UPC_LINK_H
+#define PLI_UPC_LINK_H
+
+int pli_upc_my_start(void); // which thread of the process the calling one is
+void pli_upc_mpi_close(void);
+
+#endif

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of the runtime that is inside every UPC program: variables that its code reads directly,
+// the start-up tables, and what main does. Built twice, for UPC threads that are processes and for
+// those that are OS threads.
+#include "start.h"
+#include "upc_link.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+PLI_UPC_TLS int pli_upc_mythread;
+int pli_upc_threads;
+char *pli_upc_seg[PLI_UPC_MAX_THREADS];
+int pli_upc_has_far;
+PLI_UPC_TLS int pli_upc_forall_depth;
+PLI_UPC_TLS int pli_upc_poll_left = 64;
+
+extern struct pli_upc_var *__start_pli_upc_vars[] __attribute__((weak));
+extern struct pli_upc_var *__stop_pli_upc_vars[] __attribute__((weak));
+extern pli_upc_init_fn __start_pli_upc_inits[] __attribute__((weak));
+extern pli_upc_init_fn __stop_pli_upc_inits[] __attribute__((weak));
+extern struct pli_upc_unit *__start_pli_upc_units[] __attribute__((weak));
+extern struct pli_upc_unit *__stop_pli_upc_units[] __attribute__((weak));
+extern char **environ;
+
+void pli_upc_poll_slow(void); // of the library
+
+void pli_upc_poll(void)
+{
+    pli_upc_poll_left = 64;
+    pli_upc_poll_slow();
+}
+
+static struct pli_upc_program program;
+
+static int open_program(void)
+{
+    int flag;
+    MPI_Initialized(&flag); // prepares the library
+    program = (struct pli_upc_program){ .units = __start_pli_upc_units,
+                                        .units_end = __stop_pli_upc_units,
+                                        .vars = __start_pli_upc_vars,
+                                        .vars_end = __stop_pli_upc_vars,
+                                        .is_pthreads = PLI_UPC_PTHREADS,
+                                        .threads = &pli_upc_threads,
+                                        .seg = pli_upc_seg,
+                                        .has_far = &pli_upc_has_far };
+    return pli_upc_open(&program);
+}
+
+static void begin_thread(int i)
+{
+    pli_upc_mythread = pli_upc_enter(i);
+    pli_upc_fill(&program);
+    for (pli_upc_init_fn *f = __start_pli_upc_inits; f < __stop_pli_upc_inits; f++) {
+        (*f)();
+    }
+    pli_upc_begin();
+}
+
+#if !PLI_UPC_PTHREADS
+
+// exit ends here, from wherever it is called.
+static void at_exit(int status, void *arg)
+{
+    (void)status;
+    (void)arg;
+    fflush(stdout);
+    pli_upc_leave();
+    pli_upc_close();
+}
+
+int pli_upc_run(int argc, char **argv)
+{
+    open_program();
+    begin_thread(0);
+    on_exit(at_exit, NULL);
+    return pli_upc_main(argc, argv, environ);
+}
+
+#else
+
+static struct start {
+    pthread_t id;
+    int argc, status, has_ended;
+    char **argv;
+} * starts;
+static int n_start;
+static __thread int my_start = -1;
+
+_Noreturn void __real_exit(int status);
+_Noreturn void __wrap_exit(int status);
+
+// argv may be changed by its thread.
+static char **copy_args(int argc, char **argv)
+{
+    char **copy = calloc((size_t)argc + 1, sizeof *copy);
+    for (int i = 0; copy != NULL && i < argc; i++) {
+        copy[i] = strdup(argv[i]);
+    }
+    if (copy == NULL) {
+        fprintf(stderr, "no memory to start a UPC thread\n");
+        _exit(1);
+    }
+    return copy;
+}
+
+static int worst(void)
+{
+    int status = 0;
+    for (int i = 0; i < n_start; i++) {
+        status = status == 0 ? starts[i].status : status;
+    }
+    return status;
+}
+
+// A UPC thread ends: the process goes on until all have, and then main's thread ends it.
+static _Noreturn void end_thread(int status)
+{
+    struct start *s = &starts[my_start];
+    s->status = status;
+    s->has_ended = 1;
+    fflush(stdout);
+    pli_upc_leave();
+    if (my_start != 0) {
+        pthread_exit(NULL);
+    }
+    for (int i = 1; i < n_start; i++) {
+        pthread_join(starts[i].id, NULL);
+    }
+    pli_upc_mpi_close();
+    pli_upc_close();
+    __real_exit(worst());
+}
+
+void __wrap_exit(int status)
+{
+    if (my_start < 0 || starts[my_start].has_ended) {
+        __real_exit(status); // no UPC thread, or its last steps
+    }
+    end_thread(status);
+}
+
+// exit from a library that is not linked through us, or by a thread that is not UPC's.
+static void at_exit(int status, void *arg)
+{
+    (void)arg;
+    if (my_start < 0 || !starts[my_start].has_ended) {
+        pli_upc_global_exit(status);
+    }
+}
+
+int pli_upc_my_start(void)
+{
+    return my_start;
+}
+
+static _Noreturn void run_thread(struct start *s)
+{
+    my_start = (int)(s - starts);
+    begin_thread(my_start);
+    end_thread(pli_upc_main(s->argc, s->argv, environ));
+}
+
+static void *thread_body(void *arg)
+{
+    run_thread(arg);
+}
+
+static void create(struct start *s)
+{
+    pthread_attr_t attr;
+    size_t size = 0;
+    pthread_attr_init(&attr);
+    pthread_attr_getstacksize(&attr, &size);
+    const char *text = getenv("UPC_STACK_SIZE");
+    size_t asked = text != NULL ? (size_t)strtoul(text, NULL, 10) << 20 : 0;
+    if (asked > size) {
+        pthread_attr_setstacksize(&attr, asked);
+    }
+    int rc = pthread_create(&s->id, &attr, thread_body, s);
+    if (rc != 0) {
+        fprintf(stderr, "cannot start UPC thread %d of this process: %s\n", (int)(s - starts),
+                strerror(rc));
+        pli_upc_global_exit(1);
+    }
+    pthread_attr_destroy(&attr);
+}
+
+int pli_upc_run(int argc, char **argv)
+{
+    n_start = open_program();
+    starts = calloc((size_t)n_start, sizeof *starts);
+    if (starts == NULL) {
+        fprintf(stderr, "no memory to start %d UPC threads\n", n_start);
+        return 1;
+    }
+    on_exit(at_exit, NULL);
+    for (int i = 0; i < n_start; i++) {
+        starts[i] = (struct start){ .argc = argc, .argv = copy_args(argc, argv) };
+    }
+    for (int i = 1; i < n_start; i++) {
+        create(&starts[i]);
+    }
+    run_thread(&starts[0]);
+}
+
+#endif

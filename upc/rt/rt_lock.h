@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A lock in shared memory.
+#ifndef PLI_UPC_RT_LOCK_H
+#define PLI_UPC_RT_LOCK_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum { RT_LOCK_MAGIC = 0x4c4f434b };
+
+struct rt_lock {
+    _Atomic uint32_t owner;  // thread + 1; 0: free
+    _Atomic uint32_t n_wait; // threads that may sleep for it
+    uint32_t magic;
+    uint32_t spare[13];
+};
+_Static_assert(sizeof(struct rt_lock) == 64, "shared with other processes");
+
+#endif

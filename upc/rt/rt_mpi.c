@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where UPC and MPI meet: who has a rank, and the world of threads.
+#include "rt.h"
+#include "start.h"
+
+#include "boot/boot.h"
+#include "core/ep.h"
+#include "core/lane.h"
+#include "core/process.h"
+#include "endpoint/endpoint.h"
+#include "obj/comm.h"
+#include "obj/group_build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int pli_upc_n_here(void)
+{
+    return pli_rt.n_here;
+}
+
+int pli_upc_mpi_is_funneled(void)
+{
+    return pli_rt.is_funneled;
+}
+
+int pli_upc_mpi_has_rank(void)
+{
+    return !pli_rt.is_funneled || rt_me()->me < pli_rt.n_rank;
+}
+
+// With OS threads each thread is a rank, unless only processes are.
+static bool has_thread_ranks(void)
+{
+    return pli_rt.is_pthreads && !pli_rt.is_funneled;
+}
+
+struct pli_upc_place pli_upc_hybrid_info(void)
+{
+    int me = rt_me()->me;
+    struct pli_upc_place p = { .group = pli_rt.group,
+                               .thread = me,
+                               .rank = -1,
+                               .n_group = pli_rt.n_group,
+                               .n_thread = pli_rt.n,
+                               .n_rank = (int)pli_proc.boot->n_world };
+    if (has_thread_ranks()) {
+        p.rank = pli_rt.group * pli_rt.n + me;
+        p.n_rank = pli_rt.n_group * pli_rt.n;
+    } else if (pli_upc_mpi_has_rank()) {
+        p.rank = (int)pli_proc.boot->index;
+    }
+    return p;
+}
+
+// The processes of all groups, in the order of groups: of each the first n_proc ranks.
+static enum pli_err all_processes(struct pli_group **out)
+{
+    const struct pli_node *node = &pli_proc.boot->node;
+    struct pli_group_build b;
+    struct pli_ep *ep = pli_process_ep();
+    pli_group_build_init(&b);
+    if (node->rows[pli_proc.boot->row].upc_n == 0) {
+        pli_group_build_add_id(&b, ep->id);
+        return pli_group_build_finish(&b, NULL, ep->id, out);
+    }
+    for (int g = 0; g < pli_rt.n_group; g++) {
+        uint32_t r = 0;
+        while (r < node->header->n_row && (node->rows[r].upc_group != (uint32_t)g ||
+                                           node->rows[r].index != node->rows[r].upc_first)) {
+            r++;
+        }
+        for (uint32_t i = 0; r < node->header->n_row && i < pli_rt.n_proc; i++) {
+            uint64_t proc = pli_proc.boot->job | (node->rows[r].upc_first + i);
+            pli_group_build_add_id(&b, (struct pli_id){ proc, ep->id.ep });
+        }
+    }
+    return pli_group_build_finish(&b, NULL, ep->id, out);
+}
+
+int pli_upc_mpi_world(void **handles, const char **why)
+{
+    struct pli_group *group;
+    struct pli_comm *procs = NULL;
+    struct pli_ep *ep = pli_process_ep();
+    enum pli_err err = all_processes(&group);
+    if (err == PLI_OK) {
+        err = pli_comm_create(pli_ep_retain(ep), ep->id, group, NULL, PLI_CONTEXT_UPC_ALL, &procs);
+        pli_group_release(group);
+    }
+    struct pli_comm **comms = calloc((size_t)pli_rt.n_here, sizeof(struct pli_comm *));
+    if (err == PLI_OK) {
+        err = comms == NULL ? pli_fail(PLI_ERR_NOMEM, "no memory for the world")
+                            : pli_endpoint_create(procs, pli_rt.n_here, NULL, PLI_OK, comms);
+    }
+    for (int i = 0; err == PLI_OK && i < pli_rt.n_here; i++) {
+        snprintf(comms[i]->name, sizeof comms[i]->name, "MPI_COMM_WORLD");
+        handles[i] = pli_handle_of(comms[i], PLI_KIND_COMM);
+    }
+    if (procs != NULL) {
+        pli_comm_release(procs);
+    }
+    free(comms);
+    *why = err == PLI_OK ? "" : pli_fail_take(NULL);
+    return err != PLI_OK;
+}

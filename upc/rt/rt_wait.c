@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Waiting inside UPC calls moves everything else on too: messages of MPI, requests of far threads.
+#include "rt.h"
+#include "upc_calls.h"
+
+#include "core/lane.h"
+#include "core/progress.h"
+#include "net/shm/shm.h"
+
+#include <errno.h>
+#include <sched.h>
+
+void pli_rt_waiter(struct pli_waiter *w, const char *call, bool is_restless)
+{
+    struct rt_thread *me = rt_me();
+    *w = (struct pli_waiter){
+        .lane = me->lane, .comm = me->comm, .call = call, .is_restless = is_restless
+    };
+}
+
+void pli_rt_wake_all(void)
+{
+    int me = rt_me()->me;
+    for (int t = 0; t < pli_rt.n; t++) {
+        if (t != me && pli_rt.box[t] != NULL) {
+            pli_shm_wake(pli_rt.box[t]);
+        }
+    }
+}
+
+// A program that spins on shared memory calls this now and then.
+void pli_upc_poll_slow(void)
+{
+    struct rt_thread *me = rt_me();
+    int saved = errno; // a fence is no call that the program sees
+    if (pli_progress_once(me->lane) == 0) {
+        sched_yield();
+    }
+    errno = saved;
+}
