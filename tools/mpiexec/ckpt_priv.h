@@ -89,6 +89,8 @@ void pli_ckpt_remove(const char *path); // with all that is in it
 
 // A checksum of a file's content; false with errno.
 bool pli_ckpt_sum(const char *path, uint64_t *sum_out, uint64_t *bytes_out);
+// The same of one that was just written: from where it is in memory. A disk that fails is SIGBUS.
+bool pli_ckpt_sum_fresh(const char *path, uint64_t *sum_out, uint64_t *bytes_out);
 uint64_t pli_ckpt_hash(uint64_t seed, const void *data, size_t len);
 
 #endif

@@ -46,6 +46,16 @@ static bool sync_path(const char *path, int flags)
     return is_good;
 }
 
+// The disk begins to write while other things are done.
+static void begin_writing(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+        close(fd);
+    }
+}
+
 static int note_failed(const char *path)
 {
     snprintf(s.failed, sizeof s.failed, "%s", path);
@@ -79,22 +89,12 @@ static int sync_directory(const char *path, const struct stat *st, int type, str
     return type != FTW_DP || sync_path(path, O_DIRECTORY) ? 0 : note_failed(path);
 }
 
-// The disk begins to write while the sum is made.
-static void begin_writing(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-        close(fd);
-    }
-}
-
 static void *work(void *arg)
 {
     for (uint32_t i; (i = atomic_fetch_add(&s.n_taken, 1)) < s.n_file;) {
         struct file *f = &s.files[i];
         begin_writing(f->path);
-        bool is_good = pli_ckpt_sum(f->path, &f->sum, &f->bytes) && sync_path(f->path, 0);
+        bool is_good = pli_ckpt_sum_fresh(f->path, &f->sum, &f->bytes) && sync_path(f->path, 0);
         f->error = is_good ? 0 : errno;
     }
     return arg;
