@@ -96,6 +96,16 @@ def by_call(env, d):
     tidy(d)
 
 
+def polled(env, d):
+    """Restarted with more ranks, a program sees MPI_COMM_RESIZED_WORLD."""
+    want = undisturbed(env, 40, 5)
+    p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 40, 5, "call=5", "poll")
+    check(result(finish(p)) == (want, 2), "it has its result")
+    for n in (3, 6):
+        rc, text = restart(env, d, "-n", n)
+        check(rc == 0 and result(text) == (want, n), f"{n}: {rc}\n{text}\nwanted {want}")
+
+
 def forked(env, d):
     """Ranks are cloned after the checkpoint, then before it: all of them come back, with any number of ranks."""
     want = undisturbed(env, 30, 5)
@@ -282,7 +292,7 @@ def refused(env, d):
 
 def main():
     reason = skip_reason()
-    for f in (refused, state, by_call, forked, by_mpictl, by_interval, damaged, full_disk,
+    for f in (refused, state, by_call, polled, forked, by_mpictl, by_interval, damaged, full_disk,
               killed_while_writing, example):
         if len(sys.argv) > 1 and f.__name__ not in sys.argv[1:]:
             continue

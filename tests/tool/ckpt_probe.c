@@ -3,7 +3,7 @@
 // on its way at every moment: an unexpected message, an outstanding receive, a synchronous send, a
 // derived datatype, a split communicator with an attribute, a thread. The last line is the result.
 //
-//     ckpt_probe STEPS MS [call=K] [die=K] [abort=K] [fork=K] [mb=N] [state] [threads]
+//     ckpt_probe STEPS MS [call=K] [die=K] [abort=K] [fork=K] [mb=N] [poll] [state] [threads]
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include <time.h>
 
 static int n_step, nap_ms, call_at = -1, die_at = -1, abort_at = -1, fork_at = -1;
-static int with_state, with_threads;
+static int with_poll, with_state, with_threads;
 static long n_byte;
 static int step;     // both are the state that is registered
 static double value; // the same at all ranks
@@ -134,10 +134,30 @@ static unsigned char pattern(long i, int rank)
     return (unsigned char)((uint64_t)(i + rank * 977) * 2654435761u >> 13);
 }
 
+// Take up the resized world when all have seen it in the place that a program may look at and
+// assign to. Nobody leaves here.
+static void look(MPI_Comm *world, int *version)
+{
+    MPI_Comm next = MPI_COMM_RESIZED_WORLD;
+    int seen = next != MPI_COMM_NULL, all, at[2] = { step, 0 };
+    MPI_Allreduce(&seen, &all, 1, MPI_INT, MPI_MIN, *world);
+    if (all) {
+        MPI_Bcast(at, 2, MPI_INT, 0, next);
+        MPI_Bcast(&value, 1, MPI_DOUBLE, 0, next);
+        *world = next;
+        MPI_COMM_RESIZED_WORLD = MPI_COMM_NULL; // until the next one
+        MPIX_World_version(version);
+    }
+}
+
 // Take up the newest version of the world that all have seen. 0: this rank is to leave.
 static int follow(MPI_Comm *world, int *version)
 {
     int now, all;
+    if (with_poll) {
+        look(world, version);
+        return 1;
+    }
     MPIX_World_version(&now);
     MPI_Allreduce(&now, &all, 1, MPI_INT, MPI_MIN, *world);
     while (*version < all) {
@@ -244,6 +264,7 @@ int main(int argc, char **argv)
         fork_at = strncmp(argv[i], "fork=", 5) == 0 ? atoi(argv[i] + 5) : fork_at;
         abort_at = strncmp(argv[i], "abort=", 6) == 0 ? atoi(argv[i] + 6) : abort_at;
         n_byte = strncmp(argv[i], "mb=", 3) == 0 ? atol(argv[i] + 3) << 20 : n_byte;
+        with_poll = with_poll || strcmp(argv[i], "poll") == 0;
         with_state = with_state || strcmp(argv[i], "state") == 0;
         with_threads = with_threads || strcmp(argv[i], "threads") == 0;
     }
