@@ -3,6 +3,7 @@
 every step of the last: nothing hangs, nothing is left behind, and a checkpoint that was there stays good.
 
 usage: faults.py [PART...]"""
+import glob
 import os
 import re
 import shutil
@@ -161,6 +162,21 @@ def state(env, d):
            ("mpiexec_state_writing", "mpiexec_state_sealing"), (), "--checkpoint-mode", "state")
 
 
+def criu_at_work(env, d):
+    """mpiexec is killed while CRIU tries out what the system can do, with children that it has stopped."""
+    for i in range(16):
+        p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 1000, 5)
+        wait_for(p, "step 3 ")
+        c = subprocess.Popen([MPICTL, "checkpoint", str(p.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not glob.glob(os.path.join(d, ".temp-*")) and c.poll() is None:
+            pass
+        time.sleep(0.006 * i)
+        p.kill()
+        finish(p)
+        c.wait()
+        nothing_left(env, f"{6 * i} ms")
+
+
 def mounted(d, mib):
     """Whether the directory is a small file system now."""
     if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "none", d], capture_output=True,
@@ -227,8 +243,8 @@ def full(env, d):
 
 def main():
     reason = skip_reason()
-    for f in (fork, resize, state, full_state, image, full):
-        if (len(sys.argv) > 1 and f.__name__ not in sys.argv[1:]) or (reason is not None and f in (image, full)):
+    for f in (fork, resize, state, full_state, image, criu_at_work, full):
+        if (len(sys.argv) > 1 and f.__name__ not in sys.argv[1:]) or (reason is not None and f in (image, criu_at_work, full)):
             continue
         env = mark()
         t = time.time()

@@ -101,10 +101,10 @@ static _Noreturn void leash(const char *const argv[], int null, int rope)
     struct pollfd p[] = { { .fd = fd, .events = POLLIN }, { .fd = 0, .events = POLLIN } };
     while (fd >= 0 && poll(p, 2, -1) < 0 && errno == EINTR) {
     }
+    if (pid > 0 && p[0].revents == 0) {
+        kill(0, SIGKILL); // with children of its own, and this process
+    }
     if (pid > 0) {
-        if (p[0].revents == 0) {
-            kill(pid, SIGKILL);
-        }
         waitpid(pid, &status, 0);
     }
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
