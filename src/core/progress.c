@@ -14,8 +14,6 @@
 #include "core/ucxlink.h"
 #include "core/wire.h"
 
-#include <sched.h>
-
 enum {
     BATCH = 64,          // messages per poll, so that other work gets its turn
     SPIN_QUIET = 4000,   // looks when every rank has a core: some 50 us
@@ -367,9 +365,7 @@ void pli_progress_step(struct pli_waiter *w)
     }
     if (w->n_idle < pli_progress_spins()) {
         pli_cpu_relax();
-    } else if (w->n_idle < pli_progress_spins() + yields()) {
-        sched_yield();
-    } else {
+    } else if (w->n_idle >= pli_progress_spins() + yields() || !pli_cpu_give_way()) {
         go_to_sleep(w);
     }
 }
