@@ -15,7 +15,8 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from checkpoint import MPICTL, PROBE, finish, numbers, restart, result, skip_reason, start, tidy, undisturbed, wait_for
+from checkpoint import (MPICTL, PROBE, finish, numbers, ranks_of, restart, result, skip_reason, start, tidy, undisturbed,
+                        wait_for)
 from launch import BUILD, SLOW, Run, carriers, check, clean_up, gone, mark, status
 
 FORK = os.path.join(BUILD, "tests", "bin", "fork_probe")
@@ -162,6 +163,34 @@ def state(env, d):
            ("mpiexec_state_writing", "mpiexec_state_sealing"), (), "--checkpoint-mode", "state")
 
 
+def killed_while_writing(env, d):
+    """A rank and mpiexec killed at many moments of a checkpoint: the one before it is good each time."""
+    want = undisturbed(env, 400, 10)
+    for i, who in enumerate(("rank", "mpiexec") * 2):
+        p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 400, 10, "mb=30")
+        wait_for(p, "step 2 ")
+        check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, "first")
+        last = numbers(d)[-1]
+        c = subprocess.Popen([MPICTL, "checkpoint", str(p.pid)], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+        temp = os.path.join(d, ".temp-*")
+        while not glob.glob(temp) and c.poll() is None:
+            time.sleep(0.001)
+        time.sleep(0.03 * i)
+        ranks = ranks_of(env)
+        if who == "mpiexec" or not ranks:
+            p.kill()
+        else:
+            os.kill(min(ranks), signal.SIGKILL)
+        finish(p)
+        c.wait()
+        check(not gone(env), f"{who}: left behind: {carriers(env)}")
+        check(numbers(d)[-1] >= last, f"{who}: {os.listdir(d)}")
+    p = start(env, "--restart", d, "--timeout", "90")
+    text = finish(p)
+    check(p.returncode == 0 and result(text) == (want, 2), f"{p.returncode}\n{text}\nwanted {want}")
+
+
 def criu_at_work(env, d):
     """mpiexec is killed while CRIU tries out what the system can do, with children that it has stopped."""
     for i in range(16):
@@ -243,8 +272,9 @@ def full(env, d):
 
 def main():
     reason = skip_reason()
-    for f in (fork, resize, state, full_state, image, criu_at_work, full):
-        if (len(sys.argv) > 1 and f.__name__ not in sys.argv[1:]) or (reason is not None and f in (image, criu_at_work, full)):
+    images = (image, killed_while_writing, criu_at_work, full) if reason is None else ()
+    for f in (fork, resize, state, full_state, *images):
+        if len(sys.argv) > 1 and f.__name__ not in sys.argv[1:]:
             continue
         env = mark()
         t = time.time()
