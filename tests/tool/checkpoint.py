@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# ctest: 300 s
 """Checkpoints: a restarted job ends as one that was left alone, with any number of ranks; whatever fills up or is damaged
 on the way, the checkpoint before it is good. faults.py lets processes die meanwhile."""
 import os

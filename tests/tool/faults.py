@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# ctest: 300 s
 """A rank, mpiexec or one of its helpers dies at every step of a fork, a resize and a checkpoint, and the disk is full at
 every step of the last: nothing hangs, nothing is left behind, and a checkpoint that was there stays good.
 
