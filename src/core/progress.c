@@ -358,23 +358,31 @@ static int step_others(struct pli_waiter *w)
     return is_looking && w->n_idle % OTHERS_EVERY != look_cost(w) ? 0 : poll_orphans(w);
 }
 
+// Looks at the network count for several, but never for the yields behind them.
+static void count_idle(struct pli_waiter *w, uint32_t spins)
+{
+    uint32_t looks = w->n_idle + look_cost(w);
+    w->n_idle = w->n_idle >= spins ? w->n_idle + 1 : looks < spins ? looks : spins;
+}
+
 void pli_progress_step(struct pli_waiter *w)
 {
+    uint32_t spins = pli_progress_spins();
     if (pli_progress_once(w->lane) > 0) {
-        w->n_idle = w->is_far ? pli_progress_spins() : 0;
+        w->n_idle = w->is_far ? spins : 0;
         w->n_nap = 0;
         forget_record(w);
         return;
     }
-    w->n_idle += look_cost(w);
+    count_idle(w, spins);
     if (has_others() && step_others(w) > 0) {
         w->n_nap = 0;
         forget_record(w);
         return; // n_idle stays: what others need is no reason to look longer for ourselves
     }
-    if (w->n_idle < pli_progress_spins()) {
+    if (w->n_idle < spins) {
         pli_cpu_relax();
-    } else if (w->n_idle >= pli_progress_spins() + yields() || !pli_cpu_give_way()) {
+    } else if (w->n_idle >= spins + yields() || !pli_cpu_give_way()) {
         go_to_sleep(w);
     }
 }
