@@ -111,6 +111,12 @@ ok verbose "$upcc" -v -c b.c
 has verbose-text err 'upcc-translate'
 ok dependencies "$upcc" -MD -MF dep -Iinc -DVALUE=1 -c a.upc
 has dependencies-text dep 'a.o:.*a.upc'
+ok dependencies-unnamed "$upcc" -MMD -MP -Iinc -DVALUE=1 -c a.upc
+has dependencies-unnamed-text a.d '^a.o: a.upc inc/my.h'
+ok dependencies-output "$upcc" -MD -Iinc -DVALUE=1 -c a.upc -o inc/out.o
+has dependencies-output-text inc/out.d '^inc/out.o: a.upc'
+ok dependencies-link "$upcc" -MMD -MT goal -Iinc -DVALUE=1 a.upc other.o -o linked
+has dependencies-link-text a.d '^goal: a.upc'
 if command -v clang >/dev/null; then
     ok clang env CC=clang "$upcc" -Iinc -DVALUE=5 a.upc b.c -o clanged
     ok clang-run ./clanged
