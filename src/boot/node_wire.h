@@ -175,8 +175,10 @@ struct pli_node_row {
     _Atomic uint32_t leave;  // version of the world from which it is no member; 0: it stays
     uint64_t parent_context; // where the parent waits for it
     struct pli_node_wait wait;
-    uint64_t out, err; // of a forked one: inodes of the pipes its parent prints to
-    uint64_t spare2[21];
+    uint64_t out, err;         // of a forked one: inodes of the pipes its parent prints to
+    _Atomic uint32_t was_held; // n_held was above zero: who made a communicator with it has done so
+    uint32_t spare;
+    uint64_t spare2[20];
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

@@ -264,7 +264,18 @@ static void take_timeout(struct reader *r, char **value)
 
 static void take_on_failure(struct reader *r, char **value)
 {
-    r->job->opt.on_failure = (enum pli_on_failure)read_word(r, value[0], "end continue");
+    r->job->opt.on_failure = (enum pli_on_failure)read_word(r, value[0], "end continue restart");
+}
+
+static void take_max_restarts(struct reader *r, char **value)
+{
+    r->job->opt.max_restarts = read_count(r, value[0]);
+}
+
+// Written by mpiexec for itself; see again.c.
+static void take_again(struct reader *r, char **value)
+{
+    pli_again_read(&r->job->opt.again, value[0]);
 }
 
 static void take_on_deadlock(struct reader *r, char **value)
@@ -547,6 +558,7 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
 {
     job->opt.grace = -1;
     job->opt.ckpt_keep = 2;
+    job->opt.max_restarts = 3;
     job->opt.feed = 0;
     struct reader r = { .job = job };
     for (int i = 1; i == 1 || i < argc + 1;) {
