@@ -91,10 +91,10 @@ static enum pli_err open_world(int required)
 
 static void close_world(void)
 {
-    pli_ep_settle(pli_arg_comm(MPI_COMM_SELF));
-    pli_ep_settle(pli_arg_comm(MPI_COMM_WORLD));
-    pli_comm_release(pli_arg_comm(MPI_COMM_SELF));
-    pli_comm_release(pli_arg_comm(MPI_COMM_WORLD));
+    pli_ep_settle(pli_arg_comm_any(MPI_COMM_SELF));
+    pli_ep_settle(pli_arg_comm_any(MPI_COMM_WORLD));
+    pli_comm_release(pli_arg_comm_any(MPI_COMM_SELF));
+    pli_comm_release(pli_arg_comm_any(MPI_COMM_WORLD));
     pli_session_open_undo(session);
 }
 
@@ -207,8 +207,8 @@ int pli_world_finalize(void)
     if (!is_open("MPI_Finalize", &rc)) {
         return rc;
     }
-    struct pli_comm *self = pli_arg_comm(MPI_COMM_SELF);
-    struct pli_comm *world = pli_arg_comm(MPI_COMM_WORLD);
+    struct pli_comm *self = pli_arg_comm_any(MPI_COMM_SELF);
+    struct pli_comm *world = pli_arg_comm_any(MPI_COMM_WORLD);
     // First of all, while everything still works. [MPI-5.0 11.2.4]
     enum pli_err err = pli_attr_delete_all(&self->obj);
     err = err == PLI_OK ? pli_fixed_delete_attrs() : err;

@@ -264,7 +264,9 @@ static void take_timeout(struct reader *r, char **value)
 
 static void take_on_failure(struct reader *r, char **value)
 {
-    r->job->opt.on_failure = (enum pli_on_failure)read_word(r, value[0], "end continue");
+    static const enum pli_on_failure as[] = { PLI_FAIL_END, PLI_FAIL_SHRINK, PLI_FAIL_RESPAWN,
+                                              PLI_FAIL_CONTINUE, PLI_FAIL_END };
+    r->job->opt.on_failure = as[read_word(r, value[0], "abort shrink respawn continue end")];
 }
 
 static void take_on_deadlock(struct reader *r, char **value)

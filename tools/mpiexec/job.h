@@ -42,7 +42,7 @@ struct pli_app {
     bool *env_said; // of those before env_own: the user has set it
 };
 
-enum pli_on_failure { PLI_FAIL_END, PLI_FAIL_CONTINUE };
+enum pli_on_failure { PLI_FAIL_END, PLI_FAIL_CONTINUE, PLI_FAIL_SHRINK, PLI_FAIL_RESPAWN };
 enum pli_on_deadlock { PLI_DEADLOCK_ABORT, PLI_DEADLOCK_REPORT, PLI_DEADLOCK_IGNORE };
 enum pli_when { PLI_WHEN_AUTO, PLI_WHEN_ALWAYS, PLI_WHEN_NEVER };
 enum { PLI_STDIN_NONE = -1, PLI_STDIN_ALL = -2 };
