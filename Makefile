@@ -48,9 +48,11 @@ $(BUILD)/CMakeCache.txt:
 	@$(CONFIGURE) >$(BUILD).log 2>&1 || { cat $(BUILD).log; rm -rf $(BUILD) $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 
+# Other MPIs are looked for when the build is configured: again, for they may have come just now.
 test: $(BUILD)/CMakeCache.txt
 	@tools/setup/need build test
 	@tools/setup/need peers || echo "tests that need other MPIs or launchers are skipped"
+	@$(CONFIGURE) >/dev/null
 	@cmake --build $(BUILD) -j$(JOBS)
 	@cd $(BUILD) && ctest --output-on-failure --no-label-summary -j$(JOBS) $(if $(T),-R '$(T)') $(if $(L),-L '$(L)')
 

@@ -9,6 +9,9 @@
 // few pages of code: a page fault costs as much as ten system calls.
 #define PLI_START __attribute__((section(".text.startup")))
 
+// Written then: lies on a page that the loader has written to already.
+#define PLI_START_VAR __attribute__((section(".data.startup")))
+
 // Tell the core that this is a waiting loop.
 static inline void pli_cpu_relax(void)
 {
