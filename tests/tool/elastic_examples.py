@@ -50,6 +50,25 @@ def resize(env, folder):
     check(not gone(env), f"left behind: {carriers(env)}")
 
 
+def survive(env, folder):
+    """Ranks die, and the answer is the same to the last bit."""
+    program = os.path.join(folder, "survive")
+    digests = set()
+    for args, end in ((("-n", 1, program), "0 losses, 1 ranks"), (("-n", 4, program), "0 losses, 4 ranks"),
+                      (("-n", 4, program, 300, 2, 155), "1 losses, 3 ranks"),
+                      (("-n", 5, program, 300, 0, 41, 4, 200, 2, 289), "3 losses, 2 ranks"),
+                      (("-n", 2, program, 300, 1, 0), None)):
+        args = args if len(args) > 3 else (*args, 300)
+        r = Run("--on-failure=shrink", *args, env=env)
+        found = re.search(r"300 steps, (.*) at the end: digest (\S+)", r.out)
+        check(r.rc == 0 and found and end in (None, found.group(1)), f"{args} {r}")
+        digests.add(found.group(2) if found else r.out)
+    check(len(digests) == 1, f"{digests}")
+    r = Run("--on-failure=shrink", "-n", 4, program, 300, 1, 155, 2, 155, env=env)
+    check(r.rc == 1 and "points are lost with their copies" in r.err, f"{r}")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
 def main():
     env = mark()
     with tempfile.TemporaryDirectory() as d:
@@ -61,6 +80,7 @@ def main():
         try:
             soap(env, folder)
             resize(env, folder)
+            survive(env, folder)
         finally:
             clean_up(env)
     return status()

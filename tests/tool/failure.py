@@ -4,6 +4,7 @@
 import os
 import re
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from launch import BUILD, SLOW, Run, carriers, check, clean_up, gone, mark, status
@@ -59,6 +60,24 @@ def refused(env):
     check(r.rc == 0 and "start the job with mpiexec --on-failure=shrink" in r.out, f"{r}")
 
 
+def respawn(env):
+    """Others take the places of those who died, with their numbers."""
+    for n, deaths, late in ((3, "1 5 0", (1,)), (3, "0 5 0 1 9 1", (0, 1)), (4, "1 5 0 2 5 0", (1, 2)),
+                            (3, "1 5 0 1 9 1", (1,))):
+        r = Run("--on-failure=respawn", "-n", n, os.path.join(BIN, "fail_probe"), "respawn", *deaths.split(),
+                env=env)
+        version = len(deaths.split()) // 3
+        want = {f"rank {i} of {n}: 20 steps, version {version}{', came later' if i in late else ''}"
+                for i in range(n)}
+        check(r.rc == 0 and set(r.out.splitlines()) == want, f"{deaths}: {r}")
+    with tempfile.TemporaryDirectory() as d:
+        flag = os.path.join(d, "die")
+        script = f"[ -e {flag} ] && exit 3; touch {flag}; exec {BIN}/fail_probe respawn 0 5 0"
+        r = Run("--on-failure=respawn", "-n", 1, "sh", "-c", script, env=env)
+        check(r.rc != 0 and "was to take the place" in r.words, f"{r}")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
 def soon(env):
     """A death is known within 100 ms: the best of a few runs, because others use the machine too."""
     best = 1e9
@@ -73,7 +92,7 @@ def soon(env):
 
 def main():
     env = mark()
-    for test in (say, ends, refused, soon):
+    for test in (say, ends, refused, respawn, soon):
         test(env)
     clean_up(env)
     return status()
