@@ -37,7 +37,8 @@ enum {
 // What the job does about bad news. Bits of the header's `mode`.
 enum {
     PLI_NODE_SURVIVES = 1, // a process that dies does not end the job: the others are told
-    PLI_NODE_RESPAWNS = 2  // and another one takes its place in the next version of the world
+    PLI_NODE_RESPAWNS = 2, // and another one takes its place in the next version of the world
+    PLI_NODE_TELLS = 4     // a resize is told by an error: MPI_WORLD_RESIZED
 };
 
 // Life of a process, in order; written by the process, read by the launcher.
@@ -186,7 +187,12 @@ struct pli_node_row {
     uint64_t out, err;        // of a forked one: inodes of the pipes its parent prints to
     _Atomic uint32_t failure; // it died: how, see alarm_wire.h; written by the launcher
     uint32_t failed_at;       // as which of all that died; written before
-    uint64_t spare2[20];
+    // With PLI_NODE_TELLS: a version to come << 32 | collectives begun in the one before; and the
+    // version that the process works in.
+    _Atomic uint64_t said;
+    _Atomic uint32_t works;
+    uint32_t spare1;
+    uint64_t spare2[18];
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

@@ -78,8 +78,8 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
 {
     const struct pli_coll_algo *algo = NULL;
     enum pli_err err = pli_coll_args_check(a);
-    if (err == PLI_OK && pli_comm_is_stopped(a->comm)) {
-        err = pli_alarm_refuse(pli_coll_args_name(a->kind), a->comm);
+    if (err == PLI_OK && __builtin_expect(pli_request_is_mortal, 0)) {
+        err = pli_alarm_enter(pli_coll_args_name(a->kind), a->comm);
     }
     if (err == PLI_OK) {
         err = choose(a, true, &algo);
@@ -105,8 +105,8 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
     const struct pli_coll_algo *algo = NULL;
     struct pli_sched *s = NULL;
     enum pli_err err = pli_coll_args_check(a);
-    if (err == PLI_OK && pli_comm_is_stopped(a->comm)) {
-        err = pli_alarm_refuse(pli_coll_args_name(a->kind), a->comm);
+    if (err == PLI_OK && __builtin_expect(pli_request_is_mortal, 0)) {
+        err = pli_alarm_enter(pli_coll_args_name(a->kind), a->comm);
     }
     if (err == PLI_OK) {
         err = choose(a, false, &algo);

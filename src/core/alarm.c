@@ -27,6 +27,8 @@ enum { HOLE_NS = 500000000, SALVAGE_NS = 100000000 };
 static const _Atomic uint32_t none;
 const _Atomic uint32_t *pli_alarm_news = &none;
 static _Atomic uint32_t heard; // of the news
+static bool is_told;           // resizes are, by errors
+static const struct pli_alarm_resize *resize;
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
 uint32_t pli_alarm_failed_at(uint64_t proc)
@@ -89,7 +91,9 @@ static void enter(struct pli_comm *c)
 
 void pli_alarm_open(void)
 {
-    pli_request_is_mortal = (pli_boot.node.header->mode & PLI_NODE_SURVIVES) != 0;
+    uint32_t mode = pli_boot.node.header->mode;
+    pli_request_is_mortal = (mode & (PLI_NODE_SURVIVES | PLI_NODE_TELLS)) != 0;
+    is_told = (mode & PLI_NODE_TELLS) != 0;
     pli_alarm_news = &pli_boot.node.header->alarm;
     if (pli_request_is_mortal) {
         pli_comm_on_begin(enter);
@@ -105,6 +109,10 @@ enum pli_err pli_alarm_judge(struct pli_lane *lane, const struct pli_request *r,
     }
     if (atomic_load_explicit(&c->doom, memory_order_relaxed) != 0) {
         return (enum pli_err)atomic_load_explicit(&c->doom, memory_order_relaxed);
+    }
+    if (atomic_load_explicit(&c->is_left, memory_order_relaxed) == PLI_COMM_LEFT &&
+        chan == PLI_CHAN_P2P && (r->flags & PLI_REQ_BLOCKING) != 0) {
+        return PLI_ERR_WORLD_RESIZED;
     }
     int n = atomic_load_explicit(&c->n_failed, memory_order_relaxed);
     // Of a collective, and of the making of communicators, nobody can know whom it depends on.
@@ -125,6 +133,10 @@ enum pli_err pli_alarm_judge(struct pli_lane *lane, const struct pli_request *r,
 
 bool pli_alarm_is_open_slow(struct pli_request *r)
 {
+    if (r->comm != NULL &&
+        atomic_load_explicit(&r->comm->is_left, memory_order_relaxed) == PLI_COMM_LEFT) {
+        return true;
+    }
     if ((r->flags & PLI_REQ_SEND) != 0 || r->comm == NULL || r->item.source != MPI_ANY_SOURCE) {
         return false;
     }
@@ -197,8 +209,10 @@ static void cull_list(struct pli_list *list, bool is_known, bool is_dead)
         if (err == PLI_OK) {
             continue;
         }
-        if (is_known && !is_dead && pli_lane_is_within(r->lane, r->conn)) {
-            // A thread of this very process may be copying it: ask back what was not found yet.
+        if (is_known && !is_dead &&
+            (err == PLI_ERR_WORLD_RESIZED || pli_lane_is_within(r->lane, r->conn))) {
+            // What was not found yet is asked back: nothing may be lost or doubled, and a thread of
+            // this very process may be copying it. What was found is completed.
             if ((r->flags & PLI_REQ_SEND) != 0 && (r->state & PLI_REQ_CANCELLING) == 0) {
                 r->err = (int16_t)err;
                 pli_rndv_unsend(r);
@@ -298,18 +312,23 @@ static void cull(struct pli_lane *lane)
     pli_lane_stir(lane);
 }
 
+void pli_alarm_cull(void)
+{
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = pli_proc.lanes[i];
+        if (lane != NULL) {
+            cull(lane);
+        }
+    }
+}
+
 static void hear(void)
 {
     pthread_mutex_lock(&guard);
     uint32_t news = atomic_load_explicit(pli_alarm_news, memory_order_acquire);
     if (news != atomic_load_explicit(&heard, memory_order_relaxed)) {
         pli_comm_visit(update, NULL);
-        for (int i = 0; i < PLI_NODE_N_LANE; i++) {
-            struct pli_lane *lane = pli_proc.lanes[i];
-            if (lane != NULL) {
-                cull(lane);
-            }
-        }
+        pli_alarm_cull();
         atomic_store_explicit(&heard, news, memory_order_relaxed);
     }
     pthread_mutex_unlock(&guard);
@@ -349,11 +368,19 @@ static void put_right(struct pli_lane *lane)
     pli_lock_drop(&lane->lock);
 }
 
+static bool is_new(void)
+{
+    return atomic_load_explicit(pli_alarm_news, memory_order_relaxed) !=
+           atomic_load_explicit(&heard, memory_order_relaxed);
+}
+
 void pli_alarm_look(struct pli_lane *lane)
 {
-    if (atomic_load_explicit(pli_alarm_news, memory_order_relaxed) !=
-        atomic_load_explicit(&heard, memory_order_relaxed)) {
+    if (is_new()) {
         hear();
+    }
+    if (is_told) {
+        resize->hear();
     }
     if (atomic_load_explicit(&pli_boot.node.header->n_failed, memory_order_relaxed) != 0) {
         put_right(lane);
@@ -410,6 +437,10 @@ static void say_failed(const struct pli_comm *c, char *to, size_t cap)
 enum pli_err pli_alarm_explain(enum pli_err err, const char *what, const struct pli_comm *c)
 {
     char who[420];
+    if (err == PLI_ERR_WORLD_RESIZED) {
+        enum pli_err told = resize->tell((struct pli_comm *)(uintptr_t)c);
+        return told != PLI_OK ? told : pli_fail(err, "the world was resized");
+    }
     if (err == PLI_ERR_REVOKED) {
         return pli_fail(err, "%s on %s failed: the communicator was revoked (MPIX_Comm_revoke)",
                         what, pli_comm_say(c));
@@ -423,15 +454,38 @@ enum pli_err pli_alarm_refuse(const char *what, const struct pli_comm *c)
 {
     int doom = atomic_load_explicit(&c->doom, memory_order_relaxed);
     int n = atomic_load_explicit(&c->n_failed, memory_order_relaxed);
-    enum pli_err err = doom != 0 ? (enum pli_err)doom : n > 0 ? PLI_ERR_PROC_FAILED : PLI_OK;
+    bool is_left = atomic_load_explicit(&c->is_left, memory_order_relaxed) == PLI_COMM_LEFT;
+    enum pli_err err = doom != 0 ? (enum pli_err)doom
+                       : is_left ? PLI_ERR_WORLD_RESIZED
+                       : n > 0   ? PLI_ERR_PROC_FAILED
+                                 : PLI_OK;
     return err == PLI_OK ? PLI_OK : pli_alarm_explain(err, what, c);
+}
+
+enum pli_err pli_alarm_enter(const char *what, struct pli_comm *c)
+{
+    if (is_new()) {
+        pli_alarm_look(c->ep->lane); // those who are never idle look here
+    }
+    if (!is_told) {
+        return pli_alarm_refuse(what, c);
+    }
+    uint32_t n = atomic_fetch_add_explicit(&c->n_begun, 1, memory_order_seq_cst) + 1;
+    bool is_left = atomic_load_explicit(&c->is_left, memory_order_seq_cst) != 0;
+    enum pli_err err = is_left ? resize->enter(c, n) : PLI_OK;
+    return err != PLI_OK ? err : pli_comm_is_stopped(c) ? pli_alarm_refuse(what, c) : PLI_OK;
+}
+
+void pli_alarm_on_resize(const struct pli_alarm_resize *ops)
+{
+    resize = ops;
 }
 
 enum pli_err pli_alarm_revoke(struct pli_comm *c)
 {
     struct pli_node_header *h = pli_boot.node.header;
     struct pli_alarm_mark *m = pli_alarm_find(c->context, true);
-    if (!pli_request_is_mortal) {
+    if ((h->mode & PLI_NODE_SURVIVES) == 0) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "nobody would hear of it: start the job with mpiexec --on-failure=shrink");
     }

@@ -41,7 +41,7 @@ enum pli_err pli_alarm_explain(enum pli_err err, const char *what, const struct 
 static inline bool pli_alarm_is_reason(enum pli_err err)
 {
     return err == PLI_ERR_PROC_FAILED || err == PLI_ERR_PROC_FAILED_PENDING ||
-           err == PLI_ERR_REVOKED;
+           err == PLI_ERR_REVOKED || err == PLI_ERR_WORLD_RESIZED;
 }
 
 // Why an operation cannot complete, PLI_OK: it may. For a lane with n_dead above 0.
@@ -49,8 +49,21 @@ static inline bool pli_alarm_is_reason(enum pli_err err)
 enum pli_err pli_alarm_judge(struct pli_lane *lane, const struct pli_request *r, int peer)
     __attribute__((cold));
 
-// A receive from anybody that somebody who died might have answered: it stays as it is, but to wait
-// for it is to wait for ever, perhaps. Context: no lock held.
+// A collective of the communicator begins. It may not, after a failure or a resize.
+enum pli_err pli_alarm_enter(const char *what, struct pli_comm *c);
+
+// How the room above tells of a resize by errors. Context: no lock held.
+struct pli_alarm_resize {
+    void (*hear)(void);                                    // there is news, or was
+    enum pli_err (*tell)(struct pli_comm *c);              // the error, at last; once
+    enum pli_err (*enter)(struct pli_comm *c, uint32_t n); // may the n-th collective begin?
+};
+void pli_alarm_on_resize(const struct pli_alarm_resize *ops); // context: start-up only
+// Look through all lanes for what is to be withdrawn.
+void pli_alarm_cull(void);
+
+// A request that stays as it is, but whose wait is to end with an error: a receive from anybody,
+// when somebody died who might have answered it; or any, after a resize. Context: no lock held.
 bool pli_alarm_is_open_slow(struct pli_request *r) __attribute__((cold));
 static inline bool pli_alarm_is_open(struct pli_request *r)
 {

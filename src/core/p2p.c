@@ -127,6 +127,7 @@ static enum pli_err send_kept(const void *buf, MPI_Count count, struct pli_datat
 {
     struct pli_request *r = NULL;
     bool is_gone;
+    flags |= PLI_REQ_BLOCKING;
     enum pli_err err = pli_p2p_isend_on(buf, count, type, dest, tag, comm, chan, flags, &r);
     if (err != PLI_OK) {
         return err;

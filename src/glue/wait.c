@@ -72,12 +72,17 @@ static bool wait_one(struct pli_request *r, int n)
     return !is_open || pli_request_is_done(r);
 }
 
-// The failure of a request that stays as it is: the user may acknowledge and wait again.
+static enum pli_err why_open(const struct pli_request *r)
+{
+    bool is_left = atomic_load_explicit(&r->comm->is_left, memory_order_relaxed) == PLI_COMM_LEFT;
+    return pli_alarm_explain(is_left ? PLI_ERR_WORLD_RESIZED : PLI_ERR_PROC_FAILED_PENDING,
+                             "receive from anybody", r->comm);
+}
+
+// The failure of a request that stays as it is: the user may wait again.
 static int still_open(const char *fn, struct pli_request *r)
 {
-    return pli_raise(
-        owner_of(r), fn,
-        pli_alarm_explain(PLI_ERR_PROC_FAILED_PENDING, "receive from anybody", r->comm));
+    return pli_raise(owner_of(r), fn, why_open(r));
 }
 
 int pli_wait_wait(MPI_Request *request, MPI_Status *status)
@@ -177,7 +182,7 @@ static int finish_list(const char *fn, MPI_Request reqs[], int n, const int *ind
             continue;
         }
         if (pli_unlikely(!pli_request_is_done(r))) { // a receive from anybody, or others beside one
-            int code = pli_alarm_is_open(r) ? MPIX_ERR_PROC_FAILED_PENDING : MPI_ERR_PENDING;
+            int code = pli_alarm_is_open(r) ? pli_raise_code(fn, why_open(r)) : MPI_ERR_PENDING;
             if (s != MPI_STATUS_IGNORE) {
                 s->MPI_ERROR = code;
             }

@@ -12,6 +12,7 @@
 #include "core/process.h"
 #include "dynamic/spawner.h"
 #include "elastic/fork.h"
+#include "elastic/renew.h"
 #include "elastic/resize.h"
 #include "endpoint/fixed.h"
 #include "glue/check.h"
@@ -75,6 +76,9 @@ static enum pli_err open_world(int required)
         if (err != PLI_OK) {
             pli_comm_release(pli_arg_comm(MPI_COMM_SELF));
         }
+    }
+    if (err == PLI_OK) {
+        err = pli_renew_begin();
     }
     if (err == PLI_OK) {
         err = pli_spawner_meet_parent(pli_arg_comm(MPI_COMM_WORLD));

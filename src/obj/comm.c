@@ -44,6 +44,12 @@ void pli_comm_bar(struct pli_comm *c)
     atomic_compare_exchange_strong(&c->obj.kind, &kind, PLI_KIND_BARRED);
 }
 
+void pli_comm_unbar(struct pli_comm *c)
+{
+    uint16_t kind = PLI_KIND_BARRED;
+    atomic_compare_exchange_strong(&c->obj.kind, &kind, PLI_KIND_COMM);
+}
+
 struct pli_comm *pli_comm_any(MPI_Comm h)
 {
     struct pli_comm *c = pli_handle_get(h, PLI_KIND_COMM);

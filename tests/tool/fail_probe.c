@@ -72,12 +72,35 @@ static int respawn(int argc, char **argv)
     return 0;
 }
 
+// A program that has no error handler goes on in the world that it has.
+static int deaf(int rank)
+{
+    int size, sum, one = 1;
+    if (rank == 0) {
+        MPIX_World_resize(MPI_COMM_SELF, 1); // smaller: nobody comes who would wait
+    }
+    for (int i = 0; i < 100; i++) {
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        usleep(500);
+    }
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (rank == 0 && sum == size) {
+        printf("%d ranks went on\n", size);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     int rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const char *what = argc > 1 ? argv[1] : "";
+    if (is(what, "deaf")) {
+        int rc = deaf(rank);
+        MPI_Finalize();
+        return rc;
+    }
     if (!is(what, "fatal")) {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     }

@@ -78,6 +78,19 @@ def respawn(env):
     check(not gone(env), f"left behind: {carriers(env)}")
 
 
+def resized(env):
+    """--on-resize=error: what is refused, and what a program without an error handler gets."""
+    r = Run("--on-resize=error", "-n", 1, "true", env=env)
+    check(r.rc != 0 and "--on-resize=error needs --elastic" in r.words, f"{r}")
+    for args, extra in ((("--on-failure=shrink",), {}), ((), {"PLIANT_NET": "tcp"})):
+        r = Run("--elastic", "1:4", "--on-resize=error", *args, "-n", 1, "true", env={**env, **extra})
+        check(r.rc != 0 and "--on-resize=error is for jobs on one host" in r.words, f"{r}")
+    r = Run("--elastic", "1:4", "--on-resize=error", "-n", 2, os.path.join(BIN, "fail_probe"), "deaf", env=env)
+    check(r.rc == 0 and "MPI_WORLD_RESIZED cannot be returned" in r.words and
+          "MPI_ERRORS_ARE_FATAL" in r.words and r.out == "2 ranks went on\n", f"{r}")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
 def soon(env):
     """A death is known within 100 ms: the best of a few runs, because others use the machine too."""
     best = 1e9
@@ -92,7 +105,7 @@ def soon(env):
 
 def main():
     env = mark()
-    for test in (say, ends, refused, respawn, soon):
+    for test in (say, ends, refused, respawn, resized, soon):
         test(env)
     clean_up(env)
     return status()

@@ -326,6 +326,11 @@ static void take_elastic(struct reader *r, char **value)
     r->job->opt.elastic_max = (uint32_t)max;
 }
 
+static void take_on_resize(struct reader *r, char **value)
+{
+    r->job->opt.is_resize_error = read_word(r, value[0], "look error") == 1;
+}
+
 static void take_ckpt_dir(struct reader *r, char **value)
 {
     r->job->opt.ckpt_dir = value[0];
@@ -576,6 +581,9 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
         }
     }
     read_impi(&r);
+    if (job->opt.is_resize_error && job->opt.elastic_max == 0) {
+        pli_say_bad("--on-resize=error needs --elastic MIN:MAX: the job is not resized without it");
+    }
     pli_restart_check(job);
     pli_psets_read(job);
     if (job->opt.feed >= (int64_t)job->n_rank) {

@@ -54,6 +54,7 @@ struct pli_options {
     double grace;       // seconds between asking to end and killing; below 0: by occasion
     const char *bind, *map;
     uint32_t elastic_min, elastic_max; // ranks the job may have; max 0: as many as it began with
+    bool is_resize_error;              // a resize is told by MPI_WORLD_RESIZED
     const char *ckpt_dir;              // where checkpoints go; NULL: none are made
     double ckpt_interval;              // seconds from one to the next, 0: when somebody asks
     uint32_t ckpt_keep;                // how many are kept

@@ -36,6 +36,10 @@ static bool has_network(const struct pli_job *job)
 
 void pli_mishap_check(const struct pli_job *job)
 {
+    if (job->opt.is_resize_error && (is_survived(job) || has_network(job) || job->n_host > 0)) {
+        pli_say_bad("--on-resize=error is for jobs on one host, in shared memory, and with "
+                    "--on-failure=abort");
+    }
     if (!is_survived(job)) {
         return;
     }
@@ -66,6 +70,7 @@ void pli_mishap_check(const struct pli_job *job)
 
 void pli_mishap_begin(struct pli_job *job)
 {
+    job->node.header->mode |= job->opt.is_resize_error ? (uint32_t)PLI_NODE_TELLS : 0;
     if (is_survived(job)) {
         job->node.header->mode |= PLI_NODE_SURVIVES;
         job->node.header->mode |=

@@ -10,6 +10,7 @@
 #include "boot/pset.h"
 #include "job.h"
 #include "leave.h"
+#include "net/shm/shm.h"
 #include "say.h"
 #include "spawn.h"
 #include "warden.h"
@@ -94,6 +95,10 @@ static bool commit(struct pli_job *job, struct pli_answer *a)
     h->world_size = z.n_member;
     atomic_store_explicit(&h->world, version, memory_order_seq_cst);
     pli_futex_wake(&h->world, INT_MAX, false);
+    if ((h->mode & PLI_NODE_TELLS) != 0) {
+        atomic_fetch_add_explicit(&h->alarm, 1, memory_order_seq_cst);
+        pli_shm_wake_node(&job->node);
+    }
     if (is_less) {
         pli_leave_begin(job);
     }
@@ -135,6 +140,20 @@ static bool grow(struct pli_job *job, uint32_t more, void *token, struct pli_ans
     return false;
 }
 
+// With --on-resize=error one version at a time: all ranks work in the one that counts.
+static bool have_taken_up(const struct pli_job *job)
+{
+    const struct pli_node_header *h = job->node.header;
+    bool has = true;
+    for (uint32_t row = 0; row < pli_node_n_used(&job->node) && (h->mode & PLI_NODE_TELLS) != 0;
+         row++) {
+        const struct pli_node_row *r = &job->node.rows[row];
+        has = has && (atomic_load(&r->state) != PLI_NODE_RUNNING ||
+                      atomic_load(&r->works) == (uint32_t)atomic_load(&h->world));
+    }
+    return has;
+}
+
 // How many ranks a request means; 0 with a refusal.
 static uint32_t goal(const struct pli_job *job, const struct pli_ask_resize *ask,
                      struct pli_answer *a)
@@ -154,6 +173,8 @@ static uint32_t goal(const struct pli_job *job, const struct pli_ask_resize *ask
         refuse(a, ENOTSUP, "a job of several programs or hosts cannot be resized");
     } else if (z.state != S_IDLE) {
         refuse(a, EBUSY, "the job is being resized already");
+    } else if (!have_taken_up(job)) {
+        refuse(a, EBUSY, "not all ranks have heard of the last resize yet; try again");
     }
     return a->error == 0 ? (uint32_t)n : 0;
 }
@@ -322,8 +343,12 @@ static bool may_fork(const struct pli_job *job, const struct pli_ask_fork *ask,
     char text[200];
     uint32_t now = size_now(job);
     int version = atomic_load(&job->node.header->world);
-    if (job->n_host > 0 || job->is_daemon) {
-        refuse(a, ENOTSUP, "ranks of a job on several hosts cannot be cloned yet");
+    if (job->n_host > 0 || job->is_daemon || job->opt.is_resize_error) {
+        refuse(a, ENOTSUP,
+               job->opt.is_resize_error
+                   ? "with --on-resize=error ranks are not cloned; mpictl grow and "
+                     "MPIX_World_resize start new ones"
+                   : "ranks of a job on several hosts cannot be cloned yet");
     } else if (z.state != S_IDLE) {
         refuse(a, EBUSY, "the job is being resized already");
     } else if (ask->version != (uint32_t)version) {
