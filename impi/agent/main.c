@@ -26,7 +26,7 @@ int main(int argc, char **argv)
     }
     conf.n_proc = (uint32_t)atoi(argv[1]);
     conf.parent_fd = atoi(argv[2]);
-    if (pli_impi_env_read(&conf.log, &conf.env) != PLI_IMPI_OK || conf.env.server == NULL) {
+    if (pli_impi_env_read(&conf.log, 0, 1, &conf.env) != PLI_IMPI_OK || conf.env.server == NULL) {
         return 1;
     }
     // memory of large messages is kept for the next one: giving it back and faulting it in again

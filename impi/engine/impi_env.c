@@ -8,10 +8,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum pli_impi_err number(const struct pli_impi_log *log, const char *name, long long min,
-                                long long max, long long otherwise, long long *out)
+// The user's word for this host: of a list the one at its place; an empty one counts as not given.
+static enum pli_impi_err pick(const struct pli_impi_log *log, const char *name,
+                              const struct pli_impi_env *env, char out[PLI_IMPI_ENV_WORD])
 {
-    const char *text = getenv(name);
+    const char *at = getenv(name);
+    uint32_t n = 1;
+    out[0] = '\0';
+    for (const char *c = at; c != NULL && *c != '\0'; c++) {
+        n += *c == ',';
+    }
+    if (n > 1 && n != env->n_host) {
+        pli_impi_log(log, PLI_IMPI_LOG_ERROR,
+                     "%s is for %u hosts ('%s'), and the client has %u; say one for all, or one "
+                     "for each",
+                     name, n, at, env->n_host);
+        return PLI_IMPI_ERR_ARG;
+    }
+    for (uint32_t i = 0; n > 1 && i < env->host; i++) {
+        at = strchr(at, ',') + 1;
+    }
+    size_t len = at == NULL ? 0 : strcspn(at, ",");
+    if (len >= PLI_IMPI_ENV_WORD) {
+        pli_impi_log(log, PLI_IMPI_LOG_ERROR, "%s is longer than %d characters", name,
+                     PLI_IMPI_ENV_WORD - 1);
+        return PLI_IMPI_ERR_ARG;
+    }
+    memcpy(out, at != NULL ? at : "", len);
+    out[len] = '\0';
+    return PLI_IMPI_OK;
+}
+
+// `text` may be NULL: not given.
+static enum pli_impi_err number(const struct pli_impi_log *log, const char *name, const char *text,
+                                long long min, long long max, long long otherwise, long long *out)
+{
     char *end;
     *out = otherwise;
     if (text == NULL) {
@@ -48,9 +79,10 @@ static enum pli_impi_err read_key(const struct pli_impi_log *log, struct pli_imp
 // "name:port" or "[address]:port" has a port to tell; a bare name or address has none.
 static enum pli_impi_err read_name(const struct pli_impi_log *log, struct pli_impi_env *out)
 {
-    const char *text = getenv("IMPI_HOST_NAME");
-    if (text == NULL) {
-        return PLI_IMPI_OK;
+    char text[PLI_IMPI_ENV_WORD];
+    enum pli_impi_err err = pick(log, "IMPI_HOST_NAME", out, text);
+    if (err != PLI_IMPI_OK || text[0] == '\0') {
+        return err;
     }
     bool is_bracketed = text[0] == '[';
     const char *end = is_bracketed ? strchr(text, ']') : strchr(text, ':');
@@ -64,17 +96,38 @@ static enum pli_impi_err read_name(const struct pli_impi_log *log, struct pli_im
     bool has_bad_port = *port == ':' && (rest == port + 1 || *rest != '\0' || v < 1 || v > 65535);
     if (len == 0 || len >= sizeof out->name || (*port != ':' && *port != '\0') || has_bad_port) {
         pli_impi_log(log, PLI_IMPI_LOG_ERROR,
-                     "IMPI_HOST_NAME is name, name:port or "
-                     "[address]:port, not '%s'",
+                     "IMPI_HOST_NAME is name, name:port or [address]:port, or a list of these, not "
+                     "'%s'",
                      text);
         return PLI_IMPI_ERR_ARG;
     }
     memcpy(out->name, text + is_bracketed, len);
+    out->name[len] = '\0';
     out->told_port = (uint16_t)v;
     return PLI_IMPI_OK;
 }
 
-enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, struct pli_impi_env *out)
+// What each host of a client may have of its own.
+static enum pli_impi_err read_host(const struct pli_impi_log *log, struct pli_impi_env *out)
+{
+    char text[PLI_IMPI_ENV_WORD];
+    long long port = 0;
+    enum pli_impi_err err = read_name(log, out);
+    if (err == PLI_IMPI_OK) {
+        err = pick(log, "IMPI_HOST_BIND", out, out->bind);
+    }
+    if (err == PLI_IMPI_OK) {
+        err = pick(log, "IMPI_HOST_PORT", out, text);
+    }
+    if (err == PLI_IMPI_OK) {
+        err = number(log, "IMPI_HOST_PORT", text[0] != '\0' ? text : NULL, 0, 65535, 0, &port);
+    }
+    out->port = (uint16_t)port;
+    return err;
+}
+
+enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t host, uint32_t n_host,
+                                    struct pli_impi_env *out)
 {
     struct row {
         const char *name;
@@ -82,7 +135,6 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, struct pli_i
     };
     static const struct row row[] = {
         { "IMPI_CLIENT", 0, PLI_IMPI_MAX_CLIENT - 1, -1 },
-        { "IMPI_HOST_PORT", 0, 65535, 0 },
         { "IMPI_TIMEOUT", 0, 1000000, 0 },
         { "IMPI_DATALEN", 1, 1 << 30, 262144 },
         { "IMPI_ACKMARK", 1, 1 << 30, 64 },
@@ -92,7 +144,8 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, struct pli_i
     };
     long long v[sizeof row / sizeof *row];
     *out = (struct pli_impi_env){ .server = getenv("IMPI_SERVER"),
-                                  .bind = getenv("IMPI_HOST_BIND"),
+                                  .host = host,
+                                  .n_host = n_host,
                                   .tls_file = getenv("IMPI_TLS"),
                                   .has_none = getenv("IMPI_AUTH_NONE") != NULL,
                                   .is_verbose = getenv("IMPI_VERBOSE") != NULL };
@@ -101,10 +154,11 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, struct pli_i
     }
     enum pli_impi_err err = read_key(log, out);
     if (err == PLI_IMPI_OK) {
-        err = read_name(log, out);
+        err = read_host(log, out);
     }
     for (size_t i = 0; err == PLI_IMPI_OK && i < sizeof row / sizeof *row; i++) {
-        err = number(log, row[i].name, row[i].min, row[i].max, row[i].otherwise, &v[i]);
+        err = number(log, row[i].name, getenv(row[i].name), row[i].min, row[i].max,
+                     row[i].otherwise, &v[i]);
     }
     if (err != PLI_IMPI_OK) {
         return err;
@@ -121,18 +175,17 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, struct pli_i
                      "number, or IMPI_AUTH_NONE");
         return PLI_IMPI_ERR_AUTH;
     }
-    if (v[4] > v[5]) {
+    if (v[3] > v[4]) {
         pli_impi_log(log, PLI_IMPI_LOG_ERROR, "IMPI_ACKMARK is above IMPI_HIWATER");
         return PLI_IMPI_ERR_ARG;
     }
     out->rank = (uint32_t)v[0];
-    out->port = (uint16_t)v[1];
-    out->timeout_s = (int)v[2];
-    out->datalen = (uint32_t)v[3];
-    out->ackmark = (uint32_t)v[4];
-    out->hiwater = (uint32_t)v[5];
-    out->coll_xsize = (int32_t)v[6];
-    out->coll_maxlinear = (int32_t)v[7];
+    out->timeout_s = (int)v[1];
+    out->datalen = (uint32_t)v[2];
+    out->ackmark = (uint32_t)v[3];
+    out->hiwater = (uint32_t)v[4];
+    out->coll_xsize = (int32_t)v[5];
+    out->coll_maxlinear = (int32_t)v[6];
     return PLI_IMPI_OK;
 }
 

@@ -8,6 +8,8 @@
 //                      translator
 //   IMPI_HOST_PORT     port to listen on; default any
 //   IMPI_HOST_BIND     address to listen on; default all
+//                      of these three: one for all hosts of the client, or one for each with commas
+//                      between them
 //   IMPI_TLS           file with a secret: all connections are TLS, and the others have it too
 //   IMPI_TIMEOUT       seconds until the job must run; default 0, for ever
 //   IMPI_DATALEN, IMPI_ACKMARK, IMPI_HIWATER    what we offer in negotiation
@@ -22,10 +24,13 @@
 #include "wire/impi_err.h"
 #include "wire/impi_packet_wire.h"
 
+enum { PLI_IMPI_ENV_WORD = 256 };
+
 struct pli_impi_env {
     const char *server; // NULL: no IMPI
-    const char *bind, *tls_file;
-    char name[256]; // empty: not given
+    const char *tls_file;
+    uint32_t host, n_host;                                 // of the client: which one this is
+    char name[PLI_IMPI_ENV_WORD], bind[PLI_IMPI_ENV_WORD]; // empty: not given
     uint32_t rank;
     bool has_none, has_key, is_verbose;
     uint64_t key;
@@ -37,7 +42,8 @@ struct pli_impi_env {
 };
 
 // Says on the log what is wrong. ERR_ARG, ERR_AUTH.
-enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, struct pli_impi_env *out);
+enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t host, uint32_t n_host,
+                                    struct pli_impi_env *out);
 
 // The address to advertise: `env->name`, or the one from which the server is reached.
 enum pli_impi_err pli_impi_env_address(const struct pli_impi_env *env,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libimpi: stands between a program and another MPI library, takes the program's MPI_ calls and
 // does them with that library's PMPI_ ones; what concerns processes of other clients goes to the
-// agent. Compiled with that library's mpicc. All state is the process's own; the library allows one
-// thread at a time (MPI_THREAD_SERIALIZED).
+// agent. Compiled with that library's mpicc. All state is the process's own, under one lock that is
+// given away wherever a thread may have to wait.
 //
 // The native MPI_COMM_WORLD holds the client's own processes. A communicator that spans clients is,
 // for the native library, one of its members here, in the same order; a table says what it is for
@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "coll/impi_coll.h"
 #include "coll/impi_map.h"
 #include "wire/impi_job.h"
 
@@ -50,9 +49,27 @@ struct shim {
     int agent;        // process id at native rank 0, else -1
     uint64_t max_cid; // largest context id in use
     int tag_ub;
-    int n_pending; // requests that are not done
+    int n_pending;    // requests that are not done
+    bool has_threads; // MPI_THREAD_MULTIPLE
+    MPI_Comm self;    // this process alone, for nobody's messages but ours
 };
 extern struct shim pli_shim;
+
+// shim_lock.c: at most one thread is between these; the same one may enter again. A call of the
+// native library that may wait for others is made outside, or it would keep out who it waits for.
+unsigned pli_shim_lock_take(void);
+void pli_shim_lock_drop(unsigned *mark);
+unsigned pli_shim_lock_leave(void); // all the way out
+void pli_shim_lock_return(unsigned depth);
+#define PLI_SHIM_ENTER                                                                             \
+    __attribute__((cleanup(pli_shim_lock_drop), unused)) unsigned mark_ = pli_shim_lock_take()
+#define PLI_SHIM_OUTSIDE(call)                                                                     \
+    ({                                                                                             \
+        unsigned depth_ = pli_shim_lock_leave();                                                   \
+        int rc_ = (call);                                                                          \
+        pli_shim_lock_return(depth_);                                                              \
+        rc_;                                                                                       \
+    })
 
 // shim_init.c
 // An error code of class `class` whose text is `text`, which must be a constant.
@@ -107,6 +124,11 @@ int pli_shim_msg_send(struct shim_req *r, unsigned char *ext, size_t len); // ta
 void pli_shim_msg_post(struct shim_req *r);
 bool pli_shim_msg_unpost(struct shim_req *r); // false: it was matched
 bool pli_shim_msg_probe(struct shim_span *s, int source, int tag, MPI_Status *status);
+struct shim_msg; // of another client, received by nobody yet
+struct shim_msg *pli_shim_msg_claim(struct shim_span *s, int source,
+                                    int tag);                      // NULL: none is there
+void pli_shim_msg_give(struct shim_req *r, struct shim_msg *m);    // r receives it
+void pli_shim_msg_give_native(struct shim_req *r, MPI_Message *m); // counted as pending
 void pli_shim_msg_match_local(void);
 bool pli_shim_msg_has_local(const struct shim_span *s);
 void pli_shim_msg_set_status(MPI_Status *st, int source, int tag, uint64_t len);
@@ -116,38 +138,10 @@ void *pli_shim_msg_room(const struct pli_agent_frame *f);
 // shim_p2p.c
 int pli_shim_p2p_isend(struct shim_req *r); // starts r as it stands
 int pli_shim_p2p_irecv(struct shim_req *r);
-
-// shim_play.c: collectives on bytes of external32
-int pli_shim_play_barrier(struct shim_span *s);
-int pli_shim_play_bcast(struct shim_span *s, int root, void *buf, size_t len);
-int pli_shim_play_gather(struct shim_span *s, int root, const void *mine, size_t len, void *all);
-int pli_shim_play_gatherv(struct shim_span *s, int root, const void *mine, size_t len,
-                          unsigned char *const *part, const size_t *lens);
-int pli_shim_play_scatter(struct shim_span *s, int root, const void *all, size_t len, void *mine);
-int pli_shim_play_scatterv(struct shim_span *s, int root, unsigned char *const *part,
-                           const size_t *lens, void *mine, size_t len);
-int pli_shim_play_alltoall(struct shim_span *s, bool is_v, unsigned char *const *out,
-                           const size_t *out_len, unsigned char *const *in, const size_t *in_len);
-typedef int (*pli_shim_fold_fn)(void *arg, const unsigned char *in, size_t len, bool is_first);
-typedef int (*pli_shim_show_fn)(void *arg, unsigned char *out); // the result so far
-int pli_shim_play_fold(struct shim_span *s, enum pli_impi_coll_op op, int root, size_t len,
-                       pli_shim_fold_fn fold, pli_shim_show_fn show, void *arg);
-int pli_shim_play_max(struct shim_span *s, uint64_t *max); // the largest of all members
-int pli_shim_play_cid(struct shim_span *s, unsigned n, uint64_t *cid_out);
-// Bytes to and from ranks outside any plan, on the context of collectives: all are sent, then all
-// received, in the order of the lists.
-struct shim_piece {
-    int rank;
-    void *data;
-    size_t len;
-};
-int pli_shim_play_pieces(struct shim_span *s, int tag, const struct shim_piece *out, int n_out,
-                         const struct shim_piece *in, int n_in);
-int pli_shim_play_trade(struct shim_span *s, int rank, int tag, const void *out, size_t out_len,
-                        void *in, size_t in_len);
-struct shim_parts; // one part of each for every rank of the other group
-int pli_shim_play_across(struct shim_span *s, bool is_v, const struct shim_parts *out,
-                         const struct shim_parts *in);
+int pli_shim_p2p_check_recv(const struct shim_span *s, int source, int tag, int count);
+int pli_shim_p2p_make_recv(struct shim_span *s, void *buf, int count, MPI_Datatype type, int source,
+                           int tag, struct shim_req **out);      // not started
+int pli_shim_p2p_finish(struct shim_req *r, MPI_Status *status); // wait for it and end it
 
 // shim_comm.c
 int pli_shim_comm_create(struct shim_span *s, const uint32_t *world, int n, MPI_Comm *out);

@@ -3,6 +3,7 @@
 // a group a collective of that group, between the groups messages under the operation's tag. On an
 // inter-communicator s->size is the other group's.
 #include "shim/shim_coll.h"
+#include "shim/shim_play.h"
 #include "shim/shim_parts.h"
 #include <stdlib.h>
 
@@ -16,11 +17,12 @@ int pli_shim_across_barrier(struct shim_span *s)
     return rc == MPI_SUCCESS ? MPI_Bcast(NULL, 0, MPI_BYTE, 0, local) : rc;
 }
 
-// Whether the root is somebody of the other group, or this process, or not my affair.
-static int check_root(const struct shim_span *s, int root, bool *is_mine)
+// Whether this process has a part in it; if not, *rc says whether the root is wrong.
+static bool has_part(const struct shim_span *s, int root, int *rc)
 {
-    *is_mine = root == MPI_ROOT;
-    return root == MPI_ROOT || (root >= 0 && root < s->size) ? MPI_SUCCESS : MPI_ERR_ROOT;
+    bool is_good = root == MPI_ROOT || (root >= 0 && root < s->size);
+    *rc = is_good || root == MPI_PROC_NULL ? MPI_SUCCESS : MPI_ERR_ROOT;
+    return is_good;
 }
 
 static int send_one(struct shim_span *s, int to, int tag, const void *buf, int count,
@@ -64,12 +66,11 @@ static int swap(struct shim_span *s, int tag, const void *out, int n_out, MPI_Da
 
 int pli_shim_across_bcast(struct shim_span *s, void *buf, int count, MPI_Datatype type, int root)
 {
-    bool is_root;
-    int rc = root == MPI_PROC_NULL ? MPI_SUCCESS : check_root(s, root, &is_root);
-    if (rc != MPI_SUCCESS || root == MPI_PROC_NULL) {
+    int rc;
+    if (!has_part(s, root, &rc)) {
         return rc;
     }
-    if (is_root) {
+    if (root == MPI_ROOT) {
         return send_one(s, 0, PLI_IMPI_TAG_BCAST, buf, count, type);
     }
     if (s->rank == 0) {
@@ -130,13 +131,12 @@ static int face_all(struct shim_span *s, int tag, const struct side *x, bool is_
 static int gather(struct shim_span *s, int tag, const void *sendbuf, int sendcount,
                   MPI_Datatype sendtype, const struct side *all, int root)
 {
-    bool is_root;
-    int rc = root == MPI_PROC_NULL ? MPI_SUCCESS : check_root(s, root, &is_root);
-    if (rc != MPI_SUCCESS || root == MPI_PROC_NULL) {
+    int rc;
+    if (!has_part(s, root, &rc)) {
         return rc;
     }
-    return is_root ? face_all(s, tag, all, false)
-                   : send_one(s, root, tag, sendbuf, sendcount, sendtype);
+    return root == MPI_ROOT ? face_all(s, tag, all, false)
+                            : send_one(s, root, tag, sendbuf, sendcount, sendtype);
 }
 
 int pli_shim_across_gather(struct shim_span *s, const void *sendbuf, int sendcount,
@@ -158,13 +158,12 @@ int pli_shim_across_gatherv(struct shim_span *s, const void *sendbuf, int sendco
 static int scatter(struct shim_span *s, int tag, const struct side *all, void *recvbuf,
                    int recvcount, MPI_Datatype recvtype, int root)
 {
-    bool is_root;
-    int rc = root == MPI_PROC_NULL ? MPI_SUCCESS : check_root(s, root, &is_root);
-    if (rc != MPI_SUCCESS || root == MPI_PROC_NULL) {
+    int rc;
+    if (!has_part(s, root, &rc)) {
         return rc;
     }
-    return is_root ? face_all(s, tag, all, true)
-                   : recv_one(s, root, tag, recvbuf, recvcount, recvtype);
+    return root == MPI_ROOT ? face_all(s, tag, all, true)
+                            : recv_one(s, root, tag, recvbuf, recvcount, recvtype);
 }
 
 int pli_shim_across_scatter(struct shim_span *s, const void *sendbuf, int sendcount,
@@ -239,12 +238,11 @@ int pli_shim_across_allgatherv(struct shim_span *s, const void *sendbuf, int sen
 int pli_shim_across_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
                            MPI_Datatype type, MPI_Op op, int root)
 {
-    bool is_root;
-    int rc = root == MPI_PROC_NULL ? MPI_SUCCESS : check_root(s, root, &is_root);
-    if (rc != MPI_SUCCESS || root == MPI_PROC_NULL) {
+    int rc;
+    if (!has_part(s, root, &rc)) {
         return rc;
     }
-    if (is_root) {
+    if (root == MPI_ROOT) {
         return recv_one(s, 0, PLI_IMPI_TAG_REDUCE, recvbuf, count, type);
     }
     void *sum = NULL, *mem = pli_shim_type_buffer(count, type, &sum);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The collectives that move data, on communicators that span clients.
 #include "shim/shim_coll.h"
+#include "shim/shim_play.h"
 #include "shim/shim_parts.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,12 +2,14 @@
 // Communicators: what they are, and how new ones are made from those that span clients.
 #include "shim/impi.h"
 #include "shim/shim.h"
+#include "shim/shim_play.h"
 #include "wire/impi_byte.h"
 #include <stdlib.h>
 #include <string.h>
 
 PLI_SHIM_API int MPI_Comm_size(MPI_Comm comm, int *size)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL) {
         return PMPI_Comm_size(comm, size);
@@ -18,6 +20,7 @@ PLI_SHIM_API int MPI_Comm_size(MPI_Comm comm, int *size)
 
 PLI_SHIM_API int MPI_Comm_rank(MPI_Comm comm, int *rank)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL) {
         return PMPI_Comm_rank(comm, rank);
@@ -28,6 +31,7 @@ PLI_SHIM_API int MPI_Comm_rank(MPI_Comm comm, int *rank)
 
 PLI_SHIM_API int MPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL) {
         return PMPI_Comm_group(comm, group);
@@ -45,6 +49,7 @@ PLI_SHIM_API int MPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 
 PLI_SHIM_API int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int *result)
 {
+    PLI_SHIM_ENTER;
     MPI_Group ga, gb;
     if (pli_shim_span_find(a) == NULL && pli_shim_span_find(b) == NULL) {
         return PMPI_Comm_compare(a, b, result);
@@ -83,8 +88,8 @@ static int build(struct shim_span *s, const uint32_t *world, int n, int rank, in
                  uint64_t cid, MPI_Comm *out)
 {
     struct shim_span *made;
-    int rc =
-        PMPI_Comm_split(s->handle, rank < 0 ? MPI_UNDEFINED : colour, rank < 0 ? 0 : rank, out);
+    int rc = PLI_SHIM_OUTSIDE(
+        PMPI_Comm_split(s->handle, rank < 0 ? MPI_UNDEFINED : colour, rank < 0 ? 0 : rank, out));
     if (rc != MPI_SUCCESS || rank < 0 || !has_foreign(world, n)) {
         return rc;
     }
@@ -109,14 +114,14 @@ static int dup(MPI_Comm comm, MPI_Comm *out, dup_fn fn, void *arg)
     struct shim_span *s = pli_shim_span_find(comm), *made = NULL;
     uint64_t cid;
     if (s == NULL) {
-        return fn(comm, out, arg);
+        return PLI_SHIM_OUTSIDE(fn(comm, out, arg));
     }
     if (s->inter != NULL) {
         return pli_shim_end(comm, pli_shim_inter_dup(s, out));
     }
     int rc = pli_shim_play_cid(s, 2, &cid);
     if (rc == MPI_SUCCESS) {
-        rc = fn(comm, out, arg); // with attributes, as their functions say
+        rc = PLI_SHIM_OUTSIDE(fn(comm, out, arg)); // with attributes, as their functions say
     }
     if (rc == MPI_SUCCESS) {
         rc = pli_shim_span_create(*out, s->world, s->size, cid, &made);
@@ -129,11 +134,13 @@ static int dup(MPI_Comm comm, MPI_Comm *out, dup_fn fn, void *arg)
 
 PLI_SHIM_API int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
+    PLI_SHIM_ENTER;
     return dup(comm, newcomm, dup_plain, NULL);
 }
 
 PLI_SHIM_API int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
+    PLI_SHIM_ENTER;
     return dup(comm, newcomm, dup_info, &info);
 }
 
@@ -150,6 +157,7 @@ int pli_shim_comm_create(struct shim_span *s, const uint32_t *world, int n, MPI_
 
 PLI_SHIM_API int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     struct shim_group list;
     if (s == NULL) {
@@ -158,7 +166,7 @@ PLI_SHIM_API int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newco
         if (rc != MPI_SUCCESS) {
             return pli_shim_end(comm, rc);
         }
-        rc = PMPI_Comm_create(comm, native, newcomm);
+        rc = PLI_SHIM_OUTSIDE(PMPI_Comm_create(comm, native, newcomm));
         if (native != group && native != MPI_GROUP_EMPTY) {
             (void)PMPI_Group_free(&native);
         }
@@ -238,9 +246,10 @@ static int split(struct shim_span *s, int colour, int key, MPI_Comm *out)
 
 PLI_SHIM_API int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL) {
-        return PMPI_Comm_split(comm, color, key, newcomm);
+        return PLI_SHIM_OUTSIDE(PMPI_Comm_split(comm, color, key, newcomm));
     }
     if (color < 0 && color != MPI_UNDEFINED) {
         return pli_shim_end(comm, MPI_ERR_ARG);
@@ -251,6 +260,7 @@ PLI_SHIM_API int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *new
 
 PLI_SHIM_API int MPI_Comm_free(MPI_Comm *comm)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(*comm);
     if (s == NULL) {
         return PMPI_Comm_free(comm);
@@ -287,6 +297,7 @@ static int *attribute(struct shim_span *s, int key)
 
 PLI_SHIM_API int MPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *flag)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     int *found = attribute(s, key);
     if (found == NULL && pli_shim.is_on && key == MPI_TAG_UB) {
@@ -302,12 +313,14 @@ PLI_SHIM_API int MPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *fla
 
 PLI_SHIM_API int MPI_Attr_get(MPI_Comm comm, int key, void *value, int *flag)
 {
+    PLI_SHIM_ENTER;
     return MPI_Comm_get_attr(comm, key, value, flag);
 }
 
 PLI_SHIM_API int MPI_Pack(const void *inbuf, int incount, MPI_Datatype type, void *outbuf,
                           int outsize, int *position, MPI_Comm comm)
 {
+    PLI_SHIM_ENTER;
     size_t size;
     if (pli_shim_span_find(comm) == NULL) {
         return PMPI_Pack(inbuf, incount, type, outbuf, outsize, position, comm);
@@ -328,6 +341,7 @@ PLI_SHIM_API int MPI_Pack(const void *inbuf, int incount, MPI_Datatype type, voi
 PLI_SHIM_API int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf,
                             int outcount, MPI_Datatype type, MPI_Comm comm)
 {
+    PLI_SHIM_ENTER;
     size_t size;
     if (pli_shim_span_find(comm) == NULL) {
         return PMPI_Unpack(inbuf, insize, position, outbuf, outcount, type, comm);
@@ -348,6 +362,7 @@ PLI_SHIM_API int MPI_Unpack(const void *inbuf, int insize, int *position, void *
 
 PLI_SHIM_API int MPI_Pack_size(int incount, MPI_Datatype type, MPI_Comm comm, int *size_out)
 {
+    PLI_SHIM_ENTER;
     size_t size;
     if (pli_shim_span_find(comm) == NULL) {
         return PMPI_Pack_size(incount, type, comm, size_out);

@@ -148,6 +148,7 @@ static int end(int rc)
 
 PLI_SHIM_API int MPI_Group_size(MPI_Group group, int *size)
 {
+    PLI_SHIM_ENTER;
     const struct entry *e = find(group);
     if (e == NULL) {
         return PMPI_Group_size(group, size);
@@ -158,6 +159,7 @@ PLI_SHIM_API int MPI_Group_size(MPI_Group group, int *size)
 
 PLI_SHIM_API int MPI_Group_rank(MPI_Group group, int *rank)
 {
+    PLI_SHIM_ENTER;
     const struct entry *e = find(group);
     if (e == NULL) {
         return PMPI_Group_rank(group, rank);
@@ -169,6 +171,7 @@ PLI_SHIM_API int MPI_Group_rank(MPI_Group group, int *rank)
 
 PLI_SHIM_API int MPI_Group_free(MPI_Group *group)
 {
+    PLI_SHIM_ENTER;
     for (struct entry **at = &all; *at != NULL; at = &(*at)->next) {
         struct entry *e = *at;
         if (e->token == *group) {
@@ -202,6 +205,7 @@ static int two(MPI_Group a, MPI_Group b, bool *ours, struct shim_group *x, struc
 PLI_SHIM_API int MPI_Group_translate_ranks(MPI_Group a, int n, const int from[], MPI_Group b,
                                            int to[])
 {
+    PLI_SHIM_ENTER;
     bool ours;
     struct shim_group x, y;
     int rc = two(a, b, &ours, &x, &y);
@@ -225,6 +229,7 @@ PLI_SHIM_API int MPI_Group_translate_ranks(MPI_Group a, int n, const int from[],
 
 PLI_SHIM_API int MPI_Group_compare(MPI_Group a, MPI_Group b, int *result)
 {
+    PLI_SHIM_ENTER;
     bool ours;
     struct shim_group x, y;
     int rc = two(a, b, &ours, &x, &y);
@@ -271,6 +276,7 @@ static int combine(MPI_Group a, MPI_Group b, enum set set, MPI_Group *out, bool 
 #define SETS(name, set)                                                                            \
     PLI_SHIM_API int MPI_Group_##name(MPI_Group a, MPI_Group b, MPI_Group *out)                    \
     {                                                                                              \
+        PLI_SHIM_ENTER;                                                                            \
         bool ours;                                                                                 \
         int rc = combine(a, b, set, out, &ours);                                                   \
         return rc == MPI_SUCCESS && !ours ? PMPI_Group_##name(a, b, out) : end(rc);                \
@@ -324,12 +330,14 @@ static int exclude(const struct shim_group *g, int n, const int *rank, MPI_Group
 
 PLI_SHIM_API int MPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *out)
 {
+    PLI_SHIM_ENTER;
     const struct entry *e = find(group);
     return e == NULL ? PMPI_Group_incl(group, n, ranks, out) : end(include(&e->g, n, ranks, out));
 }
 
 PLI_SHIM_API int MPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group *out)
 {
+    PLI_SHIM_ENTER;
     const struct entry *e = find(group);
     return e == NULL ? PMPI_Group_excl(group, n, ranks, out) : end(exclude(&e->g, n, ranks, out));
 }
@@ -373,6 +381,7 @@ static int by_range(const struct shim_group *g, int n, int ranges[][3], bool is_
 
 PLI_SHIM_API int MPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group *out)
 {
+    PLI_SHIM_ENTER;
     const struct entry *e = find(group);
     return e == NULL ? PMPI_Group_range_incl(group, n, ranges, out)
                      : by_range(&e->g, n, ranges, true, out);
@@ -380,6 +389,7 @@ PLI_SHIM_API int MPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], M
 
 PLI_SHIM_API int MPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group *out)
 {
+    PLI_SHIM_ENTER;
     const struct entry *e = find(group);
     return e == NULL ? PMPI_Group_range_excl(group, n, ranges, out)
                      : by_range(&e->g, n, ranges, false, out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Init, MPI_Finalize, MPI_Abort, and errors.
 #include "shim/shim.h"
+#include "shim/shim_play.h"
 #include "agent/agent_wire.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,11 @@ static int join(void)
     if (flag != 0 && *ub < pli_shim.tag_ub) {
         pli_shim.tag_ub = *ub;
     }
+    rc = PMPI_Comm_dup(MPI_COMM_SELF, &pli_shim.self);
+    if (rc != MPI_SUCCESS) {
+        free(world);
+        return rc;
+    }
     pli_shim.max_cid = 1; // 0 and 1 are the world's
     pli_shim.is_on = true;
     rc = pli_shim_span_create(MPI_COMM_WORLD, world, n, 0, &s);
@@ -102,32 +108,9 @@ PLI_SHIM_API int MPI_Init(int *argc, char ***argv)
 
 PLI_SHIM_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    bool is_impi = getenv("IMPI_SERVER") != NULL;
-    bool is_cut = is_impi && required > MPI_THREAD_SERIALIZED;
-    if (is_cut) {
-        required = MPI_THREAD_SERIALIZED;
-    }
     int rc = PMPI_Init_thread(argc, argv, required, provided);
-    if (is_impi && rc == MPI_SUCCESS && *provided > MPI_THREAD_SERIALIZED) {
-        *provided = MPI_THREAD_SERIALIZED;
-    }
-    rc = rc == MPI_SUCCESS ? join() : rc;
-    if (rc == MPI_SUCCESS && is_cut && pli_shim.me == 0) {
-        fprintf(stderr,
-                "libimpi: client %s: the program asked for MPI_THREAD_MULTIPLE and gets "
-                "MPI_THREAD_SERIALIZED: between different MPIs one thread calls at a time\n",
-                getenv("IMPI_CLIENT"));
-    }
-    return rc;
-}
-
-PLI_SHIM_API int MPI_Query_thread(int *provided)
-{
-    int rc = PMPI_Query_thread(provided);
-    if (pli_shim.is_on && rc == MPI_SUCCESS && *provided > MPI_THREAD_SERIALIZED) {
-        *provided = MPI_THREAD_SERIALIZED;
-    }
-    return rc;
+    pli_shim.has_threads = rc == MPI_SUCCESS && *provided == MPI_THREAD_MULTIPLE;
+    return rc == MPI_SUCCESS ? join() : rc;
 }
 
 PLI_SHIM_API int MPI_Finalize(void)
@@ -145,6 +128,7 @@ PLI_SHIM_API int MPI_Finalize(void)
     pli_shim_link_flush();
     pli_shim_link_close();
     pli_shim.is_on = false;
+    (void)PMPI_Comm_free(&pli_shim.self);
     rc = PMPI_Finalize();
     if (pli_shim.agent > 0) { // it has only to hear the others' last word
         int status = 0;

@@ -3,6 +3,7 @@
 // the other by its list of WORLD ranks. The leaders exchange what both sides must know; inside a
 // side it is spread by collectives of the local group, which keeps a communicator for the purpose.
 #include "shim/shim.h"
+#include "shim/shim_play.h"
 #include "wire/impi_byte.h"
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static int native_of(const uint32_t *a, int n_a, const uint32_t *b, int n_b, int
         (void)PMPI_Group_free(&whole);
     }
     if (rc == MPI_SUCCESS) {
-        rc = PMPI_Comm_create_group(MPI_COMM_WORLD, some, tag, out);
+        rc = PLI_SHIM_OUTSIDE(PMPI_Comm_create_group(MPI_COMM_WORLD, some, tag, out));
         (void)PMPI_Group_free(&some);
     }
     free(rank);
@@ -113,7 +114,7 @@ static int local_of(const uint32_t *world, int n, int me, int tag, uint64_t cid,
         is_native = is_native && is_here(world[i]);
     }
     if (rc == MPI_SUCCESS) { // from the order of the world to that of the group
-        rc = PMPI_Comm_split(here, 0, me, out);
+        rc = PLI_SHIM_OUTSIDE(PMPI_Comm_split(here, 0, me, out));
         (void)PMPI_Comm_free(&here);
     }
     return rc == MPI_SUCCESS && !is_native ? pli_shim_span_create(*out, world, n, cid, &made) : rc;
@@ -162,15 +163,7 @@ static int max_of(MPI_Comm comm, uint64_t *max)
     uint64_t mine = pli_shim.max_cid;
     *max = mine;
     return s != NULL ? pli_shim_play_max(s, max)
-                     : PMPI_Allreduce(&mine, max, 1, MPI_UINT64_T, MPI_MAX, comm);
-}
-
-static int take(uint64_t max, unsigned n, uint64_t *cid)
-{
-    pli_shim.max_cid = max;
-    return pli_impi_coll_take_cid(&pli_shim.max_cid, n, cid) == PLI_IMPI_OK
-               ? MPI_SUCCESS
-               : pli_shim_fail(MPI_ERR_OTHER, "there are no more context ids");
+                     : PLI_SHIM_OUTSIDE(PMPI_Allreduce(&mine, max, 1, MPI_UINT64_T, MPI_MAX, comm));
 }
 
 // The offer of a side: Uint8 largest id, then the WORLD ranks of its members, Uint4 each.
@@ -248,7 +241,7 @@ static int create(MPI_Comm local, int leader, MPI_Comm peer, int other, int tag,
     }
     if (rc == MPI_SUCCESS) {
         uint64_t their_max = pli_impi_byte_get64(in);
-        rc = take(their_max > max ? their_max : max, TAKEN, &cid);
+        rc = pli_shim_play_take(their_max > max ? their_max : max, TAKEN, &cid);
     }
     rc = rc == MPI_SUCCESS ? build(mine.world, mine.n, theirs, n_theirs, cid, tag, out) : rc;
     free(mine.world);
@@ -261,11 +254,13 @@ static int create(MPI_Comm local, int leader, MPI_Comm peer, int other, int tag,
 PLI_SHIM_API int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer,
                                       int remote_leader, int tag, MPI_Comm *newcomm)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(local);
     int rank, ours = s != NULL, theirs = 0;
     int rc = MPI_Comm_rank(local, &rank);
     if (!pli_shim.is_on || rc != MPI_SUCCESS) {
-        return PMPI_Intercomm_create(local, local_leader, peer, remote_leader, tag, newcomm);
+        return PLI_SHIM_OUTSIDE(
+            PMPI_Intercomm_create(local, local_leader, peer, remote_leader, tag, newcomm));
     }
     if (rank == local_leader && peer != MPI_COMM_NULL && pli_shim_span_find(peer) != NULL) {
         ours = 1;
@@ -276,11 +271,11 @@ PLI_SHIM_API int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm
         ours = ours != 0 || theirs != 0;
     }
     if (s == NULL) { // only the leader knows the peer communicator
-        rc = PMPI_Bcast(&ours, 1, MPI_INT, local_leader, local);
+        rc = PLI_SHIM_OUTSIDE(PMPI_Bcast(&ours, 1, MPI_INT, local_leader, local));
         if (rc != MPI_SUCCESS || ours == 0) {
             return rc != MPI_SUCCESS ? rc
-                                     : PMPI_Intercomm_create(local, local_leader, peer,
-                                                             remote_leader, tag, newcomm);
+                                     : PLI_SHIM_OUTSIDE(PMPI_Intercomm_create(
+                                           local, local_leader, peer, remote_leader, tag, newcomm));
         }
     }
     rc = s != NULL ? pli_shim_inter_refuse(s) : MPI_SUCCESS;
@@ -320,7 +315,7 @@ int pli_shim_inter_dup(struct shim_span *s, MPI_Comm *out)
     uint64_t max, cid;
     uint32_t none;
     int rc = agree(s, PLI_IMPI_TAG_DUP, 0, &none, &max);
-    rc = rc == MPI_SUCCESS ? take(max, TAKEN, &cid) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_play_take(max, TAKEN, &cid) : rc;
     return rc == MPI_SUCCESS
                ? build(s->inter->world, s->inter->n, s->world, s->size, cid, PLI_IMPI_TAG_DUP, out)
                : rc;
@@ -343,12 +338,12 @@ static int merge(struct shim_span *s, int high, MPI_Comm *out)
     uint32_t *world = malloc((size_t)n * sizeof *world);
     int rc =
         world == NULL ? MPI_ERR_NO_MEM : agree(s, PLI_IMPI_TAG_MERGE, high != 0, &their_high, &max);
-    rc = rc == MPI_SUCCESS ? take(max, 2, &cid) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_play_take(max, 2, &cid) : rc;
     if (rc == MPI_SUCCESS) {
         bool is_first = (high != 0) == (their_high != 0) ? i->world[0] < s->world[0] : high == 0;
         memcpy(world + (is_first ? 0 : s->size), i->world, (size_t)i->n * sizeof *world);
         memcpy(world + (is_first ? i->n : 0), s->world, (size_t)s->size * sizeof *world);
-        rc = PMPI_Comm_split(s->handle, 0, place(world, n), out);
+        rc = PLI_SHIM_OUTSIDE(PMPI_Comm_split(s->handle, 0, place(world, n), out));
     }
     bool is_native = true;
     for (int k = 0; rc == MPI_SUCCESS && k < n; k++) {
@@ -363,15 +358,17 @@ static int merge(struct shim_span *s, int high, MPI_Comm *out)
 
 PLI_SHIM_API int MPI_Intercomm_merge(MPI_Comm inter, int high, MPI_Comm *newcomm)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(inter);
     if (s == NULL) {
-        return PMPI_Intercomm_merge(inter, high, newcomm);
+        return PLI_SHIM_OUTSIDE(PMPI_Intercomm_merge(inter, high, newcomm));
     }
     return pli_shim_end(inter, s->inter == NULL ? MPI_ERR_COMM : merge(s, high, newcomm));
 }
 
 PLI_SHIM_API int MPI_Comm_test_inter(MPI_Comm comm, int *flag)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL) {
         return PMPI_Comm_test_inter(comm, flag);
@@ -382,6 +379,7 @@ PLI_SHIM_API int MPI_Comm_test_inter(MPI_Comm comm, int *flag)
 
 PLI_SHIM_API int MPI_Comm_remote_size(MPI_Comm comm, int *size)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL || s->inter == NULL) {
         return s == NULL ? PMPI_Comm_remote_size(comm, size) : pli_shim_end(comm, MPI_ERR_COMM);
@@ -392,6 +390,7 @@ PLI_SHIM_API int MPI_Comm_remote_size(MPI_Comm comm, int *size)
 
 PLI_SHIM_API int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL || s->inter == NULL) {
         return s == NULL ? PMPI_Comm_remote_group(comm, group) : pli_shim_end(comm, MPI_ERR_COMM);

@@ -315,7 +315,9 @@ void pli_shim_link_pause(struct shim_pace *p, bool is_native)
         .fd = pli_agent_link_fd(pli_shim.link),
         .events = (short)(POLLIN | (pli_agent_link_has_output(pli_shim.link) ? POLLOUT : 0))
     };
+    unsigned depth = pli_shim_lock_leave(); // the other threads' turn
     (void)ppoll(&fd, 1, &t, NULL);
+    pli_shim_lock_return(depth);
 }
 
 void pli_shim_link_put(const struct pli_agent_frame *f, const void *data, void *own)

@@ -14,15 +14,15 @@ enum { MAX_UNSENT = 64 }; // short messages the agent may hold before a send wai
 
 #define MARK ((MPI_Count)1 << 60) // in the count of a status: bytes of external32
 
-struct msg { // unexpected
+struct shim_msg { // unexpected
     uint32_t src;
     uint64_t cid, msglen, len, srqid, handle;
     int tag;
     unsigned char *data;
-    struct msg *next;
+    struct shim_msg *next;
 };
 
-static struct msg *first, **last = &first;
+static struct shim_msg *first, **last = &first;
 static struct shim_req *post_first, **post_last = &post_first;
 static int n_local;                    // posted with may_local
 static struct pli_impi_idmap sends;    // by id
@@ -191,7 +191,7 @@ static void deliver(struct shim_req *r)
 }
 
 // r receives message m, whose first part has come.
-static void take(struct shim_req *r, struct msg *m)
+static void take(struct shim_req *r, struct shim_msg *m)
 {
     bool is_long = m->len < m->msglen;
     uint64_t want = m->msglen < r->cap ? m->msglen : r->cap;
@@ -220,14 +220,14 @@ static void take(struct shim_req *r, struct msg *m)
 
 static void on_arrived(const struct pli_agent_frame *f, unsigned char *data)
 {
-    struct msg m = { .src = f->peer,
-                     .cid = f->cid,
-                     .msglen = f->msglen,
-                     .len = f->len,
-                     .srqid = f->srqid,
-                     .handle = f->handle,
-                     .tag = f->tag,
-                     .data = data };
+    struct shim_msg m = { .src = f->peer,
+                          .cid = f->cid,
+                          .msglen = f->msglen,
+                          .len = f->len,
+                          .srqid = f->srqid,
+                          .handle = f->handle,
+                          .tag = f->tag,
+                          .data = data };
     for (struct shim_req *r = post_first; r != NULL; r = r->post_next) {
         if (fits(r, m.cid, m.src, m.tag)) {
             remove_posted(r);
@@ -235,7 +235,7 @@ static void on_arrived(const struct pli_agent_frame *f, unsigned char *data)
             return;
         }
     }
-    struct msg *kept = malloc(sizeof *kept);
+    struct shim_msg *kept = malloc(sizeof *kept);
     if (kept == NULL) {
         pli_shim_die("out of memory for a message");
     }
@@ -244,9 +244,9 @@ static void on_arrived(const struct pli_agent_frame *f, unsigned char *data)
     last = &kept->next;
 }
 
-static struct msg *take_out(struct msg **at)
+static struct shim_msg *take_out(struct shim_msg **at)
 {
-    struct msg *m = *at;
+    struct shim_msg *m = *at;
     *at = m->next;
     if (last == &m->next) {
         last = at;
@@ -257,15 +257,15 @@ static struct msg *take_out(struct msg **at)
 // Of several with this number the newest is meant.
 static void on_asked(const struct pli_agent_frame *f)
 {
-    struct msg **found = NULL;
-    for (struct msg **at = &first; *at != NULL; at = &(*at)->next) {
+    struct shim_msg **found = NULL;
+    for (struct shim_msg **at = &first; *at != NULL; at = &(*at)->next) {
         if ((*at)->src == f->peer && (*at)->srqid == f->srqid) {
             found = at;
         }
     }
     struct pli_agent_frame a = { .type = PLI_AGENT_ANSWER, .peer = f->peer, .srqid = f->srqid };
     if (found != NULL) {
-        struct msg *m = take_out(found);
+        struct shim_msg *m = take_out(found);
         a.flags = PLI_AGENT_IS_YES;
         a.handle = m->handle;
         free(m->data);
@@ -326,9 +326,9 @@ void pli_shim_msg_post(struct shim_req *r)
 {
     r->is_done = false;
     pli_shim.n_pending++;
-    for (struct msg **at = &first; *at != NULL; at = &(*at)->next) {
+    for (struct shim_msg **at = &first; *at != NULL; at = &(*at)->next) {
         if (fits(r, (*at)->cid, (*at)->src, (*at)->tag)) {
-            struct msg *m = take_out(at);
+            struct shim_msg *m = take_out(at);
             r->may_local = false;
             take(r, m);
             free(m);
@@ -358,16 +358,47 @@ bool pli_shim_msg_unpost(struct shim_req *r)
     return true;
 }
 
-bool pli_shim_msg_probe(struct shim_span *s, int source, int tag, MPI_Status *status)
+// The first message of another client that a receive from `source` would take.
+static struct shim_msg **look(struct shim_span *s, int source, int tag)
 {
     struct shim_req want = { .span = s, .cid = s->cid, .peer = source, .tag = tag };
-    for (const struct msg *m = first; m != NULL; m = m->next) {
-        if (fits(&want, m->cid, m->src, m->tag)) {
-            pli_shim_msg_set_status(status, pli_shim_span_rank_of(s, m->src), m->tag, m->msglen);
-            return true;
-        }
+    struct shim_msg **at = &first;
+    while (*at != NULL && !fits(&want, (*at)->cid, (*at)->src, (*at)->tag)) {
+        at = &(*at)->next;
     }
-    return false;
+    return at;
+}
+
+bool pli_shim_msg_probe(struct shim_span *s, int source, int tag, MPI_Status *status)
+{
+    const struct shim_msg *m = *look(s, source, tag);
+    if (m != NULL) {
+        pli_shim_msg_set_status(status, pli_shim_span_rank_of(s, m->src), m->tag, m->msglen);
+    }
+    return m != NULL;
+}
+
+struct shim_msg *pli_shim_msg_claim(struct shim_span *s, int source, int tag)
+{
+    struct shim_msg **at = look(s, source, tag);
+    return *at != NULL ? take_out(at) : NULL;
+}
+
+void pli_shim_msg_give(struct shim_req *r, struct shim_msg *m)
+{
+    r->is_done = false;
+    pli_shim.n_pending++;
+    take(r, m);
+    free(m);
+}
+
+void pli_shim_msg_give_native(struct shim_req *r, MPI_Message *m)
+{
+    int rc = PMPI_Imrecv(r->buf, r->count, r->type, m, &r->native);
+    if (rc != MPI_SUCCESS) {
+        r->native = MPI_REQUEST_NULL;
+        pli_shim_req_done(r, rc);
+    }
 }
 
 bool pli_shim_msg_has_local(const struct shim_span *s)
@@ -395,11 +426,7 @@ static bool take_native(struct shim_req *r)
         return false;
     }
     remove_posted(r);
-    rc = PMPI_Imrecv(r->buf, r->count, r->type, &m, &r->native);
-    if (rc != MPI_SUCCESS) {
-        r->native = MPI_REQUEST_NULL;
-        pli_shim_req_done(r, rc);
-    }
+    pli_shim_msg_give_native(r, &m);
     return true;
 }
 
@@ -446,6 +473,7 @@ static bool is_marked(const MPI_Status *st, MPI_Count *len_out)
 
 PLI_SHIM_API int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *count)
 {
+    PLI_SHIM_ENTER;
     MPI_Count len;
     size_t size;
     if (!is_marked(status, &len)) {
@@ -463,6 +491,7 @@ PLI_SHIM_API int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int 
 
 PLI_SHIM_API int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype type, MPI_Count *count)
 {
+    PLI_SHIM_ENTER;
     MPI_Count len;
     if (!is_marked(status, &len)) {
         return PMPI_Get_elements_x(status, type, count);
@@ -473,6 +502,7 @@ PLI_SHIM_API int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype type,
 
 PLI_SHIM_API int MPI_Get_elements(const MPI_Status *status, MPI_Datatype type, int *count)
 {
+    PLI_SHIM_ENTER;
     MPI_Count len, n = 0;
     if (!is_marked(status, &len)) {
         return PMPI_Get_elements(status, type, count);

@@ -20,7 +20,7 @@ static int check_send(const struct shim_span *s, int dest, int tag, int count)
     return count < 0 ? MPI_ERR_COUNT : MPI_SUCCESS;
 }
 
-static int check_recv(const struct shim_span *s, int source, int tag, int count)
+int pli_shim_p2p_check_recv(const struct shim_span *s, int source, int tag, int count)
 {
     int rc =
         check_send(s, source == MPI_ANY_SOURCE ? 0 : source, tag == MPI_ANY_TAG ? 0 : tag, count);
@@ -100,18 +100,27 @@ static struct shim_req *make_send(struct shim_span *s, const void *buf, int coun
     return r;
 }
 
-static struct shim_req *make_recv(struct shim_span *s, void *buf, int count, MPI_Datatype type,
-                                  int source, int tag)
+int pli_shim_p2p_make_recv(struct shim_span *s, void *buf, int count, MPI_Datatype type, int source,
+                           int tag, struct shim_req **out)
 {
-    struct shim_req *r = pli_shim_req_create(SHIM_RECV, s);
-    if (r != NULL) {
-        r->buf = buf;
-        r->count = count;
-        r->type = type;
-        r->peer = source;
-        r->tag = tag;
+    int rc = pli_shim_p2p_check_recv(s, source, tag, count);
+    struct shim_req *r = rc == MPI_SUCCESS ? pli_shim_req_create(SHIM_RECV, s) : NULL;
+    if (r == NULL) {
+        return rc != MPI_SUCCESS ? rc : MPI_ERR_NO_MEM;
     }
-    return r;
+    r->buf = buf;
+    r->count = count;
+    r->type = type;
+    r->peer = source;
+    r->tag = tag;
+    rc = pli_shim_type_hold(&r->type);
+    r->has_type = rc == MPI_SUCCESS;
+    if (rc != MPI_SUCCESS) {
+        pli_shim_req_destroy(r);
+        return rc;
+    }
+    *out = r;
+    return MPI_SUCCESS;
 }
 
 static int start_send(struct shim_span *s, const void *buf, int count, MPI_Datatype type, int dest,
@@ -136,27 +145,17 @@ static int start_send(struct shim_span *s, const void *buf, int count, MPI_Datat
 static int start_recv(struct shim_span *s, void *buf, int count, MPI_Datatype type, int source,
                       int tag, struct shim_req **out)
 {
-    int rc = check_recv(s, source, tag, count);
-    struct shim_req *r = NULL;
+    int rc = pli_shim_p2p_make_recv(s, buf, count, type, source, tag, out);
     if (rc == MPI_SUCCESS) {
-        r = make_recv(s, buf, count, type, source, tag);
-        rc = r == NULL ? MPI_ERR_NO_MEM : pli_shim_type_hold(&r->type);
-    }
-    if (rc == MPI_SUCCESS) {
-        r->has_type = true;
-        rc = pli_shim_p2p_irecv(r);
-    }
-    if (rc != MPI_SUCCESS) {
-        if (r != NULL) {
-            pli_shim_req_destroy(r);
+        rc = pli_shim_p2p_irecv(*out);
+        if (rc != MPI_SUCCESS) {
+            pli_shim_req_destroy(*out);
         }
-        return rc;
     }
-    *out = r;
-    return MPI_SUCCESS;
+    return rc;
 }
 
-static int finish(struct shim_req *r, MPI_Status *status)
+int pli_shim_p2p_finish(struct shim_req *r, MPI_Status *status)
 {
     int rc = pli_shim_req_wait(r);
     pli_shim_req_copy(status, &r->status);
@@ -170,7 +169,7 @@ static int send(struct shim_span *s, const void *buf, int count, MPI_Datatype ty
 {
     struct shim_req *r;
     int rc = start_send(s, buf, count, type, dest, tag, mode, &r);
-    return rc == MPI_SUCCESS ? finish(r, MPI_STATUS_IGNORE) : rc;
+    return rc == MPI_SUCCESS ? pli_shim_p2p_finish(r, MPI_STATUS_IGNORE) : rc;
 }
 
 static int isend(struct shim_span *s, const void *buf, int count, MPI_Datatype type, int dest,
@@ -205,13 +204,14 @@ static int init_send(struct shim_span *s, const void *buf, int count, MPI_Dataty
     PLI_SHIM_API int MPI_##Word(const void *buf, int count, MPI_Datatype type, int dest, int tag,  \
                                 MPI_Comm comm)                                                     \
     {                                                                                              \
+        PLI_SHIM_ENTER;                                                                            \
         struct shim_span *s = pli_shim_span_find(comm);                                            \
         if (is_ours(s, dest)) {                                                                    \
             return pli_shim_end(comm, send(s, buf, count, type, dest, tag, mode));                 \
         }                                                                                          \
         dest = native_rank(s, dest);                                                               \
         if (!pli_shim.is_on || !pli_shim_req_is_busy()) {                                          \
-            return PMPI_##Word(buf, count, type, dest, tag, comm);                                 \
+            return PLI_SHIM_OUTSIDE(PMPI_##Word(buf, count, type, dest, tag, comm));               \
         }                                                                                          \
         MPI_Request req;                                                                           \
         int rc = PMPI_I##word(buf, count, type, dest, tag, comm, &req);                            \
@@ -220,6 +220,7 @@ static int init_send(struct shim_span *s, const void *buf, int count, MPI_Dataty
     PLI_SHIM_API int MPI_I##word(const void *buf, int count, MPI_Datatype type, int dest, int tag, \
                                  MPI_Comm comm, MPI_Request *request)                              \
     {                                                                                              \
+        PLI_SHIM_ENTER;                                                                            \
         struct shim_span *s = pli_shim_span_find(comm);                                            \
         if (is_ours(s, dest)) {                                                                    \
             return pli_shim_end(comm, isend(s, buf, count, type, dest, tag, mode, request));       \
@@ -231,6 +232,7 @@ static int init_send(struct shim_span *s, const void *buf, int count, MPI_Dataty
     PLI_SHIM_API int MPI_##Word##_init(const void *buf, int count, MPI_Datatype type, int dest,    \
                                        int tag, MPI_Comm comm, MPI_Request *request)               \
     {                                                                                              \
+        PLI_SHIM_ENTER;                                                                            \
         struct shim_span *s = pli_shim_span_find(comm);                                            \
         if (is_ours(s, dest)) {                                                                    \
             return pli_shim_end(comm, init_send(s, buf, count, type, dest, tag, mode, request));   \
@@ -247,16 +249,22 @@ SEND_INIT(Ssend, SHIM_SYNC)
 SEND_INIT(Bsend, SHIM_BUFFERED)
 SEND_INIT(Rsend, SHIM_STANDARD)
 
-// From a process of this client, in the native library's own blocking way: it gives errors to the
-// handler of the communicator, which some libraries do not in completing a request.
+// From a process of this client, in a blocking call of the native library: that gives errors to the
+// handler of the communicator, which some libraries do not in completing a request. While something
+// of ours is under way the message is looked for first, so that the call does not wait; where
+// another thread could receive it then, it is taken out.
 static int recv_here(struct shim_span *s, void *buf, int count, MPI_Datatype type, int source,
                      int tag, MPI_Status *status)
 {
     struct shim_pace pace = { 0 };
-    int flag = 0;
+    int flag = 0, rc = MPI_SUCCESS, native = s->native[source];
+    MPI_Message message;
     MPI_Status st;
+    MPI_Comm comm = s->handle;
     while (pli_shim_req_is_busy() && flag == 0) {
-        int rc = PMPI_Iprobe(s->native[source], tag, s->handle, &flag, MPI_STATUS_IGNORE);
+        rc = pli_shim.has_threads
+                 ? PMPI_Improbe(native, tag, comm, &flag, &message, MPI_STATUS_IGNORE)
+                 : PMPI_Iprobe(native, tag, comm, &flag, MPI_STATUS_IGNORE);
         if (rc != MPI_SUCCESS) {
             return rc;
         }
@@ -265,7 +273,9 @@ static int recv_here(struct shim_span *s, void *buf, int count, MPI_Datatype typ
             pli_shim_link_pause(&pace, true);
         }
     }
-    int rc = PMPI_Recv(buf, count, type, s->native[source], tag, s->handle, &st);
+    rc = flag != 0 && pli_shim.has_threads
+             ? PLI_SHIM_OUTSIDE(PMPI_Mrecv(buf, count, type, &message, &st))
+             : PLI_SHIM_OUTSIDE(PMPI_Recv(buf, count, type, native, tag, comm, &st));
     st.MPI_SOURCE = source;
     pli_shim_req_copy(status, &st);
     return rc;
@@ -274,10 +284,11 @@ static int recv_here(struct shim_span *s, void *buf, int count, MPI_Datatype typ
 PLI_SHIM_API int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag,
                           MPI_Comm comm, MPI_Status *status)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL || source == MPI_PROC_NULL) {
         if (!pli_shim.is_on || !pli_shim_req_is_busy()) {
-            return PMPI_Recv(buf, count, type, source, tag, comm, status);
+            return PLI_SHIM_OUTSIDE(PMPI_Recv(buf, count, type, source, tag, comm, status));
         }
         MPI_Request req;
         int rc = PMPI_Irecv(buf, count, type, source, tag, comm, &req);
@@ -288,12 +299,13 @@ PLI_SHIM_API int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, i
     }
     struct shim_req *r;
     int rc = start_recv(s, buf, count, type, source, tag, &r);
-    return pli_shim_end(comm, rc == MPI_SUCCESS ? finish(r, status) : rc);
+    return pli_shim_end(comm, rc == MPI_SUCCESS ? pli_shim_p2p_finish(r, status) : rc);
 }
 
 PLI_SHIM_API int MPI_Irecv(void *buf, int count, MPI_Datatype type, int source, int tag,
                            MPI_Comm comm, MPI_Request *request)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL || source == MPI_PROC_NULL) {
         return PMPI_Irecv(buf, count, type, source, tag, comm, request);
@@ -310,30 +322,30 @@ PLI_SHIM_API int MPI_Irecv(void *buf, int count, MPI_Datatype type, int source, 
 PLI_SHIM_API int MPI_Recv_init(void *buf, int count, MPI_Datatype type, int source, int tag,
                                MPI_Comm comm, MPI_Request *request)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL || source == MPI_PROC_NULL) {
         return PMPI_Recv_init(buf, count, type, source, tag, comm, request);
     }
-    int rc = check_recv(s, source, tag, count);
-    struct shim_req *r = rc != MPI_SUCCESS ? NULL : make_recv(s, buf, count, type, source, tag);
-    if (r == NULL) {
-        return pli_shim_end(comm, rc != MPI_SUCCESS ? rc : MPI_ERR_NO_MEM);
+    struct shim_req *r;
+    int rc = pli_shim_p2p_make_recv(s, buf, count, type, source, tag, &r);
+    if (rc == MPI_SUCCESS) {
+        r->is_persistent = r->is_done = true;
+        rc = pli_shim_req_show(r, request);
     }
-    rc = pli_shim_type_hold(&r->type);
-    r->has_type = rc == MPI_SUCCESS;
-    r->is_persistent = r->is_done = true;
-    return pli_shim_end(comm, rc == MPI_SUCCESS ? pli_shim_req_show(r, request) : rc);
+    return pli_shim_end(comm, rc);
 }
 
 PLI_SHIM_API int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
                               int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype,
                               int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
+    PLI_SHIM_ENTER;
     MPI_Request req[2];
     MPI_Status st;
     if (!pli_shim.is_on || (pli_shim_span_find(comm) == NULL && !pli_shim_req_is_busy())) {
-        return PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
-                             recvtype, source, recvtag, comm, status);
+        return PLI_SHIM_OUTSIDE(PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
+                                              recvcount, recvtype, source, recvtag, comm, status));
     }
     int rc = MPI_Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &req[0]);
     if (rc != MPI_SUCCESS) {
@@ -355,11 +367,12 @@ PLI_SHIM_API int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, i
                                       int sendtag, int source, int recvtag, MPI_Comm comm,
                                       MPI_Status *status)
 {
+    PLI_SHIM_ENTER;
     void *copy, *mem;
     int size = 0, at = 0;
     if (!pli_shim.is_on || pli_shim_span_find(comm) == NULL) {
-        return PMPI_Sendrecv_replace(buf, count, type, dest, sendtag, source, recvtag, comm,
-                                     status);
+        return PLI_SHIM_OUTSIDE(
+            PMPI_Sendrecv_replace(buf, count, type, dest, sendtag, source, recvtag, comm, status));
     }
     int rc = PMPI_Pack_size(count, type, MPI_COMM_SELF, &size);
     mem = rc == MPI_SUCCESS ? pli_shim_type_buffer(count, type, &copy) : NULL;
@@ -381,71 +394,4 @@ PLI_SHIM_API int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, i
     }
     free(mem);
     return rc;
-}
-
-static bool probe_once(struct shim_span *s, int source, int tag, MPI_Status *status)
-{
-    int flag = 0;
-    bool may_here = source == MPI_ANY_SOURCE || s->native[source] >= 0;
-    if ((source == MPI_ANY_SOURCE || s->native[source] < 0) &&
-        pli_shim_msg_probe(s, source, tag, status)) {
-        return true;
-    }
-    while (may_here) {
-        MPI_Status st;
-        int rc = PMPI_Iprobe(source == MPI_ANY_SOURCE ? source : s->native[source], tag, s->handle,
-                             &flag, &st);
-        if (rc != MPI_SUCCESS || flag == 0) {
-            return false;
-        }
-        if (pli_shim_msg_has_local(s)) { // it may be what an earlier receive waits for
-            int before = pli_shim.n_pending;
-            pli_shim_msg_match_local();
-            (void)PMPI_Iprobe(source == MPI_ANY_SOURCE ? source : s->native[source], tag, s->handle,
-                              &flag, &st);
-            if (flag == 0 || before != pli_shim.n_pending) {
-                continue;
-            }
-        }
-        st.MPI_SOURCE = s->rank_of[st.MPI_SOURCE];
-        pli_shim_req_copy(status, &st);
-        return true;
-    }
-    return false;
-}
-
-PLI_SHIM_API int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
-{
-    struct shim_span *s = pli_shim_span_find(comm);
-    if (s == NULL || source == MPI_PROC_NULL) {
-        if (pli_shim.is_on) {
-            (void)pli_shim_link_poll();
-        }
-        return PMPI_Iprobe(source, tag, comm, flag, status);
-    }
-    int rc = check_recv(s, source, tag, 0);
-    if (rc != MPI_SUCCESS) {
-        return pli_shim_end(comm, rc);
-    }
-    (void)pli_shim_link_poll();
-    pli_shim_msg_match_local();
-    *flag = probe_once(s, source, tag, status);
-    return MPI_SUCCESS;
-}
-
-PLI_SHIM_API int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
-{
-    struct shim_span *s = pli_shim_span_find(comm);
-    struct shim_pace pace = { 0 };
-    int flag = 0;
-    if (!pli_shim.is_on || ((s == NULL || source == MPI_PROC_NULL) && !pli_shim_req_is_busy())) {
-        return PMPI_Probe(source, tag, comm, status);
-    }
-    for (;;) {
-        int rc = MPI_Iprobe(source, tag, comm, &flag, status);
-        if (rc != MPI_SUCCESS || flag != 0) {
-            return rc;
-        }
-        pli_shim_link_pause(&pace, true);
-    }
 }

@@ -2,6 +2,7 @@
 // Collectives on communicators that span clients, on bytes of external32: the local phases are the
 // native library's, the global ones are played from the plans of coll/impi_coll.h.
 #include "shim/shim.h"
+#include "shim/shim_play.h"
 #include "shim/shim_parts.h"
 #include "shim/shim_req.h"
 #include "wire/impi_byte.h"
@@ -204,18 +205,14 @@ static bool is_long(size_t len)
 }
 
 // The parts of this client's ranks to or from `head`, one after another in `block`.
-static int local_gather(struct shim_span *s, int head, const void *mine, size_t len, void *block)
+static int local_parts(struct shim_span *s, bool is_out, int head, void *mine, size_t len,
+                       void *block)
 {
     MPI_Request req;
-    return wait_local(&req, PMPI_Igather(mine, (int)len, MPI_BYTE, block, (int)len, MPI_BYTE,
-                                         s->native[head], s->local, &req));
-}
-
-static int local_scatter(struct shim_span *s, int head, const void *block, size_t len, void *mine)
-{
-    MPI_Request req;
-    return wait_local(&req, PMPI_Iscatter(block, (int)len, MPI_BYTE, mine, (int)len, MPI_BYTE,
-                                          s->native[head], s->local, &req));
+    int n = (int)len, to = s->native[head];
+    return wait_local(
+        &req, is_out ? PMPI_Iscatter(block, n, MPI_BYTE, mine, n, MPI_BYTE, to, s->local, &req)
+                     : PMPI_Igather(mine, n, MPI_BYTE, block, n, MPI_BYTE, to, s->local, &req));
 }
 
 // The blocks of whole clients at the root, each in a piece of `base` of its own.
@@ -248,114 +245,98 @@ static void reorder(const struct shim_span *s, unsigned char *by_client, unsigne
     }
 }
 
-int pli_shim_play_gather(struct shim_span *s, int root, const void *mine, size_t len, void *all)
+// Equal parts between the root, which has all of them, and everybody. Short ones go in one message
+// for each client; long ones go each by itself, and only the root's client has a local phase.
+static int equal_parts(struct shim_span *s, bool is_out, int root, unsigned char *mine, size_t len,
+                       unsigned char *all)
 {
-    int head = my_head(s, root), number = s->map->number[s->rank];
+    int head = my_head(s, root), number = s->map->number[s->rank], rc = MPI_SUCCESS;
     size_t n_here = (size_t)pli_impi_map_n_local(s->map, s->rank);
     bool is_root = s->rank == root, has_long = is_long(len);
+    bool has_local = !has_long || pli_impi_map_are_local(s->map, s->rank, root);
     unsigned char *tmp = malloc((is_root ? (size_t)s->size : n_here) * len + 1);
     if (tmp == NULL) {
         return MPI_ERR_NO_MEM;
     }
     unsigned char *here = is_root ? tmp + (size_t)s->map->first[number] * len : tmp;
-    int rc = MPI_SUCCESS;
-    if (!has_long || pli_impi_map_are_local(s->map, s->rank, root)) {
-        rc = local_gather(s, head, mine, len, here);
+    if (is_out && is_root) {
+        reorder(s, tmp, all, len, false);
+    } else if (!is_out && has_local) {
+        rc = local_parts(s, false, head, mine, len, here);
     }
     if (rc == MPI_SUCCESS && !has_long) {
         struct clients c = { s, is_root ? tmp : NULL, len, { here, n_here * len } };
-        rc = move(s, PLI_IMPI_COLL_GATHER, root, client_block, &c);
+        rc = move(s, is_out ? PLI_IMPI_COLL_SCATTER : PLI_IMPI_COLL_GATHER, root, client_block, &c);
     }
-    if (rc == MPI_SUCCESS && is_root) { // a long gather then writes over what has not come
+    if (rc == MPI_SUCCESS && !is_out && is_root) { // long parts then go over what has not come
         reorder(s, tmp, all, len, true);
     }
     if (rc == MPI_SUCCESS && has_long) {
-        struct parts p = { .s = s,
-                           .base = is_root ? all : NULL,
-                           .len = len,
-                           .mine = { (unsigned char *)(uintptr_t)mine, len } };
-        rc = move(s, PLI_IMPI_COLL_GATHER_LONG, root, rooted, &p);
+        struct parts p = {
+            .s = s, .base = is_root ? all : NULL, .len = len, .mine = { mine, len }
+        };
+        rc = move(s, is_out ? PLI_IMPI_COLL_SCATTER_LONG : PLI_IMPI_COLL_GATHER_LONG, root, rooted,
+                  &p);
+    }
+    if (rc == MPI_SUCCESS && is_out && has_local) {
+        rc = local_parts(s, true, head, mine, len, here);
     }
     free(tmp);
     return rc;
 }
 
+int pli_shim_play_gather(struct shim_span *s, int root, const void *mine, size_t len, void *all)
+{
+    return equal_parts(s, false, root, (unsigned char *)(uintptr_t)mine, len, all);
+}
+
 int pli_shim_play_scatter(struct shim_span *s, int root, const void *all, size_t len, void *mine)
 {
-    int head = my_head(s, root), number = s->map->number[s->rank];
-    size_t n_here = (size_t)pli_impi_map_n_local(s->map, s->rank);
-    bool is_root = s->rank == root, has_long = is_long(len);
-    unsigned char *tmp = malloc((is_root ? (size_t)s->size : n_here) * len + 1);
-    if (tmp == NULL) {
+    return equal_parts(s, true, root, mine, len, (unsigned char *)(uintptr_t)all);
+}
+
+// Parts of any length, inside the root's client. All are on their way before one is waited for.
+static int local_any(struct shim_span *s, bool is_out, int root, const struct parts *p)
+{
+    struct shim_piece mine = { root, p->mine.data, p->mine.len };
+    int n = 0, tag = is_out ? PLI_IMPI_TAG_SCATTERV : PLI_IMPI_TAG_GATHERV;
+    if (s->rank != root) {
+        return s->native[root] < 0 ? MPI_SUCCESS
+                                   : pli_shim_play_pieces(s, tag, &mine, !is_out, &mine, is_out);
+    }
+    struct shim_piece *theirs = malloc((size_t)s->size * sizeof *theirs);
+    if (theirs == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    unsigned char *here = is_root ? tmp + (size_t)s->map->first[number] * len : tmp;
-    int rc = MPI_SUCCESS;
-    if (is_root) {
-        reorder(s, tmp, (unsigned char *)(uintptr_t)all, len, false);
+    for (int i = 0; i < s->size; i++) {
+        if (i != root && s->native[i] >= 0) {
+            theirs[n++] = (struct shim_piece){ i, p->part[i], p->lens[i] };
+        }
     }
-    if (has_long) {
-        struct parts p = { .s = s,
-                           .base = is_root ? (unsigned char *)(uintptr_t)all : NULL,
-                           .len = len,
-                           .mine = { mine, len } };
-        rc = move(s, PLI_IMPI_COLL_SCATTER_LONG, root, rooted, &p);
-    } else {
-        struct clients c = { s, is_root ? tmp : NULL, len, { here, n_here * len } };
-        rc = move(s, PLI_IMPI_COLL_SCATTER, root, client_block, &c);
+    if (mine.len > 0) {
+        memcpy(is_out ? mine.data : p->part[root], is_out ? p->part[root] : mine.data, mine.len);
     }
-    if (rc == MPI_SUCCESS && (!has_long || pli_impi_map_are_local(s->map, s->rank, root))) {
-        rc = local_scatter(s, head, here, len, mine);
-    }
-    free(tmp);
+    int rc = pli_shim_play_pieces(s, tag, theirs, is_out ? n : 0, theirs, is_out ? 0 : n);
+    free(theirs);
     return rc;
 }
 
 int pli_shim_play_gatherv(struct shim_span *s, int root, const void *mine, size_t len,
                           unsigned char *const *part, const size_t *lens)
 {
-    struct play local = { .s = s, .tag = PLI_IMPI_TAG_GATHERV };
-    struct block own = { (unsigned char *)(uintptr_t)mine, len };
-    int rc = MPI_SUCCESS;
-    if (s->rank == root) {
-        if (len > 0) {
-            memcpy(part[root], mine, len);
-        }
-        for (int i = 0; i < s->size && rc == MPI_SUCCESS; i++) {
-            if (i != root && s->native[i] >= 0) {
-                rc = recv_step(&local, i, (struct block){ part[i], lens[i] });
-            }
-        }
-    } else if (s->native[root] >= 0) {
-        MPI_Request req;
-        rc = wait_local(
-            &req, PMPI_Isend(mine, (int)len, MPI_BYTE, s->native[root], local.tag, s->local, &req));
-    }
-    struct parts p = { .s = s, .part = part, .lens = lens, .mine = own };
+    struct parts p = {
+        .s = s, .part = part, .lens = lens, .mine = { (unsigned char *)(uintptr_t)mine, len }
+    };
+    int rc = local_any(s, false, root, &p);
     return rc == MPI_SUCCESS ? move(s, PLI_IMPI_COLL_GATHERV, root, rooted, &p) : rc;
 }
 
 int pli_shim_play_scatterv(struct shim_span *s, int root, unsigned char *const *part,
                            const size_t *lens, void *mine, size_t len)
 {
-    struct play local = { .s = s, .tag = PLI_IMPI_TAG_SCATTERV };
     struct parts p = { .s = s, .part = part, .lens = lens, .mine = { mine, len } };
     int rc = move(s, PLI_IMPI_COLL_SCATTERV, root, rooted, &p);
-    if (rc == MPI_SUCCESS && s->rank == root) {
-        for (int i = 0; i < s->size && rc == MPI_SUCCESS; i++) {
-            MPI_Request req;
-            if (i != root && s->native[i] >= 0) {
-                rc = wait_local(&req, PMPI_Isend(part[i], (int)lens[i], MPI_BYTE, s->native[i],
-                                                 local.tag, s->local, &req));
-            }
-        }
-        if (len > 0) {
-            memcpy(mine, part[root], len);
-        }
-    } else if (rc == MPI_SUCCESS && s->native[root] >= 0) {
-        rc = recv_step(&local, root, p.mine);
-    }
-    return rc;
+    return rc == MPI_SUCCESS ? local_any(s, true, root, &p) : rc;
 }
 
 struct exchange {
@@ -480,13 +461,16 @@ int pli_shim_play_cid(struct shim_span *s, unsigned n, uint64_t *cid_out)
 {
     uint64_t max = pli_shim.max_cid;
     int rc = pli_shim_play_max(s, &max);
-    if (rc != MPI_SUCCESS) {
-        return rc;
+    return rc == MPI_SUCCESS ? pli_shim_play_take(max, n, cid_out) : rc;
+}
+
+int pli_shim_play_take(uint64_t max, unsigned n, uint64_t *cid_out)
+{
+    if (pli_impi_coll_take_cid(&max, n, cid_out) != PLI_IMPI_OK) {
+        return pli_shim_fail(MPI_ERR_OTHER, "there are no more context ids");
     }
-    pli_shim.max_cid = max;
-    return pli_impi_coll_take_cid(&pli_shim.max_cid, n, cid_out) == PLI_IMPI_OK
-               ? MPI_SUCCESS
-               : pli_shim_fail(MPI_ERR_OTHER, "there are no more context ids");
+    pli_shim.max_cid = max > pli_shim.max_cid ? max : pli_shim.max_cid;
+    return MPI_SUCCESS;
 }
 
 int pli_shim_play_pieces(struct shim_span *s, int tag, const struct shim_piece *out, int n_out,

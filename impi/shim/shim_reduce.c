@@ -2,6 +2,7 @@
 // The collectives that compute, on communicators that span clients. Operations are the native
 // library's, so users' own work too.
 #include "shim/shim_coll.h"
+#include "shim/shim_play.h"
 #include "shim/shim_req.h"
 #include <stdlib.h>
 
@@ -9,14 +10,37 @@ struct fold {
     int count;
     MPI_Datatype type;
     MPI_Op op;
+    size_t len;        // of the data outside
     void *acc;         // the result so far
     const void *own;   // our data, for an ordered reduction
     void *in, *prefix; // room for what comes; if not NULL, where an exclusive scan's result goes
+    void *acc_mem, *in_mem;
 };
+
+// Nothing is to be done if the count is 0.
+static int open_fold(struct fold *f, int count, MPI_Datatype type, MPI_Op op)
+{
+    size_t size = 0;
+    int rc = count < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);
+    *f = (struct fold){ .count = count, .type = type, .op = op, .len = size * (size_t)count };
+    if (rc != MPI_SUCCESS || count == 0) {
+        return rc;
+    }
+    f->acc_mem = pli_shim_type_buffer(count, type, &f->acc);
+    f->in_mem = pli_shim_type_buffer(count, type, &f->in);
+    return f->acc_mem == NULL || f->in_mem == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+}
+
+static int close_fold(struct fold *f, int rc)
+{
+    free(f->acc_mem);
+    free(f->in_mem);
+    return rc;
+}
 
 static int copy(const void *from, void *to, int count, MPI_Datatype type)
 {
-    return PMPI_Sendrecv(from, count, type, 0, 0, to, count, type, 0, 0, MPI_COMM_SELF,
+    return PMPI_Sendrecv(from, count, type, 0, 1, to, count, type, 0, 1, pli_shim.self,
                          MPI_STATUS_IGNORE);
 }
 
@@ -55,24 +79,16 @@ static int wait_native(MPI_Request *req, int rc)
 int pli_shim_coll_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
                          MPI_Datatype type, MPI_Op op, int root)
 {
-    size_t size;
     int commutes = 0;
     bool is_root = s->rank == root;
-    struct fold f = { .count = count, .type = type, .op = op };
-    if (root < 0 || root >= s->size || count < 0) {
-        return count < 0 ? MPI_ERR_COUNT : MPI_ERR_ROOT;
+    struct fold f;
+    if (root < 0 || root >= s->size) {
+        return MPI_ERR_ROOT;
     }
-    int rc = pli_shim_type_size(type, &size);
+    int rc = open_fold(&f, count, type, op);
     rc = rc == MPI_SUCCESS ? PMPI_Op_commutative(op, &commutes) : rc;
     if (rc != MPI_SUCCESS || count == 0) {
-        return rc;
-    }
-    void *acc_mem = pli_shim_type_buffer(count, type, &f.acc);
-    void *in_mem = pli_shim_type_buffer(count, type, &f.in);
-    if (acc_mem == NULL || in_mem == NULL) {
-        free(acc_mem);
-        free(in_mem);
-        return MPI_ERR_NO_MEM;
+        return close_fold(&f, rc);
     }
     const void *mine = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
     if (commutes != 0) {
@@ -87,14 +103,12 @@ int pli_shim_coll_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf
     if (rc == MPI_SUCCESS) {
         rc = pli_shim_play_fold(s,
                                 commutes != 0 ? PLI_IMPI_COLL_REDUCE : PLI_IMPI_COLL_REDUCE_ORDERED,
-                                root, size * (size_t)count, take, show, &f);
+                                root, f.len, take, show, &f);
     }
     if (rc == MPI_SUCCESS && is_root) {
         rc = copy(f.acc, recvbuf, count, type);
     }
-    free(acc_mem);
-    free(in_mem);
-    return rc;
+    return close_fold(&f, rc);
 }
 
 int pli_shim_coll_allreduce(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
@@ -145,27 +159,16 @@ int pli_shim_coll_reduce_scatter_block(struct shim_span *s, const void *sendbuf,
 static int scan(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,
                 MPI_Datatype type, MPI_Op op, bool is_exclusive)
 {
-    size_t size;
-    struct fold f = { .count = count, .type = type, .op = op };
-    int rc = count < 0 ? MPI_ERR_COUNT : pli_shim_type_size(type, &size);
-    if (rc != MPI_SUCCESS || count == 0) {
-        return rc;
-    }
-    void *acc_mem = pli_shim_type_buffer(count, type, &f.acc);
-    void *in_mem = pli_shim_type_buffer(count, type, &f.in);
-    rc = acc_mem == NULL || in_mem == NULL
-             ? MPI_ERR_NO_MEM
-             : copy(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, f.acc, count, type);
-    if (rc == MPI_SUCCESS) {
+    struct fold f;
+    int rc = open_fold(&f, count, type, op);
+    if (rc == MPI_SUCCESS && count > 0) {
         f.prefix = is_exclusive ? recvbuf : NULL;
-        rc = pli_shim_play_fold(s, PLI_IMPI_COLL_SCAN, 0, size * (size_t)count, take, show, &f);
+        rc = copy(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, f.acc, count, type);
+        rc = rc == MPI_SUCCESS ? pli_shim_play_fold(s, PLI_IMPI_COLL_SCAN, 0, f.len, take, show, &f)
+                               : rc;
+        rc = rc == MPI_SUCCESS && !is_exclusive ? copy(f.acc, recvbuf, count, type) : rc;
     }
-    if (rc == MPI_SUCCESS && !is_exclusive) {
-        rc = copy(f.acc, recvbuf, count, type);
-    }
-    free(acc_mem);
-    free(in_mem);
-    return rc;
+    return close_fold(&f, rc);
 }
 
 int pli_shim_coll_scan(struct shim_span *s, const void *sendbuf, void *recvbuf, int count,

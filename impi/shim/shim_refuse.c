@@ -11,16 +11,12 @@ int pli_shim_refuse(MPI_Comm comm, const char *text)
 #define REFUSE(name, params, args)                                                                 \
     PLI_SHIM_API int MPI_##name params                                                             \
     {                                                                                              \
+        PLI_SHIM_ENTER;                                                                            \
         return pli_shim_span_find(comm) != NULL                                                    \
                    ? pli_shim_refuse(comm, PLI_SHIM_CANNOT("MPI_" #name))                          \
-                   : PMPI_##name args;                                                             \
+                   : PLI_SHIM_OUTSIDE(PMPI_##name args);                                           \
     }
 
-REFUSE(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
-       (source, tag, comm, message, status))
-REFUSE(Improbe,
-       (int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
-       (source, tag, comm, flag, message, status))
 REFUSE(Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request),
        (comm, newcomm, request))
 REFUSE(Dist_graph_create_adjacent,
@@ -59,12 +55,13 @@ REFUSE(Comm_connect, (const char *port, MPI_Info info, int root, MPI_Comm comm, 
        (port, info, root, comm, inter))
 PLI_SHIM_API int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
 {
+    PLI_SHIM_ENTER;
     MPI_Group native;
     if (pli_shim_span_find(comm) != NULL) {
         return pli_shim_refuse(comm, "MPI_Comm_create_group cannot be done between different MPIs; "
                                      "MPI_Comm_create can");
     }
     int rc = pli_shim_group_native(comm, group, &native);
-    return rc == MPI_SUCCESS ? PMPI_Comm_create_group(comm, native, tag, newcomm)
+    return rc == MPI_SUCCESS ? PLI_SHIM_OUTSIDE(PMPI_Comm_create_group(comm, native, tag, newcomm))
                              : pli_shim_end(comm, rc);
 }

@@ -87,46 +87,21 @@ static int number_inter(struct shim_span *s)
     return rc;
 }
 
-int pli_shim_span_create_inter(MPI_Comm handle, const uint32_t *world, int size, uint64_t cid,
-                               int rank, struct shim_inter *inter, struct shim_span **out)
+// Constructors of several threads at once do not hear of each other.
+static int check_cid(uint64_t cid)
 {
-    struct shim_span *s = calloc(1, sizeof *s);
-    size_t n = (size_t)size;
-    if (s == NULL) {
-        pli_shim_inter_destroy(inter);
-        return MPI_ERR_NO_MEM;
+    for (const struct shim_span *s = all; s != NULL; s = s->next) {
+        if (s->cid == cid) {
+            return pli_shim_fail(MPI_ERR_OTHER,
+                                 "threads have made communicators that span clients at the same "
+                                 "time, and two have one number; make one after the other");
+        }
     }
-    *s = (struct shim_span){ .handle = handle,
-                             .local = MPI_COMM_NULL,
-                             .size = size,
-                             .rank = rank,
-                             .cid = cid,
-                             .inter = inter,
-                             .n_user = 1 };
-    s->world = malloc(n * sizeof *s->world);
-    s->native = malloc(n * sizeof *s->native);
-    s->rank_of = malloc((size_t)pli_shim.n_local * sizeof *s->rank_of);
-    int rc =
-        s->world == NULL || s->native == NULL || s->rank_of == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
-    if (rc == MPI_SUCCESS) {
-        memcpy(s->world, world, n * sizeof *s->world);
-        rc = number_inter(s);
-    }
-    if (rc == MPI_SUCCESS) {
-        rc = PMPI_Comm_dup(handle, &s->local);
-    }
-    if (rc != MPI_SUCCESS) {
-        destroy(s);
-        return rc;
-    }
-    s->next = all;
-    all = s;
-    *out = s;
     return MPI_SUCCESS;
 }
 
-int pli_shim_span_create(MPI_Comm handle, const uint32_t *world, int size, uint64_t cid,
-                         struct shim_span **out)
+static int create(MPI_Comm handle, const uint32_t *world, int size, uint64_t cid, size_t n_native,
+                  struct shim_span **out)
 {
     struct shim_span *s = calloc(1, sizeof *s);
     size_t n = (size_t)size;
@@ -138,24 +113,58 @@ int pli_shim_span_create(MPI_Comm handle, const uint32_t *world, int size, uint6
     };
     s->world = malloc(n * sizeof *s->world);
     s->native = malloc(n * sizeof *s->native);
-    s->rank_of = malloc(n * sizeof *s->rank_of);
-    if (s->world == NULL || s->native == NULL || s->rank_of == NULL ||
-        pli_impi_map_create(pli_shim.job, world, size, &s->map) != PLI_IMPI_OK) {
+    s->rank_of = malloc(n_native * sizeof *s->rank_of);
+    if (s->world == NULL || s->native == NULL || s->rank_of == NULL) {
         destroy(s);
         return MPI_ERR_NO_MEM;
     }
     memcpy(s->world, world, n * sizeof *s->world);
-    number(s);
-    int rc = PMPI_Comm_dup(handle, &s->local);
+    *out = s;
+    return MPI_SUCCESS;
+}
+
+// All is known of it: into the table, unless something was wrong.
+static int enter(struct shim_span *s, int rc)
+{
+    if (rc == MPI_SUCCESS) {
+        rc = PLI_SHIM_OUTSIDE(PMPI_Comm_dup(s->handle, &s->local));
+        s->local = rc == MPI_SUCCESS ? s->local : MPI_COMM_NULL;
+    }
+    rc = rc == MPI_SUCCESS ? check_cid(s->cid) : rc;
     if (rc != MPI_SUCCESS) {
-        s->local = MPI_COMM_NULL;
         destroy(s);
         return rc;
     }
     s->next = all;
     all = s;
-    *out = s;
     return MPI_SUCCESS;
+}
+
+int pli_shim_span_create_inter(MPI_Comm handle, const uint32_t *world, int size, uint64_t cid,
+                               int rank, struct shim_inter *inter, struct shim_span **out)
+{
+    int rc = create(handle, world, size, cid, (size_t)pli_shim.n_local, out);
+    if (rc != MPI_SUCCESS) {
+        pli_shim_inter_destroy(inter);
+        return rc;
+    }
+    (*out)->rank = rank;
+    (*out)->inter = inter;
+    return enter(*out, number_inter(*out));
+}
+
+int pli_shim_span_create(MPI_Comm handle, const uint32_t *world, int size, uint64_t cid,
+                         struct shim_span **out)
+{
+    int rc = create(handle, world, size, cid, (size_t)size, out);
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    if (pli_impi_map_create(pli_shim.job, world, size, &(*out)->map) != PLI_IMPI_OK) {
+        return enter(*out, MPI_ERR_NO_MEM);
+    }
+    number(*out);
+    return enter(*out, MPI_SUCCESS);
 }
 
 void pli_shim_span_retain(struct shim_span *s)

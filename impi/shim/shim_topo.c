@@ -41,8 +41,9 @@ static int attach(struct shim_span *s, int n, struct shim_topo *t, MPI_Comm *out
     }
     if (rc == MPI_SUCCESS && *out != MPI_COMM_NULL) {
         MPI_Comm plain = *out;
-        rc = t->kind == MPI_CART ? PMPI_Cart_create(plain, t->n, t->v, t->v + t->n, 0, out)
-                                 : PMPI_Graph_create(plain, t->n, t->v, t->v + t->n, 0, out);
+        rc = t->kind == MPI_CART
+                 ? PLI_SHIM_OUTSIDE(PMPI_Cart_create(plain, t->n, t->v, t->v + t->n, 0, out))
+                 : PLI_SHIM_OUTSIDE(PMPI_Graph_create(plain, t->n, t->v, t->v + t->n, 0, out));
         (void)PMPI_Comm_free(&plain);
     }
     free(t);
@@ -52,10 +53,11 @@ static int attach(struct shim_span *s, int n, struct shim_topo *t, MPI_Comm *out
 PLI_SHIM_API int MPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int periods[],
                                  int reorder, MPI_Comm *newcomm)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     long long n = 1;
     if (s == NULL) {
-        return PMPI_Cart_create(comm, ndims, dims, periods, reorder, newcomm);
+        return PLI_SHIM_OUTSIDE(PMPI_Cart_create(comm, ndims, dims, periods, reorder, newcomm));
     }
     for (int i = 0; i < ndims && n <= s->size; i++) {
         n = dims[i] <= 0 ? (long long)s->size + 1 : n * dims[i];
@@ -70,9 +72,10 @@ PLI_SHIM_API int MPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], con
 PLI_SHIM_API int MPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], const int edges[],
                                   int reorder, MPI_Comm *newcomm)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL) {
-        return PMPI_Graph_create(comm, nnodes, index, edges, reorder, newcomm);
+        return PLI_SHIM_OUTSIDE(PMPI_Graph_create(comm, nnodes, index, edges, reorder, newcomm));
     }
     if (nnodes < 0 || nnodes > s->size) {
         return pli_shim_end(comm, MPI_ERR_ARG);
@@ -84,6 +87,7 @@ PLI_SHIM_API int MPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], 
 
 PLI_SHIM_API int MPI_Topo_test(MPI_Comm comm, int *status)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL) {
         return PMPI_Topo_test(comm, status);
@@ -102,6 +106,16 @@ static int topo_of(MPI_Comm comm, int kind, struct shim_topo **ours, struct shim
     }
     return MPI_SUCCESS;
 }
+
+// Begins a function of `comm`: its span and topology, or the native library's answer.
+#define TOPO_OR(kind, native)                                                                      \
+    PLI_SHIM_ENTER;                                                                                \
+    struct shim_topo *t;                                                                           \
+    struct shim_span *s;                                                                           \
+    int rc = topo_of(comm, kind, &t, &s);                                                          \
+    if (rc != MPI_SUCCESS || t == NULL) {                                                          \
+        return rc != MPI_SUCCESS ? rc : (native);                                                  \
+    }
 
 static void coords_of(const struct shim_topo *t, int rank, int *coords)
 {
@@ -129,24 +143,14 @@ static int rank_at(const struct shim_topo *t, const int *coords)
 
 PLI_SHIM_API int MPI_Cartdim_get(MPI_Comm comm, int *ndims)
 {
-    struct shim_topo *t;
-    struct shim_span *s;
-    int rc = topo_of(comm, MPI_CART, &t, &s);
-    if (rc != MPI_SUCCESS || t == NULL) {
-        return rc != MPI_SUCCESS ? rc : PMPI_Cartdim_get(comm, ndims);
-    }
+    TOPO_OR(MPI_CART, PMPI_Cartdim_get(comm, ndims));
     *ndims = t->n;
     return MPI_SUCCESS;
 }
 
 PLI_SHIM_API int MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[])
 {
-    struct shim_topo *t;
-    struct shim_span *s;
-    int rc = topo_of(comm, MPI_CART, &t, &s);
-    if (rc != MPI_SUCCESS || t == NULL) {
-        return rc != MPI_SUCCESS ? rc : PMPI_Cart_get(comm, maxdims, dims, periods, coords);
-    }
+    TOPO_OR(MPI_CART, PMPI_Cart_get(comm, maxdims, dims, periods, coords));
     if (maxdims < t->n) {
         return pli_shim_end(comm, MPI_ERR_ARG);
     }
@@ -158,12 +162,7 @@ PLI_SHIM_API int MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int period
 
 PLI_SHIM_API int MPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
 {
-    struct shim_topo *t;
-    struct shim_span *s;
-    int rc = topo_of(comm, MPI_CART, &t, &s);
-    if (rc != MPI_SUCCESS || t == NULL) {
-        return rc != MPI_SUCCESS ? rc : PMPI_Cart_rank(comm, coords, rank);
-    }
+    TOPO_OR(MPI_CART, PMPI_Cart_rank(comm, coords, rank));
     int found = rank_at(t, coords);
     if (found < 0) {
         return pli_shim_end(comm, MPI_ERR_ARG);
@@ -174,12 +173,7 @@ PLI_SHIM_API int MPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
 
 PLI_SHIM_API int MPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[])
 {
-    struct shim_topo *t;
-    struct shim_span *s;
-    int rc = topo_of(comm, MPI_CART, &t, &s);
-    if (rc != MPI_SUCCESS || t == NULL) {
-        return rc != MPI_SUCCESS ? rc : PMPI_Cart_coords(comm, rank, maxdims, coords);
-    }
+    TOPO_OR(MPI_CART, PMPI_Cart_coords(comm, rank, maxdims, coords));
     if (rank < 0 || rank >= s->size || maxdims < t->n) {
         return pli_shim_end(comm, rank < 0 || rank >= s->size ? MPI_ERR_RANK : MPI_ERR_ARG);
     }
@@ -189,12 +183,7 @@ PLI_SHIM_API int MPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coord
 
 PLI_SHIM_API int MPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *source, int *dest)
 {
-    struct shim_topo *t;
-    struct shim_span *s;
-    int rc = topo_of(comm, MPI_CART, &t, &s);
-    if (rc != MPI_SUCCESS || t == NULL) {
-        return rc != MPI_SUCCESS ? rc : PMPI_Cart_shift(comm, direction, disp, source, dest);
-    }
+    TOPO_OR(MPI_CART, PMPI_Cart_shift(comm, direction, disp, source, dest));
     int *at = malloc(((size_t)t->n + 1) * sizeof *at);
     if (at == NULL || direction < 0 || direction >= t->n) {
         free(at);
@@ -213,12 +202,7 @@ PLI_SHIM_API int MPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *sou
 
 PLI_SHIM_API int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm *newcomm)
 {
-    struct shim_topo *t;
-    struct shim_span *s;
-    int rc = topo_of(comm, MPI_CART, &t, &s);
-    if (rc != MPI_SUCCESS || t == NULL) {
-        return rc != MPI_SUCCESS ? rc : PMPI_Cart_sub(comm, remain, newcomm);
-    }
+    TOPO_OR(MPI_CART, PLI_SHIM_OUTSIDE(PMPI_Cart_sub(comm, remain, newcomm)));
     int n = t->n, colour = 0, key = 0, kept = 0;
     int *v = malloc((3 * (size_t)n + 1) * sizeof *v);
     MPI_Comm plain;
@@ -243,7 +227,7 @@ PLI_SHIM_API int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm *newco
         rc = made->topo == NULL ? pli_shim_end(comm, MPI_ERR_NO_MEM) : MPI_SUCCESS;
         *newcomm = plain;
     } else if (rc == MPI_SUCCESS) {
-        rc = PMPI_Cart_create(plain, kept, dims, periods, 0, newcomm);
+        rc = PLI_SHIM_OUTSIDE(PMPI_Cart_create(plain, kept, dims, periods, 0, newcomm));
         (void)PMPI_Comm_free(&plain);
     }
     free(v);
@@ -253,6 +237,7 @@ PLI_SHIM_API int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm *newco
 PLI_SHIM_API int MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[],
                               int *newrank)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     long long n = 1;
     if (s == NULL) {
@@ -268,6 +253,7 @@ PLI_SHIM_API int MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const 
 PLI_SHIM_API int MPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[],
                                int *newrank)
 {
+    PLI_SHIM_ENTER;
     struct shim_span *s = pli_shim_span_find(comm);
     if (s == NULL) {
         return PMPI_Graph_map(comm, nnodes, index, edges, newrank);
@@ -278,12 +264,7 @@ PLI_SHIM_API int MPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], con
 
 PLI_SHIM_API int MPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges)
 {
-    struct shim_topo *t;
-    struct shim_span *s;
-    int rc = topo_of(comm, MPI_GRAPH, &t, &s);
-    if (rc != MPI_SUCCESS || t == NULL) {
-        return rc != MPI_SUCCESS ? rc : PMPI_Graphdims_get(comm, nnodes, nedges);
-    }
+    TOPO_OR(MPI_GRAPH, PMPI_Graphdims_get(comm, nnodes, nedges));
     *nnodes = t->n;
     *nedges = t->n_two;
     return MPI_SUCCESS;
@@ -291,12 +272,7 @@ PLI_SHIM_API int MPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges)
 
 PLI_SHIM_API int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[])
 {
-    struct shim_topo *t;
-    struct shim_span *s;
-    int rc = topo_of(comm, MPI_GRAPH, &t, &s);
-    if (rc != MPI_SUCCESS || t == NULL) {
-        return rc != MPI_SUCCESS ? rc : PMPI_Graph_get(comm, maxindex, maxedges, index, edges);
-    }
+    TOPO_OR(MPI_GRAPH, PMPI_Graph_get(comm, maxindex, maxedges, index, edges));
     memcpy(index, t->v, (size_t)(maxindex < t->n ? maxindex : t->n) * sizeof *index);
     memcpy(edges, t->v + t->n, (size_t)(maxedges < t->n_two ? maxedges : t->n_two) * sizeof *edges);
     return MPI_SUCCESS;
@@ -304,12 +280,7 @@ PLI_SHIM_API int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int in
 
 PLI_SHIM_API int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count)
 {
-    struct shim_topo *t;
-    struct shim_span *s;
-    int rc = topo_of(comm, MPI_GRAPH, &t, &s);
-    if (rc != MPI_SUCCESS || t == NULL) {
-        return rc != MPI_SUCCESS ? rc : PMPI_Graph_neighbors_count(comm, rank, count);
-    }
+    TOPO_OR(MPI_GRAPH, PMPI_Graph_neighbors_count(comm, rank, count));
     if (rank < 0 || rank >= s->size) {
         return pli_shim_end(comm, MPI_ERR_RANK);
     }
@@ -319,12 +290,7 @@ PLI_SHIM_API int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count)
 
 PLI_SHIM_API int MPI_Graph_neighbors(MPI_Comm comm, int rank, int max, int neighbors[])
 {
-    struct shim_topo *t;
-    struct shim_span *s;
-    int rc = topo_of(comm, MPI_GRAPH, &t, &s);
-    if (rc != MPI_SUCCESS || t == NULL) {
-        return rc != MPI_SUCCESS ? rc : PMPI_Graph_neighbors(comm, rank, max, neighbors);
-    }
+    TOPO_OR(MPI_GRAPH, PMPI_Graph_neighbors(comm, rank, max, neighbors));
     if (rank < 0 || rank >= s->size) {
         return pli_shim_end(comm, MPI_ERR_RANK);
     }

@@ -4,6 +4,7 @@
 // change of each scalar's form. So the bytes are the same whichever library packed them.
 #include "shim/shim.h"
 #include "wire/impi_ext32.h"
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +21,9 @@ struct run {
 
 struct sig { // the scalars of one element, in order
     size_t ext, native;
-    int n_run, n_user;
-    bool is_flat; // one run, and its native form has no gaps
+    int n_run;
+    atomic_int n_user; // a type is freed by the program, without the lock
+    bool is_flat;      // one run, and its native form has no gaps
     struct run run[];
 };
 
@@ -34,7 +36,7 @@ static int keyval = MPI_KEYVAL_INVALID; // derived types carry their sig
 
 static void release(struct sig *s)
 {
-    if (s == NULL || --s->n_user > 0) {
+    if (s == NULL || atomic_fetch_sub(&s->n_user, 1) > 1) {
         return;
     }
     for (int i = 0; i < s->n_run; i++) {

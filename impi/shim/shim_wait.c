@@ -78,9 +78,10 @@ static bool is_plain(int n, const MPI_Request *request)
 
 PLI_SHIM_API int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
+    PLI_SHIM_ENTER;
     struct shim_pace pace = { 0 };
     if (is_plain(1, request)) {
-        return PMPI_Wait(request, status);
+        return PLI_SHIM_OUTSIDE(PMPI_Wait(request, status));
     }
     MPI_Comm comm = comm_of(*request);
     bool is_ours = pli_shim_req_find(*request) != NULL, is_over = false, is_idle;
@@ -99,6 +100,7 @@ PLI_SHIM_API int MPI_Wait(MPI_Request *request, MPI_Status *status)
 
 PLI_SHIM_API int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
+    PLI_SHIM_ENTER;
     if (is_plain(1, request)) {
         return PMPI_Test(request, flag, status);
     }
@@ -117,9 +119,10 @@ static MPI_Status *at(MPI_Status *statuses, int i)
 
 PLI_SHIM_API int MPI_Waitall(int n, MPI_Request request[], MPI_Status statuses[])
 {
+    PLI_SHIM_ENTER;
     int result = MPI_SUCCESS;
     if (is_plain(n, request)) {
-        return PMPI_Waitall(n, request, statuses);
+        return PLI_SHIM_OUTSIDE(PMPI_Waitall(n, request, statuses));
     }
     MPI_Comm comm = MPI_COMM_WORLD;
     for (int i = 0; i < n; i++) {
@@ -165,6 +168,7 @@ static bool peek(MPI_Request request)
 
 PLI_SHIM_API int MPI_Testall(int n, MPI_Request request[], int *flag, MPI_Status statuses[])
 {
+    PLI_SHIM_ENTER;
     if (is_plain(n, request)) {
         return PMPI_Testall(n, request, flag, statuses);
     }
@@ -206,10 +210,11 @@ static int any(int n, MPI_Request request[], int *index, bool *is_over, MPI_Stat
 
 PLI_SHIM_API int MPI_Waitany(int n, MPI_Request request[], int *index, MPI_Status *status)
 {
+    PLI_SHIM_ENTER;
     struct shim_pace pace = { 0 };
     bool is_over;
     if (is_plain(n, request)) {
-        return PMPI_Waitany(n, request, index, status);
+        return PLI_SHIM_OUTSIDE(PMPI_Waitany(n, request, index, status));
     }
     for (;;) {
         int rc = any(n, request, index, &is_over, status);
@@ -227,6 +232,7 @@ PLI_SHIM_API int MPI_Waitany(int n, MPI_Request request[], int *index, MPI_Statu
 PLI_SHIM_API int MPI_Testany(int n, MPI_Request request[], int *index, int *flag,
                              MPI_Status *status)
 {
+    PLI_SHIM_ENTER;
     bool is_over;
     if (is_plain(n, request)) {
         return PMPI_Testany(n, request, index, flag, status);
@@ -261,9 +267,10 @@ static int some(int n, MPI_Request request[], int *count, int indices[], MPI_Sta
 PLI_SHIM_API int MPI_Waitsome(int n, MPI_Request request[], int *count, int indices[],
                               MPI_Status statuses[])
 {
+    PLI_SHIM_ENTER;
     struct shim_pace pace = { 0 };
     if (is_plain(n, request)) {
-        return PMPI_Waitsome(n, request, count, indices, statuses);
+        return PLI_SHIM_OUTSIDE(PMPI_Waitsome(n, request, count, indices, statuses));
     }
     for (;;) {
         int rc = some(n, request, count, indices, statuses);
@@ -281,6 +288,7 @@ PLI_SHIM_API int MPI_Waitsome(int n, MPI_Request request[], int *count, int indi
 PLI_SHIM_API int MPI_Testsome(int n, MPI_Request request[], int *count, int indices[],
                               MPI_Status statuses[])
 {
+    PLI_SHIM_ENTER;
     if (is_plain(n, request)) {
         return PMPI_Testsome(n, request, count, indices, statuses);
     }
@@ -290,6 +298,7 @@ PLI_SHIM_API int MPI_Testsome(int n, MPI_Request request[], int *count, int indi
 
 PLI_SHIM_API int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
+    PLI_SHIM_ENTER;
     struct shim_req *r = request == MPI_REQUEST_NULL ? NULL : pli_shim_req_find(request);
     if (pli_shim.is_on) {
         progress();
@@ -308,6 +317,7 @@ PLI_SHIM_API int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Stat
 
 PLI_SHIM_API int MPI_Request_free(MPI_Request *request)
 {
+    PLI_SHIM_ENTER;
     struct shim_req *r = *request == MPI_REQUEST_NULL ? NULL : pli_shim_req_find(*request);
     if (r == NULL) {
         return PMPI_Request_free(request);
@@ -338,6 +348,7 @@ static int start(struct shim_req *r)
 
 PLI_SHIM_API int MPI_Start(MPI_Request *request)
 {
+    PLI_SHIM_ENTER;
     struct shim_req *r = *request == MPI_REQUEST_NULL ? NULL : pli_shim_req_find(*request);
     if (r == NULL) {
         return PMPI_Start(request);
@@ -351,6 +362,7 @@ PLI_SHIM_API int MPI_Start(MPI_Request *request)
 
 PLI_SHIM_API int MPI_Startall(int n, MPI_Request request[])
 {
+    PLI_SHIM_ENTER;
     int rc = MPI_SUCCESS;
     for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
         rc = MPI_Start(&request[i]);
@@ -360,6 +372,7 @@ PLI_SHIM_API int MPI_Startall(int n, MPI_Request request[])
 
 PLI_SHIM_API int MPI_Cancel(MPI_Request *request)
 {
+    PLI_SHIM_ENTER;
     struct shim_req *r = *request == MPI_REQUEST_NULL ? NULL : pli_shim_req_find(*request);
     if (r == NULL) {
         return PMPI_Cancel(request);

@@ -3,6 +3,8 @@
 #ifndef PLI_BASE_CPU_H
 #define PLI_BASE_CPU_H
 
+#include <stdbool.h>
+
 #define PLI_CACHE_LINE 64
 
 // Runs once, when the library is first called. Such functions lie together, so that a start touches
@@ -21,5 +23,11 @@ static inline void pli_cpu_relax(void)
     __asm__ volatile("yield" ::: "memory");
 #endif
 }
+
+// Let others run who want this core. False, and nothing was done: that would cost too much now;
+// better sleep. Context: any thread.
+bool pli_cpu_give_way(void);
+// The same for a loop that waits for something nobody will wake it for: then it sleeps a little.
+void pli_cpu_rest(void);
 
 #endif

@@ -112,25 +112,38 @@ void pli_arrive_keep(struct pli_parcel *p)
     pli_lane_stir(p->ep->lane); // a probe of another thread may sleep for it
 }
 
+struct pli_parcel *pli_arrive_parcel_of(struct pli_ep *ep, struct pli_conn *from,
+                                        const struct pli_shm_cell *cell, size_t data)
+{
+    struct pli_parcel *p = pli_arrive_parcel_create(ep, data);
+    p->item.context = cell->context;
+    p->item.source = cell->src_rank;
+    p->item.tag = cell->tag;
+    p->conn = from;
+    p->size = cell->size;
+    p->kind = cell->kind;
+    p->remote = cell->word[0];
+    return p;
+}
+
+void pli_arrive_fill(struct pli_parcel *p, const void *data, struct pli_shm_block *block)
+{
+    memcpy(p->data, data, p->size);
+    if (block != NULL) {
+        pli_shm_block_done(block);
+    }
+}
+
 // No receive waits for it: keep it.
 static void keep(struct pli_lane *lane, struct pli_ep *ep, const struct pli_shm_cell *cell)
 {
     bool has_data = cell->kind != PLI_WIRE_RTS;
-    struct pli_parcel *p = pli_arrive_parcel_create(ep, has_data ? cell->size : 0);
-    p->item.context = cell->context;
-    p->item.source = cell->src_rank;
-    p->item.tag = cell->tag;
-    p->conn = sender_of(lane, cell);
-    p->size = cell->size;
-    p->kind = cell->kind;
-    p->remote = cell->word[0];
+    struct pli_parcel *p =
+        pli_arrive_parcel_of(ep, sender_of(lane, cell), cell, has_data ? cell->size : 0);
     if (has_data) {
         struct pli_shm_block *block;
         const void *data = data_of(lane, cell, &block);
-        memcpy(p->data, data, cell->size);
-        if (block != NULL) {
-            pli_shm_block_done(block);
-        }
+        pli_arrive_fill(p, data, block);
         pli_arrive_hold(lane, cell->size + sizeof *p);
     } else {
         p->address = cell->word[1];

@@ -301,16 +301,9 @@ static const void *data_of(struct pli_lane *lane, const struct pli_shm_cell *cel
 static void keep(struct pli_lane *lane, struct pli_ep *ep, const struct pli_shm_cell *cell)
 {
     bool is_heap = cell->kind == PLI_WIRE_GATE_HEAP;
-    struct pli_parcel *p =
-        pli_arrive_parcel_create(ep, is_heap ? sizeof cell->word[1] : cell->size);
-    p->item.context = cell->context;
-    p->item.source = cell->src_rank;
-    p->item.tag = cell->tag;
-    p->conn = conn_of(lane, cell->src_proc);
-    p->size = cell->size;
-    p->kind = cell->kind;
+    struct pli_parcel *p = pli_arrive_parcel_of(ep, conn_of(lane, cell->src_proc), cell,
+                                                is_heap ? sizeof cell->word[1] : cell->size);
     p->pid = cell->src_proc;
-    p->remote = cell->word[0];
     p->address = cell->word[1]; // the sender's number
     if (is_heap) {
         p->address = pli_gate_move_slot(cell->word[1])->srqid;
@@ -318,10 +311,7 @@ static void keep(struct pli_lane *lane, struct pli_ep *ep, const struct pli_shm_
     } else {
         struct pli_shm_block *block;
         const void *data = data_of(lane, cell, &block);
-        memcpy(p->data, data, cell->size);
-        if (block != NULL) {
-            pli_shm_block_done(block);
-        }
+        pli_arrive_fill(p, data, block);
     }
     pli_arrive_hold(lane, cell->size + sizeof *p);
     pli_arrive_keep(p);

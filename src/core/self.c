@@ -57,11 +57,7 @@ static void keep(struct pli_request *send, struct pli_ep *to)
         p->local = send;
         send->remote = (uint64_t)(uintptr_t)to;
     }
-    if (!pli_match_keep(&to->match, &p->item)) {
-        pli_log(PLI_ERROR, "no memory to keep an unexpected message");
-        abort();
-    }
-    pli_lane_stir(to->lane);
+    pli_arrive_keep(p);
 }
 
 enum pli_err pli_self_start(struct pli_request *send, struct pli_ep *to)

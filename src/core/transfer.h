@@ -16,6 +16,7 @@ struct pli_ep;
 struct pli_lane;
 struct pli_parcel;
 struct pli_request;
+struct pli_shm_block;
 struct pli_shm_cell;
 
 // All of these: context: lane locked, unless said otherwise.
@@ -31,6 +32,10 @@ void pli_eager_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint
 void pli_arrive_cell(struct pli_lane *lane, const struct pli_shm_cell *cell);
 void pli_arrive_parcel(struct pli_request *recv, struct pli_parcel *p); // frees the parcel
 struct pli_parcel *pli_arrive_parcel_create(struct pli_ep *ep, size_t data);
+struct pli_parcel *pli_arrive_parcel_of(struct pli_ep *ep, struct pli_conn *from,
+                                        const struct pli_shm_cell *cell, size_t data);
+// All of the message; the block it is in, if any, is given back.
+void pli_arrive_fill(struct pli_parcel *p, const void *data, struct pli_shm_block *block);
 void pli_arrive_parcel_destroy(struct pli_parcel *p);
 void pli_arrive_hold(struct pli_lane *lane, size_t more); // count unexpected data
 void pli_arrive_keep(struct pli_parcel *p);               // no receive waits for it

@@ -93,6 +93,31 @@ static void modes(int peer)
     }
 }
 
+// Sends that are cancelled after they have left, the first with success, and what is left of
+// messages that the other side takes back.
+static void cancels(int peer)
+{
+    int v[2] = { 0, 1 }, flag;
+    MPI_Request req;
+    MPI_Status st;
+    for (int i = 0; i < 2; i++) {
+        MPI_Issend(v, 2, MPI_INT, peer, 40 + 2 * i, MPI_COMM_WORLD, &req);
+        MPI_Recv(NULL, 0, MPI_INT, peer, 41 + 2 * i, MPI_COMM_WORLD, &st);
+        MPI_Cancel(&req);
+        MPI_Wait(&req, &st);
+        MPI_Test_cancelled(&st, &flag);
+        CHECK(flag == (i == 0));
+    }
+    MPI_Recv(NULL, 0, MPI_INT, peer, 45, MPI_COMM_WORLD, &st);
+    MPI_Recv(v, 1, MPI_INT, peer, 44, MPI_COMM_WORLD, &st);
+    CHECK(v[0] == 9);
+    MPI_Iprobe(peer, 44, MPI_COMM_WORLD, &flag, &st);
+    CHECK(flag == 0);
+    MPI_Recv(v, 1, MPI_INT, peer, 46, MPI_COMM_WORLD, &st);
+    CHECK(v[0] == 46);
+    MPI_Recv(NULL, 0, MPI_INT, peer, 47, MPI_COMM_WORLD, &st);
+}
+
 static void collectives(int peer)
 {
     int v[2] = { 5, 7 }, sum[2] = { 0, 0 }, all[4], rank;
@@ -130,6 +155,7 @@ int main(int argc, char **argv)
     CHECK(rank == 0 && size == 2);
     scalars(1);
     modes(1);
+    cancels(1);
     collectives(1);
     puts("letter ok");
     fflush(stdout);

@@ -64,6 +64,31 @@ def modes(p):
     p.expect("DATA", 13, b"", msglen=0)
 
 
+def cancels(p):
+    """Theirs, with both answers; then ours, of a message nobody has received and of one somebody has."""
+    got = p.expect("DATASYNC", 40, ints(0, 1), msglen=8)
+    p.say(41, b"")  # it has left: cancel it now
+    p.get_packet(type="CANCEL", srqid=got["srqid"], len=0)
+    p.packet(type="CANCELYES", srqid=got["srqid"])
+    got = p.expect("DATASYNC", 42, ints(0, 1), msglen=8)
+    p.say(43, b"")
+    p.get_packet(type="CANCEL", srqid=got["srqid"], len=0)
+    p.packet(type="SYNCACK", srqid=got["srqid"])  # it was received meanwhile
+    p.packet(type="CANCELNO", srqid=got["srqid"])
+    for srqid in (9, 9, 8):
+        p.packet(type="DATA", tag=44, lsrank=1, srqid=srqid, data=ints(srqid))
+    p.packet(type="CANCEL", srqid=9)  # of two with one number the second is meant
+    p.get_packet(type="CANCELYES", srqid=9)
+    p.packet(type="CANCEL", srqid=8)
+    p.get_packet(type="CANCELYES", srqid=8)
+    p.say(45, b"")
+    p.packet(type="DATASYNC", tag=46, lsrank=1, srqid=10, data=ints(46))
+    p.get_packet(type="SYNCACK", srqid=10)
+    p.packet(type="CANCEL", srqid=10)
+    p.get_packet(type="CANCELNO", srqid=10)
+    p.say(47, b"")
+
+
 def barrier(p, cid=1, me=1):
     """Rank 0 of the communicator gathers, then releases."""
     if me != 0:
@@ -121,7 +146,7 @@ def play(command, env):
         try:
             p = Peer(s, 1, datalen=100, ackmark=200, hiwater=400).dial()
             p.hello(1)
-            for part in (scalars, modes, collectives, end):
+            for part in (scalars, modes, cancels, collectives, end):
                 part(p)
             out = proc.communicate(timeout=60)[0]
             check((0, True), (proc.returncode, "letter ok" in out), f"the program: {out}")

@@ -3,16 +3,15 @@
 """Tests of TLS between nodes and to the server: test_tls.py SERVER NODE [CASE...]"""
 import ctypes
 import os
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 import test_node
 import test_server
-from fake import address, check, run_cases
+from fake import check, run_cases
+from relay import Relay
 from test_node import Node, exchange
 from test_server import OK, Server
 
@@ -27,41 +26,6 @@ def secret(folder, name, text="0123456789abcdef" * 4, mode=0o600):
 
 def env(path):
     return {"IMPI_AUTH_KEY": "42", **({} if path is None else {"IMPI_TLS": path})}
-
-
-class Relay:
-    """Passes bytes on between its port and another, and keeps all it saw."""
-
-    def __init__(self, where):
-        self.where, self.seen = address(where), []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                a = self.listener.accept()[0]
-            except OSError:
-                return
-            b = socket.create_connection(self.where)
-            for x, y in ((a, b), (b, a)):
-                threading.Thread(target=self.move, args=(x, y), daemon=True).start()
-
-    def move(self, x, y):
-        while True:
-            try:
-                data = x.recv(65536)
-                self.seen.append(data)
-                if not data:
-                    y.shutdown(socket.SHUT_WR)
-                    return
-                y.sendall(data)
-            except OSError:
-                return
-
-    def close(self):
-        self.listener.close()
 
 
 def case_exchange(folder):

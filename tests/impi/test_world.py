@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from test_tls import Relay
+from relay import Relay
 
 LIMIT = 240
 
@@ -174,6 +174,12 @@ def case_many():
     good(["mpich:2", "openmpi:1", "mpich:1", "openmpi:2", "mpich:1"],
          env={"IMPI_DATALEN": "512", "IMPI_ACKMARK": "1", "IMPI_HIWATER": "2",
               "IMPI_COLL_XSIZE": "16"})
+
+
+def case_threads():
+    """Several threads of every rank at once."""
+    ours = ["pliant:2"] if ARGS.ours else []
+    good([*ours, "mpich:2", "openmpi:2"], "threads")
 
 
 def case_tls():

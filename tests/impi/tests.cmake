@@ -101,7 +101,7 @@ foreach(program world letter)
         if(PLI_IMPI_MPICC_${mpi})
             set(exe ${CMAKE_CURRENT_BINARY_DIR}/impi_${program}.${mpi})
             add_custom_command(OUTPUT ${exe}
-                COMMAND ${PLI_IMPI_MPICC_${mpi}} -O1 -g -w ${source} -o ${exe}
+                COMMAND ${PLI_IMPI_MPICC_${mpi}} -O1 -g -w ${source} -o ${exe} -pthread
                 DEPENDS ${source} ${header} VERBATIM)
             add_custom_target(build_impi_${program}_${mpi} ALL DEPENDS ${exe})
             list(APPEND ${program}_args --other ${mpi} ${PLI_IMPI_SHIM_DIR}/libimpi-${mpi}.so ${exe})
@@ -113,7 +113,7 @@ foreach(program world letter)
         list(APPEND ${program}_args --ours $<TARGET_FILE:mpiexec> $<TARGET_FILE:impi_${program}>)
     endif()
 endforeach()
-foreach(case alone two three many tls nat lost)
+foreach(case alone two three many threads tls nat lost)
     add_test(NAME impi.world_${case}
         COMMAND Python3::Interpreter ${PLI_IMPI_TESTS}/test_world.py ${world_args} ${case})
     set_tests_properties(impi.world_${case} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77

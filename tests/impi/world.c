@@ -496,6 +496,21 @@ static void hang(void)
     MPI_Recv(&v, 1, MPI_INT, n - 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static void probes(void)
+{
+    world_matched_probes(me, n);
+}
+
+static void busy(void)
+{
+    world_busy(me, n);
+}
+
+static void threads(void)
+{
+    world_threads(me);
+}
+
 static const struct {
     const char *name;
     void (*fn)(void);
@@ -511,9 +526,12 @@ static const struct {
             { "comms", comms },
             { "inter", inter },
             { "errors", errors },
+            { "probes", probes },
+            { "busy", busy },
+            { "threads", threads },
             { "hang", hang } };
 
-// A part that is named, or all but "hang" if none is; "-name" leaves one out.
+// A part that is named, or all but "threads" and "hang" if none is; "-name" leaves one out.
 static int is_wanted(const char *name, int argc, char **argv)
 {
     int has_names = 0;
@@ -524,12 +542,17 @@ static int is_wanted(const char *name, int argc, char **argv)
         }
         has_names = has_names || word[0] != '-';
     }
-    return !has_names && strcmp(name, "hang") != 0;
+    return !has_names && strcmp(name, "threads") != 0 && strcmp(name, "hang") != 0;
 }
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
+    int level;
+    if (is_wanted("threads", argc, argv)) {
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    } else {
+        MPI_Init(&argc, &argv);
+    }
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

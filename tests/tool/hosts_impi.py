@@ -7,9 +7,10 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from hosts import BUILD, HostRun, left_behind, open_cluster
-from launch import MPIEXEC, SLOW, check, status
+from launch import MPIEXEC, SLOW, SOURCE, check, status
 
 SERVER = os.path.join(BUILD, "bin", "impi-server")
+RELAY = os.path.join(SOURCE, "tests", "impi", "relay.py")
 HOSTS = ("vc1", "vc2", "vc3", "vc4")
 LIMIT = 100
 C = open_cluster(len(HOSTS))
@@ -21,15 +22,17 @@ def program(name):
 
 
 class Job:
-    """Clients, each a list of hosts with slots; the server is on vc1, each mpiexec on its first host."""
+    """Clients, each a list of hosts with slots; the server is on vc1, each mpiexec on its first host.
 
-    def __init__(self, clients, *words):
+    more: by client, what else is in its environment."""
+
+    def __init__(self, clients, *words, more=None):
         self.server = C.popen("vc1", [SERVER, "-server", str(len(clients)), "-timeout", "60"], env=ENV,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         where = self.server.stdout.readline().strip()
         self.jobs = [C.popen(hosts.split(":")[0],
                              [MPIEXEC, "--launcher", C.launcher, "--hosts", hosts, "--impi", where, "--impi-rank",
-                              str(k), *words], env=ENV, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              str(k), *words], env={**ENV, **(more or {}).get(k, {})}, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE) for k, hosts in enumerate(clients)]
 
     def end(self):
@@ -49,8 +52,8 @@ class Job:
         return out
 
 
-def good(clients, *words):
-    out = Job(clients, *words).end()
+def good(clients, *words, more=None):
+    out = Job(clients, *words, more=more).end()
     check(all(rc == 0 for rc, _, _ in out), f"{words} over {clients}: {out}")
 
 
@@ -67,7 +70,26 @@ def lost(host, name):
     check(" lost host " in out[0][2] + out[1][2], f"both ends are named: {out}")
 
 
+def translated():
+    """Both hosts of a client are behind vc4, under ports of that; what each tells is given by hand."""
+    relay = C.popen("vc4", [sys.executable, RELAY, "7001", "vc1:6001", "7002", "vc2:6002"],
+                    stdout=subprocess.PIPE, text=True)
+    check(relay.stdout.readline() == "ready\n", "the translator is there")
+    try:
+        job = Job(["vc1:1,vc2:1", "vc3:2"], program("span_p2p"),
+                  more={0: {"IMPI_HOST_NAME": "vc4:7001,vc4:7002", "IMPI_HOST_PORT": "6001,6002"}})
+        for j in job.jobs:
+            j.wait(timeout=LIMIT * SLOW)
+    finally:
+        subprocess.run(["kill", str(C.inner(relay))], check=False)
+        relay.wait()
+        relay.stdout.close()
+    out = job.end()
+    check(all(rc == 0 for rc, _, _ in out), f"behind a translator: {out}")
+
+
 good(["vc1:1,vc2:1", "vc3:2"], program("span_p2p"))
+translated()
 good(["vc1:2,vc2:1", "vc3:1,vc4:2"], program("span_coll"))
 good(["vc1:1,vc2:2,vc3:1", "vc4:1"], program("span_comm"), "2", "4")
 lost("vc2", "pliant-impi")
@@ -75,5 +97,8 @@ lost("vc4", "mpi.span_comm")
 r = HostRun(C, "--impi", "127.0.0.1:1", "--impi-rank", "0", "-n", "4", "--map-by", "node", "--hosts", "vc1:2,vc2:2",
             "true", env={"IMPI_AUTH_KEY": "1"})
 check(r.rc != 0 and "follow each other" in r.words, f"ranks that IMPI cannot number: {r}")
+r = HostRun(C, "--impi", "127.0.0.1:1", "--impi-rank", "0", "-n", "2", "--hosts", "vc1:1,vc2:1", "true",
+            env={"IMPI_AUTH_KEY": "1", "IMPI_HOST_NAME": "vc4:7001"})
+check(r.rc != 0 and "tell the same address" in r.words, f"one address for two hosts: {r}")
 C.close()
 sys.exit(status())

@@ -139,6 +139,24 @@ static bool connect_all(struct agent *a, enum pli_impi_err err, bool is_lead)
     return publish(a);
 }
 
+// Others find each host under the address it tells: two of one client must not tell the same.
+static bool are_distinct(struct agent *a, const struct pli_impi_host *hosts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            if (hosts[i].port == hosts[k].port &&
+                memcmp(hosts[i].addr, hosts[k].addr, sizeof hosts[i].addr) == 0) {
+                agent_fail(a,
+                           "hosts %u and %u of the client tell the same address and port %u; "
+                           "IMPI_HOST_NAME and IMPI_HOST_PORT take one for each host, with commas",
+                           k, i, hosts[i].port);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 // What the client's hosts are, all of them: ours alone, or what all have told.
 static bool list_hosts(struct agent *a, const struct pli_impi_host *own, struct pli_impi_host **out)
 {
@@ -165,7 +183,7 @@ static bool list_hosts(struct agent *a, const struct pli_impi_host *own, struct 
         };
         memcpy(hosts[i].addr, p.addr, sizeof hosts[i].addr);
     }
-    return true;
+    return are_distinct(a, hosts, n);
 }
 
 // The host that speaks for the client.
@@ -238,11 +256,11 @@ bool agent_meet(struct agent *a, const struct pli_impi_engine_ops *ops,
 {
     struct pli_impi_env env;
     struct pli_impi_host host = { .n_proc = a->n_row };
-    if (pli_impi_env_read(log, &env) != PLI_IMPI_OK ||
+    if (pli_impi_env_read(log, a->conf->host, a->conf->n_host, &env) != PLI_IMPI_OK ||
         pli_impi_env_address(&env, log, host.addr) != PLI_IMPI_OK) {
         return false;
     }
-    struct pli_impi_net_conf conf = { .bind = env.bind,
+    struct pli_impi_net_conf conf = { .bind = env.bind[0] != '\0' ? env.bind : NULL,
                                       .port = env.port,
                                       .timeout_s = env.timeout_s,
                                       .tls_file = env.tls_file,
