@@ -189,8 +189,8 @@ struct pli_node_row {
     uint64_t out, err;        // of a forked one: inodes of the pipes its parent prints to
     _Atomic uint32_t failure; // it died: how, see alarm_wire.h; written by the launcher
     uint32_t failed_at;       // as which of all that died; written before
-    _Atomic uint64_t said;  // a version to come << 32 | collectives begun: elastic/renew.c
-    _Atomic uint32_t works; // version that the process works in, in the same case
+    _Atomic uint64_t said;    // a version to come << 32 | collectives begun: elastic/renew.c
+    _Atomic uint32_t works;   // version that the process works in, in the same case
     uint32_t spare1;
     uint64_t spare2[18];
 };
