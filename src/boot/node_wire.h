@@ -17,7 +17,7 @@
 
 enum {
     PLI_NODE_MAGIC = 0x504c4931, // "PLI1"
-    PLI_NODE_VERSION = 8,
+    PLI_NODE_VERSION = 9,
     PLI_NODE_HEADER = 4096,
     PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see save_wire.h
     PLI_NODE_N_LANE = 8,               // lanes a process can have
@@ -186,12 +186,12 @@ struct pli_node_row {
     _Atomic uint32_t leave;  // version of the world from which it is no member; 0: it stays
     uint64_t parent_context; // where the parent waits for it
     struct pli_node_wait wait;
-    uint64_t out, err;        // of a forked one: inodes of the pipes its parent prints to
-    _Atomic uint32_t failure; // it died: how, see alarm_wire.h; written by the launcher
-    uint32_t failed_at;       // as which of all that died; written before
-    _Atomic uint64_t said;    // a version to come << 32 | collectives begun: elastic/renew.c
-    _Atomic uint32_t works;   // version that the process works in, in the same case
-    uint32_t spare1;
+    uint64_t out, err;         // of a forked one: inodes of the pipes its parent prints to
+    _Atomic uint32_t failure;  // it died: how, see alarm_wire.h; written by the launcher
+    uint32_t failed_at;        // as which of all that died; written before
+    _Atomic uint64_t said;     // a version to come << 32 | collectives begun: elastic/renew.c
+    _Atomic uint32_t works;    // version that the process works in, in the same case
+    _Atomic uint32_t was_held; // n_held was above zero: who made a communicator with it has done so
     uint64_t spare2[18];
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");

@@ -120,7 +120,22 @@ static void drop_conn(struct pli_lane *lane, struct pli_conn **at)
     free(c);
 }
 
-// Forget the ways to processes whose rows are others' by now: those left in good order.
+// Whether nobody can mean a process any more: its row is another's by now, or it was spawned, has
+// ended, and no process of another world has a communicator with it, though one had. (Before that a
+// spawn may be under way, whose messages know the way.)
+static bool is_left(uint32_t index)
+{
+    const struct pli_node *node = &pli_proc.boot->node;
+    uint32_t row = pli_node_row_of(node, index);
+    const struct pli_node_row *r = row != UINT32_MAX ? &node->rows[row] : NULL;
+    return r == NULL ||
+           (row >= node->header->n_row && r->version == 0 && r->world != pli_proc.boot->world &&
+            atomic_load_explicit(&r->has_ended, memory_order_acquire) != 0 &&
+            atomic_load_explicit(&r->was_held, memory_order_acquire) != 0 &&
+            atomic_load_explicit(&r->n_held, memory_order_acquire) == 0);
+}
+
+// Forget the ways to those.
 static void drop_stale(struct pli_lane *lane)
 {
     for (uint32_t b = 0; b < lane->n_bucket; b++) {
@@ -129,8 +144,7 @@ static void drop_stale(struct pli_lane *lane)
             struct pli_conn *c = *at;
             uint64_t proc = c->key >> 3;
             if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job && c->link == NULL &&
-                c->gate == NULL && pli_list_is_empty(&c->stalled) &&
-                pli_node_row_of(&pli_proc.boot->node, (uint32_t)proc) == UINT32_MAX) {
+                c->gate == NULL && pli_list_is_empty(&c->stalled) && is_left((uint32_t)proc)) {
                 drop_conn(lane, at);
             } else {
                 at = &c->next;

@@ -55,7 +55,7 @@ def refused(env):
     r = Run("--on-failure=respawn", "-n", 1, "true", ":", "-n", 1, "true", env=env)
     check(r.rc != 0 and "several programs" in r.words, f"{r}")
     r = Run("--on-failure=sink", "-n", 1, "true", env=env)
-    check(r.rc != 0 and "abort shrink respawn continue" in r.words, f"{r}")
+    check(r.rc != 0 and "abort continue restart shrink respawn end" in r.words, f"{r}")
     r = Run("-n", 2, os.path.join(BIN, "fail_probe"), "revoke", env=env)
     check(r.rc == 0 and "start the job with mpiexec --on-failure=shrink" in r.out, f"{r}")
 

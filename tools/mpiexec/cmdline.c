@@ -264,9 +264,19 @@ static void take_timeout(struct reader *r, char **value)
 
 static void take_on_failure(struct reader *r, char **value)
 {
-    static const enum pli_on_failure as[] = { PLI_FAIL_END, PLI_FAIL_SHRINK, PLI_FAIL_RESPAWN,
-                                              PLI_FAIL_CONTINUE, PLI_FAIL_END };
-    r->job->opt.on_failure = as[read_word(r, value[0], "abort shrink respawn continue end")];
+    int i = read_word(r, value[0], "abort continue restart shrink respawn end");
+    r->job->opt.on_failure = i <= PLI_FAIL_RESPAWN ? (enum pli_on_failure)i : PLI_FAIL_END;
+}
+
+static void take_max_restarts(struct reader *r, char **value)
+{
+    r->job->opt.max_restarts = read_count(r, value[0]);
+}
+
+// Written by mpiexec for itself; see again.c.
+static void take_again(struct reader *r, char **value)
+{
+    pli_again_read(&r->job->opt.again, value[0]);
 }
 
 static void take_on_deadlock(struct reader *r, char **value)
@@ -554,6 +564,7 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
 {
     job->opt.grace = -1;
     job->opt.ckpt_keep = 2;
+    job->opt.max_restarts = 3;
     job->opt.feed = 0;
     struct reader r = { .job = job };
     for (int i = 1; i == 1 || i < argc + 1;) {
@@ -581,9 +592,6 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
         }
     }
     read_impi(&r);
-    if (job->opt.is_resize_error && job->opt.elastic_max == 0) {
-        pli_say_bad("--on-resize=error needs --elastic MIN:MAX: the job is not resized without it");
-    }
     pli_restart_check(job);
     pli_psets_read(job);
     if (job->opt.feed >= (int64_t)job->n_rank) {

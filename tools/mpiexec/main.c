@@ -2,6 +2,7 @@
 // mpiexec: starts the ranks of a job on this host and looks after them.
 #include "agents.h"
 #include "base/clock.h"
+#include "base/conf.h"
 #include "behind.h"
 #include "ckpt.h"
 #include "boot/node.h"
@@ -161,6 +162,8 @@ static int run_hosts(struct pli_job *job, int signals)
 static int run(struct pli_job *job, char **argv, int signals)
 {
     bool is_behind = job->opt.behind != NULL;
+    const char *fault = pli_environment_get(&job->apps[0], "PLIANT_FAULT");
+    pli_conf.fault = fault != NULL ? fault : ""; // for tests; the ranks have it too
     if (!pli_launch_check(job) || !pli_loop_init() ||
         !(is_behind                   ? pli_behind_map(job)
           : pli_restart_is_image(job) ? pli_restart_node(job)
@@ -198,13 +201,14 @@ int main(int argc, char **argv)
         return pli_daemon_main(argv);
     }
     job.start_ns = pli_clock_ns();
-    job.words = pli_restart_words(argc, argv);
+    char **typed = job.words = pli_restart_words(argc, argv);
     pli_cmdline_read(&job, argc, argv);
     if (job.opt.restart != NULL) {
         argv = pli_restart_find(&job, &argc, argv);
         job.words = pli_restart_words(argc, argv);
         pli_cmdline_read(&job, argc, argv);
     }
+    job.typed = typed;
     job.program_at = (uint32_t)(job.apps[0].argv - argv);
     for (uint32_t a = 0; a < job.n_app; a++) {
         pli_environment_make(&job, &job.apps[a]);

@@ -36,6 +36,9 @@ static bool has_network(const struct pli_job *job)
 
 void pli_mishap_check(const struct pli_job *job)
 {
+    if (job->opt.is_resize_error && job->opt.elastic_max == 0) {
+        pli_say_bad("--on-resize=error needs --elastic MIN:MAX: the job is not resized without it");
+    }
     if (job->opt.is_resize_error && (is_survived(job) || has_network(job) || job->n_host > 0)) {
         pli_say_bad("--on-resize=error is for jobs on one host, in shared memory, and with "
                     "--on-failure=abort");

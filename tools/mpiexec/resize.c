@@ -5,6 +5,7 @@
 #include "resize.h"
 
 #include "ask.h"
+#include "base/fault.h"
 #include "base/futex.h"
 #include "boot/ask_wire.h"
 #include "boot/pset.h"
@@ -52,6 +53,7 @@ static bool go(const struct pli_job *job, enum state to)
     if (job->opt.is_verbose) {
         pli_say("resize: %s", to == S_COMING ? "new ranks are on their way" : "over");
     }
+    pli_fault(to == S_COMING ? "mpiexec_coming" : "mpiexec_resized", 0);
     return true;
 }
 
@@ -92,8 +94,10 @@ static bool commit(struct pli_job *job, struct pli_answer *a)
     z.members = z.next;
     z.n_member = z.n_next;
     z.next = NULL;
+    pli_fault("mpiexec_commit", 0);
     h->world_size = z.n_member;
     atomic_store_explicit(&h->world, version, memory_order_seq_cst);
+    pli_fault("mpiexec_committed", 0);
     pli_futex_wake(&h->world, INT_MAX, false);
     if ((h->mode & PLI_NODE_TELLS) != 0) {
         atomic_fetch_add_explicit(&h->alarm, 1, memory_order_seq_cst);

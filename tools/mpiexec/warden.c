@@ -2,6 +2,7 @@
 // Watches the tasks and decides when the job ends.
 #include "warden.h"
 
+#include "again.h"
 #include "ask.h"
 #include "base/clock.h"
 #include "ckpt.h"
@@ -32,7 +33,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -291,6 +291,7 @@ void pli_warden_report(const struct pli_case *c)
         pli_verdict_say_short(w.job, c);
     }
     w.has_failed = true;
+    pli_again_note(c, end || w.is_early);
     if (end) {
         w.spare = c->fault == PLI_FAULT_ABORT ? c->task : NULL;
         end_job(GRACE_FAILED_MS);
@@ -369,7 +370,7 @@ static void task_fire(struct pli_watch *watch, uint32_t events)
     struct pli_task *t = (struct pli_task *)watch; // its first member
     pli_guest_listen(t);                           // what it said comes before its end
     pli_keeper_note(pli_job_slot(w.job, t), 0);
-    if (waitpid(t->pid, &t->status, WNOHANG) == 0) {
+    if (!pli_launch_collect(t)) {
         return;
     }
     t->is_exited = true;
@@ -594,5 +595,6 @@ int pli_warden_finish(struct pli_job *job)
         pli_sink_flush();
         return w.status != 0 ? w.status : 1;
     }
+    pli_again_run(job, w.state != S_RUN && w.state != S_LEFT);
     return w.status;
 }
