@@ -329,8 +329,7 @@ static void take_elastic(struct reader *r, char **value)
     char *end, *last;
     long min = strtol(value[0], &end, 10), max = *end == ':' ? strtol(end + 1, &last, 10) : 0;
     if (*end != ':' || *last != '\0' || min < 1 || max < min || max > MAX_RANK) {
-        pli_say_bad("%s needs the least and the most ranks, such as 2:8, not '%s'", r->name,
-                    value[0]);
+        pli_say_bad("%s needs the fewest and most ranks, as 2:8, not '%s'", r->name, value[0]);
     }
     r->job->opt.elastic_min = (uint32_t)min;
     r->job->opt.elastic_max = (uint32_t)max;
