@@ -5,6 +5,7 @@
 
 #include "boot/boot.h"
 #include "boot/park.h"
+#include "core/alarm.h"
 #include "core/ep.h"
 #include "core/gate.h"
 #include "core/link.h"
@@ -37,6 +38,7 @@ static enum pli_err open_new(int index, struct pli_lane **out)
         return pli_fail(PLI_ERR_NOMEM, "no memory for a lane");
     }
     pli_park_on_move(park);
+    pli_alarm_open();
     enum pli_err err = pli_shm_open(&l->shm, &boot->node, boot->row, index);
     if (err != PLI_OK) {
         free(l);
@@ -231,6 +233,7 @@ static struct pli_conn *make_conn(struct pli_lane *lane, uint64_t key)
     pli_list_init(&c->pending);
     pli_list_init(&c->notes);
     pli_list_init(&c->stalled);
+    pli_list_init(&c->open);
     if (!find_peer(c, key >> 3)) {
         free(c);
         return NULL;
@@ -238,6 +241,7 @@ static struct pli_conn *make_conn(struct pli_lane *lane, uint64_t key)
     c->next = lane->conns[key % lane->n_bucket];
     lane->conns[key % lane->n_bucket] = c;
     lane->n_conn++;
+    pli_alarm_meet(c);
     return c;
 }
 
@@ -266,6 +270,7 @@ enum pli_err pli_lane_clone(struct pli_lane *lane)
     }
     lane->proc = pli_proc.id;
     lane->n_dead = 0;
+    lane->hole_ns = 0;
     enum pli_err err = pli_shm_open(&lane->shm, &boot->node, boot->row, lane->index);
     if (err != PLI_OK) {
         return err;

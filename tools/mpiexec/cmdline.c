@@ -264,7 +264,8 @@ static void take_timeout(struct reader *r, char **value)
 
 static void take_on_failure(struct reader *r, char **value)
 {
-    r->job->opt.on_failure = (enum pli_on_failure)read_word(r, value[0], "end continue restart");
+    int i = read_word(r, value[0], "abort continue restart shrink respawn end");
+    r->job->opt.on_failure = i <= PLI_FAIL_RESPAWN ? (enum pli_on_failure)i : PLI_FAIL_END;
 }
 
 static void take_max_restarts(struct reader *r, char **value)
@@ -328,11 +329,15 @@ static void take_elastic(struct reader *r, char **value)
     char *end, *last;
     long min = strtol(value[0], &end, 10), max = *end == ':' ? strtol(end + 1, &last, 10) : 0;
     if (*end != ':' || *last != '\0' || min < 1 || max < min || max > MAX_RANK) {
-        pli_say_bad("%s needs the least and the most ranks, such as 2:8, not '%s'", r->name,
-                    value[0]);
+        pli_say_bad("%s needs the fewest and most ranks, as 2:8, not '%s'", r->name, value[0]);
     }
     r->job->opt.elastic_min = (uint32_t)min;
     r->job->opt.elastic_max = (uint32_t)max;
+}
+
+static void take_on_resize(struct reader *r, char **value)
+{
+    r->job->opt.is_resize_error = read_word(r, value[0], "look error") == 1;
 }
 
 static void take_ckpt_dir(struct reader *r, char **value)

@@ -43,7 +43,13 @@ struct pli_app {
     bool *env_said; // of those before env_own: the user has set it
 };
 
-enum pli_on_failure { PLI_FAIL_END, PLI_FAIL_CONTINUE, PLI_FAIL_RESTART };
+enum pli_on_failure {
+    PLI_FAIL_END,
+    PLI_FAIL_CONTINUE,
+    PLI_FAIL_RESTART,
+    PLI_FAIL_SHRINK,
+    PLI_FAIL_RESPAWN
+};
 enum pli_on_deadlock { PLI_DEADLOCK_ABORT, PLI_DEADLOCK_REPORT, PLI_DEADLOCK_IGNORE };
 enum pli_when { PLI_WHEN_AUTO, PLI_WHEN_ALWAYS, PLI_WHEN_NEVER };
 enum { PLI_STDIN_NONE = -1, PLI_STDIN_ALL = -2 };
@@ -55,6 +61,7 @@ struct pli_options {
     double grace;       // seconds between asking to end and killing; below 0: by occasion
     const char *bind, *map;
     uint32_t elastic_min, elastic_max; // ranks the job may have; max 0: as many as it began with
+    bool is_resize_error;              // a resize is told by MPI_WORLD_RESIZED
     const char *ckpt_dir;              // where checkpoints go; NULL: none are made
     double ckpt_interval;              // seconds from one to the next, 0: when somebody asks
     uint32_t ckpt_keep;                // how many are kept

@@ -19,6 +19,7 @@
 #include "keeper.h"
 #include "launch.h"
 #include "loop.h"
+#include "mishap.h"
 #include "place.h"
 #include "program.h"
 #include "psets.h"
@@ -99,6 +100,7 @@ static bool make_node(struct pli_job *job)
         }
     }
     pli_groups_write(job);
+    pli_mishap_begin(job);
     // With several hosts each says first what it has.
     return job->n_host > 0 || job->opt.impi_server != NULL || pli_psets_write(job);
 }
@@ -213,6 +215,7 @@ int main(int argc, char **argv)
     }
     make_tasks(&job);
     pli_groups_plan(&job);
+    pli_mishap_check(&job);
     pli_spread_tasks(&job);
     if (job.n_host > 0) {
         pli_spread_number(&job);

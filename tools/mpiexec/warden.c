@@ -18,6 +18,7 @@
 #include "keeper.h"
 #include "launch.h"
 #include "link_wire.h"
+#include "mishap.h"
 #include "pump.h"
 #include "resize.h"
 #include "say.h"
@@ -272,6 +273,9 @@ void pli_warden_report(const struct pli_case *c)
         if (is_crash(c) && w.die_of == 0) {
             pli_verdict_say_short(w.job, c);
         }
+        return;
+    }
+    if (pli_mishap_take(w.job, c)) {
         return;
     }
     bool end = is_fatal(c);
@@ -574,6 +578,7 @@ int pli_warden_finish(struct pli_job *job)
 {
     pli_client_end();
     pli_ckpt_end();
+    w.status = w.status != 0 ? w.status : pli_mishap_status(job);
     if (is_head()) {
         pli_head_finish(w.state != S_RUN);
     } else if (w.state != S_RUN) {
