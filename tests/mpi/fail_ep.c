@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Endpoints driven by threads: a process dies with all of its endpoints while the others' threads
+// wait in different calls. The argument is how many endpoints a process has. Needs mpiexec
+// --on-failure=shrink; rank 1 of the processes dies.
+#include "ep_t.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { LARGE = 1 << 17 };
+
+static int n_ep, process;
+static atomic_int n_ready;
+
+static void expect(int code, int want)
+{
+    int class = -1;
+    MPI_Error_class(code, &class);
+    T_EQ(class, want);
+}
+
+// Threads of one process send to each other while others hear the news.
+static void use(MPI_Comm c, int want)
+{
+    int rank, size, sum = 0, one = 1;
+    double *out = calloc(LARGE, sizeof *out), *in = calloc(LARGE, sizeof *in);
+    MPI_Comm_rank(c, &rank);
+    MPI_Comm_size(c, &size);
+    T_EQ(size, want);
+    for (int i = 0; i < 5; i++) {
+        out[LARGE - 1] = rank;
+        T_EQ(MPI_Sendrecv(out, LARGE, MPI_DOUBLE, (rank + 1) % size, 1, in, LARGE, MPI_DOUBLE,
+                          (rank + size - 1) % size, 1, c, MPI_STATUS_IGNORE),
+             MPI_SUCCESS);
+        T_OK(in[LARGE - 1] == (rank + size - 1) % size);
+        T_EQ(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, c), MPI_SUCCESS);
+        T_EQ(sum, want);
+    }
+    free(out);
+    free(in);
+}
+
+static void lose(MPI_Comm c)
+{
+    int rank, size, x = 0, flag = 3;
+    MPI_Comm next;
+    double *big = calloc(LARGE, sizeof *big);
+    MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(c, &rank);
+    MPI_Comm_size(c, &size);
+    use(c, size);
+    if (process == 1) {
+        if (atomic_fetch_add(&n_ready, 1) + 1 == n_ep) { // the last of its threads
+            usleep(50000);
+            kill(getpid(), SIGKILL);
+        }
+        pause();
+    }
+    switch (rank % 3) {
+    case 0:
+        expect(MPI_Recv(&x, 1, MPI_INT, n_ep, 2, c, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+        break;
+    case 1:
+        expect(MPI_Send(big, LARGE, MPI_DOUBLE, n_ep, 2, c), MPIX_ERR_PROC_FAILED);
+        break;
+    default:
+        expect(MPI_Barrier(c), MPIX_ERR_PROC_FAILED);
+        break;
+    }
+    T_EQ(MPIX_Comm_failure_ack(c), MPI_SUCCESS);
+    T_EQ(MPIX_Comm_agree(c, &flag), MPI_SUCCESS); // all have come out
+    T_EQ(flag, 3);
+    T_EQ(MPIX_Comm_revoke(c), MPI_SUCCESS);
+    expect(MPI_Barrier(c), MPIX_ERR_REVOKED);
+    T_EQ(MPIX_Comm_shrink(c, &next), MPI_SUCCESS);
+    use(next, size - n_ep);
+    MPI_Comm_free(&next);
+    free(big);
+}
+
+int main(int argc, char **argv)
+{
+    int level;
+    n_ep = argc > 1 ? atoi(argv[1]) : 2;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    T_MUST(level == MPI_THREAD_MULTIPLE);
+    MPI_Comm_rank(MPI_COMM_WORLD, &process);
+    ep_run(MPI_COMM_WORLD, n_ep, lose);
+    MPI_Finalize();
+    return t_status();
+}
