@@ -340,6 +340,12 @@ static uint32_t look_cost(const struct pli_waiter *w)
     return w->lane->net != NULL ? NET_LOOK : 1;
 }
 
+// Looks before giving way.
+static uint32_t looks(const struct pli_waiter *w)
+{
+    return w->is_far ? 0 : pli_progress_spins();
+}
+
 // Lanes of others get their turn now and then while we look, and always before we sleep.
 static int step_others(struct pli_waiter *w)
 {
@@ -347,14 +353,14 @@ static int step_others(struct pli_waiter *w)
         w->is_counted = true;
         atomic_fetch_add_explicit(&w->lane->n_wait, 1, memory_order_relaxed);
     }
-    bool is_looking = w->n_idle < pli_progress_spins();
+    bool is_looking = w->n_idle < looks(w);
     return is_looking && w->n_idle % OTHERS_EVERY != look_cost(w) ? 0 : poll_orphans(w);
 }
 
 void pli_progress_step(struct pli_waiter *w)
 {
     if (pli_progress_once(w->lane) > 0) {
-        w->n_idle = w->is_far ? pli_progress_spins() : 0;
+        w->n_idle = 0;
         w->n_nap = 0;
         forget_record(w);
         return;
@@ -365,9 +371,9 @@ void pli_progress_step(struct pli_waiter *w)
         forget_record(w);
         return; // n_idle stays: what others need is no reason to look longer for ourselves
     }
-    if (w->n_idle < pli_progress_spins()) {
+    if (w->n_idle < looks(w)) {
         pli_cpu_relax();
-    } else if (w->n_idle < pli_progress_spins() + yields()) {
+    } else if (w->n_idle < looks(w) + yields()) {
         sched_yield();
     } else {
         go_to_sleep(w);
@@ -381,13 +387,16 @@ static int peer_of(const struct pli_request *r)
     return is_send ? r->source : r->ops == &pli_p2p_recv_ops ? r->item.source : MPI_ANY_SOURCE;
 }
 
+bool pli_progress_is_far(const struct pli_request *r)
+{
+    return r->comm != NULL && pli_gate_is_far(r->comm, peer_of(r));
+}
+
 void pli_progress_wait(struct pli_request *r)
 {
-    struct pli_waiter w = { .lane = r->lane, .request = r, .n_request = 1 };
-    if (r->comm != NULL && r->comm->is_span && pli_gate_is_far(r->comm, peer_of(r))) {
-        w.is_far = true;
-        w.n_idle = pli_progress_spins();
-    }
+    struct pli_waiter w = {
+        .lane = r->lane, .request = r, .n_request = 1, .is_far = pli_progress_is_far(r)
+    };
     while (!pli_request_is_done(r)) {
         pli_progress_step(&w);
     }

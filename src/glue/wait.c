@@ -186,7 +186,10 @@ int pli_wait_waitall(int n, MPI_Request reqs[], MPI_Status *statuses)
     for (int i = 0; i < n; i++) {
         struct pli_request *r = at(reqs, i);
         if (r != NULL && !pli_request_is_done(r)) {
-            struct pli_waiter w = { .lane = r->lane, .request = r, .n_request = (uint32_t)n };
+            struct pli_waiter w = { .lane = r->lane,
+                                    .request = r,
+                                    .n_request = (uint32_t)n,
+                                    .is_far = pli_progress_is_far(r) };
             while (!pli_request_is_done(r)) {
                 pli_progress_step(&w);
             }
@@ -257,9 +260,10 @@ static int wait_done(int n, MPI_Request reqs[])
     if (i != NONE_DONE) {
         return i;
     }
-    struct pli_waiter w = { 0 };
+    struct pli_waiter w = { .is_far = true };
     for (int k = 0; k < n; k++) {
         struct pli_request *r = at(reqs, k);
+        w.is_far = w.is_far && (r == NULL || pli_progress_is_far(r));
         if (r != NULL && w.lane != NULL && r->lane != w.lane) {
             w.is_restless = true;
         } else if (r != NULL) {
