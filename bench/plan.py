@@ -65,6 +65,8 @@ BENCHES = [
     Bench("hosts_allreduce", "coll", 4, ["allreduce", "8", "1048576"], hosts=2),
     Bench("hosts_barrier", "coll", 4, ["barrier"], hosts=2),
     Bench("hosts_bcast", "coll", 4, ["bcast", "8", "1048576"], hosts=2),
+    Bench("hosts_allgather", "coll", 4, ["allgather", "8", "1024", "65536"], hosts=2),
+    Bench("hosts_alltoall", "coll", 4, ["alltoall", "8", "1024", "65536"], hosts=2),
     Bench("hosts_start", "init", 64, hosts=4, wall="start"),
     Bench("ring16", "ring", 16),
     Bench("idle", "idle", 9),
@@ -129,6 +131,10 @@ AIMS = [
         "higher", against="hosts_raw_bw size=1048576 ranks=2"),
     Aim("allreduce 8 B, 2 hosts x 2 ranks", "hosts_allreduce", "size=8 ranks=4", 0.8),
     Aim("allreduce 1 MiB, 2 hosts x 2 ranks", "hosts_allreduce", "size=1048576 ranks=4", 0.8),
+    Aim("barrier, 2 hosts x 2 ranks", "hosts_barrier", "size=0 ranks=4", 0.8),
+    *[Aim(f"{op} {word}, 2 hosts x 2 ranks", f"hosts_{op}", f"size={size} ranks=4", 1.0)
+      for op, sizes in (("bcast", (8, 1048576)), ("allgather", (8, 1024, 65536)), ("alltoall", (8, 1024, 65536)))
+      for size, word in ((s, size_word(s)) for s in sizes)],
     Aim("start and end of 4 hosts x 16 ranks", "hosts_start", "ranks=64", 0.5),
     Aim("message with 10,000 posted receives", "match", "posted=10000 ranks=2", 0.02),
     Aim("ring of 16 ranks, one lap", "ring", "size=8 ranks=16", 0.9),

@@ -51,7 +51,7 @@ def one_run(bench, c, program, args, results, hosts):
     if bench.hosts:
         if hosts is None:
             raise RuntimeError("there are no virtual hosts here")
-        command, env = hosts.command(c, bench, program, args), hosts.env(c)
+        command, env = [*hosts.words(c, bench), program, *args], hosts.env(c)
     else:
         command, env = c.command(bench, program, args), {**c.env, **(c.tcp if bench.tcp else {})}
     found, wall = run_once(command, program, LIMIT_S, env)

@@ -15,13 +15,14 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <time.h>
 
 enum { NODE = 16, N_TIME = 6, SMALL = 64 };
 
 struct row {
     uint64_t ns[N_TIME]; // 0 main entered; then as the mode goes on
-    int64_t pss_kb, private_kb, connections;
+    int64_t pss_kb, private_kb, connections, sockets;
 };
 
 struct board {
@@ -66,6 +67,19 @@ static void read_memory(struct row *r)
     if (f != NULL) {
         fclose(f);
     }
+}
+
+// Connections of TCP that this process holds.
+static int64_t count_sockets(void)
+{
+    int64_t n = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        struct sockaddr_storage a;
+        socklen_t len = sizeof a;
+        n += getpeername(fd, (struct sockaddr *)&a, &len) == 0 &&
+             (a.ss_family == AF_INET || a.ss_family == AF_INET6);
+    }
+    return n;
 }
 
 static void everybody(_Atomic uint32_t *count, int n)
@@ -178,6 +192,7 @@ static void with_session(const char *mode, struct board *b, int n, uint64_t ente
     everybody(&b->n_ready, n);
     read_memory(r);
     r->connections = connections(s);
+    r->sockets = count_sockets();
     everybody(&b->n_done, n);
     MPI_Comm *made[] = { &all, &local, &leaders };
     for (int i = 0; i < 3; i++) {
@@ -201,6 +216,7 @@ static void with_world(struct board *b, int n, uint64_t entered)
     r->connections = -1;
     everybody(&b->n_ready, n);
     read_memory(r);
+    r->sockets = count_sockets();
     everybody(&b->n_done, n);
     MPI_Finalize();
 }

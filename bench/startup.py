@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Measures start-up: time and memory over the number of ranks, beside MPICH and Open MPI.
 
-usage: startup.py [--build DIR] [--most N] [--runs R] [--quick] [--ours] [--docs FILE]
+usage: startup.py [--build DIR] [--most N] [--runs R] [--quick] [--ours] [--one-host] [--docs FILE]
 
 For n = 1, 2, 4, ... ranks on this host: from the launch to the return of MPI_Init at the last rank;
 MPI_Session_init itself, a communicator of oneself, of the world, a sparse world; memory of a rank and of
-all. Writes DIR/bench/startup.json and startup.html (with plots), and with --docs a page in Markdown with
+all. Then, as root, the same with 16 ranks on each of 1, 2, 4 and 8 virtual hosts, and the connections between them. Writes DIR/bench/startup.json and startup.html (with plots), and with --docs a page in Markdown with
 the same plots beside it.
 """
 import argparse
@@ -23,9 +23,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from contender import contenders, run_once, version_of  # noqa: E402
 from run import machine  # noqa: E402
+from startup_hosts import measure_hosts  # noqa: E402
 from startup_report import write_all  # noqa: E402
 
-HEAD, ROW = 64, 9 * 8
+HEAD, ROW = 64, 10 * 8
 MODES = ("init", "session", "sparse", "meet", "meet2")
 # The others need seconds, and descriptors by the thousand: they stop where this host stops them.
 MOST = {"pliant": 512, "mpich": 256, "openmpi": 64}
@@ -35,29 +36,29 @@ GIVE_UP_S = 60  # an implementation that took this long is not asked for twice a
 
 def rows_of(data, n):
     for i in range(n):
-        values = struct.unpack_from("<6Q3q", data, HEAD + i * ROW)
+        values = struct.unpack_from("<6Q4q", data, HEAD + i * ROW)
         yield values[:6], values[6:]
 
 
-def one_run(contender, program, mode, n, folder):
-    """One job: a dictionary of numbers, or RuntimeError."""
+def one_run(contender, program, mode, n, folder, launch=None, env=None):
+    """One job: a dictionary of numbers, or RuntimeError. launch: what starts it, when it is not on this host alone."""
     with tempfile.NamedTemporaryFile(dir=folder, prefix="board-") as board:
         board.truncate(HEAD + n * ROW)
-        command = [contender.launch, *contender.free, "-n", str(n), program, mode, board.name, str(n)]
-        launch = time.monotonic_ns()
-        _, wall = run_once(command, program, LIMIT_S, contender.env)
+        begin_with = launch or [contender.launch, *contender.free, "-n", str(n)]
+        start = time.monotonic_ns()
+        _, wall = run_once([*begin_with, program, mode, board.name, str(n)], program, LIMIT_S, env or contender.env)
         with open(board.name, "rb") as f:
             data = f.read()
     ready, done, wrong = struct.unpack_from("<3I", data, 0)
     if ready != n or done != n or wrong:
         raise RuntimeError(f"{ready} of {n} ranks were ready" if not wrong else "a sum was wrong")
     times, facts = zip(*rows_of(data, n))
-    seconds = [[(t - launch) / 1e9 for t in row] for row in times]
+    seconds = [[(t - start) / 1e9 for t in row] for row in times]
     out = {"wall": wall, "entered": max(r[0] for r in seconds),
            "pss": statistics.mean(f[0] for f in facts), "pss_node": sum(f[0] for f in facts),
            "private": statistics.median(f[1] for f in facts),
            "call": statistics.median((row[1] - row[0]) / 1e3 for row in times),
-           "ready": max(r[1] for r in seconds)}
+           "ready": max(r[1] for r in seconds), "sockets": statistics.mean(f[3] for f in facts)}
     if mode in ("session", "meet"):
         out["self"] = statistics.median(row[2] / 1e3 for row in times)
     if mode != "init":
@@ -109,6 +110,7 @@ def main():
     parser.add_argument("--runs", type=int, default=3, help="runs of each, the median counts (3)")
     parser.add_argument("--quick", action="store_true", help="up to 64 ranks, one run")
     parser.add_argument("--ours", action="store_true", help="leave the others out")
+    parser.add_argument("--one-host", action="store_true", help="leave the virtual hosts out")
     parser.add_argument("--docs", help="write a page of Markdown here, and its plots beside it")
     args = parser.parse_args()
     if args.quick:
@@ -117,7 +119,8 @@ def main():
     folder = os.path.join(build, "bench")
     os.makedirs(folder, exist_ok=True)
     results = {"rows": [], "failed": [], "machine": machine(), "when": time.strftime("%Y-%m-%d"),
-               "versions": {}, "titles": {}}
+               "versions": {}, "titles": {}, "hosts": []}
+    programs = []
     for c in contenders(install(build, folder)):
         if c.why_not or (args.ours and c.name != "pliant"):
             continue
@@ -127,7 +130,10 @@ def main():
         except RuntimeError as e:
             results["failed"].append([c.name, "build", 0, str(e)])
             continue
+        programs.append((c, program))
         measure(c, program, args, folder, results)
+    if os.geteuid() == 0 and not args.one_host:
+        measure_hosts(results, args, folder, [(c, p) for c, p in programs if c.name == "pliant" or not args.ours], one_run)
     with open(os.path.join(folder, "startup.json"), "w", encoding="utf-8") as out:
         json.dump(results, out, indent=1)
     write_all(results, folder, args.docs)

@@ -4,6 +4,7 @@ import math
 import os
 import statistics
 
+import startup_hosts
 from report import COLOURS, DARK, MARKS, mark, number, ticks
 
 W, H, LEFT, RIGHT, TOP, BOTTOM = 560, 340, 64, 100, 12, 40
@@ -199,6 +200,31 @@ def session_table(results):
     return table(head, rows)
 
 
+def hosts_part(results):
+    """The section on several hosts."""
+    if not results["hosts"]:
+        return "Not measured this time: virtual hosts need root."
+    peers = [m for m in ORDER if m in results["titles"]]
+    times = table(["hosts", "ranks"] + [f"{results['titles'][m]}, ready, ms" for m in peers] +
+                  [f"{results['titles'][m]}, command, ms" for m in peers],
+                  [[str(r[0]), str(r[1])] + [cell(v, 1e3) for v in r[2:]]
+                   for r in startup_hosts.time_rows(results, peers)])
+    sockets = table(["hosts", "ranks", "after MPI_Init", "world made", "sparse made", "world all met", "sparse all met"],
+                    [[str(r[0]), str(r[1])] + ["" if v is None else f"{v:.2f}" for v in r[2:]]
+                     for r in startup_hosts.socket_rows(results)])
+    return f"""16 ranks on each of some virtual hosts, which share the cores of this machine: `mpiexec` reaches the others through a
+stand-in for ssh, starts a daemon on each, and the daemons start the ranks. "Command" is the whole of it, from the
+launch until `mpiexec` returns.
+
+{times}
+
+TCP connections that a rank of Pliant MPI holds, mean over the ranks. Starting makes none, whatever the number of hosts.
+A sparse world is a communicator of each host and one of their first ranks: after everybody has had something for
+everybody, by way of those, only they hold connections.
+
+{sockets}"""
+
+
 def better_peer(results, key, n):
     """(value, title) of the better of the others at n ranks, or the last they reached."""
     found = []
@@ -268,8 +294,8 @@ For 10^6 ranks on {nodes} hosts of {per}, by this model:
 * A session: the process and `MPI_Session_init`, {call:.0f} µs, at each rank by itself. Nothing grows with the job.
 * Processes: each host starts its {per} ranks by itself, {(a + per * b) * 1e3:.0f} ms on a host as slow as this one (2
   cores; b is process creation and scales with cores). A tree of launcher daemons with a fan-out of 2 and 1 ms per
-  level adds {hops} ms: about {(a + per * b) * 1e3 + hops:.0f} ms in all. The daemons are an assumption, nothing here ran on
-  several hosts.
+  level adds {hops} ms: about {(a + per * b) * 1e3 + hops:.0f} ms in all. What ssh or `srun` take to reach a host comes on
+  top; the tables above have 8 hosts at most, which share their cores, so they say nothing of how hosts start in parallel.
 * A world communicator from a group: {tree} messages one after the other (up and down a tree of depth
   {tree // 2}), at an assumed 5 µs each {tree * 5} µs, plus about 2 ms to hash a million members at each rank.
 * `MPI_COMM_WORLD` of `MPI_Init`: no message at all.
@@ -332,6 +358,10 @@ their leaders.
 {pics.get("startup_peers", "")}
 
 {sparse_table(results)}
+
+## Several hosts
+
+{hosts_part(results)}
 
 ## The model
 

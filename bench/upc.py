@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Measures UPC: random access and Barnes-Hut, flat and in groups; triad, barrier, single gets and puts.
+"""Measures UPC: random access and Barnes-Hut, flat and in groups; triad, barrier, single gets and puts,
+own shared data through plain pointers, and plain C through upcc beside cc.
 
 usage: upc.py [--build DIR] [--quick | --smoke] [--runs R] [--out FOLDER]
 
 Groups are tried on one host, where every thread is near, and between pretended hosts (messages over
 TCP), where remote access is dear. Every program checks its result; one that is wrong ends the run.
-Writes DIR/bench/upc.json, upc.md and plots upc_*.svg.
+What is compared runs in turns; values are medians, ratios medians of those of single runs. Prints every
+aim with what was measured. Writes DIR/bench/upc.json, upc.md and plots upc_*.svg.
 """
 import argparse
 import json
@@ -19,7 +21,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from run import machine  # noqa: E402
-from upc_report import write_all  # noqa: E402
+from upc_report import aims, write_all  # noqa: E402
 
 LIMIT_S = 120
 EXAMPLES = os.path.join(os.path.dirname(HERE), "examples", "upc")
@@ -28,6 +30,20 @@ SIZES = {"full": ((1, 2, 4, 8, 16), 1000000, 100000, 2000, 10000, 200, 2, 200000
          "quick": ((1, 2, 4), 100000, 20000, 500, 2000, 60, 2, 500000, 300),
          "smoke": ((1, 2, 4), 1000, 500, 50, 60, 20, 1, 1000, 10)}
 FLOPS = 1000  # after each random read
+# Ratios of one run: name, numerator, denominator.
+RATIOS = (("triad_ratio", "triad_GBs", "openmp_triad_GBs"),
+          ("triad_pointers_ratio", "triad_pointers_GBs", "openmp_triad_GBs"),
+          ("barrier_ratio", "upc_barrier_ns", "MPI_Barrier_ns"),
+          ("cast_ratio", "cast_ns", "private_ns"))
+
+
+def values_of(text):
+    return {name: float(value) for name, value in re.findall(r"^(\w+) ([\d.e+-]+)$", text, re.M)}
+
+
+def medians(runs):
+    """Of each name over the runs that have it."""
+    return {name: statistics.median(r[name] for r in runs) for name in runs[0]}
 
 
 def shell(command, env=None):
@@ -58,6 +74,8 @@ class Bench:
         shell([self.tool("upcc"), "-O2", f"-DPER_THREAD={self.triad}L", os.path.join(HERE, "upc_kernels.upc"),
                "-o", self.path("kernels")])
         shell(["cc", "-O2", "-fopenmp", os.path.join(HERE, "upc_openmp.c"), "-o", self.path("openmp")])
+        for compiler, name in ((["cc"], "private_cc"), ([self.tool("upcc")], "private_upcc")):
+            shell([*compiler, "-O2", os.path.join(HERE, "upc_private.c"), "-o", self.path(name)])
 
     def launch(self, program, args, n, size, funneled):
         """The command for n threads in groups of size."""
@@ -100,19 +118,30 @@ class Bench:
                                  env, {**facts, "bodies": bodies, "steps": self.steps})
 
     def kernels(self):
-        """[(threads, {name: value})]; the best of the runs, as each takes the best of its pieces."""
+        """[(threads, {name: value})]"""
         out = []
         for n in self.threads:
-            best = {}
+            runs = []
             for _ in range(self.runs):
-                text = shell([self.tool("upcrun"), "-n", str(n), self.path("kernels"), str(self.rounds)])
-                text += shell([self.path("openmp"), str(self.triad)],
-                              {"OMP_NUM_THREADS": str(n)}).replace("triad", "openmp_triad")
-                for name, value in re.findall(r"^(\w+) ([\d.e+-]+)$", text, re.M):
-                    choose = max if name.endswith("GBs") else min
-                    best[name] = choose(best.get(name, float(value)), float(value))
-            out.append([n, best])
-            print(f"kernels threads={n}: {best}", flush=True)
+                run = values_of(shell([self.tool("upcrun"), "-n", str(n), self.path("kernels"), str(self.rounds)]))
+                openmp = shell([self.path("openmp"), str(self.triad)], {"OMP_NUM_THREADS": str(n)})
+                run["openmp_triad_GBs"] = values_of(openmp)["triad_GBs"]
+                runs.append({**run, **{name: run[a] / run[b] for name, a, b in RATIOS}})
+            out.append([n, medians(runs)])
+            print(f"kernels threads={n}: {out[-1][1]}", flush=True)
+        return out
+
+    def private(self):
+        """{name: (ns through cc, through upcc, ratio)} of plain C."""
+        runs = []
+        for _ in range(self.runs):
+            cc, upcc = (values_of(shell([self.path(name), str(1 + self.rounds // 50)]))
+                        for name in ("private_cc", "private_upcc"))
+            if cc.pop("checksum") != upcc.pop("checksum"):
+                sys.exit("upc.py: plain C computes something else through upcc")
+            runs.append({name: (cc[name], upcc[name], upcc[name] / cc[name]) for name in cc})
+        out = {name: tuple(statistics.median(r[name][k] for r in runs) for k in range(3)) for name in runs[0]}
+        print(f"private C: {out}", flush=True)
         return out
 
 
@@ -122,20 +151,23 @@ def main():
     parser.add_argument("--build", default="build")
     parser.add_argument("--quick", action="store_true", help="fewer threads, smaller sizes")
     parser.add_argument("--smoke", action="store_true", help="only see that it works")
-    parser.add_argument("--runs", type=int, help="runs of each (3; 1 with --quick or --smoke)")
+    parser.add_argument("--runs", type=int, help="runs of each (5; 1 with --quick or --smoke)")
     parser.add_argument("--out", help="folder for the results (DIR/bench)")
     args = parser.parse_args()
     size = "smoke" if args.smoke else "quick" if args.quick else "full"
     folder = args.out or os.path.join(args.build, "bench")
     os.makedirs(folder, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix="upc-") as programs:
-        bench = Bench(args.build, args.runs or (3 if size == "full" else 1), size, programs)
+        bench = Bench(args.build, args.runs or (5 if size == "full" else 1), size, programs)
         bench.compile()
+        results = {"machine": machine(), "size": size, "kernels": bench.kernels(), "private": bench.private()}
         bench.groups()
-        results = {"machine": machine(), "size": size, "kernels": bench.kernels(), "rows": bench.rows}
+        results["rows"] = bench.rows
     with open(os.path.join(folder, "upc.json"), "w", encoding="utf-8") as f:
         json.dump(results, f, indent=1)
     write_all(results, folder)
+    for what, measured, aim, reached in aims(results):
+        print(f"{what}: {measured} (aim {aim}){'' if reached == 'yes' else ' MISSED'}")
     print(f"{folder}/upc.md and plots are written")
 
 

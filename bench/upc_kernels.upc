@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small measurements of UPC: triad on shared arrays, the barrier beside MPI's, single gets and
-// puts. Prints lines "name value"; of many pieces the fastest counts, because others use the cores.
+// Small measurements of UPC: triad on shared arrays, own shared elements through a cast pointer
+// beside private ones, the barrier beside MPI's, single gets and puts. Prints lines "name value":
+// medians of many pieces; what stands beside each other was measured in turns.
 //   upc_kernels ROUNDS
 #include <mpi.h>
 #include <stdio.h>
@@ -10,21 +11,40 @@
 #ifndef PER_THREAD
 #define PER_THREAD 500000L // elements of the triad
 #endif
-enum { PIECES = 20, SLOTS = 1024 };
+enum { PIECES = 21, SLOTS = 1024, MINE = 1024 };
 shared double a[PER_THREAD * THREADS], b[PER_THREAD * THREADS], c[PER_THREAD * THREADS];
 shared double slots[SLOTS * THREADS];
+shared double near_x[MINE * THREADS], near_y[MINE * THREADS], near_z[MINE * THREADS];
+static double own_x[MINE], own_y[MINE], own_z[MINE];
 shared double begins[THREADS], ends[THREADS];
 shared int bad[THREADS];
 
-static double fastest(double best, double begin)
+// The pieces of one measurement.
+struct pieces {
+    double time[PIECES];
+    int n;
+};
+
+static int by_time(const void *a, const void *b)
 {
-    double t = MPI_Wtime() - begin;
-    return best == 0 || t < best ? t : best;
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(struct pieces *p)
+{
+    qsort(p->time, p->n, sizeof p->time[0], by_time);
+    return p->time[p->n / 2];
+}
+
+static void keep(struct pieces *p, double begin)
+{
+    p->time[p->n++] = MPI_Wtime() - begin;
 }
 
 // From the first thread's begin to the last one's end: where threads share a core, one may leave a
 // barrier when another has already done its part.
-static double span(double best, double begin)
+static void span(struct pieces *p, double begin)
 {
     begins[MYTHREAD] = begin;
     ends[MYTHREAD] = MPI_Wtime();
@@ -34,7 +54,8 @@ static double span(double best, double begin)
         first = begins[t] < first ? begins[t] : first;
         last = ends[t] > last ? ends[t] : last;
     }
-    return best == 0 || last - first < best ? last - first : best;
+    p->time[p->n++] = last - first;
+    upc_barrier; // the next piece writes there
 }
 
 static void say(const char *name, double value)
@@ -46,7 +67,7 @@ static void say(const char *name, double value)
 
 static void triad_declared(void)
 {
-    double best = 0;
+    struct pieces all = { .n = 0 };
     upc_forall(long i = 0; i < PER_THREAD * THREADS; i++; &a[i]) {
         a[i] = 0;
         b[i] = (double)i;
@@ -58,59 +79,104 @@ static void triad_declared(void)
         upc_forall(long i = 0; i < PER_THREAD * THREADS; i++; &a[i]) {
             a[i] = b[i] + 3.0 * c[i];
         }
-        best = span(best, begin);
+        span(&all, begin);
     }
     upc_forall(long i = 0; i < PER_THREAD * THREADS; i++; i + 1) { // what a neighbour wrote
         bad[MYTHREAD] += a[i] != (double)i + 6;
     }
-    say("triad_GBs", 24.0 * PER_THREAD * THREADS / best / 1e9);
+    say("triad_GBs", 24.0 * PER_THREAD * THREADS / median(&all) / 1e9);
     upc_barrier;
 }
 
 // The same through pointers, of which the compiler does not know where they point.
 static void triad_pointers(shared double *x, shared double *y, shared double *z)
 {
-    double best = 0;
+    struct pieces all = { .n = 0 };
     for (int p = 0; p < PIECES; p++) {
         upc_barrier;
         double begin = MPI_Wtime();
         upc_forall(long i = 0; i < PER_THREAD * THREADS; i++; &x[i]) {
             x[i] = y[i] + 4.0 * z[i];
         }
-        best = span(best, begin);
+        span(&all, begin);
     }
     upc_forall(long i = 0; i < PER_THREAD * THREADS; i++; i + 1) {
         bad[MYTHREAD] += x[i] != (double)i + 8;
     }
-    say("triad_pointers_GBs", 24.0 * PER_THREAD * THREADS / best / 1e9);
+    say("triad_pointers_GBs", 24.0 * PER_THREAD * THREADS / median(&all) / 1e9);
+    upc_barrier;
+}
+
+// A pointer of which the compiler does not know where it points.
+static double *some(double *p)
+{
+    __asm__("" : "+r"(p));
+    return p;
+}
+
+// Own elements through a plain pointer, beside private ones through a plain pointer.
+static void cast_local(int rounds)
+{
+    struct pieces cast = { .n = 0 }, own = { .n = 0 };
+    double *x = (double *)&near_x[MYTHREAD], *y = (double *)&near_y[MYTHREAD];
+    double *z = (double *)&near_z[MYTHREAD];
+    double *px = some(own_x), *py = some(own_y), *pz = some(own_z);
+    for (int i = 0; i < MINE; i++) {
+        y[i] = own_y[i] = i;
+        z[i] = own_z[i] = 2;
+    }
+    upc_barrier;
+    for (int p = 0; p < PIECES; p++) {
+        double begin = MPI_Wtime();
+        for (int r = 0; r < rounds; r++) {
+            for (int i = 0; i < MINE; i++) {
+                x[i] = y[i] + 3.0 * z[i];
+            }
+            __asm__ volatile("" ::: "memory"); // all rounds count
+        }
+        keep(&cast, begin);
+        begin = MPI_Wtime();
+        for (int r = 0; r < rounds; r++) {
+            for (int i = 0; i < MINE; i++) {
+                px[i] = py[i] + 3.0 * pz[i];
+            }
+            __asm__ volatile("" ::: "memory");
+        }
+        keep(&own, begin);
+    }
+    for (int i = 0; i < MINE; i++) {
+        bad[MYTHREAD] += own_x[i] != i + 6 || near_x[MYTHREAD + i * THREADS] != i + 6;
+    }
+    say("cast_ns", median(&cast) / rounds / MINE * 1e9);
+    say("private_ns", median(&own) / rounds / MINE * 1e9);
     upc_barrier;
 }
 
 static void barriers(int rounds)
 {
-    double upc = 0, mpi = 0;
+    struct pieces upc = { .n = 0 }, mpi = { .n = 0 };
     for (int p = 0; p < PIECES; p++) {
         upc_barrier;
         double begin = MPI_Wtime();
         for (int i = 0; i < rounds; i++) {
             upc_barrier;
         }
-        upc = fastest(upc, begin);
+        keep(&upc, begin);
         MPI_Barrier(MPI_COMM_WORLD);
         begin = MPI_Wtime();
         for (int i = 0; i < rounds; i++) {
             MPI_Barrier(MPI_COMM_WORLD);
         }
-        mpi = fastest(mpi, begin);
+        keep(&mpi, begin);
     }
-    say("upc_barrier_ns", upc / rounds * 1e9);
-    say("MPI_Barrier_ns", mpi / rounds * 1e9);
+    say("upc_barrier_ns", median(&upc) / rounds * 1e9);
+    say("MPI_Barrier_ns", median(&mpi) / rounds * 1e9);
 }
 
 // Thread 0 alone works on elements of thread 1, the others wait.
 static void single(int rounds)
 {
-    double get = 0, put = 0;
+    struct pieces get = { .n = 0 }, put = { .n = 0 };
     for (int i = 0; i < SLOTS; i++) {
         slots[MYTHREAD + i * THREADS] = i;
     }
@@ -120,19 +186,19 @@ static void single(int rounds)
         for (int i = 0; i < rounds; i++) {
             sum += slots[1 + i % SLOTS * THREADS];
         }
-        get = fastest(get, begin);
+        keep(&get, begin);
         bad[0] += sum != (double)rounds / SLOTS * (SLOTS * (SLOTS - 1) / 2);
         begin = MPI_Wtime();
         for (int i = 0; i < rounds; i++) {
             slots[1 + i % SLOTS * THREADS] = i % SLOTS;
         }
         upc_fence;
-        put = fastest(put, begin);
+        keep(&put, begin);
     }
     upc_barrier;
     if (THREADS > 1) {
-        say("get_ns", get / rounds * 1e9);
-        say("put_ns", put / rounds * 1e9);
+        say("get_ns", median(&get) / rounds * 1e9);
+        say("put_ns", median(&put) / rounds * 1e9);
         bad[MYTHREAD] += MYTHREAD == 1 && slots[1 + 7 * THREADS] != 7;
     }
 }
@@ -147,6 +213,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     triad_declared();
     triad_pointers(a, b, c);
+    cast_local(1 + rounds / 4);
     barriers(rounds);
     single(SLOTS * (1 + rounds / 100));
     upc_barrier;

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Triad with OpenMP, to lay beside the one in UPC. Prints "triad_GBs value".
+// Triad with OpenMP, to lay beside the one in UPC. Prints "triad_GBs value", the
+// median of many pieces.
 //   upc_openmp ELEMENTS-PER-THREAD
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PIECES = 20 };
+enum { PIECES = 21 };
+
+static int by_time(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
 
 int main(int argc, char **argv)
 {
@@ -15,7 +22,7 @@ int main(int argc, char **argv)
         return 2;
     }
     double *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b), *c = malloc(n * sizeof *c);
-    double best = 0;
+    double times[PIECES];
 #pragma omp parallel for
     for (long i = 0; i < n; i++) {
         a[i] = 0;
@@ -28,13 +35,13 @@ int main(int argc, char **argv)
         for (long i = 0; i < n; i++) {
             a[i] = b[i] + 3.0 * c[i];
         }
-        double t = omp_get_wtime() - begin;
-        best = best == 0 || t < best ? t : best;
+        times[p] = omp_get_wtime() - begin;
     }
     for (long i = 0; i < n; i++) {
         bad += a[i] != (double)i + 6;
     }
-    printf("triad_GBs %.6g\n", 24.0 * (double)n / best / 1e9);
+    qsort(times, PIECES, sizeof times[0], by_time);
+    printf("triad_GBs %.6g\n", 24.0 * (double)n / times[PIECES / 2] / 1e9);
     free(a);
     free(b);
     free(c);

@@ -55,11 +55,11 @@ class Hosts:
                         *best],
         }[contender.name], "-n", str(bench.ranks)]
 
-    def command(self, contender, bench, program, args):
-        """The whole command, which is run on the first host."""
+    def words(self, contender, bench):
+        """What stands before the program, to be run on the first host."""
         pid = self.cluster.ask("pid", host=self.cluster.names[0])
         return ["nsenter", "-t", pid, "-n", "-u", "-i", "-m", "-p", "--", "sh", "-c", 'cd "$0" && exec "$@"', HERE,
-                *self.launch(contender, bench), program, *args]
+                *self.launch(contender, bench)]
 
     @staticmethod
     def env(contender):

@@ -6,7 +6,6 @@
 #include "engine/impi_sock.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -344,8 +343,8 @@ static void turn(struct agent *a, int timeout_ms)
     }
 }
 
-// Let the processes hear of it, and end the one that started us if it does not listen.
-static void part(struct agent *a, pid_t parent)
+// Let the processes hear why. Those that do not listen see that we have gone.
+static void part(struct agent *a)
 {
     uint64_t until = 0;
     struct timespec t;
@@ -361,9 +360,6 @@ static void part(struct agent *a, pid_t parent)
             break;
         }
         turn(a, TICK_MS);
-    }
-    if (a->proc[0] == NULL || a->proc[0]->link != NULL) {
-        (void)kill(parent, SIGTERM); // its launcher then ends the others
     }
 }
 
@@ -479,7 +475,6 @@ static bool is_early(const struct agent *a)
 int pli_agent_run(const struct pli_agent_conf *conf)
 {
     struct agent a = { .conf = *conf, .epoll_fd = -1, .tcp_fd = -1, .unix_fd = -1 };
-    pid_t parent = getppid();
     int rc = 1;
     if (set_up(&a) == PLI_IMPI_OK) {
         while (a.state != A_OVER && a.state != A_FAILED) {
@@ -489,7 +484,7 @@ int pli_agent_run(const struct pli_agent_conf *conf)
             }
         }
         if (a.state == A_FAILED) {
-            part(&a, parent);
+            part(&a);
         }
         rc = a.state == A_OVER ? 0 : 1;
     }

@@ -12,4 +12,4 @@ impi=$(cd "$(dirname "$0")/.." && pwd)
 exec "$1" -std=gnu17 -O2 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra ${CFLAGS-} -D_GNU_SOURCE \
     -I "$impi" "$impi"/shim/shim*.c "$impi"/agent/agent_link.c "$impi"/coll/*.c "$impi"/wire/*.c \
     "$impi"/engine/impi_idmap.c "$impi"/engine/impi_log.c "$impi"/engine/impi_sock.c \
-    -o "$2" -ldl
+    -o "$2" -ldl -pthread

@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,10 @@ extern char **environ;
 
 static struct pli_agent_where where;
 static bool has_where;
+
+static pthread_t watcher; // of the connection
+static bool is_watched;
+static int watched_fd;
 
 static void learn(const struct pli_agent_frame *f, const unsigned char *data)
 {
@@ -210,6 +216,31 @@ static void wait_readable(void)
     (void)poll(&p, 1, -1);
 }
 
+// The agent is gone. A process that waits in a call of the native library, or computes, would never
+// look: this thread does, sleeping until then. One that looks says more, and is given the time to.
+static void *watch(void *fd)
+{
+    enum { GRACE_S = 1 };
+    struct pollfd p = { .fd = *(int *)fd, .events = POLLRDHUP };
+    while (poll(&p, 1, -1) < 0) {
+    }
+    (void)sleep(GRACE_S);
+    fprintf(stderr, "libimpi: process %u: the agent has ended, and so the job\n",
+            pli_shim.first + (unsigned)pli_shim.me);
+    _exit(1); // the launcher then ends the others
+}
+
+static int start_watch(void)
+{
+    sigset_t all, old;
+    watched_fd = pli_agent_link_fd(pli_shim.link);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); // signals are for the program's own threads
+    is_watched = pthread_create(&watcher, NULL, watch, &watched_fd) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return is_watched ? MPI_SUCCESS : pli_shim_fail(MPI_ERR_OTHER, "no thread to watch the agent");
+}
+
 int pli_shim_link_open(void)
 {
     int fd = -1, rc = MPI_SUCCESS;
@@ -243,11 +274,16 @@ int pli_shim_link_open(void)
         wait_readable();
         (void)pli_shim_link_poll();
     }
-    return MPI_SUCCESS;
+    return start_watch();
 }
 
 void pli_shim_link_close(void)
 {
+    if (is_watched) {
+        pthread_cancel(watcher);
+        pthread_join(watcher, NULL);
+        is_watched = false;
+    }
     pli_agent_link_destroy(pli_shim.link);
     pli_shim.link = NULL;
 }

@@ -3,11 +3,16 @@
 #ifndef PLI_BASE_CPU_H
 #define PLI_BASE_CPU_H
 
+#include <stdbool.h>
+
 #define PLI_CACHE_LINE 64
 
 // Runs once, when the library is first called. Such functions lie together, so that a start touches
 // few pages of code: a page fault costs as much as ten system calls.
 #define PLI_START __attribute__((section(".text.startup")))
+
+// Written then: lies on a page that the loader has written to already.
+#define PLI_START_VAR __attribute__((section(".data.startup")))
 
 // Tell the core that this is a waiting loop.
 static inline void pli_cpu_relax(void)
@@ -18,5 +23,11 @@ static inline void pli_cpu_relax(void)
     __asm__ volatile("yield" ::: "memory");
 #endif
 }
+
+// Let others run who want this core. False, and nothing was done: that would cost too much now;
+// better sleep. Context: any thread.
+bool pli_cpu_give_way(void);
+// The same for a loop that waits for something nobody will wake it for: then it sleeps a little.
+void pli_cpu_rest(void);
 
 #endif

@@ -28,14 +28,14 @@ struct wait_for {
     uint32_t flags, reserved;
 };
 
-void pli_futex_wait_any(_Atomic int *const words[], int n, int expect, uint64_t timeout_ns)
+void pli_futex_wait_any(_Atomic int *const words[], const int expect[], int n, uint64_t timeout_ns)
 {
     enum { SIZE_32 = 2, NAP_NS = 1000000 };
     static _Atomic bool is_missing;
     struct wait_for list[8];
     struct timespec until;
     for (int i = 0; i < n; i++) {
-        list[i] = (struct wait_for){ (uint32_t)expect, (uintptr_t)words[i], SIZE_32, 0 };
+        list[i] = (struct wait_for){ (uint32_t)expect[i], (uintptr_t)words[i], SIZE_32, 0 };
     }
     if (timeout_ns != 0) {
         clock_gettime(CLOCK_MONOTONIC, &until);
@@ -51,7 +51,7 @@ void pli_futex_wait_any(_Atomic int *const words[], int n, int expect, uint64_t 
     }
     // An old kernel: sleep at the first, and not for long.
     atomic_store_explicit(&is_missing, true, memory_order_relaxed);
-    pli_futex_wait(words[0], expect, false, NAP_NS);
+    pli_futex_wait(words[0], expect[0], false, NAP_NS);
 }
 
 void pli_futex_wake(_Atomic int *word, int n, bool is_private)

@@ -7,7 +7,6 @@
 
 #include <linux/membarrier.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -54,7 +53,7 @@ static void barrier(void)
 static void look(unsigned i)
 {
     if (i % LOOKS == 0) {
-        sched_yield();
+        pli_cpu_rest();
     } else {
         pli_cpu_relax();
     }

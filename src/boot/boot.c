@@ -12,8 +12,8 @@
 
 struct pli_boot pli_boot;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pid_t opener; // guarded by lock; 0: not open yet
+PLI_START_VAR static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+PLI_START_VAR static pid_t opener; // guarded by lock; 0: not open yet
 
 static enum pli_err open_first(void)
 {

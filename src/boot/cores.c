@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counts usable cores: the affinity mask, cut to the control group's share of time. A container
-// with a share of two cores on a large machine must not make its ranks spin as if it had them all.
+// with a share of two cores on a large machine must not make its ranks spin as if it had them all,
+// and containers that pass for hosts and have the same cores must not spin as if these were theirs.
 #include "boot/cores.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t count_mask(void)
+static uint64_t add_to(uint64_t key, const void *data, size_t len) // FNV-1a
+{
+    const unsigned char *p = data;
+    for (size_t i = 0; i < len; i++) {
+        key = (key ^ p[i]) * 0x100000001b3u;
+    }
+    return key;
+}
+
+// Processors in the affinity mask; the key is changed by which these are.
+static uint32_t count_mask(uint64_t *key)
 {
     for (int n = 1024; n <= 1 << 20; n *= 4) {
         cpu_set_t *set = CPU_ALLOC(n);
@@ -19,6 +31,7 @@ static uint32_t count_mask(void)
         CPU_ZERO_S(len, set);
         int rc = sched_getaffinity(0, len, set);
         int count = CPU_COUNT_S(len, set);
+        *key = add_to(*key, set, len);
         CPU_FREE(set);
         if (rc == 0 && count > 0) {
             return (uint32_t)count;
@@ -44,10 +57,10 @@ static void cut(const char *path, uint32_t *n)
     fclose(f);
 }
 
-uint32_t pli_cores_usable(void)
+// Cut n to what the control group and its parents grant.
+static uint32_t cut_to_group(uint32_t n)
 {
-    uint32_t n = count_mask();
-    FILE *f = n > 1 ? fopen("/proc/self/cgroup", "re") : NULL;
+    FILE *f = fopen("/proc/self/cgroup", "re");
     if (f == NULL) {
         return n;
     }
@@ -66,4 +79,24 @@ uint32_t pli_cores_usable(void)
     }
     fclose(f);
     return n;
+}
+
+uint32_t pli_cores_usable(void)
+{
+    uint64_t key = 0;
+    uint32_t n = count_mask(&key);
+    return n > 1 ? cut_to_group(n) : n;
+}
+
+uint64_t pli_cores_key(void)
+{
+    char boot[64] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    bool is_known = f != NULL && fgets(boot, sizeof boot, f) != NULL;
+    if (f != NULL) {
+        fclose(f);
+    }
+    uint64_t key = add_to(0xcbf29ce484222325u, boot, strlen(boot));
+    uint32_t n = count_mask(&key);
+    return is_known && cut_to_group(n) == n ? key | 1 : 0;
 }

@@ -193,6 +193,18 @@ enum pli_err pli_node_create_gate(uint32_t n_row, uint64_t heap, struct pli_node
     return PLI_OK;
 }
 
+uint32_t pli_node_beside(const struct pli_node *node)
+{
+    const struct pli_node_header *h = node->header;
+    const struct pli_node_host *here = &node->hosts[h->host_index];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < h->n_host; i++) {
+        const struct pli_node_host *there = &node->hosts[i];
+        n += there != here && there->cores != 0 && there->cores == here->cores ? there->n_proc : 0;
+    }
+    return n;
+}
+
 enum pli_err pli_node_check(const struct pli_node *node)
 {
     const struct pli_node_header *h = node->header;

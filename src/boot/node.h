@@ -44,6 +44,9 @@ enum pli_err pli_node_create_for(const struct pli_node_plan *plan, struct pli_no
 // A sentence says which does not. Context: the launcher, when it has filled them.
 enum pli_err pli_node_check(const struct pli_node *node);
 
+// Processes of the job on other hosts that have the same cores as this one.
+uint32_t pli_node_beside(const struct pli_node *node);
+
 // Rows worth a look: those of the start and those that were used since.
 static inline uint32_t pli_node_n_used(const struct pli_node *node)
 {

@@ -17,7 +17,7 @@
 
 enum {
     PLI_NODE_MAGIC = 0x504c4931, // "PLI1"
-    PLI_NODE_VERSION = 6,
+    PLI_NODE_VERSION = 7,
     PLI_NODE_HEADER = 4096,
     PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see save_wire.h
     PLI_NODE_N_LANE = 8,               // lanes a process can have
@@ -78,6 +78,7 @@ struct pli_node_header {
     uint64_t hosts, procs;    // offsets of the two tables
     _Atomic int met;          // without a launcher of ours: ranks that have come, see store_net.c
     uint64_t segs, seg_size;  // behind `size`: one segment per row, mapped only by who wants it
+    uint32_t n_beside;        // processes of the job on other hosts that have the same cores
     uint32_t is_nested;       // processes do not see the launcher: their parent has number 0
     _Atomic uint32_t park;    // the attempt at a checkpoint for which processes are to stand still
 };
@@ -99,7 +100,8 @@ struct pli_node_host {
     uint16_t port; // 0: nobody listens
     uint16_t n_addr;
     uint32_t n_proc; // processes of the job there
-    uint64_t spare[3];
+    uint64_t cores;  // the same number where hosts have the same cores; 0: not known
+    uint64_t spare[2];
     struct pli_node_addr addr[PLI_NODE_N_ADDR]; // best first
 };
 _Static_assert(sizeof(struct pli_node_host) == 288, "shared with other processes");

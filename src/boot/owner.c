@@ -2,8 +2,9 @@
 // The word holds the number of the process that writes, 0: nobody does.
 #include "boot/owner.h"
 
+#include "base/cpu.h"
+
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ void pli_owner_take(_Atomic uint32_t *owner)
             atomic_compare_exchange_strong_explicit(owner, &other, 0, memory_order_relaxed,
                                                     memory_order_relaxed);
         }
-        sched_yield();
+        pli_cpu_rest();
     }
 }
 

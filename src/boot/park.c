@@ -4,6 +4,7 @@
 // a signal handler: system calls and plain memory only.
 #include "boot/park.h"
 
+#include "base/cpu.h"
 #include "base/futex.h"
 #include "boot/boot.h"
 #include "boot/ctl.h"
@@ -75,7 +76,7 @@ void pli_park_let(void)
     atomic_fetch_sub(&p.n_hold, 1);
 }
 
-void pli_park_on_move(void (*fn)(bool is_leaving))
+PLI_START void pli_park_on_move(void (*fn)(bool is_leaving))
 {
     p.on_move = fn;
 }

@@ -7,6 +7,7 @@
 #include "base/conf.h"
 #include "base/futex.h"
 #include "boot/address.h"
+#include "boot/cores.h"
 #include "boot/listen.h"
 #include "boot/stranger.h"
 
@@ -32,6 +33,7 @@ enum {
 struct at {
     uint32_t magic, version;
     uint32_t n_row, n_addr;
+    uint64_t cores;
     char name[64];
 };
 
@@ -89,7 +91,7 @@ static enum pli_err tell_here(const struct pli_store *s, struct pli_boot *boot)
 {
     const struct pli_node *node = &boot->node;
     const struct pli_node_host *h = &node->hosts[boot->host];
-    struct at at = { AT_MAGIC, PLI_NODE_VERSION, node->header->n_row, h->n_addr, "" };
+    struct at at = { AT_MAGIC, PLI_NODE_VERSION, node->header->n_row, h->n_addr, h->cores, "" };
     memcpy(at.name, h->name, sizeof at.name);
     unsigned char *data = malloc(at_size(&at)), *to = data;
     if (data == NULL) {
@@ -140,6 +142,7 @@ static enum pli_err hear_host(const struct pli_store *s, const struct pli_store_
         at.name[sizeof at.name - 1] = '\0';
         memcpy(h->name, at.name, sizeof h->name);
         h->n_addr = (uint16_t)at.n_addr;
+        h->cores = at.cores;
         memcpy(h->addr, data + sizeof at, at.n_addr * sizeof h->addr[0]);
         const unsigned char *ports = data + sizeof at + at.n_addr * sizeof h->addr[0];
         for (uint32_t p = m->leader[host]; p < s->size; p++) {
@@ -195,6 +198,7 @@ static enum pli_err lead(const struct pli_store *s, const struct pli_store_map *
     if (err != PLI_OK) {
         return err;
     }
+    h->cores = pli_cores_key();
     node->header->net |= PLI_NODE_HAS_DOOR;
     bool is_apart = strcmp(pli_conf.net, "tcp") == 0 || strcmp(pli_conf.net, "ucx") == 0;
     node->header->net |= is_apart ? PLI_NODE_NO_SHM : 0;
@@ -204,6 +208,7 @@ static enum pli_err lead(const struct pli_store *s, const struct pli_store_map *
     for (uint32_t host = 0; host < m->n_host && err == PLI_OK; host++) {
         err = host != boot->host ? hear_host(s, m, node, host) : PLI_OK;
     }
+    node->header->n_beside = pli_node_beside(node);
     return err;
 }
 

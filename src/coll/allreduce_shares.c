@@ -101,21 +101,22 @@ static enum pli_err sum_between(const struct work *w, const struct pli_hosts *h)
     return err;
 }
 
-// Everybody who has a share shows the result, a window at a time.
-static enum pli_err spread_here(const struct work *w)
+// Everybody who has a share shows the result, a window at a time. After a failure the others of the
+// host wait here: a size that nobody has tells them.
+static enum pli_err spread_here(const struct work *w, enum pli_err far)
 {
     struct pli_board *b = w->b;
     size_t most = b->window_half / w->size, longest = begin_of(w, 1);
     for (size_t at = 0; at < longest; at += most) {
-        pli_board_begin(b, w->a, w->total * w->size);
+        pli_board_begin(b, w->a, far == PLI_OK ? w->total * w->size : UINT64_MAX);
         unsigned char *shown = pli_board_show(b);
         if (w->me < w->n_share) {
             memcpy(shown, w->to + (begin_of(w, w->me) + at) * w->size,
                    run_of(w, w->me, at, most) * w->size);
         }
         enum pli_err err = pli_board_meet(b, w->a, w->total * w->size);
-        if (err != PLI_OK) {
-            return err;
+        if (far != PLI_OK || err != PLI_OK) {
+            return far != PLI_OK ? far : err;
         }
         for (int k = 1; k <= w->n_share; k++) {
             int i = (w->me + k) % w->n_share;
@@ -145,6 +146,6 @@ enum pli_err pli_allreduce_shares(const struct pli_coll_args *a)
         return sum_between(&w, h);
     }
     enum pli_err err = sum_here(&w);
-    err = err == PLI_OK ? sum_between(&w, h) : err;
-    return err == PLI_OK ? spread_here(&w) : err;
+    enum pli_err far = sum_between(&w, h); // also after a failure: the other hosts wait
+    return err != PLI_OK ? err : spread_here(&w, far);
 }

@@ -13,7 +13,6 @@
 #include "net/shm/shm.h"
 #include "obj/comm.h"
 
-#include <sched.h>
 #include <string.h>
 
 enum {
@@ -31,8 +30,7 @@ static void wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_
         }
         pli_cpu_relax();
     }
-    for (int i = 0; i < GIVE_WAY && pli_lane_is_crowded(); i++) {
-        sched_yield();
+    for (int i = 0; i < GIVE_WAY && pli_lane_is_crowded() && pli_cpu_give_way(); i++) {
         if (atomic_load_explicit(word, memory_order_acquire) >= want) {
             return;
         }

@@ -7,7 +7,7 @@
 #include "coll/coll_run.h"
 #include "obj/comm.h"
 
-static pli_coll_neighbors_fn find_neighbors;
+PLI_START_VAR static pli_coll_neighbors_fn find_neighbors;
 
 PLI_START void pli_coll_set_neighbors(pli_coll_neighbors_fn fn)
 {

@@ -25,6 +25,7 @@ enum need {
     DENSE = 16,   // elements lie close together
     HOSTS = 32,   // members on several hosts, numbered host by host if order matters
     HERE = 64,    // blocking, and every host has a board of its members
+    EVEN = 128,   // and each has the same number of them
 };
 
 enum { KIB = 1024, N_ROW = 10 };
@@ -66,6 +67,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     [PLI_COLL_ALLGATHER] = {
         { "board", "windows in shared memory",
           .direct = pli_allgather_board, .needs = BOARD | WINDOW },
+        { "nodes", "messages between hosts, windows inside",
+          .direct = pli_allgather_hosted, .needs = HOSTS | HERE | WINDOW | EVEN },
         { "linear", "everybody to everybody", .build = pli_allgather_linear, .max_rank = 8 },
         { "bruck", "rounds, known blocks double",
           .build = pli_allgather_bruck, .max_bytes = 4 * KIB },
@@ -78,6 +81,9 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     [PLI_COLL_ALLTOALL] = {
         { "board", "windows in shared memory",
           .direct = pli_alltoall_board, .needs = BOARD | WINDOW, .max_rank = 256 },
+        { "nodes", "windows inside hosts, messages between",
+          .direct = pli_alltoall_hosted, .needs = HOSTS | HERE | WINDOW | EVEN,
+          .max_bytes = 4 * KIB, .max_rank = 256 },
         { "bruck", "rounds of collected small blocks",
           .build = pli_alltoall_bruck, .max_bytes = 256, .min_rank = 16 },
         { "linear", "everything at once", .build = pli_alltoall_linear, .max_bytes = 64 * KIB },
@@ -236,7 +242,8 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
     if (r->needs & HOSTS) {
         const struct pli_hosts *h = pli_shape_hosts(a->comm);
         bool keeps_order = a->op == NULL || a->op->is_commutative || h->is_grouped;
-        if (h->n_host <= 1 || h->n_host == a->n || !keeps_order) {
+        bool is_even = h->n_speaker * h->n_host == a->n;
+        if (h->n_host <= 1 || h->n_host == a->n || !keeps_order || (r->needs & EVEN && !is_even)) {
             return PLI_AGAIN;
         }
         if ((r->needs & HERE) == 0) {
@@ -305,7 +312,8 @@ static void print_limit(FILE *to, const struct pli_coll_algo *r)
         fprintf(to, ", commutative operation");
     }
     if (r->needs & HOSTS) {
-        fprintf(to, ", several hosts%s", r->needs & HERE ? ", blocking" : "");
+        fprintf(to, ", several hosts%s%s", r->needs & EVEN ? " of the same number of ranks" : "",
+                r->needs & HERE ? ", blocking" : "");
     }
     if (r->needs & HERE && r->needs & DENSE) {
         fprintf(to, ", dense type");

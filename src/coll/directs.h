@@ -22,5 +22,7 @@ enum pli_err pli_barrier_hosted(const struct pli_coll_args *a);
 enum pli_err pli_bcast_hosted(const struct pli_coll_args *a);
 enum pli_err pli_reduce_hosted(const struct pli_coll_args *a);    // and allreduce; a small window
 enum pli_err pli_allreduce_shares(const struct pli_coll_args *a); // a large window
+enum pli_err pli_allgather_hosted(const struct pli_coll_args *a); // as many ranks on each host
+enum pli_err pli_alltoall_hosted(const struct pli_coll_args *a);  // the same
 
 #endif

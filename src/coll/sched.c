@@ -12,10 +12,13 @@
 #include "obj/op.h"
 #include "obj/status.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum kind { K_SEND, K_RECV, K_COPY, K_REDUCE, K_WAIT, K_FENCE };
+
+enum { FEW_STEPS = 8, FEW_CHILDREN = 4, INLINE_ROOM = 256 };
 
 struct step {
     enum kind kind;
@@ -63,16 +66,25 @@ struct pli_sched {
     enum pli_err err;   // first failure; guarded by the lane's lock
     uint64_t got, want; // bytes, for the sentence of a wrong size
     int from;
+    // Room for what most operations need: a schedule of a few steps is one piece of memory.
+    // bench: tcp_allreduce size=8.
+    size_t n_inline; // bytes of `room` that were handed out
+    struct step few_steps[FEW_STEPS];
+    struct child few_children[FEW_CHILDREN];
+    unsigned char room[INLINE_ROOM];
 };
 
 enum { FOR_NONE = -1, FOR_ALL = -2, TAGS = 0x40000000, SPAN_FIRST = 2048 };
 
 enum pli_err pli_sched_create(enum pli_coll_kind kind, bool is_persistent, struct pli_sched **out)
 {
-    struct pli_sched *s = calloc(1, sizeof *s);
+    struct pli_sched *s = malloc(sizeof *s);
     if (s == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a collective operation");
     }
+    memset(s, 0, offsetof(struct pli_sched, few_steps));
+    s->steps = s->few_steps;
+    s->cap = FEW_STEPS;
     s->kind = kind;
     s->name = pli_coll_args_name(kind);
     s->is_persistent = is_persistent;
@@ -98,8 +110,12 @@ void pli_sched_destroy(struct pli_sched *s)
         free(s->scraps);
         s->scraps = next;
     }
-    free(s->steps);
-    free(s->children);
+    if (s->steps != s->few_steps) {
+        free(s->steps);
+    }
+    if (s->children != s->few_children) {
+        free(s->children);
+    }
     free(s);
 }
 
@@ -155,11 +171,15 @@ static struct step *add(struct pli_sched *s, enum kind kind)
 {
     static _Thread_local struct step nowhere;
     if (s->n_step == s->cap) {
-        int cap = s->cap == 0 ? 16 : s->cap * 2;
-        struct step *more = realloc(s->steps, (size_t)cap * sizeof *more);
+        bool is_few = s->steps == s->few_steps;
+        int cap = s->cap * 2;
+        struct step *more = realloc(is_few ? NULL : s->steps, (size_t)cap * sizeof *more);
         if (more == NULL) {
             out_of_memory(s);
             return &nowhere;
+        }
+        if (is_few) {
+            memcpy(more, s->few_steps, sizeof s->few_steps);
         }
         s->steps = more;
         s->cap = cap;
@@ -248,7 +268,14 @@ void pli_sched_fence(struct pli_sched *s)
 
 void *pli_sched_bytes(struct pli_sched *s, size_t size)
 {
-    void *mem = NULL; // malloc does not align that far
+    const size_t align = _Alignof(struct scrap); // more than malloc gives
+    size_t skip = -(uintptr_t)(s->room + s->n_inline) % align;
+    size_t left = INLINE_ROOM - s->n_inline;
+    if (skip <= left && size <= left - skip) {
+        s->n_inline += skip + size;
+        return s->room + s->n_inline - size;
+    }
+    void *mem = NULL;
     if (posix_memalign(&mem, _Alignof(struct scrap), sizeof(struct scrap) + size) != 0) {
         static _Alignas(64) unsigned char nowhere[64]; // a builder may write a few words here
         out_of_memory(s);
@@ -381,7 +408,8 @@ static enum pli_err prepare(struct pli_sched *s, struct pli_comm *comm)
     s->task.run = go_on;
     pli_list_init(&s->task.link);
     if (s->n_child > 0 && s->build_err == PLI_OK) {
-        s->children = malloc((size_t)s->n_child * sizeof *s->children);
+        s->children = s->n_child <= FEW_CHILDREN ? s->few_children
+                                                 : malloc((size_t)s->n_child * sizeof *s->children);
         if (s->children == NULL) {
             out_of_memory(s);
         }

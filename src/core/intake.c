@@ -469,7 +469,9 @@ void pli_intake_see(struct pli_eye *e, uint32_t events)
 {
     struct pli_sock *s = (struct pli_sock *)e;
     if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && pli_intake_read(s) > 0 && e->fd >= 0) {
-        e->net->hot = s->link->by_ucx ? e->net->hot : s;
+        if (!s->link->by_ucx) {
+            pli_netlane_heat(e->net, s);
+        }
         e->net->every = 1;
     }
     if ((events & EPOLLOUT) != 0 && e->fd >= 0) {

@@ -76,7 +76,7 @@ struct pli_lane {
     uint32_t n_chunk;
     size_t held;              // bytes of unexpected data kept
     bool is_full;             // told the others to hold back
-    _Atomic uint32_t n_sleep; // threads asleep on the mailbox
+    _Atomic uint32_t n_sleep; // threads asleep on the mailbox; changed with the lock held
     _Atomic uint32_t n_wait;  // threads in a waiting loop that look after this lane
     _Atomic uint32_t n_free;  // endpoints no thread is attached to, or gone with something unsent
 };

@@ -23,7 +23,8 @@ struct pli_ucxlink;
 
 // Something with a descriptor that the lane watches.
 struct pli_eye {
-    int fd; // -1: closed
+    int fd;       // -1: closed
+    bool is_bare; // not in the epoll: looked at at every poll
     void (*see)(struct pli_eye *e, uint32_t events);
     struct pli_netlane *net;
 };
@@ -94,6 +95,7 @@ struct pli_netlane {
     struct pli_eye bell, door;
     struct pli_list links, busy, socks, dead;
     struct pli_sock *hot; // gave the last message
+    uint32_t n_hot;       // messages it gave in a row
     uint32_t n_look;      // since the last look at all of them
     uint32_t every, skip; // look at sockets only every so many polls: shared memory is busy
     uint32_t n_sock, n_dial, n_lost;
@@ -163,6 +165,8 @@ void pli_netlane_defer(struct pli_netlane *net);
 // Look at the connections. How much was done.
 int pli_netlane_poll(struct pli_netlane *net);
 bool pli_netlane_watch(struct pli_netlane *net, struct pli_eye *e, uint32_t events, bool is_new);
+// It gave a message, and is looked at at every poll from now on.
+void pli_netlane_heat(struct pli_netlane *net, struct pli_sock *s);
 // Tell all links that this lane holds too much, or no longer.
 void pli_netlane_hold(struct pli_netlane *net, bool is_full);
 // Say good bye; whether something is still here that is to go out.

@@ -55,7 +55,7 @@ static enum pli_err enter(uint32_t number, const struct pli_outside_name *name,
     if (o == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a connection to another job");
     }
-    *o = (struct pli_outside){ name->job, *node, mine };
+    *o = (struct pli_outside){ name->job, *node, mine, maps[number] };
     atomic_store_explicit(&maps[number], o, memory_order_release);
     atomic_store_explicit(&pli_proc.boot->is_linked, true, memory_order_relaxed);
     return PLI_OK;

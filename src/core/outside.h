@@ -14,7 +14,8 @@
 struct pli_outside {
     uint64_t job; // upper half of its ids
     struct pli_node node;
-    uint32_t mine; // the number this job has over there
+    uint32_t mine;              // the number this job has over there
+    struct pli_outside *before; // who had the number until then; kept, see leave() of outside.c
 };
 
 // How to find a job: said in names of ports and over sockets.

@@ -66,7 +66,7 @@ PLI_START void pli_process_recount(void)
 {
     const struct pli_node_header *h = pli_proc.boot->node.header;
     uint32_t n = atomic_load_explicit(&h->n_running, memory_order_relaxed);
-    bool is = (n > h->n_row ? n : h->n_row) > h->n_core;
+    bool is = (n > h->n_row ? n : h->n_row) + h->n_beside > h->n_core;
     if (is != is_crowded) {
         is_crowded = is;
         atomic_fetch_add_explicit(&pli_proc.n_crowd, is ? 1 : -1, memory_order_relaxed);

@@ -14,8 +14,6 @@
 #include "core/ucxlink.h"
 #include "core/wire.h"
 
-#include <sched.h>
-
 enum {
     BATCH = 64,          // messages per poll, so that other work gets its turn
     SPIN_QUIET = 4000,   // looks when every rank has a core: some 50 us
@@ -200,8 +198,11 @@ static void announce(struct pli_waiter *w)
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         if ((w->watched >> i & 1) != 0) {
             struct pli_lane *lane = lane_at(i);
+            pli_lock_take(&lane->lock);
             atomic_fetch_add_explicit(&lane->n_sleep, 1, memory_order_seq_cst);
-            pli_shm_announce(&lane->shm, lane->net != NULL ? PLI_SHM_BY_BELL : PLI_SHM_BY_FUTEX);
+            w->wakes[i] = pli_shm_announce(&lane->shm,
+                                           lane->net != NULL ? PLI_SHM_BY_BELL : PLI_SHM_BY_FUTEX);
+            pli_lock_drop(&lane->lock);
             if (lane->net != NULL) {
                 pli_netlane_arm(lane->net);
             }
@@ -216,9 +217,13 @@ static void announce(struct pli_waiter *w)
 static void retract(struct pli_waiter *w)
 {
     for (int i = 0; w->watched != 0; i++, w->watched >>= 1) {
-        if ((w->watched & 1) != 0 &&
-            atomic_fetch_sub_explicit(&lane_at(i)->n_sleep, 1, memory_order_seq_cst) == 1) {
-            pli_shm_retract(&lane_at(i)->shm);
+        if ((w->watched & 1) != 0) {
+            struct pli_lane *lane = lane_at(i);
+            pli_lock_take(&lane->lock);
+            if (atomic_fetch_sub_explicit(&lane->n_sleep, 1, memory_order_seq_cst) == 1) {
+                pli_shm_retract(&lane->shm);
+            }
+            pli_lock_drop(&lane->lock);
         }
     }
 }
@@ -278,11 +283,13 @@ static uint64_t sleep_time(struct pli_waiter *w)
 static void sleep_at(struct pli_waiter *w, uint64_t time_ns)
 {
     _Atomic int *words[PLI_NODE_N_LANE];
+    int wakes[PLI_NODE_N_LANE];
     struct pli_netlane *nets[PLI_NODE_N_LANE] = { w->lane->net };
     int n = 0, n_net = 1;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         if ((w->watched >> i & 1) != 0) {
-            words[n++] = &lane_at(i)->shm.box->asleep;
+            wakes[n] = w->wakes[i];
+            words[n++] = &lane_at(i)->shm.box->wakes;
             if (i != w->lane->index) {
                 nets[n_net++] = lane_at(i)->net;
             }
@@ -291,9 +298,9 @@ static void sleep_at(struct pli_waiter *w, uint64_t time_ns)
     if (nets[0] != NULL) { // all lanes have a network, or none
         w->held |= pli_netlane_sleep(nets, n, w->stirs, time_ns) ? w->watched : 0;
     } else if (n == 1) {
-        pli_futex_wait(words[0], 1, false, time_ns);
+        pli_futex_wait(words[0], wakes[0], false, time_ns);
     } else {
-        pli_futex_wait_any(words, n, 1, time_ns);
+        pli_futex_wait_any(words, wakes, n, time_ns);
     }
 }
 
@@ -357,25 +364,31 @@ static int step_others(struct pli_waiter *w)
     return is_looking && w->n_idle % OTHERS_EVERY != look_cost(w) ? 0 : poll_orphans(w);
 }
 
+// Looks at the network count for several, but never for the yields behind them.
+static void count_idle(struct pli_waiter *w, uint32_t spins)
+{
+    uint32_t next = w->n_idle + look_cost(w);
+    w->n_idle = w->n_idle >= spins ? w->n_idle + 1 : next < spins ? next : spins;
+}
+
 void pli_progress_step(struct pli_waiter *w)
 {
+    uint32_t spins = looks(w);
     if (pli_progress_once(w->lane) > 0) {
         w->n_idle = 0;
         w->n_nap = 0;
         forget_record(w);
         return;
     }
-    w->n_idle += look_cost(w);
+    count_idle(w, spins);
     if (has_others() && step_others(w) > 0) {
         w->n_nap = 0;
         forget_record(w);
         return; // n_idle stays: what others need is no reason to look longer for ourselves
     }
-    if (w->n_idle < looks(w)) {
+    if (w->n_idle < spins) {
         pli_cpu_relax();
-    } else if (w->n_idle < looks(w) + yields()) {
-        sched_yield();
-    } else {
+    } else if (w->n_idle >= spins + yields() || !pli_cpu_give_way()) {
         go_to_sleep(w);
     }
 }

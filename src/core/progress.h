@@ -21,11 +21,12 @@ int pli_progress_once(struct pli_lane *lane);
 struct pli_waiter {
     struct pli_lane *lane;
     uint32_t n_idle;
-    uint8_t watched;  // lanes at which this thread has announced that it will sleep
-    uint8_t held;     // lanes whose descriptors this thread has slept on
-    int stirs;        // of its own lane, before the condition was last looked at
-    bool is_counted;  // among the lane's n_wait
-    bool is_recorded; // what it waits for is in the node's memory
+    uint8_t watched;            // lanes at which this thread has announced that it will sleep
+    int wakes[PLI_NODE_N_LANE]; // of each, when it was announced
+    uint8_t held;               // lanes whose descriptors this thread has slept on
+    int stirs;                  // of its own lane, before the condition was last looked at
+    bool is_counted;            // among the lane's n_wait
+    bool is_recorded;           // what it waits for is in the node's memory
     bool is_far; // waits for another machine: looking in haste would only keep others from work
     bool is_restless; // waits for more than this lane: sleep in short naps only
     uint32_t n_nap;   // short sleeps in a row without an event

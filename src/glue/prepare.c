@@ -18,6 +18,8 @@
 #include "topo/topo.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 
 static void drop_ep(struct pli_comm *c)
 {
@@ -40,8 +42,17 @@ PLI_START static void prepare(void)
     pli_fork_prepare();
 }
 
-void pli_prepare(void)
+// As pthread_once, whose code and word would be on pages that nothing else at the start needs.
+PLI_START void pli_prepare(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, prepare);
+    PLI_START_VAR static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+    PLI_START_VAR static _Atomic bool is_ready = false;
+    if (!atomic_load_explicit(&is_ready, memory_order_acquire)) {
+        pthread_mutex_lock(&guard);
+        if (!atomic_load_explicit(&is_ready, memory_order_relaxed)) {
+            prepare();
+            atomic_store_explicit(&is_ready, true, memory_order_release);
+        }
+        pthread_mutex_unlock(&guard);
+    }
 }

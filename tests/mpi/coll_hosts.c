@@ -109,6 +109,49 @@ static void broadcasts(int n, int root, int turn)
     free(v);
 }
 
+static int block_of(int from, int to, int i)
+{
+    return from * 1000003 + to * 1009 + i;
+}
+
+// Blocks of n integers, plain, from a type with holes, and in place.
+static void moves(int n)
+{
+    size_t all = (size_t)n * (size_t)size;
+    int *out = malloc(2 * all * sizeof *out), *in = malloc(all * sizeof *in);
+    MPI_Datatype holes;
+    MPI_Type_vector(n, 1, 2, MPI_INT, &holes);
+    MPI_Type_commit(&holes);
+    for (int i = 0; i < n; i++) {
+        out[2 * i] = block_of(rank, 0, i);
+    }
+    MPI_Allgather(out, 1, holes, in, n, MPI_INT, comm);
+    int n_bad = 0;
+    for (size_t k = 0; k < all; k++) {
+        n_bad += in[k] != block_of((int)(k / (size_t)n), 0, (int)(k % (size_t)n));
+    }
+    T_EQ(n_bad, 0);
+    for (size_t k = 0; k < all; k++) {
+        in[k] = k / (size_t)n == (size_t)rank ? in[k] : -1;
+    }
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, n, MPI_INT, comm);
+    for (size_t k = 0; k < all; k++) {
+        n_bad += in[k] != block_of((int)(k / (size_t)n), 0, (int)(k % (size_t)n));
+        out[k] = block_of(rank, (int)(k / (size_t)n), (int)(k % (size_t)n));
+    }
+    T_EQ(n_bad, 0);
+    MPI_Alltoall(out, n, MPI_INT, in, n, MPI_INT, comm);
+    for (size_t k = 0; k < all; k++) {
+        n_bad += in[k] != block_of((int)(k / (size_t)n), rank, (int)(k % (size_t)n));
+    }
+    T_EQ(n_bad, 0);
+    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, n, MPI_INT, comm);
+    T_EQ(memcmp(in, out, all * sizeof *in), 0);
+    MPI_Type_free(&holes);
+    free(out);
+    free(in);
+}
+
 // Nobody leaves before everybody has come: counted at rank 0 by messages.
 static void barriers(int turn)
 {
@@ -128,6 +171,28 @@ static void barriers(int turn)
     MPI_Barrier(comm);
 }
 
+// One rank has an element more than the others: it is told, nobody waits for ever, and what follows
+// is right.
+static void disagree(int n)
+{
+    size_t room = ((size_t)n + 1) * (size_t)size;
+    long *a = calloc(room, sizeof *a), *b = calloc(room, sizeof *b), one = 1, sum = 0;
+    int len = rank == 1 ? n + 1 : n;
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    T_OK((MPI_Allgather(a, len, MPI_LONG, b, len, MPI_LONG, comm) != MPI_SUCCESS) || rank != 1);
+    MPI_Allreduce(&one, &sum, 1, MPI_LONG, MPI_SUM, comm);
+    T_EQ(sum, size);
+    T_OK((MPI_Alltoall(a, len, MPI_LONG, b, len, MPI_LONG, comm) != MPI_SUCCESS) || rank != 1);
+    MPI_Allreduce(&one, &sum, 1, MPI_LONG, MPI_SUM, comm);
+    T_EQ(sum, size);
+    T_OK((MPI_Allreduce(a, b, len, MPI_LONG, MPI_SUM, comm) != MPI_SUCCESS) || rank != 1);
+    MPI_Allreduce(&one, &sum, 1, MPI_LONG, MPI_SUM, comm);
+    T_EQ(sum, size);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+    free(a);
+    free(b);
+}
+
 static void all(void)
 {
     static const int sizes[] = { 1, 12, 13, 300, 1024, 1025, 20000, MOST };
@@ -145,6 +210,7 @@ static void all(void)
             sums(sizes[k], turn);
             ordered(op, type, sizes[k] < MOST ? sizes[k] : 30000, root);
             broadcasts(sizes[k], root, turn);
+            moves(sizes[k] < MOST ? sizes[k] : 40000);
         }
     }
     MPI_Type_free(&type);
@@ -156,6 +222,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     comm = MPI_COMM_WORLD;
     all();
+    disagree(3);
+    disagree(200);
+    disagree(20000);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_split(MPI_COMM_WORLD, 0, rank % 2 * size + rank, &comm); // across the hosts

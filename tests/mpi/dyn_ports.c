@@ -101,7 +101,14 @@ static void call(MPI_Comm group, int root, const char *name, int n)
         look_up(name, port);
     }
     for (int i = 0; i < n; i++) {
-        T_MPI(MPI_Comm_connect(port, MPI_INFO_NULL, root, group, &inter));
+        int code = MPI_Comm_connect(port, MPI_INFO_NULL, root, group, &inter);
+        if (code != MPI_SUCCESS) {
+            char text[MPI_MAX_ERROR_STRING];
+            int len;
+            MPI_Error_string(code, text, &len);
+            fprintf(stderr, "meeting %d: %s\n", i, text);
+            exit(1);
+        }
         use(inter, 1);
         T_MPI(MPI_Comm_disconnect(&inter));
     }

@@ -69,12 +69,25 @@ int main(int argc, char **argv)
     T_OK(settled(n_host - 1) <= (place == 0 ? n_host - 1 : 0));
     MPI_Barrier(MPI_COMM_WORLD); // nobody goes on before all have counted
     int *all = calloc((size_t)size, sizeof *all), *got = calloc((size_t)size, sizeof *got);
+    int *ones = malloc((size_t)size * sizeof *ones), *at = malloc((size_t)size * sizeof *at);
+    MPI_Allgather(all, 1, MPI_INT, got, 1, MPI_INT, MPI_COMM_WORLD);
     MPI_Alltoall(all, 1, MPI_INT, got, 1, MPI_INT, MPI_COMM_WORLD);
+    if (size % n_host == 0) { // each with those who have its place on the other hosts
+        T_EQ(settled(n_host - 1), n_host - 1);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < size; i++) {
+        ones[i] = 1;
+        at[i] = i;
+    }
+    MPI_Alltoallv(all, ones, at, MPI_INT, got, ones, at, MPI_INT, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
     T_EQ(settled(size - here), size - here); // now everybody knows everybody on the other hosts
     MPI_Barrier(MPI_COMM_WORLD);
     free(all);
     free(got);
+    free(ones);
+    free(at);
     MPI_Comm_free(&mates);
     if (heads != MPI_COMM_NULL) {
         MPI_Comm_free(&heads);

@@ -10,6 +10,15 @@
 // The call must return an error of the class, and its text name the function and hold the piece.
 #define T_REFUSED(call, want_class, piece) t_refused(__LINE__, #call, (call), (want_class), (piece))
 
+// With a handle that was freed. Another rank of the process may have been given the same handle since,
+// and the call would then do something to its object.
+#define T_REFUSED_FREED(call, want_class, piece)                                                   \
+    do {                                                                                           \
+        if (!T_IS_ENDPOINT) {                                                                      \
+            T_REFUSED(call, want_class, piece);                                                    \
+        }                                                                                          \
+    } while (0)
+
 static inline void t_refused(int line, const char *call, int code, int want, const char *piece)
 {
     char text[MPI_MAX_ERROR_STRING] = "";

@@ -69,7 +69,8 @@ static void basics(void)
     n_order = 0;
     T_MPI(MPI_Comm_delete_attr(MPI_COMM_WORLD, saved));
     T_EQ(n_order, 1);
-    T_REFUSED(MPI_Comm_get_attr(MPI_COMM_WORLD, saved, &value, &flag), MPI_ERR_KEYVAL, "freed");
+    T_REFUSED_FREED(MPI_Comm_get_attr(MPI_COMM_WORLD, saved, &value, &flag), MPI_ERR_KEYVAL,
+                    "freed");
     n_order = 0;
 }
 

@@ -37,7 +37,7 @@ static void objects(void)
     T_REFUSED(MPI_Send(x, 1, t, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE, "MPI_Type_commit");
     stale = t;
     T_MPI(MPI_Type_free(&t));
-    T_REFUSED(MPI_Send(x, 1, stale, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE, "freed");
+    T_REFUSED_FREED(MPI_Send(x, 1, stale, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE, "freed");
     T_REFUSED(MPI_Send(x, 1, MPI_INT, 0, 0, MPI_COMM_NULL), MPI_ERR_COMM, "MPI_COMM_NULL");
     T_REFUSED(MPI_Send(x, 1, MPI_INT, 0, 0, (MPI_Comm)MPI_INT), MPI_ERR_COMM, "a datatype");
     T_REFUSED(MPI_Send(x, 1, MPI_INT, 0, 0, (MPI_Comm)(x + 1)), MPI_ERR_COMM, "not a handle");

@@ -156,7 +156,7 @@ static void handlers(void)
     T_EQ(n_call, 3);
     T_EQ(last_code, MPI_ERR_TAG);
     T_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    T_REFUSED(MPI_Errhandler_free(&stale), MPI_ERR_ERRHANDLER, "freed");
+    T_REFUSED_FREED(MPI_Errhandler_free(&stale), MPI_ERR_ERRHANDLER, "freed");
     T_MPI(MPI_Comm_get_errhandler(MPI_COMM_WORLD, &got));
     T_OK(got == MPI_ERRORS_RETURN);
     T_MPI(MPI_Errhandler_free(&got)); // as the standard asks, also for a predefined one

@@ -106,8 +106,8 @@ static void mistakes(void)
     T_REFUSED(MPI_Info_set((MPI_Info)0, "k", "v"), MPI_ERR_INFO, "not a handle");
     stale = info;
     T_MPI(MPI_Info_free(&info));
-    T_REFUSED(MPI_Info_set(stale, "k", "v"), MPI_ERR_INFO, "freed");
-    T_REFUSED(MPI_Info_free(&stale), MPI_ERR_INFO, "freed");
+    T_REFUSED_FREED(MPI_Info_set(stale, "k", "v"), MPI_ERR_INFO, "freed");
+    T_REFUSED_FREED(MPI_Info_free(&stale), MPI_ERR_INFO, "freed");
     T_REFUSED(MPI_Info_free(&info), MPI_ERR_INFO, "MPI_INFO_NULL");
     T_REFUSED(MPI_Info_free(NULL), MPI_ERR_ARG, "info is NULL");
     T_REFUSED(MPI_Info_create(NULL), MPI_ERR_ARG, "info is NULL");

@@ -54,7 +54,8 @@ def server_dies(name):
     server = start(MPIEXEC, "-n", 1, "sh", "-c", f"exec {PORTS} serve '{name}' 1")
     first = start(MPIEXEC, "-n", 1, PORTS, "call", name, 2)  # the second time nobody accepts
     out, _ = first.communicate(timeout=60 * SLOW)
-    check(first.returncode != 0, f"connecting to a port that is gone: {out}")
+    check(first.returncode == 1 and "meeting 1: MPI_Comm_connect: " in out and "was closed" in out,
+          f"connecting to a port that is gone: rc {first.returncode}\n{out}")
     end(server, "server")
 
 

@@ -148,6 +148,22 @@ def parts():
           r)
 
 
+def beside():
+    """Virtual hosts have the same cores, and know it; with others they have not."""
+    r = HostRun(C, "--hosts", "vc1:1,vc2:2,vc3:1", "-l", PROBE, "init", "beside", "final")
+    check(sorted(r.out.splitlines()) == [f"[{i}] {n} beside" for i, n in enumerate((3, 2, 2, 3))], r)
+    if os.cpu_count() > 1:
+        with tempfile.NamedTemporaryFile("w", suffix=".sh", dir="/tmp") as f:
+            f.write(f"#!/bin/sh\nexec taskset -c 0 {MPIEXEC} \"$@\"\n")
+            f.flush()
+            os.chmod(f.name, 0o755)
+            agent = f.name + ".run"
+            os.link(f.name, agent)  # one that is being written cannot be run
+        r = HostRun(C, "--hosts", "vc1:1,vc2:1", "--launch-agent", agent, PROBE, "init", "beside", "final")
+        os.remove(agent)
+        check(r.out == "0 beside\n" * 2, r)
+
+
 def signals():
     p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, "--hosts", "vc1:1,vc2:2", PROBE, "await", "USR1"],
                 stdout=subprocess.PIPE, text=True)
@@ -188,7 +204,7 @@ def tree():
 
 
 with C:
-    for part in (where, local_numbers, surroundings, output, slow_reader, feed, parts, signals, tree):
+    for part in (where, local_numbers, surroundings, output, slow_reader, feed, parts, beside, signals, tree):
         begin = time.monotonic()
         part()
         check(not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")

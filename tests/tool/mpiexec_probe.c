@@ -61,6 +61,12 @@ static void do_who(const char *arg)
            boot->node.rows[boot->row].app, boot->node.header->n_core);
 }
 
+static void do_beside(const char *arg)
+{
+    (void)arg;
+    printf("%u beside\n", boot->node.header->n_beside);
+}
+
 static void do_print(const char *arg)
 {
     printf("%s\n", arg);
@@ -257,15 +263,19 @@ static const struct {
     bool has_arg;
     void (*act)(const char *arg);
 } actions[] = {
-    { "init", false, do_init },    { "final", false, do_final }, { "barrier", false, do_barrier },
-    { "who", false, do_who },      { "print", true, do_print },  { "partial", true, do_partial },
-    { "warn", true, do_warn },     { "flood", true, do_flood },  { "lines", true, do_lines },
-    { "cat", false, do_cat },      { "sleep", true, do_sleep },  { "kill", true, do_kill },
-    { "ignore", true, do_ignore }, { "await", true, do_await },  { "exit", true, do_exit },
-    { "abort", true, do_abort },   { "fork", false, do_fork },   { "env", true, do_env },
-    { "cwd", false, do_cwd },      { "cost", false, do_cost },   { "limit", false, do_limit },
-    { "setsid", false, do_group }, { "pid", false, do_pid },     { "flush", false, do_flush },
-    { "stamp", true, do_stamp },
+    { "init", false, do_init },       { "final", false, do_final },
+    { "barrier", false, do_barrier }, { "who", false, do_who },
+    { "beside", false, do_beside },   { "print", true, do_print },
+    { "partial", true, do_partial },  { "warn", true, do_warn },
+    { "flood", true, do_flood },      { "lines", true, do_lines },
+    { "cat", false, do_cat },         { "sleep", true, do_sleep },
+    { "kill", true, do_kill },        { "ignore", true, do_ignore },
+    { "await", true, do_await },      { "exit", true, do_exit },
+    { "abort", true, do_abort },      { "fork", false, do_fork },
+    { "env", true, do_env },          { "cwd", false, do_cwd },
+    { "cost", false, do_cost },       { "limit", false, do_limit },
+    { "setsid", false, do_group },    { "pid", false, do_pid },
+    { "flush", false, do_flush },     { "stamp", true, do_stamp },
 };
 
 // "only R": what follows, up to "end", is for rank R (by the environment before init).

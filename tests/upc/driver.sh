@@ -177,8 +177,82 @@ no null-run 139 "$upcrun" -n 1 ./null
 ok null-debug "$upcc" -fupc-debug null.upc -o null
 no null-debug-run 1 "$upcrun" -n 1 ./null
 has null-debug-text err 'null.upc:2: an access through a null pointer-to-shared'
+ok counts-a "$upcc" -T=2 -c -Iinc -DVALUE=1 a.upc -o a2.o
+ok counts-b "$upcc" -T=3 -c b.c -o b3.o
+ok counts-link "$upcc" a2.o b3.o -o counts
+no counts-run 1 ./counts
+has counts-text err 'linked from files compiled for . threads and for .'
+ok counts-static-and-dynamic "$upcc" a2.o other.o -o counts
+ok counts-static-and-dynamic-run "$upcrun" ./counts
+has counts-static-and-dynamic-output out '^1 4 2$'
+ok modes-a "$upcc" -pthreads -c -Iinc -DVALUE=1 a.upc -o ap.o
+ok modes-link "$upcc" -pthreads ap.o other.o -o modes
+no modes-run 1 ./modes
+has modes-text err 'compiled with -pthreads and without'
+
+# The environment, and arguments that look like options, reach the program.
+cat >env.upc <<'X'
+#include <stdio.h>
+#include <stdlib.h>
+#include <upc.h>
+int main(int argc, char **argv)
+{
+    printf("%d:%s:%s:%s\n", MYTHREAD, getenv("FRUIT"), argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : "");
+    return 0;
+}
+X
+for mode in '' -pthreads; do
+    ok env-build "$upcc" $mode env.upc -o env
+    FRUIT=pear ok env-run "$upcrun" -n 2 ./env -n 7
+    has env-output out '^0:pear:-n:7$'
+    has env-output-1 out '^1:pear:-n:7$'
+    FRUIT=pear ok env-set "$upcrun" -np=2 -env FRUIT=plum ./env
+    has env-set-output out '^1:plum::$'
+    echo localhost >hosts
+    HOSTS=hosts ok nodes "$upcrun" -n 2 -N 1 ./env
+    has nodes-output out '^1:(null)::$'
+    no nodes-unnamed 2 "$upcrun" -n 2 -N 2 ./env
+    has nodes-unnamed-text err 'name the hosts in a file'
+    HOSTS=hosts no nodes-few 2 "$upcrun" -n 2 -nodes 2 ./env
+    has nodes-few-text err 'HOSTS=hosts names only 1'
+    no nodes-count 2 "$upcrun" -n 2 -N none ./env
+done
+ok quiet "$upcrun" -q -n 1 -shared-heap=4MB ./heap
+no quiet-text 1 grep -q 'no room' err
+ok loud "$upcrun" -v -n 1 ./env
+no timeout 124 "$upcrun" -n 2 -timeout 1 sleep 20
 ok save-temps "$upcc" -save-temps -c b.c
 ok saved test -f b.i
-ok no-rubbish sh -c '! ls -d /tmp/upcc-?????? 2>/dev/null | xargs -r -n1 ls -A | grep -q "_b\.o"'
+ok debug "$upcc" -g -c -Iinc -DVALUE=7 a.upc
+ok debug-names sh -c 'readelf --debug-dump=info a.o >names && grep -q "DW_AT_name.*: a\.upc$" names && ! grep /proc/self names'
+
+# Killed in the middle, it leaves no file anywhere: a compiler that never ends tells where they are.
+cat >endless <<'X'
+#!/bin/sh
+for word in "$@"; do
+    [ "$last" != -o ] || echo "$word" >>where
+    last=$word
+done
+case " $* " in *' -E '*) exec cc "$@" ;; esac
+echo $$ >pid
+exec sleep 60
+X
+chmod +x endless
+for stage in -c ''; do
+    rm -f pid where
+    CC=./endless "$upcc" $stage b.c -o killed &
+    driver=$!
+    for i in $(seq 600); do [ -s pid ] || sleep 0.1; done
+    ok "kill$stage-begun" test -s pid
+    kill -KILL "$driver"
+    wait "$driver" 2>/dev/null || true
+    kill "$(cat pid)"
+    ok "kill$stage-places" test "$(wc -l <where)" -ge 2
+    left=$(grep -v '^/proc/self/fd/' where | while read -r f; do
+        [ "$f" = killed ] || f=$(dirname "$f")
+        [ ! -e "$f" ] || echo "$f"
+    done)
+    ok "kill$stage-leaves $left" test -z "$left"
+done
 echo "$((n - bad)) of $n checks of the commands pass"
 [ "$bad" = 0 ]

@@ -59,6 +59,21 @@ same() {
         fi
     done
 }
+# code NAME FLAGS FILES...: both compilers make the same instructions
+code() {
+    name=$1 flags=$2
+    shift 2
+    n=$((n + 1))
+    for file in "$@"; do
+        gcc -w -O2 $flags -c "$file" -o "$work/ref.o"
+        "$upcc" -w -O2 $flags -c "$file" -o "$work/upc.o"
+        for kind in ref upc; do
+            objdump -d --no-show-raw-insn "$work/$kind.o" | tail -n +4 >"$work/$kind.s"
+        done
+        cmp "$work/ref.s" "$work/upc.s" || { echo "FAIL $name: code of $file"; bad=$((bad + 1)); return; }
+    done
+    echo "ok $name: equal code of $# files"
+}
 # pace NAME INPUT ARGS...: processor time of both, in turns
 pace() {
     [ "$timing" = yes ] || return 0
@@ -86,6 +101,8 @@ same bzip2 sample1.ref -1
 same bzip2 sample2.bz2 -d
 same bzip2 sample1.ref -d
 pace bzip2 "$work/text5" -9
+code bzip2 -D_FILE_OFFSET_BITS=64 blocksort.c huffman.c crctable.c randtable.c compress.c \
+    decompress.c bzlib.c
 
 cd "$work"/zlib-*/
 zlib='adler32.c crc32.c deflate.c infback.c inffast.c inflate.c inftrees.c trees.c zutil.c
@@ -100,7 +117,9 @@ pace minigzip "$work/text5" -9
 cd "$work"/lua5.4-*/src
 # Debian's build makes this header. Lua has a variable called strict, which UPC reserves.
 echo '#define DEB_HOST_MULTIARCH "here"' >lua5.4-deb-multiarch.h
-both lua "-std=gnu99 -DLUA_COMPAT_5_3 -DLUA_USE_LINUX -Dstrict=strict_" $(ls l*.c | grep -v luac.c)
+luaflags='-std=gnu99 -DLUA_COMPAT_5_3 -DLUA_USE_LINUX -Dstrict=strict_'
+both lua "$luaflags" $(ls l*.c | grep -v luac.c)
+code lua "$luaflags" $(ls l*.c | grep -v -e luac.c -e lua.c)
 cat >"$work/t.lua" <<'X'
 local t = {} for i = 1, 20000 do t[i] = (i * 7919) % 100003 end table.sort(t)
 local s = 0 for _, v in ipairs(t) do s = (s * 31 + v) % 1000000007 end

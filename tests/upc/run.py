@@ -8,9 +8,10 @@ A file holds several programs, each behind a line "//--- name [options]". Option
   err=text     what standard error must contain       launch=...  words for upcrun
   modes=...    proc, far, pt (all when left out; far: also between two pretended hosts)
   files        further "//-- file" parts are separate sources of the same program
-  races        threads write and read the same data at once, as UPC allows: not for --tsan
-Files under fail/ are only translated; a trailing "// error: text" or "// warning: text" on a line
-must be reported for exactly that line, and nothing else may be.
+  races=why    threads use the same data at once without strict accesses, which is what the case is
+               about: not for --tsan
+Files under fail/ are only compiled; a trailing "// error: text" or "// warning: text" on a line
+must be reported for exactly that line, and nothing else may be; "// error@7: text" says the column too.
 """
 import argparse
 import concurrent.futures
@@ -34,7 +35,7 @@ class Case:
         self.flags, self.threads, self.out, self.rc = [], None, "ok\n", "0"
         self.modes = ["proc", "far", "pt"]
         self.err, self.launch = "", []
-        self.races = "races" in opts
+        self.races = None
         self.fail = os.sep + "fail" + os.sep in path
         for o in opts:
             key, _, value = o.partition("=")
@@ -52,7 +53,9 @@ class Case:
                 self.launch = value.split(",")
             elif key == "modes":
                 self.modes = value.split(",")
-            elif key not in ("files", "races"):
+            elif key == "races" and value:
+                self.races = value
+            elif key != "files":
                 raise SystemExit(f"{path}: unknown option {o}")
 
 
@@ -79,19 +82,19 @@ def check_fail(case, a, tmp):
     open(src, "w").write(case.text)
     want = []
     for n, line in enumerate(case.text.splitlines(), 1):
-        for kind, text in re.findall(r"// (error|warning): ([^/]+)", line):
-            want.append((n, kind, text.strip()))
-    rc, _, err = sh([a.upcc, "-S", "-o", os.path.join(tmp, "o.c"), *case.flags, "-I", HERE, src])
-    got = [(int(m.group(1)), m.group(2), m.group(3)) for m in
-           re.finditer(r"^[^\n:]*case\.upc:(\d+):\d+: (error|warning): (.*)$", err, re.M)]
+        for kind, col, text in re.findall(r"// (error|warning)(@\d+)?: ([^/]+)", line):
+            want.append((n, kind, text.strip(), col[1:]))
+    rc, _, err = sh([a.upcc, "-c", "-o", os.path.join(tmp, "o.o"), *case.flags, "-I", HERE, src])
+    got = [(int(m.group(1)), m.group(3), m.group(4), m.group(2)) for m in
+           re.finditer(r"^[^\n:]*case\.upc:(\d+):(\d+): (error|warning): (.*)$", err, re.M)]
     bad = []
     for w in want:
-        hit = [g for g in got if g[0] == w[0] and g[1] == w[1] and w[2] in g[2]]
+        hit = [g for g in got if g[:2] == w[:2] and w[2] in g[2] and w[3] in ("", g[3])]
         if hit:
             got.remove(hit[0])
         else:
-            bad.append(f"not reported: line {w[0]}: {w[1]}: {w[2]}")
-    bad += [f"unexpected: line {g[0]}: {g[1]}: {g[2]}" for g in got]
+            bad.append(f"not reported: line {w[0]}: {w[1]}{w[3] and '@' + w[3]}: {w[2]}")
+    bad += [f"unexpected: line {g[0]}: {g[1]}@{g[3]}: {g[2]}" for g in got]
     must_fail = any(w[1] == "error" for w in want)
     if must_fail == (rc == 0):
         bad.append(f"exit status {rc}" + ("" if got else ": " + err[:500]))
@@ -175,6 +178,9 @@ def main():
     if a.what:
         cases = [c for c in cases if any(w in c.path or w == c.name for w in a.what)]
     if a.tsan:
+        for c in cases:
+            if c.races:
+                print(f"left out: {c.name} ({c.races})")
         cases = [c for c in cases if not c.races and not c.fail]
     n_bad = 0
     with concurrent.futures.ThreadPoolExecutor(a.j) as pool:

@@ -46,8 +46,6 @@ def rows(args):
     return found
 
 
-# Hosts that share the cores of one machine do not know it, and each would keep its core to look.
-SHARED = {"PLIANT_SPIN": "20"}
 NOT_SRUN = {"ep_static", "session_late"}  # they look at PLIANT_RANK, which mpiexec sets
 
 
@@ -62,7 +60,7 @@ def run_srun(slurm, args, row):
     rc, out = slurm.run("srun", f"--mpi={args.srun}", "-N", min(n, args.hosts), "-n", n, "--overcommit",
                         f"--distribution={'cyclic' if args.cyclic else 'block'}", program,
                         *shlex.split(row.get("args", "")), timeout=row["timeout"] + 60,
-                        env={**SHARED, **dict(e.split("=", 1) for e in row["env"] + args.env)})
+                        env={**dict(e.split("=", 1) for e in row["env"] + args.env)})
     return rc == 0, f"exit status {rc}\n{out}"
 
 
@@ -73,7 +71,7 @@ def run(c, args, row):
                "--timeout", str(row["timeout"]), "-n", str(row["ranks"]),
                *(["--map-by", "node"] if args.cyclic else []), *shlex.split(row.get("launch", "")), program,
                *shlex.split(row.get("args", ""))]
-    env = {**SHARED, **os.environ, **dict(e.split("=", 1) for e in row["env"] + args.env)}
+    env = {**os.environ, **dict(e.split("=", 1) for e in row["env"] + args.env)}
     p = c.popen("vc1", command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 text=True, errors="replace")
     try:

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum {
-    PLI_LINK_VERSION = 1,
+    PLI_LINK_VERSION = 2,
     PLI_LINK_LEN = 64 * 1024 * 1024, // no frame is longer
     PLI_LINK_CREDIT = 64 * 1024,     // bytes of one stream on their way at most
     PLI_LINK_ALL = -1                // host: all below

@@ -3,6 +3,7 @@
 #include "roll.h"
 
 #include "base/conf.h"
+#include "boot/cores.h"
 #include "boot/node.h"
 #include "boot/pset.h"
 #include "client.h"
@@ -23,6 +24,7 @@
 static void pack_place(struct pli_pack *to, const struct pli_node_host *h)
 {
     pli_pack_u32(to, h->port);
+    pli_pack_u64(to, h->cores);
     pli_pack_u32(to, h->n_addr);
     for (uint32_t i = 0; i < h->n_addr; i++) {
         const struct pli_node_addr *a = &h->addr[i];
@@ -36,6 +38,7 @@ static void pack_place(struct pli_pack *to, const struct pli_node_host *h)
 static void unpack_place(struct pli_unpack *from, struct pli_node_host *h)
 {
     h->port = (uint16_t)pli_unpack_u32(from);
+    h->cores = pli_unpack_u64(from);
     uint32_t n = pli_unpack_count(from, 28);
     from->is_bad |= n > PLI_NODE_N_ADDR;
     for (uint32_t i = 0; i < n && !from->is_bad; i++) {
@@ -233,6 +236,7 @@ bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64
     for (uint32_t i = 0; i < job->n_host; i++) {
         snprintf(node->hosts[i].name, sizeof node->hosts[i].name, "%s", job->hosts[i].name);
     }
+    node->hosts[job->here].cores = pli_cores_key();
     fill_rows(job);
     return pli_door_open(node, true);
 }
@@ -244,6 +248,7 @@ bool pli_roll_fill_node(struct pli_job *job, struct pli_unpack *from)
         h->n_addr = 0;
         unpack_place(from, h);
     }
+    job->node.header->n_beside = pli_node_beside(&job->node);
     bool is_good = fill_sets(job, from);
     if (from->is_bad || (is_good && pli_node_check(&job->node) != PLI_OK)) {
         pli_say("host %s: %s", job->hosts[job->here].name,

@@ -46,6 +46,36 @@ static void find_mpiexec(char *to, size_t cap)
     }
 }
 
+// The next host that the file names, in line; NULL at its end.
+static const char *next_host(FILE *f, char *line, int cap)
+{
+    while (fgets(line, cap, f) != NULL) {
+        char *name = line + strspn(line, " \t");
+        name[strcspn(name, " \t\r\n#:")] = '\0';
+        if (*name != '\0') {
+            return name;
+        }
+    }
+    return NULL;
+}
+
+// -N must not ask for more hosts than there are names.
+static void count_hosts(const char *path, long wanted)
+{
+    char line[300];
+    long n = 0;
+    FILE *f = fopen(path, "r");
+    while (f != NULL && n < wanted && next_host(f, line, sizeof line) != NULL) {
+        n++;
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    if (n < wanted) {
+        pli_upcrun_bad("-N %ld: HOSTS=%s names only %ld", wanted, path, n);
+    }
+}
+
 int pli_upcrun_alone(const struct pli_upcrun_shape *s)
 {
     char mpiexec[PATH_MAX], n[24], each[24];
@@ -74,6 +104,9 @@ int pli_upcrun_alone(const struct pli_upcrun_shape *s)
         argv[n_arg++] = s->hosts;
     }
     if (s->n_node > 0) {
+        if (s->hosts != NULL) {
+            count_hosts(s->hosts, s->n_node);
+        }
         snprintf(each, sizeof each, "%ld", (s->n_proc + s->n_node - 1) / s->n_node);
         argv[n_arg++] = "--ppn";
         argv[n_arg++] = each;
@@ -163,15 +196,13 @@ static int wait_all(long n)
 static void check_hosts(const char *path)
 {
     char line[300], own[256] = "";
+    const char *name;
     FILE *f = fopen(path, "r");
     gethostname(own, sizeof own - 1);
     own[strcspn(own, ".")] = '\0';
-    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-        char *name = line + strspn(line, " \t");
-        name[strcspn(name, " \t\r\n#:")] = '\0';
+    while (f != NULL && (name = next_host(f, line, sizeof line)) != NULL) {
         size_t len = strcspn(name, ".");
-        bool is_here = *name == '\0' || strcasecmp(name, "localhost") == 0 ||
-                       strcmp(name, "127.0.0.1") == 0 ||
+        bool is_here = strcasecmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0 ||
                        (strlen(own) == len && strncasecmp(name, own, len) == 0);
         if (!is_here) {
             pli_upcrun_bad("HOSTS=%s names host %s, but mpiexec has started this group on %s; say "

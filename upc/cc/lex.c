@@ -225,39 +225,6 @@ static bool is_keyword_at(const char **p, const char *eol, const char *word)
     return true;
 }
 
-// pragma-upc: "#pragma" "upc" ("strict" | "relaxed"); other pragmas are kept for the C compiler.
-static void directive(struct lexer *l)
-{
-    const char *eol = memchr(l->p, '\n', (size_t)(l->end - l->p));
-    eol = eol == NULL ? l->end : eol;
-    const char *line = l->p;
-    const char *p = skip_blank(l->p + 1, eol);
-    bool marker = false;
-    if (is_keyword_at(&p, eol, "pragma")) {
-        if (is_keyword_at(&p, eol, "upc")) {
-            size_t n = (size_t)(eol - p);
-            while (n > 0 && isspace((unsigned char)p[n - 1])) {
-                n--;
-            }
-            l->upc_pragma = pli_arena_strdup(&l->u->arena, p, n);
-            l->c_mode = strcmp(l->upc_pragma, "c_code") == 0 ||
-                        (l->c_mode && strcmp(l->upc_pragma, "upc_code") != 0);
-        } else {
-            pli_arena_text_add(&l->u->pragmas, line, (size_t)(eol - line));
-            pli_arena_text_puts(&l->u->pragmas, "\n");
-        }
-    } else {
-        is_keyword_at(&p, eol, "line");
-        if (p < eol && isdigit((unsigned char)*p)) {
-            line_marker(l, p, eol);
-            marker = true;
-        }
-    }
-    l->p = eol < l->end ? eol + 1 : eol;
-    l->line += !marker;
-    l->line_start = l->p;
-}
-
 static struct token *push(struct lexer *l, enum tok_kind kind, const char *start)
 {
     struct unit *u = l->u;
@@ -278,6 +245,64 @@ static struct token *push(struct lexer *l, enum tok_kind kind, const char *start
     t->upc_pragma = l->upc_pragma;
     l->upc_pragma = NULL;
     return t;
+}
+
+// pragma-upc: "#pragma" "upc" ("strict" | "relaxed"); other pragmas are kept for the C compiler.
+static void pragma(struct lexer *l, const char *p, const char *eol)
+{
+    if (is_keyword_at(&p, eol, "upc")) {
+        size_t n = (size_t)(eol - p);
+        while (n > 0 && isspace((unsigned char)p[n - 1])) {
+            n--;
+        }
+        l->upc_pragma = pli_arena_strdup(&l->u->arena, p, n);
+        l->c_mode = strcmp(l->upc_pragma, "c_code") == 0 ||
+                    (l->c_mode && strcmp(l->upc_pragma, "upc_code") != 0);
+    } else {
+        pli_arena_text_add(&l->u->pragmas, l->p, (size_t)(eol - l->p));
+        pli_arena_text_puts(&l->u->pragmas, "\n");
+    }
+}
+
+// The preprocessor repeats the program's definitions for us (-dD). Those in front of the first
+// file are the command line's, and system headers are C.
+static void macro(struct lexer *l, const char *p, const char *eol)
+{
+    static const char *const fixed[] = { "MYTHREAD", "THREADS", "UPC_MAX_BLOCK_SIZE" };
+    bool is_ours = !l->c_mode && !l->src->is_system && l->src->path[0] != '<';
+    for (size_t i = 0; is_ours && i < sizeof fixed / sizeof fixed[0]; i++) {
+        const char *after = p;
+        if (is_keyword_at(&after, eol, fixed[i])) {
+            l->p = p + strlen(fixed[i]);
+            push(l, TOK_IDENT, p);
+            pli_diag_error(l->u, l->u->n_tok - 1, "'%s' may be neither defined nor undefined",
+                           fixed[i]);
+            l->u->n_tok--; // it was there to be shown only
+            l->at_line_start = true;
+        }
+    }
+}
+
+static void directive(struct lexer *l)
+{
+    const char *eol = memchr(l->p, '\n', (size_t)(l->end - l->p));
+    eol = eol == NULL ? l->end : eol;
+    const char *p = skip_blank(l->p + 1, eol);
+    bool marker = false;
+    if (is_keyword_at(&p, eol, "pragma")) {
+        pragma(l, p, eol);
+    } else if (is_keyword_at(&p, eol, "define") || is_keyword_at(&p, eol, "undef")) {
+        macro(l, p, eol);
+    } else {
+        is_keyword_at(&p, eol, "line");
+        if (p < eol && isdigit((unsigned char)*p)) {
+            line_marker(l, p, eol);
+            marker = true;
+        }
+    }
+    l->p = eol < l->end ? eol + 1 : eol;
+    l->line += !marker;
+    l->line_start = l->p;
 }
 
 static void quoted(struct lexer *l, const char *start, char q)

@@ -70,10 +70,16 @@ static struct param *add_param(struct parser *p, struct declarator *d, struct pa
     a->name = d->name;
     a->tok = d->tok;
     struct type *t = d->type;
-    pli_sema_decl_type(p, t, d->tok);
     if (t->kind == TY_ARRAY) {
-        t = pli_type_ptr(p->u, t->base);
-    } else if (t->kind == TY_FUNC) {
+        // Its own length may be anything; the rest of the type must be right as a pointer's too.
+        bool is_odd = t->len == LEN_VLA || pli_type_block(t) == BLOCK_STAR;
+        struct type *adjusted = pli_type_ptr(p->u, t->base);
+        pli_sema_decl_type(p, is_odd ? adjusted : t, d->tok);
+        t = adjusted;
+    } else {
+        pli_sema_decl_type(p, t, d->tok);
+    }
+    if (t->kind == TY_FUNC) {
         t = pli_type_ptr(p->u, t);
     } else if ((t->quals & Q_SHARED) != 0) {
         pli_diag_error(p->u, d->tok, "parameter of shared type '%s'", pli_type_print_upc(p->u, t));

@@ -442,6 +442,7 @@ static void finish(struct parser *p, struct specs *s, const struct words *w)
     }
     if ((s->quals & Q_SHARED) != 0 && s->type->kind == TY_FUNC) {
         pli_diag_error(p->u, s->block_tok, "function type cannot be shared");
+        s->quals &= ~(unsigned)Q_SHARED;
     }
     s->type = pli_type_qualify(p->u, s->type, s->quals, s->block);
 }

@@ -40,8 +40,6 @@ static void check_target(struct parser *p, const struct type *to, size_t tok)
         pli_diag_error(p->u, tok, "block size [*] in a pointer type");
     } else if (to->kind == TY_VOID && ult->block != BLOCK_PLAIN) {
         pli_diag_error(p->u, tok, "layout qualifier on a pointer to 'shared void'");
-    } else if (to->kind == TY_FUNC) {
-        pli_diag_error(p->u, tok, "function type cannot be shared");
     }
 }
 
@@ -59,6 +57,11 @@ void pli_sema_decl_type(struct parser *p, const struct type *t, size_t tok)
             }
             while (t->base->kind == TY_ARRAY) {
                 t = t->base;
+            }
+            if (pli_type_is_shared(t) && !pli_type_is_complete(t->base)) {
+                pli_diag_error(p->u, tok, "array of incomplete type '%s'",
+                               pli_type_print_upc(p->u, t->base));
+                return;
             }
             break;
         case TY_FUNC:
@@ -144,7 +147,9 @@ struct type *pli_sema_decl_object(struct parser *p, struct type *t, const struct
                        "shared array needs THREADS in one dimension when THREADS is dynamic; "
                        "give it an indefinite block size or compile with -T=N");
     }
-    if (s->storage != ST_EXTERN && !has_init && !pli_type_is_complete(t) && p->depth > 0) {
+    // An array of file scope may get its length from a later declaration.
+    if (s->storage != ST_EXTERN && !has_init && t->kind != TY_VOID && !pli_type_is_complete(t) &&
+        (p->depth > 0 || t->kind != TY_ARRAY)) {
         pli_diag_error(p->u, tok, "shared object has incomplete type '%s'",
                        pli_type_print_upc(p->u, t));
     }

@@ -205,7 +205,6 @@ static void notify(struct rt_thread *me, enum kind kind, uint32_t value)
     if (me->region != NULL) {
         pli_region_flush_all(me->region);
     }
-    atomic_thread_fence(memory_order_seq_cst);
     me->phase++;
     if (me->phase % 16 == 0) {
         pli_progress_once(me->lane); // others may need us for something else
@@ -220,6 +219,7 @@ void pli_upc_notify(int has_value, int value)
         pli_rt_die("upc_notify a second time before upc_wait");
     }
     me->is_notified = true;
+    atomic_thread_fence(memory_order_seq_cst);
     notify(me, has_value ? VALUE : ANY, has_value ? (uint32_t)value : 0);
 }
 
@@ -238,6 +238,8 @@ void pli_upc_wait(int has_value, int value)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
+// No fence: whoever leaves has acquired what everybody released before, so all that was done before
+// the barrier is over for all that is done after it, whoever does it.
 void pli_upc_barrier(int has_value, int value)
 {
     struct rt_thread *me = rt_me();
@@ -246,7 +248,6 @@ void pli_upc_barrier(int has_value, int value)
     }
     notify(me, has_value ? VALUE : ANY, has_value ? (uint32_t)value : 0);
     settle(me, "upc_barrier");
-    atomic_thread_fence(memory_order_seq_cst);
 }
 
 void pli_rt_meet(enum rt_what what)
@@ -257,5 +258,4 @@ void pli_rt_meet(enum rt_what what)
     }
     notify(me, OWN, (uint32_t)what);
     settle(me, names[what]);
-    atomic_thread_fence(memory_order_seq_cst);
 }

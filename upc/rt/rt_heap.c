@@ -5,7 +5,8 @@
 // and given back piece by piece.
 #include "rt.h"
 
-#include <sched.h>
+#include "base/cpu.h"
+
 #include <sys/mman.h>
 
 struct piece {
@@ -162,7 +163,7 @@ static void lock(struct rt_heap *h, int me)
     while (!atomic_compare_exchange_weak_explicit(&h->lock, &nobody, (uint32_t)me + 1,
                                                   memory_order_acquire, memory_order_relaxed)) {
         nobody = 0;
-        sched_yield();
+        pli_cpu_rest();
     }
 }
 

@@ -3,12 +3,12 @@
 #include "rt.h"
 #include "upc_calls.h"
 
+#include "base/cpu.h"
 #include "core/lane.h"
 #include "core/progress.h"
 #include "net/shm/shm.h"
 
 #include <errno.h>
-#include <sched.h>
 
 void pli_rt_waiter(struct pli_waiter *w, const char *call, bool is_restless)
 {
@@ -34,7 +34,7 @@ void pli_upc_poll_slow(void)
     struct rt_thread *me = rt_me();
     int saved = errno; // a fence is no call that the program sees
     if (pli_progress_once(me->lane) == 0) {
-        sched_yield();
+        pli_cpu_rest();
     }
     errno = saved;
 }

@@ -110,9 +110,11 @@ struct pli_shm_block *pli_shm_block_take_slow(struct pli_shm *s, int class)
 
 int pli_shm_wake_fd = -1;
 
-void pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how)
+int pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how)
 {
+    int wakes = atomic_load_explicit(&s->box->wakes, memory_order_acquire);
     atomic_store_explicit(&s->box->asleep, (int)how, memory_order_seq_cst);
+    return wakes;
 }
 
 void pli_shm_order(const struct pli_shm *any)
@@ -174,7 +176,8 @@ void pli_shm_wake_slow(struct pli_shm_mailbox *box)
 {
     int how = atomic_exchange_explicit(&box->asleep, PLI_SHM_AWAKE, memory_order_acq_rel);
     if (how == PLI_SHM_BY_FUTEX) {
-        pli_futex_wake(&box->asleep, INT_MAX, false);
+        atomic_fetch_add_explicit(&box->wakes, 1, memory_order_release);
+        pli_futex_wake(&box->wakes, INT_MAX, false);
     } else if (how == PLI_SHM_BY_BELL) {
         ring(box);
     } else if (how == PLI_SHM_BY_EVENT) {

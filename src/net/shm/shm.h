@@ -48,9 +48,11 @@ void pli_shm_peer_init(struct pli_shm_peer *p, const struct pli_node *node, uint
 void pli_shm_peer_none(struct pli_shm_peer *p);
 
 // Going to sleep at some of my mailboxes: announce at each, then order once for all of them; look
-// once more at what one waits for, then sleep on box->asleep while it is PLI_SHM_BY_FUTEX, or until
-// the bell rings, and retract. Context: no lock held.
-void pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how);
+// once more at what one waits for, then sleep while box->wakes is what announce returned, or until
+// the bell rings, and retract. Several threads may sleep at one mailbox: `asleep` can be set anew
+// by one when another has been woken and does not know it yet, which the number of wakes tells it.
+// Context of announce and retract: one thread at a time.
+int pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how);
 void pli_shm_order(const struct pli_shm *any);
 extern int pli_shm_wake_fd; // wakes who sleeps by an eventfd
 void pli_shm_retract(struct pli_shm *s);

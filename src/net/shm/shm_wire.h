@@ -54,6 +54,7 @@ struct pli_shm_mailbox {
     _Alignas(128) _Atomic int asleep;    // enum pli_shm_sleep; who writes wakes the reader
     _Atomic int is_full;                 // the reader holds too much: send nothing unasked
     _Atomic int needs_fence;             // the reader's kernel has no membarrier
+    _Atomic int wakes;                   // how often somebody was woken: futex of the sleepers
     uint32_t n_bell;                     // bytes of the name of the reader's bell
     char bell[16];                       // see PLI_SHM_BY_BELL
     _Alignas(128) struct pli_shm_cell cells[PLI_SHM_N_CELL];
@@ -65,7 +66,7 @@ enum { PLI_SHM_OUTBOX = 128 * 1024 };
 // How the reader sleeps, if it does.
 enum pli_shm_sleep {
     PLI_SHM_AWAKE = 0,
-    PLI_SHM_BY_FUTEX = 1, // on the word itself
+    PLI_SHM_BY_FUTEX = 1, // on the number of wakes
     PLI_SHM_BY_BELL = 2,  // on descriptors: an empty datagram to its abstract address wakes it
     PLI_SHM_BY_EVENT = 3  // on descriptors: the eventfd that all processes of the host have
 };

@@ -18,8 +18,6 @@ SLOW = 1
 with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
     if any(line.startswith("PLIANT_SANITIZE:") and line.strip()[-1] != "=" for line in cache):
         SLOW = 5  # times are five times as long under a sanitizer
-        # The search for leaks takes seconds in every process that ends; see mpiexec_basic.py.
-        os.environ["ASAN_OPTIONS"] = "detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", "")
 
 n_failed = 0
 

@@ -96,3 +96,44 @@ shared [0] int *p;
 //--- conflicting_function
 void f(shared int *p);
 void f(shared [] int *p); // error: conflicting types for 'f'
+//--- dynamic_parameter_row_two
+void f(shared int a[][THREADS][THREADS]); // error: more than one dimension
+//--- dynamic_parameter_ok
+void f(shared int a[][THREADS], shared [4] int b[][4]);
+//--- dynamic_cast_two
+long f(shared void *p) { return sizeof *(shared int (*)[THREADS][THREADS])p; } // error: more than one dimension
+//--- dynamic_sizeof_two
+long f(void) { return sizeof(shared int[THREADS][THREADS]); } // error: more than one dimension
+//--- dynamic_pointer_sum
+shared int (*p)[THREADS + 1]; // error: only be multiplied by a positive constant
+//--- dynamic_pointer_indefinite
+shared [] int (*p)[THREADS]; // error: indefinite block size needs static THREADS
+//--- dynamic_expression_hidden
+enum { N = 3 };
+shared int a[N + 2][THREADS % 2]; // error: only be multiplied by a positive constant
+//--- dynamic_shift
+shared int a[THREADS << 1]; // error: only be multiplied by a positive constant
+//--- dynamic_unary_minus
+shared int a[-THREADS]; // error: only be multiplied by a positive constant
+//--- dynamic_multi_declarator
+shared int a[THREADS], b[7], c[THREADS]; // error@24: needs THREADS in one dimension
+//--- vla_parameter
+void f(int n, shared int a[][n]); // error: variable length array of shared type
+//--- vla_adjusted_parameter_ok
+void f(int n, shared int a[n]);
+//--- vla_typedef
+void f(int n) { typedef shared int T[n]; } // error: variable length array of shared type
+//--- static_zero_threads_factor flags=-T=2
+shared int a[-THREADS]; // error: size of array is negative
+//--- incomplete_element
+struct I;
+shared struct I a[THREADS]; // error: incomplete
+//--- conflicting_threads_factor
+extern shared int a[THREADS];
+shared int a[2*THREADS]; // error: conflicting types for 'a'
+//--- conflicting_strict
+extern strict shared int a;
+shared int a; // error: conflicting types for 'a'
+//--- conflicting_return
+shared int *f(void);
+shared [4] int *f(void); // error: conflicting types for 'f'

@@ -111,3 +111,119 @@ void f(void) { a[0] = nothere + nothere; } // error: 'nothere' undeclared
 int *priv;
 shared int s;
 void f(void) { STORE(priv, &s); } // warning: makes pointer-to-local
+//--- define_mythread
+#define MYTHREAD 3 // error@9: 'MYTHREAD' may be neither defined nor undefined
+int x;
+//--- define_threads
+int x;
+#define THREADS 4 // error@9: 'THREADS' may be neither defined nor undefined
+int y;
+//--- undef_threads flags=-T=4
+#undef THREADS // error@8: 'THREADS' may be neither defined nor undefined
+int x;
+//--- undef_max_block
+#  undef UPC_MAX_BLOCK_SIZE // error: 'UPC_MAX_BLOCK_SIZE' may be neither defined nor undefined
+#pragma GCC visibility push(default)
+int x;
+#pragma GCC visibility pop
+//--- define_elsewhere_ok
+#ifndef __UPC__
+#define THREADS 1
+#define MYTHREAD 0
+#endif
+#define MYTHREADS 2
+shared int x[THREADS];
+int y = MYTHREADS;
+//--- undef_threads_dynamic_untested_ok
+#if defined THREADS
+#undef THREADS
+#endif
+int x;
+//--- assign_max_block
+void f(void) { UPC_MAX_BLOCK_SIZE = 4; } // error: lvalue
+//--- decrement_threads
+void f(void) { --THREADS; } // error: 'THREADS' is not an lvalue
+//--- add_assign_mythread
+void f(void) { MYTHREAD += 1; } // error: 'MYTHREAD' is not an lvalue
+//--- keyword_as_name
+int shared_ok, barrier, notify, wait, forall, fence;
+int upc_fence; // error@5: expected
+//--- keyword_as_label
+void f(void) { relaxed: ; } // error: expected // error: without
+//--- localsizeof_private
+int x[3];
+int f(void) { return upc_localsizeof(x); } // error: needs an operand of shared type
+//--- localsizeof_type
+int f(void) { return upc_localsizeof(int *); } // error: needs an operand of shared type
+//--- blocksizeof_type
+int f(void) { return upc_blocksizeof(double); } // error: needs an operand of shared type
+//--- elemsizeof_pointer
+shared int *p;
+int f(void) { return upc_elemsizeof p; } // error: needs an operand of shared type
+//--- blocksizeof_function
+void g(void);
+int f(void) { return upc_blocksizeof(g); } // error: needs an operand of shared type
+//--- localsizeof_void
+int f(void) { return upc_localsizeof(shared void); } // error: incomplete type
+//--- elemsizeof_incomplete
+struct I;
+int f(void) { return upc_elemsizeof(shared struct I); } // error: incomplete type
+//--- blocksizeof_incomplete
+struct I;
+int f(shared struct I *p) { return upc_blocksizeof(*p); } // error: incomplete type
+//--- localsizeof_incomplete_array
+extern shared int a[];
+unsigned long f(void) { return upc_localsizeof(a); } // error: incomplete type
+//--- localsizeof_bitfield
+shared struct { int b : 3; } s;
+int f(void) { return upc_localsizeof(s.b); } // error: bit-field
+//--- blocksizeof_of_bitfield
+shared struct { int b : 3; } s;
+int f(void) { return upc_blocksizeof s.b; } // error: bit-field
+//--- sizeof_shared_bitfield
+shared struct { int b : 3; } s;
+int f(void) { return sizeof(s.b); } // error: bit-field
+//--- barrier_void
+void g(void);
+void f(void) { upc_barrier g(); } // error: cannot be converted to int
+//--- wait_pointer
+int *p;
+void f(void) { upc_notify; upc_wait p; } // error: cannot be converted to int
+//--- barrier_no_semicolon
+void f(void) { upc_barrier } // error: expected
+//--- barrier_outside
+upc_barrier; // error: expected
+//--- forall_struct
+struct S { int a; } s;
+void f(void) { upc_forall (int i = 0; i < 4; i++; s) ; } // error: affinity must be
+//--- forall_void
+void g(void);
+void f(void) { upc_forall (int i = 0; i < 4; i++; g()) ; } // error: affinity must be
+//--- forall_local_array
+int a[4];
+void f(void) { upc_forall (int i = 0; i < 4; i++; a) ; } // error: affinity must be
+//--- forall_affinities_ok
+shared int a[THREADS]; shared void *v; enum E { X } e; char c; shared [2] int m[THREADS][2];
+void f(void) {
+    upc_forall (int i = 0; i < 4; i++; a) ;
+    upc_forall (int i = 0; i < 4; i++; v) ;
+    upc_forall (int i = 0; i < 4; i++; e) ;
+    upc_forall (int i = 0; i < 4; i++; c) ;
+    upc_forall (int i = 0; i < 4; i++; m[i]) ;
+    upc_forall (int i = 0; i < 4; i++; continue) ;
+    upc_forall (int i = 0; i < 4; i++; ) ;
+    upc_forall (;;;) ;
+}
+//--- forall_five_clauses
+void f(void) { upc_forall (int i = 0; i < 4; i++; i; i) ; } // error: expected ')'
+//--- forall_outside
+upc_forall (;;;) ; // error: expected
+//--- forall_shared_counter
+void f(void) { upc_forall (shared int i = 0; i < 4; i++; i) ; } // error: cannot have automatic storage
+//--- pragma_between_statements
+shared int x;
+void f(void) {
+    int y = 1;
+#pragma upc relaxed
+    x = y; // warning: must be outside functions or first in a block
+}

@@ -149,3 +149,183 @@ shared void *f(int c, shared int *p, shared void *q) { return c ? p : q; }
 struct A { int x; }; struct B { int x; };
 shared struct A a;
 void f(struct B b) { a = b; } // error: incompatible types
+//--- integer_argument
+void g(shared int *);
+void f(int i) { g(i); } // error@19: makes pointer-to-shared
+//--- integer_return
+shared int *f(int i) { return i; } // error: makes pointer-to-shared
+//--- local_argument
+void g(shared void *);
+int x;
+void f(void) { g(&x); } // error: makes pointer-to-shared
+//--- local_return
+int x;
+shared int *f(void) { return &x; } // error: makes pointer-to-shared
+//--- local_assign
+int *q;
+void f(shared int *p) { p = q; } // error: makes pointer-to-shared
+//--- local_void_assign
+void f(shared int *p, void *q) { p = q; } // error: makes pointer-to-shared
+//--- double_to_shared_cast
+shared int *f(double d) { return (shared int *)d; } // error: cannot cast
+//--- struct_to_shared_cast
+struct S { int a; } s;
+shared int *f(void) { return (shared int *)s; } // error: cannot cast
+//--- function_to_shared_cast
+void g(void);
+shared int *f(void) { return (shared int *)g; } // error: cannot cast
+//--- shared_to_struct_cast
+struct S { int a; };
+void f(shared int *p) { (struct S)p; } // error: cast
+//--- target_types_argument
+void g(shared int *);
+void f(shared float *p) { g(p); } // error: point to incompatible types
+//--- target_types_return
+shared int *f(shared long *p) { return p; } // error: point to incompatible types
+//--- target_types_init
+shared long x;
+shared int *p = &x; // error: point to incompatible types
+//--- block_sizes_global_init
+shared [4] int a[4*THREADS];
+shared [2] int *p = a; // error@21: block sizes
+//--- block_sizes_member
+struct S { shared int *p; } s;
+void f(shared [2] int *q) { s.p = q; } // error: block sizes
+//--- block_sizes_row
+shared [4] int a[THREADS][4];
+void f(void) { shared int *p = a[0]; } // error: block sizes
+//--- member_is_indefinite
+shared [4] struct S { int m[3]; } a[4*THREADS];
+void f(void) { shared [4] int *p = a[1].m; } // error: block sizes
+//--- member_is_indefinite_ok
+shared [4] struct S { int m[3]; } a[4*THREADS];
+void f(void) { shared [] int *p = a[1].m; (void)p; }
+//--- drop_volatile
+volatile shared int *p; shared int *q;
+void f(void) { q = p; } // warning: discards 'volatile'
+//--- drop_relaxed
+relaxed shared int *p; shared int *q;
+void f(void) { q = p; } // warning: discards 'relaxed'
+//--- less_local
+int f(shared int *p, int *q) { return p < q; } // error: invalid operands
+//--- not_equal_local
+int f(shared void *p, void *q) { return p != q; } // error: invalid operands
+//--- not_equal_block_sizes
+int f(shared [3] int *p, shared [] int *q) { return p != q; } // error: different block sizes
+//--- greater_void
+int f(shared void *p, shared void *q) { return p >= q; } // error: complete type
+//--- greater_generic
+int f(shared void *p, shared int *q) { return p >= q; } // error: incompatible types // error: complete type
+//--- minus_void
+long f(shared void *p, shared void *q) { return p - q; } // error: complete type
+//--- minus_incomplete
+struct I;
+long f(shared struct I *p, shared struct I *q) { return p - q; } // error: complete type
+//--- minus_types
+long f(shared int *p, shared float *q) { return p - q; } // error: incompatible types
+//--- minus_integer_left
+void f(shared int *p) { 3 - p; } // error: invalid operands
+//--- minus_assign_void
+void f(shared void *p) { p -= 1; } // error: complete type
+//--- decrement_incomplete
+struct I;
+void f(shared struct I *p) { --p; } // error: incomplete shared type
+//--- index_incomplete
+struct I;
+void f(shared struct I *p) { (void)&p[1]; } // error: incomplete shared type
+//--- complement
+void f(shared int *p) { ~p; } // error: wrong type argument
+//--- plus_sign
+void f(shared int *p) { +p; } // error: wrong type argument
+//--- remainder
+void f(shared int *p) { p % 2; } // error: invalid operands
+//--- shift
+void f(shared int *p) { p << 2; } // error: invalid operands
+//--- bit_or
+void f(shared int *p) { p | 2; } // error: invalid operands
+//--- bit_and_assign
+void f(shared int *p) { p &= 2; } // error: invalid operands
+//--- subscript_pointer
+shared int a[THREADS];
+int f(shared int *p) { return a[p]; } // error: array subscript is not an integer
+//--- deref_integer
+int f(shared int *p) { return **p; } // error: invalid type argument
+//--- call_shared_object
+shared int x;
+void f(void) { x(); } // error: not a function
+//--- arrow_of_scalar
+int f(shared int *p) { return p->m; } // error: not a structure
+//--- cond_types
+void f(int c, shared int *p, shared long *q) { c ? p : q; } // error: incompatible
+//--- cond_integer
+void f(int c, shared int *p) { c ? p : 5; } // error: conditional expression
+//--- cond_null_ok
+shared int *f(int c, shared int *p) { return c ? p : 0; }
+//--- argument_second_place
+void g(int, shared int *);
+void f(int *q) { g(1, q); } // error: passing argument 2
+//--- assign_member_const
+shared struct S { const int a; } s;
+void f(void) { s.a = 4; } // error: read-only
+//--- assign_value_to_pointer_member
+shared struct S { shared int *p; } s;
+void f(int *q) { s.p = q; } // error: makes pointer-to-shared
+//--- lock_is_opaque
+#include <upc.h>
+upc_lock_t l; // error: incomplete
+//--- lock_size
+#include <upc.h>
+unsigned long n = sizeof(upc_lock_t); // error: incomplete type
+//--- lock_local
+#include <upc.h>
+int x;
+void f(void) { upc_lock(&x); } // error@25: makes pointer-to-shared
+//--- lock_other_pointer
+#include <upc.h>
+shared int x;
+void f(void) { upc_lock(&x); } // error: passing argument 1
+//--- free_local
+#include <upc.h>
+#include <stdlib.h>
+void f(void) { upc_free(malloc(4)); } // error: makes pointer-to-shared
+//--- memget_to_shared
+#include <upc.h>
+shared [] int a[4];
+int b[4];
+void f(void) { upc_memget(a, a, sizeof b); } // warning: makes pointer-to-local
+//--- memput_from_local_to_local
+#include <upc.h>
+int a[4], b[4];
+void f(void) { upc_memput(a, b, sizeof b); } // error: passing argument 1 makes pointer-to-shared
+//--- memcpy_local_source
+#include <upc.h>
+shared [] int a[4];
+int b[4];
+void f(void) { upc_memcpy(a, b, sizeof b); } // error: passing argument 2 makes pointer-to-shared
+//--- alloc_to_local
+#include <upc.h>
+void f(void) { int *p = upc_alloc(4); } // warning: makes pointer-to-local
+//--- threadof_integer
+#include <upc.h>
+unsigned long f(long x) { return upc_threadof(x); } // error: makes pointer-to-shared
+//--- broadcast_local
+#include <upc_collective.h>
+shared int d[THREADS];
+int s;
+void f(void) { upc_all_broadcast(d, &s, sizeof s, 0); } // error: passing argument 2 makes pointer-to-shared
+//--- atomic_local_target
+#include <upc_atomic.h>
+int x, one = 1;
+void f(upc_atomicdomain_t *d) { upc_atomic_relaxed(d, 0, UPC_ADD, &x, &one, 0); } // error: passing argument 4 makes pointer-to-shared
+//--- castable_local
+#include <upc_castable.h>
+int x;
+void *f(void) { return upc_cast(&x); } // error: passing argument 1 makes pointer-to-shared
+//--- file_local_handle
+#include <upc_io.h>
+#include <stdio.h>
+void f(void) { upc_all_fclose(stdin); } // error: passing argument 1 makes pointer-to-shared
+//--- memget_nb_local_source
+#include <upc_nb.h>
+int a, b;
+void f(void) { upc_memget_nb(&a, &b, 4); } // error: passing argument 2 makes pointer-to-shared

@@ -126,3 +126,112 @@ shared union U { int a; float b; } u;
 shared enum E { A, B } e;
 shared const volatile int cv;
 shared struct Incomplete *pi;
+//--- strict_relaxed_pointer_quals
+int * shared strict relaxed p; // error: both 'strict' and 'relaxed'
+//--- strict_in_member
+struct S { strict int x; }; // error: 'strict' without 'shared'
+//--- strict_in_cast
+int f(int *p) { return *(strict int *)p; } // error: 'strict' without 'shared'
+//--- relaxed_in_parameter
+void f(relaxed int *p); // error: 'relaxed' without 'shared'
+//--- strict_over_private_typedef
+typedef int T;
+strict T x; // error: 'strict' without 'shared'
+//--- strict_twice_ok
+strict strict shared int x;
+//--- two_block_sizes_cast
+void f(shared int *p) { (void)(shared [2] shared [4] int *)p; } // error: more than one block size
+//--- two_block_sizes_indefinite
+shared [] shared [1] int *p; // error: more than one block size
+//--- block_size_conflict_pointer_typedef
+typedef shared [4] int T4;
+shared [] T4 *p; // error: block size conflicts
+//--- block_size_conflict_array_typedef
+typedef shared [4] int R[4];
+shared [2] R a[THREADS]; // error: block size conflicts
+//--- block_size_zero_is_indefinite_ok
+shared [0] int a[4];
+shared [] int *p = a;
+_Static_assert(upc_blocksizeof(a) == 0, "");
+//--- block_size_enum_ok
+enum { B = 3 };
+shared [B] int a[B*THREADS];
+shared [sizeof(int)] int b[THREADS];
+//--- block_size_const_object
+const int n = 4;
+shared [n] int a[4*THREADS]; // error: not an integer constant
+//--- block_size_call
+int g(void);
+shared [g()] int a[4*THREADS]; // error: not an integer constant
+//--- block_size_huge
+shared [1 << 30] int a[THREADS]; // error: exceeds UPC_MAX_BLOCK_SIZE
+//--- block_size_pointer_too_big
+shared [UPC_MAX_BLOCK_SIZE + 1] int *p; // error: exceeds UPC_MAX_BLOCK_SIZE
+//--- block_size_threads_pointer
+shared [2*THREADS] int *p; // error: THREADS in a block size needs static THREADS
+//--- star_static_too_big flags=-T=2
+shared [*] char a[3000000]; // error: exceeds UPC_MAX_BLOCK_SIZE
+//--- star_parameter
+void f(shared [*] int a[]); // error: block size [*] in a pointer type
+//--- star_return
+shared [*] int *f(void); // error: block size [*] in a pointer type
+//--- star_sizeof
+unsigned long n = sizeof(shared [*] int *); // error: block size [*] in a pointer type
+//--- star_typedef_scalar
+typedef shared [*] int T; // error: block size [*] in a typedef
+//--- star_scalar_ok
+shared [*] int z;
+_Static_assert(upc_blocksizeof(z) == 1, "");
+//--- star_completed_ok flags=-T=2
+shared [*] int a[] = { 1, 2, 3 };
+_Static_assert(upc_blocksizeof(a) == 2, "");
+//--- layout_void_return
+shared [2] void *f(void); // error: layout qualifier on a pointer to 'shared void'
+//--- layout_void_cast
+void f(shared int *p) { (void)(shared [] void *)p; } // error: layout qualifier on a pointer to 'shared void'
+//--- layout_void_typedef
+typedef shared [2] void V;
+V *p; // error: layout qualifier on a pointer to 'shared void'
+//--- layout_void_member
+struct S { shared [3] void *p; }; // error: layout qualifier on a pointer to 'shared void'
+//--- member_shared_nested
+struct S { struct { shared int x; } in; }; // error: structure member cannot be shared
+//--- member_shared_array_of_pointers
+struct S { int * shared p[3]; }; // error: structure member cannot be shared
+//--- member_second_declarator
+struct S { int a, * shared p; }; // error: structure member cannot be shared
+//--- auto_shared_typedef
+typedef shared int T;
+void f(void) { T x; } // error: cannot have automatic storage
+//--- auto_shared_struct
+struct S { int a; };
+void f(void) { shared struct S s; } // error: cannot have automatic storage
+//--- auto_second_declarator
+void f(void) { int a, * shared b; } // error@32: cannot have automatic storage
+//--- parameter_shared_pointer_object
+void f(int * shared p); // error: parameter of shared type
+//--- parameter_shared_struct
+struct S { int a; };
+void f(shared struct S s); // error: parameter of shared type
+//--- parameter_shared_typedef
+typedef shared int T;
+void f(T x); // error: parameter of shared type
+//--- parameter_of_pointer_to_function
+void (*f)(shared int x); // error: parameter of shared type
+//--- returns_shared_struct
+struct S { int a; };
+shared struct S f(void); // error: function returns shared type
+//--- returns_shared_pointer_object
+int * shared f(void); // error: function returns shared type
+//--- pointer_to_function_returns_shared
+shared int (*f)(void); // error: function returns shared type
+//--- function_shared_pointer_target
+typedef int F(void);
+shared F *f; // error: function type cannot be shared
+//--- cast_to_shared_struct
+struct S { int a; } s;
+int f(void) { return ((shared struct S)s).a; } // error: cast to shared type
+//--- cast_to_shared_void
+void f(int x) { (shared void)x; } // error: cast to shared type
+//--- compound_literal_shared_array
+int f(void) { return ((shared [] int[]){1, 2})[0]; } // error: compound literal of shared type

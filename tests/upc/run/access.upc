@@ -196,11 +196,11 @@ int main(void)
     CHECK(KIND(i) == 1 && KIND(d) == 2 && KIND(p) == 3 && KIND(&i) == 3);
     return t_done();
 }
-//--- volatile_const races
+//--- volatile_const
 shared volatile int v; shared const int c = 42; const shared double k[THREADS];
 int main(void)
 {
-    v = 3;
+    if (MYTHREAD == THREADS - 1) v = 3;
     upc_barrier;
     CHECK(v == 3 && c == 42 && k[0] == 0);
     const shared int *p = &c;
@@ -218,14 +218,19 @@ int main(void)
     CHECK(&big[3000000000ul] - big == 3000000000l);
     return t_done();
 }
-//--- errno_kept races
+//--- errno_kept
 #include "t.h"
 #include <errno.h>
 shared int a[THREADS];
 int main(void)
 {
     errno = 7;
-    a[0] = a[MYTHREAD] + a[THREADS - 1];
+    int sum = a[MYTHREAD] + a[THREADS - 1];
+    upc_barrier;
+    errno = 7;
+    if (MYTHREAD == THREADS - 1) a[0] = sum + 1;
+    CHECK(errno == 7);
+    upc_fence;
     CHECK(errno == 7);
     return t_done();
 }

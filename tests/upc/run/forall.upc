@@ -286,7 +286,7 @@ int main(void)
     for (i = 0; i < 4*THREADS; i++) CHECK(a[i] == 3);
     return t_done();
 }
-//--- strict_in_body races
+//--- strict_in_body
 strict shared int s[4*THREADS];
 int main(void)
 {

@@ -203,7 +203,7 @@ int main(void)
     }
     return t_done();
 }
-//--- threads_in_any_dim races
+//--- threads_in_any_dim
 shared int a[THREADS][3], b[2][THREADS], c[2][3*THREADS][2];
 int main(void)
 {
@@ -212,7 +212,9 @@ int main(void)
     CHECK(sizeof c == 12 * THREADS * sizeof(int));
     CHECK(sizeof c[0] == 6 * THREADS * sizeof(int));
     CHECK(sizeof c[0][0] == 2 * sizeof(int));
-    c[1][2][1] = 7;
+    if (MYTHREAD == 0) c[1][2][1] = 7;
+    upc_barrier;
+    CHECK(c[1][2][1] == 7);
     CHECK(upc_threadof(&c[1][2][1]) == (6 * THREADS + 5) % THREADS);
     return t_done();
 }

@@ -204,7 +204,7 @@ int main(void)
     CHECK(u[cur][0][0] == 100 && u[cur][0][1] > u[cur][0][2] && u[cur][0][1] > 50);
     return t_done();
 }
-//--- random_access races
+//--- random_access races=lost_updates_allowed
 shared unsigned long table[64*THREADS];
 int main(void)
 {

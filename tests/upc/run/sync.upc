@@ -14,16 +14,16 @@ int main(void)
     upc_barrier 1ul << 33;
     return t_done();
 }
-//--- barrier_mismatch threads=3 rc=fail out= modes=proc
+//--- barrier_mismatch threads=2,3,4,8 rc=fail out= err=barriers\sdo\snot\smatch:\sthread\s0\sis\sat\sa\sbarrier\swith\sthe\svalue\s0,\sthread\s1\sat\sa\sbarrier\swith\sthe\svalue\s1
 #include <upc.h>
 int main(void) { upc_barrier MYTHREAD; return 0; }
-//--- wait_mismatch threads=2 rc=fail out= modes=proc
+//--- wait_mismatch threads=2 rc=fail out= err=upc_wait\shas\sthe\svalue\s2,\supc_notify\shad\s1
 #include <upc.h>
 int main(void) { upc_notify 1; upc_wait 2; return 0; }
-//--- notify_notify threads=2 rc=fail out= modes=proc
+//--- notify_notify threads=2 rc=fail out= err=upc_notify\sa\ssecond\stime\sbefore\supc_wait
 #include <upc.h>
 int main(void) { upc_notify; upc_notify; return 0; }
-//--- wait_first threads=2 rc=fail out= modes=proc
+//--- wait_first threads=2 rc=fail out= err=upc_wait\swithout\supc_notify\sbefore\sit
 #include <upc.h>
 int main(void) { upc_wait; return 0; }
 //--- split_phase
@@ -39,7 +39,7 @@ int main(void)
     CHECK(local == 45);
     return t_done();
 }
-//--- many_barriers threads=1,2
+//--- many_barriers
 shared int n;
 int main(void)
 {
@@ -51,7 +51,7 @@ int main(void)
 int calls;
 int f(void) { return ++calls; }
 int main(void) { upc_barrier f(); CHECK(calls == 1); upc_notify f(); upc_wait 2; CHECK(calls == 2); return t_done(); }
-//--- message_passing threads=2 races
+//--- message_passing threads=2
 strict shared int flag; shared int data;
 int main(void)
 {
@@ -61,7 +61,7 @@ int main(void)
     }
     return t_done();
 }
-//--- fence_spin threads=2 races
+//--- fence_spin threads=2 races=relaxed_flag
 relaxed shared int flag;
 int main(void)
 {
@@ -69,7 +69,7 @@ int main(void)
     CHECK(flag == 1);
     return t_done();
 }
-//--- strict_forms races
+//--- strict_forms
 strict shared int s[THREADS]; strict shared double d[THREADS]; strict shared struct { int a; unsigned b : 4; } t[THREADS];
 strict shared int * strict shared p[THREADS];
 int main(void)
@@ -85,11 +85,11 @@ int main(void)
     CHECK(p[m] - s == m + THREADS - 1);
     return t_done();
 }
-//--- pragma_strict races
+//--- pragma_strict
 #include <upc_relaxed.h>
 #include "t.h"
 _Pragma("upc strict")
-shared int a;
+shared int a, b[THREADS];
 _Pragma("upc relaxed")
 int main(void)
 {
@@ -97,10 +97,10 @@ int main(void)
     a = 1;
     {
 #pragma upc relaxed
-        a = 1;
+        b[MYTHREAD] = 1;
     }
     upc_barrier;
-    CHECK(a == 1);
+    CHECK(a == 1 && b[THREADS - 1] == 1);
     return t_done();
 }
 //--- lock
@@ -122,18 +122,18 @@ int main(void)
     upc_all_lock_free(lk);
     return t_done();
 }
-//--- global_exit threads=3 rc=7 out= modes=proc
+//--- global_exit threads=1,2,3,4,8 rc=7 out=
 #include <upc.h>
 #include <stdlib.h>
 int main(void) { if (MYTHREAD == THREADS - 1) upc_global_exit(7); upc_barrier; return 0; }
-//--- exit_code threads=3 rc=5 out=
+//--- exit_code threads=2,3,4,8 rc=5 out=
 #include <upc.h>
 int main(void) { return MYTHREAD == 1 ? 5 : 0; }
-//--- main_falls_off threads=2 out=
+//--- main_falls_off out=
 #include <upc.h>
 int main(void) { upc_barrier; }
-//--- main_args threads=2
+//--- main_args
 int main(int argc, char **argv) { CHECK(argc == 1 && argv[0] != NULL && argv[1] == NULL); return t_done(); }
-//--- static_mismatch flags=-T=4 threads=3 rc=2 out=
+//--- static_mismatch flags=-T=4 threads=1,3,8 rc=2 out= err=compiled\sfor\s4\sthreads
 #include <upc.h>
 int main(void) { return 0; }

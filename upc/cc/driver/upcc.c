@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct tools {
@@ -16,7 +17,6 @@ struct tools {
     char translate[PATH_MAX];
     const char *cc;
     const char *runtime; // words for the linker
-    char tmp[64];        // folder for intermediate files
 };
 
 static bool exists(const char *path)
@@ -53,12 +53,20 @@ static bool find_tools(struct tools *t)
                 exists(t->translate) ? t->include : t->translate);
         return false;
     }
-    snprintf(t->tmp, sizeof t->tmp, "%s", "/tmp/upcc-XXXXXX");
-    if (mkdtemp(t->tmp) == NULL) {
-        perror("upcc: cannot make a temporary folder");
-        return false;
-    }
     return true;
+}
+
+// An intermediate file without a name in any folder: the commands inherit it, and it is gone with
+// the last of them, however they end. Returns the descriptor.
+static int temporary(const char *what, char *path, size_t cap)
+{
+    int fd = memfd_create(what, 0);
+    if (fd < 0) {
+        perror("upcc: cannot make a temporary file");
+        exit(1);
+    }
+    snprintf(path, cap, "/proc/self/fd/%d", fd);
+    return fd;
 }
 
 // The name of a source without folder and suffix.
@@ -102,6 +110,9 @@ static int preprocess(const struct job *j, const struct tools *t, const char *sr
     struct cmd c = { 0 };
     pli_cmd_words(&c, t->cc);
     pli_cmd_add(&c, "-E");
+    if (j->stage != STAGE_PREPROCESS) {
+        pli_cmd_add(&c, "-dD"); // the translator looks for definitions of MYTHREAD and the like
+    }
     add_macros(&c, j);
     pli_cmd_all(&c, &j->both);
     pli_cmd_all(&c, &j->cpp);
@@ -159,11 +170,14 @@ static int translate(const struct job *j, const struct tools *t, const char *in,
     return pli_cmd_run(&c, j->verbose);
 }
 
-static int compile(const struct job *j, const struct tools *t, const char *in, const char *out)
+// src is what debuggers shall call the unit.
+static int compile(const struct job *j, const struct tools *t, const char *src, const char *in,
+                   const char *out)
 {
     struct cmd c = { 0 };
     pli_cmd_words(&c, t->cc);
     pli_cmd_add(&c, "-c");
+    pli_cmd_add(&c, "-pipe"); // no files between the compiler and the assembler either
     pli_cmd_all(&c, &j->both);
     pli_cmd_all(&c, &j->cc);
     if (j->no_warn) {
@@ -180,6 +194,11 @@ static int compile(const struct job *j, const struct tools *t, const char *in, c
     }
     pli_cmd_add(&c, "-I");
     pli_cmd_add(&c, t->include);
+    if (in != src) {
+        pli_cmd_addf(&c, "-fdebug-prefix-map=%s=%s", in, src);
+    }
+    pli_cmd_add(&c, "-x");
+    pli_cmd_add(&c, "c");
     pli_cmd_add(&c, in);
     pli_cmd_add(&c, "-o");
     pli_cmd_add(&c, out);
@@ -187,8 +206,7 @@ static int compile(const struct job *j, const struct tools *t, const char *in, c
 }
 
 // One source down to the stage asked for. object is where the result goes.
-static int build(const struct job *j, const struct tools *t, const char *src, const char *object,
-                 int n)
+static int build(const struct job *j, const struct tools *t, const char *src, const char *object)
 {
     if (!exists(src)) {
         fprintf(stderr, "upcc: cannot read %s\n", src);
@@ -196,15 +214,17 @@ static int build(const struct job *j, const struct tools *t, const char *src, co
     }
     size_t len = strlen(src);
     if (len > 8 && strcmp(src + len - 8, ".trans.c") == 0) {
-        return compile(j, t, src, object);
+        return compile(j, t, src, src, object);
     }
     char pre[PATH_MAX], c[PATH_MAX];
     char *base = stem(src);
-    snprintf(pre, sizeof pre, "%s/%d_%.200s.i", t->tmp, n, base);
-    snprintf(c, sizeof c, "%s/%d_%.200s.c", t->tmp, n, base);
+    int fds[2] = { -1, -1 };
     if (j->keep) {
         snprintf(pre, sizeof pre, "%.200s.i", base);
         snprintf(c, sizeof c, "%.200s.trans.c", base);
+    } else {
+        fds[0] = temporary("upcc.i", pre, sizeof pre);
+        fds[1] = temporary("upcc.c", c, sizeof c);
     }
     int rc;
     if (j->stage == STAGE_PREPROCESS) {
@@ -218,12 +238,11 @@ static int build(const struct job *j, const struct tools *t, const char *src, co
             rc = translate(j, t, pre, to_stdout ? NULL : j->output != NULL ? j->output : trans);
         } else if (rc == 0) {
             rc = translate(j, t, pre, c);
-            rc = rc == 0 ? compile(j, t, c, object) : rc;
+            rc = rc == 0 ? compile(j, t, src, c, object) : rc;
         }
     }
-    if (!j->keep) {
-        unlink(pre);
-        unlink(c);
+    for (int i = 0; i < 2 && !j->keep; i++) {
+        close(fds[i]);
     }
     free(base);
     return rc;
@@ -261,8 +280,8 @@ static int link_all(const struct job *j, const struct tools *t, const struct cmd
 
 static int run_job(const struct job *j, const struct tools *t)
 {
-    struct cmd objects = { 0 }, temps = { 0 };
-    int rc = 0, n = 0, n_source = 0;
+    struct cmd objects = { 0 };
+    int rc = 0, n_source = 0;
     for (size_t i = 0; i < j->inputs.n; i++) {
         n_source += pli_job_is_source(j->inputs.argv[i]);
     }
@@ -278,22 +297,20 @@ static int run_job(const struct job *j, const struct tools *t)
         }
         char *base = stem(in);
         if (j->stage == STAGE_LINK) {
-            pli_cmd_addf(&objects, "%s/%d_%s.o", t->tmp, n, base);
-            pli_cmd_add(&temps, objects.argv[objects.n - 1]);
+            char path[64];
+            temporary("upcc.o", path, sizeof path); // open until the linker has seen it
+            pli_cmd_addf(&objects, "%s", path);
         } else if (j->output != NULL) {
             pli_cmd_add(&objects, j->output);
         } else {
             pli_cmd_addf(&objects, "%s.o", base);
         }
-        int one = build(j, t, in, objects.argv[objects.n - 1], n++);
+        int one = build(j, t, in, objects.argv[objects.n - 1]);
         rc = rc == 0 ? one : rc;
         free(base);
     }
     if (rc == 0 && j->stage == STAGE_LINK) {
         rc = link_all(j, t, &objects);
-    }
-    for (size_t i = 0; i < temps.n; i++) {
-        unlink(temps.argv[i]);
     }
     return rc > 2 ? 1 : rc;
 }
@@ -330,7 +347,5 @@ int main(int argc, char **argv)
     if (!find_tools(&tools)) {
         return 1;
     }
-    int rc = run_job(&job, &tools);
-    rmdir(tools.tmp);
-    return rc;
+    return run_job(&job, &tools);
 }
