@@ -31,30 +31,44 @@ static double ping_pong(long n)
     return (MPI_Wtime() - begin) / (double)n / 2 * 1e6;
 }
 
-static double stream(long size, long count, int window)
+static void start(char *at, long size, MPI_Request *r)
+{
+    if (rank == 0) {
+        MPI_Isend(at, (int)size, MPI_CHAR, peer, 1, MPI_COMM_WORLD, r);
+    } else {
+        MPI_Irecv(at, (int)size, MPI_CHAR, 0, 1, MPI_COMM_WORLD, r);
+    }
+}
+
+// All of it has come.
+static void meet(void)
+{
+    MPI_Sendrecv(NULL, 0, MPI_CHAR, peer, 2, NULL, 0, MPI_CHAR, peer, 2, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+}
+
+// So many messages are under way at any time: one that is done makes place for the next.
+static void pass(char *buf, long size, long count, int window)
 {
     static MPI_Request r[MAX_WINDOW];
+    for (long i = 0; i < count; i++) {
+        int k = (int)(i % window);
+        if (i >= window) {
+            MPI_Wait(&r[k], MPI_STATUS_IGNORE);
+        }
+        start(buf + (size_t)k * (size_t)size, size, &r[k]);
+    }
+    MPI_Waitall(count < window ? (int)count : window, r, MPI_STATUSES_IGNORE);
+    meet();
+}
+
+static double stream(long size, long count, int window)
+{
     char *buf = malloc((size_t)size * (size_t)window);
     memset(buf, 1, (size_t)size * (size_t)window);
-    double begin = 0;
-    for (long i = -window; i < count; i += window) { // one round to warm up
-        if (i == 0) {
-            begin = MPI_Wtime();
-        }
-        for (int k = 0; k < window; k++) {
-            char *at = buf + (size_t)k * (size_t)size;
-            if (rank == 0) {
-                MPI_Isend(at, (int)size, MPI_CHAR, peer, 1, MPI_COMM_WORLD, &r[k]);
-            } else {
-                MPI_Irecv(at, (int)size, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &r[k]);
-            }
-        }
-        MPI_Waitall(window, r, MPI_STATUSES_IGNORE);
-        if (i < 0 || i + window >= count) { // all of it has come
-            MPI_Sendrecv(NULL, 0, MPI_CHAR, peer, 2, NULL, 0, MPI_CHAR, peer, 2, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE);
-        }
-    }
+    pass(buf, size, window, window); // to warm up
+    double begin = MPI_Wtime();
+    pass(buf, size, count, window);
     double seconds = MPI_Wtime() - begin;
     free(buf);
     return (double)size * (double)count / seconds / 1e6;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What TCP itself does, for bench/impi.py; and a relay that holds everything back for a while.
 //   impi_raw lat ITERATIONS                prints microseconds one way
-//   impi_raw bw BYTES [THROUGH PORT]       prints MB/s; the connection is made to this address
+//   impi_raw bw COUNT WINDOW [THROUGH PORT]   prints MB/s of COUNT messages of 4 MiB from WINDOW
+//                                          buffers in turn; the connection is made to this address
 //   impi_raw relay ADDRESS PORT MS         from there to 127.0.0.1, until killed
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -94,18 +95,21 @@ static double ping_pong(int fd, int is_first, long n)
     return (now() - begin) / (double)n / 2 * 1e6;
 }
 
-static double stream(int fd, int is_first, size_t total)
+// From and to as much memory as the messages it is compared with have, all of it touched.
+static double stream(int fd, int is_first, size_t count, size_t window)
 {
-    char *buf = calloc(1, PIECE), word = 0;
+    char *buf = malloc(window * PIECE), word = 0;
+    must(buf != NULL, "memory");
+    memset(buf, 1, window * PIECE);
     all(fd, buf, PIECE, is_first);
     all(fd, &word, 1, !is_first);
     double begin = now();
-    for (size_t done = 0; done < total; done += PIECE) {
-        all(fd, buf, PIECE, is_first);
+    for (size_t i = 0; i < count; i++) {
+        all(fd, buf + i % window * PIECE, PIECE, is_first);
     }
     all(fd, &word, 1, !is_first);
     free(buf);
-    return (double)total / (now() - begin) / 1e6;
+    return (double)count * PIECE / (now() - begin) / 1e6;
 }
 
 // One direction of a connection: pieces that wait for their time.
@@ -200,19 +204,19 @@ static void be_relay(const char *address, int port, double delay)
 
 int main(int argc, char **argv)
 {
-    int port = argc > 4 ? atoi(argv[4]) : 0;
+    int port = argc > 5 ? atoi(argv[5]) : 0, is_lat = argc > 1 && strcmp(argv[1], "lat") == 0;
     if (argc > 4 && strcmp(argv[1], "relay") == 0) {
         be_relay(argv[2], atoi(argv[3]), atof(argv[4]) / 1e3);
     }
-    if (argc < 3) {
+    if (argc < (is_lat ? 3 : 4)) {
         return 2;
     }
-    int fd = listen_at("127.0.0.1", port, &port), is_lat = strcmp(argv[1], "lat") == 0;
+    int fd = listen_at("127.0.0.1", port, &port);
     pid_t child = fork();
     int end =
-        child != 0 ? dial(argc > 4 ? argv[3] : "127.0.0.1", port) : quick(accept(fd, NULL, NULL));
+        child != 0 ? dial(argc > 5 ? argv[4] : "127.0.0.1", port) : quick(accept(fd, NULL, NULL));
     double x = is_lat ? ping_pong(end, child != 0, atol(argv[2]))
-                      : stream(end, child != 0, (size_t)atol(argv[2]));
+                      : stream(end, child != 0, (size_t)atol(argv[2]), (size_t)atol(argv[3]));
     if (child != 0) {
         printf("%.4f\n", x);
         close(end);

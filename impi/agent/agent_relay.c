@@ -175,12 +175,21 @@ static void op_peer_down(void *arg, uint32_t host, enum pli_impi_err err)
     }
 }
 
+// Messages of processes are whole: none is sent from a ring.
+static void op_left(void *arg, uint64_t req, uint64_t upto)
+{
+    (void)arg;
+    (void)req;
+    (void)upto;
+}
+
 const struct pli_impi_engine_ops pli_agent_relay_ops = {
     .room = op_room,
     .dropped = op_dropped,
     .arrived = op_arrived,
     .part = op_part,
     .received = op_received,
+    .left = op_left,
     .sent = op_sent,
     .matched = op_matched,
     .cancelled = op_cancelled,

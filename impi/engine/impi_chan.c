@@ -158,12 +158,13 @@ static void item_written(struct chan *c, struct item *it)
     struct pli_impi_engine *e = c->e;
     uint32_t type = it->type;
     struct send *s = it->send;
-    c->n_byte -= it->len;
+    uint32_t len = it->len;
+    c->n_byte -= len;
     c->first = (c->first + 1) % RING;
     c->n_item--;
     c->at_item = 0;
     if (s != NULL) {
-        pli_impi_send_written(s);
+        pli_impi_send_written(s, len);
     }
     if (type == PLI_IMPI_PK_FINI) {
         pli_impi_engine_go(c, c->state == C_GOT ? C_OVER : C_SENT);

@@ -298,6 +298,13 @@ static void quiet_part(void *arg, uint64_t handle, uint64_t offset, uint32_t len
     (void)len;
 }
 
+static void quiet_left(void *arg, uint64_t req, uint64_t upto)
+{
+    (void)arg;
+    (void)req;
+    (void)upto;
+}
+
 static void quiet_req(void *arg, uint64_t req, enum pli_impi_err err)
 {
     (void)arg;
@@ -343,6 +350,7 @@ const struct pli_impi_engine_ops pli_impi_engine_quiet = {
     .arrived = quiet_arrived,
     .part = quiet_part,
     .received = quiet_req,
+    .left = quiet_left,
     .sent = quiet_req,
     .matched = quiet_matched,
     .cancelled = quiet_cancelled,

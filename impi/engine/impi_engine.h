@@ -52,6 +52,8 @@ struct pli_impi_engine_ops {
     void (*part)(void *arg, uint64_t handle, uint64_t offset, uint32_t len);
     // An accepted long message is complete, or will never be (err).
     void (*received)(void *arg, uint64_t handle, enum pli_impi_err err);
+    // Of a send whose data is a ring the first `upto` bytes are no longer needed.
+    void (*left)(void *arg, uint64_t req, uint64_t upto);
     // The data of a send is no longer needed; with an error, it was not all sent.
     void (*sent)(void *arg, uint64_t req, enum pli_impi_err err);
     // A synchronous or long send was matched by a receive.
@@ -108,6 +110,8 @@ struct pli_impi_send {
     const void *data; // external32; stays the engine's until `sent` or `cancelled`
     uint64_t len;
     uint64_t ready; // bytes of data that are already there; see pli_impi_engine_more
+    uint64_t ring;  // not 0: `data` is used over and over, so many bytes of it, a multiple of the
+                    // job's data length; `left` says how much of it may be written over
     bool is_sync;   // MPI_Ssend and its like
 };
 

@@ -28,7 +28,8 @@ enum send_state {
 struct send {
     enum send_state state;
     struct pli_impi_send s;
-    uint64_t id, drqid, off; // off: bytes given to the wire
+    uint64_t id, drqid;
+    uint64_t off, gone; // bytes given to the wire, and written
     struct pair *pair;
     uint32_t n_wire; // its packets on the wire
     bool is_long, has_cancel, is_matched, is_queued;
@@ -152,7 +153,7 @@ void pli_impi_flow_clear(struct pair *p);               // drop control packets 
 
 // impi_send.c
 void pli_impi_send_free(struct send *s);
-void pli_impi_send_written(struct send *s);
+void pli_impi_send_written(struct send *s, uint32_t len); // a packet with so much data
 enum pli_impi_err pli_impi_send_syncack(struct pair *p, const struct pli_impi_packet *pk);
 enum pli_impi_err pli_impi_send_cancel_answer(struct pair *p, const struct pli_impi_packet *pk);
 void pli_impi_send_go(struct send *s, enum send_state to);

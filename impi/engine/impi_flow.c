@@ -234,7 +234,8 @@ static bool emit_data(struct pair *p, struct queue *q)
     pk.seqnum = s->s.env.seqnum;
     pk.count = s->s.env.count;
     pk.dtype = s->s.env.dtype;
-    commit(p->chan, &pk, len == 0 ? NULL : (const unsigned char *)s->s.data + s->off, s);
+    uint64_t at = s->s.ring != 0 ? s->off % s->s.ring : s->off;
+    commit(p->chan, &pk, len == 0 ? NULL : (const unsigned char *)s->s.data + at, s);
     s->off += len;
     if (is_first || s->off == s->s.len) {
         pop(q);

@@ -69,7 +69,8 @@ enum pli_impi_err pli_impi_engine_send(struct pli_impi_engine *e, const struct p
 {
     struct pair *p;
     struct send *made;
-    if (!is_local(e, s->env.src) || !is_remote(e, s->env.dst) || s->ready > s->len) {
+    if (!is_local(e, s->env.src) || !is_remote(e, s->env.dst) || s->ready > s->len ||
+        s->ring % e->job->datalen != 0) {
         return PLI_IMPI_ERR_ARG;
     }
     enum pli_impi_err err = refuse_to(e, &e->chan[e->job->proc[s->env.dst].host]);
@@ -114,10 +115,14 @@ static void complete(struct send *s)
 }
 
 // A data packet of it was written whole.
-void pli_impi_send_written(struct send *s)
+void pli_impi_send_written(struct send *s, uint32_t len)
 {
     struct pli_impi_engine *e = s->pair->chan->e;
     uint64_t id = s->id;
+    s->gone += len;
+    if (s->s.ring != 0) {
+        e->ops->left(e->arg, id, s->gone);
+    }
     if (--s->n_wire > 0) {
         return;
     }

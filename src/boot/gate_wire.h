@@ -6,6 +6,7 @@
 #ifndef PLI_BOOT_GATE_WIRE_H
 #define PLI_BOOT_GATE_WIRE_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 enum {
@@ -32,11 +33,13 @@ _Static_assert(sizeof(struct pli_gate) == 48 + 8 * PLI_GATE_N_CLIENT + 4 * PLI_G
 
 // In front of a message in the heap.
 struct pli_gate_slot {
-    uint64_t id;    // the agent's name for it
-    uint64_t srqid; // the sender's
-    uint64_t size;  // of the message
-    uint64_t here;  // bytes of it in the first packet
-    uint64_t spare[4];
+    uint64_t id;           // the agent's name for it
+    uint64_t srqid;        // the sender's
+    uint64_t size;         // of the message
+    uint64_t here;         // bytes of it in the first packet
+    uint64_t ring;         // one on its way out, not 0: bytes that are used over and over
+    _Atomic uint64_t gone; // then: bytes that have left, whose place may be written to again
+    uint64_t spare[2];
 };
 _Static_assert(sizeof(struct pli_gate_slot) == 64, "data begins on a line of its own");
 

@@ -106,6 +106,7 @@ static bool issue_offer(struct pli_request *r)
         return false;
     }
     address(cell, r, PLI_WIRE_GATE_OFFER);
+    cell->word[1] = (uint64_t)r->type->ext_size;
     pli_shm_publish(&r->conn->shm, cell, pos);
     return true;
 }
@@ -160,26 +161,43 @@ static void settle(struct pli_request *send)
     }
 }
 
-// Write the stream up to `upto` bytes, or a little more, and tell the agent.
-static void write_some(struct pli_request *send, uint64_t upto)
+// Write the stream up to `upto` bytes, or a little more, and tell the agent. Of a ring as much as
+// there is room for, up to its end. False: none.
+static bool write_some(struct pli_request *send, uint64_t upto)
 {
     struct pli_gate_slot *slot = pli_gate_move_slot(send->bytes);
-    enum pli_err err = pli_gate_move_out(send, (char *)(slot + 1), upto);
+    char *base = (char *)(slot + 1);
+    if (slot->ring != 0) {
+        uint64_t turn = send->moved - send->moved % slot->ring;
+        uint64_t room = atomic_load_explicit(&slot->gone, memory_order_acquire) + slot->ring;
+        room = room < turn + slot->ring ? room : turn + slot->ring;
+        upto = upto < room ? upto : room;
+        base -= turn;
+    }
+    if (upto <= send->moved) {
+        return false;
+    }
+    enum pli_err err = pli_gate_move_out(send, base, upto);
     send->err = (int16_t)(send->err == PLI_OK ? err : send->err);
     pli_eager_note(send->conn, PLI_WIRE_GATE_MORE, send->remote, send->moved, 0);
+    return true;
 }
 
-// One message after the other: what was written is sent while it is still in the cache.
+// One message to a process after the other: what was written is sent while it is in the cache.
 static int write_piece(struct pli_poller *p)
 {
     struct stream *s = PLI_CONTAINER(p, struct stream, poller);
     struct pli_request *send = s->send;
     for (struct pli_list *i = send->lane->pollers.next; i != &p->link; i = i->next) {
-        if (PLI_CONTAINER(i, struct pli_poller, link)->poll == write_piece) {
+        struct pli_poller *k = PLI_CONTAINER(i, struct pli_poller, link);
+        if (k->poll == write_piece &&
+            PLI_CONTAINER(k, struct stream, poller)->send->conn == send->conn) {
             return 0;
         }
     }
-    write_some(send, send->moved + PIECE);
+    if (!write_some(send, send->moved + PIECE)) {
+        return 0; // the agent wakes us when there is room
+    }
     if (send->moved >= pli_gate_move_size(send)) {
         pli_list_remove(&p->link);
         free(s);
@@ -209,9 +227,9 @@ static void got_match(struct pli_lane *lane, struct pli_request *send)
     }
     struct stream *s = malloc(sizeof *s);
     if (s == NULL) {
-        write_some(send, pli_gate_move_size(send)); // all at once then
-        settle(send);
-        return;
+        pli_log(PLI_ERROR, "no memory to go on with a message of %llu bytes",
+                (unsigned long long)pli_gate_move_size(send));
+        abort(); // its receiver has been promised the rest
     }
     *s = (struct stream){ .poller = { .poll = write_piece }, .send = send };
     pli_list_push(&lane->pollers, &s->poller.link);
@@ -380,6 +398,8 @@ void pli_gate_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
     case PLI_WIRE_GATE_MATCHED:
         got_match(lane, send);
         break;
+    case PLI_WIRE_GATE_GONE:
+        break; // it has woken us; what may be written is, in this poll
     case PLI_WIRE_GATE_CANCELLED:
         got_cancelled(send, cell->word[1] != 0);
         break;

@@ -17,15 +17,16 @@ enum pli_err pli_gate_move_out(struct pli_request *send, char *base, uint64_t up
     upto = upto < size ? upto : size;
     uint64_t first = send->moved / each;
     uint64_t n = (upto - send->moved + each - 1) / each;
-    enum pli_err err =
-        pli_type_external_put(element(send, first), (MPI_Count)n, send->type, base + send->moved);
+    enum pli_err err = (enum pli_err)send->err;
+    if (err == PLI_OK) {
+        err = pli_type_external_put(element(send, first), (MPI_Count)n, send->type,
+                                    base + send->moved);
+    }
     if (err != PLI_OK) {
-        memset(base + send->moved, 0, size - send->moved);
-        send->moved = size;
-        return err;
+        memset(base + send->moved, 0, n * each);
     }
     send->moved += n * each;
-    return PLI_OK;
+    return err;
 }
 
 static void finish(struct pli_request *recv, uint64_t size, uint64_t room)

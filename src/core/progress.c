@@ -355,6 +355,12 @@ static uint32_t look_cost(const struct pli_waiter *w)
     return w->lane->net != NULL ? NET_LOOK : 1;
 }
 
+// Looks before giving way.
+static uint32_t looks(const struct pli_waiter *w)
+{
+    return w->is_far ? 0 : pli_progress_spins();
+}
+
 // Lanes of others get their turn now and then while we look, and always before we sleep.
 static int step_others(struct pli_waiter *w)
 {
@@ -362,22 +368,22 @@ static int step_others(struct pli_waiter *w)
         w->is_counted = true;
         atomic_fetch_add_explicit(&w->lane->n_wait, 1, memory_order_relaxed);
     }
-    bool is_looking = w->n_idle < pli_progress_spins();
+    bool is_looking = w->n_idle < looks(w);
     return is_looking && w->n_idle % OTHERS_EVERY != look_cost(w) ? 0 : poll_orphans(w);
 }
 
 // Looks at the network count for several, but never for the yields behind them.
 static void count_idle(struct pli_waiter *w, uint32_t spins)
 {
-    uint32_t looks = w->n_idle + look_cost(w);
-    w->n_idle = w->n_idle >= spins ? w->n_idle + 1 : looks < spins ? looks : spins;
+    uint32_t next = w->n_idle + look_cost(w);
+    w->n_idle = w->n_idle >= spins ? w->n_idle + 1 : next < spins ? next : spins;
 }
 
 void pli_progress_step(struct pli_waiter *w)
 {
-    uint32_t spins = pli_progress_spins();
+    uint32_t spins = looks(w);
     if (pli_progress_once(w->lane) > 0) {
-        w->n_idle = w->is_far ? spins : 0;
+        w->n_idle = 0;
         w->n_nap = 0;
         forget_record(w);
         return;
@@ -402,13 +408,16 @@ static int peer_of(const struct pli_request *r)
     return is_send ? r->source : r->ops == &pli_p2p_recv_ops ? r->item.source : MPI_ANY_SOURCE;
 }
 
+bool pli_progress_is_far(const struct pli_request *r)
+{
+    return r->comm != NULL && pli_gate_is_far(r->comm, peer_of(r));
+}
+
 void pli_progress_wait(struct pli_request *r)
 {
-    struct pli_waiter w = { .lane = r->lane, .request = r, .n_request = 1 };
-    if (r->comm != NULL && r->comm->is_span && pli_gate_is_far(r->comm, peer_of(r))) {
-        w.is_far = true;
-        w.n_idle = pli_progress_spins();
-    }
+    struct pli_waiter w = {
+        .lane = r->lane, .request = r, .n_request = 1, .is_far = pli_progress_is_far(r)
+    };
     while (!pli_request_is_done(r)) {
         pli_progress_step(&w);
     }

@@ -46,6 +46,9 @@ struct pli_waiter {
 void pli_progress_step(struct pli_waiter *w);
 void pli_progress_end(struct pli_waiter *w);
 
+// Whether a request waits for a process of another MPI job, for pli_waiter.is_far.
+bool pli_progress_is_far(const struct pli_request *r);
+
 // Wait for one request. Context: no lock held.
 void pli_progress_wait(struct pli_request *r);
 

@@ -351,6 +351,7 @@ void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
     case PLI_WIRE_GATE_HEAP:
     case PLI_WIRE_GATE_ROOM:
     case PLI_WIRE_GATE_MATCHED:
+    case PLI_WIRE_GATE_GONE:
     case PLI_WIRE_GATE_CANCELLED:
     case PLI_WIRE_GATE_PART:
     case PLI_WIRE_GATE_UNSEND:

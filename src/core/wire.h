@@ -24,7 +24,7 @@ enum pli_wire_kind {
     PLI_WIRE_MOVE,       // network: the last frame on this connection
     // From a rank to the agent of an IMPI job. Ranks are those of MPI_COMM_WORLD.
     PLI_WIRE_GATE_SEND,   // to rank dst_ep; word[0] = request, then data inline or word[1] = block
-    PLI_WIRE_GATE_OFFER,  // the same without the data
+    PLI_WIRE_GATE_OFFER,  // the same without the data; word[1] = bytes of an element
     PLI_WIRE_GATE_MORE,   // word[0] = agent's send, word[1] = bytes of it that are in the heap
     PLI_WIRE_GATE_CANCEL, // word[0] = request
     PLI_WIRE_GATE_ACCEPT, // word[0] = agent's message: it was matched, word[1] = receiver's request
@@ -38,6 +38,7 @@ enum pli_wire_kind {
     PLI_WIRE_GATE_ROOM,      // word[0] = request, [1] = agent's send, [2] = where to write it;
                              // size = bytes that go before it is matched
     PLI_WIRE_GATE_MATCHED,   // word[0] = request
+    PLI_WIRE_GATE_GONE,      // there may be room in a ring again
     PLI_WIRE_GATE_CANCELLED, // word[0] = request, word[1] = 1: it is, 0: too late
     PLI_WIRE_GATE_PART,      // word[0] = receiver's request, word[1] = bytes that are in place
     PLI_WIRE_GATE_UNSEND,    // word[0] = sender's number, word[1] = sending rank: forget it

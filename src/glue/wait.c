@@ -59,7 +59,10 @@ static int finish(const char *fn, MPI_Request *handle, struct pli_request *r, MP
 // Wait for one of n requests. False: it is a receive from anybody, and somebody died.
 static bool wait_one(struct pli_request *r, int n)
 {
-    struct pli_waiter w = { .lane = r->lane, .request = r, .n_request = (uint32_t)n };
+    struct pli_waiter w = { .lane = r->lane,
+                            .request = r,
+                            .n_request = (uint32_t)n,
+                            .is_far = pli_progress_is_far(r) };
     bool is_open = false;
     if (!pli_request_is_mortal && n == 1) {
         pli_progress_wait(r);
@@ -297,9 +300,10 @@ static int wait_done(int n, MPI_Request reqs[])
     if (i != NONE_DONE) {
         return i;
     }
-    struct pli_waiter w = { 0 };
+    struct pli_waiter w = { .is_far = true };
     for (int k = 0; k < n; k++) {
         struct pli_request *r = at(reqs, k);
+        w.is_far = w.is_far && (r == NULL || pli_progress_is_far(r));
         if (r != NULL && w.lane != NULL && r->lane != w.lane) {
             w.is_restless = true;
         } else if (r != NULL) {

@@ -28,6 +28,7 @@ struct t_node {
     enum pli_impi_err last_err, down_err;
     char log[400];    // the last line that is no step
     uint64_t n_bytes; // that left
+    uint64_t left;    // of a ring
 };
 
 static inline struct t_msg *t_find(struct t_node *n, uint64_t handle)
@@ -148,6 +149,14 @@ static inline void t_cancel_asked(void *arg, const struct pli_impi_cancel *c)
     }
 }
 
+static inline void t_left(void *arg, uint64_t req, uint64_t upto)
+{
+    struct t_node *n = arg;
+    (void)req;
+    T_TRUE(upto > n->left); // of one send at a time
+    n->left = upto;
+}
+
 static inline void t_peer_fini(void *arg, uint32_t host)
 {
     (void)host;
@@ -176,6 +185,7 @@ static const struct pli_impi_engine_ops t_ops = {
     .arrived = t_arrived,
     .part = t_part,
     .received = t_received,
+    .left = t_left,
     .sent = t_sent,
     .matched = t_matched,
     .cancelled = t_cancelled,

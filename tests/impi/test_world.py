@@ -117,6 +117,17 @@ def check(ok, job, what):
         sys.exit(f"{job.clients} {job.parts}: {what}\n{job.text()}{getattr(job, 'server_said', '')}")
 
 
+def describe(pid):
+    """What a process that should be gone is, and does."""
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8") as f:
+            words = f.read().replace("\0", " ")
+        with open(f"/proc/{pid}/wchan", encoding="utf-8") as f:
+            return f"{pid} {words[:80]} in {f.read()}"
+    except OSError:
+        return f"{pid} gone meanwhile"
+
+
 def finish(job):
     """Wait for all of it to end, with nothing left behind; returns the exit codes of the clients."""
     try:
@@ -126,9 +137,10 @@ def finish(job):
         check(job.gone(), job, f"processes are left: {job.left()}")
         job.server_said = job.server.communicate(timeout=30)[1]
     except subprocess.TimeoutExpired:
+        left = [describe(pid) for pid in job.left()]
         job.clean()
-        job.out = [p.stdout.read() for p in job.procs if not p.stdout.closed]
-        check(False, job, "it does not end")
+        job.out += [p.communicate()[0] for p in job.procs[len(job.out):]]
+        check(False, job, "it does not end; there were " + "; ".join(left))
     finally:
         job.clean()
     return [p.returncode for p in job.procs]
@@ -227,19 +239,31 @@ def wait_for(what, job):
     return sys.exit(f"{job.clients}: it never began")
 
 
+def lose(victim, which, folder):
+    # the last rank sleeps for ever, the others wait for it
+    ready, log = os.path.join(folder, "ready"), os.path.join(folder, "log")
+    agent = os.path.join(folder, "agent")  # a launcher that ends a job may lose what was said last
+    os.mkdir(ready)
+    with open(agent, "w", encoding="utf-8") as f:
+        f.write(f'#!/bin/sh\nexec "{ARGS.agent}" "$@" 2>>"{log}"\n')
+    os.chmod(agent, 0o755)
+    job = Job(["mpich:2", "openmpi:2"], "hang",
+              env={"IMPI_TEST_READY": ready, "IMPI_AGENT": agent}).start()
+    wait_for(lambda: len(os.listdir(ready)) == 4, job)
+    os.kill(which(children(job, victim)), signal.SIGKILL)
+    codes = finish(job)
+    with open(log, encoding="utf-8") as f:
+        job.out.append(f.read())
+    check(0 not in codes, job, f"{victim} was killed, exit codes {codes}")
+    check(re.search(r"host \d of client \d .*lost host \d of client \d", job.out[-1]), job,
+          "the lost connection is not named")
+
+
 def case_lost():
     """A killed rank, and a killed agent, end the whole job; both ends are named; nothing is left."""
     for victim, which in (("impi_world", min), ("impi-agent", min), ("impi-agent", max)):
-        # the last rank sleeps for ever, the others wait for it
-        with tempfile.TemporaryDirectory() as ready:
-            job = Job(["mpich:2", "openmpi:2"], "hang", env={"IMPI_TEST_READY": ready}).start()
-            wait_for(lambda: len(os.listdir(ready)) == 4, job)
-        pid = which(children(job, victim))
-        os.kill(pid, signal.SIGKILL)
-        codes = finish(job)
-        check(0 not in codes, job, f"{victim} was killed, exit codes {codes}")
-        check(re.search(r"host \d of client \d .*lost host \d of client \d", job.text()), job,
-              "the lost connection is not named")
+        with tempfile.TemporaryDirectory() as folder:
+            lose(victim, which, folder)
 
 
 if __name__ == "__main__":

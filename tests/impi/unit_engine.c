@@ -219,6 +219,40 @@ static void test_more(void)
     pli_impi_job_destroy(job);
 }
 
+// Data that passes through a small place over and over.
+static void test_ring(void)
+{
+    enum { LEN = 1000, RING = 128 };
+    struct pli_impi_job *job = t_job(&two);
+    struct t_node a, b;
+    t_node_init(&a, job, 0);
+    t_node_init(&b, job, 1);
+    unsigned char *big = payload(9, LEN), ring[RING];
+    uint64_t req, done = 0;
+    struct pli_impi_send s = {
+        .env = { .src = 0, .dst = 1, .tag = 1 }, .data = ring, .len = LEN, .ring = RING - 1
+    };
+    T_EQ(PLI_IMPI_ERR_ARG, pli_impi_engine_send(a.e, &s, &req)); // packets would be torn
+    s.ring = RING;
+    T_EQ(PLI_IMPI_OK, pli_impi_engine_send(a.e, &s, &req));
+    while (done < LEN) {
+        T_TRUE(done < a.left + RING); // there is room again
+        while (done < LEN && done < a.left + RING) {
+            ring[done % RING] = big[done];
+            done++;
+        }
+        T_EQ(PLI_IMPI_OK, pli_impi_engine_more(a.e, req, done));
+        t_settle(&a, 0, &b, 1);
+    }
+    check_msg(b.head, 9, LEN);
+    T_EQ(LEN, a.left);
+    T_EQ(1, a.n_sent);
+    free(big);
+    t_node_fini(&a);
+    t_node_fini(&b);
+    pli_impi_job_destroy(job);
+}
+
 static enum pli_impi_cancel_result cancel(struct t_node *n, uint64_t req)
 {
     struct pli_impi_cancel c = { 0, 1, req };
@@ -462,6 +496,7 @@ int main(void)
     test_pairs_apart();
     test_long();
     test_more();
+    test_ring();
     test_cancel();
     test_cancel_late();
     test_finish();

@@ -275,6 +275,35 @@ static void truncated(int n)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+// A number far into a large message that does not fit its form between MPIs, where a long has 4
+// bytes: its sender is told, and what was not sent is zero.
+static void misfit(void)
+{
+    enum { N = 700000, AT = 690000 };
+    int to = partner(), is_sent = 1;
+    long *buf = malloc(N * sizeof *buf);
+    for (long i = 0; i < N; i++) {
+        buf[i] = i + 1;
+    }
+    buf[AT] = sizeof(long) > 4 ? (long)1 << (sizeof(long) * 8 - 3) : 1;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (to != MPI_PROC_NULL && is_first()) {
+        is_sent = MPI_Send(buf, N, MPI_LONG, to, 52, MPI_COMM_WORLD) == MPI_SUCCESS;
+        MPI_Send(&is_sent, 1, MPI_INT, to, 53, MPI_COMM_WORLD);
+    } else if (to != MPI_PROC_NULL) {
+        long big = buf[AT];
+        memset(buf, 255, N * sizeof *buf);
+        MPI_Recv(buf, N, MPI_LONG, to, 52, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&is_sent, 1, MPI_INT, to, 53, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        T_OK(buf[0] == 1 && buf[999] == 1000);
+        T_EQ(buf[AT], is_sent ? big : 0);
+        T_EQ(buf[N - 1], is_sent ? N : 0);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    free(buf);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 // Large messages both ways at once, several under way.
 static void streams(int n, int k)
 {
@@ -317,6 +346,7 @@ int main(int argc, char **argv)
         truncated(sizes[i] + 2);
         cancels(sizes[i] * 4);
     }
+    misfit();
     flood(5000);
     streams(300000, 6);
     MPI_Finalize();

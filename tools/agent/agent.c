@@ -182,6 +182,7 @@ int pli_agent_run(const struct pli_agent_conf *conf)
     ops.arrived = agent_in_arrived;
     ops.part = agent_in_part;
     ops.received = agent_in_received;
+    ops.left = agent_out_left;
     ops.sent = agent_out_sent;
     ops.matched = agent_out_matched;
     ops.cancelled = agent_out_cancelled;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RING = 1 << 20 }; // of a large message at a time: what stays in a core's cache
+
 #define HELD_MAX ((uint64_t)64 << 20) // more than this, and ranks have to ask first
 
 static void hold(struct agent *a, int64_t more)
@@ -56,12 +58,34 @@ static void tell(struct agent *a, const struct agent_out *o, int kind, uint64_t 
     agent_box_post(a, o->row, o->lane, &cell);
 }
 
+// How much of a large message has room at a time, 0: all of it. `each`: bytes of an element, none
+// of which may be torn.
+static uint64_t ring_for(const struct agent *a, uint64_t size, uint64_t each)
+{
+    uint64_t datalen = a->gate->datalen;
+    uint64_t ring = RING > 2 * datalen ? RING / datalen * datalen : 2 * datalen;
+    return each > 0 && datalen % each == 0 && ring < size ? ring : 0;
+}
+
+static const void *make_room(struct agent *a, struct agent_out *o, uint64_t each)
+{
+    o->ring = ring_for(a, o->size, each);
+    o->slot = agent_heap_take(&a->heap,
+                              sizeof(struct pli_gate_slot) + (o->ring != 0 ? o->ring : o->size));
+    if (o->slot == 0) {
+        return NULL;
+    }
+    struct pli_gate_slot *slot = (struct pli_gate_slot *)(a->node->base + o->slot);
+    slot->ring = o->ring;
+    atomic_store_explicit(&slot->gone, 0, memory_order_relaxed);
+    return slot + 1;
+}
+
 // The data of a small message, copied; of a large one, room for it.
 static const void *place(struct agent *a, struct agent_out *o, const struct pli_shm_cell *cell)
 {
     if (cell->kind == PLI_WIRE_GATE_OFFER) {
-        o->slot = agent_heap_take(&a->heap, sizeof(struct pli_gate_slot) + o->size);
-        return o->slot != 0 ? a->node->base + o->slot + sizeof(struct pli_gate_slot) : NULL;
+        return make_room(a, o, cell->word[1]);
     }
     o->data = malloc(o->size > 0 ? o->size : 1);
     struct pli_shm_block *block = NULL;
@@ -115,6 +139,7 @@ void agent_out_send(struct agent *a, const struct pli_shm_cell *cell)
                                .data = data,
                                .len = o->size,
                                .ready = is_offer ? 0 : o->size,
+                               .ring = o->ring,
                                .is_sync = is_sync };
     if (data == NULL) {
         agent_fail(a, "no room for a message of %llu bytes from rank %u to rank %u",
@@ -137,8 +162,23 @@ void agent_out_more(struct agent *a, const struct pli_shm_cell *cell)
 {
     struct agent_out *o = pli_impi_idmap_find(&a->out_by_id, cell->word[0]);
     if (o != NULL) {
-        uint64_t ready = cell->word[1] < o->size ? cell->word[1] : o->size;
-        pli_impi_engine_more(a->engine, o->req, ready);
+        o->ready = cell->word[1] < o->size ? cell->word[1] : o->size;
+        pli_impi_engine_more(a->engine, o->req, o->ready);
+    }
+}
+
+// A part of a ring is free again. A rank that has filled it sleeps: it is told in time.
+void agent_out_left(void *arg, uint64_t req, uint64_t upto)
+{
+    struct agent *a = arg;
+    struct agent_out *o = pli_impi_idmap_find(&a->out_by_req, req);
+    if (o == NULL) {
+        return;
+    }
+    struct pli_gate_slot *slot = (struct pli_gate_slot *)(a->node->base + o->slot);
+    atomic_store_explicit(&slot->gone, upto, memory_order_release);
+    if (o->ready < o->size && o->ready - upto <= o->ring / 2) {
+        tell(a, o, PLI_WIRE_GATE_GONE, 0, 0, 0);
     }
 }
 

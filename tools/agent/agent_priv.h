@@ -27,10 +27,12 @@ struct agent_out {
     uint64_t request;     // the rank's
     uint32_t row, lane, src, dst;
     uint64_t size;
-    void *data;    // ours
-    uint64_t slot; // or offset in the heap
-    bool tells;    // the rank wants to know of the match
-    bool awaits;   // the engine will tell of a match
+    void *data;     // ours
+    uint64_t slot;  // or offset in the heap, and if that is a ring
+    uint64_t ready; // bytes that were written
+    uint64_t ring;
+    bool tells;  // the rank wants to know of the match
+    bool awaits; // the engine will tell of a match
     bool is_sent, is_matched, is_cancelling;
 };
 
@@ -76,6 +78,7 @@ bool agent_box_init(struct agent *a);
 void agent_out_send(struct agent *a, const struct pli_shm_cell *cell);
 void agent_out_more(struct agent *a, const struct pli_shm_cell *cell);
 void agent_out_cancel(struct agent *a, const struct pli_shm_cell *cell);
+void agent_out_left(void *arg, uint64_t req, uint64_t upto);
 void agent_out_sent(void *arg, uint64_t req, enum pli_impi_err err);
 void agent_out_matched(void *arg, uint64_t req);
 void agent_out_cancelled(void *arg, uint64_t req, bool yes);
