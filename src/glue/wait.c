@@ -59,10 +59,9 @@ static int finish(const char *fn, MPI_Request *handle, struct pli_request *r, MP
 // Wait for one of n requests. False: it is a receive from anybody, and somebody died.
 static bool wait_one(struct pli_request *r, int n)
 {
-    struct pli_waiter w = { .lane = r->lane,
-                            .request = r,
-                            .n_request = (uint32_t)n,
-                            .is_far = pli_progress_is_far(r) };
+    struct pli_waiter w = {
+        .lane = r->lane, .request = r, .n_request = (uint32_t)n, .is_far = pli_progress_is_far(r)
+    };
     bool is_open = false;
     if (!pli_request_is_mortal && n == 1) {
         pli_progress_wait(r);
