@@ -12,7 +12,7 @@
 #   make bench-startup   time and memory of start-up over the number of ranks, with plots
 #   make bench-upc    UPC flat and in groups, triad, barrier, single gets and puts, with plots
 #   make bench-hosts  the part of make bench that runs between virtual hosts (root)
-#   make bench-elastic   spawning, growing, forking: how long it takes, with plots
+#   make bench-elastic   spawning, growing, forking, checkpoints: how long it takes, with plots
 #   make bench-impi  messages between two jobs that IMPI joins, beside TCP itself
 #   make style      judge the rules of the house
 #   make install    into PREFIX (/usr/local)

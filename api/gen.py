@@ -158,7 +158,8 @@ def handle_in(p, large, owner):
     kind, _, unless = p.kind.split(":")[-1].split("+")[0].rstrip("?").partition("!")
     var = p.name + "_"
     value = ("*" + p.name) if p.kind.startswith(("free:", "ref:")) else p.name
-    decl = f"    struct pli_{kind} *{var} = pli_arg_{kind}({value});"
+    any_ = "_any" if p.kind.endswith("+any") else ""  # also where nothing can be sent any more
+    decl = f"    struct pli_{kind} *{var} = pli_arg_{kind}{any_}({value});"
     if p.kind.endswith("?"):
         return [decl.replace(f"pli_arg_{kind}(", f"pli_arg_{kind}_committed(")], var
     test = f"{var} == NULL"
@@ -212,7 +213,7 @@ def is_handle_in(kind):
 
 def checked_body(f, large):
     params = f.args(large)
-    first = next((p for p in params if p.kind.split(":")[-1] in OWNERS and
+    first = next((p for p in params if p.kind.split(":")[-1].removesuffix("+any") in OWNERS and
                   not p.kind.startswith("out:")), None)
     owner, comm, done = "NULL", None, {}
     code = [f'    static const char fn[] = "{f.name}{"_c" if large else ""}";']
@@ -222,7 +223,7 @@ def checked_body(f, large):
         code += lines
         done[first.name] = var
         owner = f"&{var}->obj"
-        comm = var if first.kind.split(":")[-1] == "comm" else None
+        comm = var if first.kind.split(":")[-1].removesuffix("+any") == "comm" else None
     else:  # errors of a request or message belong to its communicator, of a group to its session
         first = next((p for p in params if p.kind in
                       ("request", "ref:request", "free:message", "group", "free:group")), None)
@@ -259,7 +260,7 @@ def checked_body(f, large):
         else:
             passed.append(p.name)
         if p.kind.startswith("free:"):
-            what = p.kind.split(":")[1]
+            what = p.kind.split(":")[1].removesuffix("+any")
             after.append(f"        *{p.name} = ({HANDLES[what]})pli_handle_of(NULL, PLI_KIND_{what.upper()});")
     code.append(f"    enum pli_err err = {f.call[-1 if large else 0]}({', '.join(passed)});")
     if after:

@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
-"""Measures worlds that change: spawning beside Open MPI, the pause of a world that grows, forks.
+"""Measures worlds that change: spawning beside Open MPI, the pause of a world that grows, forks; and checkpoints beside
+CRIU alone.
 
 usage: elastic.py [--build DIR] [--quick]
 
 Writes DIR/bench/elastic.json, and elastic.md with plots beside it. Debian's MPICH cannot spawn.
 """
 import argparse
+import glob
 import json
 import os
+import re
+import shutil
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -74,6 +80,65 @@ def grow(c, folder, runs):
     return out
 
 
+def dump_ours(c, program, mib, where):
+    """Seconds until a checkpoint of two ranks is on the disk, and how long they stood still."""
+    job = subprocess.Popen([c.launch, *c.free, "--checkpoint-dir", where, "-n", "2", program, str(mib)],
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert job.stdout.readline() == "ready\n"
+        subprocess.run([os.path.join(os.path.dirname(c.launch), "mpictl"), "checkpoint", str(job.pid)],
+                       stdout=subprocess.DEVNULL, check=True, timeout=LIMIT_S)
+        job.terminate()
+        text = " ".join(job.communicate(timeout=LIMIT_S)[0].split())
+    finally:
+        job.kill()
+        job.wait()
+    return tuple(map(float, re.search(r": ([\d.]+) s, of which the ranks stood still ([\d.]+) s", text).groups()))
+
+
+def dump_alone(program, mib, where):
+    """Seconds that CRIU takes for two processes side by side, as mpiexec lets it work; and until that is on the disk."""
+    jobs = [subprocess.Popen([program, str(mib), "plain"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            for _ in range(2)]
+    try:
+        for i, job in enumerate(jobs):
+            assert job.stdout.readline() == "ready\n"
+            os.mkdir(os.path.join(where, str(i)))
+        begin = time.monotonic()
+        dumps = [subprocess.Popen(["criu", "dump", "--tree", str(job.pid), "--images-dir", os.path.join(where, str(i)),
+                                   "-v1", "--log-file", "dump.log", "--leave-running", "--shell-job"])
+                 for i, job in enumerate(jobs)]
+        good = [d.wait(timeout=LIMIT_S) == 0 for d in dumps]
+        dumped = time.monotonic() - begin
+        subprocess.run(["sync", *glob.glob(os.path.join(where, "[01]", "*.img"))], check=True)
+        on_disk = time.monotonic() - begin
+    finally:
+        for job in jobs:
+            job.kill()
+            job.wait()
+            job.stdout.close()
+    if not all(good):
+        raise RuntimeError("criu dump failed")
+    return dumped, on_disk
+
+
+def checkpoint(c, folder, mib, runs):
+    """[(MiB, s, s stood still, s of CRIU alone, s of CRIU and sync)], one after the other in turn."""
+    program = c.build("elastic_ckpt", folder)
+    out = []
+    for i in range(runs):
+        for who in (0, 1) if i % 2 == 0 else (1, 0):
+            with tempfile.TemporaryDirectory(dir=folder) as d:
+                if who == 0:
+                    ours = dump_ours(c, program, mib, os.path.join(d, "c"))
+                else:
+                    alone = dump_alone(program, mib, d)
+        out.append((mib, *ours, *alone))
+        print(f"checkpoint ranks=2 mib={mib} {ours[0]:.2f} s, ranks stood still {ours[1]:.2f} s; criu alone {alone[0]:.2f} s, "
+              f"with sync {alone[1]:.2f} s", flush=True)
+    return out
+
+
 def aims(r):
     """[(what, value, aim, reached)]"""
     rows = []
@@ -85,6 +150,14 @@ def aims(r):
     rows.append(("pause of ranks while 2 become 4", f"{number(pause)} ms", "below 50 ms", pause < 50))
     most, ms = r["fork"][-1]
     rows.append((f"MPI_Fork of 2 ranks with {most} MiB each", f"{number(ms)} ms", "below 100 ms", ms < 100))
+    if r["checkpoint"]:
+        mib = r["checkpoint"][0][0]
+        ours, still, alone, synced = (statistics.median(row[i] for row in r["checkpoint"]) for i in (1, 2, 3, 4))
+        rows.append((f"rate of writing 2 ranks with {mib} MiB each while they stand still, beside criu dump alone",
+                     f"{alone / still:.2f} ({number(2 * mib / still)} MiB/s)", "at least 0.7", alone / still >= 0.7))
+        rows.append(("rate until the checkpoint is on the disk, with its sums, beside criu dump and sync",
+                     f"{synced / ours:.2f} ({number(2 * mib / ours)} MiB/s; {alone / ours:.2f} of criu without sync)",
+                     "at least 0.7", synced / ours >= 0.7))
     return rows
 
 
@@ -143,6 +216,7 @@ def main():
         if c.name == "pliant":
             results["fork"] = fork(c, folder, memory, runs)
             results["grow"] = grow(c, folder, runs)
+            results["checkpoint"] = checkpoint(c, folder, memory[-1], runs) if shutil.which("criu") else []
     with open(os.path.join(folder, "elastic.json"), "w", encoding="utf-8") as out:
         json.dump(results, out, indent=1)
     page(results, folder)

@@ -316,7 +316,7 @@ def markdown(results, figs, folder):
     return f"""# Start-up: time and memory
 
 Measured with `make bench-startup` on {results['machine']}, {results['when']}; {versions}. All ranks
-run on one host, many more than it has cores; other work ran beside, so trust ratios and shapes more
+run on one host unless said otherwise, many more than it has cores; other work ran beside, so trust ratios and shapes more
 than digits. Times are medians of the runs, from the launch of `mpiexec` to the last rank.
 
 ## Aims

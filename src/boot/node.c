@@ -4,6 +4,7 @@
 #include "base/cpu.h"
 
 #include "base/clock.h"
+#include "boot/alarm_wire.h"
 #include "boot/gate_wire.h"
 #include "boot/pset_wire.h"
 #include "boot/tie_wire.h"
@@ -53,7 +54,8 @@ PLI_START static void lay_out(const struct pli_node_plan *plan, struct pli_node_
     h->procs = h->hosts + (uint64_t)plan->n_host * sizeof(struct pli_node_host);
     h->psets = round_up(h->procs + n_proc * sizeof(struct pli_node_proc));
     h->ties = h->psets + round_up(sizeof(struct pli_pset_table));
-    h->areas = h->ties + round_up(sizeof(struct pli_tie_table));
+    h->alarms = h->ties + round_up(sizeof(struct pli_tie_table));
+    h->areas = h->alarms + round_up(sizeof(struct pli_alarm_table));
     h->area_size = (uint64_t)PLI_NODE_N_LANE * PLI_NODE_LANE + PLI_NODE_ARENA;
     h->n_agent = plan->heap > 0 ? 1 : 0;
     h->size = h->areas + (n_row + h->n_agent) * h->area_size;
@@ -237,8 +239,8 @@ PLI_START static bool is_laid_out(const struct pli_node_header *h)
                                         .heap = h->gate_heap };
     lay_out(&plan, &want);
     return h->rows == want.rows && h->hosts == want.hosts && h->procs == want.procs &&
-           h->psets == want.psets && h->ties == want.ties && h->areas == want.areas &&
-           h->area_size == want.area_size && h->size == want.size;
+           h->psets == want.psets && h->ties == want.ties && h->alarms == want.alarms &&
+           h->areas == want.areas && h->area_size == want.area_size && h->size == want.size;
 }
 
 PLI_START enum pli_err pli_node_map(int fd, struct pli_node *node_out)

@@ -3,7 +3,7 @@
 // inherited. Sparse: what nobody touches costs nothing. Everything is an offset from the start.
 //
 //     header | process rows | hosts | processes of the job | process sets | ties to other jobs
-//            | one area per process of this host: lanes, then an arena for objects
+//            | bad news | one area per process of this host: lanes, then an arena for objects
 //            | one large segment per process, which is mapped apart from the rest
 //
 // Behind the rows of the processes that a job starts with there is room for those that come later.
@@ -17,7 +17,7 @@
 
 enum {
     PLI_NODE_MAGIC = 0x504c4931, // "PLI1"
-    PLI_NODE_VERSION = 7,
+    PLI_NODE_VERSION = 9,
     PLI_NODE_HEADER = 4096,
     PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see save_wire.h
     PLI_NODE_N_LANE = 8,               // lanes a process can have
@@ -32,6 +32,13 @@ enum {
 enum {
     PLI_NODE_HAS_DOOR = 1, // there is a network: the launcher listens, ranks have a door
     PLI_NODE_NO_SHM = 2    // not even the processes of a host use shared memory for messages
+};
+
+// What the job does about bad news. Bits of the header's `mode`.
+enum {
+    PLI_NODE_SURVIVES = 1, // a process that dies does not end the job: the others are told
+    PLI_NODE_RESPAWNS = 2, // and another one takes its place in the next version of the world
+    PLI_NODE_TELLS = 4     // a resize is told by an error: MPI_WORLD_RESIZED
 };
 
 // Life of a process, in order; written by the process, read by the launcher.
@@ -64,23 +71,27 @@ struct pli_node_header {
     uint64_t epoch_ns;    // CLOCK_MONOTONIC at launch: a common zero for clocks
     _Atomic uint32_t n_running;
     char host[64];
-    unsigned char secret[32]; // of the job, the same on all its hosts; all zero: there is none
-    uint32_t n_host;          // hosts of the job
-    uint32_t host_index;      // which of them this is
-    uint32_t net;             // see above
-    uint32_t n_more;          // rows behind the first n_row
-    _Atomic uint32_t n_used;  // rows that are or were in use; those of the start always are
-    uint32_t memory;          // descriptor under which the launcher has this memory
-    _Atomic int world;        // of the world, 0 at the start; whoever waits for it sleeps here
-    uint32_t world_size;      // ranks of that version, for people
-    uint64_t ties;            // offset of the table of other jobs, ports and names, see tie_wire.h
-    uint32_t n_extra;         // processes that are no ranks: the last of n_world
-    uint64_t hosts, procs;    // offsets of the two tables
-    _Atomic int met;          // without a launcher of ours: ranks that have come, see store_net.c
-    uint64_t segs, seg_size;  // behind `size`: one segment per row, mapped only by who wants it
-    uint32_t n_beside;        // processes of the job on other hosts that have the same cores
-    uint32_t is_nested;       // processes do not see the launcher: their parent has number 0
-    _Atomic uint32_t park;    // the attempt at a checkpoint for which processes are to stand still
+    unsigned char secret[32];  // of the job, the same on all its hosts; all zero: there is none
+    uint32_t n_host;           // hosts of the job
+    uint32_t host_index;       // which of them this is
+    uint32_t net;              // see above
+    uint32_t n_more;           // rows behind the first n_row
+    _Atomic uint32_t n_used;   // rows that are or were in use; those of the start always are
+    uint32_t memory;           // descriptor under which the launcher has this memory
+    _Atomic int world;         // of the world, 0 at the start; whoever waits for it sleeps here
+    uint32_t world_size;       // ranks of that version, for people
+    uint64_t ties;             // offset of the table of other jobs, ports and names, see tie_wire.h
+    uint32_t n_extra;          // processes that are no ranks: the last of n_world
+    uint64_t hosts, procs;     // offsets of the two tables
+    _Atomic int met;           // without a launcher of ours: ranks that have come, see store_net.c
+    uint64_t segs, seg_size;   // behind `size`: one segment per row, mapped only by who wants it
+    uint32_t n_beside;         // processes of the job on other hosts that have the same cores
+    uint32_t is_nested;        // processes do not see the launcher: their parent has number 0
+    _Atomic uint32_t park;     // the attempt at a checkpoint for which processes are to stand still
+    uint32_t mode;             // see above
+    _Atomic uint32_t alarm;    // grows with every piece of bad news, see alarm_wire.h
+    _Atomic uint32_t n_failed; // processes that died so far
+    uint64_t alarms;           // offset of the table
 };
 _Static_assert(sizeof(struct pli_node_header) <= PLI_NODE_SAVE, "header fits its page");
 
@@ -175,8 +186,13 @@ struct pli_node_row {
     _Atomic uint32_t leave;  // version of the world from which it is no member; 0: it stays
     uint64_t parent_context; // where the parent waits for it
     struct pli_node_wait wait;
-    uint64_t out, err; // of a forked one: inodes of the pipes its parent prints to
-    uint64_t spare2[21];
+    uint64_t out, err;         // of a forked one: inodes of the pipes its parent prints to
+    _Atomic uint32_t failure;  // it died: how, see alarm_wire.h; written by the launcher
+    uint32_t failed_at;        // as which of all that died; written before
+    _Atomic uint64_t said;     // a version to come << 32 | collectives begun: elastic/renew.c
+    _Atomic uint32_t works;    // version that the process works in, in the same case
+    _Atomic uint32_t was_held; // n_held was above zero: who made a communicator with it has done so
+    uint64_t spare2[18];
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

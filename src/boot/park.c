@@ -5,6 +5,7 @@
 #include "boot/park.h"
 
 #include "base/cpu.h"
+#include "base/fault.h"
 #include "base/futex.h"
 #include "boot/boot.h"
 #include "boot/ctl.h"
@@ -229,6 +230,7 @@ static int leave(void)
         return -1;
     }
     bool is_told = tell(0, "", rope[1]);
+    pli_fault("park_told", p.boot->index);
     close(rope[1]);
     if (!is_told) {
         close(rope[0]);
@@ -241,6 +243,7 @@ static int leave(void)
         p.on_move(true);
     }
     close(*p.ctl); // the launcher sees this, and knows that all is done
+    pli_fault("park_left", p.boot->index);
     return rope[0];
 }
 
@@ -285,6 +288,7 @@ static void come_back(int rope)
         kill(getpid(), SIGKILL); // the launcher is gone
     }
     close(rope);
+    pli_fault("park_called", p.boot->index);
     struct sockaddr_un a = { .sun_family = AF_UNIX };
     memcpy(a.sun_path + 1, w.name, sizeof w.name);
     socklen_t len =
@@ -294,7 +298,9 @@ static void come_back(int rope)
         !pli_ctl_say(s, PLI_CTL_BACK, p.boot->row, NULL, 0)) {
         die("the launcher cannot be reached");
     }
+    pli_fault("park_back", p.boot->index);
     map_again(take_memory(s));
+    pli_fault("park_mapped", p.boot->index);
     // Some thread may be about to use the number it has read.
     if (s != *p.ctl && (dup3(s, *p.ctl, O_CLOEXEC) < 0 || close(s) != 0)) {
         die("the control socket cannot be used");
@@ -334,6 +340,7 @@ static void lead(void)
         return;
     }
     p.round = round;
+    pli_fault("park_signal", p.boot->index);
     atomic_store(&p.shut, (int)round);
     if (may_leave()) {
         int rope = leave();

@@ -5,6 +5,7 @@
 #include "coll/board.h"
 #include "coll/directs.h"
 #include "coll/shape.h"
+#include "core/alarm.h"
 #include "core/arena.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
@@ -20,22 +21,25 @@ static struct pli_board_slot *entry(struct pli_board *b)
     return &b->w->ring[b->ring_at % PLI_BOARD_RING];
 }
 
-// Wait until all are done with what the next entry held.
-static void wait_for_room(struct pli_board *b)
+// Wait until all are done with what the next entry held. False: they never will.
+static bool wait_for_room(struct pli_board *b)
 {
     if (b->ring_at < b->ring_room) {
-        return;
+        return true;
     }
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < b->n; i++) {
         if (i != b->me) {
             // A reader wakes the root it reads from, which may have been another one.
-            pli_board_wait_restless(b, &b->members[i].read, b->ring_at - PLI_BOARD_RING + 1);
+            if (!pli_board_wait_restless(b, &b->members[i].read, b->ring_at - PLI_BOARD_RING + 1)) {
+                return false;
+            }
             uint64_t read = atomic_load_explicit(&b->members[i].read, memory_order_relaxed);
             least = read < least ? read : least;
         }
     }
     b->ring_room = least + PLI_BOARD_RING;
+    return true;
 }
 
 static void publish(struct pli_board *b, struct pli_board_slot *e)
@@ -45,7 +49,7 @@ static void publish(struct pli_board *b, struct pli_board_slot *e)
     pli_board_wake_all(b);
 }
 
-static void give(struct pli_board *b, const struct pli_coll_args *a, size_t bytes)
+static bool give(struct pli_board *b, const struct pli_coll_args *a, size_t bytes)
 {
     struct pli_cursor c;
     pli_cursor_init(&c, a->recv.buf, a->recv.count, a->recv.type);
@@ -56,7 +60,9 @@ static void give(struct pli_board *b, const struct pli_coll_args *a, size_t byte
     size_t piece = is_small || b->stream == NULL ? PLI_BOARD_INLINE : CHUNK;
     size_t done = 0;
     do {
-        wait_for_room(b);
+        if (!wait_for_room(b)) {
+            return false;
+        }
         struct pli_board_slot *e = entry(b);
         unsigned char *to = e->data;
         e->bytes = bytes;
@@ -76,14 +82,18 @@ static void give(struct pli_board *b, const struct pli_coll_args *a, size_t byte
         done += n;
         publish(b, e);
     } while (done < bytes);
+    return true;
 }
 
-// Read one entry; returns how many bytes it had.
-static size_t take(struct pli_board *b, const struct pli_coll_args *a, struct pli_cursor *c,
-                   size_t done, size_t *total)
+// Read one entry, and add the bytes it had. False: it will never be there.
+static bool take(struct pli_board *b, const struct pli_coll_args *a, struct pli_cursor *c,
+                 size_t *done_io, size_t *total)
 {
     struct pli_board_slot *e = entry(b);
-    pli_board_wait(b, &e->seq, b->ring_at + 1);
+    size_t done = *done_io;
+    if (!pli_board_wait(b, &e->seq, b->ring_at + 1)) {
+        return false;
+    }
     *total = e->bytes;
     size_t piece = e->error == IS_CHUNK ? CHUNK : PLI_BOARD_INLINE;
     size_t n = e->bytes - done < piece ? e->bytes - done : piece;
@@ -95,7 +105,8 @@ static size_t take(struct pli_board *b, const struct pli_coll_args *a, struct pl
     }
     b->ring_at++;
     atomic_store_explicit(&b->members[b->me].read, b->ring_at, memory_order_release);
-    return n;
+    *done_io += n;
+    return true;
 }
 
 enum pli_err pli_bcast_board(const struct pli_coll_args *a)
@@ -104,7 +115,9 @@ enum pli_err pli_bcast_board(const struct pli_coll_args *a)
     size_t bytes = (size_t)(a->recv.count * a->recv.type->size);
     b->kind = PLI_COLL_BCAST;
     if (a->root == b->me) {
-        give(b, a, bytes);
+        if (!give(b, a, bytes)) {
+            return pli_alarm_refuse("bcast", a->comm);
+        }
         atomic_store_explicit(&b->members[b->me].read, b->ring_at, memory_order_relaxed);
         return PLI_OK;
     }
@@ -112,7 +125,9 @@ enum pli_err pli_bcast_board(const struct pli_coll_args *a)
     pli_cursor_init(&c, a->recv.buf, a->recv.count, a->recv.type);
     size_t done = 0, total = 0;
     do {
-        done += take(b, a, &c, done, &total);
+        if (!take(b, a, &c, &done, &total)) {
+            return pli_alarm_refuse("bcast", a->comm);
+        }
         pli_board_wake(b, a->root); // it may wait for room
     } while (done < total);
     if (total != bytes) {

@@ -7,6 +7,7 @@
 #include "coll/board.h"
 
 #include "base/cpu.h"
+#include "core/alarm.h"
 #include "core/arena.h"
 #include "core/lane.h"
 #include "core/progress.h"
@@ -20,41 +21,43 @@ enum {
     GIVE_WAY = 3 // times to let others run before the lanes are looked after (bench ep_allreduce)
 };
 
-static void wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want,
+static bool wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want,
                       bool is_restless)
 {
     uint32_t spins = pli_progress_spins() / 8;
     for (uint32_t i = 0; i < spins; i++) {
         if (atomic_load_explicit(word, memory_order_acquire) >= want) {
-            return;
+            return true;
         }
         pli_cpu_relax();
     }
     for (int i = 0; i < GIVE_WAY && pli_lane_is_crowded() && pli_cpu_give_way(); i++) {
         if (atomic_load_explicit(word, memory_order_acquire) >= want) {
-            return;
+            return true;
         }
     }
     struct pli_waiter w = { .lane = b->lane,
                             .is_restless = is_restless,
                             .comm = b->comm,
                             .call = pli_coll_args_call((enum pli_coll_kind)b->kind) };
-    while (atomic_load_explicit(word, memory_order_acquire) < want) {
+    bool is_there = true;
+    while (is_there && atomic_load_explicit(word, memory_order_acquire) < want) {
         pli_progress_step(&w);
+        is_there = !pli_comm_is_stopped(b->comm);
     }
     pli_progress_end(&w);
+    return is_there || atomic_load_explicit(word, memory_order_acquire) >= want;
 }
 
-void pli_board_wait_slow(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
+bool pli_board_wait_slow(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
 {
-    wait_long(b, word, want, false);
+    return wait_long(b, word, want, false);
 }
 
-void pli_board_wait_restless(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
+bool pli_board_wait_restless(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
 {
-    if (atomic_load_explicit(word, memory_order_acquire) < want) {
-        wait_long(b, word, want, true);
-    }
+    return atomic_load_explicit(word, memory_order_acquire) >= want ||
+           wait_long(b, word, want, true);
 }
 
 void pli_board_wake_all(struct pli_board *b)
@@ -64,23 +67,24 @@ void pli_board_wake_all(struct pli_board *b)
     }
 }
 
-// Wait until all have arrived at the last operation.
-static void settle(struct pli_board *b)
+// Wait until all have arrived at the last operation. False: they never will.
+static bool settle(struct pli_board *b)
 {
     if (!b->is_flat) {
-        pli_board_wait(b, &b->w->result.seq, b->seq);
-        return;
+        return pli_board_wait(b, &b->w->result.seq, b->seq);
     }
-    for (int i = 0; i < b->n; i++) {
-        pli_board_wait(b, &pli_board_slot(b, i)->seq, b->seq);
+    bool is_good = true;
+    for (int i = 0; i < b->n && is_good; i++) {
+        is_good = pli_board_wait(b, &pli_board_slot(b, i)->seq, b->seq);
     }
+    return is_good;
 }
 
 struct pli_board_slot *pli_board_begin(struct pli_board *b, const struct pli_coll_args *a,
                                        uint64_t bytes)
 {
     if (b->is_unsettled) {
-        settle(b);
+        settle(b); // if it fails, so will this operation
         b->is_unsettled = false;
     }
     b->seq++;
@@ -148,7 +152,9 @@ static enum pli_err complain(const struct pli_coll_args *a, enum pli_board_error
 enum pli_err pli_board_settle(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes)
 {
     (void)bytes;
-    settle(b);
+    if (!settle(b)) {
+        return pli_alarm_refuse(pli_coll_args_name(a->kind), b->comm);
+    }
     enum pli_board_error error =
         b->is_flat ? pli_board_judge(b) : (enum pli_board_error)b->w->result.error;
     return __builtin_expect(error == PLI_BOARD_FINE, 1) ? PLI_OK : complain(a, error);

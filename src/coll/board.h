@@ -42,18 +42,18 @@ struct pli_board {
     struct pli_shm_mailbox *boxes[]; // at which the other members sleep, each once
 };
 
-// Wait until the word has at least this value. The lane moves on meanwhile.
-void pli_board_wait_slow(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want);
+// Wait until the word has at least this value. The lane moves on meanwhile. False: it never will,
+// because a member died or the communicator was revoked.
+bool pli_board_wait_slow(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want);
 
-static inline void pli_board_wait(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
+static inline bool pli_board_wait(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
 {
-    if (atomic_load_explicit(word, memory_order_acquire) < want) {
-        pli_board_wait_slow(b, word, want);
-    }
+    return atomic_load_explicit(word, memory_order_acquire) >= want ||
+           pli_board_wait_slow(b, word, want);
 }
 
 // The same where nobody is sure to wake us: sleeps are short.
-void pli_board_wait_restless(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want);
+bool pli_board_wait_restless(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want);
 
 // Begin an operation of all members: my slot for it, to be filled but for seq.
 struct pli_board_slot *pli_board_begin(struct pli_board *b, const struct pli_coll_args *a,

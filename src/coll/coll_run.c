@@ -7,6 +7,7 @@
 #include "coll/coll_select.h"
 #include "coll/sched.h"
 #include "coll/bridge.h"
+#include "core/alarm.h"
 #include "obj/comm.h"
 
 static bool is_rooted(enum pli_coll_kind kind)
@@ -77,6 +78,9 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
 {
     const struct pli_coll_algo *algo = NULL;
     enum pli_err err = pli_coll_args_check(a);
+    if (err == PLI_OK && __builtin_expect(pli_request_is_mortal, 0)) {
+        err = pli_alarm_enter(pli_coll_args_name(a->kind), a->comm);
+    }
     if (err == PLI_OK) {
         err = choose(a, true, &algo);
     }
@@ -101,6 +105,9 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
     const struct pli_coll_algo *algo = NULL;
     struct pli_sched *s = NULL;
     enum pli_err err = pli_coll_args_check(a);
+    if (err == PLI_OK && __builtin_expect(pli_request_is_mortal, 0)) {
+        err = pli_alarm_enter(pli_coll_args_name(a->kind), a->comm);
+    }
     if (err == PLI_OK) {
         err = choose(a, false, &algo);
     }

@@ -2,6 +2,7 @@
 // Runs schedules.
 #include "coll/sched.h"
 
+#include "core/alarm.h"
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/p2p.h"
@@ -12,6 +13,7 @@
 #include "obj/op.h"
 #include "obj/status.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +50,8 @@ struct pli_sched {
     enum pli_coll_kind kind;
     const char *name;
     bool is_persistent;
+    bool has_ghost;      // a child's memory must stay, see PLI_REQ_GHOST
+    bool is_doomed;      // it failed for good: what is left is not begun
     const int *among;    // building: who the peers are
     struct pli_comm *on; // building: where steps talk, and under which tag
     int tag;
@@ -93,6 +97,17 @@ enum pli_err pli_sched_create(enum pli_coll_kind kind, bool is_persistent, struc
     return PLI_OK;
 }
 
+// Children that other processes may still name stay for ever.
+static void keep_ghosts(struct pli_sched *s)
+{
+    static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+    static struct pli_sched *kept;
+    pthread_mutex_lock(&guard);
+    s->task.link.next = (struct pli_list *)kept;
+    kept = s;
+    pthread_mutex_unlock(&guard);
+}
+
 void pli_sched_destroy(struct pli_sched *s)
 {
     if (s == NULL) {
@@ -112,6 +127,10 @@ void pli_sched_destroy(struct pli_sched *s)
     }
     if (s->steps != s->few_steps) {
         free(s->steps);
+    }
+    if (s->has_ghost) {
+        keep_ghosts(s);
+        return;
     }
     if (s->children != s->few_children) {
         free(s->children);
@@ -323,6 +342,7 @@ static void child_done(struct pli_request_child *c)
     struct child *child = (struct child *)c;
     struct pli_sched *s = child->sched;
     note(s, &c->r);
+    s->has_ghost = s->has_ghost || (c->r.state & PLI_REQ_GHOST) != 0;
     int left = atomic_fetch_sub_explicit(&s->n_open, 1, memory_order_relaxed) - 1;
     bool is_over = s->waits_for == FOR_ALL ? left == 0 : s->waits_for == child - s->children;
     if (s->waits_for != FOR_NONE && is_over) {
@@ -356,6 +376,7 @@ static bool is_over(struct pli_sched *s, int what)
     bool is = what == FOR_ALL ? atomic_load_explicit(&s->n_open, memory_order_relaxed) == 0
                               : pli_request_is_done(&s->children[what].c.r);
     s->waits_for = is ? FOR_NONE : what;
+    s->is_doomed = s->is_doomed || pli_alarm_is_reason(s->err);
     pli_lock_drop(&s->lane->lock);
     return is;
 }
@@ -373,6 +394,10 @@ static void go_on(struct pli_task *t)
     struct pli_sched *s = PLI_CONTAINER(t, struct pli_sched, task);
     while (s->at < s->n_step) {
         const struct step *p = &s->steps[s->at];
+        if (__builtin_expect(s->is_doomed, 0) && s->at < s->n_step - 1) {
+            s->at++; // only the last fence counts
+            continue;
+        }
         switch (p->kind) {
         case K_SEND:
         case K_RECV:
@@ -425,6 +450,7 @@ static void start(struct pli_sched *s)
 {
     s->at = 0;
     s->err = PLI_OK;
+    s->is_doomed = false;
     go_on(&s->task);
 }
 
@@ -437,6 +463,9 @@ static enum pli_err explain(const struct pli_sched *s, const struct pli_comm *co
                         s->name, pli_comm_say(comm), (unsigned long long)s->got, s->from,
                         (unsigned long long)s->want);
     }
+    if (pli_alarm_is_reason(s->err)) {
+        return pli_alarm_explain(s->err, s->name, comm);
+    }
     return s->err == PLI_OK ? PLI_OK
                             : pli_fail(s->err, "%s on %s failed: %s", s->name, pli_comm_say(comm),
                                        pli_err_text(s->err));
@@ -444,9 +473,14 @@ static enum pli_err explain(const struct pli_sched *s, const struct pli_comm *co
 
 static enum pli_err request_start(struct pli_request *r)
 {
+    struct pli_sched *s = r->ext;
+    if (s->has_ghost) { // on what will never work again
+        s->err = (enum pli_err)r->err;
+        return PLI_OK;
+    }
     atomic_store_explicit(&r->is_done, 0, memory_order_relaxed);
     r->err = PLI_OK;
-    start(r->ext);
+    start(s);
     return PLI_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "coll/coll.h"
 #include "comm/intercomm_span.h"
+#include "core/alarm.h"
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/progress.h"
@@ -50,6 +51,7 @@ enum pli_err pli_comm_free_disconnect(struct pli_comm *comm)
         pli_progress_step(&w);
     }
     pli_progress_end(&w);
-    err = comm->is_span ? PLI_OK : pli_coll_barrier(comm); // freeing has one
+    // Freeing has one; and those who died are not waited for.
+    err = comm->is_span || pli_comm_is_stopped(comm) ? PLI_OK : pli_coll_barrier(comm);
     return err == PLI_OK ? pli_comm_free_free(comm) : err;
 }

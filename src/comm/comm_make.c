@@ -3,6 +3,7 @@
 #include "comm/comm_make.h"
 
 #include "comm/comm_cid.h"
+#include "core/alarm.h"
 #include "core/ep.h"
 #include "core/p2p.h"
 #include "core/process.h"
@@ -96,7 +97,10 @@ enum pli_err pli_comm_make_sub(struct pli_comm *parent, struct pli_group *group,
                                struct pli_comm **out)
 {
     uint64_t context;
-    enum pli_err err = agree(parent, group, tag, &context);
+    enum pli_err err = tag == PLI_SETUP_CREATE && pli_request_is_mortal
+                           ? pli_alarm_enter("the making of a communicator", parent)
+                           : PLI_OK;
+    err = err == PLI_OK ? agree(parent, group, tag, &context) : err;
     return err == PLI_OK ? pli_comm_make_child(parent, group, NULL, context, out) : err;
 }
 

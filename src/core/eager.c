@@ -89,6 +89,8 @@ static bool issue_eager(struct pli_request *r)
     pli_shm_publish(&r->conn->shm, cell, pos);
     if (!is_sync) {
         pli_request_complete(r, PLI_OK);
+    } else {
+        pli_request_track(r);
     }
     return true;
 }
@@ -107,6 +109,7 @@ static bool issue_offer(struct pli_request *r)
         r->type->is_dense ? (uint64_t)(uintptr_t)r->buf + (uint64_t)r->type->true_lb : 0;
     cell->word[2] = (uint64_t)getpid();
     pli_shm_publish(&r->conn->shm, cell, pos);
+    pli_request_track(r);
     return true;
 }
 
@@ -144,6 +147,9 @@ void pli_eager_start(struct pli_request *r)
     } else if (c->gate != NULL) { // it always has something pending, so others need not ask
         pli_gate_start(r);
         return;
+    } else if (c->is_dead) {
+        pli_request_complete(r, PLI_ERR_PROC_FAILED);
+        return;
     }
     if (pli_list_is_empty(&c->stalled)) {
         pli_list_push(&r->lane->stalled, &c->stalled);
@@ -176,6 +182,9 @@ void pli_eager_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint
         return;
     }
     if (issue_note(c, kind, word)) {
+        return;
+    }
+    if (c->is_dead) {
         return;
     }
     struct note *n = malloc(sizeof *n);

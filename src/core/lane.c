@@ -5,6 +5,7 @@
 
 #include "boot/boot.h"
 #include "boot/park.h"
+#include "core/alarm.h"
 #include "core/ep.h"
 #include "core/gate.h"
 #include "core/link.h"
@@ -37,6 +38,7 @@ static enum pli_err open_new(int index, struct pli_lane **out)
         return pli_fail(PLI_ERR_NOMEM, "no memory for a lane");
     }
     pli_park_on_move(park);
+    pli_alarm_open();
     enum pli_err err = pli_shm_open(&l->shm, &boot->node, boot->row, index);
     if (err != PLI_OK) {
         free(l);
@@ -118,7 +120,22 @@ static void drop_conn(struct pli_lane *lane, struct pli_conn **at)
     free(c);
 }
 
-// Forget the ways to processes whose rows are others' by now: those left in good order.
+// Whether nobody can mean a process any more: its row is another's by now, or it was spawned, has
+// ended, and no process of another world has a communicator with it, though one had. (Before that a
+// spawn may be under way, whose messages know the way.)
+static bool is_left(uint32_t index)
+{
+    const struct pli_node *node = &pli_proc.boot->node;
+    uint32_t row = pli_node_row_of(node, index);
+    const struct pli_node_row *r = row != UINT32_MAX ? &node->rows[row] : NULL;
+    return r == NULL ||
+           (row >= node->header->n_row && r->version == 0 && r->world != pli_proc.boot->world &&
+            atomic_load_explicit(&r->has_ended, memory_order_acquire) != 0 &&
+            atomic_load_explicit(&r->was_held, memory_order_acquire) != 0 &&
+            atomic_load_explicit(&r->n_held, memory_order_acquire) == 0);
+}
+
+// Forget the ways to those.
 static void drop_stale(struct pli_lane *lane)
 {
     for (uint32_t b = 0; b < lane->n_bucket; b++) {
@@ -127,8 +144,7 @@ static void drop_stale(struct pli_lane *lane)
             struct pli_conn *c = *at;
             uint64_t proc = c->key >> 3;
             if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job && c->link == NULL &&
-                c->gate == NULL && pli_list_is_empty(&c->stalled) &&
-                pli_node_row_of(&pli_proc.boot->node, (uint32_t)proc) == UINT32_MAX) {
+                c->gate == NULL && pli_list_is_empty(&c->stalled) && is_left((uint32_t)proc)) {
                 drop_conn(lane, at);
             } else {
                 at = &c->next;
@@ -217,6 +233,7 @@ static struct pli_conn *make_conn(struct pli_lane *lane, uint64_t key)
     pli_list_init(&c->pending);
     pli_list_init(&c->notes);
     pli_list_init(&c->stalled);
+    pli_list_init(&c->open);
     if (!find_peer(c, key >> 3)) {
         free(c);
         return NULL;
@@ -224,6 +241,7 @@ static struct pli_conn *make_conn(struct pli_lane *lane, uint64_t key)
     c->next = lane->conns[key % lane->n_bucket];
     lane->conns[key % lane->n_bucket] = c;
     lane->n_conn++;
+    pli_alarm_meet(c);
     return c;
 }
 
@@ -252,6 +270,7 @@ enum pli_err pli_lane_clone(struct pli_lane *lane)
     }
     lane->proc = pli_proc.id;
     lane->n_dead = 0;
+    lane->hole_ns = 0;
     enum pli_err err = pli_shm_open(&lane->shm, &boot->node, boot->row, lane->index);
     if (err != PLI_OK) {
         return err;

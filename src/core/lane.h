@@ -38,6 +38,9 @@ struct pli_conn {
     uint64_t stalled_ns;        // since when the first of pending waits
     struct pli_conn *next;      // same hash
     struct pli_gate_conn *gate; // to a process of another MPI job: through the agent, see gate.h
+    struct pli_list open;       // offers and receives under way, see request.h
+    struct pli_list grave;      // in `pending` when the process is dead
+    bool is_dead;
 };
 
 // Something that wants to be called while the lane is polled: a nonblocking collective, a network.
@@ -64,7 +67,9 @@ struct pli_lane {
     struct pli_conn *cache[PLI_LANE_CACHE]; // by low bits of the key
     struct pli_conn **conns;                // hash table, chained
     uint32_t n_conn, n_bucket;
-    uint32_t n_dead; // processes that are known to be lost
+    uint32_t n_dead;           // reasons for which an operation may never complete: see alarm.h
+    uint64_t hole_at, hole_ns; // a place in the mailbox that stays empty, and since when
+    uint64_t salvage_ns;       // when blocks that the dead held were last looked for
     struct pli_handle_pool requests;
     struct pli_list streams; // sends whose data is being pumped
     struct pli_list stalled; // conns with something pending

@@ -3,6 +3,7 @@
 #include "core/p2p.h"
 
 #include "base/conf.h"
+#include "core/alarm.h"
 #include "core/ep.h"
 #include "core/gate.h"
 #include "core/lane.h"
@@ -51,6 +52,18 @@ static inline void fill(struct pli_request *r, const void *buf, MPI_Count count,
     atomic_store_explicit(&r->is_done, 0, memory_order_relaxed);
 }
 
+// An operation that can never complete ends at once. Context: lane locked.
+__attribute__((cold)) static bool is_doomed(struct pli_request *r, int peer)
+{
+    enum pli_err err = pli_alarm_judge(r->lane, r, peer);
+    if (err != PLI_OK) {
+        r->source = peer;
+        r->tag = r->item.tag;
+        pli_request_complete(r, err);
+    }
+    return err != PLI_OK;
+}
+
 // Put the send on its way. Context: lane locked; it is unlocked on return.
 static inline enum pli_err start_send(struct pli_request *r, int dest)
 {
@@ -59,6 +72,10 @@ static inline enum pli_err start_send(struct pli_request *r, int dest)
     struct pli_id id = pli_group_at(comm->remote, dest);
     r->item.source = comm->rank;
     r->source = dest;
+    if (__builtin_expect(lane->n_dead != 0, 0) && is_doomed(r, dest)) {
+        pli_lock_drop(&lane->lock);
+        return PLI_OK;
+    }
     if (pli_lane_is_own(lane, id)) {
         r->conn = NULL;
         struct pli_ep *to = pli_lane_ep(lane, id.ep);
@@ -83,6 +100,10 @@ static inline enum pli_err start_recv(struct pli_request *r, int source)
     struct pli_match *m = &r->comm->ep->match;
     r->item.source = source;
     r->bytes = 0;
+    // What came from those who live is not to be had where all fails: it may have been withdrawn.
+    if (__builtin_expect(r->lane->n_dead != 0, 0) && is_doomed(r, MPI_PROC_NULL)) {
+        return PLI_OK;
+    }
     if (pli_match_has_unexpected(m)) {
         struct pli_match_item *i = pli_match_find(m, r->item.context, source, r->item.tag);
         if (i != NULL) {
@@ -91,15 +112,46 @@ static inline enum pli_err start_recv(struct pli_request *r, int source)
             return PLI_OK;
         }
     }
-    if (__builtin_expect(r->lane->n_dead != 0, 0) && pli_link_is_dead(r->lane, r->comm, source)) {
-        r->source = source;
-        r->tag = r->item.tag;
-        pli_request_complete(r, PLI_ERR_PROC_ABORTED);
+    if (__builtin_expect(r->lane->n_dead != 0, 0) && is_doomed(r, source)) {
         return PLI_OK;
     }
     r->state |= PLI_REQ_POSTED;
     bool is_first = pli_comm_hint_is_unordered(r->comm);
     return pli_match_post(m, &r->item, is_first) ? PLI_OK : no_memory();
+}
+
+// Where operations may be withdrawn, the other side may name them longer than the call lasts: they
+// are not on the stack.
+static enum pli_err send_kept(const void *buf, MPI_Count count, struct pli_datatype *type, int dest,
+                              int tag, struct pli_comm *comm, enum pli_chan chan, int flags)
+{
+    struct pli_request *r = NULL;
+    bool is_gone;
+    flags |= PLI_REQ_BLOCKING;
+    enum pli_err err = pli_p2p_isend_on(buf, count, type, dest, tag, comm, chan, flags, &r);
+    if (err != PLI_OK) {
+        return err;
+    }
+    pli_progress_wait(r);
+    return pli_request_report(r, MPI_STATUS_IGNORE, &is_gone);
+}
+
+static enum pli_err begin_recv(void *buf, MPI_Count count, struct pli_datatype *type, int source,
+                               int tag, struct pli_comm *comm, enum pli_chan chan, int flags,
+                               struct pli_request **out);
+
+static enum pli_err recv_kept(void *buf, MPI_Count count, struct pli_datatype *type, int source,
+                              int tag, struct pli_comm *comm, enum pli_chan chan,
+                              MPI_Status *status)
+{
+    struct pli_request *r = NULL;
+    bool is_gone;
+    enum pli_err err = begin_recv(buf, count, type, source, tag, comm, chan, PLI_REQ_BLOCKING, &r);
+    if (err != PLI_OK) {
+        return err;
+    }
+    pli_progress_wait(r);
+    return pli_request_report(r, status, &is_gone);
 }
 
 enum pli_err pli_p2p_send_on(const void *buf, MPI_Count count, struct pli_datatype *type, int dest,
@@ -123,6 +175,10 @@ enum pli_err pli_p2p_send_on(const void *buf, MPI_Count count, struct pli_dataty
             pli_lock_drop(&lane->lock);
             return PLI_OK;
         }
+    }
+    if (__builtin_expect(pli_request_is_mortal, 0)) {
+        pli_lock_drop(&lane->lock);
+        return send_kept(buf, count, type, dest, tag, comm, chan, flags);
     }
     struct pli_request r;
     fill(&r, buf, count, type, tag, comm, chan);
@@ -154,6 +210,9 @@ enum pli_err pli_p2p_recv_on(void *buf, MPI_Count count, struct pli_datatype *ty
         pli_quick_recv(comm, (char *)buf + type->true_lb, room, source, tag,
                        comm->context | (uint64_t)chan, status)) {
         return PLI_OK;
+    }
+    if (__builtin_expect(pli_request_is_mortal, 0)) {
+        return recv_kept(buf, count, type, source, tag, comm, chan, status);
     }
     struct pli_request r;
     fill(&r, buf, count, type, tag, comm, chan);
@@ -263,22 +322,17 @@ enum pli_err pli_p2p_isend_on(const void *buf, MPI_Count count, struct pli_datat
     return err;
 }
 
-enum pli_err pli_p2p_irecv_on(void *buf, MPI_Count count, struct pli_datatype *type, int source,
-                              int tag, struct pli_comm *comm, enum pli_chan chan,
-                              struct pli_request **out)
+static enum pli_err begin_recv(void *buf, MPI_Count count, struct pli_datatype *type, int source,
+                               int tag, struct pli_comm *comm, enum pli_chan chan, int flags,
+                               struct pli_request **out)
 {
-    if (source == MPI_PROC_NULL) {
-        return pli_p2p_nothing(comm, 0, out);
-    }
-    if (is_null_buffer(buf, count, type)) {
-        return null_buffer(count);
-    }
     struct pli_lane *lane = comm->ep->lane;
     pli_lock_take(&lane->lock);
     struct pli_request *r = make(buf, count, type, tag, comm, chan);
     enum pli_err err = PLI_OK;
     if (r != NULL) {
         r->ops = &pli_p2p_recv_ops;
+        r->flags = (uint16_t)flags;
         err = start_recv(r, source);
     }
     pli_lock_drop(&lane->lock);
@@ -290,6 +344,19 @@ enum pli_err pli_p2p_irecv_on(void *buf, MPI_Count count, struct pli_datatype *t
         pli_request_destroy(r);
     }
     return err;
+}
+
+enum pli_err pli_p2p_irecv_on(void *buf, MPI_Count count, struct pli_datatype *type, int source,
+                              int tag, struct pli_comm *comm, enum pli_chan chan,
+                              struct pli_request **out)
+{
+    if (source == MPI_PROC_NULL) {
+        return pli_p2p_nothing(comm, 0, out);
+    }
+    if (is_null_buffer(buf, count, type)) {
+        return null_buffer(count);
+    }
+    return begin_recv(buf, count, type, source, tag, comm, chan, 0, out);
 }
 
 enum pli_err pli_p2p_sendrecv_on(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
@@ -418,6 +485,10 @@ enum pli_err pli_p2p_recv_init(void *buf, MPI_Count count, struct pli_datatype *
 static enum pli_err start_again(struct pli_request *r)
 {
     struct pli_lane *lane = r->lane;
+    if (__builtin_expect((r->state & PLI_REQ_GHOST) != 0, 0)) {
+        pli_request_complete(r, (enum pli_err)r->err); // as it ended, on what will never work again
+        return PLI_OK;
+    }
     int peer = r->flags & PLI_REQ_SEND ? r->source : r->item.source;
     r->err = PLI_OK;
     if (peer == MPI_PROC_NULL) {

@@ -3,6 +3,7 @@
 #include "core/probe.h"
 #include "base/cpu.h"
 
+#include "core/alarm.h"
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/parcel.h"
@@ -63,6 +64,21 @@ static enum pli_err wrap(struct pli_parcel *p, struct pli_comm *comm, struct pli
     return PLI_OK;
 }
 
+// Why no message can come from this source, PLI_OK: one may.
+static enum pli_err lost(int source, struct pli_comm *comm)
+{
+    struct pli_lane *lane = comm->ep->lane;
+    struct pli_request as = { .comm = comm, .flags = PLI_REQ_BLOCKING };
+    as.item.context = comm->context | PLI_CHAN_P2P;
+    pli_lock_take(&lane->lock);
+    enum pli_err err = lane->n_dead != 0 ? pli_alarm_judge(lane, &as, source) : PLI_OK;
+    pli_lock_drop(&lane->lock);
+    if (err == PLI_ERR_PROC_ABORTED) {
+        return pli_fail(err, "no message can come from rank %d, which is lost", source);
+    }
+    return err == PLI_OK ? PLI_OK : pli_alarm_explain(err, "probe", comm);
+}
+
 enum pli_err pli_probe_iprobe(int source, int tag, struct pli_comm *comm, int *flag,
                               MPI_Status *status)
 {
@@ -75,7 +91,7 @@ enum pli_err pli_probe_iprobe(int source, int tag, struct pli_comm *comm, int *f
     if (!*flag && pli_progress_once(comm->ep->lane) > 0) {
         *flag = look(source, tag, comm, false, status) != NULL;
     }
-    return PLI_OK;
+    return *flag ? PLI_OK : lost(source, comm);
 }
 
 enum pli_err pli_probe_improbe(int source, int tag, struct pli_comm *comm, int *flag,
@@ -92,38 +108,23 @@ enum pli_err pli_probe_improbe(int source, int tag, struct pli_comm *comm, int *
         p = look(source, tag, comm, true, status);
     }
     *flag = p != NULL;
-    return p != NULL ? wrap(p, comm, out) : PLI_OK;
+    return p != NULL ? wrap(p, comm, out) : lost(source, comm);
 }
 
-// Whether to wait for a message of this source is to wait for ever.
-static bool is_lost(int source, struct pli_comm *comm)
-{
-    struct pli_lane *lane = comm->ep->lane;
-    pli_lock_take(&lane->lock);
-    bool is = lane->n_dead != 0 && pli_link_is_dead(lane, comm, source);
-    pli_lock_drop(&lane->lock);
-    return is;
-}
-
-// NULL: the source is lost.
-static struct pli_parcel *wait_for(int source, int tag, struct pli_comm *comm, bool take,
-                                   MPI_Status *status)
+// Fails where to wait for a message of this source is to wait for ever.
+static enum pli_err wait_for(int source, int tag, struct pli_comm *comm, bool take,
+                             MPI_Status *status, struct pli_parcel **out)
 {
     struct pli_waiter w = {
         .lane = comm->ep->lane, .comm = comm, .peer = source, .tag = tag, .n_request = 1
     };
-    struct pli_parcel *p;
-    while ((p = look(source, tag, comm, take, status)) == NULL && !is_lost(source, comm)) {
+    enum pli_err err = PLI_OK;
+    while ((*out = look(source, tag, comm, take, status)) == NULL &&
+           (err = lost(source, comm)) == PLI_OK) {
         pli_progress_step(&w);
     }
     pli_progress_end(&w);
-    return p;
-}
-
-static enum pli_err lost(int source)
-{
-    return pli_fail(PLI_ERR_PROC_ABORTED, "no message can come from rank %d, which is lost",
-                    source);
+    return err;
 }
 
 enum pli_err pli_probe_probe(int source, int tag, struct pli_comm *comm, MPI_Status *status)
@@ -132,7 +133,8 @@ enum pli_err pli_probe_probe(int source, int tag, struct pli_comm *comm, MPI_Sta
         no_proc(status);
         return PLI_OK;
     }
-    return wait_for(source, tag, comm, false, status) != NULL ? PLI_OK : lost(source);
+    struct pli_parcel *p;
+    return wait_for(source, tag, comm, false, status, &p);
 }
 
 enum pli_err pli_probe_mprobe(int source, int tag, struct pli_comm *comm, struct pli_message **out,
@@ -143,6 +145,7 @@ enum pli_err pli_probe_mprobe(int source, int tag, struct pli_comm *comm, struct
         *out = &pli_probe_no_proc;
         return PLI_OK;
     }
-    struct pli_parcel *p = wait_for(source, tag, comm, true, status);
-    return p != NULL ? wrap(p, comm, out) : lost(source);
+    struct pli_parcel *p;
+    enum pli_err err = wait_for(source, tag, comm, true, status, &p);
+    return err == PLI_OK ? wrap(p, comm, out) : err;
 }

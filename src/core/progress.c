@@ -5,6 +5,7 @@
 #include "base/conf.h"
 #include "base/cpu.h"
 #include "base/futex.h"
+#include "core/alarm.h"
 #include "core/gate.h"
 #include "core/link.h"
 #include "core/p2p.h"
@@ -125,7 +126,14 @@ static int progress_locked(struct pli_lane *lane)
 
 int pli_progress_once(struct pli_lane *lane)
 {
-    return pli_lock_try(&lane->lock) ? progress_locked(lane) : 0; // else somebody else is at it
+    if (!pli_lock_try(&lane->lock)) {
+        return 0; // somebody else is at it
+    }
+    int n = progress_locked(lane);
+    if (n == 0 && pli_alarm_is_due()) {
+        pli_alarm_look(lane);
+    }
+    return n;
 }
 
 uint32_t pli_progress_spins(void)
@@ -234,7 +242,7 @@ static bool is_stalled(struct pli_lane *lane)
     bool is = !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
               (lane->net != NULL && lane->net->ucx != NULL && pli_ucxlane_is_busy(lane->net->ucx));
     pli_lock_drop(&lane->lock);
-    return is;
+    return is || pli_alarm_is_blocked(lane);
 }
 
 // How long the network lets us sleep, 0: as long as we like.

@@ -2,6 +2,7 @@
 // The life of a request.
 #include "core/request.h"
 
+#include "core/alarm.h"
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/parcel.h"
@@ -47,6 +48,20 @@ struct pli_request *pli_request_create(struct pli_lane *lane)
     return r;
 }
 
+bool pli_request_is_mortal;
+
+void pli_request_list(struct pli_request *r)
+{
+    pli_list_push(&r->conn->open, &r->link);
+    r->state |= PLI_REQ_OPEN;
+}
+
+void pli_request_unlist(struct pli_request *r)
+{
+    pli_list_remove(&r->link);
+    r->state &= (uint16_t)~PLI_REQ_OPEN;
+}
+
 void pli_request_hold(struct pli_comm *c)
 {
     if (c->n_spare > 0) {
@@ -85,13 +100,18 @@ void pli_request_destroy(struct pli_request *r)
     struct pli_lane *lane = r->lane;
     struct pli_comm *comm = r->comm;
     struct slot *s = (struct slot *)r;
+    bool is_ghost = (r->state & PLI_REQ_GHOST) != 0;
     pli_lock_take(&lane->lock);
     if (keep(comm, lane)) {
         comm = NULL;
     }
     atomic_store_explicit(&s->obj.kind, PLI_KIND_NONE, memory_order_relaxed);
-    s->next = lane->requests.free;
-    lane->requests.free = &s->obj;
+    if (__builtin_expect(is_ghost, 0)) {
+        lane->requests.n_slot--; // never to be used again
+    } else {
+        s->next = lane->requests.free;
+        lane->requests.free = &s->obj;
+    }
     pli_lock_drop(&lane->lock);
     pli_comm_release(comm);
 }
@@ -153,6 +173,9 @@ static enum pli_err explain(const struct pli_request *r)
                         (unsigned long long)r->bytes, r->source, r->tag, name,
                         (unsigned long long)r->size);
     }
+    if (pli_alarm_is_reason((enum pli_err)r->err) && r->comm != NULL) {
+        return pli_alarm_explain((enum pli_err)r->err, r->ops->name, r->comm);
+    }
     return r->err == PLI_OK ? PLI_OK
                             : pli_fail((enum pli_err)r->err, "%s on %s failed: %s", r->ops->name,
                                        name, pli_err_text(r->err));
@@ -182,7 +205,7 @@ enum pli_err pli_request_report(struct pli_request *r, MPI_Status *status, bool 
         pli_request_destroy(r);
     } else {
         r->flags &= (uint16_t)~PLI_REQ_ACTIVE;
-        r->state = 0;
+        r->state &= PLI_REQ_GHOST;
     }
     return err;
 }

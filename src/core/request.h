@@ -42,6 +42,7 @@ enum pli_request_flag {
     PLI_REQ_OWNS_BUFFER = 32, // buf is ours
     PLI_REQ_NO_STATUS = 64,   // empty status in any case
     PLI_REQ_CHILD = 128,      // the head of a struct pli_request_child
+    PLI_REQ_BLOCKING = 256,   // of a call that waits for it at once
 };
 
 // What happens to it; guarded by the lane's lock until it is done.
@@ -53,6 +54,8 @@ enum pli_request_state {
     PLI_REQ_FREED = 16,     // the user freed it; it goes when it is done
     PLI_REQ_EXTERNAL = 32,  // a receive whose bytes count in external32
     PLI_REQ_ASKED = 64,     // a send over a network whose data the receiver has asked for
+    PLI_REQ_OPEN = 128,     // in the list of its conn, see alarm.h
+    PLI_REQ_GHOST = 256,    // withdrawn, but the other side may still name it
 };
 
 struct pli_request {
@@ -107,6 +110,27 @@ void pli_request_forget(struct pli_request *r);
 
 // The operation is over. A request nobody waits for any more goes. Context: lane locked.
 void pli_request_complete(struct pli_request *r, enum pli_err err);
+
+// Operations may be withdrawn, because the job survives failures: see alarm.h. Set at start-up.
+extern bool pli_request_is_mortal;
+// An offer that was made, or asked for, is known by its way then, until it is over. Context: lane
+// locked.
+void pli_request_list(struct pli_request *r) __attribute__((cold));
+void pli_request_unlist(struct pli_request *r) __attribute__((cold));
+
+static inline void pli_request_track(struct pli_request *r)
+{
+    if (__builtin_expect(pli_request_is_mortal, 0)) {
+        pli_request_list(r);
+    }
+}
+
+static inline void pli_request_untrack(struct pli_request *r)
+{
+    if (__builtin_expect((r->state & PLI_REQ_OPEN) != 0, 0)) {
+        pli_request_unlist(r);
+    }
+}
 
 static inline bool pli_request_is_done(const struct pli_request *r)
 {

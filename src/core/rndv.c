@@ -70,6 +70,7 @@ void pli_rndv_drop_cursor(struct pli_request *r)
 
 void pli_rndv_end_receive(struct pli_request *recv)
 {
+    pli_request_untrack(recv);
     pli_rndv_drop_cursor(recv);
     pli_request_complete(recv, recv->bytes > recv->size ? PLI_ERR_TRUNC : PLI_OK);
 }
@@ -105,6 +106,10 @@ void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t s
     recv->moved = 0;
     recv->conn = from;
     recv->remote = sender_req;
+    if (__builtin_expect(from->is_dead, 0)) {
+        pli_request_complete(recv, PLI_ERR_PROC_FAILED); // only the offer has come
+        return;
+    }
     if (from->link != NULL) {
         ask(recv, from->link, sender_req, want);
         return;
@@ -131,7 +136,9 @@ void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t s
         return;
     }
     pli_eager_note(from, PLI_WIRE_CTS, sender_req, (uint64_t)(uintptr_t)recv, want);
-    if (want == 0) {
+    if (want > 0) {
+        pli_request_track(recv);
+    } else {
         pli_rndv_end_receive(recv);
     }
 }
@@ -139,6 +146,10 @@ void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t s
 // All of a send is over, as far as the data goes; one that is being cancelled waits for the answer.
 void pli_rndv_end_send(struct pli_request *send)
 {
+    if (__builtin_expect((send->state & PLI_REQ_GHOST) != 0, 0)) {
+        return;
+    }
+    pli_request_untrack(send);
     pli_rndv_drop_cursor(send);
     send->state |= PLI_REQ_MATCHED;
     if ((send->state & PLI_REQ_CANCELLING) == 0) {
@@ -149,6 +160,10 @@ void pli_rndv_end_send(struct pli_request *send)
 // The receiver wants `want` bytes of this send.
 static void begin_stream(struct pli_request *send, uint64_t receiver_req, uint64_t want)
 {
+    if (__builtin_expect((send->state & PLI_REQ_GHOST) != 0, 0)) {
+        return; // the receiver hears the same news
+    }
+    pli_request_untrack(send);
     if (want == 0) {
         pli_rndv_end_send(send);
         return;
@@ -177,17 +192,25 @@ static bool push_piece(struct pli_request *send)
     if (block == NULL) {
         return false;
     }
-    uint64_t pos;
-    struct pli_shm_cell *cell = pli_shm_claim(&send->conn->shm, &pos);
-    if (cell == NULL) {
+    if (!pli_shm_has_room(&send->conn->shm)) {
         pli_shm_block_done(block);
         return false;
     }
+    // Before the place is claimed: who dies in between leaves a hole in the mailbox.
     if (send->cursor != NULL) {
         pli_cursor_pack(send->cursor, pli_shm_block_data(block), n);
     } else {
         memcpy(pli_shm_block_data(block),
                (const char *)send->buf + send->type->true_lb + send->moved, n);
+    }
+    uint64_t pos;
+    struct pli_shm_cell *cell = pli_shm_claim(&send->conn->shm, &pos);
+    if (cell == NULL) { // others were faster
+        if (send->cursor != NULL) {
+            pli_cursor_seek(send->cursor, send->moved);
+        }
+        pli_shm_block_done(block);
+        return false;
     }
     cell->kind = PLI_WIRE_DATA;
     cell->flags = 0;
@@ -229,6 +252,10 @@ static void take_piece(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     struct pli_request *recv = (struct pli_request *)(uintptr_t)cell->word[0];
     struct pli_shm_block *block = pli_outside_block(lane->shm.base, cell->word[1]);
+    if (__builtin_expect((recv->state & PLI_REQ_GHOST) != 0, 0)) {
+        pli_shm_block_done(block);
+        return;
+    }
     if (recv->cursor != NULL) {
         pli_cursor_unpack(recv->cursor, pli_shm_block_data(block), cell->size);
     } else {
@@ -275,10 +302,14 @@ void pli_rndv_forget(struct pli_lane *lane, struct pli_conn *from, uint64_t remo
 
 void pli_rndv_unsent(struct pli_request *send, bool is_forgotten)
 {
+    if (__builtin_expect((send->state & PLI_REQ_GHOST) != 0, 0)) {
+        return;
+    }
     send->state &= (uint16_t)~PLI_REQ_CANCELLING;
     if (is_forgotten) {
-        send->state |= PLI_REQ_CANCELLED;
-        pli_request_complete(send, PLI_OK);
+        pli_request_untrack(send);
+        send->state |= send->err == PLI_OK ? PLI_REQ_CANCELLED : 0; // else it was withdrawn
+        pli_request_complete(send, (enum pli_err)send->err);
     } else if (send->state & PLI_REQ_MATCHED) {
         pli_request_complete(send, PLI_OK);
     }

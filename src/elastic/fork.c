@@ -4,6 +4,7 @@
 // world as it was.
 #include "elastic/fork.h"
 
+#include "base/fault.h"
 #include "base/futex.h"
 #include "base/log.h"
 #include "boot/boot.h"
@@ -33,6 +34,7 @@ static enum pli_err check(int m, const struct pli_comm *world)
 // The new world is there, for old and new ranks alike.
 static enum pli_err enter(uint32_t version, int n_old)
 {
+    pli_fault("fork_enter", pli_boot.index);
     enum pli_err err = pli_resize_take_up(version);
     if (err == PLI_OK) {
         pli_process_recount();
@@ -46,6 +48,7 @@ static enum pli_err enter(uint32_t version, int n_old)
 // The life of a new rank begins here. Its memory is that of the other one.
 static enum pli_err begin(uint32_t row, uint32_t version, int n_old, int told)
 {
+    pli_fault("fork_clone", pli_boot.index); // still its parent's
     enum pli_err err = pli_clone_begin(row);
     if (err != PLI_OK) {
         pli_log(PLI_ERROR, "a rank cannot be forked: %s", pli_fail_take(NULL));
@@ -55,8 +58,10 @@ static enum pli_err begin(uint32_t row, uint32_t version, int n_old, int told)
     pli_board_life_clone();
     pli_resize_clone();
     pli_fork_part_clone();
+    pli_fault("fork_become", boot->index);
     boot->ops->ready(boot);
     pli_split_tell(told);
+    pli_fault("fork_ready", boot->index);
     _Atomic int *word = &boot->node.header->world;
     for (int v = atomic_load(word); v < (int)version; v = atomic_load(word)) {
         pli_futex_wait(word, v, false, 0);
@@ -74,11 +79,13 @@ enum pli_err pli_fork(int m, enum pli_err why, int *n_out)
     if (err != PLI_OK) {
         return err;
     }
+    pli_fault("fork_ask", pli_boot.index);
     const struct pli_ask_fork want = { version, (uint32_t)m, pli_boot.index, 0 };
     err = pli_fork_talk_ask(world, PLI_ASK_FORK, &want, sizeof want, &a);
     if (err != PLI_OK) {
         return err;
     }
+    pli_fault("fork_split", pli_boot.index);
     if (rank < m) {
         uint32_t row = pli_node_row_of(&pli_boot.node, a.first + (uint32_t)rank);
         err = pli_split(&told);
@@ -87,7 +94,9 @@ enum pli_err pli_fork(int m, enum pli_err why, int *n_out)
             return begin(row, version + 1, n_old, told);
         }
     }
+    pli_fault("fork_made", pli_boot.index);
     err = pli_fork_talk_agree(world, m, err);
+    pli_fault("fork_agreed", pli_boot.index);
     const struct pli_ask_forked done = { err == PLI_OK, 0 };
     enum pli_err end = pli_fork_talk_ask(world, PLI_ASK_FORKED, &done, sizeof done, &a);
     err = err == PLI_OK ? end : err;

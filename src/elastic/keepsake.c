@@ -2,6 +2,7 @@
 // Registered state: written and read piece by piece.
 #include "elastic/keepsake.h"
 
+#include "base/fault.h"
 #include "boot/boot.h"
 #include "boot/save_wire.h"
 #include "coll/coll.h"
@@ -102,6 +103,7 @@ enum pli_err pli_keepsake_write(const char *dir, int rank)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/state.%d", dir, rank);
+    pli_fault("state_write", pli_proc.boot->index);
     FILE *f = fopen(path, "wxe");
     if (f == NULL) {
         return pli_fail(PLI_ERR_IO, "%s cannot be written: %s", path, strerror(errno));
@@ -118,6 +120,7 @@ enum pli_err pli_keepsake_write(const char *dir, int rank)
         err = pli_fail(errno == ENOSPC ? PLI_ERR_NO_SPACE : PLI_ERR_IO, "%s cannot be written: %s",
                        path, strerror(errno));
     }
+    pli_fault("state_written", pli_proc.boot->index);
     return err;
 }
 

@@ -101,7 +101,7 @@ enum pli_err pli_resize_world_at(int version, struct pli_comm **out)
         return pli_fail(PLI_ERR_ARG, "argument version is %d, but the world's versions are 0 to %d",
                         version, now);
     }
-    struct pli_comm *world = pli_handle_get(MPI_COMM_WORLD, PLI_KIND_COMM);
+    struct pli_comm *world = pli_comm_any(MPI_COMM_WORLD);
     if (world == NULL) {
         return pli_fail(PLI_ERR_OTHER, "there is no world before MPI_Init and after MPI_Finalize");
     }
@@ -124,7 +124,7 @@ enum pli_err pli_resize_world_at(int version, struct pli_comm **out)
 
 struct pli_comm *pli_resize_newest(uint32_t *version_out)
 {
-    struct pli_comm *c = pli_handle_get(MPI_COMM_WORLD, PLI_KIND_COMM);
+    struct pli_comm *c = pli_comm_any(MPI_COMM_WORLD);
     *version_out = meant;
     for (uint32_t v = meant + 1; v < n_world; v++) {
         if (worlds[v] != NULL) {
@@ -157,7 +157,7 @@ static void hand_over(struct pli_comm *from, struct pli_comm *to)
 
 enum pli_err pli_resize_take_up(uint32_t version)
 {
-    struct pli_comm *old = pli_handle_get(MPI_COMM_WORLD, PLI_KIND_COMM), *c = NULL;
+    struct pli_comm *old = pli_comm_any(MPI_COMM_WORLD), *c = NULL;
     enum pli_err err = PLI_OK;
     pthread_mutex_lock(&lock);
     if (!make_room(version) || !make_room(meant)) {

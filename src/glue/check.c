@@ -2,6 +2,7 @@
 // The complaints about arguments: what is wrong, and what would be right.
 #include "glue/check.h"
 
+#include "core/alarm.h"
 #include "glue/raise.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@ static const enum pli_err err_of[PLI_N_KIND] = {
     [PLI_KIND_INFO] = PLI_ERR_INFO,       [PLI_KIND_ERRHANDLER] = PLI_ERR_ERRHANDLER,
     [PLI_KIND_SESSION] = PLI_ERR_SESSION, [PLI_KIND_WIN] = PLI_ERR_WIN,
     [PLI_KIND_FILE] = PLI_ERR_FILE,       [PLI_KIND_MESSAGE] = PLI_ERR_REQUEST,
-    [PLI_KIND_LOST] = PLI_ERR_COMM,
+    [PLI_KIND_LOST] = PLI_ERR_COMM,       [PLI_KIND_BARRED] = PLI_ERR_COMM,
 };
 
 // Whether a value names something that is there only while MPI is initialised.
@@ -35,6 +36,10 @@ int pli_bad_handle(struct pli_obj *owner, const char *fn, const char *arg, enum 
                    const void *h)
 {
     enum pli_err err = err_of[want];
+    struct pli_comm *barred = want == PLI_KIND_COMM ? pli_handle_get(h, PLI_KIND_BARRED) : NULL;
+    if (barred != NULL) {
+        return pli_raise(&barred->obj, fn, pli_alarm_refuse("the call", barred));
+    }
     if (needs_init((uintptr_t)h, want)) {
         err = pli_fail(PLI_ERR_OTHER, "was called before MPI_Init (or after MPI_Finalize)");
     } else if (want == PLI_KIND_COMM && h == (const void *)MPI_COMM_ENDPOINTS) {

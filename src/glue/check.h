@@ -48,6 +48,13 @@ static inline struct pli_comm *pli_arg_comm(MPI_Comm h)
     return pli_unlikely(c == NULL) ? pli_fixed_mine(h) : c;
 }
 
+// The same for calls that do not communicate: they work where nothing can be sent any more.
+static inline struct pli_comm *pli_arg_comm_any(MPI_Comm h)
+{
+    struct pli_comm *c = pli_arg_comm(h);
+    return pli_unlikely(c == NULL) ? pli_comm_any(h) : c;
+}
+
 // The communicator a request or message belongs to, or NULL: whose error handler is called.
 struct pli_obj *pli_request_calls_request_owner(struct pli_request *r);
 struct pli_obj *pli_request_calls_message_owner(struct pli_message *m);

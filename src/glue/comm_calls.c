@@ -12,7 +12,7 @@
 int pli_comm_calls_get_name(MPI_Comm comm, char *name, int *len)
 {
     static const char fn[] = "MPI_Comm_get_name";
-    struct pli_comm *c = pli_arg_comm(comm);
+    struct pli_comm *c = pli_arg_comm_any(comm);
     struct pli_obj *owner = c != NULL ? &c->obj : NULL;
     if (c == NULL && comm != MPI_COMM_NULL) {
         return pli_bad_handle(NULL, fn, "comm", PLI_KIND_COMM, comm);
@@ -31,7 +31,7 @@ int pli_comm_calls_free(MPI_Comm *comm)
     if (comm == NULL) {
         return pli_bad_pointer(NULL, fn, "comm");
     }
-    struct pli_comm *c = pli_arg_comm(*comm);
+    struct pli_comm *c = pli_arg_comm_any(*comm);
     if (c == NULL && pli_handle_get(*comm, PLI_KIND_LOST) != NULL) {
         *comm = MPI_COMM_NULL;
         return MPI_SUCCESS;

@@ -9,6 +9,7 @@
 #include "core/probe.h"
 #include "dynamic/spawner.h"
 #include "elastic/fork.h"
+#include "elastic/renew.h"
 #include "elastic/resize.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
@@ -39,6 +40,7 @@ PLI_START static void prepare(void)
     pli_session_open_prepare();
     pli_spawner_prepare();
     pli_resize_prepare();
+    pli_renew_prepare();
     pli_fork_prepare();
 }
 

@@ -19,10 +19,10 @@ static const char *say_owner(const struct pli_obj *owner)
         return "communicator MPI_COMM_SELF";
     }
     if (atomic_load_explicit(&owner->refs, memory_order_relaxed) == 0) {
-        return owner->kind == PLI_KIND_COMM ? "the communicator to be made"
-                                            : "the session to be opened";
+        return pli_handle_kind(owner) == PLI_KIND_COMM ? "the communicator to be made"
+                                                       : "the session to be opened";
     }
-    if (owner->kind == PLI_KIND_COMM) {
+    if (pli_handle_kind(owner) == PLI_KIND_COMM) {
         return pli_comm_say((const struct pli_comm *)owner);
     }
     return pli_handle_kind_name(owner->kind);

@@ -2,6 +2,7 @@
 // Waiting for requests and testing them.
 #include "glue/wait.h"
 
+#include "core/alarm.h"
 #include "core/progress.h"
 #include "core/request.h"
 #include "glue/check.h"
@@ -55,6 +56,37 @@ static int finish(const char *fn, MPI_Request *handle, struct pli_request *r, MP
     return rc;
 }
 
+// Wait for one of n requests. False: it is a receive from anybody, and somebody died.
+static bool wait_one(struct pli_request *r, int n)
+{
+    struct pli_waiter w = {
+        .lane = r->lane, .request = r, .n_request = (uint32_t)n, .is_far = pli_progress_is_far(r)
+    };
+    bool is_open = false;
+    if (!pli_request_is_mortal && n == 1) {
+        pli_progress_wait(r);
+        return true;
+    }
+    while (!pli_request_is_done(r) && !(is_open = pli_alarm_is_open(r))) {
+        pli_progress_step(&w);
+    }
+    pli_progress_end(&w);
+    return !is_open || pli_request_is_done(r);
+}
+
+static enum pli_err why_open(const struct pli_request *r)
+{
+    bool is_left = atomic_load_explicit(&r->comm->is_left, memory_order_relaxed) == PLI_COMM_LEFT;
+    return pli_alarm_explain(is_left ? PLI_ERR_WORLD_RESIZED : PLI_ERR_PROC_FAILED_PENDING,
+                             "receive from anybody", r->comm);
+}
+
+// The failure of a request that stays as it is: the user may wait again.
+static int still_open(const char *fn, struct pli_request *r)
+{
+    return pli_raise(owner_of(r), fn, why_open(r));
+}
+
 int pli_wait_wait(MPI_Request *request, MPI_Status *status)
 {
     static const char fn[] = "MPI_Wait";
@@ -67,8 +99,8 @@ int pli_wait_wait(MPI_Request *request, MPI_Status *status)
         pli_status_set_empty(status);
         return rc;
     }
-    if (!pli_request_is_done(r)) {
-        pli_progress_wait(r);
+    if (!pli_request_is_done(r) && !wait_one(r, 1)) {
+        return still_open(fn, r);
     }
     return finish(fn, request, r, status);
 }
@@ -90,7 +122,9 @@ int pli_wait_test(MPI_Request *request, int *flag, MPI_Status *status)
         pli_progress_once(r->lane);
     }
     *flag = pli_request_is_done(r);
-    return *flag ? finish(fn, request, r, status) : MPI_SUCCESS;
+    return *flag                  ? finish(fn, request, r, status)
+           : pli_alarm_is_open(r) ? still_open(fn, r)
+                                  : MPI_SUCCESS;
 }
 
 // All handles are good, and there is room for the answers.
@@ -149,6 +183,18 @@ static int finish_list(const char *fn, MPI_Request reqs[], int n, const int *ind
             pli_status_set_empty(s);
             continue;
         }
+        if (pli_unlikely(!pli_request_is_done(r))) { // a receive from anybody, or others beside one
+            int code = pli_alarm_is_open(r) ? pli_raise_code(fn, why_open(r)) : MPI_ERR_PENDING;
+            if (s != MPI_STATUS_IGNORE) {
+                s->MPI_ERROR = code;
+            }
+            if (!has_failed || first == MPI_ERR_PENDING) {
+                first = code;
+            }
+            owner = owner == NULL && r->comm != NULL ? pli_comm_retain(r->comm) : owner;
+            has_failed = true;
+            continue;
+        }
         if (s == MPI_STATUS_IGNORE && r->err == PLI_OK && (r->flags & PLI_REQ_PERSISTENT) == 0 &&
             r->ops->finish == pli_request_plain_finish) {
             pli_request_destroy(r); // nothing to report: bench rate
@@ -185,15 +231,8 @@ int pli_wait_waitall(int n, MPI_Request reqs[], MPI_Status *statuses)
     }
     for (int i = 0; i < n; i++) {
         struct pli_request *r = at(reqs, i);
-        if (r != NULL && !pli_request_is_done(r)) {
-            struct pli_waiter w = { .lane = r->lane,
-                                    .request = r,
-                                    .n_request = (uint32_t)n,
-                                    .is_far = pli_progress_is_far(r) };
-            while (!pli_request_is_done(r)) {
-                pli_progress_step(&w);
-            }
-            pli_progress_end(&w);
+        if (r != NULL && !pli_request_is_done(r) && !wait_one(r, n)) {
+            break;
         }
     }
     return finish_list(fn, reqs, n, NULL, statuses);
@@ -223,7 +262,7 @@ int pli_wait_testall(int n, MPI_Request reqs[], int *flag, MPI_Status *statuses)
         bool is_all = true;
         for (int i = 0; i < n && is_all; i++) {
             struct pli_request *r = at(reqs, i);
-            is_all = r == NULL || pli_request_is_done(r);
+            is_all = r == NULL || pli_request_is_done(r) || pli_alarm_is_open(r);
         }
         if (is_all) {
             *flag = 1;
@@ -245,7 +284,7 @@ static int find_done(int n, MPI_Request reqs[])
     bool has_active = false;
     for (int i = 0; i < n; i++) {
         struct pli_request *r = at(reqs, i);
-        if (r != NULL && pli_request_is_done(r)) {
+        if (r != NULL && (pli_request_is_done(r) || pli_alarm_is_open(r))) {
             return i;
         }
         has_active = has_active || r != NULL;
@@ -296,7 +335,8 @@ int pli_wait_waitany(int n, MPI_Request reqs[], int *index, MPI_Status *status)
         return MPI_SUCCESS;
     }
     *index = i;
-    return finish(fn, &reqs[i], (struct pli_request *)reqs[i], status);
+    struct pli_request *r = (struct pli_request *)reqs[i];
+    return pli_request_is_done(r) ? finish(fn, &reqs[i], r, status) : still_open(fn, r);
 }
 
 int pli_wait_testany(int n, MPI_Request reqs[], int *index, int *flag, MPI_Status *status)
@@ -316,7 +356,10 @@ int pli_wait_testany(int n, MPI_Request reqs[], int *index, int *flag, MPI_Statu
     if (i == NONE_ACTIVE) {
         pli_status_set_empty(status);
     }
-    return i < 0 ? MPI_SUCCESS : finish(fn, &reqs[i], (struct pli_request *)reqs[i], status);
+    struct pli_request *r = i < 0 ? NULL : (struct pli_request *)reqs[i];
+    return r == NULL                ? MPI_SUCCESS
+           : pli_request_is_done(r) ? finish(fn, &reqs[i], r, status)
+                                    : still_open(fn, r);
 }
 
 // End all that are done, and say which.
@@ -326,7 +369,7 @@ static int take_some(const char *fn, int n, MPI_Request reqs[], int *n_out, int 
     int m = 0;
     for (int i = 0; i < n; i++) {
         struct pli_request *r = at(reqs, i);
-        if (r != NULL && pli_request_is_done(r)) {
+        if (r != NULL && (pli_request_is_done(r) || pli_alarm_is_open(r))) {
             indices[m++] = i;
         }
     }

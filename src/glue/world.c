@@ -12,6 +12,7 @@
 #include "core/process.h"
 #include "dynamic/spawner.h"
 #include "elastic/fork.h"
+#include "elastic/renew.h"
 #include "elastic/resize.h"
 #include "endpoint/fixed.h"
 #include "glue/check.h"
@@ -77,6 +78,9 @@ static enum pli_err open_world(int required)
         }
     }
     if (err == PLI_OK) {
+        err = pli_renew_begin();
+    }
+    if (err == PLI_OK) {
         err = pli_spawner_meet_parent(pli_arg_comm(MPI_COMM_WORLD));
         if (err != PLI_OK) {
             pli_comm_release(pli_arg_comm(MPI_COMM_WORLD));
@@ -91,10 +95,10 @@ static enum pli_err open_world(int required)
 
 static void close_world(void)
 {
-    pli_ep_settle(pli_arg_comm(MPI_COMM_SELF));
-    pli_ep_settle(pli_arg_comm(MPI_COMM_WORLD));
-    pli_comm_release(pli_arg_comm(MPI_COMM_SELF));
-    pli_comm_release(pli_arg_comm(MPI_COMM_WORLD));
+    pli_ep_settle(pli_arg_comm_any(MPI_COMM_SELF));
+    pli_ep_settle(pli_arg_comm_any(MPI_COMM_WORLD));
+    pli_comm_release(pli_arg_comm_any(MPI_COMM_SELF));
+    pli_comm_release(pli_arg_comm_any(MPI_COMM_WORLD));
     pli_session_open_undo(session);
 }
 
@@ -207,8 +211,8 @@ int pli_world_finalize(void)
     if (!is_open("MPI_Finalize", &rc)) {
         return rc;
     }
-    struct pli_comm *self = pli_arg_comm(MPI_COMM_SELF);
-    struct pli_comm *world = pli_arg_comm(MPI_COMM_WORLD);
+    struct pli_comm *self = pli_arg_comm_any(MPI_COMM_SELF);
+    struct pli_comm *world = pli_arg_comm_any(MPI_COMM_WORLD);
     // First of all, while everything still works. [MPI-5.0 11.2.4]
     enum pli_err err = pli_attr_delete_all(&self->obj);
     err = err == PLI_OK ? pli_fixed_delete_attrs() : err;

@@ -37,7 +37,7 @@ void pli_attr_keep(enum pli_kind kind, size_t offset)
 
 static struct pli_attr_list **list_of(struct pli_obj *obj)
 {
-    return (struct pli_attr_list **)((char *)obj + offset_of[obj->kind]);
+    return (struct pli_attr_list **)((char *)obj + offset_of[pli_handle_kind(obj)]);
 }
 
 // The entry of a key, or NULL; guard held.
@@ -153,7 +153,7 @@ static enum pli_err no_key(struct pli_obj *obj, int keyval)
         return pli_fail(PLI_ERR_KEYVAL, "the key is MPI_KEYVAL_INVALID");
     }
     return pli_fail(PLI_ERR_KEYVAL, "%d is not a key for attributes of a %s, or was freed", keyval,
-                    pli_handle_kind_name(obj->kind));
+                    pli_handle_kind_name(pli_handle_kind(obj)));
 }
 
 enum pli_err pli_attr_set(struct pli_obj *obj, int keyval, void *value)
@@ -165,7 +165,7 @@ enum pli_err pli_attr_set(struct pli_obj *obj, int keyval, void *value)
     }
     pli_lock_take(&guard);
     struct pli_keyval *key = pli_keyval_find(keyval);
-    if (key == NULL || key->on != (enum pli_kind)obj->kind || key->is_freed) {
+    if (key == NULL || key->on != pli_handle_kind(obj) || key->is_freed) {
         pli_lock_drop(&guard);
         return no_key(obj, keyval);
     }
@@ -191,7 +191,7 @@ enum pli_err pli_attr_get(struct pli_obj *obj, int keyval, void *value_out, int 
     pli_lock_take(&guard);
     const struct entry *e = find(obj, keyval);
     const struct pli_keyval *key = e != NULL ? e->key : pli_keyval_find(keyval);
-    bool is_key = key != NULL && key->on == (enum pli_kind)obj->kind;
+    bool is_key = key != NULL && key->on == pli_handle_kind(obj);
     *flag_out = e != NULL;
     if (e != NULL) {
         memcpy(value_out, &e->value, sizeof e->value);
@@ -212,7 +212,7 @@ enum pli_err pli_attr_delete(struct pli_obj *obj, int keyval)
         return drop_entry(obj, e);
     }
     const struct pli_keyval *key = pli_keyval_find(keyval);
-    bool is_key = key != NULL && key->on == (enum pli_kind)obj->kind;
+    bool is_key = key != NULL && key->on == pli_handle_kind(obj);
     pli_lock_drop(&guard);
     return is_key ? pli_fail(PLI_ERR_KEYVAL, "no attribute is set under key %d", keyval)
                   : no_key(obj, keyval);

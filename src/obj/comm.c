@@ -16,6 +16,7 @@
 
 enum { N_END = 8 };
 static pli_comm_end_fn ends[N_END];
+static pli_comm_end_fn begin; // NULL: nobody wants to know
 static int n_end;
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static struct pli_list all = { &all, &all }; // guarded by guard
@@ -28,6 +29,31 @@ void pli_comm_each(void (*fn)(struct pli_comm *c, void *arg), void *arg)
         at = at->next;
         fn(c, arg);
     }
+}
+
+void pli_comm_visit(void (*fn)(struct pli_comm *c, void *arg), void *arg)
+{
+    pthread_mutex_lock(&guard);
+    pli_comm_each(fn, arg);
+    pthread_mutex_unlock(&guard);
+}
+
+void pli_comm_bar(struct pli_comm *c)
+{
+    uint16_t kind = PLI_KIND_COMM;
+    atomic_compare_exchange_strong(&c->obj.kind, &kind, PLI_KIND_BARRED);
+}
+
+void pli_comm_unbar(struct pli_comm *c)
+{
+    uint16_t kind = PLI_KIND_BARRED;
+    atomic_compare_exchange_strong(&c->obj.kind, &kind, PLI_KIND_COMM);
+}
+
+struct pli_comm *pli_comm_any(MPI_Comm h)
+{
+    struct pli_comm *c = pli_handle_get(h, PLI_KIND_COMM);
+    return c != NULL ? c : pli_handle_get(h, PLI_KIND_BARRED);
 }
 
 void pli_comm_lose(struct pli_comm *c)
@@ -55,6 +81,11 @@ PLI_START void pli_comm_on_end(pli_comm_end_fn fn)
     ends[n_end++] = fn;
 }
 
+void pli_comm_on_begin(pli_comm_end_fn fn)
+{
+    begin = fn;
+}
+
 static void destroy(struct pli_comm *c)
 {
     pthread_mutex_lock(&guard);
@@ -78,6 +109,7 @@ static void destroy(struct pli_comm *c)
         pli_handle_predefine(NULL, PLI_KIND_COMM, c->obj.value);
         c->obj.value = 0;
     }
+    atomic_store_explicit(&c->obj.kind, PLI_KIND_COMM, memory_order_relaxed); // it may be barred
     pli_handle_destroy(c, sizeof *c);
 }
 
@@ -116,6 +148,9 @@ enum pli_err pli_comm_create(struct pli_ep *ep, struct pli_id me, struct pli_gro
     pli_session_enter(c->session, c);
     pli_comm_hold(c);
     c->ep = ep; // last: on failure the endpoint stays the caller's
+    if (begin != NULL) {
+        begin(c);
+    }
     *out = c;
     return PLI_OK;
 }

@@ -26,6 +26,9 @@ enum pli_chan { PLI_CHAN_P2P, PLI_CHAN_COLL, PLI_CHAN_PART, PLI_CHAN_SETUP };
 
 enum { PLI_TAG_UB = 0x7fffffff };
 
+// The next version of the world is there: collectives must be counted; blocking calls are told.
+enum pli_comm_left { PLI_COMM_LEAVING = 1, PLI_COMM_LEFT };
+
 struct pli_comm {
     struct pli_obj obj;
     int rank, size; // mine and how many, in the local group
@@ -55,8 +58,23 @@ struct pli_comm {
     uint32_t hints;       // mpi_assert_* bits
     bool is_holding;      // counted at spawned processes of other worlds, see comm_hold.h
     struct pli_list all;  // among all communicators of the process
+    // See core/alarm.h.
+    _Atomic int doom;         // enum pli_err for which operations on it fail, PLI_OK: none
+    _Atomic int n_failed;     // members that died
+    _Atomic int n_acked;      // of those, how many the user has acknowledged
+    uint32_t n_pact;          // agreements of the members
+    _Atomic uint32_t n_begun; // collectives, where a resize is told by an error
+    _Atomic int is_left;      // enum pli_comm_left, in the same case
     char name[MPI_MAX_OBJECT_NAME];
 };
+
+// Whether its collectives cannot complete any more.
+static inline bool pli_comm_is_stopped(const struct pli_comm *c)
+{
+    return __builtin_expect(atomic_load_explicit(&c->n_failed, memory_order_relaxed) != 0 ||
+                                atomic_load_explicit(&c->doom, memory_order_relaxed) != 0,
+                            0);
+}
 
 // A communicator in which endpoint `ep`, whose identity is `me`, speaks: its rank is that of `me`
 // in the group. Keeps copies of the groups; starts with the initial error handler and no name.
@@ -74,6 +92,16 @@ void pli_comm_release(struct pli_comm *c);
 // they hung on it (topo, coll, buffer, ep). Context: start-up only.
 typedef void (*pli_comm_end_fn)(struct pli_comm *c);
 void pli_comm_on_end(pli_comm_end_fn fn);
+
+// Have fn called for every communicator that was made. Context: start-up only.
+void pli_comm_on_begin(pli_comm_end_fn fn);
+// Call fn for every communicator there is, which it must not destroy. Context: any thread.
+void pli_comm_visit(void (*fn)(struct pli_comm *c, void *arg), void *arg);
+// Its handle names no communicator any more for calls that communicate; what other calls find is
+// pli_comm_any. Context: any thread.
+void pli_comm_bar(struct pli_comm *c);
+void pli_comm_unbar(struct pli_comm *c);
+struct pli_comm *pli_comm_any(MPI_Comm h);
 
 // Call fn for every communicator there is; it may destroy that one. Context: no other thread is in
 // MPI.

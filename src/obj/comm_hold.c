@@ -20,6 +20,7 @@ static bool change(uint64_t proc, uint32_t by)
         return false;
     }
     atomic_fetch_add_explicit(&node->rows[row].n_held, by, memory_order_acq_rel);
+    atomic_store_explicit(&node->rows[row].was_held, 1, memory_order_release);
     return true;
 }
 

@@ -71,7 +71,7 @@ static struct pli_errhandler **place_in(struct pli_obj *owner)
     if (owner == pli_errhandler_no_file) {
         return &no_file.errhandler;
     }
-    size_t offset = offset_of[owner->kind];
+    size_t offset = offset_of[pli_handle_kind(owner)];
     return offset != 0 ? (struct pli_errhandler **)((char *)owner + offset) : NULL;
 }
 
@@ -80,7 +80,7 @@ struct pli_errhandler *pli_errhandler_of(struct pli_obj *owner)
     struct pli_obj *world = NULL;
     if (owner == NULL) {
         owner = pli_handle_get(MPI_COMM_SELF, PLI_KIND_COMM);
-        world = pli_handle_get(MPI_COMM_WORLD, PLI_KIND_COMM);
+        world = pli_handle_predefined[(uintptr_t)MPI_COMM_WORLD];
     }
     struct pli_errhandler **place = owner != NULL ? place_in(owner) : NULL;
     pthread_mutex_lock(&guard);
@@ -98,10 +98,10 @@ struct pli_errhandler *pli_errhandler_of(struct pli_obj *owner)
 enum pli_err pli_errhandler_set(struct pli_obj *owner, struct pli_errhandler *e)
 {
     struct pli_errhandler **place = place_in(owner);
-    if (e->on != PLI_KIND_NONE && e->on != (enum pli_kind)owner->kind) {
+    if (e->on != PLI_KIND_NONE && e->on != pli_handle_kind(owner)) {
         return pli_fail(PLI_ERR_ERRHANDLER,
                         "argument errhandler was made for a %s and cannot be set on a %s",
-                        pli_handle_kind_name(e->on), pli_handle_kind_name(owner->kind));
+                        pli_handle_kind_name(e->on), pli_handle_kind_name(pli_handle_kind(owner)));
     }
     pthread_mutex_lock(&guard);
     struct pli_errhandler *old = *place;

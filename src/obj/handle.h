@@ -25,7 +25,8 @@ enum pli_kind {
     PLI_KIND_WIN,
     PLI_KIND_FILE,
     PLI_KIND_MESSAGE,
-    PLI_KIND_LOST, // a communicator of the process that this one was forked from
+    PLI_KIND_LOST,   // a communicator of the process that this one was forked from
+    PLI_KIND_BARRED, // a communicator on which all communication fails
     PLI_N_KIND
 };
 
@@ -57,6 +58,13 @@ static inline void *pli_handle_get(const void *h, enum pli_kind kind)
         return NULL;
     }
     return o != NULL && atomic_load_explicit(&o->kind, memory_order_relaxed) == kind ? o : NULL;
+}
+
+// What an object is, whatever calls may do with it.
+static inline enum pli_kind pli_handle_kind(const struct pli_obj *o)
+{
+    uint16_t kind = atomic_load_explicit(&o->kind, memory_order_relaxed);
+    return kind == PLI_KIND_BARRED ? PLI_KIND_COMM : (enum pli_kind)kind;
 }
 
 // The handle of an object; for NULL the null handle of the kind.

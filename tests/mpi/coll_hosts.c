@@ -210,7 +210,9 @@ static void all(void)
             sums(sizes[k], turn);
             ordered(op, type, sizes[k] < MOST ? sizes[k] : 30000, root);
             broadcasts(sizes[k], root, turn);
-            moves(sizes[k] < MOST ? sizes[k] : 40000);
+            if (sizes[k] < MOST) {
+                moves(sizes[k]);
+            }
         }
     }
     MPI_Type_free(&type);

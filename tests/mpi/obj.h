@@ -10,7 +10,7 @@
 // The call must return an error of the class, and its text name the function and hold the piece.
 #define T_REFUSED(call, want_class, piece) t_refused(__LINE__, #call, (call), (want_class), (piece))
 
-// With a handle that was freed. Another rank of the process may have been given the same handle since,
+// With a handle that was freed. Another rank of the process may have been given the same one since,
 // and the call would then do something to its object.
 #define T_REFUSED_FREED(call, want_class, piece)                                                   \
     do {                                                                                           \

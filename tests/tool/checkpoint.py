@@ -96,6 +96,37 @@ def by_call(env, d):
     tidy(d)
 
 
+def polled(env, d):
+    """Restarted with more ranks, a program sees MPI_COMM_RESIZED_WORLD."""
+    want = undisturbed(env, 40, 5)
+    p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 40, 5, "call=5", "poll")
+    check(result(finish(p)) == (want, 2), "it has its result")
+    for n in (3, 6):
+        rc, text = restart(env, d, "-n", n)
+        check(rc == 0 and result(text) == (want, n), f"{n}: {rc}\n{text}\nwanted {want}")
+
+
+def forked(env, d):
+    """Ranks are cloned after the checkpoint, then before it: all of them come back, with any number of ranks."""
+    want = undisturbed(env, 30, 5)
+    for call, fork, n in ((5, 10, (4,)), (15, 10, (4, 3, 5))):
+        where = os.path.join(d, str(call))
+        p = start(env, "--checkpoint-dir", where, "-n", 2, PROBE, 30, 5, f"call={call}", f"fork={fork}")
+        text = finish(p)
+        check(p.returncode == 0 and result(text) == (want, 4), f"{p.returncode}\n{text}\nwanted {want}")
+        for m in n:
+            rc, text = restart(env, where, *(("-n", m) if m != 4 else ()))
+            check(rc == 0 and "checkpoint called: restarted" in text and result(text) == (want, m),
+                  f"{m}: {rc}\n{text}\nwanted {want}")
+    # A clone of a restored rank is a rank as any other: how it ends is known.
+    where = os.path.join(d, "dies")
+    p = start(env, "--checkpoint-dir", where, "-n", 2, PROBE, 30, 5, "call=5", "fork=10", "die=20")
+    check("rank 3 (" in finish(p) and p.returncode == 137, f"{p.returncode}")
+    rc, text = restart(env, where)
+    check(rc == 137 and "rank 3 (" in text and "was killed by signal 9" in " ".join(text.split()), f"{rc}\n{text}")
+    tidy(where)
+
+
 def by_mpictl(env, d):
     """mpictl in the middle of anything; the last two are kept; mpiexec is killed; all is gone; it goes on."""
     want = undisturbed(env, 150, 10)
@@ -124,7 +155,7 @@ def by_interval(env, d):
     last = numbers(d)[-1]
     rc, text = restart(env, d)
     check(rc == 0 and result(text) == (want, 2), f"{rc}\n{text}\nwanted {want}")
-    check(numbers(d)[-1] >= last, f"{os.listdir(d)}")
+    check(numbers(d)[-1] > last, f"it makes them too: {os.listdir(d)}")
     tidy(d)
 
 
@@ -261,7 +292,7 @@ def refused(env, d):
 
 def main():
     reason = skip_reason()
-    for f in (refused, state, by_call, by_mpictl, by_interval, damaged, full_disk,
+    for f in (refused, state, by_call, polled, forked, by_mpictl, by_interval, damaged, full_disk,
               killed_while_writing, example):
         if len(sys.argv) > 1 and f.__name__ not in sys.argv[1:]:
             continue

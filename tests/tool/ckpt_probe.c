@@ -3,9 +3,10 @@
 // on its way at every moment: an unexpected message, an outstanding receive, a synchronous send, a
 // derived datatype, a split communicator with an attribute, a thread. The last line is the result.
 //
-//     ckpt_probe STEPS MS [call=K] [mb=N] [state] [threads]
+//     ckpt_probe STEPS MS [call=K] [die=K] [abort=K] [fork=K] [mb=N] [poll] [state] [threads]
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-static int n_step, nap_ms, call_at = -1, with_state, with_threads;
+static int n_step, nap_ms, call_at = -1, die_at = -1, abort_at = -1, fork_at = -1;
+static int with_poll, with_state, with_threads;
 static long n_byte;
 static int step;     // both are the state that is registered
 static double value; // the same at all ranks
@@ -132,10 +134,30 @@ static unsigned char pattern(long i, int rank)
     return (unsigned char)((uint64_t)(i + rank * 977) * 2654435761u >> 13);
 }
 
+// Take up the resized world when all have seen it in the place that a program may look at and
+// assign to. Nobody leaves here.
+static void look(MPI_Comm *world, int *version)
+{
+    MPI_Comm next = MPI_COMM_RESIZED_WORLD;
+    int seen = next != MPI_COMM_NULL, all, at[2] = { step, 0 };
+    MPI_Allreduce(&seen, &all, 1, MPI_INT, MPI_MIN, *world);
+    if (all) {
+        MPI_Bcast(at, 2, MPI_INT, 0, next);
+        MPI_Bcast(&value, 1, MPI_DOUBLE, 0, next);
+        *world = next;
+        MPI_COMM_RESIZED_WORLD = MPI_COMM_NULL; // until the next one
+        MPIX_World_version(version);
+    }
+}
+
 // Take up the newest version of the world that all have seen. 0: this rank is to leave.
 static int follow(MPI_Comm *world, int *version)
 {
     int now, all;
+    if (with_poll) {
+        look(world, version);
+        return 1;
+    }
     MPIX_World_version(&now);
     MPI_Allreduce(&now, &all, 1, MPI_INT, MPI_MIN, *world);
     while (*version < all) {
@@ -176,7 +198,8 @@ static void call_checkpoint(MPI_Comm world)
 static void work(MPI_Comm world, int version)
 {
     struct pending p;
-    int was_first = version == 0; // who came later has no part in what is pending
+    // Who came later has no part in what is pending, and who has that is not forked.
+    int was_first = version == 0 && fork_at < 0;
     if (was_first) {
         begin_pending(&p, MPI_COMM_WORLD);
     }
@@ -195,10 +218,19 @@ static void work(MPI_Comm world, int version)
             printf("step %d of %d ranks\n", step, size);
             fflush(stdout);
         }
+        if (step == die_at && rank == size - 1) {
+            raise(SIGKILL);
+        }
+        check(step != abort_at, "this step");
         if (step == call_at || all) {
             step++; // it is done
             call_checkpoint(world);
             step--;
+        }
+        if (step == fork_at) {
+            check(MPI_Fork(size) >= 0, "the fork");
+            MPIX_World_version(&version);
+            world = MPI_COMM_WORLD;
         }
         nap(nap_ms);
         if (!follow(&world, &version)) {
@@ -228,7 +260,11 @@ int main(int argc, char **argv)
     nap_ms = argc > 2 ? atoi(argv[2]) : 0;
     for (int i = 3; i < argc; i++) {
         call_at = strncmp(argv[i], "call=", 5) == 0 ? atoi(argv[i] + 5) : call_at;
+        die_at = strncmp(argv[i], "die=", 4) == 0 ? atoi(argv[i] + 4) : die_at;
+        fork_at = strncmp(argv[i], "fork=", 5) == 0 ? atoi(argv[i] + 5) : fork_at;
+        abort_at = strncmp(argv[i], "abort=", 6) == 0 ? atoi(argv[i] + 6) : abort_at;
         n_byte = strncmp(argv[i], "mb=", 3) == 0 ? atol(argv[i] + 3) << 20 : n_byte;
+        with_poll = with_poll || strcmp(argv[i], "poll") == 0;
         with_state = with_state || strcmp(argv[i], "state") == 0;
         with_threads = with_threads || strcmp(argv[i], "threads") == 0;
     }

@@ -50,6 +50,55 @@ def resize(env, folder):
     check(not gone(env), f"left behind: {carriers(env)}")
 
 
+def told(env, folder):
+    """2 -> 5 -> 1 -> 3 ranks, told by the status of calls."""
+    program = os.path.join(folder, "told")
+    fixed = {answer(Run("-n", n, program, STEPS, env=env).out) for n in (1, 2, 3)}
+    check(len(fixed) == 1 and None not in fixed, f"{fixed}")
+    p = subprocess.Popen([MPIEXEC, "--elastic", "1:8", "--on-resize=error", "-n", "2", program, STEPS, "3"],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         text=True, env={**os.environ, **env})
+    while Run("status", p.pid, tool=MPICTL).rc != 0 and p.poll() is None:
+        time.sleep(0.01)
+    for args, want in ((("grow", 3), "version 1, of 5 ranks"), (("shrink", 4), "version 2, of 1 ranks"),
+                       (("resize", 3), "version 3, of 3 ranks")):
+        r = Run(*args, p.pid, tool=MPICTL)
+        for _ in range(500):  # the last one may not be known to all yet
+            if "not all ranks have heard" not in r.err:
+                break
+            time.sleep(0.01)
+            r = Run(*args, p.pid, tool=MPICTL)
+        check(r.rc == 0 and want in r.out, f"{args}: {r}")
+    out, _ = p.communicate(timeout=100 * SLOW)
+    check(p.returncode == 0 and f"{STEPS} items, 3 changes, 3 ranks at the end" in out, out)
+    check(answer(out) in fixed, f"{out}, but should be {fixed}")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
+def answer(text):
+    found = re.search(r"at the end: sum (\S+)", text)
+    return found.group(1) if found else None
+
+
+def survive(env, folder):
+    """Ranks die, and the answer is the same to the last bit."""
+    program = os.path.join(folder, "survive")
+    digests = set()
+    for args, end in ((("-n", 1, program), "0 losses, 1 ranks"), (("-n", 4, program), "0 losses, 4 ranks"),
+                      (("-n", 4, program, 300, 2, 155), "1 losses, 3 ranks"),
+                      (("-n", 5, program, 300, 0, 41, 4, 200, 2, 289), "3 losses, 2 ranks"),
+                      (("-n", 2, program, 300, 1, 0), None)):
+        args = args if len(args) > 3 else (*args, 300)
+        r = Run("--on-failure=shrink", *args, env=env)
+        found = re.search(r"300 steps, (.*) at the end: digest (\S+)", r.out)
+        check(r.rc == 0 and found and end in (None, found.group(1)), f"{args} {r}")
+        digests.add(found.group(2) if found else r.out)
+    check(len(digests) == 1, f"{digests}")
+    r = Run("--on-failure=shrink", "-n", 4, program, 300, 1, 155, 2, 155, env=env)
+    check(r.rc == 1 and "points are lost with their copies" in r.err, f"{r}")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
 def main():
     env = mark()
     with tempfile.TemporaryDirectory() as d:
@@ -61,6 +110,8 @@ def main():
         try:
             soap(env, folder)
             resize(env, folder)
+            survive(env, folder)
+            told(env, folder)
         finally:
             clean_up(env)
     return status()

@@ -37,7 +37,7 @@ CASES = [
     (("--bind-to", "moon", *GOOD), ("'moon'", "core")),
     (("--map-by", "core:X=2", *GOOD), (":PE=N",)),
     (("--color", "blue", *GOOD), ("auto always never",)),
-    (("--on-failure", "cry", *GOOD), ("end continue",)),
+    (("--on-failure", "cry", *GOOD), ("abort continue restart shrink respawn end",)),
     (("-wdir", "/no/such/place", *GOOD), ("/no/such/place",)),
     (("-wdir", "/etc/passwd", *GOOD), ("not a directory",)),
     (("/no/such/program",), ("no such file", "/no/such/program")),

@@ -4,6 +4,7 @@ set -eu
 upcc=$1/upcc
 upcrun=$1/upcrun
 unset UPCC_FLAGS UPCC_FIXED_THREADS UPC_SHARED_HEAP_SIZE UPC_PTHREADS_PER_PROC UPCRUN_FLAGS || true
+man=$(cd "$(dirname "$0")/../../docs/man" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
@@ -56,6 +57,14 @@ echo '#define FROM_HEADER 1' >inc/my.h
 ok help "$upcc" --help
 has help-text out -pthreads
 ok version "$upcc" -version
+# Every option of --help is in the manual page.
+for tool in upcc upcrun; do
+    "$1/$tool" --help | grep -oE '^  -[A-Za-z-]+' | tr -d ' ' >options
+    sed 's/\\-/-/g; s/\\f.//g; s/\\~/ /g' "$man/$tool.1" >page
+    for option in $(cat options); do
+        ok "manual-$tool$option" grep -q -e "$option\b" page
+    done
+done
 no no-input 2 "$upcc"
 no unknown-option 2 "$upcc" -frobnicate-no -zzz a.upc
 no missing-argument 2 "$upcc" -o
@@ -67,6 +76,10 @@ ok compile-o "$upcc" -c b.c -o other.o
 ok link "$upcc" a.o other.o -o prog -lm
 ok run "$upcrun" -n 3 ./prog
 has run-output out '^7 4 3$'
+ok archive ar rcs libother.a other.o
+ok archive-link "$upcc" a.o -L. -lother -o prog3
+ok archive-run "$upcrun" -n 2 ./prog3
+has archive-output out '^7 4 2$'
 ok several "$upcc" -I inc -D VALUE=8 a.upc b.c
 ok default-name test -x a.out
 no many-o 2 "$upcc" -c -Iinc -DVALUE=1 a.upc b.c -o x.o
@@ -82,6 +95,9 @@ no dynamic-array 1 "$upcc" -c static.upc
 ok static-array "$upcc" -T=4 -c static.upc
 ok static-array-word "$upcc" -T 4 -c static.upc
 ok static-array-gnu "$upcc" -fupc-threads-4 -c static.upc
+no define-threads 1 "$upcc" -DTHREADS=4 -c static.upc
+has define-threads-text err "command-line.*error: 'THREADS' may be neither defined nor undefined"
+no define-mythread 1 "$upcc" -T=4 -DMYTHREAD=0 -c static.upc
 no bad-threads 2 "$upcc" -T=0 -c static.upc
 no bad-threads-text 2 "$upcc" -T=many -c static.upc
 UPCC_FIXED_THREADS=4 ok fixed-threads "$upcc" -c static.upc
@@ -95,6 +111,12 @@ ok verbose "$upcc" -v -c b.c
 has verbose-text err 'upcc-translate'
 ok dependencies "$upcc" -MD -MF dep -Iinc -DVALUE=1 -c a.upc
 has dependencies-text dep 'a.o:.*a.upc'
+ok dependencies-unnamed "$upcc" -MMD -MP -Iinc -DVALUE=1 -c a.upc
+has dependencies-unnamed-text a.d '^a.o: a.upc inc/my.h'
+ok dependencies-output "$upcc" -MD -Iinc -DVALUE=1 -c a.upc -o inc/out.o
+has dependencies-output-text inc/out.d '^inc/out.o: a.upc'
+ok dependencies-link "$upcc" -MMD -MT goal -Iinc -DVALUE=1 a.upc other.o -o linked
+has dependencies-link-text a.d '^goal: a.upc'
 if command -v clang >/dev/null; then
     ok clang env CC=clang "$upcc" -Iinc -DVALUE=5 a.upc b.c -o clanged
     ok clang-run ./clanged
@@ -224,6 +246,7 @@ no timeout 124 "$upcrun" -n 2 -timeout 1 sleep 20
 ok save-temps "$upcc" -save-temps -c b.c
 ok saved test -f b.i
 ok debug "$upcc" -g -c -Iinc -DVALUE=7 a.upc
+ok debug-lines sh -c 'readelf --debug-dump=decodedline a.o | grep -q "^a\.upc  *9 "'
 ok debug-names sh -c 'readelf --debug-dump=info a.o >names && grep -q "DW_AT_name.*: a\.upc$" names && ! grep /proc/self names'
 
 # Killed in the middle, it leaves no file anywhere: a compiler that never ends tells where they are.

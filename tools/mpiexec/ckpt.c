@@ -4,7 +4,9 @@
 // wrong, they are called back, and the checkpoints that were there stay as they are.
 #include "ckpt.h"
 
+#include "again.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "boot/ask_wire.h"
 #include "boot/ctl_wire.h"
 #include "boot/park_wire.h"
@@ -40,8 +42,15 @@ static const bool may_go[N_STATE][N_STATE] = {
     [S_CALLING] = { [S_SEALING] = true, [S_WAITING] = true, [S_IDLE] = true },
     [S_SEALING] = { [S_IDLE] = true },
 };
-static const char *const words[N_STATE] = {
-    "over", "wanted", "stopping the ranks", "writing images", "calling the ranks back", "sealing"
+static const struct {
+    const char *say, *point;
+} words[N_STATE] = {
+    [S_IDLE] = { "over", "mpiexec_ckpt_over" },
+    [S_WAITING] = { "wanted", "mpiexec_ckpt_wanted" },
+    [S_PARKING] = { "stopping the ranks", "mpiexec_ckpt_parking" },
+    [S_DUMPING] = { "writing images", "mpiexec_ckpt_dumping" },
+    [S_CALLING] = { "calling the ranks back", "mpiexec_ckpt_calling" },
+    [S_SEALING] = { "sealing", "mpiexec_ckpt_sealing" },
 };
 
 static void interval_fire(struct pli_timer *t);
@@ -55,7 +64,6 @@ static struct {
     struct pli_ckpt_plan plan;
     struct pli_ckpt_rank *ranks; // by pli_job_slot
     uint32_t n_rank;
-    uint32_t round;
     struct pli_helper node, seal;
     bool is_node_done;
     int error; // 0: all is well so far
@@ -81,8 +89,9 @@ static bool go(enum state to)
     }
     c.state = to;
     if (c.job->opt.is_verbose) {
-        pli_say("checkpoint %u: %s", c.plan.number, words[to]);
+        pli_say("checkpoint %u: %s", c.plan.number, words[to].say);
     }
+    pli_fault(words[to].point, 0);
     return true;
 }
 
@@ -153,7 +162,7 @@ static void stop_ranks(void)
     c.stop_ns = pli_clock_ns();
     go(S_PARKING);
     begin_attempt();
-    atomic_store(&h->park, ++c.round);
+    atomic_store(&h->park, ++c.job->round);
     for (struct pli_task *t = pli_job_next(c.job, NULL); t != NULL; t = pli_job_next(c.job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
         *r = (struct pli_ckpt_rank){ .dump = { .watch = { .fd = -1 }, .report = -1 },
@@ -525,6 +534,7 @@ bool pli_ckpt_open(struct pli_job *job, char **argv)
         pli_say("--checkpoint-dir %s cannot be used: %s", job->opt.ckpt_dir, strerror(errno));
         return false;
     }
+    pli_again_open(job, c.plan.dir);
     c.job = job;
     c.plan.job = job;
     c.plan.words = argv;

@@ -60,7 +60,8 @@ bool pli_criu_dump(struct pli_ckpt_rank *r, const struct pli_ckpt_plan *plan)
     return mkdir(dir, 0700) == 0 && pli_helper_exec(&r->dump, argv, NULL);
 }
 
-// "(00.123456) Error (criu/files.c:123): what": only the last part is for people.
+// "(00.123456) Error (criu/files.c:123): what": only the last part is for people. The first of them
+// may be about something that CRIU can do without; the last only says that it failed.
 void pli_criu_reason(const char *log, char *to, size_t cap)
 {
     FILE *f = fopen(log, "r");
@@ -69,9 +70,8 @@ void pli_criu_reason(const char *log, char *to, size_t cap)
     while (f != NULL && fgets(line, sizeof line, f) != NULL) {
         const char *error = strstr(line, "Error (");
         const char *text = error != NULL ? strstr(error, "): ") : NULL;
-        if (text != NULL) {
+        if (text != NULL && strstr(text, " FAILED") == NULL) {
             snprintf(to, cap, "%.*s", (int)strcspn(text + 3, "\n"), text + 3);
-            break;
         }
     }
     if (f != NULL) {

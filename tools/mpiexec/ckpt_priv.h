@@ -31,7 +31,7 @@ bool pli_helper_fork(struct pli_helper *h, bool (*fn)(void *arg, int report), vo
 bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *keep);
 void pli_helper_watch(struct pli_helper *h);
 void pli_helper_kill(struct pli_helper *h); // and wait for it
-// What it said; empty: nothing.
+// What it said, or that it was killed before it could say anything.
 void pli_helper_reason(struct pli_helper *h, char *to, size_t cap);
 
 // One rank in a checkpoint.
@@ -73,7 +73,7 @@ void pli_ckpt_wait_end(struct pli_job *job, const struct pli_answer *a);
 // ckpt_criu.c: whether CRIU works here; else one sentence says what to install or allow.
 bool pli_criu_check(char *why);
 bool pli_criu_dump(struct pli_ckpt_rank *r, const struct pli_ckpt_plan *plan);
-// The first error in a log of CRIU.
+// Why CRIU failed, from its log.
 void pli_criu_reason(const char *log, char *to, size_t cap);
 
 // ckpt_node.c: the node memory to a file, and back; holes stay holes.
@@ -89,6 +89,8 @@ void pli_ckpt_remove(const char *path); // with all that is in it
 
 // A checksum of a file's content; false with errno.
 bool pli_ckpt_sum(const char *path, uint64_t *sum_out, uint64_t *bytes_out);
+// The same of one that was just written: from where it is in memory. A disk that fails is SIGBUS.
+bool pli_ckpt_sum_fresh(const char *path, uint64_t *sum_out, uint64_t *bytes_out);
 uint64_t pli_ckpt_hash(uint64_t seed, const void *data, size_t len);
 
 #endif

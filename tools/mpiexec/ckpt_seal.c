@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes a checkpoint out of what was written: until the directory gets its name, which happens at
 // once, there is none; from then on it is complete and on the disk.
+#include "base/fault.h"
 #include "ckpt_priv.h"
 #include "manifest.h"
 
@@ -9,16 +10,27 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { MAX_WORKER = 64 };
+
+struct file {
+    char *path;
+    uint64_t sum, bytes;
+    int error; // 0: it is on the disk
+};
+
 static struct {
-    FILE *manifest;
-    size_t base; // length of the directory's name
+    struct file *files;
+    uint32_t n_file;
+    _Atomic uint32_t n_taken;
     char failed[PATH_MAX];
 } s;
 
@@ -34,56 +46,126 @@ static bool sync_path(const char *path, int flags)
     return is_good;
 }
 
-static int seal_one(const char *path, const struct stat *st, int type, struct FTW *where)
+// The disk begins to write while other things are done.
+static void begin_writing(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+        close(fd);
+    }
+}
+
+static int note_failed(const char *path)
+{
+    snprintf(s.failed, sizeof s.failed, "%s", path);
+    return 1;
+}
+
+static int list_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+    (void)st;
+    const char *name = path + where->base;
+    if (type != FTW_F || (where->level == 1 && strcmp(name, PLI_MANIFEST) == 0)) {
+        return 0;
+    }
+    if (strcmp(name, "dump.log") == 0 || strcmp(name, "stats-dump") == 0) {
+        return unlink(path) == 0 ? 0 : note_failed(path); // of no use later
+    }
+    struct file *more = realloc(s.files, (s.n_file + 1) * sizeof *more);
+    s.files = more != NULL ? more : s.files;
+    char *copy = more != NULL ? strdup(path) : NULL;
+    if (copy == NULL) {
+        return note_failed(path);
+    }
+    s.files[s.n_file++] = (struct file){ .path = copy };
+    return 0;
+}
+
+static int sync_directory(const char *path, const struct stat *st, int type, struct FTW *where)
 {
     (void)st;
     (void)where;
-    const char *name = path + s.base + 1;
-    const char *last = strrchr(path, '/') + 1;
-    uint64_t sum, bytes;
-    bool is_good = true;
-    if (type == FTW_DP) {
-        is_good = sync_path(path, O_DIRECTORY);
-    } else if (strcmp(last, "dump.log") == 0 || strcmp(last, "stats-dump") == 0) {
-        is_good = unlink(path) == 0; // of no use later
-    } else if (type == FTW_F && strcmp(name, PLI_MANIFEST) != 0) {
-        is_good = pli_ckpt_sum(path, &sum, &bytes) && sync_path(path, 0);
-        fprintf(s.manifest, "file %s %" PRIu64 " %016" PRIx64 "\n", name, bytes, sum);
+    return type != FTW_DP || sync_path(path, O_DIRECTORY) ? 0 : note_failed(path);
+}
+
+static void *work(void *arg)
+{
+    for (uint32_t i; (i = atomic_fetch_add(&s.n_taken, 1)) < s.n_file;) {
+        struct file *f = &s.files[i];
+        begin_writing(f->path);
+        bool is_good = pli_ckpt_sum_fresh(f->path, &f->sum, &f->bytes) && sync_path(f->path, 0);
+        f->error = is_good ? 0 : errno;
     }
-    if (!is_good) {
-        snprintf(s.failed, sizeof s.failed, "%s", path);
+    return arg;
+}
+
+// Sum up all files and put them on the disk, with as many threads as there are processors.
+static bool seal_files(void)
+{
+    pthread_t threads[MAX_WORKER];
+    long n_core = sysconf(_SC_NPROCESSORS_ONLN), n = 0;
+    while (n < n_core - 1 && n < MAX_WORKER && n + 1 < (long)s.n_file &&
+           pthread_create(&threads[n], NULL, work, NULL) == 0) {
+        n++;
     }
-    return is_good ? 0 : 1;
+    work(NULL);
+    while (n > 0) {
+        pthread_join(threads[--n], NULL);
+    }
+    for (uint32_t i = 0; i < s.n_file; i++) {
+        if (s.files[i].error != 0) {
+            note_failed(s.files[i].path);
+            errno = s.files[i].error;
+            return false;
+        }
+    }
+    return true;
+}
+
+// The head, the files and a sum of all that.
+static bool put_manifest(FILE *f, const struct pli_ckpt_plan *plan)
+{
+    char *text = NULL;
+    size_t len = 0, base = strlen(plan->temp) + 1;
+    FILE *m = open_memstream(&text, &len);
+    if (m == NULL) {
+        return false;
+    }
+    fputs(plan->head, m);
+    for (uint32_t i = 0; i < s.n_file; i++) {
+        fprintf(m, "file %s %" PRIu64 " %016" PRIx64 "\n", s.files[i].path + base, s.files[i].bytes,
+                s.files[i].sum);
+    }
+    bool is_good = fclose(m) == 0;
+    if (is_good) {
+        fwrite(text, 1, len, f);
+        fprintf(f, "end %016" PRIx64 "\n", pli_ckpt_hash(0, text, len));
+        is_good = fflush(f) == 0 && fsync(fileno(f)) == 0;
+    }
+    int error = errno;
+    free(text);
+    errno = error;
+    return is_good;
 }
 
 static bool write_manifest(const struct pli_ckpt_plan *plan)
 {
-    char *text = NULL;
-    size_t len = 0;
     char path[PATH_MAX + 16];
-    s.manifest = open_memstream(&text, &len);
-    s.base = strlen(plan->temp);
-    if (s.manifest == NULL) {
+    if (nftw(plan->temp, list_one, 16, FTW_PHYS) != 0 || !seal_files() ||
+        nftw(plan->temp, sync_directory, 16, FTW_DEPTH | FTW_PHYS) != 0) {
         return false;
     }
-    fputs(plan->head, s.manifest);
-    bool is_good = nftw(plan->temp, seal_one, 16, FTW_DEPTH | FTW_PHYS) == 0;
-    int error = errno;
-    is_good = fclose(s.manifest) == 0 && is_good;
     snprintf(path, sizeof path, "%s/%s", plan->temp, PLI_MANIFEST);
-    FILE *f = is_good ? fopen(path, "wxe") : NULL;
-    if (f != NULL) {
-        fwrite(text, 1, len, f);
-        fprintf(f, "end %016" PRIx64 "\n", pli_ckpt_hash(0, text, len));
-        is_good = fflush(f) == 0 && fsync(fileno(f)) == 0;
-        error = errno;
-        is_good = fclose(f) == 0 && is_good && sync_path(plan->temp, O_DIRECTORY);
-    } else if (is_good) {
-        is_good = false;
-        error = errno;
+    pli_fault("seal_manifest", 0);
+    FILE *f = fopen(path, "wxe");
+    if (f == NULL) {
+        return false;
     }
-    free(text);
-    errno = error;
+    bool is_good = put_manifest(f, plan);
+    int error = errno;
+    is_good = fclose(f) == 0 && is_good && sync_path(plan->temp, O_DIRECTORY);
+    errno = is_good ? 0 : error;
     return is_good;
 }
 
@@ -158,15 +240,18 @@ bool pli_ckpt_seal(void *arg, int report)
     const struct pli_ckpt_plan *plan = arg;
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/%u", plan->dir, plan->number);
+    pli_fault("seal_sum", 0);
     if (!write_manifest(plan)) {
         dprintf(report, "%s cannot be written: %s", s.failed[0] != '\0' ? s.failed : plan->temp,
                 strerror(errno));
         return false;
     }
+    pli_fault("seal_rename", 0);
     if (rename(plan->temp, path) != 0 || !sync_path(plan->dir, O_DIRECTORY)) {
         dprintf(report, "%s cannot be renamed to %s: %s", plan->temp, path, strerror(errno));
         return false;
     }
+    pli_fault("seal_prune", 0);
     prune(plan);
     return true;
 }

@@ -4,6 +4,7 @@
 #include "ckpt_state.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "boot/ask_wire.h"
 #include "boot/save_wire.h"
 #include "ckpt_priv.h"
@@ -92,6 +93,7 @@ void pli_ckpt_state_begin(struct pli_answer *a)
         snprintf(save->to, sizeof save->to, "%.1023s", s.plan.temp);
         atomic_fetch_add(&save->n_begun, 1);
         s.state = S_WRITING;
+        pli_fault("mpiexec_state_writing", 0);
         a->first = s.plan.number;
     }
 }
@@ -126,6 +128,7 @@ bool pli_ckpt_state_seal(void *token, const void *body, size_t len, struct pli_a
         return false;
     }
     s.state = S_SEALING;
+    pli_fault("mpiexec_state_sealing", 0);
     s.seal.done = seal_done;
     pli_helper_watch(&s.seal);
     return false;

@@ -264,7 +264,19 @@ static void take_timeout(struct reader *r, char **value)
 
 static void take_on_failure(struct reader *r, char **value)
 {
-    r->job->opt.on_failure = (enum pli_on_failure)read_word(r, value[0], "end continue");
+    int i = read_word(r, value[0], "abort continue restart shrink respawn end");
+    r->job->opt.on_failure = i <= PLI_FAIL_RESPAWN ? (enum pli_on_failure)i : PLI_FAIL_END;
+}
+
+static void take_max_restarts(struct reader *r, char **value)
+{
+    r->job->opt.max_restarts = read_count(r, value[0]);
+}
+
+// Written by mpiexec for itself; see again.c.
+static void take_again(struct reader *r, char **value)
+{
+    pli_again_read(&r->job->opt.again, value[0]);
 }
 
 static void take_on_deadlock(struct reader *r, char **value)
@@ -317,11 +329,15 @@ static void take_elastic(struct reader *r, char **value)
     char *end, *last;
     long min = strtol(value[0], &end, 10), max = *end == ':' ? strtol(end + 1, &last, 10) : 0;
     if (*end != ':' || *last != '\0' || min < 1 || max < min || max > MAX_RANK) {
-        pli_say_bad("%s needs the least and the most ranks, such as 2:8, not '%s'", r->name,
-                    value[0]);
+        pli_say_bad("%s needs the fewest and most ranks, as 2:8, not '%s'", r->name, value[0]);
     }
     r->job->opt.elastic_min = (uint32_t)min;
     r->job->opt.elastic_max = (uint32_t)max;
+}
+
+static void take_on_resize(struct reader *r, char **value)
+{
+    r->job->opt.is_resize_error = read_word(r, value[0], "look error") == 1;
 }
 
 static void take_ckpt_dir(struct reader *r, char **value)
@@ -547,6 +563,7 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
 {
     job->opt.grace = -1;
     job->opt.ckpt_keep = 2;
+    job->opt.max_restarts = 3;
     job->opt.feed = 0;
     struct reader r = { .job = job };
     for (int i = 1; i == 1 || i < argc + 1;) {

@@ -29,10 +29,11 @@ static void begin_child(pid_t parent)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static bool follow(struct pli_helper *h, pid_t pid, int report)
+// is_apart: it begins a session of its own.
+static bool follow(struct pli_helper *h, pid_t pid, int report, bool is_apart)
 {
     int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-    if (pid > 0) {
+    if (pid > 0 && !is_apart) {
         setpgid(pid, pid); // ^C is for mpiexec alone
     }
     if (fd < 0) {
@@ -64,7 +65,7 @@ bool pli_helper_fork(struct pli_helper *h, bool (*fn)(void *arg, int report), vo
         _exit(fn(arg, fds[1]) ? 0 : 1);
     }
     close(fds[1]);
-    if (!follow(h, pid, fds[0])) {
+    if (!follow(h, pid, fds[0], false)) {
         close(fds[0]);
         return false;
     }
@@ -114,8 +115,12 @@ bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *
     pid_t parent = getpid();
     int rope[2] = { -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
     bool is_made = null >= 0 && (keep != NULL || pipe2(rope, O_CLOEXEC) == 0);
+    // What is restored in a nest is in CRIU's session, and can be dumped again if that is inside.
+    bool is_apart = keep != NULL && pli_nest_is_open();
     pid_t pid = is_made ? fork() : -1;
-    if (pid == 0) {
+    if (pid == 0 && is_apart) {
+        setsid();
+    } else if (pid == 0) {
         setpgid(0, 0);
     }
     if (pid == 0 && keep != NULL) {
@@ -127,7 +132,7 @@ bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *
     }
     close(null);
     close(rope[0]);
-    if (!follow(h, pid, rope[1])) {
+    if (!follow(h, pid, rope[1], is_apart)) {
         close(rope[1]);
         return false;
     }
@@ -165,6 +170,7 @@ void pli_helper_kill(struct pli_helper *h)
 {
     if (h->pid > 0) {
         kill(-h->pid, SIGKILL); // with what it started
+        kill(h->pid, SIGKILL);
         collect(h);
         if (h->report >= 0) {
             close(h->report);
@@ -177,4 +183,7 @@ void pli_helper_reason(struct pli_helper *h, char *to, size_t cap)
 {
     ssize_t n = h->report >= 0 ? read(h->report, to, cap - 1) : 0;
     to[n > 0 ? n : 0] = '\0';
+    if (n <= 0) {
+        snprintf(to, cap, "a process that worked on it for mpiexec was killed");
+    }
 }

@@ -3,6 +3,7 @@
 #ifndef PLI_MPIEXEC_JOB_H
 #define PLI_MPIEXEC_JOB_H
 
+#include "again.h"
 #include "boot/node.h"
 #include "loop.h"
 #include "stream.h"
@@ -42,7 +43,13 @@ struct pli_app {
     bool *env_said; // of those before env_own: the user has set it
 };
 
-enum pli_on_failure { PLI_FAIL_END, PLI_FAIL_CONTINUE };
+enum pli_on_failure {
+    PLI_FAIL_END,
+    PLI_FAIL_CONTINUE,
+    PLI_FAIL_RESTART,
+    PLI_FAIL_SHRINK,
+    PLI_FAIL_RESPAWN
+};
 enum pli_on_deadlock { PLI_DEADLOCK_ABORT, PLI_DEADLOCK_REPORT, PLI_DEADLOCK_IGNORE };
 enum pli_when { PLI_WHEN_AUTO, PLI_WHEN_ALWAYS, PLI_WHEN_NEVER };
 enum { PLI_STDIN_NONE = -1, PLI_STDIN_ALL = -2 };
@@ -54,12 +61,15 @@ struct pli_options {
     double grace;       // seconds between asking to end and killing; below 0: by occasion
     const char *bind, *map;
     uint32_t elastic_min, elastic_max; // ranks the job may have; max 0: as many as it began with
+    bool is_resize_error;              // a resize is told by MPI_WORLD_RESIZED
     const char *ckpt_dir;              // where checkpoints go; NULL: none are made
     double ckpt_interval;              // seconds from one to the next, 0: when somebody asks
     uint32_t ckpt_keep;                // how many are kept
     bool is_state;                     // of what programs register, not of processes
     bool is_in_place;                  // restored ranks get no numbers of their own
     const char *restart;               // a checkpoint to go on from, or a directory of them
+    uint32_t max_restarts;             // in a row without a new checkpoint
+    struct pli_again again;            // what this mpiexec was told by the one before it
     const char *behind;                // the program runs already: how to find it
     uint32_t per_host;                 // ranks on each host, 0: by slots
     uint32_t upc_groups;               // 0: not said
@@ -146,10 +156,12 @@ struct pli_job {
     int wake_fd;   // wakes the agent of an IMPI client, 0: there is none
     uint32_t base; // what MPI_COMM_WORLD has before rank 0 of ours: ranks of other IMPI clients
     uint64_t start_ns;
-    char **words;              // of the command line, as typed
+    char **typed;              // the words of the command line
+    char **words;              // the same, with those of the checkpoint that it goes on from
     uint32_t program_at;       // in those
     uint32_t restart_n;        // ranks wanted after a restart, 0: as many as there were
     struct pli_manifest *from; // what the job goes on from, NULL: it begins
+    uint32_t round;            // in which its ranks were parked last
 };
 
 // All tasks one after the other, NULL before the first and after the last.

@@ -279,6 +279,21 @@ int pli_launch_null(void)
     return null_fd;
 }
 
+bool pli_launch_collect(struct pli_task *t)
+{
+    pid_t got = waitpid(t->pid, &t->status, WNOHANG);
+    if (got < 0 && pli_nest_is_open()) {
+        pli_nest_status((pid_t)t->job->node.rows[t->first].pid, &t->status);
+    }
+    return got != 0;
+}
+
+void pli_launch_undo(void)
+{
+    setrlimit(RLIMIT_NOFILE, &user_files);
+    sigprocmask(SIG_SETMASK, &user_mask, NULL);
+}
+
 void pli_launch_die(int sig)
 {
     struct rlimit none = { 0, 0 };

@@ -33,8 +33,14 @@ void pli_launch_open_remote(struct pli_job *job, struct pli_task *task,
 // Die of this signal, so that the shell sees what happened.
 _Noreturn void pli_launch_die(int sig);
 
+// Signals and limits as the shell gave them: another program takes over this process.
+void pli_launch_undo(void);
+
 // Pass on what comes from a task on these descriptors, which are pipes that do not block.
 void pli_launch_watch(struct pli_job *job, struct pli_task *task, int out, int err);
 int pli_launch_null(void); // /dev/null
+
+// Note how the task's process ended. False: it has not.
+bool pli_launch_collect(struct pli_task *task);
 
 #endif

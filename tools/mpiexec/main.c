@@ -2,6 +2,7 @@
 // mpiexec: starts the ranks of a job on this host and looks after them.
 #include "agents.h"
 #include "base/clock.h"
+#include "base/conf.h"
 #include "behind.h"
 #include "ckpt.h"
 #include "boot/node.h"
@@ -18,6 +19,7 @@
 #include "keeper.h"
 #include "launch.h"
 #include "loop.h"
+#include "mishap.h"
 #include "place.h"
 #include "program.h"
 #include "psets.h"
@@ -98,6 +100,7 @@ static bool make_node(struct pli_job *job)
         }
     }
     pli_groups_write(job);
+    pli_mishap_begin(job);
     // With several hosts each says first what it has.
     return job->n_host > 0 || job->opt.impi_server != NULL || pli_psets_write(job);
 }
@@ -159,6 +162,8 @@ static int run_hosts(struct pli_job *job, int signals)
 static int run(struct pli_job *job, char **argv, int signals)
 {
     bool is_behind = job->opt.behind != NULL;
+    const char *fault = pli_environment_get(&job->apps[0], "PLIANT_FAULT");
+    pli_conf.fault = fault != NULL ? fault : ""; // for tests; the ranks have it too
     if (!pli_launch_check(job) || !pli_loop_init() ||
         !(is_behind                   ? pli_behind_map(job)
           : pli_restart_is_image(job) ? pli_restart_node(job)
@@ -196,19 +201,21 @@ int main(int argc, char **argv)
         return pli_daemon_main(argv);
     }
     job.start_ns = pli_clock_ns();
-    job.words = pli_restart_words(argc, argv);
+    char **typed = job.words = pli_restart_words(argc, argv);
     pli_cmdline_read(&job, argc, argv);
     if (job.opt.restart != NULL) {
         argv = pli_restart_find(&job, &argc, argv);
         job.words = pli_restart_words(argc, argv);
         pli_cmdline_read(&job, argc, argv);
     }
+    job.typed = typed;
     job.program_at = (uint32_t)(job.apps[0].argv - argv);
     for (uint32_t a = 0; a < job.n_app; a++) {
         pli_environment_make(&job, &job.apps[a]);
     }
     make_tasks(&job);
     pli_groups_plan(&job);
+    pli_mishap_check(&job);
     pli_spread_tasks(&job);
     if (job.n_host > 0) {
         pli_spread_number(&job);

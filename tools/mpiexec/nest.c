@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nest's first process only sleeps; when it ends, with mpiexec, the kernel ends all in there.
+// The nest's first process sleeps, and tells how orphans ended, which fall to it and not to
+// mpiexec: clones of ranks are such. When it ends, with mpiexec, the kernel ends all in there.
 // It has its own view of the file system with the nest's own /proc, which CRIU reads.
 #include "nest.h"
 
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,38 +21,64 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { TELL_MS = 1000 };
+
 static int mount_fd = -1;
+static pid_t first;          // its first process
+static int ends = -1;        // where it tells who has ended
 static char where[PATH_MAX]; // setns leaves a process in the root directory
 
-static _Noreturn void be_first(int ready)
+struct end {
+    int32_t pid, status; // pid: in the nest
+};
+
+// Tell of everybody who ends; when nobody listens, nobody asks.
+static _Noreturn void tell_ends(int fd)
+{
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    for (;;) {
+        struct end e;
+        while ((e.pid = waitpid(-1, &e.status, WNOHANG)) > 0) {
+            ssize_t n = write(fd, &e, sizeof e);
+            (void)n;
+        }
+        sigwaitinfo(&child, NULL);
+    }
+}
+
+static _Noreturn void be_first(int ready, int tell)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "pliant-nest");
-    signal(SIGCHLD, SIG_IGN); // orphans come here, and nobody asks how they ended
+    signal(SIGCHLD, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN);
     setsid();
     char ok = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0 &&
               mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0;
-    if (!ok || write(ready, &ok, 1) != 1) {
+    if (!ok || write(ready, &ok, 1) != 1 || dup2(tell, 0) != 0) {
         _exit(1);
     }
-    syscall(SYS_close_range, 0, ~0U, 0);
-    for (;;) {
-        pause();
-    }
+    syscall(SYS_close_range, 1, ~0U, 0);
+    tell_ends(0);
 }
 
 bool pli_nest_open(void)
 {
-    int fds[2], old = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+    int fds[2], tell[2], old = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
     char path[64], byte;
     if (old < 0 || getcwd(where, sizeof where) == NULL || unshare(CLONE_NEWPID) != 0 ||
-        pipe2(fds, O_CLOEXEC) != 0) {
+        pipe2(fds, O_CLOEXEC) != 0 || pipe2(tell, O_CLOEXEC | O_NONBLOCK) != 0) {
         return false;
     }
-    pid_t pid = fork();
+    pid_t pid = first = fork();
     if (pid == 0) {
-        be_first(fds[1]);
+        be_first(fds[1], tell[1]);
     }
+    ends = tell[0];
+    close(tell[1]);
     close(fds[1]);
     bool is_good = pid > 0 && read(fds[0], &byte, 1) == 1;
     close(fds[0]);
@@ -64,10 +92,27 @@ bool pli_nest_open(void)
             waitpid(pid, NULL, 0);
         }
         setns(old, CLONE_NEWPID);
+        close(ends);
+        ends = -1;
         errno = EPERM;
     }
     close(old);
     return mount_fd >= 0;
+}
+
+void pli_nest_close(void)
+{
+    if (mount_fd < 0) {
+        return;
+    }
+    kill(first, SIGKILL);
+    waitpid(first, NULL, 0);
+    int old = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+    setns(old, CLONE_NEWPID);
+    close(old);
+    close(mount_fd);
+    close(ends);
+    mount_fd = ends = -1;
 }
 
 bool pli_nest_is_open(void)
@@ -80,6 +125,33 @@ void pli_nest_enter(void)
     if (mount_fd >= 0 && (setns(mount_fd, CLONE_NEWNS) != 0 || chdir(where) != 0)) {
         _exit(127);
     }
+}
+
+bool pli_nest_status(pid_t inner, int *status_out)
+{
+    static struct end *others; // told of before they were asked for
+    static size_t n_other;
+    for (size_t i = 0; i < n_other; i++) {
+        if (others[i].pid == inner) {
+            *status_out = others[i].status;
+            others[i] = others[--n_other];
+            return true;
+        }
+    }
+    struct pollfd p = { .fd = ends, .events = POLLIN };
+    struct end e;
+    while (poll(&p, 1, TELL_MS) == 1 && read(ends, &e, sizeof e) == (ssize_t)sizeof e) {
+        if (e.pid == inner) {
+            *status_out = e.status;
+            return true;
+        }
+        struct end *more = realloc(others, (n_other + 1) * sizeof e);
+        if (more != NULL) {
+            others = more;
+            others[n_other++] = e;
+        }
+    }
+    return false;
 }
 
 // Whether a process is a child of ours with this number in the nest.

@@ -10,6 +10,8 @@
 // Make one. False with errno: that is not allowed here. Context: mpiexec has one thread.
 bool pli_nest_open(void);
 bool pli_nest_is_open(void);
+// End what is in it, and let children be born outside again. Fine when there is none.
+void pli_nest_close(void);
 
 // In a new process: see the files that the others in the nest see, from the same directory. Makes
 // system calls only.
@@ -17,5 +19,9 @@ void pli_nest_enter(void);
 
 // Our number for a child of ours that has this one in the nest; 0: there is none.
 pid_t pli_nest_find(pid_t inner);
+
+// How a process of the nest ended that is not our child, as wait tells it; waits a moment for that.
+// False: nobody knows.
+bool pli_nest_status(pid_t inner, int *status_out);
 
 #endif

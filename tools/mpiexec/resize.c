@@ -5,11 +5,13 @@
 #include "resize.h"
 
 #include "ask.h"
+#include "base/fault.h"
 #include "base/futex.h"
 #include "boot/ask_wire.h"
 #include "boot/pset.h"
 #include "job.h"
 #include "leave.h"
+#include "net/shm/shm.h"
 #include "say.h"
 #include "spawn.h"
 #include "warden.h"
@@ -27,6 +29,8 @@ static const bool may_go[N_STATE][N_STATE] = {
     [S_COMING] = { [S_IDLE] = true },
 };
 
+enum { MAX_REPAIR = 1000 }; // ranks that are replaced, lest a job dies for ever
+
 static struct {
     enum state state;
     uint32_t *members, n_member; // of the version that counts; NULL: as the job began
@@ -35,6 +39,8 @@ static struct {
     void *token;    // who waits, NULL: nobody
     bool is_fork;   // the new ones are forked from the old ones
     bool is_agreed; // and the old ones know that all of them were
+    bool is_repair; // the new one takes the place of one that died
+    uint32_t n_repair;
     uint32_t asker; // row of the rank that asked for it
 } z;
 
@@ -47,6 +53,7 @@ static bool go(const struct pli_job *job, enum state to)
     if (job->opt.is_verbose) {
         pli_say("resize: %s", to == S_COMING ? "new ranks are on their way" : "over");
     }
+    pli_fault(to == S_COMING ? "mpiexec_coming" : "mpiexec_resized", 0);
     return true;
 }
 
@@ -87,9 +94,15 @@ static bool commit(struct pli_job *job, struct pli_answer *a)
     z.members = z.next;
     z.n_member = z.n_next;
     z.next = NULL;
+    pli_fault("mpiexec_commit", 0);
     h->world_size = z.n_member;
     atomic_store_explicit(&h->world, version, memory_order_seq_cst);
+    pli_fault("mpiexec_committed", 0);
     pli_futex_wake(&h->world, INT_MAX, false);
+    if ((h->mode & PLI_NODE_TELLS) != 0) {
+        atomic_fetch_add_explicit(&h->alarm, 1, memory_order_seq_cst);
+        pli_shm_wake_node(&job->node);
+    }
     if (is_less) {
         pli_leave_begin(job);
     }
@@ -126,9 +139,23 @@ static bool grow(struct pli_job *job, uint32_t more, void *token, struct pli_ans
     z.n_new = more;
     z.n_ready = 0;
     z.token = token;
-    z.is_fork = false;
+    z.is_fork = z.is_repair = false;
     go(job, S_COMING);
     return false;
+}
+
+// With --on-resize=error one version at a time: all ranks work in the one that counts.
+static bool have_taken_up(const struct pli_job *job)
+{
+    const struct pli_node_header *h = job->node.header;
+    bool has = true;
+    for (uint32_t row = 0; row < pli_node_n_used(&job->node) && (h->mode & PLI_NODE_TELLS) != 0;
+         row++) {
+        const struct pli_node_row *r = &job->node.rows[row];
+        has = has && (atomic_load(&r->state) != PLI_NODE_RUNNING ||
+                      atomic_load(&r->works) == (uint32_t)atomic_load(&h->world));
+    }
+    return has;
 }
 
 // How many ranks a request means; 0 with a refusal.
@@ -150,6 +177,8 @@ static uint32_t goal(const struct pli_job *job, const struct pli_ask_resize *ask
         refuse(a, ENOTSUP, "a job of several programs or hosts cannot be resized");
     } else if (z.state != S_IDLE) {
         refuse(a, EBUSY, "the job is being resized already");
+    } else if (!have_taken_up(job)) {
+        refuse(a, EBUSY, "not all ranks have heard of the last resize yet; try again");
     }
     return a->error == 0 ? (uint32_t)n : 0;
 }
@@ -212,7 +241,7 @@ static bool is_new(const struct pli_job *job, uint32_t row)
 }
 
 // Tell who asked how it ended.
-static void finish(const struct pli_job *job, const struct pli_answer *a)
+static void finish(struct pli_job *job, const struct pli_answer *a)
 {
     void *token = z.token;
     go(job, S_IDLE);
@@ -220,6 +249,7 @@ static void finish(const struct pli_job *job, const struct pli_answer *a)
     if (token != NULL) {
         pli_ask_answer(token, a);
     }
+    pli_resize_replace(job);
 }
 
 // All are there: the new version counts, or nothing has been.
@@ -229,6 +259,47 @@ static void conclude(struct pli_job *job, struct pli_answer *a)
         pli_spawn_undo(job, z.first, z.n_new);
     }
     finish(job, a);
+}
+
+static bool is_dead(const struct pli_job *job, uint32_t i)
+{
+    uint32_t row = pli_node_row_of(&job->node, member(i));
+    return row != UINT32_MAX && atomic_load(&job->node.rows[row].failure) != 0;
+}
+
+// One at a time: whoever dies meanwhile has its turn afterwards.
+void pli_resize_replace(struct pli_job *job)
+{
+    struct pli_answer a = { 0 };
+    uint32_t n = size_now(job), i = 0;
+    if (job->opt.on_failure != PLI_FAIL_RESPAWN || z.state != S_IDLE || pli_warden_is_ending()) {
+        return;
+    }
+    while (i < n && !is_dead(job, i)) {
+        i++;
+    }
+    if (i == n) {
+        return;
+    }
+    uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
+    if (++z.n_repair > MAX_REPAIR || !plan(job, n)) {
+        pli_warden_lose("too many ranks have died");
+        return;
+    }
+    pli_spawn_ranks(job, 1, i, version, &a);
+    if (a.error != 0) {
+        free(z.next);
+        z.next = NULL;
+        pli_warden_lose(a.text);
+        return;
+    }
+    z.next[i] = z.first = a.first;
+    z.n_new = 1;
+    z.n_ready = 0;
+    z.token = NULL;
+    z.is_fork = false;
+    z.is_repair = true;
+    go(job, S_COMING);
 }
 
 void pli_resize_ready(struct pli_job *job, uint32_t row)
@@ -256,6 +327,10 @@ void pli_resize_gone(struct pli_task *t)
     pli_leave_check(t->job);
     if (t->is_spawned && is_new(t->job, t->first)) {
         t->is_dropped = true;
+        if (z.is_repair) {
+            pli_warden_lose("a process that was to take the place of a rank that died has ended "
+                            "before it was in MPI_Init");
+        }
         give_up(t->job, ECHILD,
                 z.is_fork
                     ? "a clone ended before it was a rank; the world stays as it was"
@@ -272,8 +347,12 @@ static bool may_fork(const struct pli_job *job, const struct pli_ask_fork *ask,
     char text[200];
     uint32_t now = size_now(job);
     int version = atomic_load(&job->node.header->world);
-    if (job->n_host > 0 || job->is_daemon) {
-        refuse(a, ENOTSUP, "ranks of a job on several hosts cannot be cloned yet");
+    if (job->n_host > 0 || job->is_daemon || job->opt.is_resize_error) {
+        refuse(a, ENOTSUP,
+               job->opt.is_resize_error
+                   ? "with --on-resize=error ranks are not cloned; mpictl grow and "
+                     "MPIX_World_resize start new ones"
+                   : "ranks of a job on several hosts cannot be cloned yet");
     } else if (z.state != S_IDLE) {
         refuse(a, EBUSY, "the job is being resized already");
     } else if (ask->version != (uint32_t)version) {
@@ -319,6 +398,7 @@ void pli_resize_fork(struct pli_job *job, const void *body, size_t len, struct p
     z.n_ready = 0;
     z.token = NULL;
     z.is_fork = true;
+    z.is_repair = false;
     z.is_agreed = false;
     z.asker = pli_node_row_of(&job->node, ask.asker);
     go(job, S_COMING);

@@ -33,6 +33,9 @@ void pli_restart_check(const struct pli_job *job)
         if (o->ckpt_interval > 0) {
             pli_say_bad("--checkpoint-interval needs --checkpoint-dir DIR too");
         }
+        if (o->on_failure == PLI_FAIL_RESTART) {
+            pli_say_bad("--on-failure=restart needs --checkpoint-dir DIR too");
+        }
         return;
     }
     for (uint32_t a = 0; a < job->n_app; a++) {
@@ -54,8 +57,8 @@ static bool is_checkpoint(const char *dir)
     return access(path, F_OK) == 0;
 }
 
-// The newest good one; what is wrong with newer ones is said.
-static struct pli_manifest *find(const char *dir)
+// The newest good one above floor; what is wrong with newer ones is said.
+static struct pli_manifest *find(const char *dir, uint32_t floor)
 {
     char path[PATH_MAX + 32], why[PLI_CKPT_WHY];
     struct pli_manifest *m = pli_say_need(calloc(1, sizeof *m));
@@ -67,17 +70,17 @@ static struct pli_manifest *find(const char *dir)
         return m;
     }
     uint32_t n = pli_ckpt_last(dir, UINT32_MAX, false);
-    if (n == 0) {
+    if (n <= floor) {
         pli_say("there is no checkpoint in %s", dir);
         exit(1);
     }
-    for (; n > 0; n = pli_ckpt_last(dir, n, false)) {
+    for (; n > floor; n = pli_ckpt_last(dir, n, false)) {
         snprintf(path, sizeof path, "%s/%u", dir, n);
         if (pli_manifest_read(path, true, m, why)) {
             return m;
         }
         pli_say("checkpoint %u cannot be used: %s%s", n, why,
-                pli_ckpt_last(dir, n, false) > 0 ? "; the one before it is tried" : "");
+                pli_ckpt_last(dir, n, false) > floor ? "; the one before it is tried" : "");
     }
     pli_say("no checkpoint in %s is good", dir);
     exit(1);
@@ -86,7 +89,7 @@ static struct pli_manifest *find(const char *dir)
 // How many words of what was said now are of no use for the job itself: 2 or 1, 0: it is of use.
 static int n_skipped(const char *word)
 {
-    static const char *const names[] = { "restart", "n", "np" };
+    static const char *const names[] = { "restart", "n", "np", "again" };
     const char *name = word + (word[0] == '-' && word[1] == '-' ? 2 : 1);
     for (size_t i = 0; word[0] == '-' && i < sizeof names / sizeof *names; i++) {
         size_t len = strlen(names[i]);
@@ -95,6 +98,21 @@ static int n_skipped(const char *word)
         }
     }
     return 0;
+}
+
+uint32_t pli_restart_keep(char *const *words, char **to)
+{
+    uint32_t n = 0;
+    for (int i = 1; words[i] != NULL;) {
+        int skip = n_skipped(words[i]);
+        if (skip == 0) {
+            to[n++] = words[i++];
+        }
+        while (skip-- > 0 && words[i] != NULL) {
+            i++;
+        }
+    }
+    return n;
 }
 
 char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
@@ -106,19 +124,14 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
     if (realpath(job->opt.restart, dir) == NULL) {
         pli_say_bad("--restart %s: %s", job->opt.restart, strerror(errno));
     }
-    struct pli_manifest *m = find(dir);
+    struct pli_again again = job->opt.again;
+    struct pli_manifest *m = find(dir, again.floor);
     uint32_t n_rank = job->apps[0].n_rank, n = 0;
     char **words = pli_say_need(calloc((size_t)*argc + m->n_arg + 3, sizeof *words));
     for (uint32_t i = 0; i < m->program && i < m->n_arg; i++) {
         words[n++] = m->argv[i];
     }
-    for (int i = 1; i < *argc;) {
-        int skip = n_skipped(argv[i]);
-        if (skip == 0) {
-            words[n++] = argv[i++];
-        }
-        i += skip;
-    }
+    n += pli_restart_keep(argv, words + n);
     if (m->is_state) { // the job begins anew, with any number of ranks
         words[n++] = "-n";
         pli_say_need(asprintf(&words[n++], "%u", n_rank > 0 ? n_rank : m->n_rank) > 0 ? words
@@ -134,6 +147,7 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
     uint64_t start = job->start_ns;
     *job = (struct pli_job){ .start_ns = start, .from = m, .restart_n = n_rank };
     job->opt.restart = m->dir;
+    job->opt.again = again;
     *argc = (int)n;
     return words;
 }
@@ -166,7 +180,7 @@ bool pli_restart_node(struct pli_job *job)
     h->n_core = pli_place_n_core(job);
     pli_node_save(h)->error = 0;
     pli_node_save(h)->number = m->number;
-    atomic_store(&h->park, 0);
+    job->round = (uint32_t)atomic_exchange(&h->park, 0);
     atomic_fetch_add(&pli_node_save(h)->generation, 1);
     atomic_store(&pli_node_save(h)->n_done, atomic_load(&pli_node_save(h)->n_begun));
     return true;

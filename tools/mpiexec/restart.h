@@ -4,11 +4,15 @@
 #define PLI_MPIEXEC_RESTART_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct pli_job;
 
 // A copy of the words of a command line: reading it puts zeros for colons.
 char **pli_restart_words(int argc, char **argv);
+// Copy the words that are of use for a job itself, without the first and those that say from where
+// it goes on. How many there are; to has room for all.
+uint32_t pli_restart_keep(char *const *words, char **to);
 
 // Find the checkpoint that --restart means, check it, and give the command line of the job: the
 // checkpoint's, with what was said now behind its options. Ends with a message when there is none

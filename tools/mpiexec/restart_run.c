@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "boot/ask_wire.h"
 #include "boot/save_wire.h"
+#include "ckpt.h"
 #include "ckpt_back.h"
 #include "ckpt_priv.h"
 #include "feed.h"
@@ -333,6 +334,7 @@ bool pli_restart_run(struct pli_job *job, int signals)
         pli_ckpt_back_call(backs[i].task, backs[i].rope);
     }
     pli_feed_begin();
+    pli_ckpt_begin();
     resize(job);
     return true;
 }

@@ -101,7 +101,8 @@ static void tidy(const struct pli_job *job)
     for (uint32_t row = node->header->n_row; row < pli_node_n_used(node); row++) {
         uint32_t i = row - node->header->n_row;
         if (rows[i].is_dirty && !rows[i].is_taken && node->rows[row].n_held == 0 &&
-            is_world_over(node, row) && is_read(node, row)) {
+            atomic_load(&node->rows[row].failure) == 0 && is_world_over(node, row) &&
+            is_read(node, row)) {
             punch(job, row);
             rows[i].is_dirty = false;
         }
@@ -117,7 +118,8 @@ static uint32_t find_run(const struct pli_node *node, uint32_t n, bool is_presse
         uint32_t i = k % n_more, row = node->header->n_row + i;
         bool is_free =
             !rows[i].is_taken &&
-            (!rows[i].is_dirty || (is_pressed && is_world_over(node, row) && is_read(node, row)));
+            (!rows[i].is_dirty || (is_pressed && atomic_load(&node->rows[row].failure) == 0 &&
+                                   is_world_over(node, row) && is_read(node, row)));
         first = is_free ? first : k + 1;
         if (k + 1 - first == n) {
             return first;

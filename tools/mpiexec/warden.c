@@ -2,6 +2,7 @@
 // Watches the tasks and decides when the job ends.
 #include "warden.h"
 
+#include "again.h"
 #include "ask.h"
 #include "base/clock.h"
 #include "ckpt.h"
@@ -17,6 +18,7 @@
 #include "keeper.h"
 #include "launch.h"
 #include "link_wire.h"
+#include "mishap.h"
 #include "pump.h"
 #include "resize.h"
 #include "say.h"
@@ -31,7 +33,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -274,6 +275,9 @@ void pli_warden_report(const struct pli_case *c)
         }
         return;
     }
+    if (pli_mishap_take(w.job, c)) {
+        return;
+    }
     bool end = is_fatal(c);
     bool is_quiet = c->fault == PLI_FAULT_ABORT && w.job->node.rows[c->row].is_quiet != 0;
     if (!w.has_failed) {
@@ -287,6 +291,7 @@ void pli_warden_report(const struct pli_case *c)
         pli_verdict_say_short(w.job, c);
     }
     w.has_failed = true;
+    pli_again_note(c, end || w.is_early);
     if (end) {
         w.spare = c->fault == PLI_FAULT_ABORT ? c->task : NULL;
         end_job(GRACE_FAILED_MS);
@@ -365,7 +370,7 @@ static void task_fire(struct pli_watch *watch, uint32_t events)
     struct pli_task *t = (struct pli_task *)watch; // its first member
     pli_guest_listen(t);                           // what it said comes before its end
     pli_keeper_note(pli_job_slot(w.job, t), 0);
-    if (waitpid(t->pid, &t->status, WNOHANG) == 0) {
+    if (!pli_launch_collect(t)) {
         return;
     }
     t->is_exited = true;
@@ -573,6 +578,7 @@ int pli_warden_finish(struct pli_job *job)
 {
     pli_client_end();
     pli_ckpt_end();
+    w.status = w.status != 0 ? w.status : pli_mishap_status(job);
     if (is_head()) {
         pli_head_finish(w.state != S_RUN);
     } else if (w.state != S_RUN) {
@@ -589,5 +595,6 @@ int pli_warden_finish(struct pli_job *job)
         pli_sink_flush();
         return w.status != 0 ? w.status : 1;
     }
+    pli_again_run(job, w.state != S_RUN && w.state != S_LEFT);
     return w.status;
 }

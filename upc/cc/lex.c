@@ -264,13 +264,13 @@ static void pragma(struct lexer *l, const char *p, const char *eol)
     }
 }
 
-// The preprocessor repeats the program's definitions for us (-dD). Those in front of the first
-// file are the command line's, and system headers are C.
+// The preprocessor repeats the definitions of the program for us (-dD). System headers are C, and
+// some on the command line are the driver's.
 static void macro(struct lexer *l, const char *p, const char *eol)
 {
     static const char *const fixed[] = { "MYTHREAD", "THREADS", "UPC_MAX_BLOCK_SIZE" };
-    bool is_ours = !l->c_mode && !l->src->is_system && l->src->path[0] != '<';
-    for (size_t i = 0; is_ours && i < sizeof fixed / sizeof fixed[0]; i++) {
+    int n_bad = l->src->path[0] != '<' ? 3 : l->u->opt.static_threads == 0 ? 2 : 1;
+    for (int i = 0; i < n_bad && !l->c_mode && !l->src->is_system; i++) {
         const char *after = p;
         if (is_keyword_at(&after, eol, fixed[i])) {
             l->p = p + strlen(fixed[i]);

@@ -15,6 +15,8 @@
 
 #include <stdio.h>
 
+enum { GIVE_WAY = 3 }; // times to let others run before the lane is looked after (bench-upc)
+
 // A word: phase, kind, value.
 enum kind { ANY, VALUE, OWN }; // OWN: a meeting of the runtime itself, which value says what for
 
@@ -170,6 +172,11 @@ static void wait_long(const _Atomic uint64_t *word, uint64_t phase, const char *
             return;
         }
         pli_cpu_relax();
+    }
+    for (int i = 0; i < GIVE_WAY && pli_lane_is_crowded() && pli_cpu_give_way(); i++) {
+        if (is_of(atomic_load_explicit(word, memory_order_acquire), phase)) {
+            return;
+        }
     }
     struct pli_waiter w;
     pli_rt_waiter(&w, call, false);

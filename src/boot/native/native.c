@@ -4,6 +4,7 @@
 #include "base/cpu.h"
 
 #include "base/conf.h"
+#include "base/fault.h"
 #include "boot/ctl.h"
 #include "boot/door_wire.h"
 #include "boot/hand.h"
@@ -329,7 +330,9 @@ static enum pli_err native_clone(struct pli_boot *boot, uint32_t row)
 
 static void native_ready(struct pli_boot *boot)
 {
+    pli_fault("init_ready", boot->index);
     pli_ctl_say(control, PLI_CTL_READY, boot->row, NULL, 0);
+    pli_fault("init_told", boot->index);
 }
 
 static enum pli_err native_reach(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out)

@@ -186,3 +186,17 @@ void pli_shm_wake_slow(struct pli_shm_mailbox *box)
         (void)n; // full: it is about to wake
     }
 }
+
+void pli_shm_wake_node(const struct pli_node *node)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    for (uint32_t row = 0; row < pli_node_n_used(node); row++) {
+        uint32_t n = atomic_load_explicit(&node->rows[row].n_lane, memory_order_acquire);
+        for (uint32_t k = 0; k < n && k < PLI_NODE_N_LANE; k++) {
+            struct pli_shm_mailbox *box = pli_shm_box(node, row, (int)k);
+            if (atomic_load_explicit(&box->asleep, memory_order_seq_cst) != PLI_SHM_AWAKE) {
+                pli_shm_wake_slow(box);
+            }
+        }
+    }
+}

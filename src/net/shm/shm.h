@@ -60,6 +60,8 @@ void pli_shm_retract(struct pli_shm *s);
 // name is too long.
 bool pli_shm_name_bell(struct pli_shm *s, int fd, const struct sockaddr_un *name, unsigned len);
 void pli_shm_wake_slow(struct pli_shm_mailbox *box) __attribute__((cold));
+// Wake all who sleep on this host. Context: any process of the job, and the launcher.
+void pli_shm_wake_node(const struct pli_node *node) __attribute__((cold));
 bool pli_shm_refresh(struct pli_shm_peer *p, uint64_t tail) __attribute__((cold));
 // Whether the reader has read all that anybody has written to it.
 bool pli_shm_is_drained(const struct pli_shm_peer *p) __attribute__((cold));
@@ -144,6 +146,13 @@ static inline void pli_shm_publish(struct pli_shm_peer *p, struct pli_shm_cell *
     pli_shm_wake(p->box);
 }
 
+// Whether there is room in somebody's mailbox, now.
+static inline bool pli_shm_has_room(struct pli_shm_peer *p)
+{
+    uint64_t tail = atomic_load_explicit(&p->box->tail, memory_order_relaxed);
+    return tail - p->head < PLI_SHM_N_CELL || pli_shm_refresh(p, tail);
+}
+
 // The oldest unread cell, or NULL. Stays valid until pli_shm_next.
 static inline const struct pli_shm_cell *pli_shm_peek(struct pli_shm *s)
 {
@@ -159,6 +168,14 @@ static inline void pli_shm_next(struct pli_shm *s)
         s->published = s->head;
         atomic_store_explicit(&s->box->head, s->head, memory_order_release);
     }
+}
+
+// Somebody has claimed the next place and not filled it.
+static inline bool pli_shm_has_hole(struct pli_shm *s)
+{
+    return pli_shm_peek(s) == NULL &&
+           atomic_load_explicit(&s->box->tail, memory_order_acquire) != s->head &&
+           pli_shm_peek(s) == NULL;
 }
 
 // Tell writers how far I have read: whenever there is nothing to do.

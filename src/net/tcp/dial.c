@@ -43,7 +43,8 @@ struct pli_dial {
 };
 
 // To a host near by few bytes are under way: more would only wait in the kernel's memory, and the
-// larger that is the less of it is in a cache when it is read (bench: hosts_bw). How many fill a
+// larger that is the less of it is in a cache when it is read (bench: hosts_bw). It matters where
+// the kernel's congestion control is BBR, and neither helps nor harms with Reno. How many fill a
 // longer way is the kernel's to find out.
 static void limit(int fd)
 {

@@ -23,7 +23,7 @@ for d in ("run", "fail"):
 PY
 {
     grep -oE '"[a-zA-Z_0-9]+", KW' "$cc_dir/lex.c" | sed 's/", KW//; s/^"//; s/.*/"&"/'
-    printf '"[*]"\n"[]"\n"({"\n"})"\n"&&"\n"..."\n"->"\n"# 1 \\"x.h\\" 1 3\\x0a"\n'
+    printf '"#define THREADS"\n"#undef MYTHREAD"\n"[*]"\n"[]"\n"({"\n"})"\n"&&"\n"..."\n"->"\n"# 1 \\"x.h\\" 1 3\\x0a"\n'
 } >"$work/dict"
 cd "$work"
 ./fuzz -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -detect_leaks=0 -max_len=4096 \

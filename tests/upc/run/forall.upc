@@ -339,3 +339,19 @@ int main(void)
 //--- libc_objects
 extern char **environ; extern int optind; shared int x;
 int main(void) { CHECK(environ != NULL && optind == 1); if (MYTHREAD == 0) x = 1; return t_done(); }
+//--- counter_beyond_32_bits
+#include "t.h"
+#include <stddef.h>
+shared int hits[THREADS];
+int main(void)
+{
+    size_t i, from = ((size_t)1 << 33) + 5;
+    upc_forall (i = from; i < from + 24; i++; i) { CHECK(i % THREADS == (size_t)MYTHREAD); hits[MYTHREAD]++; }
+    CHECK(i == from + 24);
+    upc_forall (long long k = -(1ll << 40); k < -(1ll << 40) + 24; k++; k + (1ll << 41)) hits[MYTHREAD]++;
+    upc_barrier;
+    int all = 0;
+    for (int t = 0; t < THREADS; t++) all += hits[t];
+    CHECK(all == 48);
+    return t_done();
+}

@@ -137,3 +137,64 @@ int main(int argc, char **argv) { CHECK(argc == 1 && argv[0] != NULL && argv[1] 
 //--- static_mismatch flags=-T=4 threads=1,3,8 rc=2 out= err=compiled\sfor\s4\sthreads
 #include <upc.h>
 int main(void) { return 0; }
+//--- barriers_100000 threads=1,2 modes=proc,pt
+int main(void)
+{
+    for (int i = 0; i < 100000; i++) upc_barrier i;
+    return t_done();
+}
+//--- strict_dekker threads=2
+// With strict accesses at least one of two threads sees what the other wrote before it looked.
+strict shared int want[2 * THREADS]; shared int seen[THREADS];
+int main(void)
+{
+    for (int r = 0; r < 500; r++) {
+        strict shared int *mine = &want[MYTHREAD], *other = &want[1 - MYTHREAD];
+        upc_barrier;
+        *mine = 1;
+        seen[MYTHREAD] = *other;
+        upc_barrier;
+        CHECK(seen[0] + seen[1] > 0);
+        *mine = 0;
+    }
+    return t_done();
+}
+//--- own_order
+// A thread sees its own relaxed writes in order, by every way to read.
+#include "t.h"
+#include <upc_nb.h>
+shared [4] int a[4*THREADS];
+int main(void)
+{
+    shared [4] int *p = &a[4 * ((MYTHREAD + 1) % THREADS)];
+    int copy[4];
+    for (int r = 1; r <= 50; r++) {
+        p[0] = r; p[1] = -r;
+        CHECK(p[0] == r && p[1] == -r);
+        upc_memget(copy, p, sizeof copy);
+        CHECK(copy[0] == r && copy[1] == -r);
+        copy[2] = 7 * r;
+        upc_memput(p + 2, &copy[2], sizeof(int));
+        CHECK(p[2] == 7 * r);
+        p[2]++;
+        upc_sync(upc_memget_nb(copy, p, sizeof copy));
+        CHECK(copy[2] == 7 * r + 1 && copy[0] == r);
+    }
+    return t_done();
+}
+//--- strict_after_relaxed_header
+#include <upc_relaxed.h>
+#include <upc_strict.h>
+#include "t.h"
+shared int flag, data[THREADS];
+int main(void)
+{
+    // Both are strict now, so the flag cannot pass the data.
+    for (int r = 1; r <= 30; r++) {
+        if (MYTHREAD == 0) { data[0] = r; flag = r; }
+        else while (flag < r) ;
+        CHECK(data[0] >= r);
+        upc_barrier;
+    }
+    return t_done();
+}

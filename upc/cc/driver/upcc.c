@@ -104,8 +104,37 @@ static void add_macros(struct cmd *c, const struct job *j)
     }
 }
 
-static int preprocess(const struct job *j, const struct tools *t, const char *src, const char *out,
-                      const char *object)
+// -MD and its like, with the names cc would choose: out.d and out.o beside each other.
+static void add_dependencies(struct cmd *c, const struct job *j, const char *src)
+{
+    bool is_wanted = false, has_target = false, has_file = false;
+    for (size_t i = 0; i < j->cpp.n; i++) {
+        const char *a = j->cpp.argv[i];
+        is_wanted |= strcmp(a, "-MD") == 0 || strcmp(a, "-MMD") == 0;
+        has_target |= strcmp(a, "-MT") == 0 || strcmp(a, "-MQ") == 0;
+        has_file |= strncmp(a, "-MF", 3) == 0;
+    }
+    if (!is_wanted) {
+        return;
+    }
+    bool is_named = j->stage == STAGE_OBJECT && j->output != NULL;
+    char *base = is_named ? strdup(j->output) : stem(src);
+    char *dot = strrchr(base, '.');
+    if (is_named && dot != NULL && strchr(dot, '/') == NULL) {
+        *dot = '\0';
+    }
+    if (!has_target) {
+        pli_cmd_add(c, "-MT");
+        pli_cmd_addf(c, "%s%s", is_named ? j->output : base, is_named ? "" : ".o");
+    }
+    if (!has_file) {
+        pli_cmd_add(c, "-MF");
+        pli_cmd_addf(c, "%s.d", base);
+    }
+    free(base);
+}
+
+static int preprocess(const struct job *j, const struct tools *t, const char *src, const char *out)
 {
     struct cmd c = { 0 };
     pli_cmd_words(&c, t->cc);
@@ -116,15 +145,7 @@ static int preprocess(const struct job *j, const struct tools *t, const char *sr
     add_macros(&c, j);
     pli_cmd_all(&c, &j->both);
     pli_cmd_all(&c, &j->cpp);
-    bool deps = false, target = false;
-    for (size_t i = 0; i < j->cpp.n; i++) {
-        deps |= strncmp(j->cpp.argv[i], "-M", 2) == 0;
-        target |= strcmp(j->cpp.argv[i], "-MT") == 0 || strcmp(j->cpp.argv[i], "-MQ") == 0;
-    }
-    if (deps && !target && object != NULL) {
-        pli_cmd_add(&c, "-MT");
-        pli_cmd_add(&c, object);
-    }
+    add_dependencies(&c, j, src);
     pli_cmd_add(&c, "-isystem");
     pli_cmd_add(&c, t->include);
     if (j->pthreads >= 0) {
@@ -228,9 +249,9 @@ static int build(const struct job *j, const struct tools *t, const char *src, co
     }
     int rc;
     if (j->stage == STAGE_PREPROCESS) {
-        rc = preprocess(j, t, src, j->output, NULL);
+        rc = preprocess(j, t, src, j->output);
     } else {
-        rc = preprocess(j, t, src, pre, object);
+        rc = preprocess(j, t, src, pre);
         if (rc == 0 && j->stage == STAGE_C) {
             char trans[PATH_MAX];
             snprintf(trans, sizeof trans, "%.200s.trans.c", base);

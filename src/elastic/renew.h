@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpiexec --on-resize=error: a resize is told by an error of the next call on MPI_COMM_WORLD, which
+// means the new version from then on.
+#ifndef PLI_ELASTIC_RENEW_H
+#define PLI_ELASTIC_RENEW_H
+
+#include "base/err.h"
+
+// This process came with a version of the world, or began with the first: it works in that. New
+// ranks wait in here for the barrier of the others. Context: MPI_COMM_WORLD was just made.
+enum pli_err pli_renew_begin(void);
+
+// Tell lower rooms. Context: start-up only.
+void pli_renew_prepare(void);
+
+#endif

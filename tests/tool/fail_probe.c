@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A program whose rank 1 ends as the first argument says. Driven by failure.py.
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int is(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+static void say(int code)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int len;
+    MPI_Error_string(code, text, &len);
+    printf("%s\n", text);
+}
+
+// Ranks die at some steps of some version, others take their places, and all do all steps: "RANK
+// STEP VERSION" says who dies when.
+static int respawn(int argc, char **argv)
+{
+    enum { STEPS = 20 };
+    int rank, size, version = 0, step = 0, one = 1, sum, newest, is_new = 0;
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &size);
+    MPIX_World_version(&version);
+    for (MPI_Comm c = world; version > 0 && !is_new; is_new = c == world) {
+        MPIX_Comm_world_at(version, &c); // it may be newer than the one that is mine
+        version -= c != world;
+    }
+    step = version > 0 ? STEPS : 0;
+    int is_out = version > 0; // of step with the others
+    while (step < STEPS || is_out) {
+        for (int i = 2; i + 2 < argc && !is_out; i += 3) {
+            if (rank == atoi(argv[i]) && step == atoi(argv[i + 1]) &&
+                version == atoi(argv[i + 2])) {
+                kill(getpid(), SIGKILL);
+            }
+        }
+        int rc = is_out ? MPI_Allreduce(&step, &sum, 1, MPI_INT, MPI_MIN, world)
+                        : MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, world);
+        int is_good = rc == MPI_SUCCESS;
+        if (!is_good) {
+            MPIX_Comm_revoke(world);
+        }
+        rc = MPIX_Comm_agree(world, &is_good);
+        if (rc == MPI_SUCCESS && is_good && is_out) {
+            step = sum;
+            is_out = 0;
+        } else if (rc == MPI_SUCCESS && is_good) {
+            step += sum == size;
+        } else {
+            do {
+                usleep(1000);
+                MPIX_World_version(&newest);
+            } while (newest == version);
+            version++; // one at a time, as all do
+            MPIX_Comm_world_at(version, &world);
+            MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+            is_out = 1;
+        }
+    }
+    MPI_Comm_rank(world, &rank);
+    printf("rank %d of %d: %d steps, version %d%s\n", rank, size, step, version,
+           is_new ? ", came later" : "");
+    return 0;
+}
+
+// A program that has no error handler goes on in the world that it has.
+static int deaf(int rank)
+{
+    int size, sum, one = 1;
+    if (rank == 0) {
+        MPIX_World_resize(MPI_COMM_SELF, 1); // smaller: nobody comes who would wait
+    }
+    for (int i = 0; i < 100; i++) {
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        usleep(500);
+    }
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (rank == 0 && sum == size) {
+        printf("%d ranks went on\n", size);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const char *what = argc > 1 ? argv[1] : "";
+    if (is(what, "deaf")) {
+        int rc = deaf(rank);
+        MPI_Finalize();
+        return rc;
+    }
+    if (!is(what, "fatal")) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    }
+    if (is(what, "revoke")) {
+        say(MPIX_Comm_revoke(MPI_COMM_WORLD));
+        MPI_Finalize();
+        return 0;
+    }
+    if (is(what, "respawn")) {
+        int rc = respawn(argc, argv);
+        MPI_Finalize();
+        return rc;
+    }
+    if (rank == 1 && is(what, "abort")) {
+        MPI_Abort(MPI_COMM_WORLD, 7);
+    } else if (rank == 1 && is(what, "exit")) {
+        exit(3);
+    } else if (rank == 1) {
+        kill(getpid(), SIGKILL);
+    }
+    int rc = MPI_Barrier(MPI_COMM_WORLD);
+    if (rc != MPI_SUCCESS) {
+        say(rc);
+    }
+    MPI_Finalize();
+    return 0;
+}

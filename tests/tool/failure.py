@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# ctest: alone
+"""Jobs that outlive their ranks: exit status, what is said, what is refused, how soon it is known."""
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, SLOW, Run, carriers, check, clean_up, gone, mark, status
+
+BIN = os.path.join(BUILD, "tests", "bin")
+WORLD = os.path.join(BIN, "mpi.fail_world")
+SHRINK = "--on-failure=shrink"
+
+
+def say(env):
+    """The death is reported, the job goes on, and its status is that of the survivors."""
+    r = Run(SHRINK, "-n", 3, WORLD, "recv", 1, env=env)
+    check(r.rc == 0, f"{r}")
+    check("rank 1 (process" in r.words and "was killed by signal 9, SIGKILL" in r.words and
+          "The others go on." in r.words, f"{r}")
+    check(len(re.findall(r"rank \d knew after", r.out)) == 2, f"{r}")
+    r = Run("-n", 3, WORLD, "recv", 1, env=env)  # as ever
+    check(r.rc == 128 + 9 and "The 2 others still at work are ended." in r.words, f"{r}")
+    r = Run("--on-failure=abort", "-n", 2, WORLD, "recv", 1, env=env)
+    check(r.rc == 128 + 9, f"{r}")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
+def ends(env):
+    """Nobody is left, somebody aborts, somebody fails afterwards."""
+    r = Run(SHRINK, "-n", 2, "sh", "-c", "kill -9 $$", env=env)
+    check(r.rc == 128 + 9, f"{r}")
+    r = Run(SHRINK, "-n", 2, os.path.join(BIN, "fail_probe"), "abort", env=env)
+    check(r.rc == 7 and "MPI_Abort" in r.words, f"{r}")
+    r = Run(SHRINK, "-n", 3, os.path.join(BIN, "fail_probe"), "exit", env=env)
+    check(r.rc == 0 and "rank 1 (process" in r.out and
+          "ended with exit status 3 and without MPI_Finalize" in r.out, f"{r}")
+    r = Run(SHRINK, "-n", 3, os.path.join(BIN, "fail_probe"), "fatal", env=env)
+    check(r.rc not in (0, 137) and "MPI_Barrier: barrier on communicator MPI_COMM_WORLD failed: rank 1"
+          in r.words and "MPI_ERRORS_ARE_FATAL" in r.words, f"{r}")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
+def refused(env):
+    for args, extra, want in ((("-n", 2), {"PLIANT_NET": "tcp"}, "uses a network"),
+                              (("-n", 2), {"PLIANT_FAKE_HOSTS": "2"}, "uses a network"),
+                              (("-n", 2, "--hosts", "nowhere.invalid:2"), {}, "several hosts"),
+                              (("-n", 2, "--impi", "localhost:1", "--impi-rank", 0), {}, "IMPI"),
+                              (("-n", 2, "--checkpoint-dir", "x"), {}, "checkpoints")):
+        for how in ("shrink", "respawn"):
+            r = Run(f"--on-failure={how}", *args, "true", env={**env, **extra})
+            check(r.rc != 0 and want in r.words and f"--on-failure={how} is not for" in r.words, f"{args} {r}")
+    r = Run("--on-failure=respawn", "-n", 1, "true", ":", "-n", 1, "true", env=env)
+    check(r.rc != 0 and "several programs" in r.words, f"{r}")
+    r = Run("--on-failure=sink", "-n", 1, "true", env=env)
+    check(r.rc != 0 and "abort continue restart shrink respawn end" in r.words, f"{r}")
+    r = Run("-n", 2, os.path.join(BIN, "fail_probe"), "revoke", env=env)
+    check(r.rc == 0 and "start the job with mpiexec --on-failure=shrink" in r.out, f"{r}")
+
+
+def respawn(env):
+    """Others take the places of those who died, with their numbers."""
+    for n, deaths, late in ((3, "1 5 0", (1,)), (3, "0 5 0 1 9 1", (0, 1)), (4, "1 5 0 2 5 0", (1, 2)),
+                            (3, "1 5 0 1 9 1", (1,))):
+        r = Run("--on-failure=respawn", "-n", n, os.path.join(BIN, "fail_probe"), "respawn", *deaths.split(),
+                env=env)
+        version = len(deaths.split()) // 3
+        want = {f"rank {i} of {n}: 20 steps, version {version}{', came later' if i in late else ''}"
+                for i in range(n)}
+        check(r.rc == 0 and set(r.out.splitlines()) == want, f"{deaths}: {r}")
+    with tempfile.TemporaryDirectory() as d:
+        flag = os.path.join(d, "die")
+        script = f"[ -e {flag} ] && exit 3; touch {flag}; exec {BIN}/fail_probe respawn 0 5 0"
+        r = Run("--on-failure=respawn", "-n", 1, "sh", "-c", script, env=env)
+        check(r.rc != 0 and "was to take the place" in r.words, f"{r}")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
+def resized(env):
+    """--on-resize=error: what is refused, and what a program without an error handler gets."""
+    r = Run("--on-resize=error", "-n", 1, "true", env=env)
+    check(r.rc != 0 and "--on-resize=error needs --elastic" in r.words, f"{r}")
+    for args, extra in ((("--on-failure=shrink",), {}), ((), {"PLIANT_NET": "tcp"})):
+        r = Run("--elastic", "1:4", "--on-resize=error", *args, "-n", 1, "true", env={**env, **extra})
+        check(r.rc != 0 and "--on-resize=error is for jobs on one host" in r.words, f"{r}")
+    r = Run("--elastic", "1:4", "--on-resize=error", "-n", 2, os.path.join(BIN, "fail_probe"), "deaf", env=env)
+    check(r.rc == 0 and "MPI_WORLD_RESIZED cannot be returned" in r.words and
+          "MPI_ERRORS_ARE_FATAL" in r.words and r.out == "2 ranks went on\n", f"{r}")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
+def soon(env):
+    """A death is known within 100 ms: the best of a few runs, because others use the machine too."""
+    best = 1e9
+    for _ in range(5):
+        r = Run(SHRINK, "-n", 4, WORLD, "barrier", 2, env=env)
+        known = [float(x) for x in re.findall(r"knew after (\S+) ms", r.out)]
+        check(r.rc == 0 and len(known) == 3, f"{r}")
+        best = min(best, max(known, default=1e9))
+    print(f"failure_known ranks=4 best_of=5 {best:.1f} ms")
+    check(best < 100 * SLOW, f"the last survivor knew after {best} ms")
+
+
+def main():
+    env = mark()
+    for test in (say, ends, refused, respawn, resized, soon):
+        test(env)
+    clean_up(env)
+    return status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

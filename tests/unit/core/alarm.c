@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a dead process leaves in the memory of others: a place in a mailbox that it claimed and did
+// not fill, and blocks that it did not give back.
+#include "core/alarm.h"
+
+#include "base/clock.h"
+#include "boot/alarm_wire.h"
+#include "boot/boot.h"
+#include "core/lane.h"
+#include "core/salvage.h"
+#include "core/wire.h"
+
+#include "t.h"
+
+#include <mpi.h>
+#include <unistd.h>
+
+static void hole(struct pli_lane *lane)
+{
+    struct pli_shm_peer peer;
+    uint64_t pos;
+    pli_shm_peer_init(&peer, &pli_boot.node, pli_boot.row, 0);
+    T_MUST(pli_shm_claim(&peer, &pos) != NULL);
+    T_OK(pli_shm_has_hole(&lane->shm));
+    T_OK(pli_alarm_is_blocked(lane));
+    uint64_t begin = pli_clock_ns();
+    pli_alarm_look(lane);
+    T_OK(pli_shm_has_hole(&lane->shm)); // a writer that lives may be about to fill it
+    while (pli_shm_has_hole(&lane->shm) && pli_clock_ns() - begin < 5000000000u) {
+        usleep(10000);
+        pli_alarm_look(lane);
+    }
+    T_OK(!pli_alarm_is_blocked(lane));
+    T_OK(pli_clock_ns() - begin > 400000000u);
+}
+
+static void blocks(struct pli_lane *lane)
+{
+    struct pli_shm_peer peer;
+    uint64_t pos;
+    struct pli_shm_block *lost = pli_shm_block_take(&lane->shm, 100);
+    struct pli_shm_block *sent = pli_shm_block_take(&lane->shm, 100);
+    T_MUST(lost != NULL && sent != NULL);
+    pli_shm_peer_init(&peer, &pli_boot.node, pli_boot.row, 1); // nobody reads there
+    pli_boot.node.rows[pli_boot.row].n_lane = 2;
+    struct pli_shm_cell *cell = pli_shm_claim(&peer, &pos);
+    T_MUST(cell != NULL);
+    *cell = (struct pli_shm_cell){ .kind = PLI_WIRE_EAGER,
+                                   .flags = PLI_WIRE_HAS_BLOCK,
+                                   .src_lane = (uint8_t)lane->index,
+                                   .src_proc = (uint32_t)lane->proc };
+    cell->word[0] = pli_shm_block_offset(&lane->shm, sent);
+    pli_shm_publish(&peer, cell, pos);
+    pli_salvage_blocks(lane);
+    T_EQ(lost->is_busy, 0);
+    T_EQ(sent->is_busy, 1); // it waits to be read
+    pli_boot.node.rows[pli_boot.row].n_lane = 1;
+    pli_salvage_blocks(lane);
+    T_EQ(sent->is_busy, 0);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    struct pli_lane *lane = pli_proc.lanes[0];
+    T_MUST(lane != NULL);
+    T_OK(!pli_alarm_is_due()); // a job that does not survive failures looks at nothing
+    pli_request_is_mortal = true;
+    T_OK(!pli_alarm_is_due());
+    pli_boot.node.header->n_failed = 1;
+    pli_boot.node.header->alarm = 1;
+    T_OK(pli_alarm_is_due());
+    hole(lane);
+    blocks(lane);
+    MPI_Finalize();
+    return t_status();
+}

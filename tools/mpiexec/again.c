@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpiexec executes itself anew, with --restart: nothing of the job that failed is left in it but
+// its process number, so who watches it sees one mpiexec, and one exit status.
+//
+// A checkpoint that is made in between is progress, and the count of restarts begins anew. A job
+// that dies again and again at the same place makes none there, and ends.
+#include "again.h"
+
+#include "ckpt_priv.h"
+#include "job.h"
+#include "launch.h"
+#include "manifest.h"
+#include "nest.h"
+#include "restart.h"
+#include "say.h"
+#include "sink.h"
+#include "verdict.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool has_failed;
+static char dir[PATH_MAX]; // empty: no checkpoints are made
+
+void pli_again_read(struct pli_again *a, const char *text)
+{
+    int end = 0;
+    if (sscanf(text, "%u:%u:%u%n", &a->count, &a->last, &a->floor, &end) != 3 ||
+        text[end] != '\0') {
+        pli_say_bad("--again is how %s tells itself how often it has restarted a job",
+                    pli_say_name);
+    }
+}
+
+void pli_again_open(struct pli_job *job, const char *to)
+{
+    struct pli_again *a = &job->opt.again;
+    snprintf(dir, sizeof dir, "%s", to);
+    if (a->count == 0) {
+        a->floor = a->last = pli_ckpt_last(dir, UINT32_MAX, false);
+    }
+}
+
+void pli_again_note(const struct pli_case *c, bool is_end)
+{
+    has_failed = has_failed || (is_end && c->fault != PLI_FAULT_ABORT);
+}
+
+// How long ago a checkpoint was made, in seconds.
+static long age_of(const char *where)
+{
+    char path[PATH_MAX + 32];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", where, PLI_MANIFEST);
+    return stat(path, &st) == 0 ? (long)(time(NULL) - st.st_mtime) : 0;
+}
+
+// The words of the next command line: where to go on from, what is to be remembered, and, for a
+// checkpoint that was there when this mpiexec began, what was said beside --restart.
+static char **words_for(const struct pli_job *job, const char *where, const struct pli_again *next,
+                        uint32_t n_rank, bool is_same)
+{
+    char again[64], n[16];
+    uint32_t n_word = 0, n_typed = 0;
+    while (job->typed[n_typed] != NULL) {
+        n_typed++;
+    }
+    char **words = pli_say_need(calloc(n_typed + 8u, sizeof *words));
+    snprintf(again, sizeof again, "%u:%u:%u", next->count, next->last, next->floor);
+    snprintf(n, sizeof n, "%u", n_rank);
+    words[n_word++] = job->typed[0];
+    words[n_word++] = "--restart";
+    words[n_word++] = pli_say_need(strdup(where));
+    words[n_word++] = "--again";
+    words[n_word++] = pli_say_need(strdup(again));
+    if (n_rank > 0) {
+        words[n_word++] = "-n";
+        words[n_word++] = pli_say_need(strdup(n));
+    }
+    if (is_same) {
+        pli_restart_keep(job->typed, words + n_word);
+    }
+    return words;
+}
+
+static void become(struct pli_job *job, char **words)
+{
+    pli_nest_close();
+    fcntl(job->node_fd, F_SETFD, FD_CLOEXEC);
+    pli_launch_undo();
+    pli_sink_flush();
+    execv("/proc/self/exe", words);
+    pli_say("the job cannot be restarted: %s", strerror(errno));
+}
+
+// Go on from the last checkpoint; returns with a message when that cannot be.
+static void run(struct pli_job *job)
+{
+    char where[PATH_MAX + 16];
+    struct pli_again next = job->opt.again;
+    uint32_t last = pli_ckpt_last(dir, UINT32_MAX, false), n_rank = 0;
+    bool is_own = last > next.floor, is_same = job->from != NULL;
+    if (!is_own && job->from == NULL) {
+        pli_say("The job is not restarted: no checkpoint of it was made before.");
+        return;
+    }
+    if (is_own) {
+        snprintf(where, sizeof where, "%s/%u", dir, last);
+        is_same = is_same && strcmp(where, job->from->dir) == 0;
+    } else {
+        snprintf(where, sizeof where, "%s", job->from->dir);
+    }
+    next.count = is_own && last > next.last ? 0 : next.count;
+    if (next.count >= job->opt.max_restarts) {
+        pli_say("The job is not restarted any more: it has failed %u times since %s was made.",
+                next.count + 1, where);
+        return;
+    }
+    next.count++;
+    next.last = is_own ? last : next.last;
+    if (job->opt.is_state) {
+        n_rank = job->n_app == 1 ? job->n_rank : 0;
+    } else if (is_same) {
+        n_rank = job->restart_n;
+    }
+    pli_say("The job is restarted from %s, made %ld s ago; restart %u of at most %u without a "
+            "new checkpoint.",
+            where, age_of(where), next.count, job->opt.max_restarts);
+    become(job, words_for(job, is_own ? dir : where, &next, n_rank, is_same));
+}
+
+void pli_again_run(struct pli_job *job, bool is_ended)
+{
+    if (is_ended && has_failed && job->opt.on_failure == PLI_FAIL_RESTART) {
+        run(job);
+        pli_sink_flush();
+    }
+}

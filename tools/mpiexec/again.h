@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// --on-failure=restart: after a rank has died, the job goes on by itself from its last good
+// checkpoint.
+#ifndef PLI_MPIEXEC_AGAIN_H
+#define PLI_MPIEXEC_AGAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_case;
+struct pli_job;
+
+// What a restarted mpiexec is told by the one it was, as COUNT:LAST:FLOOR.
+struct pli_again {
+    uint32_t count; // restarts in a row without a new checkpoint
+    uint32_t last;  // the newest checkpoint at the last of them
+    uint32_t floor; // checkpoints up to this number are those of other jobs
+};
+
+// Read it; ends with a message when it makes no sense.
+void pli_again_read(struct pli_again *a, const char *text);
+
+// Checkpoints go to this directory, an absolute one. Context: before the first is made.
+void pli_again_open(struct pli_job *job, const char *dir);
+
+// A rank has failed; is_end: the job ends for it. One that called MPI_Abort meant it.
+void pli_again_note(const struct pli_case *c, bool is_end);
+
+// All of the job is gone; is_ended: because it was ended. Becomes a new mpiexec that goes on from
+// the last checkpoint, if a rank has failed and that was wanted; returns otherwise, with a message
+// when it was wanted and cannot be.
+void pli_again_run(struct pli_job *job, bool is_ended);
+
+#endif

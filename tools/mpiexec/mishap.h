@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks that die in a job that goes on without them: --on-failure=shrink and respawn.
+#ifndef PLI_MPIEXEC_MISHAP_H
+#define PLI_MPIEXEC_MISHAP_H
+
+#include <stdbool.h>
+
+struct pli_case;
+struct pli_job;
+
+// Ends mpiexec with a sentence where that cannot be. Context: before anything is started.
+void pli_mishap_check(const struct pli_job *job);
+// Tell the ranks what they may count on. Context: before the first is started.
+void pli_mishap_begin(struct pli_job *job);
+// Something happened to a rank. True: the job goes on without it; the others are told, and with
+// respawn another one is started in its place.
+bool pli_mishap_take(struct pli_job *job, const struct pli_case *c);
+// The exit status of a job that went on to its end: not 0 when nobody came there.
+int pli_mishap_status(const struct pli_job *job);
+
+#endif
