@@ -5,12 +5,15 @@
 //                                          buffers in turn; the connection is made to this address
 //   impi_raw relay ADDRESS PORT MS         from there to 127.0.0.1, until killed
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -132,7 +135,7 @@ static void take(struct pipe *p, double delay)
         must(k->data != NULL, "memory");
     }
     ssize_t n = recv(p->from, k->data, PART, MSG_DONTWAIT);
-    p->is_over = n == 0;
+    p->is_over = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
     if (n > 0) {
         k->len = (size_t)n;
         k->sent = 0;
@@ -146,8 +149,13 @@ static void give(struct pipe *p)
     while (p->n > 0 && p->piece[p->first].due <= now()) {
         struct piece *k = &p->piece[p->first];
         ssize_t n = send(p->to, k->data + k->sent, k->len - k->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0) {
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
             return;
+        }
+        if (n < 0) { // nobody takes it any more
+            p->n = 0;
+            p->is_over = 1;
+            break;
         }
         k->sent += (size_t)n;
         if (k->sent == k->len) {
@@ -191,10 +199,12 @@ static void relay(int a, int b, double delay)
 static void be_relay(const char *address, int port, double delay)
 {
     int fd = listen_at(address, port, &port);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // a bench that is killed leaves nothing behind
     for (;;) {
         int a = accept(fd, NULL, NULL);
         must(a >= 0, "accept");
         if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
             relay(quick(a), dial("127.0.0.1", port), delay);
             exit(0);
         }
