@@ -392,17 +392,19 @@ bool pli_head_is_stuck(uint64_t *mark_out)
     bool is_stuck = true, is_answered = true;
     int64_t balance = 0;
     uint64_t mark = 0;
+    uint32_t n_here = 0;
     for (uint32_t h = 0; h < job->n_host; h++) {
         const struct side *s = &sides[h];
         if (s->is_lost || has_left(h)) {
             continue;
         }
+        n_here++;
         is_stuck &= s->is_stuck;
         is_answered &= s->round == this_round;
         balance += s->balance;
         mark = (mark ^ s->mark) * 0x100000001b3u + h;
     }
-    if (!is_stuck || !is_started) {
+    if (!is_stuck || !is_started || n_here == 0) { // where all have ended nobody waits
         return false;
     }
     // They all seem to be; only answers to one question, asked when they did, count.
