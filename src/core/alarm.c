@@ -3,6 +3,7 @@
 #include "core/alarm.h"
 
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "boot/alarm_wire.h"
@@ -89,7 +90,7 @@ static void enter(struct pli_comm *c)
     }
 }
 
-void pli_alarm_open(void)
+PLI_START void pli_alarm_open(void)
 {
     uint32_t mode = pli_boot.node.header->mode;
     pli_request_is_mortal = (mode & (PLI_NODE_SURVIVES | PLI_NODE_TELLS)) != 0;
@@ -499,6 +500,10 @@ enum pli_err pli_alarm_revoke(struct pli_comm *c)
         atomic_fetch_add_explicit(&h->alarm, 1, memory_order_seq_cst);
         pli_shm_wake_node(&pli_boot.node);
     }
+    // Who revokes at the same time may have come before us, and may not have told yet.
+    pthread_mutex_lock(&guard);
+    update(c, NULL);
+    pthread_mutex_unlock(&guard);
     pli_alarm_look(c->ep->lane);
     return PLI_OK;
 }

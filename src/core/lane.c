@@ -38,7 +38,6 @@ static enum pli_err open_new(int index, struct pli_lane **out)
         return pli_fail(PLI_ERR_NOMEM, "no memory for a lane");
     }
     pli_park_on_move(park);
-    pli_alarm_open();
     enum pli_err err = pli_shm_open(&l->shm, &boot->node, boot->row, index);
     if (err != PLI_OK) {
         free(l);
