@@ -38,6 +38,9 @@ static enum pli_err open_new(int index, struct pli_lane **out)
         return pli_fail(PLI_ERR_NOMEM, "no memory for a lane");
     }
     pli_park_on_move(park);
+    if (index == 0) { // once, before the threads of other lanes read what it sets
+        pli_alarm_open();
+    }
     enum pli_err err = pli_shm_open(&l->shm, &boot->node, boot->row, index);
     if (err != PLI_OK) {
         free(l);

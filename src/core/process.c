@@ -7,7 +7,6 @@
 #include "base/conf.h"
 #include "base/log.h"
 #include "boot/boot.h"
-#include "core/alarm.h"
 #include "core/ep.h"
 #include "core/gate.h"
 #include "core/lane.h"
@@ -84,7 +83,6 @@ static enum pli_err open_first(void)
     pli_proc.id = b->job | b->index;
     pli_shm_wake_fd = b->gate_fd;
     pli_process_recount();
-    pli_alarm_open(); // before any lane, whose threads read what it sets
     struct pli_lane *lane;
     err = pli_lane_open(0, &lane);
     uint32_t first;
