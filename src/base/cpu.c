@@ -11,8 +11,8 @@
 #include <time.h>
 
 enum {
-    TURN_NS = 500000,    // a call that takes so long: something else computes on this core
-    BUSY_NS = 100000000, // then nobody gives way for this long
+    TURN_NS = 3000000,  // a call that takes so long: something else computes on this core
+    BUSY_NS = 20000000, // then nobody gives way for this long
     REST_NS = 20000
 };
 
