@@ -11,7 +11,8 @@ foreach(mpi ${PLI_IMPI_OTHERS})
         add_custom_command(OUTPUT ${lib}
             COMMAND ${CMAKE_COMMAND} -E env $<$<BOOL:${PLI_IMPI_WERROR}>:CFLAGS=-Werror>
                 ${CMAKE_CURRENT_SOURCE_DIR}/shim/build.sh ${PLI_IMPI_MPICC_${mpi}} ${lib}
-            DEPENDS ${shim_dep} ${CMAKE_CURRENT_SOURCE_DIR}/shim/build.sh VERBATIM)
+            DEPENDS ${shim_dep} ${CMAKE_CURRENT_SOURCE_DIR}/shim/build.sh
+            COMMAND_EXPAND_LISTS VERBATIM) # without a flag there is no empty word for env to run
         add_custom_target(libimpi-${mpi} ALL DEPENDS ${lib})
         install(PROGRAMS ${lib} DESTINATION lib)
     else()
