@@ -4,13 +4,11 @@ import os
 import re
 import signal
 import sys
-import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from checkpoint import PROBE, finish, numbers, ranks_of, result, skip_reason, start, tidy, undisturbed, wait_for
-from launch import SLOW, Run, carriers, check, clean_up, gone, mark, status
+from launch import SLOW, Run, carriers, cases, check, gone
 
 KILLED = 128 + signal.SIGKILL
 AGAIN = "--on-failure=restart"
@@ -99,23 +97,8 @@ def interrupted(env, d):
     check(p.returncode == -signal.SIGINT and "restarted" not in text, f"{p.returncode}\n{text}")
 
 
-def main():
-    reason = skip_reason()
-    for f in (refused, by_state, killed, in_vain, with_size, interrupted):
-        if (len(sys.argv) > 1 and f.__name__ not in sys.argv[1:]) or (reason and f not in (refused, by_state)):
-            continue
-        env = mark()
-        t = time.time()
-        try:
-            with tempfile.TemporaryDirectory() as d:
-                f(env, d)
-            check(not gone(env), f"{f.__name__}: left behind {carriers(env)}")
-        finally:
-            clean_up(env)
-        print(f"{f.__name__}: {time.time() - t:.1f} s", flush=True)
-    if reason is not None:
-        print(f"only registered state was tested: {reason}")
-    return status()
-
-
-sys.exit(main())
+reason = skip_reason()
+if reason is not None:
+    print(f"only registered state is tested: {reason}")
+sys.exit(cases((refused, by_state, killed, in_vain, with_size, interrupted),
+               (killed, in_vain, with_size, interrupted) if reason else ()))

@@ -10,14 +10,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from checkpoint import (MPICTL, PROBE, finish, numbers, ranks_of, restart, result, skip_reason, start, tidy, undisturbed,
                         wait_for)
-from launch import BUILD, SLOW, Run, carriers, check, clean_up, gone, mark, status
+from launch import BUILD, SLOW, Run, carriers, cases, check, gone
 
 FORK = os.path.join(BUILD, "tests", "bin", "fork_probe")
 WORLD = os.path.join(BUILD, "tests", "bin", "mpi.elastic_world")
@@ -28,7 +27,7 @@ def nothing_left(env, what):
     check(not gone(env), f"{what}: left behind: {carriers(env)}")
 
 
-def fork(env):
+def fork(env, _):
     """Old ranks are 0 and 1, their clones 2 and 3; fork_clone is the clone of the rank it names."""
     def run(fault):
         r = Run("--timeout", 40 * SLOW, "-n", 2, FORK, "", env={**env, "PLIANT_FAULT": fault})
@@ -67,7 +66,7 @@ def elastic(env, fault, *args):
     return p
 
 
-def resize(env):
+def resize(env, _):
     """New ranks are 2 and 3."""
     for step in ("ready", "told"):
         for rank in (2, 3):
@@ -270,23 +269,8 @@ def full(env, d):
         subprocess.run(["umount", d], check=False)
 
 
-def main():
-    reason = skip_reason()
-    images = (image, killed_while_writing, criu_at_work, full) if reason is None else ()
-    for f in (fork, resize, state, full_state, *images):
-        if len(sys.argv) > 1 and f.__name__ not in sys.argv[1:]:
-            continue
-        env = mark()
-        t = time.time()
-        try:
-            with tempfile.TemporaryDirectory() as d:
-                f(*((env,) if f in (fork, resize) else (env, d)))
-        finally:
-            clean_up(env)
-        print(f"{f.__name__}: {time.time() - t:.1f} s", flush=True)
-    if reason is not None:
-        print(f"images were not tested: {reason}")
-    return status()
-
-
-sys.exit(main())
+reason = skip_reason()
+if reason is not None:
+    print(f"images are not tested: {reason}")
+sys.exit(cases((fork, resize, state, full_state, image, killed_while_writing, criu_at_work, full),
+               (image, killed_while_writing, criu_at_work, full) if reason else ()))

@@ -115,8 +115,8 @@ bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *
     pid_t parent = getpid();
     int rope[2] = { -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
     bool is_made = null >= 0 && (keep != NULL || pipe2(rope, O_CLOEXEC) == 0);
-    // What is restored in a nest is in CRIU's session, and can be dumped again if that is inside.
-    bool is_apart = keep != NULL && pli_nest_is_open();
+    // What is restored is in CRIU's session, and can be dumped again if that is in sight there.
+    bool is_apart = keep != NULL && (pli_nest_is_open() || getsid(0) == 0);
     pid_t pid = is_made ? fork() : -1;
     if (pid == 0 && is_apart) {
         setsid();

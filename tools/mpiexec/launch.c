@@ -112,7 +112,12 @@ static _Noreturn void child_fail(struct start *s, const char *step)
 static _Noreturn void child(struct start *s)
 {
     const struct pli_app *app = s->task->app;
-    setpgid(0, 0); // so that one kill reaches what a wrapper script starts
+    // A group, so that one kill reaches what a wrapper script starts. Where mpiexec's session is
+    // out of sight, in a container or a nest, a session: CRIU dumps nobody whose leader it cannot
+    // see.
+    if (getsid(0) != 0 || setsid() < 0) {
+        setpgid(0, 0);
+    }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != self && !pli_nest_is_open()) {
         _exit(127); // mpiexec died before the line above

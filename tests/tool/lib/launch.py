@@ -105,3 +105,21 @@ def clean_up(env):
 def shm_files():
     return {f for d in ("/dev/shm", tempfile.gettempdir()) for f in os.listdir(d)
             if "pli" in f.lower() or "mpiexec" in f.lower()}
+
+
+def cases(functions, left_out=()):
+    """Run each with a mark and a folder, or those the command line names; nothing of them may stay. The exit status."""
+    for f in functions:
+        if f in left_out or (len(sys.argv) > 1 and f.__name__ not in sys.argv[1:]):
+            continue
+        env = mark()
+        begin = time.monotonic()
+        try:
+            with tempfile.TemporaryDirectory() as d:
+                f(env, d)
+            left = gone(env)
+            check(not left, f"{f.__name__}: left behind {left}")
+        finally:
+            clean_up(env)
+        print(f"{f.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+    return status()
