@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 
-BUILD = os.environ["BUILD_DIR"]
-MPIEXEC = os.path.join(BUILD, "bin", "mpiexec")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, MPIEXEC, SLOW
+
 MPICTL = os.path.join(BUILD, "bin", "mpictl")
 PROBE = os.path.join(BUILD, "tests", "bin", "hang_probe")
 STATUS = 123
-SLOW = 8 if os.environ.get("PLIANT_SANITIZED") else 1
+LIMIT = str(60 * SLOW)  # seconds
 bad = 0
 
 # program, ranks, what the report must say
@@ -46,9 +47,9 @@ def fail(what, text):
 
 
 def start(name, ranks, *options):
-    command = [MPIEXEC, "--timeout", str(20 * SLOW), "-n", str(ranks), *options, PROBE, name]
+    command = [MPIEXEC, "--timeout", LIMIT, "-n", str(ranks), *options, PROBE, name]
     if name == "late_start":
-        command = [MPIEXEC, "--timeout", str(20 * SLOW), "-n", "1", PROBE, name, "late", ":", "-n", "1", PROBE, name]
+        command = [MPIEXEC, "--timeout", LIMIT, "-n", "1", PROBE, name, "late", ":", "-n", "1", PROBE, name]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

@@ -2,6 +2,7 @@
 // mpictl: looks at running jobs of this host, through the memory their mpiexec shares with them.
 #include "base/clock.h"
 #include "base/err.h"
+#include "boot/ask_name.h"
 #include "boot/ask_wire.h"
 #include "boot/node.h"
 #include "picture.h"
@@ -226,10 +227,9 @@ static bool is_young(long pid)
 // A connection to the mpiexec of a job.
 static int dial(long pid)
 {
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
-    int len = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, PLI_ASK_SOCKET, (int)pid);
+    struct sockaddr_un a;
+    socklen_t size = pli_ask_name((pid_t)pid, &a);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
     while (fd < 0 || connect(fd, (struct sockaddr *)&a, size) != 0) {
         if (fd < 0 || errno != ECONNREFUSED || !is_young(pid)) {
             bad("process %ld is no mpiexec of yours that was started with --elastic or "
