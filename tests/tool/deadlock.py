@@ -46,8 +46,8 @@ def fail(what, text):
     print(f"failed: {what}\n{text}", file=sys.stderr)
 
 
-def start(name, ranks, *options):
-    command = [MPIEXEC, "--timeout", LIMIT, "-n", str(ranks), *options, PROBE, name]
+def start(name, ranks, *options, words=()):
+    command = [MPIEXEC, "--timeout", LIMIT, "-n", str(ranks), *options, PROBE, name, *words]
     if name == "late_start":
         command = [MPIEXEC, "--timeout", LIMIT, "-n", "1", PROBE, name, "late", ":", "-n", "1", PROBE, name]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -78,7 +78,8 @@ def main():
 
 def looking():
     """--on-deadlock=report tells and leaves the job; mpictl shows the same picture of it."""
-    p = start("wrong_tag", 2, "--on-deadlock=report")
+    long = "x" * 600
+    p = start("wrong_tag", 2, "--on-deadlock=report", words=[long, "last"])
     told = ""
     while "near miss" not in told:
         line = p.stdout.readline()
@@ -87,7 +88,7 @@ def looking():
             return
         told += line
     listed = subprocess.run([MPICTL, "list"], stdout=subprocess.PIPE, text=True).stdout
-    if not re.search(rf"^ *{p.pid} .*wrong_tag", listed, re.M):
+    if not re.search(rf"^ *{p.pid} .*wrong_tag {long} last$", listed, re.M):
         fail(f"mpictl list does not show {p.pid}", listed)
     seen = subprocess.run([MPICTL, "status", str(p.pid)], stdout=subprocess.PIPE, text=True).stdout
     if "near miss: rank 1 has a message" not in seen or "rank 0 receives from rank 1, tag 8" not in seen:

@@ -21,7 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { USAGE = 2, YOUNG_S = 2, WAIT_S = 60 };
+enum { USAGE = 2, YOUNG_S = 2, WAIT_S = 60, COMMAND = 4096 };
 
 static long wait_s = WAIT_S; // for ranks that leave
 
@@ -96,6 +96,9 @@ static void command_of(long pid, char *to, size_t cap)
         to[i] = to[i] == '\0' || isspace((unsigned char)to[i]) ? ' ' : to[i];
     }
     to[n > 0 ? n : 0] = '\0';
+    if (n == (ssize_t)cap - 1) {
+        memcpy(to + n - 3, "...", 3); // there may be more
+    }
     if (fd >= 0) {
         close(fd);
     }
@@ -149,7 +152,7 @@ static int each_job(void (*fn)(long pid, struct pli_node *node, void *arg), void
 
 static void show_job(long pid, struct pli_node *node, void *arg)
 {
-    char command[160];
+    char command[COMMAND];
     (void)arg;
     command_of(pid, command, sizeof command);
     printf("%-8ld %4u ranks %8.1f s  %s\n", pid, node->header->n_world - node->header->n_extra,
@@ -199,7 +202,7 @@ static int status(const char *which)
     if (!map_job(pid, &node)) {
         bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them", pid);
     }
-    char command[160];
+    char command[COMMAND];
     command_of(pid, command, sizeof command);
     printf("job %ld, %u ranks, running %.1f s: %s\n", pid,
            node.header->n_world - node.header->n_extra, seconds_of(&node), command);
