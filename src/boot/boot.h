@@ -84,6 +84,16 @@ static inline bool pli_boot_is_here(const struct pli_boot *boot, uint64_t proc, 
     return true;
 }
 
+// Whether a process is on this host and has neither died nor ended. Rows are used again.
+static inline bool pli_boot_is_live(const struct pli_boot *boot, uint64_t proc)
+{
+    uint32_t row = 0;
+    bool is_here = pli_boot_is_here(boot, proc, &row);
+    const struct pli_node_row *r = &boot->node.rows[row];
+    return is_here && r->index == (uint32_t)proc && atomic_load(&r->failure) == 0 &&
+           atomic_load(&r->has_ended) == 0;
+}
+
 // Whether messages to a process go through shared memory, and which row it is.
 static inline bool pli_boot_shares(const struct pli_boot *boot, uint64_t proc, uint32_t *row_out)
 {

@@ -31,8 +31,9 @@ struct grave {
     struct grave *next;
     struct pli_board_wire *w;
     uint64_t n;
+    int me;
     void *window, *stream; // mine
-    bool is_mine, has_given;
+    bool has_given;
 };
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
@@ -44,20 +45,40 @@ static void give_pieces(struct grave *g)
     pli_arena_give(g->stream);
     g->window = g->stream = NULL;
     g->has_given = true;
+    atomic_store_explicit(&g->w->members[g->me].stage, PLI_BOARD_DONE, memory_order_release);
     atomic_fetch_add_explicit(&g->w->n_done, 1, memory_order_acq_rel);
+}
+
+// Whether all members have come so far, or died; n: how many count themselves, which is the last
+// they do at the board.
+static bool have_all(const struct grave *g, const _Atomic uint64_t *n, enum pli_board_stage stage)
+{
+    uint64_t n_come = 0;
+    bool have = atomic_load_explicit(n, memory_order_acquire) == g->n;
+    if (have || atomic_load_explicit(&pli_boot.node.header->n_failed, memory_order_acquire) == 0) {
+        return have;
+    }
+    for (uint64_t i = 0; i < g->n; i++) {
+        const struct pli_board_member *m = &g->w->members[i];
+        bool has_come = atomic_load_explicit(&m->stage, memory_order_acquire) >= stage;
+        if (!has_come && pli_boot_is_live(&pli_boot, m->proc)) {
+            return false;
+        }
+        n_come += has_come;
+    }
+    return atomic_load_explicit(n, memory_order_acquire) == n_come;
 }
 
 // Whether nothing is left to do here.
 static bool is_over(struct grave *g)
 {
-    if (!g->has_given && atomic_load_explicit(&g->w->n_left, memory_order_acquire) == g->n) {
-        bool is_mine = g->is_mine;
+    if (!g->has_given && have_all(g, &g->w->n_left, PLI_BOARD_LEFT)) {
         give_pieces(g); // the board of another process may be gone from here on
-        if (!is_mine) {
+        if (g->me != 0) {
             return true;
         }
     }
-    if (g->has_given && atomic_load_explicit(&g->w->n_done, memory_order_acquire) == g->n) {
+    if (g->has_given && have_all(g, &g->w->n_done, PLI_BOARD_DONE)) {
         pli_arena_give(g->w);
         return true;
     }
@@ -96,16 +117,15 @@ void pli_board_life_end(struct pli_board *b)
     }
     struct grave *g = calloc(1, sizeof *g);
     if (g != NULL) { // else the memory stays taken: better than taken back too early
-        *g = (struct grave){ .w = b->w,
-                             .n = (uint64_t)b->n,
-                             .window = b->window,
-                             .stream = b->stream,
-                             .is_mine = b->me == 0 };
+        *g = (struct grave){
+            .w = b->w, .n = (uint64_t)b->n, .me = b->me, .window = b->window, .stream = b->stream
+        };
         pthread_mutex_lock(&guard);
         g->next = graves;
         graves = g;
         pthread_mutex_unlock(&guard);
     }
+    atomic_store_explicit(&b->members[b->me].stage, PLI_BOARD_LEFT, memory_order_release);
     atomic_fetch_add_explicit(&b->w->n_left, 1, memory_order_acq_rel);
     free(b);
     sweep();
@@ -123,12 +143,16 @@ struct invitation {
     uint64_t is_flat;
 };
 
-static struct invitation invite(int n_member)
+static struct invitation invite(const struct pli_comm *comm, const struct pli_hosts *hosts)
 {
+    int n_member = hosts->n_member;
     sweep();
     size_t size =
         sizeof(struct pli_board_wire) + (size_t)n_member * sizeof(struct pli_board_member);
     struct pli_board_wire *w = pli_arena_take(size);
+    for (int i = 0; w != NULL && i < n_member; i++) {
+        w->members[i].proc = pli_group_at(comm->group, hosts->members[i]).proc;
+    }
     bool is_flat = n_member <= FLAT_MAX && !pli_lane_is_crowded();
     return (struct invitation){ w != NULL ? pli_arena_offset(w) : 0, is_flat };
 }
@@ -210,7 +234,7 @@ struct pli_board *pli_board_life_make(struct pli_comm *comm, const struct pli_ho
         return NULL;
     }
     if (me == 0) {
-        inv = invite(hosts->n_member);
+        inv = invite(comm, hosts);
     }
     if (tell(comm, hosts, me, &inv) != PLI_OK || inv.offset == 0) {
         return NULL;

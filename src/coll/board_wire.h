@@ -20,6 +20,12 @@ struct pli_board_slot {
 };
 _Static_assert(sizeof(struct pli_board_slot) == 128, "a slot is a pair of lines");
 
+enum pli_board_stage {
+    PLI_BOARD_IN,
+    PLI_BOARD_LEFT, // it has no more use for the board
+    PLI_BOARD_DONE  // and has given back its own pieces
+};
+
 enum pli_board_error { PLI_BOARD_FINE, PLI_BOARD_SIZES, PLI_BOARD_KINDS };
 
 // Two slots are used in turn: when everybody has come to operation k, nobody looks at what was
@@ -27,6 +33,8 @@ enum pli_board_error { PLI_BOARD_FINE, PLI_BOARD_SIZES, PLI_BOARD_KINDS };
 struct pli_board_member {
     struct pli_board_slot slot[2];
     _Alignas(128) _Atomic uint64_t read; // entries of the ring this member is done with
+    uint64_t proc;                       // its process
+    _Atomic uint32_t stage;              // enum pli_board_stage
 };
 _Static_assert(sizeof(struct pli_board_member) == 384, "shared with other processes");
 

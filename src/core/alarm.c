@@ -22,8 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A writer that lives fills the place it has claimed within nanoseconds, unless it does not get a
-// core; one that stays empty for so long belongs to the dead.
+// Writers of other jobs do not say where they are about to write. One that lives fills the place it
+// has claimed within nanoseconds, unless it does not get a core.
 enum { HOLE_NS = 500000000, SALVAGE_NS = 100000000 };
 
 static const _Atomic uint32_t none;
@@ -361,6 +361,27 @@ bool pli_alarm_is_blocked(struct pli_lane *lane)
     return is;
 }
 
+// Whether nobody who lives is about to fill the next place of the mailbox.
+static bool is_abandoned(struct pli_lane *lane)
+{
+    const struct pli_node *node = &pli_boot.node;
+    uint32_t number = pli_shm_number(pli_boot.row, lane->index);
+    if (atomic_load_explicit(&pli_boot.is_linked, memory_order_relaxed) &&
+        pli_clock_ns() - lane->hole_ns < HOLE_NS) {
+        return false;
+    }
+    for (uint32_t row = 0; row < pli_node_n_used(node); row++) {
+        struct pli_node_row *r = &node->rows[row];
+        bool is_dead = atomic_load_explicit(&r->failure, memory_order_acquire) != 0;
+        for (int k = 0; k < PLI_NODE_N_LANE && !is_dead; k++) {
+            if (atomic_load_explicit(&r->claims[k], memory_order_acquire) == number) {
+                return false;
+            }
+        }
+    }
+    return pli_shm_has_hole(&lane->shm); // who was about to has done it
+}
+
 // A process may have died between claiming a place in the mailbox and filling it, and with blocks
 // that are missing now.
 static void put_right(struct pli_lane *lane)
@@ -376,7 +397,8 @@ static void put_right(struct pli_lane *lane)
     } else if (lane->hole_ns == 0 || lane->hole_at != lane->shm.head) {
         lane->hole_ns = pli_clock_ns();
         lane->hole_at = lane->shm.head;
-    } else if (pli_clock_ns() - lane->hole_ns > HOLE_NS) {
+    }
+    if (lane->hole_ns != 0 && is_abandoned(lane)) {
         pli_log(PLI_INFO, "skipped a message that its sender died over");
         lane->hole_ns = 0;
         pli_shm_next(&lane->shm);

@@ -11,6 +11,7 @@
 #include "core/link.h"
 #include "core/outside.h"
 #include "core/request.h"
+#include "net/shm/shm_sleep.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -198,6 +199,10 @@ static bool find_peer(struct pli_conn *c, uint64_t proc)
     }
     if (pli_boot_shares(pli_proc.boot, proc, &row)) {
         pli_shm_peer_init(&c->shm, &pli_proc.boot->node, row, c->peer_lane);
+        if (pli_request_is_mortal) {
+            const struct pli_boot *b = pli_proc.boot;
+            c->shm.claim = &b->node.rows[b->row].claims[c->lane->index];
+        }
         return true;
     }
     const struct pli_node *node = &pli_proc.boot->node;

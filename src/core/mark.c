@@ -104,22 +104,10 @@ static void drop(void)
     pthread_mutex_unlock(&guard);
 }
 
-// Whether nobody can come from there any more. Rows are used again.
-static bool is_gone(uint64_t proc)
-{
-    uint32_t row;
-    if (!pli_boot_is_here(&pli_boot, proc, &row)) {
-        return true;
-    }
-    const struct pli_node_row *r = &pli_boot.node.rows[row];
-    return r->index != (uint32_t)proc || atomic_load(&r->failure) != 0 ||
-           atomic_load(&r->has_ended) != 0;
-}
-
 static bool is_over(const struct pli_alarm_pact *p)
 {
     for (uint32_t i = 0; i < p->n_member; i++) {
-        if (p->members[i].has_left == 0 && !is_gone(p->members[i].proc)) {
+        if (p->members[i].has_left == 0 && pli_boot_is_live(&pli_boot, p->members[i].proc)) {
             return false;
         }
     }

@@ -10,6 +10,7 @@
 #include "core/progress.h"
 #include "core/ucxlink.h"
 #include "core/wire.h"
+#include "net/shm/shm_sleep.h"
 #include "obj/comm.h"
 
 #include <errno.h>

@@ -14,6 +14,7 @@
 #include "core/transfer.h"
 #include "core/ucxlink.h"
 #include "core/wire.h"
+#include "net/shm/shm_sleep.h"
 
 enum {
     BATCH = 64,          // messages per poll, so that other work gets its turn

@@ -290,6 +290,7 @@ int main(int argc, char **argv)
         T_EQ(MPI_Barrier(c), MPI_SUCCESS);
         T_EQ(do_allreduce(c), MPI_SUCCESS);
     }
+    T_EQ(do_agree(c), MPI_SUCCESS); // nobody dies before all have come so far
     run(argv[1], c, n_all - n_low == 1);
     MPI_Comm_free(&c);
     MPI_Finalize();

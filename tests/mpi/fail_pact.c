@@ -117,6 +117,38 @@ static void cycles(MPI_Comm c, int n)
     T_EQ(flag, 0);
 }
 
+// The last rank dies and has freed none of what the others freed: there is room again.
+static void swept(MPI_Comm c)
+{
+    enum { FIRST = 1600, THEN = 600 };
+    static MPI_Comm made[FIRST];
+    MPI_Comm next;
+    int flag = 1, n = 0;
+    for (int i = 0; i < FIRST; i++) {
+        T_EQ(MPI_Comm_dup(c, &made[i]), MPI_SUCCESS);
+    }
+    for (int i = 0; i < FIRST && rank == 0; i++) {
+        T_EQ(MPIX_Comm_revoke(made[i]), MPI_SUCCESS);
+    }
+    T_EQ(MPIX_Comm_agree(c, &flag), MPI_SUCCESS);
+    if (rank == size - 1) {
+        kill(getpid(), SIGKILL);
+    }
+    for (int i = 0; i < FIRST; i++) {
+        MPI_Comm_free(&made[i]);
+    }
+    T_EQ(class_of(MPIX_Comm_agree(c, &flag)), MPIX_ERR_PROC_FAILED);
+    T_EQ(MPIX_Comm_shrink(c, &next), MPI_SUCCESS);
+    for (; n < THEN; n++) {
+        T_EQ(MPI_Comm_dup(next, &made[n]), MPI_SUCCESS);
+        T_EQ(MPIX_Comm_revoke(made[n]), MPI_SUCCESS);
+    }
+    while (n-- > 0) {
+        MPI_Comm_free(&made[n]);
+    }
+    MPI_Comm_free(&next);
+}
+
 // Those of others have the same context.
 static void self_only(MPI_Comm c)
 {
@@ -141,6 +173,8 @@ int main(int argc, char **argv)
     T_MUST(argc > 1);
     if (strcmp(argv[1], "cycles") == 0) {
         cycles(c, atoi(argv[2]));
+    } else if (strcmp(argv[1], "swept") == 0) {
+        swept(c);
     } else {
         at_once(c);
         self_only(c);

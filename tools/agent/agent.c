@@ -5,6 +5,7 @@
 
 #include "base/conf.h"
 #include "core/wire.h"
+#include "net/shm/shm_sleep.h"
 
 #include <errno.h>
 #include <stdarg.h>

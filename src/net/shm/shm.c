@@ -6,6 +6,7 @@
 #include "base/futex.h"
 #include "boot/node.h"
 #include "base/log.h"
+#include "net/shm/shm_sleep.h"
 
 #include <linux/membarrier.h>
 #include <limits.h>
@@ -66,6 +67,8 @@ void pli_shm_peer_init(struct pli_shm_peer *p, const struct pli_node *node, uint
 {
     p->box = pli_shm_box(node, row, lane);
     p->head = atomic_load_explicit(&p->box->head, memory_order_acquire);
+    p->claim = NULL;
+    p->number = pli_shm_number(row, lane);
 }
 
 void pli_shm_peer_none(struct pli_shm_peer *p)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared memory between the processes of a host: cells, blocks, sleeping and waking.
-// Knows nothing of matching: it moves cells to the mailbox of a lane and hands them over.
+// Shared memory between the processes of a host: cells, blocks, waking. Knows nothing of matching.
 #ifndef PLI_NET_SHM_H
 #define PLI_NET_SHM_H
 
@@ -13,7 +12,6 @@
 #include <string.h>
 
 struct pli_node;
-struct sockaddr_un;
 
 // The owner's view of one lane's memory. Guarded by the lane's lock.
 struct pli_shm {
@@ -32,14 +30,13 @@ struct pli_shm {
 // The writer's view of somebody's mailbox.
 struct pli_shm_peer {
     struct pli_shm_mailbox *box;
-    uint64_t head; // as last read
+    uint64_t head;           // as last read
+    _Atomic uint32_t *claim; // where the writer says that it is about to claim; NULL: nowhere
+    uint32_t number;         // of the mailbox, to say so
 };
 
 // Lay out and open my lane. Context: start-up of the lane, before others know it.
 enum pli_err pli_shm_open(struct pli_shm *s, const struct pli_node *node, uint32_t row, int lane);
-// The process is the image of another that had opened lanes: tell the kernel anew what it needs to
-// know. Async-signal-safe.
-void pli_shm_again(void);
 // The mailbox of a lane of a process on this host.
 struct pli_shm_mailbox *pli_shm_box(const struct pli_node *node, uint32_t row, int lane);
 void pli_shm_peer_init(struct pli_shm_peer *p, const struct pli_node *node, uint32_t row, int lane);
@@ -47,21 +44,10 @@ void pli_shm_peer_init(struct pli_shm_peer *p, const struct pli_node *node, uint
 // The peer whose mailbox never has room.
 void pli_shm_peer_none(struct pli_shm_peer *p);
 
-// Going to sleep at some of my mailboxes: announce at each, then order once for all of them; look
-// once more at what one waits for, then sleep while box->wakes is what announce returned, or until
-// the bell rings, and retract. Several threads may sleep at one mailbox: `asleep` can be set anew
-// by one when another has been woken and does not know it yet, which the number of wakes tells it.
-// Context of announce and retract: one thread at a time.
-int pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how);
-void pli_shm_order(const struct pli_shm *any);
-extern int pli_shm_wake_fd; // wakes who sleeps by an eventfd
-void pli_shm_retract(struct pli_shm *s);
-// Tell writers the address of my bell; fd is also what this process rings others' with. False: the
-// name is too long.
-bool pli_shm_name_bell(struct pli_shm *s, int fd, const struct sockaddr_un *name, unsigned len);
 void pli_shm_wake_slow(struct pli_shm_mailbox *box) __attribute__((cold));
 // Wake all who sleep on this host. Context: any process of the job, and the launcher.
 void pli_shm_wake_node(const struct pli_node *node) __attribute__((cold));
+extern int pli_shm_wake_fd; // wakes who sleeps by an eventfd
 bool pli_shm_refresh(struct pli_shm_peer *p, uint64_t tail) __attribute__((cold));
 // Whether the reader has read all that anybody has written to it.
 bool pli_shm_is_drained(const struct pli_shm_peer *p) __attribute__((cold));
@@ -124,14 +110,27 @@ static inline void pli_shm_wake(struct pli_shm_mailbox *box)
     }
 }
 
-// Claim a place in somebody's mailbox: NULL when it is full. The caller fills all but seq and
-// then calls pli_shm_publish with the position.
+// The writer is about to fill no place any more. Who sees that sees the place full.
+static inline void pli_shm_unclaim(struct pli_shm_peer *p)
+{
+    if (__builtin_expect(p->claim != NULL, 0)) {
+        atomic_store_explicit(p->claim, 0, memory_order_release);
+    }
+}
+
+// Claim a place in somebody's mailbox, NULL: it is full. To be filled, all but seq, and published.
 static inline struct pli_shm_cell *pli_shm_claim(struct pli_shm_peer *p, uint64_t *pos_out)
 {
     struct pli_shm_mailbox *box = p->box;
+    if (__builtin_expect(p->claim != NULL, 0)) {
+        atomic_store_explicit(p->claim, p->number, memory_order_relaxed);
+        atomic_thread_fence(memory_order_release); // who sees the place taken sees that
+    }
     uint64_t tail = atomic_load_explicit(&box->tail, memory_order_relaxed);
     do {
         if (__builtin_expect(tail - p->head >= PLI_SHM_N_CELL, 0) && !pli_shm_refresh(p, tail)) {
+            pli_shm_unclaim(p);
+            *pos_out = 0;
             return NULL;
         }
     } while (!atomic_compare_exchange_weak_explicit(&box->tail, &tail, tail + 1,
@@ -143,6 +142,7 @@ static inline struct pli_shm_cell *pli_shm_claim(struct pli_shm_peer *p, uint64_
 static inline void pli_shm_publish(struct pli_shm_peer *p, struct pli_shm_cell *cell, uint64_t pos)
 {
     atomic_store_explicit(&cell->seq, (uint32_t)(pos + 1), memory_order_release);
+    pli_shm_unclaim(p);
     pli_shm_wake(p->box);
 }
 

@@ -71,4 +71,10 @@ enum pli_shm_sleep {
     PLI_SHM_BY_EVENT = 3  // on descriptors: the eventfd that all processes of the host have
 };
 
+// The number of a mailbox of this host, never 0.
+static inline uint32_t pli_shm_number(uint32_t row, int lane)
+{
+    return row * PLI_NODE_N_LANE + (uint32_t)lane + 1;
+}
+
 #endif

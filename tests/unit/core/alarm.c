@@ -23,15 +23,45 @@ static void hole(struct pli_lane *lane)
     T_MUST(pli_shm_claim(&peer, &pos) != NULL);
     T_OK(pli_shm_has_hole(&lane->shm));
     T_OK(pli_alarm_is_blocked(lane));
-    uint64_t begin = pli_clock_ns();
-    pli_alarm_look(lane);
-    T_OK(pli_shm_has_hole(&lane->shm)); // a writer that lives may be about to fill it
-    while (pli_shm_has_hole(&lane->shm) && pli_clock_ns() - begin < 5000000000u) {
-        usleep(10000);
+    _Atomic uint32_t *claim = &pli_boot.node.rows[pli_boot.row].claims[1];
+    *claim = pli_shm_number(pli_boot.row, 0); // somebody who lives is about to fill it
+    for (int i = 0; i < 10; i++) {
         pli_alarm_look(lane);
+        T_OK(pli_alarm_is_blocked(lane));
     }
+    *claim = pli_shm_number(pli_boot.row, 1); // or another place
+    pli_alarm_look(lane);
+    T_OK(!pli_alarm_is_blocked(lane));
+    *claim = 0;
+    T_MUST(pli_shm_claim(&peer, &pos) != NULL); // a writer of another job would not say
+    pli_boot.is_linked = true;
+    uint64_t begin = pli_clock_ns();
+    while (pli_alarm_is_blocked(lane) && pli_clock_ns() - begin < 5000000000u) {
+        pli_alarm_look(lane);
+        usleep(10000);
+    }
+    pli_boot.is_linked = false;
     T_OK(!pli_alarm_is_blocked(lane));
     T_OK(pli_clock_ns() - begin > 400000000u);
+}
+
+// A writer says where, and takes it back.
+static void claim(void)
+{
+    struct pli_shm_peer peer;
+    uint64_t pos;
+    _Atomic uint32_t word = 0;
+    pli_shm_peer_init(&peer, &pli_boot.node, pli_boot.row, 2); // nobody reads there
+    peer.claim = &word;
+    for (int i = 0; i < PLI_SHM_N_CELL; i++) {
+        struct pli_shm_cell *cell = pli_shm_claim(&peer, &pos);
+        T_MUST(cell != NULL);
+        T_EQ(word, pli_shm_number(pli_boot.row, 2));
+        pli_shm_publish(&peer, cell, pos);
+        T_EQ(word, 0);
+    }
+    T_OK(pli_shm_claim(&peer, &pos) == NULL); // full
+    T_EQ(word, 0);
 }
 
 static void blocks(struct pli_lane *lane)
@@ -71,6 +101,7 @@ int main(int argc, char **argv)
     pli_boot.node.header->alarm = 1;
     T_OK(pli_alarm_is_due());
     hole(lane);
+    claim();
     blocks(lane);
     MPI_Finalize();
     return t_status();
