@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Output: tokens are copied with their line numbers, edited ranges are written anew.
 #include "emit.h"
+
+#include "column.h"
 #include "diag.h"
 #include "lex.h"
 
@@ -118,7 +120,7 @@ static void align(struct emitter *e, const struct token *t)
     if (t->src->is_system || e->in_expr > 0) {
         return;
     }
-    int col = pli_diag_column(e->u, (size_t)(t - e->u->toks));
+    int col = pli_column_find(e->u, (size_t)(t - e->u->toks));
     size_t at = e->out.len;
     while (at > 0 && e->out.data[at - 1] != '\n') {
         at--;
