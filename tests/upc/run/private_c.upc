@@ -47,6 +47,33 @@ there:
     _Alignas(64) char al[3]; CHECK((unsigned long)al % 64 == 0 && _Alignof(double) == 8);
     return t_done();
 }
+//--- nested_functions
+shared int a[4*THREADS], total;
+static int apply(int (*f)(int), int x) { return f(x); }
+int main(void)
+{
+    int seen = 0, limit = 4*THREADS, i;
+    auto int twice(int);
+    int plus(int x) { return x + 1; }
+    int add(int x) { seen += x; return seen; }
+    shared int *at(int k) { static int calls; calls++; return k < 0 ? NULL : &a[k + calls - calls]; }
+    int old(x, p) int x; shared int *p; { return p == NULL ? x : *p; }
+    int twice(int x) { int more(int y) { return x + y; } return more(x); }
+    void stop(void) { limit = i + 1; }
+    CHECK(add(2) == 2 && apply(plus, 3) == 4 && add(3) == 5 && seen == 5 && twice(4) == 8 && old(7, at(-1)) == 7);
+    upc_forall (i = 0; i < 4*THREADS; i++; &a[i]) { int sq(int v) { return v * v; } a[i] = sq(i); }
+    upc_barrier;
+    CHECK(old(0, at(3)) == 9 && *at(2) == 4 && at(-1) == NULL);
+    upc_barrier;
+    // The bound is written where the loop's body does not show it.
+    upc_forall (i = 0; i < limit; i++; &a[i]) { a[i] = -1; stop(); }
+    upc_barrier;
+    CHECK(limit == MYTHREAD + 1 && i == limit);
+    if (MYTHREAD == 0) for (i = 0; i < 4*THREADS; i++) total += a[i] == -1;
+    upc_barrier;
+    CHECK(total == THREADS);
+    return t_done();
+}
 //--- generic_and_complex
 #include "t.h"
 #include <complex.h>
