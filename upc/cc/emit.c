@@ -279,7 +279,7 @@ static void flush(struct emitter *e, struct text *out)
     }
 }
 
-// The runtime calls pli_upc_main; main itself is the runtime's.
+// The runtime calls pli_upc_main; the symbol main is the runtime's, see PLI_UPC_MAIN.
 static void put_main(struct text *out, const struct type *t)
 {
     int n = 0;
@@ -289,7 +289,7 @@ static void put_main(struct text *out, const struct type *t)
     bool is_void = t->base->kind == TY_VOID;
     pli_arena_text_printf(out,
                           "\nint pli_upc_main(int argc, char **argv, char **envp)\n{\n"
-                          "    (void)argc, (void)argv, (void)envp;\n    %spli_upc_user_main(%s);\n"
+                          "    (void)argc, (void)argv, (void)envp;\n    %smain(%s);\n"
                           "%s}\n",
                           is_void ? "" : "return ",
                           n == 0   ? ""
@@ -299,12 +299,16 @@ static void put_main(struct text *out, const struct type *t)
                           is_void ? "    return 0;\n" : "");
 }
 
-void pli_emit_unit(struct unit *u, const struct type *main_type, struct text *out)
+void pli_emit_unit(struct unit *u, const struct type *main_type, bool has_main, struct text *out)
 {
     struct emitter e = { .u = u, .bol = true };
     e.tp = (struct type_printer){ .u = u, .len = put_len, .arg = &e };
     pli_arena_text_puts(out, "#include \"pli_upc.h\"\n");
     pli_arena_text_printf(out, "PLI_UPC_UNIT(%d, %d)\n", u->opt.static_threads, u->opt.pthreads);
+    if (main_type != NULL) {
+        pli_arena_text_printf(out, "PLI_UPC_MAIN(%s)\n",
+                              main_type->base->kind == TY_VOID ? "void" : "int");
+    }
     size_t n = u->n_tok - 1; // without TOK_EOF
     for (size_t i = 0; i < n;) {
         size_t next = i + 1;
@@ -323,7 +327,7 @@ void pli_emit_unit(struct unit *u, const struct type *main_type, struct text *ou
         pli_arena_text_puts(out, u->toks[n].pragma);
     }
     pli_arena_text_puts(out, "\n");
-    if (main_type != NULL) {
+    if (has_main) {
         put_main(out, main_type);
     }
     pli_arena_text_fini(&e.out);

@@ -42,7 +42,7 @@ struct parser {
     int n_opaque; // calls and writes through private pointers seen so far
     bool has_forall_break;
     bool has_main;
-    struct type *main_type;
+    struct type *main_type; // of its definition, or a declaration alone
 };
 
 // parse.c: token access and edits

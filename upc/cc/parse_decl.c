@@ -81,6 +81,9 @@ static struct sym *declare(struct parser *p, struct specs *s, struct declarator 
         old->storage = old->storage == ST_STATIC ? ST_STATIC : s->storage;
         return old;
     }
+    if (p->depth == 0 && kind == SYM_FUNC && strcmp(d->name->text, "main") == 0) {
+        p->main_type = d->type;
+    }
     struct sym *n = pli_scope_add(p, d->name, kind, d->tok);
     n->type = d->type;
     n->storage = s->storage;
@@ -272,8 +275,7 @@ static void function_definition(struct parser *p, struct decl *d, struct declara
     pli_sema_decl_type(p, f->type, f->tok);
     f->sym = declare(p, &d->specs, f);
     f->sym->is_defined = true;
-    bool is_main = p->depth == 0 && strcmp(f->name->text, "main") == 0;
-    if (is_main) {
+    if (p->depth == 0 && strcmp(f->name->text, "main") == 0) {
         p->has_main = true;
         p->main_type = f->type;
     }
@@ -305,9 +307,6 @@ static void function_definition(struct parser *p, struct decl *d, struct declara
     pli_parse_jump_check(p);
     p->fn = NULL;
     pli_scope_pop(p);
-    if (is_main) {
-        p->u->toks[p->at - 1].prefix = "return 0;"; // main may fall off its end, others may not
-    }
 }
 
 // At what follows a declarator: does a function's body, or its old-style parameters?
@@ -320,7 +319,7 @@ static bool is_definition(struct parser *p, const struct declarator *f)
                                     !pli_parse_is(p, KW_ATTRIBUTE));
 }
 
-// A function in a function, a GNU extension. What is known about the outer one comes back behind it.
+// A function in a function, a GNU extension. What is known about the outer one comes back after it.
 static void nested_function(struct parser *p, struct decl *d, struct declarator *f)
 {
     struct parser outer = *p;

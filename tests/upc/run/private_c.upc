@@ -47,6 +47,36 @@ there:
     _Alignas(64) char al[3]; CHECK((unsigned long)al % 64 == 0 && _Alignof(double) == 8);
     return t_done();
 }
+//--- main_is_main
+int main(void);
+int again(void) { return main(); }
+int main()
+{
+    static int calls;
+    CHECK(strcmp(__func__, "main") == 0 && strcmp(__FUNCTION__, "main") == 0);
+    if (calls++ == 0) {
+        CHECK(again() == 0 && calls == 2);
+        if (t_done() != 0) return 1;
+    }
+}
+//--- main_elsewhere files out=again\n
+#include <stdio.h>
+struct { int main; } s = { 1 };
+int again(void);
+int main(void)
+{
+    static int calls;
+    if (calls++ == 1) return 7;
+    if (again() == 6 + s.main && MYTHREAD == 0) printf("again\n");
+    return 0;
+}
+//-- b.c
+#include <stdio.h>
+int main(void);
+int again(void) { return main(); }
+//--- main_without_result threads=1,3 rc=fail out= err=status flags=-Wno-main
+#include <stdlib.h>
+void main(void) { exit(3); }
 //--- nested_functions
 shared int a[4*THREADS], total;
 static int apply(int (*f)(int), int x) { return f(x); }
