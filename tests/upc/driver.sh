@@ -132,6 +132,33 @@ ok extern-main-link "$upcc" -extern-main -Iinc -DVALUE=6 a.upc b.c m.o -o extern
 ok extern-main-run "$upcrun" -n 2 ./extern
 has extern-main-output out '^6 4 2$'
 
+# A debugger shows the lines that the user wrote. (Where it may not trace, it cannot be tried.)
+cat >step.upc <<'X'
+#include <upc.h>
+shared int x[THREADS];
+int half(int n)
+{
+    x[MYTHREAD] = n / 2;
+    return x[MYTHREAD];
+}
+int main(void)
+{
+    int n = half(10);
+    return n - 5;
+}
+X
+if command -v gdb >/dev/null && gdb -batch -ex starti true 2>/dev/null | grep -q stopped; then
+    ok step-compile "$upcc" -g step.upc -o step
+    ok step gdb -batch -ex 'break half' -ex run -ex next -ex bt -ex finish -ex next -ex 'print n' ./step
+    has step-break out 'half (n=10) at step.upc:5'
+    has step-next out '^6.*return x\[MYTHREAD\];'
+    has step-caller out '#1 .*main () at step.upc:10'
+    has step-value out '^Value returned is .* = 5'
+    has step-variable out '^.2 = 5'
+else
+    echo "no debugger: stepping is not tried"
+fi
+
 # upcrun
 ok run-help "$upcrun" --help
 has run-help-text out '-shared-heap'
