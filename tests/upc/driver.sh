@@ -117,6 +117,14 @@ ok dependencies-output "$upcc" -MD -Iinc -DVALUE=1 -c a.upc -o inc/out.o
 has dependencies-output-text inc/out.d '^inc/out.o: a.upc'
 ok dependencies-link "$upcc" -MMD -MT goal -Iinc -DVALUE=1 a.upc other.o -o linked
 has dependencies-link-text a.d '^goal: a.upc'
+ok cc-is-upcc env CC="$upcc" "$upcc" -c b.c -o b.o
+ok cc-has-upcc env CC="env $upcc -O2" PATH="$1:$PATH" "$upcc" -c b.c -o b.o
+ok cc-words env CC="env cc" "$upcc" -c b.c -o b.o
+no cc-unknown 1 env CC=/nowhere/cc-upcc "$upcc" -c b.c -o b.o
+printf 'made: a.upc b.c\n\t$(CC) -Iinc -DVALUE=3 -o made a.upc b.c\n' >make.upc
+ok make-cc make -f make.upc CC="$upcc"
+ok make-cc-run "$upcrun" -n 2 ./made
+has make-cc-output out '^3 4 2$'
 if command -v clang >/dev/null; then
     ok clang env CC=clang "$upcc" -Iinc -DVALUE=5 a.upc b.c -o clanged
     ok clang-run ./clanged
