@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { MAX_BLANK_LINES = 8 };
+enum { MAX_BLANK_LINES = 8, MAX_COLUMN = 200 };
 
 void pli_emit_puts(struct emitter *e, const char *s)
 {
@@ -120,13 +120,15 @@ static void align(struct emitter *e, const struct token *t)
     if (t->src->is_system || e->in_expr > 0) {
         return;
     }
-    int col = pli_column_find(e->u, (size_t)(t - e->u->toks));
-    size_t at = e->out.len;
-    while (at > 0 && e->out.data[at - 1] != '\n') {
-        at--;
+    int col = pli_column_find(e->u, (size_t)(t - e->u->toks)), here = 0;
+    if (col >= MAX_COLUMN) {
+        return;
     }
-    int here = e->bol ? 0 : (int)(e->out.len - at);
-    if (col - 1 > here && col < 200) {
+    while (!e->bol && here < col && (size_t)here < e->out.len &&
+           e->out.data[e->out.len - 1 - (size_t)here] != '\n') {
+        here++;
+    }
+    if (col - 1 > here) {
         pli_arena_text_printf(&e->out, "%*s", col - 1 - here, "");
     }
 }

@@ -233,3 +233,15 @@ int main(void) { q[MYTHREAD].l = 1L << 40; CHECK(sizeof(struct Q) == 9 && sizeof
 typedef union{ int i; char c[4]; }U; typedef struct{ U u; enum{ RED, BLUE }e; }S;
 static S s = { { 7 }, BLUE };
 int main(void) { CHECK(s.u.i == 7 && s.e == BLUE); return t_done(); }
+//--- long_line_of_a_macro threads=1
+#include "t.h"
+#define D4(x) x x x x
+#define D64(x) D4(D4(D4(x)))
+#define D4096(x) D64(D64(x))
+int main(void)
+{
+    long n = 0;
+    D4096(if (n >= 0) n++;) D4096(if (n < 0) n = 3;)
+    CHECK(n == 4096);
+    return t_done();
+}

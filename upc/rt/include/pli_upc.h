@@ -90,6 +90,6 @@ struct pli_upc_unit {
 // The C compiler knows the user's main as main, but its symbol is another: the runtime owns main
 // and calls pli_upc_main, which calls the user's, on every thread.
 #define PLI_UPC_MAIN(result) result main() __asm__("pli_upc_user_main");
-int pli_upc_main(int argc, char **argv, char **envp);
+int pli_upc_main(int argc, char **argv, char **envp) __attribute__((no_instrument_function));
 
 #endif
