@@ -138,6 +138,7 @@ static void loop(struct pli_job *job)
     do {
         bool is_busy = job->n_host == 0 && pli_warden_step(job);
         pli_loop_once(!is_busy);
+        pli_head_sweep(job);
         pli_sink_flush();
     } while (!pli_warden_is_done(job));
 }
