@@ -8,9 +8,6 @@
 
 enum { PLI_ASK_MOST = 64 * 1024 * 1024 }; // bytes of a request
 
-// Abstract name of the socket for mpictl, after the zero: the process number of mpiexec.
-#define PLI_ASK_SOCKET "pliant-mpiexec-%d"
-
 // Numbers are appended and never reused.
 enum pli_ask_kind {
     PLI_ASK_SPAWN = 1,  // start processes: pli_ask_spawn, then its parts

@@ -2,6 +2,7 @@
 // mpictl: looks at running jobs of this host, through the memory their mpiexec shares with them.
 #include "base/clock.h"
 #include "base/err.h"
+#include "boot/ask_name.h"
 #include "boot/ask_wire.h"
 #include "boot/node.h"
 #include "picture.h"
@@ -20,7 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { USAGE = 2, YOUNG_S = 2, WAIT_S = 60 };
+enum { USAGE = 2, YOUNG_S = 2, WAIT_S = 60, COMMAND = 4096 };
 
 static long wait_s = WAIT_S; // for ranks that leave
 
@@ -95,6 +96,9 @@ static void command_of(long pid, char *to, size_t cap)
         to[i] = to[i] == '\0' || isspace((unsigned char)to[i]) ? ' ' : to[i];
     }
     to[n > 0 ? n : 0] = '\0';
+    if (n == (ssize_t)cap - 1) {
+        memcpy(to + n - 3, "...", 3); // there may be more
+    }
     if (fd >= 0) {
         close(fd);
     }
@@ -148,7 +152,7 @@ static int each_job(void (*fn)(long pid, struct pli_node *node, void *arg), void
 
 static void show_job(long pid, struct pli_node *node, void *arg)
 {
-    char command[160];
+    char command[COMMAND];
     (void)arg;
     command_of(pid, command, sizeof command);
     printf("%-8ld %4u ranks %8.1f s  %s\n", pid, node->header->n_world - node->header->n_extra,
@@ -198,7 +202,7 @@ static int status(const char *which)
     if (!map_job(pid, &node)) {
         bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them", pid);
     }
-    char command[160];
+    char command[COMMAND];
     command_of(pid, command, sizeof command);
     printf("job %ld, %u ranks, running %.1f s: %s\n", pid,
            node.header->n_world - node.header->n_extra, seconds_of(&node), command);
@@ -226,10 +230,9 @@ static bool is_young(long pid)
 // A connection to the mpiexec of a job.
 static int dial(long pid)
 {
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
-    int len = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, PLI_ASK_SOCKET, (int)pid);
+    struct sockaddr_un a;
+    socklen_t size = pli_ask_name((pid_t)pid, &a);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
     while (fd < 0 || connect(fd, (struct sockaddr *)&a, size) != 0) {
         if (fd < 0 || errno != ECONNREFUSED || !is_young(pid)) {
             bad("process %ld is no mpiexec of yours that was started with --elastic or "

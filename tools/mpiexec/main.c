@@ -176,15 +176,12 @@ static int run(struct pli_job *job, char **argv, int signals)
     pli_sink_init();
     pli_door_begin();
     pli_warden_begin(job, signals);
-    if ((job->opt.elastic_max > 0 || job->opt.ckpt_dir != NULL) && !pli_control_open(job)) {
-        return 1;
-    }
-    if (job->from != NULL && !pli_restart_run(job, signals)) {
-        pli_sink_flush();
+    bool is_controlled = job->opt.elastic_max > 0 || job->opt.ckpt_dir != NULL;
+    if ((is_controlled && !pli_control_open(job)) ||
+        (job->from != NULL && !pli_restart_run(job, signals)) ||
+        (is_behind && !pli_behind_adopt(job))) {
+        pli_sink_flush(); // with what was said of the reason
         pli_keeper_stop();
-        return 1;
-    }
-    if (is_behind && !pli_behind_adopt(job)) {
         return 1;
     }
     loop(job);
