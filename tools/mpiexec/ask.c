@@ -92,7 +92,9 @@ void pli_ask_answer(void *token, const struct pli_answer *answer)
 // What concerns the whole job is for mpiexec to decide.
 static bool pass_on(struct ask *a, const struct pli_ask_head *head)
 {
-    if (!a->job->is_daemon || head->kind != PLI_ASK_SPAWN) {
+    bool is_for_all =
+        head->kind == PLI_ASK_SPAWN || head->kind == PLI_ASK_RESIZE || head->kind == PLI_ASK_LEFT;
+    if (!a->job->is_daemon || !is_for_all) {
         return false;
     }
     a->id = ++n_asked;

@@ -6,6 +6,7 @@
 #include "ask.h"
 #include "base/clock.h"
 #include "base/conf.h"
+#include "boot/ask_wire.h"
 #include "boot/pset.h"
 #include "client.h"
 #include "door.h"
@@ -31,6 +32,7 @@
 #include "verdict.h"
 #include "vigil.h"
 #include "warden.h"
+#include "world.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -156,6 +158,16 @@ static struct pli_task *find_task(uint32_t number)
     return t;
 }
 
+static void take_world(struct pli_unpack *u)
+{
+    struct pli_answer a = { 0 };
+    if (!pli_world_take(&job, u, &a)) {
+        pli_say("host %s: the new version of the world cannot be taken up: %s",
+                job.hosts[job.here].name, a.text);
+        pli_daemon_send(PLI_LINK_FAILED, 0, 1, NULL, 0);
+    }
+}
+
 static void hear_mine(const struct pli_frame *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
@@ -213,6 +225,9 @@ static void hear_mine(const struct pli_frame *f)
         break;
     case PLI_LINK_DROP:
         pli_recruit_drop(&job, f);
+        break;
+    case PLI_LINK_WORLD:
+        take_world(&u);
         break;
     case PLI_LINK_TO_AGENT:
         pli_client_tell((char)f->flag, f->data, f->len);

@@ -209,8 +209,9 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_task *task
     const struct pli_node_header *h = job->node.header;
     const struct pli_node_row *row = &job->node.rows[task->first];
     uint32_t n_world = h->n_joint != 0 ? h->n_joint : job->n_rank;
-    uint32_t local_rank = task->first, local_size = h->n_row;
-    if (task->is_spawned) {
+    uint32_t local_rank = task->is_spawned ? row->index - row->world : task->first;
+    uint32_t local_size = task->is_spawned ? row->n_world : h->n_row;
+    if (task->is_spawned && job->is_daemon) {
         find_local(job, row, &local_rank, &local_size);
     }
     const struct {

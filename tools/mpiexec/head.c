@@ -15,6 +15,7 @@
 #include "muster.h"
 #include "reach.h"
 #include "refuse.h"
+#include "resize.h"
 #include "roll.h"
 #include "rows.h"
 #include "say.h"
@@ -125,14 +126,17 @@ static void task_over(struct pli_task *t)
     if (!t->is_over) {
         pli_pack_u32(&ended, t->is_spawned ? t->number : t->rank);
         pli_pack_u32(&ended, t->n);
-        pli_rows_ended(job, t->number);
-        job->hosts[t->host].n_rank -= t->is_spawned ? t->n : 0; // there is room again
+        for (uint32_t r = t->first; r < t->first + t->n; r++) {
+            pli_node_set_ended(&job->node, job->node.rows[r].index);
+        }
+        job->hosts[t->host].n_rank -= t->n; // there is room again
         if (ended_timer.at == 0) {
             pli_loop_timer(&ended_timer, (uint64_t)ENDED_MS * PLI_MS);
         }
         sides[t->host].n_over++;
         pli_feed_done(t, 0);
         pli_warden_over(t);
+        pli_resize_gone(t);
     }
 }
 
@@ -201,10 +205,18 @@ static void hear_case(struct pli_unpack *u, uint32_t rank)
     c.state = pli_unpack_u32(u);
     char *why = pli_unpack_text(u);
     c.why = why != NULL ? why : "";
-    if (!u->is_bad) {
+    if (!u->is_bad && !pli_resize_is_new(job, c.row)) { // else nobody depends on it
         pli_warden_report(&c);
     }
     free(why);
+}
+
+static void hear_ready(uint32_t index)
+{
+    uint32_t row = pli_node_row_of(&job->node, index);
+    if (row != UINT32_MAX) {
+        pli_resize_ready(job, row);
+    }
 }
 
 void pli_head_tell_agent(uint32_t host, int word, const void *data, size_t len)
@@ -317,6 +329,9 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
     case PLI_LINK_KNOWN:
     case PLI_LINK_BEGUN:
         pli_muster_hear(f->kind, f->a, f->data, f->len);
+        break;
+    case PLI_LINK_READY:
+        hear_ready(f->a);
         break;
     case PLI_LINK_FREED:
         pli_rows_unpack_free(job, &u);
@@ -508,6 +523,10 @@ uint32_t pli_head_n_here(void)
 bool pli_head_may_grow(struct pli_answer *a)
 {
     uint32_t mine = job->node.header->n_more;
+    if (!is_started) {
+        pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
+        return false;
+    }
     for (uint32_t h = 0; h < job->n_host; h++) {
         if (rolls[h].n_more != mine) {
             pli_refuse(a, ENOSPC,

@@ -10,6 +10,7 @@
 #include "job.h"
 #include "link.h"
 #include "refuse.h"
+#include "resize.h"
 #include "rows.h"
 #include "say.h"
 #include "spawn.h"
@@ -44,35 +45,68 @@ static void destroy(struct order *o)
     free(o);
 }
 
-// All is said and done: tell who asked.
-static void finish(struct order *o, const struct pli_answer *a)
+static void unlist(const struct order *o)
 {
     struct order **at = &orders;
     while (*at != o) {
         at = &(*at)->next;
     }
     *at = o->next;
+}
+
+// All is said and done: tell who asked.
+static void finish(struct order *o, const struct pli_answer *a)
+{
+    unlist(o);
     if (o->token != NULL) {
         pli_ask_answer(o->token, a);
     }
+    if (o->list.version > 0 && a->error != 0) {
+        pli_resize_fail(o->job, a->text);
+    }
     destroy(o);
+}
+
+static void send_drop(uint32_t id, enum state state, uint32_t first, uint32_t n)
+{
+    struct pli_pack p = { 0 };
+    pli_pack_u32(&p, first);
+    pli_pack_u32(&p, n);
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_DROP, state == S_STARTING, id, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+// Nobody is to come.
+static void undo(struct order *o)
+{
+    send_drop(o->id, o->state, o->first, o->list.n_all);
+    for (uint32_t i = 0; i < o->list.n_all && o->state == S_KNOWING; i++) {
+        pli_rows_cancel(o->job, pli_rows_at(o->job, o->first + i));
+    }
 }
 
 // One host cannot: nobody is to.
 static void take_back(struct order *o, const char *why)
 {
-    struct pli_pack p = { 0 };
     struct pli_answer a = { 0 };
-    pli_pack_u32(&p, o->first);
-    pli_pack_u32(&p, o->list.n_all);
-    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_DROP, o->state == S_STARTING, o->id, p.data,
-                  p.len);
-    pli_pack_fini(&p);
-    for (uint32_t i = 0; i < o->list.n_all && o->state == S_KNOWING; i++) {
-        pli_rows_cancel(o->job, pli_rows_at(o->job, o->first + i));
-    }
+    undo(o);
     pli_refuse(&a, ECHILD, "%s", why);
     finish(o, &a);
+}
+
+void pli_muster_undo(uint32_t first, uint32_t n)
+{
+    struct order *o = orders;
+    while (o != NULL && o->first != first) {
+        o = o->next;
+    }
+    if (o == NULL) { // all were started
+        send_drop(0, S_STARTING, first, n);
+        return;
+    }
+    undo(o);
+    unlist(o);
+    destroy(o);
 }
 
 static uint32_t count_hosts(const struct order *o)
@@ -163,7 +197,7 @@ static bool place(struct order *o, struct pli_answer *a)
     return a->error == 0;
 }
 
-// Tell all hosts who will come. `body`: the request, with the programs.
+// Tell all hosts who will come. `body`: the request, with the programs; none for new ranks.
 static bool announce(struct order *o, const char *body, size_t len, struct pli_answer *a)
 {
     struct pli_pack p = { 0 };
@@ -180,8 +214,11 @@ static bool announce(struct order *o, const char *body, size_t len, struct pli_a
     for (uint32_t i = 0; i < o->list.n_all; i++) {
         pli_pack_u32(&p, o->hosts[i]);
     }
+    pli_pack_u32(&p, o->list.rank);
+    pli_pack_u32(&p, o->list.version);
     pli_pack_bytes(&p, body, len);
-    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_COMING, 0, o->id, p.data, p.len);
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_COMING, o->list.version > 0, o->id, p.data,
+                  p.len);
     pli_pack_fini(&p);
     return true;
 }
@@ -198,4 +235,20 @@ bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *t
         return true;
     }
     return false;
+}
+
+void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
+                      struct pli_answer *a)
+{
+    struct order *o = pli_say_need(calloc(1, sizeof *o));
+    o->job = job;
+    if (!pli_crew_ranks(job, n, rank, version, &o->list)) {
+        pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
+    }
+    if (a->error != 0 || !pli_head_may_grow(a) || !announce(o, NULL, 0, a)) {
+        destroy(o);
+        return;
+    }
+    a->first = o->first;
+    a->n = n;
 }

@@ -75,7 +75,7 @@ static void note(struct pli_job *job, struct order *o, const uint32_t *hosts, st
         for (uint32_t k = 0; k < o->list.crews[i]->app.n_rank; k++) {
             n += *host++ == job->here;
         }
-        if (n > 0 && a->error == 0) {
+        if (n > 0 && a->error == 0 && !o->list.crews[i]->is_borrowed) {
             check(&o->list.crews[i]->app, a);
         }
         o->n_mine += n;
@@ -95,10 +95,13 @@ void pli_recruit_coming(struct pli_job *job, const struct pli_frame *f)
         hosts[i] = pli_unpack_u32(&u);
         u.is_bad |= hosts[i] >= job->n_host;
     }
+    uint32_t rank = pli_unpack_u32(&u), version = pli_unpack_u32(&u);
     o->next = orders;
     orders = o;
-    if (pli_crew_read(job, (const char *)u.at, (size_t)(u.end - u.at), &o->list, &a) &&
-        (u.is_bad || o->list.n_all != n)) {
+    bool is_read =
+        f->flag != 0 ? pli_crew_ranks(job, n, rank, version, &o->list)
+                     : pli_crew_read(job, (const char *)u.at, (size_t)(u.end - u.at), &o->list, &a);
+    if (a.error == 0 && (!is_read || u.is_bad || o->list.n_all != n)) {
         pli_refuse(&a, EINVAL, "mpiexec sent something that makes no sense");
     }
     if (a.error == 0) {

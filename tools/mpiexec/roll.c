@@ -229,7 +229,7 @@ bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64
     h->host_index = job->here;
     h->n_core = pli_place_n_core(job);
     bool is_apart = strcmp(pli_conf.net, "tcp") == 0 || strcmp(pli_conf.net, "ucx") == 0;
-    h->net |= is_apart ? PLI_NODE_NO_SHM : 0;
+    h->net |= PLI_NODE_PART | (is_apart ? PLI_NODE_NO_SHM : 0);
     memcpy(h->secret, secret, sizeof h->secret);
     for (uint32_t r = 0; r < job->n_rank; r++) {
         node->procs[r] = job->procs[r];
