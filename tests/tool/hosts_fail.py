@@ -10,7 +10,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from hosts import HostRun, left_behind, open_cluster
-from launch import MPIEXEC, PROBE, check, status
+from launch import BUILD, MPIEXEC, PROBE, check, status
 
 C = open_cluster(4)
 ALL = ["--hosts", "vc1:1,vc2:2,vc3:1"]
@@ -111,6 +111,29 @@ def firewall():
         check(C.popen("vc2", undo).wait() == 0, undo)
 
 
+def ranks_apart():
+    """Two hosts that mpiexec reaches, but not each other; who waits for the other learns it."""
+    probe = os.path.join(BUILD, "tests", "bin", "hosts_probe")
+    for rule, undo, why in ((["ip", "route", "add", "prohibit", "10.77.0.3"], ["ip", "route", "del", "prohibit", "10.77.0.3"],
+                             "Permission denied (a firewall?)"),
+                            (["ip", "neigh", "replace", "10.77.0.3", "lladdr", "02:00:00:00:00:77", "dev", "eth0"],
+                             ["ip", "neigh", "del", "10.77.0.3", "dev", "eth0"], "no answer (a firewall?)")):
+        check(C.popen("vc2", rule).wait() == 0, rule)
+        r = HostRun(C, "--timeout", 60, "--hosts", "vc1:1,vc2:1,vc3:1", probe, "slow_ring")
+        check(r.rc not in (0, 124) and r.seconds < 30, r)
+        check("rank 2 on host vc3 is lost: host vc3 cannot be reached: 10.77.0.3:" in r.words and why in r.words, r)
+        check("MPI_Send: send on MPI_COMM_WORLD failed: a peer process has aborted or cannot be reached" in r.words, r)
+        check(C.popen("vc2", undo).wait() == 0, undo)
+
+
+def one_host():
+    """What jobs on several hosts cannot do is said before anything is started."""
+    for option in ("--on-failure=shrink", "--on-failure=respawn"):
+        r = HostRun(C, option, "--hosts", "vc1:1,vc2:1", "true")
+        check(r.rc == 2, r)
+        paragraph(r, f"{option} is not for a job on several hosts")
+
+
 def strangers():
     """Who does not know the secret gets nowhere, and disturbs nobody."""
     p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *ALL, PROBE, "init", "print", "up", "flush", "sleep", 3, "final"],
@@ -163,7 +186,7 @@ def killed():
 
 
 with C:
-    for part in (ranks, programs, launchers, versions, firewall, strangers, killed):
+    for part in (ranks, programs, launchers, versions, firewall, ranks_apart, one_host, strangers, killed):
         begin = time.monotonic()
         part()
         check(not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")

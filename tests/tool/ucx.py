@@ -114,7 +114,9 @@ def far_death():
         with open(os.path.join(at, "death.upc"), "w", encoding="utf-8") as f:
             f.write(FAR_DEATH)
         exe = os.path.join(at, "death")
-        subprocess.run([os.path.join(BUILD, "bin", "upcc"), "-o", exe, f.name], check=True)
+        # The compiler frees nothing before it ends.
+        subprocess.run([os.path.join(BUILD, "bin", "upcc"), "-o", exe, f.name], check=True,
+                       env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
         for env in (TCP, SHM):
             env = {**env, "PLIANT_UPC_FAR": "1", "PLIANT_UCX_RMA": "always"}
             r = Run("-n", 2, exe, "get", env=env)
