@@ -29,6 +29,9 @@ static enum pli_err no_room(void)
 static enum pli_err find(struct pli_comm *c, struct pli_alarm_pact **out)
 {
     uint32_t row;
+    if (c->is_span) {
+        return pli_comm_refuse_span(c, "agreement among survivors");
+    }
     for (int i = 0; i < c->size && !c->is_inter; i++) {
         if (!pli_boot_is_here(&pli_boot, pli_group_at(c->group, i).proc, &row)) {
             return pli_fail(PLI_ERR_UNSUPPORTED,

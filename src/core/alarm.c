@@ -485,6 +485,9 @@ void pli_alarm_on_resize(const struct pli_alarm_resize *ops)
 enum pli_err pli_alarm_revoke(struct pli_comm *c)
 {
     struct pli_node_header *h = pli_boot.node.header;
+    if (c->is_span) {
+        return pli_comm_refuse_span(c, "revocation");
+    }
     struct pli_alarm_mark *m = pli_alarm_find(c->context, true);
     if ((h->mode & PLI_NODE_SURVIVES) == 0) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
