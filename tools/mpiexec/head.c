@@ -100,6 +100,10 @@ static void task_over(struct pli_task *t)
     if (!t->is_over) {
         pli_pack_u32(&ended, t->rank);
         pli_pack_u32(&ended, t->n);
+        if (t->n_extra > 0) {
+            pli_pack_u32(&ended, t->extra_rank);
+            pli_pack_u32(&ended, t->n_extra);
+        }
         if (ended_timer.at == 0) {
             pli_loop_timer(&ended_timer, (uint64_t)ENDED_MS * PLI_MS);
         }
@@ -275,7 +279,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         hear_task(host, f, &u);
         break;
     case PLI_LINK_CASE:
-        if (f->a < job->n_rank && is_started) {
+        if (f->a < job->n_rank + job->n_extra && is_started) {
             hear_case(&u, f->a);
         }
         break;
@@ -347,7 +351,7 @@ bool pli_head_begin(struct pli_job *the_job)
     job = the_job;
     sides = pli_say_need(calloc(job->n_host, sizeof *sides));
     rolls = pli_say_need(calloc(job->n_host, sizeof *rolls));
-    sites = pli_say_need(calloc(job->n_rank, sizeof *sites));
+    sites = pli_say_need(calloc(job->n_rank + job->n_extra, sizeof *sites));
     for (uint32_t h = 0; h < job->n_host; h++) {
         sides[h].link.watch.fd = -1;
     }
