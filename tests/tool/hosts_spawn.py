@@ -36,7 +36,7 @@ def places(r, found, want):
 def corpus():
     """The programs that try everything, which know nothing of hosts."""
     for hosts, n, args in (("vc1:1,vc2:1", 2, ["mpi.dyn_spawn"]), ("vc1:2,vc2:2,vc3:2", 5, ["mpi.dyn_spawn"]),
-                           ("vc1:1,vc2:1", 2, ["mpi.dyn_cycles", "600"])):
+                           ("vc1:1,vc2:1", 2, ["mpi.dyn_cycles", "600", "2"])):
         r = HostRun(C, "--hosts", hosts, "-n", n, "--timeout", 120, os.path.join(BIN, args[0]), *args[1:], timeout=150)
         check(r.rc == 0, r)
 
