@@ -52,6 +52,18 @@ def where():
     places(*spawn("2,2", "host=vc2.some.domain"), ["vc2", "vc2", "vc1", "vc3"])
 
 
+def spare():
+    """Hosts of the list without a rank: a job that may grow has them too, and can do without them."""
+    elastic = ["-n", 1, "--elastic", "1:8"]
+    places(*spawn("3", hosts="vc1:1,vc2:1,vc3:2", options=elastic), ["vc2", "vc3", "vc3"])
+    places(*spawn("2", "host=vc3", hosts="vc1:1,vc2:1,vc3:2", options=elastic), ["vc3", "vc3"])
+    places(*spawn("2", hosts="vc1:1,vc2:1,vc3:2", options=["-n", 1]), ["vc1", "vc1"])
+    r, _ = spawn("2", "host=vc3", hosts="vc1:1,vc2:1,vc3:2", options=["-n", 1])
+    check("can start processes on vc1 only" in r.out, r)
+    r = HostRun(C, "--hosts", "vc1:1,vc2:1,vc3:2", *elastic, "--timeout", 60, os.path.join(BIN, "mpi.dyn_spawn"), timeout=90)
+    check(r.rc == 0, r)
+
+
 def hints():
     r, found = spawn("3,1", "env=ONE=two words", "wdir=/tmp", "/", f"path={BIN}", "program=spawn_probe", "host=vc2")
     check(r.rc == 0 and [c[4] for c in found] == ["/tmp"] * 3 + [os.getcwd()], r)
@@ -98,7 +110,7 @@ def killed():
 
 
 with C:
-    for part in (corpus, where, hints, deaths, killed):
+    for part in (corpus, where, spare, hints, deaths, killed):
         begin = time.monotonic()
         part()
         check(not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")
