@@ -454,7 +454,8 @@ bool pli_link_forget(struct pli_link *l)
             pli_request_complete(r, PLI_OK);
         }
     }
-    return pli_list_is_empty(&l->conn->pending) && !pli_ticket_has(&l->net->tickets, l->conn);
+    return pli_list_is_empty(&l->conn->pending) && !pli_ticket_has(&l->net->tickets, l->conn) &&
+           (l->ucx == NULL || l->ucx->n_access == 0);
 }
 
 void pli_link_unsend(struct pli_request *send)
