@@ -142,7 +142,7 @@ static void who(const struct pli_job *job, const struct pli_case *c, char *to, s
         snprintf(to, cap, "rank %u of %u that %s spawned", row->index - row->world, row->n_world,
                  row->n_world == 1 ? "was" : "were");
     } else {
-        snprintf(to, cap, "UPC thread %u of group %u", c->row - row->upc_extra + row->upc_ranks,
+        snprintf(to, cap, "UPC thread %u of group %u", row->index - row->upc_extra + row->upc_ranks,
                  row->upc_group);
     }
 }
