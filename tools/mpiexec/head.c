@@ -89,8 +89,14 @@ static struct pli_task *find_task(uint32_t number)
 static struct pli_task *task_of(uint32_t rank)
 {
     uint32_t low = 0, high = job->n_first;
-    if (rank >= job->n_rank) {
+    if (rank >= job->n_rank + job->n_extra) {
         return find_task(rank);
+    }
+    if (rank >= job->n_rank) { // a UPC thread without a rank
+        while (low + 1 < high && rank - job->tasks[low].extra_rank >= job->tasks[low].n_extra) {
+            low++;
+        }
+        return &job->tasks[low];
     }
     while (high - low > 1) { // tasks are in the order of ranks
         uint32_t mid = (low + high) / 2;
@@ -126,17 +132,14 @@ static void task_over(struct pli_task *t)
     if (!t->is_over) {
         pli_pack_u32(&ended, t->is_spawned ? t->number : t->rank);
         pli_pack_u32(&ended, t->n);
-<<<<<<< HEAD
         for (uint32_t r = t->first; r < t->first + t->n; r++) {
             pli_node_set_ended(&job->node, job->node.rows[r].index);
         }
         job->hosts[t->host].n_rank -= t->n; // there is room again
-=======
         if (t->n_extra > 0) {
             pli_pack_u32(&ended, t->extra_rank);
             pli_pack_u32(&ended, t->n_extra);
         }
->>>>>>> upc
         if (ended_timer.at == 0) {
             pli_loop_timer(&ended_timer, (uint64_t)ENDED_MS * PLI_MS);
         }
@@ -326,11 +329,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         hear_task(host, f, &u);
         break;
     case PLI_LINK_CASE:
-<<<<<<< HEAD
         if (is_started) {
-=======
-        if (f->a < job->n_rank + job->n_extra && is_started) {
->>>>>>> upc
             hear_case(&u, f->a);
         }
         break;
@@ -415,11 +414,7 @@ bool pli_head_begin(struct pli_job *the_job)
     job = the_job;
     sides = pli_say_need(calloc(job->n_host, sizeof *sides));
     rolls = pli_say_need(calloc(job->n_host, sizeof *rolls));
-<<<<<<< HEAD
     sites = pli_say_need(calloc(job->node.header->n_row + job->node.header->n_more, sizeof *sites));
-=======
-    sites = pli_say_need(calloc(job->n_rank + job->n_extra, sizeof *sites));
->>>>>>> upc
     for (uint32_t h = 0; h < job->n_host; h++) {
         sides[h].link.watch.fd = -1;
     }
