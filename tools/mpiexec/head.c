@@ -89,14 +89,14 @@ static struct pli_task *find_task(uint32_t number)
 static struct pli_task *task_of(uint32_t rank)
 {
     uint32_t low = 0, high = job->n_first;
-    if (rank >= job->n_rank + job->n_extra) {
-        return find_task(rank);
-    }
-    if (rank >= job->n_rank) { // a UPC thread without a rank
-        while (low + 1 < high && rank - job->tasks[low].extra_rank >= job->tasks[low].n_extra) {
-            low++;
+    for (uint32_t i = 0; rank >= job->n_rank && i < job->n_first; i++) {
+        struct pli_task *t = &job->tasks[i];
+        if (rank - t->extra_rank < t->n_extra) {
+            return t;
         }
-        return &job->tasks[low];
+    }
+    if (rank >= job->n_rank) {
+        return find_task(rank);
     }
     while (high - low > 1) { // tasks are in the order of ranks
         uint32_t mid = (low + high) / 2;
@@ -132,14 +132,17 @@ static void task_over(struct pli_task *t)
     if (!t->is_over) {
         pli_pack_u32(&ended, t->is_spawned ? t->number : t->rank);
         pli_pack_u32(&ended, t->n);
-        for (uint32_t r = t->first; r < t->first + t->n; r++) {
-            pli_node_set_ended(&job->node, job->node.rows[r].index);
-        }
-        job->hosts[t->host].n_rank -= t->n; // there is room again
         if (t->n_extra > 0) {
             pli_pack_u32(&ended, t->extra_rank);
             pli_pack_u32(&ended, t->n_extra);
         }
+        for (uint32_t r = t->first; r < t->first + t->n; r++) {
+            pli_node_set_ended(&job->node, job->node.rows[r].index);
+        }
+        for (uint32_t r = t->extra; r < t->extra + t->n_extra; r++) {
+            pli_node_set_ended(&job->node, job->node.rows[r].index);
+        }
+        job->hosts[t->host].n_rank -= t->n; // there is room again
         if (ended_timer.at == 0) {
             pli_loop_timer(&ended_timer, (uint64_t)ENDED_MS * PLI_MS);
         }
