@@ -343,7 +343,7 @@ static void prepare(void)
     }
     pli_say_where(name);
     for (uint32_t a = 0; a < job.n_app; a++) {
-        bool is_used = false;
+        bool is_used = job.n_task == 0; // by those who come later
         for (uint32_t i = 0; i < job.n_task; i++) {
             is_used |= job.tasks[i].app == &job.apps[a];
         }

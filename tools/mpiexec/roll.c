@@ -131,6 +131,9 @@ static bool add_host_sets(struct pli_job *job, const struct pli_roll *rolls, uin
             ranks[n] = r;
             n += job->procs[r].host == h;
         }
+        if (n == 0) {
+            continue; // it is there for those who come later
+        }
         snprintf(name, sizeof name, "mpi://host/%s", set_name(job, rolls, h));
         is_good = pli_psets_add(job, name, ranks, n, PLI_PSET_HOST);
         snprintf(name, sizeof name, "mpi://hw/node/%u", h);

@@ -279,5 +279,5 @@ enum pli_spec_result pli_spec_read(struct pli_spec *spec, int fd, uint32_t here,
     job->here = here;
     read_body(&u, spec, job, name);
     free(all);
-    return u.is_bad || job->n_task == 0 ? PLI_SPEC_BAD : PLI_SPEC_GOOD;
+    return u.is_bad ? PLI_SPEC_BAD : PLI_SPEC_GOOD;
 }

@@ -85,13 +85,14 @@ static void deal(struct pli_job *job, const uint32_t *share)
     }
 }
 
+// Hosts that nobody goes to are not needed, unless the job may grow.
 static void drop_empty(struct pli_job *job)
 {
     uint32_t *now = pli_say_need(calloc(job->n_host, sizeof *now));
     uint32_t n = 0;
     for (uint32_t h = 0; h < job->n_host; h++) {
         now[h] = n;
-        if (job->hosts[h].n_task > 0) {
+        if (job->hosts[h].n_task > 0 || job->opt.elastic_max > 0) {
             job->hosts[n++] = job->hosts[h];
         }
     }
