@@ -78,9 +78,11 @@ _Static_assert(sizeof(struct pli_ask_spawn) == 24, "shared with other processes"
 struct pli_ask_part {
     uint32_t n; // processes
     uint32_t n_arg, n_env;
-    uint32_t len; // of the strings, rounded up to 8
+    uint32_t len;  // of the strings, rounded up to 8
+    uint32_t host; // of the job, counted from 1, where they are to be; 0: anywhere
+    uint32_t spare;
 };
-_Static_assert(sizeof(struct pli_ask_part) == 16, "shared with other processes");
+_Static_assert(sizeof(struct pli_ask_part) == 24, "shared with other processes");
 
 struct pli_answer {
     int32_t error;  // errno, 0: done

@@ -155,21 +155,36 @@ static void show_job(long pid, struct pli_node *node, void *arg)
     char command[COMMAND];
     (void)arg;
     command_of(pid, command, sizeof command);
-    printf("%-8ld %4u ranks %8.1f s  %s\n", pid, node->header->n_world - node->header->n_extra,
-           seconds_of(node), command);
+    bool is_part = (node->header->net & PLI_NODE_PART) != 0;
+    uint32_t n = is_part ? node->header->n_row : node->header->n_world - node->header->n_extra;
+    printf("%-8ld %4u ranks %8.1f s  %s%s\n", pid, n, seconds_of(node), command,
+           is_part ? " (this host's part of a job on several)" : "");
 }
+
+// What choose() has seen.
+struct choice {
+    int n_job, n_part;
+    long job, part;
+};
 
 static void note_job(long pid, struct pli_node *node, void *arg)
 {
-    (void)node;
-    *(long *)arg = pid;
+    struct choice *c = arg;
+    if ((node->header->net & PLI_NODE_PART) != 0) {
+        c->part = pid;
+        c->n_part++;
+    } else {
+        c->job = pid;
+        c->n_job++;
+    }
 }
 
 static bool is_over(void *arg, uint32_t row)
 {
     const struct pli_node *node = arg;
     uint32_t pid = atomic_load(&node->rows[row].pid);
-    if (node->header->is_nested != 0) { // that is no number for us
+    if (node->header->is_nested != 0 || (node->header->net & PLI_NODE_HEAD) != 0) {
+        // that is no number for us
         return atomic_load(&node->rows[row].has_ended) != 0;
     }
     return pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
@@ -187,12 +202,29 @@ static long choose(const char *which)
         }
         return pid;
     }
-    int n = each_job(note_job, &pid);
-    if (n != 1) {
-        bad(n == 0 ? "no job of yours is running on this host"
-                   : "several jobs are running; say which (`mpictl list` shows them)");
+    struct choice c = { 0 };
+    each_job(note_job, &c);
+    if (c.n_job > 1 || (c.n_job == 0 && c.n_part != 1)) {
+        bad(c.n_job + c.n_part == 0
+                ? "no job of yours is running on this host"
+                : "several jobs are running; say which (`mpictl list` shows them)");
     }
-    return pid;
+    return c.n_job == 1 ? c.job : c.part; // a part is looked at where its mpiexec is not
+}
+
+// What is known of ranks on several hosts from where their mpiexec is.
+static void show_states(struct pli_node *node)
+{
+    uint32_t n_run = 0, n_over = 0, n_row = pli_node_n_used(node);
+    for (uint32_t row = 0; row < n_row; row++) {
+        bool is_gone = is_over(node, row);
+        n_over += is_gone;
+        n_run += !is_gone && atomic_load(&node->rows[row].state) == PLI_NODE_RUNNING;
+    }
+    printf(
+        "on several hosts: %u processes are between MPI_Init and MPI_Finalize, %u have ended, %u "
+        "are before or behind; mpictl status on a host shows what those there wait for\n",
+        n_run, n_over, n_row - n_run - n_over);
 }
 
 static int status(const char *which)
@@ -210,7 +242,11 @@ static int status(const char *which)
     if (version > 0) {
         printf("the world is version %d, of %u ranks\n", version, node.header->world_size);
     }
-    pli_picture_print(&node, is_over, &node, print);
+    if ((node.header->net & PLI_NODE_HEAD) != 0) {
+        show_states(&node);
+    } else {
+        pli_picture_print(&node, is_over, &node, print);
+    }
     pli_node_unmap(&node);
     return 0;
 }
@@ -325,7 +361,7 @@ static int migrate(const char *rank, const char *host, const char *which)
     if (!map_job(pid, &node)) {
         bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them", pid);
     }
-    bool is_one = node.header->n_host == 1;
+    bool is_one = node.header->n_host == 1 && (node.header->net & PLI_NODE_HEAD) == 0;
     fprintf(stderr,
             is_one
                 ? "mpictl: job %ld runs on host %s alone: rank %ld has nowhere to go, and %s is "

@@ -4,7 +4,7 @@
 #include "ckpt_priv.h"
 #include "manifest.h"
 #include "resize.h"
-#include "spawn.h"
+#include "rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_rank *r
                               .clock_ns = pli_clock_ns(),
                               .cwd = getcwd(cwd, sizeof cwd) != NULL ? cwd : "/",
                               .argv = plan->words,
-                              .spawned = pli_spawn_count(),
+                              .spawned = pli_rows_count(),
                               .program = plan->job->program_at };
     while (m.argv[m.n_arg] != NULL) {
         m.n_arg++;

@@ -111,6 +111,7 @@ struct pli_task {
     uint32_t number;               // of the task in the job
     uint32_t host;                 // where it runs; only when there are several
     uint32_t extra, n_extra;       // rows of processes without a rank
+    uint32_t extra_rank;           // their numbers in the job, behind those of all ranks
     pid_t pid;                     // 0: not started
     int status;                    // as wait gives it, once is_exited
     bool is_exited;                // the process itself
@@ -163,6 +164,12 @@ struct pli_job {
     struct pli_manifest *from; // what the job goes on from, NULL: it begins
     uint32_t round;            // in which its ranks were parked last
 };
+
+// This is mpiexec itself, in a job on several hosts: daemons do the work.
+static inline bool pli_job_is_head(const struct pli_job *job)
+{
+    return job->n_host > 0 && !job->is_daemon;
+}
 
 // All tasks one after the other, NULL before the first and after the last.
 static inline struct pli_task *pli_job_next(const struct pli_job *job, const struct pli_task *t)

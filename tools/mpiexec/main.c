@@ -29,6 +29,7 @@
 #include "spread.h"
 #include "warden.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,8 +139,15 @@ static void loop(struct pli_job *job)
     do {
         bool is_busy = job->n_host == 0 && pli_warden_step(job);
         pli_loop_once(!is_busy);
+        pli_head_sweep(job);
         pli_sink_flush();
     } while (!pli_warden_is_done(job));
+}
+
+static void take_fault(const struct pli_job *job)
+{
+    const char *fault = pli_environment_get(&job->apps[0], "PLIANT_FAULT");
+    pli_conf.fault = fault != NULL ? fault : ""; // for tests; the ranks have it too
 }
 
 // On several hosts: this process starts none of the ranks itself.
@@ -148,7 +156,12 @@ static int run_hosts(struct pli_job *job, int signals)
     if (!pli_agents_check(job) || !pli_loop_init() || !make_node(job)) {
         return 1;
     }
-    close(job->node_fd); // nobody else needs it
+    fcntl(job->node_fd, F_SETFD, FD_CLOEXEC); // only mpictl looks at it
+    job->node.header->net |= PLI_NODE_HEAD;
+    take_fault(job);
+    if (job->opt.elastic_max > 0 && !pli_control_open(job)) {
+        return 1;
+    }
     pli_sink_init();
     pli_warden_begin(job, signals);
     if (!pli_head_begin(job)) {
@@ -162,8 +175,7 @@ static int run_hosts(struct pli_job *job, int signals)
 static int run(struct pli_job *job, char **argv, int signals)
 {
     bool is_behind = job->opt.behind != NULL;
-    const char *fault = pli_environment_get(&job->apps[0], "PLIANT_FAULT");
-    pli_conf.fault = fault != NULL ? fault : ""; // for tests; the ranks have it too
+    take_fault(job);
     if (!pli_launch_check(job) || !pli_loop_init() ||
         !(is_behind                   ? pli_behind_map(job)
           : pli_restart_is_image(job) ? pli_restart_node(job)

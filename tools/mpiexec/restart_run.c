@@ -15,6 +15,7 @@
 #include "nest.h"
 #include "resize.h"
 #include "say.h"
+#include "rows.h"
 #include "spawn.h"
 #include "warden.h"
 
@@ -62,7 +63,7 @@ static bool plan(struct pli_job *job)
     const struct pli_manifest *m = job->from;
     n_back = m->n_task;
     backs = pli_say_need(calloc(n_back + 1, sizeof *backs));
-    pli_spawn_restore(job, m->spawned);
+    pli_rows_restore(job, m->spawned);
     if (m->members != NULL) {
         pli_resize_adopt(m->members, m->n_member);
     }

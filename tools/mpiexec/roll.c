@@ -79,6 +79,7 @@ void pli_roll_pack(const struct pli_job *job, struct pli_pack *to)
     gethostname(name, sizeof name - 1);
     pli_pack_text(to, name);
     pack_place(to, &job->node.hosts[job->here]);
+    pli_pack_u32(to, job->node.header->n_more);
     uint32_t n = 0;
     while (pli_place_domain(n) != NULL) {
         n++;
@@ -96,6 +97,7 @@ bool pli_roll_unpack(const struct pli_job *job, struct pli_unpack *from, struct 
 {
     out->name = pli_unpack_text(from);
     unpack_place(from, &out->place);
+    out->n_more = pli_unpack_u32(from);
     out->n_domain = pli_unpack_count(from, 12);
     out->domains = pli_say_need(calloc((size_t)out->n_domain + 1, sizeof *out->domains));
     for (uint32_t i = 0; i < out->n_domain; i++) {
@@ -128,6 +130,9 @@ static bool add_host_sets(struct pli_job *job, const struct pli_roll *rolls, uin
         for (uint32_t r = 0; r < job->n_rank; r++) {
             ranks[n] = r;
             n += job->procs[r].host == h;
+        }
+        if (n == 0) {
+            continue; // it is there for those who come later
         }
         snprintf(name, sizeof name, "mpi://host/%s", set_name(job, rolls, h));
         is_good = pli_psets_add(job, name, ranks, n, PLI_PSET_HOST);
@@ -205,16 +210,20 @@ static void fill_rows(struct pli_job *job)
         for (uint32_t k = 0; k < t->n; k++) {
             job->node.rows[t->first + k].index = t->rank + k;
         }
+        for (uint32_t k = 0; k < t->n_extra; k++) {
+            job->node.rows[t->extra + k].index = t->extra_rank + k;
+        }
     }
     pli_groups_write(job);
 }
 
 bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64_t job_id)
 {
-    struct pli_node_plan plan = { .n_world = job->n_rank,
+    uint32_t n = job->n_rank + job->n_extra;
+    struct pli_node_plan plan = { .n_world = n,
                                   .n_host = job->n_host,
                                   .heap = pli_client_memory(job) };
-    for (uint32_t r = 0; r < job->n_rank; r++) {
+    for (uint32_t r = 0; r < n; r++) {
         plan.n_row += job->procs[r].host == job->here;
     }
     struct pli_node *node = &job->node;
@@ -227,9 +236,9 @@ bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64
     h->host_index = job->here;
     h->n_core = pli_place_n_core(job);
     bool is_apart = strcmp(pli_conf.net, "tcp") == 0 || strcmp(pli_conf.net, "ucx") == 0;
-    h->net |= is_apart ? PLI_NODE_NO_SHM : 0;
+    h->net |= PLI_NODE_PART | (is_apart ? PLI_NODE_NO_SHM : 0);
     memcpy(h->secret, secret, sizeof h->secret);
-    for (uint32_t r = 0; r < job->n_rank; r++) {
+    for (uint32_t r = 0; r < n; r++) {
         node->procs[r] = job->procs[r];
         node->hosts[job->procs[r].host].n_proc++;
     }
