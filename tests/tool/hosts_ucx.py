@@ -58,7 +58,7 @@ def far():
             r = HostRun(C, *ALL, os.path.join(at, name), env={**auto, "PLIANT_LOG": "debug"})
             check(r.rc == 0 and r.out == "ok\n", f"{name}: {r}")
             check("uses UCX: device fake0 is up" in r.words and "go over tcp: it does not use UCX" in r.words, r)
-            check("of member 1 are reached by a device" in r.words and "of member 3 are reached by messages" in r.words, r)
+            check("of member 1 is reached by a device" in r.words and "of member 3 is reached by messages" in r.words, r)
 
 
 def vanish(how, word):

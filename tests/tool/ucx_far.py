@@ -9,6 +9,9 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from launch import BUILD, SLOW, SOURCE, Run, check, gone, mark, status
 
+sys.path.insert(0, os.path.join(SOURCE, "tests", "upc"))
+import run as upc_run  # noqa: E402
+
 INFO = subprocess.run([os.path.join(BUILD, "bin", "mpiinfo"), "--network"], capture_output=True,
                       text=True, check=True).stdout
 TCP = {"PLIANT_NET": "ucx", "UCX_TLS": "tcp,self"}
@@ -19,13 +22,28 @@ MIXED = {"PLIANT_NET": "shm+ucx", "UCX_TLS": "tcp,self", "PLIANT_FAKE_HOSTS": "2
 
 def far():
     """UPC's access to far memory: by UCX in any case, where UCX thinks so, and by messages."""
-    tests = os.path.join(SOURCE, "tests", "upc", "run.py")
+    tests = upc_run.__file__
     for env in ({**TCP, "PLIANT_UCX_RMA": "always"}, {**SHM, "PLIANT_UCX_RMA": "always"}, TCP,
                 {**TCP, "PLIANT_UCX_RMA": "never"}, {**MIXED, "PLIANT_UCX_RMA": "always"}):
         r = subprocess.run([sys.executable, tests, "--bin", os.path.join(BUILD, "bin"), "--quick", "--modes",
                             "proc,far,net", "run/far.upc"], capture_output=True, text=True, check=False,
                            env={**os.environ, **env}, timeout=240 * SLOW)
         check(r.returncode == 0 and "3 of 3 cases pass" in r.stdout, f"{env}: {r.stdout} {r.stderr}")
+
+
+def threads():
+    """The same from OS threads, which have a worker of UCX each."""
+    upcrun = os.path.join(BUILD, "bin", "upcrun")
+    with tempfile.TemporaryDirectory() as at:
+        for case in upc_run.load(os.path.join(upc_run.HERE, "run", "far.upc")):
+            exe, source = os.path.join(at, case.name), os.path.join(at, case.name + ".upc")
+            with open(source, "w", encoding="utf-8") as f:
+                f.write(case.text)
+            subprocess.run([os.path.join(BUILD, "bin", "upcc"), "-pthreads", "-O1", "-I", upc_run.HERE, source, "-o", exe],
+                           check=True)
+            for env in ({**TCP, "PLIANT_UPC_FAR": "1"}, MIXED):
+                r = Run("-n", 4, "-p", 2, exe, env={**env, "PLIANT_UCX_RMA": "always"}, tool=upcrun)
+                check(r.rc == 0 and r.out == "ok\n" and r.err == "", f"{case.name} {env}: {r}")
 
 
 FAR_DEATH = """
@@ -69,9 +87,7 @@ def far_death():
         with open(os.path.join(at, "death.upc"), "w", encoding="utf-8") as f:
             f.write(FAR_DEATH)
         exe = os.path.join(at, "death")
-        # The compiler frees nothing before it ends.
-        subprocess.run([os.path.join(BUILD, "bin", "upcc"), "-o", exe, f.name], check=True,
-                       env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+        subprocess.run([os.path.join(BUILD, "bin", "upcc"), "-o", exe, f.name], check=True)
         for env in (TCP, SHM):
             env = {**env, "PLIANT_UPC_FAR": "1", "PLIANT_UCX_RMA": "always"}
             r = Run("-n", 2, exe, "get", env=env)
@@ -79,7 +95,7 @@ def far_death():
             for what in ("get", "put", "add"):
                 named = mark()
                 r = Run("--on-failure=continue", "-n", 2, exe, what, env={**env, **named, "PLIANT_LOG": "debug"})
-                check("of member 1 are reached by UCX" in r.words, r)
+                check("of member 1 is reached by UCX" in r.words, r)
                 check("UPC thread 0: " in r.words and "thread 1 cannot be reached: access to far memory" in r.words, r)
                 check(r.seconds < 20 * SLOW, f"it took {r.seconds} s")
                 check(not gone(named), "processes were left")
@@ -88,6 +104,6 @@ def far_death():
 if "ucx          version" not in INFO:
     print("skipped:", INFO.split("\n")[1])
     sys.exit(77)
-for test in (far, far_death):
+for test in (far, threads, far_death):
     test()
 sys.exit(status())

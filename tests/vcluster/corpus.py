@@ -28,7 +28,8 @@ MOST_MEMORY = 4 << 30  # of tests that are run here
 # Labels of rows that are not for several hosts.
 NOT_HERE = {
     "tcp": "they choose a network, or pretend to have hosts; their programs are run with other rows, or are about that",
-    "spawn": "jobs on several hosts start no processes, do not change their size, and are not cloned",
+    "spawn": "they want room for more processes (tool.hosts_spawn and hosts_elastic run those), or names, clones and "
+             "resizes that are told of, which are for one host",
     "onenode": "they count what one host has, or outlive failures, which jobs on several hosts do not yet",
 }
 
