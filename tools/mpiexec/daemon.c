@@ -207,7 +207,7 @@ static void hear_mine(const struct pli_frame *f)
     case PLI_LINK_ENDED:
         while (is_running && u.at < u.end && !u.is_bad) {
             uint32_t first = pli_unpack_u32(&u), n = pli_unpack_u32(&u);
-            for (uint32_t r = first; r < job.n_rank && r - first < n; r++) {
+            for (uint32_t r = first; r < job.n_rank + job.n_extra && r - first < n; r++) {
                 pli_node_set_ended(&job.node, job.base + r);
             }
             pli_rows_ended(&job, first);

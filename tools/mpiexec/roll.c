@@ -210,16 +210,20 @@ static void fill_rows(struct pli_job *job)
         for (uint32_t k = 0; k < t->n; k++) {
             job->node.rows[t->first + k].index = t->rank + k;
         }
+        for (uint32_t k = 0; k < t->n_extra; k++) {
+            job->node.rows[t->extra + k].index = t->extra_rank + k;
+        }
     }
     pli_groups_write(job);
 }
 
 bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64_t job_id)
 {
-    struct pli_node_plan plan = { .n_world = job->n_rank,
+    uint32_t n = job->n_rank + job->n_extra;
+    struct pli_node_plan plan = { .n_world = n,
                                   .n_host = job->n_host,
                                   .heap = pli_client_memory(job) };
-    for (uint32_t r = 0; r < job->n_rank; r++) {
+    for (uint32_t r = 0; r < n; r++) {
         plan.n_row += job->procs[r].host == job->here;
     }
     struct pli_node *node = &job->node;
@@ -234,7 +238,7 @@ bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64
     bool is_apart = strcmp(pli_conf.net, "tcp") == 0 || strcmp(pli_conf.net, "ucx") == 0;
     h->net |= PLI_NODE_PART | (is_apart ? PLI_NODE_NO_SHM : 0);
     memcpy(h->secret, secret, sizeof h->secret);
-    for (uint32_t r = 0; r < job->n_rank; r++) {
+    for (uint32_t r = 0; r < n; r++) {
         node->procs[r] = job->procs[r];
         node->hosts[job->procs[r].host].n_proc++;
     }

@@ -195,12 +195,14 @@ static void read_tasks(struct pli_unpack *u, struct pli_job *job)
     u->is_bad |= next != job->n_rank || job->n_rank == 0;
     job->tasks = all;
     job->n_task = u->is_bad ? 0 : n;
+    pli_groups_number(job);
     pli_spread_number(job);
     for (uint32_t i = 0; i < job->n_task; i++) {
         if (all[i].host == job->here) {
             struct pli_task *t = &all[n_mine++];
             *t = all[i];
             t->first = job->procs[t->rank].row;
+            t->extra = t->n_extra > 0 ? job->procs[t->extra_rank].row : 0;
             t->watch.fd = t->control.fd = t->out.watch.fd = t->err.watch.fd = -1;
         }
     }
