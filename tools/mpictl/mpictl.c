@@ -263,7 +263,7 @@ static bool is_young(long pid)
     return is;
 }
 
-// A connection to the mpiexec of a job.
+// A connection to the mpiexec of a job; -1: it does not listen.
 static int dial(long pid)
 {
     struct sockaddr_un a;
@@ -271,27 +271,41 @@ static int dial(long pid)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     while (fd < 0 || connect(fd, (struct sockaddr *)&a, size) != 0) {
         if (fd < 0 || errno != ECONNREFUSED || !is_young(pid)) {
-            bad("process %ld is no mpiexec of yours that was started with --elastic or "
-                "--checkpoint-dir",
-                pid);
+            if (fd >= 0) {
+                close(fd);
+            }
+            return -1;
         }
         usleep(10000);
     }
     return fd;
 }
 
+// Over a connection, which is closed then. False: mpiexec has ended.
+static bool talk(int fd, enum pli_ask_kind kind, const void *body, uint32_t len,
+                 struct pli_answer *answer)
+{
+    struct pli_ask_head head = { kind, len };
+    bool is_answered = send(fd, &head, sizeof head, MSG_NOSIGNAL) == (ssize_t)sizeof head &&
+                       (len == 0 || send(fd, body, len, MSG_NOSIGNAL) == (ssize_t)len) &&
+                       recv(fd, answer, sizeof *answer, MSG_WAITALL) == (ssize_t)sizeof *answer;
+    close(fd);
+    answer->text[sizeof answer->text - 1] = '\0';
+    return is_answered;
+}
+
 static void ask(long pid, enum pli_ask_kind kind, const void *body, uint32_t len,
                 struct pli_answer *answer)
 {
     int fd = dial(pid);
-    struct pli_ask_head head = { kind, len };
-    if (send(fd, &head, sizeof head, MSG_NOSIGNAL) != (ssize_t)sizeof head ||
-        (len > 0 && send(fd, body, len, MSG_NOSIGNAL) != (ssize_t)len) ||
-        recv(fd, answer, sizeof *answer, MSG_WAITALL) != (ssize_t)sizeof *answer) {
+    if (fd < 0) {
+        bad("process %ld is no mpiexec of yours that was started with --elastic or "
+            "--checkpoint-dir",
+            pid);
+    }
+    if (!talk(fd, kind, body, len, answer)) {
         bad("mpiexec %ld did not answer: the job has ended", pid);
     }
-    close(fd);
-    answer->text[sizeof answer->text - 1] = '\0';
 }
 
 static int checkpoint(const char *which)
@@ -312,8 +326,9 @@ static int see_off(long pid, bool is_said)
 {
     struct pli_ask_left left = { (uint32_t)(wait_s * 1000), 0 };
     struct pli_answer answer;
-    ask(pid, PLI_ASK_LEFT, &left, sizeof left, &answer);
-    if (answer.n > 0) {
+    int fd = dial(pid);
+    // A job that has ended since has nobody who could still be there.
+    if (fd >= 0 && talk(fd, PLI_ASK_LEFT, &left, sizeof left, &answer) && answer.n > 0) {
         printf("still there: %s\n", answer.text);
         return 1;
     }
