@@ -146,6 +146,26 @@ static int each_job(void (*fn)(long pid, struct pli_node *node, void *arg), void
     return n;
 }
 
+// On several hosts mpiexec and its daemon on this host each have a memory of the job. Commands are
+// for mpiexec, which has no door: nobody talks to it.
+struct choice {
+    long pid;     // of the one to ask
+    uint64_t job; // its number, 0: none was found
+    bool has_door;
+    int n; // different jobs
+};
+
+static void note_job(long pid, struct pli_node *node, void *arg)
+{
+    struct choice *c = arg;
+    bool is_same = c->n > 0 && c->job == node->header->job;
+    bool has_door = (node->header->net & PLI_NODE_HAS_DOOR) != 0;
+    c->n += is_same ? 0 : 1;
+    if (!is_same || c->has_door) {
+        *c = (struct choice){ pid, node->header->job, has_door, c->n };
+    }
+}
+
 static void show_job(long pid, struct pli_node *node, void *arg)
 {
     char command[160];
@@ -153,12 +173,6 @@ static void show_job(long pid, struct pli_node *node, void *arg)
     command_of(pid, command, sizeof command);
     printf("%-8ld %4u ranks %8.1f s  %s\n", pid, node->header->n_world - node->header->n_extra,
            seconds_of(node), command);
-}
-
-static void note_job(long pid, struct pli_node *node, void *arg)
-{
-    (void)node;
-    *(long *)arg = pid;
 }
 
 static bool is_over(void *arg, uint32_t row)
@@ -183,12 +197,13 @@ static long choose(const char *which)
         }
         return pid;
     }
-    int n = each_job(note_job, &pid);
-    if (n != 1) {
-        bad(n == 0 ? "no job of yours is running on this host"
-                   : "several jobs are running; say which (`mpictl list` shows them)");
+    struct choice c = { 0 };
+    each_job(note_job, &c);
+    if (c.n != 1) {
+        bad(c.n == 0 ? "no job of yours is running on this host"
+                     : "several jobs are running; say which (`mpictl list` shows them)");
     }
-    return pid;
+    return c.pid;
 }
 
 static int status(const char *which)

@@ -5,10 +5,14 @@
 #include "boot/ask_wire.h"
 #include "ckpt.h"
 #include "ckpt_state.h"
+#include "daemon.h"
+#include "head.h"
 #include "job.h"
 #include "leave.h"
+#include "link_wire.h"
 #include "loop.h"
 #include "resize.h"
+#include "say.h"
 #include "spawn.h"
 #include "warden.h"
 
@@ -24,13 +28,18 @@
 struct ask {
     struct pli_watch watch; // first: the loop gets it
     struct pli_job *job;
-    struct ask *next; // of those that are over
+    struct ask *next; // of those that are over, or of those that are asked of or by another host
+    uint32_t id;      // of those
+    uint32_t host;    // where it comes from; only in mpiexec
+    bool is_far;      // it comes from another host
     bool is_pending;  // the answer comes later
     size_t len, want;
     char *body; // head and what follows
 };
 
 static struct ask *over; // to be forgotten: events of this turn may still name them
+static struct ask *far;  // in mpiexec: from other hosts; in a daemon: asked of mpiexec
+static uint32_t n_asked; // in a daemon
 
 void pli_ask_sweep(void)
 {
@@ -42,8 +51,21 @@ void pli_ask_sweep(void)
     }
 }
 
+static struct ask **find_far(uint32_t host, uint32_t id)
+{
+    struct ask **at = &far;
+    while (*at != NULL && ((*at)->host != host || (*at)->id != id)) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
 static void finish(struct ask *a)
 {
+    struct ask **at = find_far(a->host, a->id);
+    if (*at == a) {
+        *at = a->next;
+    }
     pli_loop_close(&a->watch);
     a->next = over;
     over = a;
@@ -52,14 +74,31 @@ static void finish(struct ask *a)
 // Who does not wait for the answer gets none.
 static void answer_with(struct ask *a, const struct pli_answer *answer)
 {
-    ssize_t sent = send(a->watch.fd, answer, sizeof *answer, MSG_DONTWAIT | MSG_NOSIGNAL);
-    (void)sent;
+    if (a->is_far) {
+        pli_head_send(a->host, PLI_LINK_ANSWER, 0, a->id, answer, sizeof *answer);
+    } else {
+        ssize_t sent = send(a->watch.fd, answer, sizeof *answer, MSG_DONTWAIT | MSG_NOSIGNAL);
+        (void)sent;
+    }
     finish(a);
 }
 
 void pli_ask_answer(void *token, const struct pli_answer *answer)
 {
     answer_with(token, answer);
+}
+
+// What concerns the whole job is for mpiexec to decide.
+static bool pass_on(struct ask *a, const struct pli_ask_head *head)
+{
+    if (!a->job->is_daemon || (head->kind != PLI_ASK_STATE && head->kind != PLI_ASK_SEAL)) {
+        return false;
+    }
+    a->id = ++n_asked;
+    a->next = far;
+    far = a;
+    pli_daemon_send(PLI_LINK_ASK, (uint16_t)head->kind, a->id, a->body + sizeof *head, head->len);
+    return true;
 }
 
 static void serve(struct ask *a)
@@ -72,6 +111,8 @@ static void serve(struct ask *a)
     } else if (head->kind != PLI_ASK_CHECKPOINT && pli_ckpt_is_stopping()) {
         answer.error = EBUSY;
         snprintf(answer.text, sizeof answer.text, "a checkpoint is being written; try again");
+    } else if (pass_on(a, head)) {
+        a->is_pending = true;
     } else if (head->kind == PLI_ASK_SPAWN) {
         pli_spawn(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_RESIZE) {
@@ -123,15 +164,24 @@ static bool take(struct ask *a)
     return true;
 }
 
+// Who asked does not wait for the answer any more.
+static void give_up(struct ask *a)
+{
+    if (a->job->is_daemon && a->id != 0) {
+        pli_daemon_send(PLI_LINK_ASK, 0, a->id, NULL, 0);
+    }
+    pli_resize_forget(a);
+    pli_ckpt_forget(a);
+    pli_leave_forget(a);
+    finish(a);
+}
+
 static void fire(struct pli_watch *watch, uint32_t events)
 {
     (void)events;
     struct ask *a = (struct ask *)watch;
     if (a->is_pending) { // nothing more is to come but the end
-        pli_resize_forget(a);
-        pli_ckpt_forget(a);
-        pli_leave_forget(a);
-        finish(a);
+        give_up(a);
     } else if (!take(a)) {
         finish(a);
     } else if (a->len == a->want && a->len > 0) {
@@ -154,4 +204,39 @@ void pli_ask_begin(struct pli_job *job, int fd)
                        .want = sizeof(struct pli_ask_head),
                        .body = body };
     pli_loop_watch(&a->watch, EPOLLIN);
+}
+
+void pli_ask_far(struct pli_job *job, uint32_t host, uint32_t id, uint16_t kind, const void *body,
+                 size_t len)
+{
+    struct ask *a = *find_far(host, id);
+    if (kind == 0 && a != NULL) {
+        give_up(a);
+    }
+    if (kind == 0 || a != NULL || len > PLI_ASK_MOST) {
+        return;
+    }
+    const struct pli_ask_head head = { kind, (uint32_t)len };
+    a = pli_say_need(calloc(1, sizeof *a));
+    *a = (struct ask){ .watch = { .fd = -1 },
+                       .job = job,
+                       .next = far,
+                       .id = id,
+                       .host = host,
+                       .is_far = true,
+                       .body = pli_say_need(malloc(sizeof head + len)) };
+    far = a;
+    memcpy(a->body, &head, sizeof head);
+    memcpy(a->body + sizeof head, body, len);
+    serve(a);
+}
+
+void pli_ask_answered(uint32_t id, const void *answer, size_t len)
+{
+    struct ask *a = *find_far(0, id);
+    struct pli_answer copy;
+    if (a != NULL && len == sizeof copy) {
+        memcpy(&copy, answer, sizeof copy);
+        answer_with(a, &copy);
+    }
 }

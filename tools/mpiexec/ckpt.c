@@ -12,6 +12,7 @@
 #include "boot/park_wire.h"
 #include "boot/save_wire.h"
 #include "ckpt_back.h"
+#include "ckpt_hosts.h"
 #include "ckpt_priv.h"
 #include "ckpt_state.h"
 #include "job.h"
@@ -204,7 +205,7 @@ static void want(void)
         c.why[0] = '\0';
         c.interval.at = 0;
         c.start_ns = pli_clock_ns();
-        c.plan.number = pli_ckpt_last(c.plan.dir, UINT32_MAX, true) + 1;
+        pli_ckpt_number(&c.plan);
         pli_loop_timer(&c.again, 0);
     }
 }
@@ -374,8 +375,6 @@ static void start_writing(void)
 {
     go(S_DUMPING);
     c.park.at = 0;
-    snprintf(c.plan.temp, sizeof c.plan.temp, "%.*s/.temp-%d-%u", PATH_MAX - 40, c.plan.dir,
-             (int)getpid(), c.plan.number);
     pli_ckpt_remove(c.plan.temp);
     if (mkdir(c.plan.temp, 0700) != 0 || !pli_ckpt_describe(&c.plan, c.ranks, 0) ||
         !pli_helper_fork(&c.node, write_node, NULL)) {
@@ -534,6 +533,7 @@ bool pli_ckpt_open(struct pli_job *job, char **argv)
         pli_say("--checkpoint-dir %s cannot be used: %s", job->opt.ckpt_dir, strerror(errno));
         return false;
     }
+    job->opt.ckpt_dir = c.plan.dir;
     pli_again_open(job, c.plan.dir);
     c.job = job;
     c.plan.job = job;
@@ -566,6 +566,7 @@ void pli_ckpt_begin(void)
 
 void pli_ckpt_end(void)
 {
+    pli_ckpt_hosts_unmark();
     pli_ckpt_state_end();
     if (c.job == NULL || c.state == S_IDLE) {
         return;

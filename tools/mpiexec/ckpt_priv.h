@@ -82,9 +82,14 @@ bool pli_ckpt_node_read(int memory, const char *path, char *why);
 
 // ckpt_seal.c: checksums, manifest, rename, and the oldest go. Context: a helper.
 bool pli_ckpt_seal(void *plan, int report);
-// The highest number below another in a directory of checkpoints, 0: none. With tidy, remnants of
-// attempts whose mpiexec is gone are removed.
-uint32_t pli_ckpt_last(const char *dir, uint32_t below, bool tidy);
+// The highest number below another in a directory of checkpoints, 0: none.
+uint32_t pli_ckpt_last(const char *dir, uint32_t below);
+
+// ckpt_temp.c: a name in a directory for what is no checkpoint, or none yet, of this process.
+void pli_ckpt_temp(char to[PATH_MAX], const char *dir, pid_t owner, const char *what);
+// The number of the next checkpoint, and where it is written; remnants of attempts whose mpiexec is
+// gone are removed.
+void pli_ckpt_number(struct pli_ckpt_plan *plan);
 void pli_ckpt_remove(const char *path); // with all that is in it
 
 // A checksum of a file's content; false with errno.

@@ -3,9 +3,11 @@
 // mpiexec says so or is gone.
 #include "daemon.h"
 
+#include "ask.h"
 #include "base/clock.h"
 #include "base/conf.h"
 #include "boot/pset.h"
+#include "ckpt_hosts.h"
 #include "client.h"
 #include "door.h"
 #include "environment.h"
@@ -196,6 +198,12 @@ static void hear_mine(const struct pli_frame *f)
     case PLI_LINK_TO_AGENT:
         pli_client_tell((char)f->flag, f->data, f->len);
         break;
+    case PLI_LINK_ANSWER:
+        pli_ask_answered(f->a, f->data, f->len);
+        break;
+    case PLI_LINK_SAVE:
+        pli_ckpt_hosts_hear(&job, &u);
+        break;
     case PLI_LINK_QUIT:
         is_leaving = true;
         is_bad_end = f->flag != 0;
@@ -306,6 +314,7 @@ static void prepare(void)
                     name, job.wdir, strerror(errno));
     }
     pli_say_where(name);
+    pli_ckpt_hosts_check(&job, spec.job_id);
     for (uint32_t a = 0; a < job.n_app; a++) {
         bool is_used = false;
         for (uint32_t i = 0; i < job.n_task; i++) {

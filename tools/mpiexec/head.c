@@ -3,8 +3,11 @@
 #include "head.h"
 
 #include "agents.h"
+#include "ask.h"
 #include "base/clock.h"
 #include "base/conf.h"
+#include "ckpt.h"
+#include "ckpt_hosts.h"
 #include "feed.h"
 #include "gate.h"
 #include "hosts.h"
@@ -53,8 +56,8 @@ static struct pli_timer ended_timer = { .fire = tell_ended };
 static void show_late(struct pli_timer *t);
 static struct pli_timer show_timer = { .fire = show_late };
 
-static void send_to(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, const void *data,
-                    size_t len)
+void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, const void *data,
+                   size_t len)
 {
     struct pli_frame f = { kind, flag, host, a, data, len };
     if (host != (uint32_t)PLI_LINK_ALL) {
@@ -81,7 +84,7 @@ static void took(struct pli_stream *s, size_t n)
 {
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, (uint32_t)n);
-    send_to(job->tasks[s->task].host, PLI_LINK_OUT_DONE, s->which, s->task, p.data, p.len);
+    pli_head_send(job->tasks[s->task].host, PLI_LINK_OUT_DONE, s->which, s->task, p.data, p.len);
     pli_pack_fini(&p);
 }
 
@@ -90,7 +93,7 @@ static void tell_ended(struct pli_timer *t)
 {
     (void)t;
     if (job->n_over < job->n_task) {
-        send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_ENDED, 0, 0, ended.data, ended.len);
+        pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_ENDED, 0, 0, ended.data, ended.len);
     }
     ended.len = 0;
 }
@@ -177,7 +180,7 @@ static void hear_case(struct pli_unpack *u, uint32_t rank)
 
 void pli_head_tell_agent(uint32_t host, int word, const void *data, size_t len)
 {
-    send_to(host, PLI_LINK_TO_AGENT, (uint16_t)word, 0, data, len);
+    pli_head_send(host, PLI_LINK_TO_AGENT, (uint16_t)word, 0, data, len);
 }
 
 void pli_head_start(void)
@@ -195,15 +198,17 @@ void pli_head_start(void)
         pli_launch_open_remote(job, &job->tasks[i], took);
         pli_feed_add_remote(job, &job->tasks[i]);
     }
+    pli_ckpt_hosts_begin(job);
     is_started = true;
     job->n_started = job->n_begun = job->n_task;
-    send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_START, 0, 0, p.data, p.len);
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_START, 0, 0, p.data, p.len);
     pli_pack_fini(&p);
     if (job->opt.is_verbose) {
         pli_say("%u hosts are there after %.1f ms and start %u ranks", job->n_host,
                 (double)(pli_clock_ns() - job->start_ns) / 1e6, job->n_rank);
     }
     pli_feed_begin();
+    pli_ckpt_begin();
 }
 
 static void hear_hello(struct side *side, uint32_t host, struct pli_unpack *u)
@@ -289,10 +294,15 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         pli_scene_unpack_states(&job->node, &u);
         break;
     case PLI_LINK_MADE:
-        send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_SETS, 0, 0, f->data, f->len);
+        pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_SETS, 0, 0, f->data, f->len);
         break;
     case PLI_LINK_AGENT:
         pli_agents_hear(job, host, f->flag, f->a, f->data, f->len);
+        break;
+    case PLI_LINK_ASK:
+        if (is_started) {
+            pli_ask_far(job, host, f->a, f->flag, f->data, f->len);
+        }
         break;
     case PLI_LINK_STUCK:
         hear_stuck(side, f, &u);
@@ -378,13 +388,13 @@ void pli_head_signal(int sig, const struct pli_task *but, uint16_t flags)
 {
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, but != NULL ? but->number : UINT32_MAX);
-    send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_SIGNAL, flags, (uint32_t)sig, p.data, p.len);
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_SIGNAL, flags, (uint32_t)sig, p.data, p.len);
     pli_pack_fini(&p);
 }
 
 void pli_head_input(const struct pli_task *task, const void *data, size_t len)
 {
-    send_to(task->host, PLI_LINK_IN, 0, task->number, data, len);
+    pli_head_send(task->host, PLI_LINK_IN, 0, task->number, data, len);
 }
 
 bool pli_head_is_stuck(uint64_t *mark_out)
@@ -411,7 +421,7 @@ bool pli_head_is_stuck(uint64_t *mark_out)
     bool is_sure = is_answered && this_round > 0 && balance == 0;
     if (is_answered) {
         this_round++;
-        send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_ROUND, 0, this_round, NULL, 0);
+        pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_ROUND, 0, this_round, NULL, 0);
     }
     *mark_out = mark;
     return is_sure;
@@ -432,7 +442,7 @@ void pli_head_show(void (*done)(void))
     for (uint32_t h = 0; h < job->n_host; h++) {
         sides[h].is_shown = false;
     }
-    send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_SHOW, 0, 0, NULL, 0);
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_SHOW, 0, 0, NULL, 0);
     pli_loop_timer(&show_timer, (uint64_t)SHOW_MS * PLI_MS);
     check_shown();
 }
@@ -446,7 +456,7 @@ void pli_head_finish(bool is_bad)
 {
     is_leaving = true;
     pli_gate_close();
-    send_to((uint32_t)PLI_LINK_ALL, PLI_LINK_QUIT, is_bad, 0, NULL, 0);
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_QUIT, is_bad, 0, NULL, 0);
     uint64_t until = pli_clock_ns() + (uint64_t)LEAVE_MS * PLI_MS;
     static struct pli_timer turn = { .fire = NULL };
     turn.fire = show_late; // only to wake up

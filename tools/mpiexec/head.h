@@ -18,6 +18,10 @@ void pli_head_start(void);
 // A word for the agent of a host.
 void pli_head_tell_agent(uint32_t host, int word, const void *data, size_t len);
 
+// A word to a host, or to PLI_LINK_ALL.
+void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, const void *data,
+                   size_t len);
+
 // Send a signal to all tasks but one (NULL: to all).
 enum { PLI_HEAD_RANKS = 1, PLI_HEAD_ENDING = 2 }; // not to helpers of scripts; the job ends for it
 void pli_head_signal(int sig, const struct pli_task *but, uint16_t flags);

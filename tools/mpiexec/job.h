@@ -65,6 +65,8 @@ struct pli_options {
     const char *ckpt_dir;              // where checkpoints go; NULL: none are made
     double ckpt_interval;              // seconds from one to the next, 0: when somebody asks
     uint32_t ckpt_keep;                // how many are kept
+    const char *ckpt_mark;             // on several hosts: by which daemons know the directory
+    uint64_t restart_sum;              // and the checkpoint
     bool is_state;                     // of what programs register, not of processes
     bool is_in_place;                  // restored ranks get no numbers of their own
     const char *restart;               // a checkpoint to go on from, or a directory of them
@@ -163,6 +165,12 @@ struct pli_job {
     struct pli_manifest *from; // what the job goes on from, NULL: it begins
     uint32_t round;            // in which its ranks were parked last
 };
+
+// This is mpiexec itself, in a job on several hosts: daemons do the work.
+static inline bool pli_job_is_head(const struct pli_job *job)
+{
+    return job->n_host > 0 && !job->is_daemon;
+}
 
 // All tasks one after the other, NULL before the first and after the last.
 static inline struct pli_task *pli_job_next(const struct pli_job *job, const struct pli_task *t)

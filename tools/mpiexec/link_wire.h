@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum {
-    PLI_LINK_VERSION = 2,
+    PLI_LINK_VERSION = 3,
     PLI_LINK_LEN = 64 * 1024 * 1024, // no frame is longer
     PLI_LINK_CREDIT = 64 * 1024,     // bytes of one stream on their way at most
     PLI_LINK_ALL = -1                // host: all below
@@ -28,6 +28,7 @@ enum pli_link_kind {
     PLI_LINK_LOST,      // host `a`, below me, is lost: why
     PLI_LINK_MADE,      // process sets that ranks of mine have made
     PLI_LINK_AGENT,     // a word of the agent here, `flag`; with PLI_AGENT_UP `a` is the first rank
+    PLI_LINK_ASK, // a rank's request number `a` of kind `flag`; 0: nobody waits for it any more
     // From mpiexec down. `host`: for whom.
     PLI_LINK_START = 64, // where everybody is; start your tasks
     PLI_LINK_IN,         // input for task `a`; none: its end
@@ -38,7 +39,9 @@ enum pli_link_kind {
     PLI_LINK_QUIT,       // leave; flag 1: look for what a bad end has left
     PLI_LINK_SETS,       // process sets that ranks elsewhere have made
     PLI_LINK_ENDED,      // these tasks are over, wherever they were: first rank and number of each
-    PLI_LINK_TO_AGENT    // a word for the agent there, `flag`
+    PLI_LINK_TO_AGENT,   // a word for the agent there, `flag`
+    PLI_LINK_ANSWER,     // to request `a`
+    PLI_LINK_SAVE        // what ranks are to know of checkpoints, see save_wire.h
 };
 
 struct pli_link_head {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpiexec: starts the ranks of a job on this host and looks after them.
 #include "agents.h"
+#include "ask.h"
 #include "base/clock.h"
 #include "base/conf.h"
 #include "behind.h"
 #include "ckpt.h"
+#include "ckpt_hosts.h"
 #include "boot/node.h"
 #include "cmdline.h"
 #include "control.h"
@@ -29,6 +31,7 @@
 #include "spread.h"
 #include "warden.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +141,7 @@ static void loop(struct pli_job *job)
     do {
         bool is_busy = job->n_host == 0 && pli_warden_step(job);
         pli_loop_once(!is_busy);
+        pli_ask_sweep();
         pli_sink_flush();
     } while (!pli_warden_is_done(job));
 }
@@ -148,10 +152,13 @@ static int run_hosts(struct pli_job *job, int signals)
     if (!pli_agents_check(job) || !pli_loop_init() || !make_node(job)) {
         return 1;
     }
-    close(job->node_fd); // nobody else needs it
+    fcntl(job->node_fd, F_SETFD, FD_CLOEXEC); // nobody else needs it
     pli_sink_init();
     pli_warden_begin(job, signals);
-    if (!pli_head_begin(job)) {
+    if (!pli_ckpt_open(job, job->words) || (job->opt.ckpt_dir != NULL && !pli_control_open(job)) ||
+        (job->from != NULL && !pli_restart_run(job, signals)) || !pli_ckpt_hosts_mark(job) ||
+        !pli_head_begin(job)) {
+        pli_ckpt_hosts_unmark();
         pli_sink_flush();
         return 1;
     }
@@ -162,8 +169,6 @@ static int run_hosts(struct pli_job *job, int signals)
 static int run(struct pli_job *job, char **argv, int signals)
 {
     bool is_behind = job->opt.behind != NULL;
-    const char *fault = pli_environment_get(&job->apps[0], "PLIANT_FAULT");
-    pli_conf.fault = fault != NULL ? fault : ""; // for tests; the ranks have it too
     if (!pli_launch_check(job) || !pli_loop_init() ||
         !(is_behind                   ? pli_behind_map(job)
           : pli_restart_is_image(job) ? pli_restart_node(job)
@@ -232,6 +237,8 @@ int main(int argc, char **argv)
             return fflush(stdout) == 0 ? 0 : 1;
         }
     }
+    const char *fault = pli_environment_get(&job.apps[0], "PLIANT_FAULT");
+    pli_conf.fault = fault != NULL ? fault : ""; // for tests; the ranks have it too
     job.opt.is_line = isatty(STDOUT_FILENO);
     int signals = pli_launch_init();
     if (signals < 0) {

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "boot/save_wire.h"
 #include "ckpt_priv.h"
+#include "hosts.h"
 #include "job.h"
 #include "manifest.h"
 #include "place.h"
@@ -43,10 +44,14 @@ void pli_restart_check(const struct pli_job *job)
             pli_say_bad("--checkpoint-dir and --ranks-per-proc exclude each other");
         }
     }
-    if (job->n_host > 0 || o->impi_server != NULL) {
-        pli_say_bad(
-            "--checkpoint-dir is for jobs on one host: connections over a network cannot be "
-            "written to a checkpoint");
+    if (o->impi_server != NULL) {
+        pli_say_bad("--checkpoint-dir and --impi exclude each other: connections with other jobs "
+                    "cannot be written to a checkpoint");
+    }
+    bool is_here = job->n_host == 0 || (job->n_host == 1 && job->hosts[0].is_local);
+    if (!is_here && !o->is_state) {
+        pli_say_bad("--checkpoint-dir on several hosts needs --checkpoint-mode state: connections "
+                    "over a network cannot be written to a checkpoint");
     }
 }
 
@@ -69,29 +74,35 @@ static struct pli_manifest *find(const char *dir, uint32_t floor)
         }
         return m;
     }
-    uint32_t n = pli_ckpt_last(dir, UINT32_MAX, false);
+    uint32_t n = pli_ckpt_last(dir, UINT32_MAX);
     if (n <= floor) {
         pli_say("there is no checkpoint in %s", dir);
         exit(1);
     }
-    for (; n > floor; n = pli_ckpt_last(dir, n, false)) {
+    for (; n > floor; n = pli_ckpt_last(dir, n)) {
         snprintf(path, sizeof path, "%s/%u", dir, n);
         if (pli_manifest_read(path, true, m, why)) {
             return m;
         }
         pli_say("checkpoint %u cannot be used: %s%s", n, why,
-                pli_ckpt_last(dir, n, false) > floor ? "; the one before it is tried" : "");
+                pli_ckpt_last(dir, n) > floor ? "; the one before it is tried" : "");
     }
     pli_say("no checkpoint in %s is good", dir);
     exit(1);
 }
 
-// How many words of what was said now are of no use for the job itself: 2 or 1, 0: it is of use.
-static int n_skipped(const char *word)
+// Options of what was said now that are of no use for the job itself, and those of the checkpoint
+// that say on which hosts it ran.
+static const char *const own[] = { "restart", "n", "np", "again", NULL };
+static const char *const places[] = { "hosts",    "host",        "H",   "hostfile",
+                                      "f",        "machinefile", "ppn", "perhost",
+                                      "npernode", "N",           NULL };
+
+// How many words an option takes that is one of these: 2 or 1, 0: it is none.
+static int n_words(const char *word, const char *const *names)
 {
-    static const char *const names[] = { "restart", "n", "np", "again" };
     const char *name = word + (word[0] == '-' && word[1] == '-' ? 2 : 1);
-    for (size_t i = 0; word[0] == '-' && i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; word[0] == '-' && names[i] != NULL; i++) {
         size_t len = strlen(names[i]);
         if (strncmp(name, names[i], len) == 0 && (name[len] == '\0' || name[len] == '=')) {
             return name[len] == '=' ? 1 : 2;
@@ -100,19 +111,36 @@ static int n_skipped(const char *word)
     return 0;
 }
 
-uint32_t pli_restart_keep(char *const *words, char **to)
+// All words from the second on, below end, but those options.
+static uint32_t copy_without(char *const *words, uint32_t end, const char *const *names, char **to)
 {
     uint32_t n = 0;
-    for (int i = 1; words[i] != NULL;) {
-        int skip = n_skipped(words[i]);
+    for (uint32_t i = 1; i < end && words[i] != NULL;) {
+        int skip = n_words(words[i], names);
         if (skip == 0) {
             to[n++] = words[i++];
         }
-        while (skip-- > 0 && words[i] != NULL) {
+        while (skip-- > 0 && i < end && words[i] != NULL) {
             i++;
         }
     }
     return n;
+}
+
+uint32_t pli_restart_keep(char *const *words, char **to)
+{
+    return copy_without(words, UINT32_MAX, own, to);
+}
+
+// Whether the user says where the job is to run now.
+static bool has_places(char *const *words)
+{
+    for (int i = 1; words[i] != NULL; i++) {
+        if (n_words(words[i], places) > 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
@@ -128,9 +156,10 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
     struct pli_manifest *m = find(dir, again.floor);
     uint32_t n_rank = job->apps[0].n_rank, n = 0;
     char **words = pli_say_need(calloc((size_t)*argc + m->n_arg + 3, sizeof *words));
-    for (uint32_t i = 0; i < m->program && i < m->n_arg; i++) {
-        words[n++] = m->argv[i];
-    }
+    static const char *const none[] = { NULL };
+    words[n++] = m->argv[0];
+    n += copy_without(m->argv, m->program < m->n_arg ? m->program : m->n_arg,
+                      has_places(argv) ? places : none, words + n);
     n += pli_restart_keep(argv, words + n);
     if (m->is_state) { // the job begins anew, with any number of ranks
         words[n++] = "-n";

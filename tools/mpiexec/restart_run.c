@@ -317,8 +317,9 @@ bool pli_restart_run(struct pli_job *job, int signals)
     if (job->node.header->is_nested == 0 && !wait_free()) {
         return false;
     }
-    snprintf(work, sizeof work, "%.*s/../.temp-%d-restart", PATH_MAX - 40, job->from->dir,
-             (int)getpid());
+    char parent[PATH_MAX];
+    snprintf(parent, sizeof parent, "%.*s/..", PATH_MAX - 8, job->from->dir);
+    pli_ckpt_temp(work, parent, getpid(), "restart");
     if (mkdir(work, 0700) != 0) {
         pli_say("%s cannot be made, for the messages of CRIU: %s", work, strerror(errno));
         return false;

@@ -69,6 +69,10 @@ static void write_options(struct pli_pack *p, const struct pli_options *o)
     pli_pack_text(p, o->impi_server);
     pli_pack_u32(p, o->impi_rank);
     write_impi(p);
+    pli_pack_text(p, o->ckpt_dir);
+    pli_pack_text(p, o->ckpt_mark);
+    pli_pack_text(p, o->restart);
+    pli_pack_u64(p, o->restart_sum);
 }
 
 void pli_spec_make(struct pli_spec *spec, const struct pli_job *job)
@@ -173,6 +177,10 @@ static void read_options(struct pli_unpack *u, struct pli_options *o)
     for (char **var = pli_unpack_texts(u); o->impi_server != NULL && *var != NULL; var++) {
         putenv(*var);
     }
+    o->ckpt_dir = pli_unpack_text(u);
+    o->ckpt_mark = pli_unpack_text(u);
+    o->restart = pli_unpack_text(u);
+    o->restart_sum = pli_unpack_u64(u);
     o->grace = -1;
 }
 
