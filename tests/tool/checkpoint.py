@@ -142,6 +142,25 @@ def by_mpictl(env, d):
     tidy(d)
 
 
+def connected(env, d):
+    """Ranks with TCP between them, and much on its way: what was said before a checkpoint is heard once, and once after
+    a restart."""
+    want = undisturbed(env, 60, 1)
+    for net, n in (("PLIANT_NET=tcp", 3), ("PLIANT_FAKE_HOSTS=2", 4)):
+        where = os.path.join(d, str(n))
+        name, value = net.split("=")
+        p = start({**env, name: value}, "--checkpoint-dir", where, "-n", n, PROBE, 60, 1, "flood=300", "threads", "call=50")
+        text = wait_for(p, "step 2 ")
+        made = 0
+        while Run("checkpoint", p.pid, tool=MPICTL).rc == 0:
+            made += 1
+        text = finish(p, text)
+        check(p.returncode == 0 and result(text) == (want, n) and made > 0, f"{net}: {made} {p.returncode}\n{text}")
+        rc, text = restart(env, where)
+        check(rc == 0 and result(text) == (want, n), f"{net}: {rc}\n{text}\nwanted {want}")
+        tidy(where)
+
+
 def by_interval(env, d):
     """--checkpoint-interval; a restarted job makes them too; a rank is killed."""
     want = undisturbed(env, 200, 10)
@@ -275,7 +294,7 @@ def main():
     reason = skip_reason()
     if reason is not None:
         print(f"only registered state is tested: {reason}")
-    images = (by_call, polled, forked, by_mpictl, by_interval, damaged, full_disk, example, out_of_sight)
+    images = (by_call, connected, polled, forked, by_mpictl, by_interval, damaged, full_disk, example, out_of_sight)
     return cases((refused, state, *images), images if reason else ())
 
 

@@ -26,6 +26,7 @@ void pli_ckpt_save(void);
 
 // From ranks: it stands still, or says why not (rope is -1 then); its control socket is closed.
 void pli_ckpt_parked(struct pli_task *t, const struct pli_ctl_msg *msg, int rope);
+void pli_ckpt_drained(struct pli_task *t); // nothing is on its way to it
 void pli_ckpt_hung_up(struct pli_task *t);
 void pli_ckpt_gone(struct pli_task *t); // its process has ended
 

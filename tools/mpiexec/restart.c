@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "boot/save_wire.h"
 #include "ckpt_priv.h"
+#include "door.h"
 #include "hosts.h"
 #include "job.h"
 #include "manifest.h"
@@ -212,5 +213,5 @@ bool pli_restart_node(struct pli_job *job)
     job->round = (uint32_t)atomic_exchange(&h->park, 0);
     atomic_fetch_add(&pli_node_save(h)->generation, 1);
     atomic_store(&pli_node_save(h)->n_done, atomic_load(&pli_node_save(h)->n_begun));
-    return true;
+    return (h->net & PLI_NODE_HAS_DOOR) == 0 || pli_door_again(&job->node);
 }
