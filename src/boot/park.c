@@ -162,9 +162,11 @@ static void release_others(void)
         atomic_store(&p.here[i], 0);
     }
     atomic_store(&p.n_here, 0);
+    // Before the others wake: the first of them that leaves the handler may take the signal of the
+    // next round, and must find that nobody leads.
+    atomic_store(&p.leader, 0);
     atomic_store(&p.shut, 0);
     pli_futex_wake(&p.shut, INT_MAX, true);
-    atomic_store(&p.leader, 0);
 }
 
 // One line of the list of mappings: "from-to rwxs offset major:minor inode name".

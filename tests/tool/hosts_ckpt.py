@@ -4,6 +4,7 @@
 that was left alone; whoever dies on the way, the checkpoint before is good and nothing is left behind."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,17 @@ HAS_SMALL = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "none", SM
                            check=False).returncode == 0
 C = open_cluster(len(HOSTS))
 STATE = ("--checkpoint-mode", "state")
+
+
+def skip_reason():
+    """Why no image of a process can be made here; None: it can."""
+    if SLOW > 1:
+        return "CRIU would read the shadow memory of a sanitizer for hours"
+    if shutil.which("criu") is None:
+        return "CRIU is not installed (Debian: apt-get install criu)"
+    if subprocess.run(["criu", "check"], capture_output=True, check=False).returncode != 0:
+        return "CRIU may not work here (criu check)"
+    return None
 
 
 def result(text):
@@ -183,6 +195,91 @@ def state_full(env, d):
     check(rc == 0 and result(text) == (want, 2), f"{rc}\n{text}")
     check(numbers(SMALL) == [1], f"{os.listdir(SMALL)}")
     tidy(SMALL)
+    shutil.rmtree(os.path.join(SMALL, "1"))
+
+
+def image(env, d):
+    """Processes: by the program and by mpictl, with much on its way; the same hosts, others, fewer, everything on one."""
+    want = undisturbed(60, 5)
+    p = start(env, "--checkpoint-dir", d, "--hosts", "vc1:2,vc2:2", PROBE, 60, 5, "flood=300", "threads", "mb=1", "call=8")
+    text = wait_for(p, "checkpoint called: ")
+    check("checkpoint called: made" in text, text)
+    made = 1
+    while mpictl("checkpoint")[1] == 0:
+        made += 1
+    text = finish(p, text)
+    check(p.returncode == 0 and result(text) == (want, 4) and made > 1, f"{made} {p.returncode}\n{text}\nwanted {want}")
+    check(numbers(d) == [made - 1, made], f"kept: {os.listdir(d)}")
+    tidy(d)
+    for args in ((), ("--hosts", "vc3:2,vc1:2"), ("--hosts", "vc2,vc3"), ("--hosts", "vc3"), ("--hosts", "localhost")):
+        rc, text = restart(env, d, *args)
+        check(rc == 0 and result(text) == (want, 4), f"{args}: {rc}\n{text}\nwanted {want}")
+        tidy(d)
+    rc, text = restart(env, d, "-n", 3)
+    check(rc == 0 and "goes on with 4 ranks and not 3" in " ".join(text.split()) and result(text) == (want, 4), text)
+
+
+def image_dies(env, d):
+    """A rank, a daemon, mpiexec, the process that seals die at each step: the checkpoint before is good."""
+    want = undisturbed(40, 5)
+    args = ("--checkpoint-dir", d, "--hosts", "vc1:1,vc2:2", PROBE, 40, 5, "flood=50")
+    p = start(env, *args, "call=5")
+    text = finish(p)
+    check(result(text) == (want, 3) and numbers(d) == [1], text)
+    for fault in ("park_told:1", "park_drain:0", "park_drained:2", "park_left:1", "daemon_ckpt_stop:1", "daemon_ckpt_drain:0",
+                  "daemon_ckpt_leave:1", "daemon_ckpt_back:0", "mpiexec_ckpt_parking", "mpiexec_ckpt_draining",
+                  "mpiexec_ckpt_dumping", "mpiexec_ckpt_calling", "mpiexec_ckpt_sealing"):
+        p = start({**env, "PLIANT_FAULT": fault}, *args, "call=10")
+        text = finish(p)
+        check(p.returncode != 0, f"{fault}: {p.returncode}\n{text}")
+        left = left_behind(C, HOSTS)
+        check(not left and numbers(d) == [1], f"{fault}: {left} {os.listdir(d)}")
+    for fault in ("seal_sum", "seal_rename"):  # the job goes on
+        p = start({**env, "PLIANT_FAULT": fault}, *args, "call=10")
+        text = finish(p)
+        check(p.returncode == 0 and result(text) == (want, 3) and "was killed" in text, f"{fault}: {p.returncode}\n{text}")
+        check(numbers(d) == [1], f"{fault}: {os.listdir(d)}")
+    rc, text = restart(env, d, "--checkpoint-interval", "100ms")
+    check(rc == 0 and result(text) == (want, 3) and numbers(d)[-1] > 1, f"{rc}\n{text}")
+    tidy(d)  # also of what mpiexecs left that died
+
+
+def image_again(env, d):
+    """--on-failure=restart with images: a rank dies, the job goes on by itself, and makes checkpoints as before."""
+    want = undisturbed(60, 10)
+    p = start(env, "--checkpoint-dir", d, "--on-failure=restart", "--hosts", "vc1:1,vc2:2", PROBE, 60, 10, "call=5")
+    text = wait_for(p, "step 12 ")
+    slay("vc2", PROBE)
+    text += wait_for(p, "step 20 ")
+    out, rc = mpictl("checkpoint")
+    check(rc == 0, out)
+    slay("vc1", PROBE)
+    text = finish(p, text)
+    check(p.returncode == 0 and text.count("The job is restarted from") == 2 and result(text) == (want, 3),
+          f"{p.returncode}\n{text}\nwanted {want}")
+    tidy(d)
+
+
+def image_full(env, d):
+    """No room for the images of one host: all are called back, the checkpoint before is good."""
+    if not HAS_SMALL:
+        print("image_full: not tested, a small file system cannot be mounted here")
+        return
+    ballast = os.path.join(SMALL, "ballast")
+    want = undisturbed(60, 10)
+    p = start(env, "--checkpoint-dir", SMALL, "--hosts", "vc1:1,vc2:1", PROBE, 60, 10, "call=5")
+    text = wait_for(p, "step 8 ")
+    check(numbers(SMALL) == [1], f"there is room for one: {text}")
+    fill(ballast)
+    out, rc = mpictl("checkpoint")
+    check(rc == 1 and "No space left" in " ".join(out.split()), out)
+    text = finish(p, text)
+    check(p.returncode == 0 and result(text) == (want, 2), text)
+    os.unlink(ballast)
+    rc, text = restart(env, SMALL, "--hosts", "vc3:1,vc2:1")
+    check(rc == 0 and result(text) == (want, 2), f"{rc}\n{text}")
+    tidy(SMALL)
+    shutil.rmtree(os.path.join(SMALL, "1"))
 
 
 def refused(env, d):
@@ -207,8 +304,12 @@ def refused(env, d):
 
 
 def main():
+    reason = skip_reason()
+    if reason is not None:
+        print(f"images are not tested: {reason}")
+    images = (image, image_dies, image_again, image_full)
     try:
-        return cases((refused, state, state_made, state_dies, state_again, state_full))
+        return cases((refused, state, state_made, state_dies, state_again, state_full, *images), images if reason else ())
     finally:
         if HAS_SMALL:
             subprocess.run(["umount", SMALL], check=False)

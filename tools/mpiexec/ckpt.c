@@ -13,6 +13,7 @@
 #include "boot/save_wire.h"
 #include "ckpt_back.h"
 #include "ckpt_hosts.h"
+#include "ckpt_parts.h"
 #include "ckpt_priv.h"
 #include "ckpt_state.h"
 #include "door.h"
@@ -101,6 +102,9 @@ void pli_ckpt_count(void)
     if (!pli_ckpt.is_begun) {
         pli_ckpt.is_begun = true;
         pli_ckpt.is_asked = false;
+        if (pli_ckpt.job->is_daemon) {
+            return; // mpiexec counts
+        }
         atomic_fetch_add(&pli_node_save(pli_ckpt.job->node.header)->n_begun, 1);
     }
 }
@@ -150,7 +154,7 @@ static void again_fire(struct pli_timer *t)
     } else if (!pli_ckpt_is_ready(pli_ckpt.job)) {
         pli_loop_timer(t, (uint64_t)AGAIN_MS * PLI_MS);
     } else {
-        pli_ckpt_ranks_stop();
+        pli_job_is_head(pli_ckpt.job) ? pli_ckpt_parts_stop() : pli_ckpt_ranks_stop();
     }
 }
 
@@ -196,6 +200,10 @@ bool pli_ckpt_ask(void *token, struct pli_answer *a)
 
 void pli_ckpt_save(void)
 {
+    if (pli_ckpt.job != NULL && pli_ckpt.job->is_daemon) {
+        pli_ckpt_part_report(PLI_PART_ASKED);
+        return;
+    }
     pli_ckpt.is_asked = true;
     want();
 }
@@ -222,8 +230,11 @@ static void seal_done(struct pli_helper *h, bool is_good)
 // The ranks are back: what was written becomes a checkpoint, or is thrown away.
 void pli_ckpt_all_back(struct pli_job *job)
 {
-    (void)job;
     if (pli_ckpt.state != PLI_CKPT_CALLING) {
+        return;
+    }
+    if (job->is_daemon) {
+        pli_ckpt_part_home();
         return;
     }
     pli_ckpt.go_ns = pli_clock_ns();
@@ -245,9 +256,32 @@ void pli_ckpt_all_back(struct pli_job *job)
     give_up();
 }
 
-bool pli_ckpt_open(struct pli_job *job, char **argv)
+// The ranks of this host are to be written as processes.
+static bool open_ranks(struct pli_job *job)
 {
     char why[PLI_CKPT_WHY];
+    if (!pli_criu_check(why)) {
+        pli_say("checkpoints cannot be made: %s", why);
+        return false;
+    }
+    pli_ckpt_ranks_open();
+    pli_ckpt.has_net = (job->node.header->net & PLI_NODE_HAS_DOOR) != 0;
+    pli_ckpt.ranks = calloc(job->n_first + job->node.header->n_more, sizeof *pli_ckpt.ranks);
+    return pli_ckpt.ranks != NULL && pli_ckpt_back_open(job, pli_ckpt_all_back);
+}
+
+bool pli_ckpt_open_part(struct pli_job *job)
+{
+    if (job->opt.ckpt_dir == NULL || job->opt.is_state) {
+        return true;
+    }
+    pli_ckpt.job = pli_ckpt.plan.job = job;
+    pli_ckpt.plan.owner = getpid();
+    return open_ranks(job);
+}
+
+bool pli_ckpt_open(struct pli_job *job, char **argv)
+{
     if (job->opt.ckpt_dir == NULL) {
         return true;
     }
@@ -268,15 +302,12 @@ bool pli_ckpt_open(struct pli_job *job, char **argv)
         pli_ckpt_state_open(&pli_ckpt.plan);
         return true;
     }
-    if (!pli_criu_check(why)) {
-        pli_say("checkpoints cannot be made: %s", why);
-        return false;
-    }
-    pli_ckpt_ranks_open();
-    pli_ckpt.has_net = (job->node.header->net & PLI_NODE_HAS_DOOR) != 0;
-    pli_ckpt.ranks = calloc(job->n_first + job->node.header->n_more, sizeof *pli_ckpt.ranks);
     pli_node_save(job->node.header)->how = PLI_NODE_SAVE_IMAGE;
-    return pli_ckpt.ranks != NULL && pli_ckpt_back_open(job, pli_ckpt_all_back);
+    if (pli_job_is_head(job)) {
+        pli_ckpt_parts_open(job);
+        return true;
+    }
+    return open_ranks(job);
 }
 
 void pli_ckpt_begin(void)

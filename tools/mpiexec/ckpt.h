@@ -15,6 +15,8 @@ struct pli_task;
 // Prepare for checkpoints where the command line asks for them. False with a message: they cannot
 // be made here. Context: the node memory is there, no rank has been started.
 bool pli_ckpt_open(struct pli_job *job, char **argv);
+// The same in a daemon, where mpiexec decides.
+bool pli_ckpt_open_part(struct pli_job *job);
 // The ranks are on their way: count the interval from now on.
 void pli_ckpt_begin(void);
 

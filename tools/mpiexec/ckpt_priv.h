@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 struct pli_answer;
+struct pli_manifest_task;
 
 enum { PLI_CKPT_WHY = 400 };
 
@@ -85,6 +86,7 @@ struct pli_ckpt {
     bool is_again;   // a rank was busy: try once more
     bool is_begun;   // counted as an attempt
     bool is_asked;   // a rank has asked since the last attempt was begun
+    bool may_call;   // in a daemon: mpiexec wants the ranks back
     uint64_t start_ns, stop_ns, go_ns;
     struct pli_timer interval, again, park, show;
 };
@@ -99,6 +101,8 @@ void pli_ckpt_all_back(struct pli_job *job);
 // ckpt_ranks.c: stop the ranks of this host; call them back as soon as none is being written.
 void pli_ckpt_ranks_open(void);
 void pli_ckpt_ranks_stop(void);
+void pli_ckpt_ranks_drain(void);
+void pli_ckpt_ranks_leave(void);
 void pli_ckpt_ranks_call_back(void);
 void pli_ckpt_ranks_drop(void); // the job is over: what is being written is of no use
 
@@ -109,10 +113,16 @@ enum pli_ckpt_stage { PLI_CKPT_STOPPED, PLI_CKPT_DRAINED, PLI_CKPT_LEFT };
 bool pli_ckpt_net_are(const struct pli_ckpt_rank *ranks, const struct pli_job *job,
                       enum pli_ckpt_stage stage);
 
-// ckpt_describe.c: make plan->head. ranks are by pli_job_slot; NULL: it is registered state, of
-// n_piece ranks.
-bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_rank *ranks,
-                       uint32_t n_piece);
+// ckpt_describe.c: the ranks of this host that are written (ranks: by pli_job_slot), of the heap.
+struct pli_manifest_task *pli_ckpt_list(const struct pli_job *job,
+                                        const struct pli_ckpt_rank *ranks, uint32_t *n_out);
+struct pli_ckpt_what {
+    struct pli_manifest_task *tasks; // NULL: it is registered state
+    uint32_t n;                      // of those, or ranks that have written theirs
+    const uint64_t *clocks;          // of all hosts; NULL: one host
+};
+// Make plan->head.
+bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_what *what);
 
 // ckpt_ready.c: why no checkpoint of this job can be made, NULL: it can; and whether now.
 const char *pli_ckpt_obstacle(const struct pli_job *job);

@@ -6,6 +6,7 @@
 #include "boot/park_wire.h"
 #include "ckpt.h"
 #include "ckpt_back.h"
+#include "ckpt_parts.h"
 #include "ckpt_priv.h"
 #include "door.h"
 #include "say.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@ enum {
     SHOW_MS = 2000   // between two words about progress
 };
 
+static void check_parked(void);
 static void start_dumps(void);
 static void park_fire(struct pli_timer *t);
 static void show_fire(struct pli_timer *t);
@@ -55,6 +58,9 @@ void pli_ckpt_ranks_stop(void)
         }
     }
     pli_loop_timer(&pli_ckpt.park, (uint64_t)PARK_MS * PLI_MS);
+    if (pli_ckpt.n_rank == 0) { // of a daemon whose ranks are over
+        check_parked();
+    }
 }
 
 // A CRIU that is killed leaves its own code behind in the process it was reading: let it finish.
@@ -72,6 +78,10 @@ void pli_ckpt_ranks_call_back(void)
 {
     struct pli_node_header *h = pli_ckpt.job->node.header;
     enum pli_ckpt_state before = pli_ckpt.state;
+    if (pli_ckpt.job->is_daemon && !pli_ckpt.may_call && !is_dumping()) {
+        pli_ckpt_part_report(before == PLI_CKPT_PARKING ? PLI_PART_STOPPED : PLI_PART_WRITTEN);
+        return; // mpiexec decides
+    }
     if (is_dumping() || !pli_ckpt_go(PLI_CKPT_CALLING)) {
         return;
     }
@@ -191,6 +201,20 @@ static bool write_node(void *arg, int report)
     return pli_ckpt_node_write(pli_ckpt.job->node_fd, path, report);
 }
 
+// What is to be said of the ranks, while their ropes are there.
+static bool describe(void)
+{
+    struct pli_ckpt_what what = { 0 };
+    what.tasks = pli_ckpt_list(pli_ckpt.job, pli_ckpt.ranks, &what.n);
+    if (what.tasks != NULL && pli_ckpt.job->is_daemon) {
+        pli_ckpt_part_note(what.tasks, what.n);
+        return true;
+    }
+    bool is_good = what.tasks != NULL && pli_ckpt_describe(&pli_ckpt.plan, &what);
+    free(what.tasks);
+    return is_good;
+}
+
 // All stand still: write them.
 static void start_writing(void)
 {
@@ -201,8 +225,7 @@ static void start_writing(void)
     pli_ckpt_go(PLI_CKPT_DUMPING);
     pli_ckpt.park.at = 0;
     pli_ckpt_remove(pli_ckpt.plan.temp);
-    if (mkdir(pli_ckpt.plan.temp, 0700) != 0 ||
-        !pli_ckpt_describe(&pli_ckpt.plan, pli_ckpt.ranks, 0) ||
+    if (mkdir(pli_ckpt.plan.temp, 0700) != 0 || !describe() ||
         !pli_helper_fork(&pli_ckpt.node, write_node, NULL)) {
         char text[PLI_CKPT_WHY];
         snprintf(text, sizeof text, "%.300s cannot be written: %s", pli_ckpt.plan.temp,
@@ -219,23 +242,39 @@ static void start_writing(void)
 
 static void check_parked(void)
 {
+    bool is_part = pli_ckpt.job->is_daemon;
     if (pli_ckpt.has_net && pli_ckpt.state == PLI_CKPT_PARKING) {
-        if (pli_ckpt_net_are(pli_ckpt.ranks, pli_ckpt.job, PLI_CKPT_STOPPED) &&
-            pli_ckpt_go(PLI_CKPT_DRAINING)) {
+        if (pli_ckpt_net_are(pli_ckpt.ranks, pli_ckpt.job, PLI_CKPT_STOPPED)) {
             pli_ckpt.park.at = 0;
-            pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_PARK_DRAIN);
+            is_part ? pli_ckpt_part_report(PLI_PART_STOPPED) : pli_ckpt_ranks_drain();
         }
         return;
     }
     if (pli_ckpt.state == PLI_CKPT_DRAINING && !pli_ckpt.is_leaving &&
         pli_ckpt_net_are(pli_ckpt.ranks, pli_ckpt.job, PLI_CKPT_DRAINED)) {
-        pli_ckpt.is_leaving = true;
-        pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_PARK_LEAVE);
+        is_part ? pli_ckpt_part_report(PLI_PART_DRAINED) : pli_ckpt_ranks_leave();
+        return;
     }
-    if ((pli_ckpt.state == PLI_CKPT_PARKING || pli_ckpt.state == PLI_CKPT_DRAINING) &&
+    bool is_out = pli_ckpt.has_net ? pli_ckpt.is_leaving : pli_ckpt.state == PLI_CKPT_PARKING;
+    if (is_out && (pli_ckpt.state == PLI_CKPT_PARKING || pli_ckpt.state == PLI_CKPT_DRAINING) &&
         pli_ckpt_net_are(pli_ckpt.ranks, pli_ckpt.job, PLI_CKPT_LEFT)) {
         start_writing();
     }
+}
+
+void pli_ckpt_ranks_drain(void)
+{
+    if (pli_ckpt_go(PLI_CKPT_DRAINING)) {
+        pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_PARK_DRAIN);
+        check_parked();
+    }
+}
+
+void pli_ckpt_ranks_leave(void)
+{
+    pli_ckpt.is_leaving = true;
+    pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_PARK_LEAVE);
+    check_parked();
 }
 
 void pli_ckpt_drained(struct pli_task *t)

@@ -8,6 +8,7 @@
 #include "base/conf.h"
 #include "ckpt.h"
 #include "ckpt_hosts.h"
+#include "ckpt_parts.h"
 #include "feed.h"
 #include "gate.h"
 #include "hosts.h"
@@ -298,6 +299,9 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         break;
     case PLI_LINK_AGENT:
         pli_agents_hear(job, host, f->flag, f->a, f->data, f->len);
+        break;
+    case PLI_LINK_PART:
+        pli_ckpt_parts_hear(job, host, f);
         break;
     case PLI_LINK_ASK:
         if (is_started) {

@@ -28,6 +28,7 @@ enum pli_link_kind {
     PLI_LINK_LOST,      // host `a`, below me, is lost: why
     PLI_LINK_MADE,      // process sets that ranks of mine have made
     PLI_LINK_AGENT,     // a word of the agent here, `flag`; with PLI_AGENT_UP `a` is the first rank
+    PLI_LINK_PART,      // how far this host is with a checkpoint: `flag`, see ckpt_parts.h
     PLI_LINK_ASK, // a rank's request number `a` of kind `flag`; 0: nobody waits for it any more
     // From mpiexec down. `host`: for whom.
     PLI_LINK_START = 64, // where everybody is; start your tasks
@@ -41,7 +42,8 @@ enum pli_link_kind {
     PLI_LINK_ENDED,      // these tasks are over, wherever they were: first rank and number of each
     PLI_LINK_TO_AGENT,   // a word for the agent there, `flag`
     PLI_LINK_ANSWER,     // to request `a`
-    PLI_LINK_SAVE        // what ranks are to know of checkpoints, see save_wire.h
+    PLI_LINK_SAVE,       // what ranks are to know of checkpoints, see save_wire.h
+    PLI_LINK_STEP        // the next step of a checkpoint: `flag`, see ckpt_parts.h
 };
 
 struct pli_link_head {

@@ -221,7 +221,7 @@ int main(int argc, char **argv)
     make_tasks(&job);
     pli_groups_plan(&job);
     pli_mishap_check(&job);
-    pli_spread_tasks(&job);
+    pli_restart_is_image(&job) ? pli_restart_spread(&job) : pli_spread_tasks(&job);
     if (job.n_host > 0) {
         pli_spread_number(&job);
     } else { // else that is found out on each host

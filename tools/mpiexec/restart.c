@@ -11,6 +11,7 @@
 #include "manifest.h"
 #include "place.h"
 #include "say.h"
+#include "spread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,11 +49,6 @@ void pli_restart_check(const struct pli_job *job)
     if (o->impi_server != NULL) {
         pli_say_bad("--checkpoint-dir and --impi exclude each other: connections with other jobs "
                     "cannot be written to a checkpoint");
-    }
-    bool is_here = job->n_host == 0 || (job->n_host == 1 && job->hosts[0].is_local);
-    if (!is_here && !o->is_state) {
-        pli_say_bad("--checkpoint-dir on several hosts needs --checkpoint-mode state: connections "
-                    "over a network cannot be written to a checkpoint");
     }
 }
 
@@ -144,6 +140,17 @@ static bool has_places(char *const *words)
     return false;
 }
 
+// Whether it was a job of several programs.
+static bool has_parts(const struct pli_manifest *m)
+{
+    for (uint32_t i = m->program; i < m->n_arg; i++) {
+        if (strcmp(m->argv[i], ":") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
 {
     char dir[PATH_MAX];
@@ -162,11 +169,13 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
     n += copy_without(m->argv, m->program < m->n_arg ? m->program : m->n_arg,
                       has_places(argv) ? places : none, words + n);
     n += pli_restart_keep(argv, words + n);
-    if (m->is_state) { // the job begins anew, with any number of ranks
+    // From registered state the job begins anew, with any number of ranks; in images there are as
+    // many as there were, whatever the hosts of now would take.
+    if (m->is_state || (m->n_host > 0 && !has_parts(m))) {
+        uint32_t now = m->is_state && n_rank > 0 ? n_rank : m->n_rank;
         words[n++] = "-n";
-        pli_say_need(asprintf(&words[n++], "%u", n_rank > 0 ? n_rank : m->n_rank) > 0 ? words
-                                                                                      : NULL);
-        n_rank = 0;
+        pli_say_need(asprintf(&words[n++], "%u", now) > 0 ? words : NULL);
+        n_rank = m->is_state ? 0 : n_rank;
     }
     for (uint32_t i = m->program; i < m->n_arg; i++) {
         words[n++] = m->argv[i];
@@ -213,5 +222,68 @@ bool pli_restart_node(struct pli_job *job)
     job->round = (uint32_t)atomic_exchange(&h->park, 0);
     atomic_fetch_add(&pli_node_save(h)->generation, 1);
     atomic_store(&pli_node_save(h)->n_done, atomic_load(&pli_node_save(h)->n_begun));
-    return (h->net & PLI_NODE_HAS_DOOR) == 0 || pli_door_again(&job->node);
+    return job->is_daemon || (h->net & PLI_NODE_HAS_DOOR) == 0 || pli_door_again(&job->node);
+}
+
+void pli_restart_spread(struct pli_job *job)
+{
+    const struct pli_manifest *m = job->from;
+    uint32_t n = job->n_host;
+    struct pli_host here = { .name = "localhost", .is_local = true }, *now = job->hosts;
+    if (m->n_host == 0) {
+        pli_spread_tasks(job);
+        if (job->n_host > 0) {
+            pli_say_bad("the checkpoint is of a job on one host, and is restarted where mpiexec "
+                        "runs: start it there, without --hosts");
+        }
+        return;
+    }
+    if (n == 0) {
+        now = &here;
+        n = 1;
+    }
+    struct pli_host *hosts = pli_say_need(calloc(m->n_host, sizeof *hosts));
+    for (uint32_t h = 0; h < m->n_host; h++) {
+        hosts[h] = (struct pli_host){ .name = now[h % n].name, .is_local = now[h % n].is_local };
+    }
+    bool is_good = m->n_spread == job->n_task;
+    for (uint32_t i = 0; is_good && i < job->n_task; i++) {
+        is_good = m->spread[i] < m->n_host;
+        job->tasks[i].host = is_good ? m->spread[i] : 0;
+        hosts[job->tasks[i].host].n_task++;
+        hosts[job->tasks[i].host].n_rank += job->tasks[i].n;
+    }
+    if (!is_good) {
+        pli_say_bad("the checkpoint is of another number of processes than its command line says");
+    }
+    job->hosts = hosts;
+    job->n_host = m->n_host;
+}
+
+void pli_restart_take(struct pli_job *job)
+{
+    struct pli_manifest *m = pli_say_need(calloc(1, sizeof *m));
+    char why[PLI_CKPT_WHY];
+    if (job->opt.restart == NULL) {
+        return;
+    }
+    if (!pli_manifest_read(job->opt.restart, false, m, why)) {
+        pli_say_bad("the checkpoint cannot be used: %s", why);
+    }
+    if (m->is_state) {
+        return;
+    }
+    if (job->here >= m->n_host) {
+        pli_say_bad("the checkpoint knows no host %u", job->here);
+    }
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->n_task; i++) {
+        if (m->tasks[i].host == job->here) {
+            m->tasks[n++] = m->tasks[i];
+        }
+    }
+    m->n_task = n;
+    m->clock_ns = m->clocks[job->here];
+    snprintf(m->dir, sizeof m->dir, "%.*s/host.%u", PATH_MAX - 32, job->opt.restart, job->here);
+    job->from = m;
 }
