@@ -8,7 +8,8 @@ A stanza is a function name without MPI_ and one line per parameter: kind, name,
 `call f` says which hand-written function does the work: it gets looked-up objects and widened
 counts and returns enum pli_err. `hand f` passes the arguments as they are and returns what f
 returns. A second name after either is for a large-count form that needs a function of its own. `also f` is
-another name of the same function. A stanza with neither is declared but not exported. `doc` lines describe the function.
+another name of the same function. `removed f` names what to use in place of one that MPI has no more. A stanza with
+neither call nor hand is declared but not exported. `doc` lines describe the function.
 Kinds and what a body does with them are the table KINDS below; docs/design/api.md explains.
 """
 import os
@@ -57,7 +58,7 @@ class Function:
         self.base, self.returns = m.group(1), (m.group(2) or "int").strip()
         self.name = self.base if self.base.startswith("MPIX_") else prefix + self.base
         self.params, self.has_large, self.call, self.hand, self.doc = [], False, None, None, []
-        self.also = []
+        self.also, self.removed = [], None
         for line in lines:
             word = line.split()
             if word == ["large"]:
@@ -68,6 +69,8 @@ class Function:
                 self.hand = word[1:]
             elif word[0] == "also":
                 self.also.append(word[1])
+            elif word[0] == "removed":
+                self.removed = " ".join(word[1:])
             elif word[0] == "doc":
                 self.doc.append(line.strip()[3:].strip())
             else:
@@ -118,9 +121,13 @@ def table(path):
 # ---- the public header ----------------------------------------------------------------------
 
 def header(api, functions):
-    out = ["// The MPI 5.0 standard ABI and Pliant MPI's extensions. Generated from the API table.",
+    out = ["/* The MPI 5.0 standard ABI and Pliant MPI's extensions. Generated from the API table. */",
            "#ifndef MPI_H_PLIANT", "#define MPI_H_PLIANT", "", "#include <stddef.h>",
-           "#include <stdint.h>", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+           "#include <stdint.h>", "",
+           "#ifdef __GNUC__", "#define MPI_REMOVED_PLIANT(instead) \\",
+           '    __attribute__((deprecated("removed in MPI 3.0: use " instead)))',
+           "#else", "#define MPI_REMOVED_PLIANT(instead)", "#endif", "",
+           "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     callbacks = []
     for line in table(os.path.join(api, "types.api")):
         what, name, rest = line.split(None, 2)
@@ -144,9 +151,8 @@ def header(api, functions):
         for large in f.forms():
             for name in f.names():
                 for prefix in ("", "P"):
-                    out.append(f.proto(prefix, large, name) + ";")
-    hand = os.path.join(api, "..", "include", "mpi_tail.h")
-    out += ["", open(hand, encoding="utf-8").read()] if os.path.exists(hand) else []
+                    note = f' MPI_REMOVED_PLIANT("{f.removed}")' if f.removed and not prefix else ""
+                    out.append(f.proto(prefix, large, name) + note + ";")
     out += ["", "#ifdef __cplusplus", "}", "#endif", "#endif", ""]
     return "\n".join(out)
 
@@ -360,6 +366,8 @@ def man_page(f):
     lines += [f.proto("", large) + ";" for large in f.forms()]
     description = [f.doc[1:2] or f.doc[:1]] + [[".PP", more] for more in f.doc[2:]]
     lines += [".fi", ".SH DESCRIPTION"] + [line for part in description for line in part]
+    if f.removed:
+        lines += [".PP", f"MPI 3.0 took this function out; it is here for older programs. New ones use {f.removed}."]
     if f.also:
         lines += [".PP", f"The function has the name {' and '.join(f.also)} too."]
     lines += [".SH PARAMETERS"] if f.params else []

@@ -57,7 +57,7 @@ def one_run(contender, program, mode, n, folder, launch=None, env=None):
     out = {"wall": wall, "entered": max(r[0] for r in seconds),
            "pss": statistics.mean(f[0] for f in facts), "pss_node": sum(f[0] for f in facts),
            "private": statistics.median(f[1] for f in facts),
-           "call": statistics.median((row[1] - row[0]) / 1e3 for row in times),
+           "call": statistics.median((row[1] - row[5]) / 1e3 for row in times),
            "ready": max(r[1] for r in seconds), "sockets": statistics.mean(f[3] for f in facts)}
     if mode in ("session", "meet"):
         out["self"] = statistics.median(row[2] / 1e3 for row in times)

@@ -67,19 +67,28 @@ static int relax(void)
     return MPI_SUCCESS;
 }
 
+// Whether all have done well. Whoever has not, comes here before it recovers: agreements and
+// shrinks are collective, and must come in the same order at all ranks.
+static int agree(int rc, int *is_good)
+{
+    *is_good = rc == MPI_SUCCESS;
+    if (!*is_good) {
+        MPIX_Comm_revoke(world); // others may wait for what will not come
+    }
+    rc = MPIX_Comm_agree(world, is_good);
+    return rc != MPI_SUCCESS ? rc : *is_good ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
 // A new pair of copies counts when all have theirs.
 static int save(void)
 {
+    int is_good;
     fresh.step = step;
     fresh.own = mine;
     int rc =
         MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, (rank + 1) % size, 2, &fresh.other, sizeof mine,
                      MPI_BYTE, (rank + size - 1) % size, 2, world, MPI_STATUS_IGNORE);
-    int is_good = rc == MPI_SUCCESS;
-    if (!is_good) {
-        MPIX_Comm_revoke(world); // others may wait for what will not come
-    }
-    rc = MPIX_Comm_agree(world, &is_good);
+    rc = agree(rc, &is_good);
     if (is_good) {
         saved = fresh; // even if somebody died since
         is_saved = 1;
@@ -170,7 +179,7 @@ int main(int argc, char **argv)
     world = MPI_COMM_WORLD;
     cut(cold);
     while (step < steps) {
-        int rc = MPI_SUCCESS;
+        int rc = MPI_SUCCESS, is_good;
         for (int i = 2; i + 1 < argc; i += 2) {
             if (me == atoi(argv[i]) && step == atoi(argv[i + 1])) {
                 kill(getpid(), SIGKILL);
@@ -180,10 +189,11 @@ int main(int argc, char **argv)
             rc = save();
             is_first = 0;
         }
-        rc = rc == MPI_SUCCESS ? relax() : rc;
-        if (rc == MPI_SUCCESS && step == steps) { // nobody may leave while others need its copies
-            int is_good = 1;
-            rc = MPIX_Comm_agree(world, &is_good);
+        if (rc == MPI_SUCCESS) {
+            rc = relax();
+            if (rc != MPI_SUCCESS || step == steps) { // nobody leaves while others need its copies
+                rc = agree(rc, &is_good);
+            }
         }
         if (rc != MPI_SUCCESS) {
             recover();

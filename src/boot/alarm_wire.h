@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bad news, in the node memory: which communicators were revoked, and where the members of one
-// agree. A mark is found by its context, which no other communicator ever has, and is never taken
-// back. That a process died is in its row.
+// agree. A mark is found by its context, which no other communicator ever has, and goes when all
+// members have left the communicator or are gone. That a process died is in its row.
 #ifndef PLI_BOOT_ALARM_WIRE_H
 #define PLI_BOOT_ALARM_WIRE_H
 
@@ -10,17 +10,28 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { PLI_ALARM_N_MARK = 2048 }; // a power of two
+enum {
+    PLI_ALARM_N_MARK = 2048, // a power of two
+    PLI_ALARM_AHEAD = 4,     // agreements of one communicator that can be under way at a time
+    PLI_ALARM_N_VOTE = 2 * PLI_ALARM_AHEAD
+};
+
+// What stands in a mark's place where there is none. No context is 1: its low bits are the channel.
+enum pli_alarm_place { PLI_ALARM_FREE, PLI_ALARM_WAS };
 
 struct pli_alarm_mark {
-    _Atomic uint64_t context;    // 0: free
-    _Atomic uint64_t pact;       // offset of what its members agree by, 0: they never did
+    _Atomic uint64_t context;    // written last, and cleared first; or enum pli_alarm_place
+    _Atomic uint64_t pact;       // offset of what its members agree by
     _Atomic uint32_t is_revoked; // operations on it fail
     uint32_t spare[3];
 };
 _Static_assert(sizeof(struct pli_alarm_mark) == 32, "shared with other processes");
 
+// Marks are found without a lock, made and cleared with it.
 struct pli_alarm_table {
+    _Atomic uint32_t owner; // of the lock: its row + 1; 0: nobody
+    uint32_t n_mark;        // places that are not free; guarded by the lock
+    uint64_t spare[7];
     struct pli_alarm_mark marks[PLI_ALARM_N_MARK];
 };
 
@@ -38,17 +49,29 @@ struct pli_alarm_vote {
     _Atomic uint32_t value;   // what it wants
     _Atomic uint32_t n_acked; // failures it has acknowledged
     uint32_t spare;
-    _Atomic uint64_t context[2]; // that it made for a new communicator; agreements in turn
+    _Atomic uint64_t context[2]; // that it made for a new communicator, and for its local group
 };
 _Static_assert(sizeof(struct pli_alarm_vote) == 32, "shared with other processes");
 
-#define PLI_ALARM_DIRTY ((uint64_t)1 << 32) // somebody had not acknowledged a failure
+struct pli_alarm_member {
+    uint64_t proc;
+    _Atomic uint32_t has_left; // it has freed the communicator; guarded by the table's lock
+    uint32_t spare[5];
+    // Those of agreement n are at n modulo their number. A member votes for n when it has the
+    // result of n - PLI_ALARM_AHEAD; so when it votes for n, all have that of n - PLI_ALARM_N_VOTE.
+    struct pli_alarm_vote votes[PLI_ALARM_N_VOTE];
+};
+_Static_assert(sizeof(struct pli_alarm_member) == 32 + 32 * PLI_ALARM_N_VOTE, "shared");
 
 struct pli_alarm_pact {
-    // Of the last agreement: its seq << 33, PLI_ALARM_DIRTY, and what was agreed in 32 bits.
-    _Atomic uint64_t result;
-    uint64_t spare[7];
-    struct pli_alarm_vote votes[]; // by rank
+    // Of agreement n, at n modulo their number: n << 32, and up to which death members are left
+    // out. The votes of the others tell the rest.
+    _Atomic uint64_t results[PLI_ALARM_AHEAD];
+    _Atomic uint32_t is_over; // nobody looks at it any more: its owner may take it back
+    uint32_t n_member;
+    uint64_t spare[3];
+    struct pli_alarm_member members[]; // by rank; of two groups the one with the smaller leader
+                                       // first
 };
 _Static_assert(sizeof(struct pli_alarm_pact) == 64, "shared with other processes");
 

@@ -8,9 +8,6 @@
 
 enum { PLI_ASK_MOST = 64 * 1024 * 1024 }; // bytes of a request
 
-// Abstract name of the socket for mpictl, after the zero: the process number of mpiexec.
-#define PLI_ASK_SOCKET "pliant-mpiexec-%d"
-
 // Numbers are appended and never reused.
 enum pli_ask_kind {
     PLI_ASK_SPAWN = 1,  // start processes: pli_ask_spawn, then its parts
@@ -81,9 +78,11 @@ _Static_assert(sizeof(struct pli_ask_spawn) == 24, "shared with other processes"
 struct pli_ask_part {
     uint32_t n; // processes
     uint32_t n_arg, n_env;
-    uint32_t len; // of the strings, rounded up to 8
+    uint32_t len;  // of the strings, rounded up to 8
+    uint32_t host; // of the job, counted from 1, where they are to be; 0: anywhere
+    uint32_t spare;
 };
-_Static_assert(sizeof(struct pli_ask_part) == 16, "shared with other processes");
+_Static_assert(sizeof(struct pli_ask_part) == 24, "shared with other processes");
 
 struct pli_answer {
     int32_t error;  // errno, 0: done

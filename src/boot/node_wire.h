@@ -17,7 +17,7 @@
 
 enum {
     PLI_NODE_MAGIC = 0x504c4931, // "PLI1"
-    PLI_NODE_VERSION = 9,
+    PLI_NODE_VERSION = 10,
     PLI_NODE_HEADER = 4096,
     PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see save_wire.h
     PLI_NODE_N_LANE = 8,               // lanes a process can have
@@ -31,7 +31,9 @@ enum {
 // How the processes of the job may talk. Bits of the header's `net`.
 enum {
     PLI_NODE_HAS_DOOR = 1, // there is a network: the launcher listens, ranks have a door
-    PLI_NODE_NO_SHM = 2    // not even the processes of a host use shared memory for messages
+    PLI_NODE_NO_SHM = 2,   // not even the processes of a host use shared memory for messages
+    PLI_NODE_PART = 4,     // this is a daemon's: one host of several
+    PLI_NODE_HEAD = 8      // and this its mpiexec's: rows of all hosts, as those tell them
 };
 
 // What the job does about bad news. Bits of the header's `mode`.
@@ -117,8 +119,7 @@ struct pli_node_host {
 };
 _Static_assert(sizeof(struct pli_node_host) == 288, "shared with other processes");
 
-// Where a process of the job is, and whether it is gone: the launchers of all hosts tell each
-// other.
+// Where a process of the job is, and whether it is gone: launchers of all hosts tell each other.
 struct pli_node_proc {
     uint32_t host, row;
     _Atomic uint32_t has_ended;

@@ -35,17 +35,18 @@ enum pli_err pli_comm_make_inter(struct pli_comm *parent, struct pli_group *grou
                                  struct pli_group *remote, uint64_t context, uint64_t local_context,
                                  struct pli_comm **out)
 {
-    struct pli_comm *c;
+    struct pli_comm *c, *local;
     enum pli_err err = pli_comm_make_child(parent, group, remote, context, &c);
     if (err != PLI_OK) {
         return err;
     }
-    err = pli_comm_make_child(parent, group, NULL, local_context, &c->local);
+    err = pli_comm_make_child(parent, group, NULL, local_context, &local);
     if (err != PLI_OK) {
         pli_comm_release(c);
         return err;
     }
-    c->local->is_freed = true; // no user has a handle of it
+    pli_comm_adopt(c, local);
+    pli_alarm_begin(local);
     *out = c;
     return PLI_OK;
 }

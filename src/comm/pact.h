@@ -6,13 +6,22 @@
 
 #include "base/err.h"
 
-struct pli_comm;
+#include <mpi.h>
 
-// MPIX_Comm_agree: *flag becomes the bitwise and of all that live. PLI_ERR_PROC_FAILED, at all of
-// them: somebody died and not everybody has acknowledged it; *flag is agreed on all the same.
-// Context: no lock held; waits.
+struct pli_comm;
+struct pli_request;
+
+// MPIX_Comm_agree: *flag becomes the bitwise and of all that live; between two groups, of those of
+// the other one. PLI_ERR_PROC_FAILED, at all of them: somebody died and not everybody has
+// acknowledged it; *flag is agreed on all the same. Context: no lock held; waits.
 enum pli_err pli_pact_agree(struct pli_comm *comm, int *flag);
-// MPIX_Comm_shrink: the same members at all of them.
+// MPIX_Comm_shrink: the same members at all of them. NULL: nobody of the other group lives.
 enum pli_err pli_pact_shrink(struct pli_comm *comm, struct pli_comm **out);
+
+// The same without waiting; the result is written before the request is done. Any number may be
+// under way on one communicator. Context: no lock held.
+enum pli_err pli_pact_iagree(struct pli_comm *comm, int *flag, struct pli_request **request_out);
+enum pli_err pli_pact_ishrink(struct pli_comm *comm, MPI_Comm *out,
+                              struct pli_request **request_out);
 
 #endif

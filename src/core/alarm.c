@@ -10,6 +10,7 @@
 #include "boot/boot.h"
 #include "core/ep.h"
 #include "core/lane.h"
+#include "core/mark.h"
 #include "core/parcel.h"
 #include "core/request.h"
 #include "core/salvage.h"
@@ -43,23 +44,6 @@ uint32_t pli_alarm_failed_at(uint64_t proc)
     return is && r->index == (uint32_t)proc ? r->failed_at : 0;
 }
 
-struct pli_alarm_mark *pli_alarm_find(uint64_t context, bool may_make)
-{
-    struct pli_alarm_table *t = pli_alarm_table(pli_boot.node.header);
-    uint64_t h = context * 0x9e3779b97f4a7c15u >> 32;
-    for (uint32_t i = 0; i < PLI_ALARM_N_MARK; i++) {
-        struct pli_alarm_mark *m = &t->marks[(h + i) % PLI_ALARM_N_MARK];
-        uint64_t at = atomic_load_explicit(&m->context, memory_order_acquire);
-        if (at == 0 && may_make && atomic_compare_exchange_strong(&m->context, &at, context)) {
-            return m;
-        }
-        if (at == context || at == 0) {
-            return at == context ? m : NULL;
-        }
-    }
-    return NULL;
-}
-
 static int count_failed(const struct pli_group *g)
 {
     int n = 0;
@@ -69,12 +53,15 @@ static int count_failed(const struct pli_group *g)
     return n;
 }
 
-// What the news means for a communicator.
+// What the news means for a communicator. That of the local group of an intercommunicator carries
+// the collectives of both.
 static void update(struct pli_comm *c, void *arg)
 {
-    (void)arg;
-    int n = count_failed(c->group) + (c->is_inter ? count_failed(c->remote) : 0);
-    const struct pli_alarm_mark *m = pli_alarm_find(c->context, false);
+    const struct pli_comm *whole = c->outer != NULL ? c->outer : c;
+    bool *is_early = arg;
+    int n = count_failed(whole->group) + (whole->is_inter ? count_failed(whole->remote) : 0);
+    const struct pli_alarm_mark *m = pli_mark_find(whole);
+    *is_early = *is_early || whole->context == 0;
     atomic_store_explicit(&c->n_failed, n, memory_order_relaxed);
     if (m != NULL && atomic_load_explicit(&m->is_revoked, memory_order_acquire) != 0) {
         atomic_store_explicit(&c->doom, PLI_ERR_REVOKED, memory_order_relaxed);
@@ -83,10 +70,11 @@ static void update(struct pli_comm *c, void *arg)
 }
 
 // A communicator that is being made may have been revoked by others already.
-static void enter(struct pli_comm *c)
+void pli_alarm_begin(struct pli_comm *c)
 {
+    bool is_early = false;
     if (pli_alarm_is_due()) {
-        update(c, NULL);
+        update(c, &is_early);
     }
 }
 
@@ -97,8 +85,36 @@ PLI_START void pli_alarm_open(void)
     is_told = (mode & PLI_NODE_TELLS) != 0;
     pli_alarm_news = &pli_boot.node.header->alarm;
     if (pli_request_is_mortal) {
-        pli_comm_on_begin(enter);
+        pli_comm_on_begin(pli_alarm_begin);
+        pli_comm_on_end(pli_mark_leave);
     }
+}
+
+// How many died up to one that did.
+static int count_until(const struct pli_group *g, uint32_t last)
+{
+    int n = 0;
+    for (int i = 0; i < g->size; i++) {
+        uint32_t at = pli_alarm_failed_at(pli_group_at(g, i).proc);
+        n += at != 0 && at <= last;
+    }
+    return n;
+}
+
+// Whether somebody died whose message might have been waited for, and the program does not know.
+static bool has_lost(const struct pli_comm *c)
+{
+    int n_acked = atomic_load_explicit(&c->n_acked, memory_order_relaxed);
+    bool is = atomic_load_explicit(&c->n_failed, memory_order_relaxed) > n_acked;
+    if (!is || !c->is_inter) {
+        return is;
+    }
+    is = false;
+    for (int i = 0; i < c->n_peer && !is; i++) {
+        uint32_t at = pli_alarm_failed_at(pli_group_at(c->remote, i).proc);
+        is = at != 0 && count_until(c->group, at) + count_until(c->remote, at) > n_acked;
+    }
+    return is;
 }
 
 enum pli_err pli_alarm_judge(struct pli_lane *lane, const struct pli_request *r, int peer)
@@ -127,9 +143,7 @@ enum pli_err pli_alarm_judge(struct pli_lane *lane, const struct pli_request *r,
                                                  : PLI_OK;
     }
     bool is_open = peer == MPI_ANY_SOURCE && (r->flags & PLI_REQ_BLOCKING) != 0;
-    return is_open && n > atomic_load_explicit(&c->n_acked, memory_order_relaxed)
-               ? PLI_ERR_PROC_FAILED
-               : PLI_OK;
+    return is_open && has_lost(c) ? PLI_ERR_PROC_FAILED : PLI_OK;
 }
 
 bool pli_alarm_is_open_slow(struct pli_request *r)
@@ -142,9 +156,7 @@ bool pli_alarm_is_open_slow(struct pli_request *r)
         return false;
     }
     pli_lock_take(&r->lane->lock);
-    bool is = (r->state & PLI_REQ_POSTED) != 0 &&
-              atomic_load_explicit(&r->comm->n_failed, memory_order_relaxed) >
-                  atomic_load_explicit(&r->comm->n_acked, memory_order_relaxed);
+    bool is = (r->state & PLI_REQ_POSTED) != 0 && has_lost(r->comm);
     pli_lock_drop(&r->lane->lock);
     return is;
 }
@@ -328,9 +340,12 @@ static void hear(void)
     pthread_mutex_lock(&guard);
     uint32_t news = atomic_load_explicit(pli_alarm_news, memory_order_acquire);
     if (news != atomic_load_explicit(&heard, memory_order_relaxed)) {
-        pli_comm_visit(update, NULL);
+        bool is_early = false;
+        pli_comm_visit(update, &is_early);
         pli_alarm_cull();
-        atomic_store_explicit(&heard, news, memory_order_relaxed);
+        if (!is_early) { // else it may be about a communicator whose context is yet to come
+            atomic_store_explicit(&heard, news, memory_order_relaxed);
+        }
     }
     pthread_mutex_unlock(&guard);
 }
@@ -406,38 +421,40 @@ static void say_how(uint32_t failure, char *to, size_t cap)
     }
 }
 
+struct list {
+    char *to;
+    size_t at, cap;
+    int n_more;
+};
+
 // "rank 2 (process 4711 on host here) was killed by ...", of as many as there is room for.
-static void say_failed(const struct pli_comm *c, char *to, size_t cap)
+static void say_failed(const struct pli_group *g, const char *where, struct list *l)
 {
     const struct pli_node *node = &pli_boot.node;
-    size_t at = 0;
-    int n_more = 0;
-    to[0] = '\0';
-    for (int i = 0; i < c->n_peer; i++) {
+    for (int i = 0; i < g->size; i++) {
         uint32_t row;
-        struct pli_id id = pli_group_at(c->remote, i);
+        struct pli_id id = pli_group_at(g, i);
         if (pli_alarm_failed_at(id.proc) == 0 || !pli_boot_is_here(&pli_boot, id.proc, &row)) {
             continue;
         }
         char how[80];
         say_how(atomic_load_explicit(&node->rows[row].failure, memory_order_relaxed), how,
                 sizeof how);
-        if (cap - at > 180) {
-            at += (size_t)snprintf(to + at, cap - at, "%srank %d (process %u on host %.40s) %s",
-                                   at > 0 ? "; " : "", i, node->rows[row].pid, node->header->host,
-                                   how);
+        if (l->cap - l->at > 200) {
+            l->at += (size_t)snprintf(
+                l->to + l->at, l->cap - l->at, "%srank %d%s (process %u on host %.40s) %s",
+                l->at > 0 ? "; " : "", i, where, node->rows[row].pid, node->header->host, how);
         } else {
-            n_more++;
+            l->n_more++;
         }
-    }
-    if (n_more > 0) {
-        snprintf(to + at, cap - at, "; and %d more", n_more);
     }
 }
 
 enum pli_err pli_alarm_explain(enum pli_err err, const char *what, const struct pli_comm *c)
 {
-    char who[420];
+    char who[440] = "";
+    struct list l = { who, 0, sizeof who, 0 };
+    c = c->outer != NULL ? c->outer : c;
     if (err == PLI_ERR_WORLD_RESIZED) {
         enum pli_err told = resize->tell((struct pli_comm *)(uintptr_t)c);
         return told != PLI_OK ? told : pli_fail(err, "the world was resized");
@@ -446,7 +463,13 @@ enum pli_err pli_alarm_explain(enum pli_err err, const char *what, const struct 
         return pli_fail(err, "%s on %s failed: the communicator was revoked (MPIX_Comm_revoke)",
                         what, pli_comm_say(c));
     }
-    say_failed(c, who, sizeof who);
+    say_failed(c->remote, c->is_inter ? " of the remote group" : "", &l);
+    if (c->is_inter) {
+        say_failed(c->group, " of the local group", &l);
+    }
+    if (l.n_more > 0) {
+        snprintf(who + l.at, sizeof who - l.at, "; and %d more", l.n_more);
+    }
     return pli_fail(err, "%s on %s failed: %s", what, pli_comm_say(c),
                     who[0] != '\0' ? who : pli_err_text(err));
 }
@@ -485,16 +508,14 @@ void pli_alarm_on_resize(const struct pli_alarm_resize *ops)
 enum pli_err pli_alarm_revoke(struct pli_comm *c)
 {
     struct pli_node_header *h = pli_boot.node.header;
-    struct pli_alarm_mark *m = pli_alarm_find(c->context, true);
+    struct pli_alarm_mark *m;
     if ((h->mode & PLI_NODE_SURVIVES) == 0) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "nobody would hear of it: start the job with mpiexec --on-failure=shrink");
     }
-    if (m == NULL) {
-        return pli_fail(PLI_ERR_NOMEM,
-                        "%d communicators have been revoked or agreed on, and there "
-                        "is no room for more",
-                        PLI_ALARM_N_MARK);
+    enum pli_err err = pli_mark_make(c, &m);
+    if (err != PLI_OK) {
+        return err;
     }
     if (atomic_exchange_explicit(&m->is_revoked, 1, memory_order_acq_rel) == 0) {
         atomic_fetch_add_explicit(&h->alarm, 1, memory_order_seq_cst);
@@ -502,7 +523,7 @@ enum pli_err pli_alarm_revoke(struct pli_comm *c)
     }
     // Who revokes at the same time may have come before us, and may not have told yet.
     pthread_mutex_lock(&guard);
-    update(c, NULL);
+    pli_alarm_begin(c);
     pthread_mutex_unlock(&guard);
     pli_alarm_look(c->ep->lane);
     return PLI_OK;

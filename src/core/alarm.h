@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pli_alarm_mark;
 struct pli_comm;
 struct pli_conn;
 struct pli_lane;
@@ -76,8 +75,9 @@ void pli_alarm_meet(struct pli_conn *c);
 // As which of all that died a process did, 0: it lives.
 uint32_t pli_alarm_failed_at(uint64_t proc);
 
-// The mark of a communicator; NULL: it has none, or there is no room for it.
-struct pli_alarm_mark *pli_alarm_find(uint64_t context, bool may_make);
+// A communicator was made, or became the local one of another: apply what is known. Context: no
+// lock held.
+void pli_alarm_begin(struct pli_comm *c);
 // All members' operations on it fail from now on. Context: no lock held.
 enum pli_err pli_alarm_revoke(struct pli_comm *c);
 

@@ -10,6 +10,7 @@
 #include "core/bsend.h"
 #include "core/ep.h"
 #include "core/lane.h"
+#include "core/mark.h"
 #include "core/process.h"
 #include "core/progress.h"
 #include "obj/comm.h"
@@ -147,6 +148,7 @@ enum pli_err pli_clone_begin(uint32_t row)
     pli_lock_clone();
     pli_group_clone();
     pli_arena_clone();
+    pli_mark_clone();
     for (int i = 0; i < PLI_NODE_N_LANE && err == PLI_OK; i++) {
         struct pli_lane *lane = pli_proc.lanes[i];
         err = lane != NULL ? pli_lane_clone(lane) : PLI_OK;

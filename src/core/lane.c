@@ -151,8 +151,9 @@ static void drop_stale(struct pli_lane *lane)
         while (*at != NULL) {
             struct pli_conn *c = *at;
             uint64_t proc = c->key >> 3;
-            if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job && c->link == NULL &&
-                c->gate == NULL && pli_list_is_empty(&c->stalled) && is_left((uint32_t)proc)) {
+            if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job && c->gate == NULL &&
+                pli_list_is_empty(&c->stalled) && is_left((uint32_t)proc) &&
+                (c->link == NULL || pli_link_destroy(c->link))) {
                 drop_conn(lane, at);
             } else {
                 at = &c->next;

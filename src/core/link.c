@@ -51,6 +51,33 @@ bool pli_link_create(struct pli_netlane *net, struct pli_conn *c)
     return true;
 }
 
+// Whether a connection that has ended is still about to be forgotten.
+static bool has_dead(const struct pli_link *l)
+{
+    const struct pli_list *dead = &l->net->dead;
+    for (const struct pli_list *at = dead->next; at != dead; at = at->next) {
+        if (PLI_CONTAINER(at, const struct pli_sock, at)->link == l) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pli_link_destroy(struct pli_link *l)
+{
+    if (l->state != PLI_LINK_IDLE || !l->is_gone || l->ucx != NULL || l->net->is_judged ||
+        pli_link_has_unsent(l) || !pli_list_is_empty(&l->streams) ||
+        !pli_list_is_empty(&l->conn->open) || pli_ticket_has(&l->net->tickets, l->conn) ||
+        has_dead(l)) {
+        return false;
+    }
+    pli_list_remove(&l->at);
+    pli_list_remove(&l->busy);
+    l->conn->link = NULL;
+    free(l);
+    return true;
+}
+
 static bool is_writing(const struct pli_link *l)
 {
     return l->head_left != 0 || l->body_left != 0;
@@ -427,7 +454,8 @@ bool pli_link_forget(struct pli_link *l)
             pli_request_complete(r, PLI_OK);
         }
     }
-    return pli_list_is_empty(&l->conn->pending) && !pli_ticket_has(&l->net->tickets, l->conn);
+    return pli_list_is_empty(&l->conn->pending) && !pli_ticket_has(&l->net->tickets, l->conn) &&
+           (l->ucx == NULL || l->ucx->n_access == 0);
 }
 
 void pli_link_unsend(struct pli_request *send)

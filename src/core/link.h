@@ -101,6 +101,7 @@ struct pli_netlane {
     uint32_t n_sock, n_dial, n_lost;
     uint32_t n_quick; // receives since the last look that did not look here
     uint64_t judged_ns;
+    bool is_judged;          // links are being gone through: none may be destroyed
     _Atomic int must_look;   // any thread: do not rely on `hot`
     _Atomic int watcher;     // a thread sleeps on the descriptors
     _Atomic int stirs;       // the others sleep on this word, which changes when they should look
@@ -111,6 +112,8 @@ struct pli_netlane {
 
 // link.c: a link for a conn that was just made. False: no memory.
 bool pli_link_create(struct pli_netlane *net, struct pli_conn *c);
+// Its end, when the other side has left and nothing is under way; false: not yet.
+bool pli_link_destroy(struct pli_link *l);
 // pli_link_start and pli_link_unsend are in transfer.h.
 void pli_link_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
 // The same, in any case over the connection itself.

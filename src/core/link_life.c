@@ -375,6 +375,7 @@ void pli_link_judge(struct pli_netlane *net)
     uint64_t now = pli_clock_ns();
     bool is_time = now - net->judged_ns > JUDGE_NS;
     net->judged_ns = is_time ? now : net->judged_ns;
+    net->is_judged = true;
     struct pli_list *at = net->links.next;
     while (at != &net->links) {
         struct pli_link *l = PLI_CONTAINER(at, struct pli_link, at);
@@ -390,4 +391,5 @@ void pli_link_judge(struct pli_netlane *net)
             pli_ucxlane_judge(l, now);
         }
     }
+    net->is_judged = false;
 }

@@ -18,12 +18,13 @@ enum pli_err pli_region_create(const struct pli_region_plan *plan, struct pli_re
     if (r != NULL) {
         r->comm = pli_comm_retain(plan->comm);
         r->near = malloc(n * sizeof *r->near);
-        r->is_dirty = calloc(n, sizeof *r->is_dirty);
+        r->marks = calloc(n, sizeof *r->marks);
         r->size = plan->size;
+        r->gap = plan->gap;
         r->answer = plan->answer;
         r->arg = plan->arg;
     }
-    if (r == NULL || r->near == NULL || r->is_dirty == NULL) {
+    if (r == NULL || r->near == NULL || r->marks == NULL) {
         pli_region_destroy(r);
         return pli_fail(PLI_ERR_NOMEM, "no memory for a region of %zu members", n);
     }
@@ -38,6 +39,9 @@ enum pli_err pli_region_create(const struct pli_region_plan *plan, struct pli_re
         err = r->in == NULL || r->out == NULL
                   ? pli_fail(PLI_ERR_NOMEM, "no memory to serve a region")
                   : pli_region_serve(r);
+    }
+    if (err == PLI_OK && r->has_far) {
+        err = pli_region_ucx_open(r);
     }
     if (err != PLI_OK) {
         pli_region_destroy(r);
@@ -56,14 +60,20 @@ void pli_region_destroy(struct pli_region *r)
     if (r->is_serving && r->is_waiting) {
         r->recv.r.ops->cancel(&r->recv.r);
     }
+    pli_region_ucx_close(r);
     if (r->comm != NULL) {
         pli_comm_release(r->comm);
     }
     free(r->near);
-    free(r->is_dirty);
+    free(r->marks);
     free(r->in);
     free(r->out);
     free(r);
+}
+
+bool pli_region_is_lent(const struct pli_region *r)
+{
+    return r->ways != NULL;
 }
 
 char *pli_region_near(const struct pli_region *r, int member)
@@ -79,11 +89,20 @@ static void begin(struct pli_region_msg *m, enum pli_region_kind kind)
 }
 
 // Send a message and the data behind its header, which is in the message already.
+static enum pli_err post(struct pli_region *r, int to, const struct pli_region_msg *m, size_t data)
+{
+    enum pli_err err = pli_region_ucx_settle(r, to);
+    return err != PLI_OK ? err
+                         : pli_p2p_send_on(m, (MPI_Count)(PLI_REGION_HEAD + data),
+                                           pli_datatype_basic(MPI_BYTE), to, PLI_REGION_TAG_ASK,
+                                           r->comm, PLI_CHAN_P2P, 0);
+}
+
+// The same for one that is not answered.
 static enum pli_err send(struct pli_region *r, int to, const struct pli_region_msg *m, size_t data)
 {
-    r->is_dirty[to] = true;
-    return pli_p2p_send_on(m, (MPI_Count)(PLI_REGION_HEAD + data), pli_datatype_basic(MPI_BYTE), to,
-                           PLI_REGION_TAG_ASK, r->comm, PLI_CHAN_P2P, 0);
+    r->marks[to].sent++;
+    return post(r, to, m, data);
 }
 
 // Send a message and begin to receive its answer.
@@ -96,10 +115,8 @@ static enum pli_err ask_begin(struct pli_region *r, int to, struct pli_region_ms
     enum pli_err err =
         pli_p2p_irecv_on(room == 0 ? &nowhere : answer, (MPI_Count)room,
                          pli_datatype_basic(MPI_BYTE), to, (int)m->tag, r->comm, PLI_CHAN_P2P, out);
-    bool was_dirty = r->is_dirty[to];
     if (err == PLI_OK) {
-        err = send(r, to, m, data);
-        r->is_dirty[to] = was_dirty; // the answer says that it was done
+        err = post(r, to, m, data);
         if (err != PLI_OK) {
             (*out)->ops->cancel(*out);
             pli_request_forget(*out);
@@ -108,7 +125,7 @@ static enum pli_err ask_begin(struct pli_region *r, int to, struct pli_region_ms
     return err;
 }
 
-static enum pli_err finish(struct pli_request *req, size_t *len_out)
+enum pli_err pli_region_finish(struct pli_request *req, size_t *len_out)
 {
     MPI_Status status;
     bool is_gone;
@@ -125,8 +142,55 @@ static enum pli_err ask(struct pli_region *r, int to, struct pli_region_msg *m, 
                         void *answer, size_t room, size_t *len_out)
 {
     struct pli_request *req;
+    uint64_t sent = r->marks[to].sent; // more may be told while we wait
     enum pli_err err = ask_begin(r, to, m, data, answer, room, &req);
-    return err == PLI_OK ? finish(req, len_out) : err;
+    err = err == PLI_OK ? pli_region_finish(req, len_out) : err;
+    if (err == PLI_OK) {
+        r->marks[to].sure = sent; // they are dealt with in order
+    }
+    return err;
+}
+
+enum pli_err pli_region_ask_key(struct pli_region *r, int to, size_t at, struct pli_region_key *key,
+                                size_t *len_out)
+{
+    struct pli_region_msg m;
+    begin(&m, PLI_REGION_MSG_KEY);
+    m.at = at;
+    return ask(r, to, &m, 0, key, sizeof *key, len_out);
+}
+
+static enum pli_err put_messages(struct pli_region *r, int to, size_t at, const char *src,
+                                 size_t len)
+{
+    struct pli_region_msg m;
+    begin(&m, PLI_REGION_MSG_PUT);
+    enum pli_err err = PLI_OK;
+    for (size_t done = 0; done < len && err == PLI_OK; done += PLI_REGION_PIECE) {
+        size_t n = len - done < PLI_REGION_PIECE ? len - done : PLI_REGION_PIECE;
+        m.at = at + done;
+        memcpy(m.data, src + done, n);
+        err = send(r, to, &m, n);
+    }
+    return err;
+}
+
+// As much as goes by UCX in one piece; all that is left in *len_io: it takes messages.
+static enum pli_err move_ucx(struct pli_region *r, int member, size_t *at_io, char **mine_io,
+                             size_t *len_io, bool is_put)
+{
+    enum pli_err err = PLI_OK;
+    size_t n;
+    while (err == PLI_OK && *len_io > 0 &&
+           (n = pli_region_ucx_span(r, member, *at_io, *len_io, is_put)) > 0) {
+        struct pli_request *req;
+        err = pli_region_ucx_begin(r, member, *at_io, *mine_io, n, is_put, &req);
+        err = err == PLI_OK ? pli_region_finish(req, NULL) : err;
+        *at_io += n;
+        *mine_io += n;
+        *len_io -= n;
+    }
+    return err;
 }
 
 enum pli_err pli_region_put(struct pli_region *r, int to, size_t at, const void *src, size_t len)
@@ -138,16 +202,9 @@ enum pli_err pli_region_put(struct pli_region *r, int to, size_t at, const void 
         memcpy(r->near[to] + at, src, len);
         return PLI_OK;
     }
-    struct pli_region_msg m;
-    begin(&m, PLI_REGION_MSG_PUT);
-    enum pli_err err = PLI_OK;
-    for (size_t done = 0; done < len && err == PLI_OK; done += PLI_REGION_PIECE) {
-        size_t n = len - done < PLI_REGION_PIECE ? len - done : PLI_REGION_PIECE;
-        m.at = at + done;
-        memcpy(m.data, (const char *)src + done, n);
-        err = send(r, to, &m, n);
-    }
-    return err;
+    char *mine = (char *)src;
+    enum pli_err err = move_ucx(r, to, &at, &mine, &len, true);
+    return err == PLI_OK && len > 0 ? put_messages(r, to, at, mine, len) : err;
 }
 
 enum pli_err pli_region_get_begin(struct pli_region *r, int from, size_t at, void *dst, size_t len,
@@ -160,11 +217,17 @@ enum pli_err pli_region_get_begin(struct pli_region *r, int from, size_t at, voi
         }
         return PLI_OK;
     }
+    if (len == 0) {
+        return PLI_OK;
+    }
+    if (pli_region_ucx_span(r, from, at, len, false) == len) {
+        return pli_region_ucx_begin(r, from, at, dst, len, false, out);
+    }
     struct pli_region_msg m;
     begin(&m, PLI_REGION_MSG_GET);
     m.at = at;
     m.block = len;
-    return len == 0 ? PLI_OK : ask_begin(r, from, &m, 0, dst, len, out);
+    return ask_begin(r, from, &m, 0, dst, len, out);
 }
 
 bool pli_region_get_test(struct pli_region *r, struct pli_request *req)
@@ -172,19 +235,23 @@ bool pli_region_get_test(struct pli_region *r, struct pli_request *req)
     if (!pli_request_is_done(req)) {
         pli_progress_once(r->comm->ep->lane);
     }
-    return pli_request_is_done(req) && finish(req, NULL) == PLI_OK;
+    return pli_request_is_done(req) && pli_region_finish(req, NULL) == PLI_OK;
 }
 
 enum pli_err pli_region_get_wait(struct pli_request *req)
 {
-    return finish(req, NULL);
+    return pli_region_finish(req, NULL);
 }
 
 enum pli_err pli_region_get(struct pli_region *r, int from, size_t at, void *dst, size_t len)
 {
-    struct pli_request *req;
-    enum pli_err err = pli_region_get_begin(r, from, at, dst, len, &req);
-    return err == PLI_OK && req != NULL ? finish(req, NULL) : err;
+    struct pli_request *req = NULL;
+    char *mine = dst;
+    enum pli_err err = r->near[from] == NULL ? move_ucx(r, from, &at, &mine, &len, false) : PLI_OK;
+    if (err == PLI_OK) {
+        err = pli_region_get_begin(r, from, at, mine, len, &req);
+    }
+    return err == PLI_OK && req != NULL ? pli_region_finish(req, NULL) : err;
 }
 
 enum pli_err pli_region_set(struct pli_region *r, int to, size_t at, int byte, size_t len)
@@ -208,6 +275,10 @@ enum pli_err pli_region_atomic(struct pli_region *r, int to, size_t at, enum pli
         pli_region_type_apply(r->near[to] + at, type, op, a, b, fetch);
         return PLI_OK;
     }
+    enum pli_err err;
+    if (pli_region_ucx_atomic(r, to, at, type, op, a, b, fetch, &err)) {
+        return err;
+    }
     size_t size = pli_region_type_size(type);
     struct pli_region_msg m;
     begin(&m, PLI_REGION_MSG_ATOMIC);
@@ -226,10 +297,9 @@ enum pli_err pli_region_atomic(struct pli_region *r, int to, size_t at, enum pli
 
 enum pli_err pli_region_flush(struct pli_region *r, int to)
 {
-    if (!r->is_dirty[to]) {
-        return PLI_OK;
+    if (!pli_region_is_dirty(r, to)) {
+        return pli_region_ucx_settle(r, to);
     }
-    r->is_dirty[to] = false;
     struct pli_region_msg m;
     begin(&m, PLI_REGION_MSG_FLUSH);
     return ask(r, to, &m, 0, NULL, 0, NULL);

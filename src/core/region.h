@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One-sided access: memory of every member of a communicator that the other members reach without
 // its help. Members on the same host load and store; others are asked by messages, which their
-// owner serves whenever it waits or polls, in the order they were sent.
+// owner serves whenever it waits or polls, in the order they were sent, or are reached by UCX where
+// that is faster.
 //
 // A region has a communicator for itself. One thread at a time uses a member's region; what it
 // does to one target happens there in that order. Offsets count from the start of a member's part.
@@ -32,6 +33,7 @@ struct pli_region_plan {
     struct pli_comm *comm;       // the region's alone; a reference is taken
     char *const *near;           // by member: where its part is mapped here; NULL: not at all
     size_t size;                 // of one part: what others may reach of mine
+    size_t gap;                  // bytes at its start that are not there
     pli_region_answer_fn answer; // NULL: nobody asks
     void *arg;
 };
@@ -40,6 +42,10 @@ struct pli_region_plan {
 enum pli_err pli_region_create(const struct pli_region_plan *plan, struct pli_region **out);
 // Context: all members have flushed, and none uses it any more.
 void pli_region_destroy(struct pli_region *r); // NULL is fine
+
+// Whether devices may hold on to memory of the region, which then must not be given back to the
+// system.
+bool pli_region_is_lent(const struct pli_region *r);
 
 // The part of a member as this process sees it; NULL: far.
 char *pli_region_near(const struct pli_region *r, int member);

@@ -43,6 +43,7 @@ static void reply(struct pli_region *r, int to, uint32_t tag, const void *data, 
     if (tag == 0) {
         return;
     }
+    atomic_thread_fence(memory_order_seq_cst); // who gets the answer counts on all before it
     enum pli_err err =
         pli_p2p_send_on(data, (MPI_Count)len, byte_type(), to, (int)tag, r->comm, PLI_CHAN_P2P, 0);
     if (err != PLI_OK) {
@@ -120,7 +121,6 @@ static void serve(struct pli_region *r, int origin, size_t len)
         apply(r, origin, m);
         break;
     case PLI_REGION_MSG_FLUSH:
-        atomic_thread_fence(memory_order_seq_cst);
         reply(r, origin, m->tag, NULL, 0);
         break;
     case PLI_REGION_MSG_ASK: {
@@ -129,6 +129,10 @@ static void serve(struct pli_region *r, int origin, size_t len)
         reply(r, origin, m->tag, answer, n);
         break;
     }
+    case PLI_REGION_MSG_KEY:
+        reply(r, origin, m->tag, r->out->data,
+              pli_region_ucx_lend(r, m->at, (struct pli_region_key *)(void *)r->out->data));
+        break;
     default:
         pli_log(PLI_ERROR, "member %d sent something of kind %u", origin, m->kind);
     }

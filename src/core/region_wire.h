@@ -16,7 +16,8 @@ enum pli_region_kind {
     PLI_REGION_MSG_GET_INDEXED, // block, n; n offsets follow; answered by packed data
     PLI_REGION_MSG_ATOMIC,      // at, type, op, two operands of 8 bytes follow
     PLI_REGION_MSG_FLUSH,       // answered by nothing
-    PLI_REGION_MSG_ASK          // text follows; answered by text
+    PLI_REGION_MSG_ASK,         // text follows; answered by text
+    PLI_REGION_MSG_KEY          // at; answered by struct pli_region_key, or nothing: there is none
 };
 
 enum { PLI_REGION_PIECE = 8192 }; // data in one message
@@ -31,6 +32,17 @@ struct pli_region_msg {
 _Static_assert(sizeof(struct pli_region_msg) == 40 + 2 * PLI_REGION_PIECE,
                "seen by other processes");
 
+// What reaches a stretch of a member's memory by UCX.
+struct pli_region_key {
+    uint64_t from, to; // offsets
+    uint64_t address;  // of `from`, in the member's process
+    uint32_t is_native;
+    uint32_t n; // bytes of
+    unsigned char key[PLI_REGION_PIECE - 32];
+};
+_Static_assert(sizeof(struct pli_region_key) == PLI_REGION_PIECE, "seen by other processes");
+
+enum { PLI_REGION_KEY_HEAD = 32 };
 enum { PLI_REGION_HEAD = 40, PLI_REGION_TAG_ASK = 0, PLI_REGION_TAG_FIRST = 1 };
 
 #endif

@@ -168,6 +168,7 @@ bool pli_ucxlane_create(struct pli_link *l)
     u->places[u->n_place++] = l;
     pli_list_init(&x->ops);
     pli_list_init(&x->notes);
+    pli_list_init(&x->stranded);
     l->ucx = x;
     l->by_ucx = true;
     return true;

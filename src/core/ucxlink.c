@@ -29,6 +29,7 @@ struct op {
     char *bounce;
     uint64_t n; // bytes of data
     bool is_fetch;
+    bool is_access; // to the other side's memory: there is no frame
     struct pli_ucx_head head;
 };
 
@@ -58,6 +59,7 @@ static struct op *take_op(struct pli_link *l, struct pli_request *r)
     o->bounce = NULL;
     o->n = 0;
     o->is_fetch = false;
+    o->is_access = false;
     return o;
 }
 
@@ -84,12 +86,20 @@ static void note_broken(struct pli_link *l, const char *why)
     atomic_store_explicit(&l->net->must_look, 1, memory_order_relaxed);
 }
 
+static void end_access(struct pli_link *l, struct pli_request *r, enum pli_err err)
+{
+    l->ucx->n_access--;
+    pli_request_complete(r, err);
+}
+
 static void end_good(struct op *o)
 {
     struct pli_link *l = o->link;
     struct pli_request *r = o->req;
     if (o->is_fetch) {
         pli_ucxlink_took(l, r, o->n);
+    } else if (o->is_access) {
+        end_access(l, r, PLI_OK);
     } else if (o->head.frame.kind == PLI_WIRE_EAGER) {
         pli_request_complete(r, PLI_OK);
     } else if (o->head.frame.kind == PLI_WIRE_DATA) {
@@ -104,12 +114,20 @@ static void end_good(struct op *o)
 
 // Requests whose tickets are out end with the link; others wait for its end with those that were
 // not sent.
+static void strand(struct op *o)
+{
+    struct pli_link *l = o->link;
+    if (o->is_access) {
+        pli_list_push(&l->ucx->stranded, &o->req->link);
+    } else if (!o->is_fetch && o->head.frame.kind == PLI_WIRE_EAGER && o->req != NULL) {
+        pli_list_push(&l->conn->pending, &o->req->link);
+    }
+}
+
 static void end_bad(struct op *o, const char *why)
 {
     struct pli_link *l = o->link;
-    if (!o->is_fetch && o->head.frame.kind == PLI_WIRE_EAGER && o->req != NULL) {
-        pli_list_push(&l->conn->pending, &o->req->link);
-    }
+    strand(o);
     note_broken(l, why);
     if (l->is_gone && !pli_link_forget(l)) {
         pli_link_lose(l, "it has left MPI");
@@ -308,6 +326,36 @@ void pli_ucxlink_fetch(struct pli_link *l, struct pli_request *recv, void *offer
     go_on(o, pli_ucx_fetch(l->ucx->lane->ucx, offer, to, n, &o->ucx));
 }
 
+static enum pli_err begin_access(struct pli_ucx_peer *p, const struct pli_ucxlink_access *a,
+                                 struct pli_ucx_op *op)
+{
+    switch (a->kind) {
+    case PLI_UCXLINK_PUT:
+        return pli_ucx_put(p, a->mine, a->n, a->at, a->key, op);
+    case PLI_UCXLINK_GET:
+        return pli_ucx_get(p, a->mine, a->n, a->at, a->key, op);
+    case PLI_UCXLINK_ATOMIC:
+        return pli_ucx_atomic(p, a->atomic, a->n, a->operand, a->mine, a->at, a->key, op);
+    default:
+        return pli_ucx_flush(p, op);
+    }
+}
+
+bool pli_ucxlink_reach(struct pli_link *l, struct pli_request *r,
+                       const struct pli_ucxlink_access *a)
+{
+    if (l->state >= PLI_LINK_LOST || l->ucx->peer == NULL) {
+        return false;
+    }
+    struct op *o = take_op(l, r);
+    o->ucx.done = op_done;
+    o->is_access = true;
+    l->ucx->n_access++;
+    go_on(o, l->ucx->is_broken || l->is_gone ? pli_fail(PLI_ERR_OTHER, "it has left MPI")
+                                             : begin_access(l->ucx->peer, a, &o->ucx));
+    return true;
+}
+
 void pli_ucxlink_took(struct pli_link *l, struct pli_request *recv, uint64_t n)
 {
     uint64_t want = recv->bytes < recv->size ? recv->bytes : recv->size;
@@ -345,9 +393,12 @@ void pli_ucxlink_bury(struct pli_link *l)
     while (!pli_list_is_empty(&u->ops)) {
         struct op *o = PLI_CONTAINER(u->ops.next, struct op, at);
         pli_list_remove(&o->at);
-        if (!o->is_fetch && o->head.frame.kind == PLI_WIRE_EAGER && o->req != NULL) {
-            pli_list_push(&l->conn->pending, &o->req->link);
-        }
+        strand(o);
         o->link = NULL;
+    }
+    while (!pli_list_is_empty(&u->stranded)) {
+        struct pli_request *r = PLI_CONTAINER(u->stranded.next, struct pli_request, link);
+        pli_list_remove(&r->link);
+        end_access(l, r, PLI_ERR_PROC_ABORTED);
     }
 }

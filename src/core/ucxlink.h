@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "core/frame_wire.h"
+#include "net/ucx/ucx.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,8 +18,6 @@
 struct pli_link;
 struct pli_netlane;
 struct pli_request;
-struct pli_ucx;
-struct pli_ucx_peer;
 
 // The worker of a lane.
 struct pli_ucxlane {
@@ -49,9 +48,11 @@ struct pli_ucxlink {
     uint64_t bye_at;            // the other side sent so many before it left
     uint64_t said, asked, sure; // of mine that matter: sent, asked about, and known to be there
     uint64_t broken_ns;
-    char why[120];         // it is broken
-    struct pli_list ops;   // under way
-    struct pli_list notes; // wait until the workers have met
+    char why[120];            // it is broken
+    struct pli_list ops;      // under way
+    struct pli_list notes;    // wait until the workers have met
+    uint32_t n_access;        // accesses to memory that are not over
+    struct pli_list stranded; // those that failed: they end with the link
 };
 
 // ucxlane.c. Make the worker of a lane, if the job's messages are to go by UCX; fails when it
@@ -105,6 +106,21 @@ void pli_ucxlink_hush(struct pli_link *l);   // nobody hears notes any more
 void pli_ucxlink_fetch(struct pli_link *l, struct pli_request *recv, void *offer, uint64_t n);
 // A piece, or all, of a large message is in its place.
 void pli_ucxlink_took(struct pli_link *l, struct pli_request *recv, uint64_t n);
+
+// Access to the other side's memory, in no order with anything else; a flush ends when all puts
+// before it are there.
+struct pli_ucxlink_access {
+    enum { PLI_UCXLINK_PUT, PLI_UCXLINK_GET, PLI_UCXLINK_ATOMIC, PLI_UCXLINK_FLUSH } kind;
+    enum pli_ucx_atomic atomic;
+    void *mine; // the data here; ATOMIC: the old value
+    const void *operand;
+    uint64_t n;  // bytes
+    uint64_t at; // where in the memory of the other process
+    struct pli_ucx_key *key;
+};
+// Begin one, which completes the request. False: UCX has no way there, or no more.
+bool pli_ucxlink_reach(struct pli_link *l, struct pli_request *r,
+                       const struct pli_ucxlink_access *a);
 
 // What is before the data of an active message.
 struct pli_ucx_head {

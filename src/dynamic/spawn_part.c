@@ -83,6 +83,12 @@ static const char *search_path(void)
     return "/usr/local/bin:/usr/bin:/bin";
 }
 
+// Whether processes may come to other hosts, which look at files themselves.
+static bool is_elsewhere(void)
+{
+    return pli_boot.node.header->n_host > 1;
+}
+
 static enum pli_err find_program(const char *name, const char *wdir, const char *path, char *out)
 {
     char here[PATH_MAX], base[2 * PATH_MAX];
@@ -94,7 +100,7 @@ static enum pli_err find_program(const char *name, const char *wdir, const char 
     bool is_found;
     if (name[0] == '/') {
         snprintf(out, PATH_MAX, "%s", name);
-        is_found = is_program(name);
+        is_found = is_elsewhere() || is_program(name);
     } else if (strchr(name, '/') != NULL) {
         is_found = try_list(here, path, name, out) || try(base, "", 0, name, out) ||
                    try(here, "", 0, name, out);
@@ -113,17 +119,36 @@ static enum pli_err find_program(const char *name, const char *wdir, const char 
                     strchr(name, '/') != NULL ? base : "PATH or the current directory");
 }
 
-static enum pli_err check_host(const char *host)
+static bool is_name_of(const char *host, const char *name)
 {
-    const char *here = pli_boot.node.header->host;
-    size_t len = strcspn(here, ".");
-    if (host == NULL || strcasecmp(host, here) == 0 || strcasecmp(host, "localhost") == 0 ||
-        strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0 ||
-        (strncasecmp(host, here, len) == 0 && (host[len] == '\0' || host[len] == '.'))) {
+    size_t len = strcspn(name, ".");
+    return strcasecmp(host, name) == 0 ||
+           (strncasecmp(host, name, len) == 0 && (host[len] == '\0' || host[len] == '.'));
+}
+
+// The host that the hint names, counted from 1; 0: none does.
+static enum pli_err find_host(const char *host, uint32_t *out)
+{
+    const struct pli_node *node = &pli_boot.node;
+    char all[160] = "";
+    *out = 0;
+    if (host == NULL) {
         return PLI_OK;
     }
-    return pli_fail(PLI_ERR_SPAWN, "hint host is '%s', but this job can start processes on %s only",
-                    host, here);
+    if (is_name_of(host, node->header->host) || strcasecmp(host, "localhost") == 0 ||
+        strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0) {
+        *out = pli_boot.host + 1;
+    }
+    for (uint32_t h = 0; h < node->header->n_host && *out == 0; h++) {
+        const char *name = node->hosts[h].name;
+        *out = is_name_of(host, name) ? h + 1 : 0;
+        size_t at = strlen(all);
+        snprintf(all + at, sizeof all - at, "%s%s", h > 0 ? ", " : "", name);
+    }
+    return *out != 0 ? PLI_OK
+                     : pli_fail(PLI_ERR_SPAWN,
+                                "hint host is '%s', but this job can start processes on %s only",
+                                host, all);
 }
 
 static enum pli_err check_arch(const char *arch)
@@ -203,7 +228,7 @@ static enum pli_err check_errhandler(const char *name)
                     name);
 }
 
-static enum pli_err check(const char *command, int *n, struct pli_info *info)
+static enum pli_err check(const char *command, int *n, struct pli_info *info, uint32_t *host_out)
 {
     if (command == NULL || command[0] == '\0') {
         return pli_fail(PLI_ERR_ARG, "argument command is %s", command == NULL ? "NULL" : "empty");
@@ -211,7 +236,7 @@ static enum pli_err check(const char *command, int *n, struct pli_info *info)
     if (*n < 0) {
         return pli_fail(PLI_ERR_ARG, "argument maxprocs is %d, but must be 0 or more", *n);
     }
-    enum pli_err err = check_host(pli_info_find(info, "host"));
+    enum pli_err err = find_host(pli_info_find(info, "host"), host_out);
     err = err == PLI_OK ? check_arch(pli_info_find(info, "arch")) : err;
     err = err == PLI_OK ? check_errhandler(pli_info_find(info, "mpi_initial_errhandler")) : err;
     return err == PLI_OK ? soften(pli_info_find(info, "soft"), n) : err;
@@ -222,7 +247,8 @@ enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, c
 {
     char file[PATH_MAX] = "", here[PATH_MAX];
     const char *wdir = pli_info_find(info, "wdir");
-    enum pli_err err = check(command, n, info);
+    uint32_t host = 0;
+    enum pli_err err = check(command, n, info, &host);
     if (err == PLI_OK) {
         err = find_program(command, wdir, pli_info_find(info, "path"), file);
     }
@@ -230,7 +256,7 @@ enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, c
         return err;
     }
     struct stat st;
-    if (wdir != NULL && (stat(wdir, &st) != 0 || !S_ISDIR(st.st_mode))) {
+    if (wdir != NULL && !is_elsewhere() && (stat(wdir, &st) != 0 || !S_ISDIR(st.st_mode))) {
         return pli_fail(PLI_ERR_SPAWN, "hint wdir is '%s', which is no directory here", wdir);
     }
     if (wdir == NULL || wdir[0] != '/') { // mpiexec may be in another directory by now
@@ -241,7 +267,7 @@ enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, c
         wdir = now != NULL ? here : "";
     }
     size_t head = t->len;
-    struct pli_ask_part part = { .n = (uint32_t)*n, .n_arg = 1 };
+    struct pli_ask_part part = { .n = (uint32_t)*n, .n_arg = 1, .host = host };
     pli_spawn_text_put(t, &part, sizeof part);
     put_string(t, file);
     put_string(t, wdir);

@@ -40,6 +40,7 @@
 #include "glue/endpoint_calls.h"
 #include "glue/env.h"
 #include "glue/raise.h"
+#include "glue/removed_calls.h"
 #include "glue/request_calls.h"
 #include "glue/session_calls.h"
 #include "glue/wait.h"

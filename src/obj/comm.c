@@ -38,6 +38,15 @@ void pli_comm_visit(void (*fn)(struct pli_comm *c, void *arg), void *arg)
     pthread_mutex_unlock(&guard);
 }
 
+void pli_comm_adopt(struct pli_comm *inter, struct pli_comm *local)
+{
+    pthread_mutex_lock(&guard);
+    local->is_freed = true;
+    local->outer = inter;
+    inter->local = local;
+    pthread_mutex_unlock(&guard);
+}
+
 void pli_comm_bar(struct pli_comm *c)
 {
     uint16_t kind = PLI_KIND_COMM;
@@ -90,6 +99,9 @@ static void destroy(struct pli_comm *c)
 {
     pthread_mutex_lock(&guard);
     pli_list_remove(&c->all);
+    if (c->local != NULL) {
+        c->local->outer = NULL;
+    }
     pthread_mutex_unlock(&guard);
     for (int i = 0; i < n_end; i++) {
         ends[i](c);

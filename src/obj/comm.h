@@ -41,6 +41,7 @@ struct pli_comm {
     struct pli_group *group;
     struct pli_group *remote; // == group unless is_inter
     struct pli_comm *local;   // intercommunicators: an intracommunicator of the local group
+    struct pli_comm *outer;   // of that one: the intercommunicator, until it is freed
     struct pli_errhandler *errhandler;
     struct pli_attr_list *attrs;
     struct pli_info *info;
@@ -62,7 +63,8 @@ struct pli_comm {
     _Atomic int doom;         // enum pli_err for which operations on it fail, PLI_OK: none
     _Atomic int n_failed;     // members that died
     _Atomic int n_acked;      // of those, how many the user has acknowledged
-    uint32_t n_pact;          // agreements of the members
+    uint32_t n_pact;          // agreements of the members begun here
+    uint32_t n_agreed;        // and those whose results are known; guarded by the lane's lock
     _Atomic uint32_t n_begun; // collectives, where a resize is told by an error
     _Atomic int is_left;      // enum pli_comm_left, in the same case
     char name[MPI_MAX_OBJECT_NAME];
@@ -83,6 +85,9 @@ static inline bool pli_comm_is_stopped(const struct pli_comm *c)
 enum pli_err pli_comm_create(struct pli_ep *ep, struct pli_id me, struct pli_group *group,
                              struct pli_group *remote, uint64_t context, struct pli_comm **out);
 struct pli_comm *pli_comm_retain(struct pli_comm *c);
+// Make `local`, of which no user has a handle, the intracommunicator of the local group; the
+// caller's reference goes to `inter`.
+void pli_comm_adopt(struct pli_comm *inter, struct pli_comm *local);
 
 // The last one destroys, and takes a predefined communicator out of the handle table. Attributes
 // must be gone by then: MPI_Comm_free calls pli_attr_delete_all while the handle still works.

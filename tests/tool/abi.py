@@ -109,10 +109,12 @@ def main():
             out.write(program())
         run(["cc"] + STRICT + ["-I" + include, source, "-o", binary])
         print(run([binary]), end="")
-        header = os.path.join(folder, "header.cc")
+        header = os.path.join(folder, "header.h")
         with open(header, "w", encoding="utf-8") as out:
-            out.write("#include <mpi.h>\nMPI_Comm world() { return MPI_COMM_WORLD; }\n")
-        run(["c++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I" + include, header])
+            out.write("#include <mpi.h>\nMPI_Comm world(void);\nMPI_Comm world(void) { return MPI_COMM_WORLD; }\n")
+        for words in (["cc", "-x", "c", "-ansi"], ["cc", "-x", "c", "-std=c99"], ["c++", "-x", "c++", "-std=c++98"],
+                      ["c++", "-x", "c++"]):
+            run(words + ["-Wall", "-Wextra", "-Werror", "-pedantic-errors", "-fsyntax-only", "-I" + include, header])
     print(f"{exports()} functions exported as MPI_ and PMPI_")
 
 

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 
-BUILD = os.environ["BUILD_DIR"]
-MPIEXEC = os.path.join(BUILD, "bin", "mpiexec")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, MPIEXEC, SLOW
+
 MPICTL = os.path.join(BUILD, "bin", "mpictl")
 PROBE = os.path.join(BUILD, "tests", "bin", "hang_probe")
 STATUS = 123
-SLOW = 8 if os.environ.get("PLIANT_SANITIZED") else 1
+LIMIT = str(60 * SLOW)  # seconds
 bad = 0
 
 # program, ranks, what the report must say
@@ -45,10 +46,10 @@ def fail(what, text):
     print(f"failed: {what}\n{text}", file=sys.stderr)
 
 
-def start(name, ranks, *options):
-    command = [MPIEXEC, "--timeout", str(20 * SLOW), "-n", str(ranks), *options, PROBE, name]
+def start(name, ranks, *options, words=()):
+    command = [MPIEXEC, "--timeout", LIMIT, "-n", str(ranks), *options, PROBE, name, *words]
     if name == "late_start":
-        command = [MPIEXEC, "--timeout", str(20 * SLOW), "-n", "1", PROBE, name, "late", ":", "-n", "1", PROBE, name]
+        command = [MPIEXEC, "--timeout", LIMIT, "-n", "1", PROBE, name, "late", ":", "-n", "1", PROBE, name]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
@@ -77,7 +78,8 @@ def main():
 
 def looking():
     """--on-deadlock=report tells and leaves the job; mpictl shows the same picture of it."""
-    p = start("wrong_tag", 2, "--on-deadlock=report")
+    long = "x" * 600
+    p = start("wrong_tag", 2, "--on-deadlock=report", words=[long, "last"])
     told = ""
     while "near miss" not in told:
         line = p.stdout.readline()
@@ -86,7 +88,7 @@ def looking():
             return
         told += line
     listed = subprocess.run([MPICTL, "list"], stdout=subprocess.PIPE, text=True).stdout
-    if not re.search(rf"^ *{p.pid} .*wrong_tag", listed, re.M):
+    if not re.search(rf"^ *{p.pid} .*wrong_tag {long} last$", listed, re.M):
         fail(f"mpictl list does not show {p.pid}", listed)
     seen = subprocess.run([MPICTL, "status", str(p.pid)], stdout=subprocess.PIPE, text=True).stdout
     if "near miss: rank 1 has a message" not in seen or "rank 0 receives from rank 1, tag 8" not in seen:

@@ -2,6 +2,7 @@
 """mpictl changes the size of a running job; what fails on the way leaves it as it was."""
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -111,6 +112,31 @@ def refuse(env):
     check(r.rc == 2 and "exclude each other" in r.err, f"with --impi: {r}")
 
 
+def taken(env):
+    """Somebody has the name on which mpiexec would listen: it says so and leaves nothing."""
+    with socket.socket(socket.AF_UNIX) as s:
+        p = subprocess.run([MPIEXEC, "--elastic", "1:2", "-n", "1", "true"], env={**os.environ, **env}, text=True,
+                           capture_output=True, check=False, pass_fds=(s.fileno(),), timeout=60 * SLOW,
+                           preexec_fn=lambda: s.bind(f"\0pliant-mpiexec-{os.stat('/proc/self/ns/pid').st_ino}-{os.getpid()}"))
+    check(p.returncode == 1 and "cannot listen for mpictl" in p.stderr, f"{p}")
+    check(not gone(env), f"left behind: {carriers(env)}")
+
+
+def same_number(env):
+    """Two containers on one network: both mpiexecs are process 1, and mpictl beside each finds its own."""
+    inside = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
+        print("same_number: not tested, no pid namespace can be made here")
+        return
+    jobs = [subprocess.Popen([*inside, MPIEXEC, "--elastic", "1:4", "-n", str(n), "sh", "-c", f"{MPICTL} resize {n} 1; cat"],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             env={**os.environ, **env}) for n in (1, 2)]
+    said = [p.stdout.readline() for p in jobs]  # mpictl of rank 0 of each, while the other job is there
+    out = [p.communicate("", timeout=60 * SLOW)[0] for p in jobs]
+    for i, p in enumerate(jobs):
+        check(p.returncode == 0 and f"{i + 1} ranks" in said[i] + out[i], f"rc {p.returncode}\n{said[i]}{out[i]}")
+
+
 def main():
     env = mark()
     try:
@@ -119,6 +145,8 @@ def main():
         new_rank_dies(env)
         killed(env)
         refuse(env)
+        taken(env)
+        same_number(env)
     finally:
         clean_up(env)
     return status()

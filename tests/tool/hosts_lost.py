@@ -62,8 +62,20 @@ def deadlock():
     check(r.rc == 0 and r.out == "done\n" * 4 and r.err == "", r)
 
 
+def ended():
+    """All ranks have ended, and nobody has read what they wrote: they wait for nothing."""
+    p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, "--hosts", "vc1:1,vc2:1", "sh", "-c",
+                        "head -c 65535 /dev/zero | tr '\\0' x; echo"],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(4 * SLOW)  # looks for deadlocks are 0.4 s apart, and the third would have told of one
+    check(p.poll() is None, "all was written at once, which shows nothing")
+    out, err = p.communicate(timeout=60 * SLOW)
+    check(p.returncode == 0 and out == ("x" * 65535 + "\n") * 2 and err == "",
+          f"{p.returncode} after {len(out)} bytes: {err}")
+
+
 with C:
-    for part in (deadlock, lost):
+    for part in (deadlock, ended, lost):
         begin = time.monotonic()
         part()
         print(f"{part.__name__} {time.monotonic() - begin:.2f} s", flush=True)

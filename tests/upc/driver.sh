@@ -117,6 +117,14 @@ ok dependencies-output "$upcc" -MD -Iinc -DVALUE=1 -c a.upc -o inc/out.o
 has dependencies-output-text inc/out.d '^inc/out.o: a.upc'
 ok dependencies-link "$upcc" -MMD -MT goal -Iinc -DVALUE=1 a.upc other.o -o linked
 has dependencies-link-text a.d '^goal: a.upc'
+ok cc-is-upcc env CC="$upcc" "$upcc" -c b.c -o b.o
+ok cc-has-upcc env CC="env $upcc -O2" PATH="$1:$PATH" "$upcc" -c b.c -o b.o
+ok cc-words env CC="env cc" "$upcc" -c b.c -o b.o
+no cc-unknown 1 env CC=/nowhere/cc-upcc "$upcc" -c b.c -o b.o
+printf 'made: a.upc b.c\n\t$(CC) -Iinc -DVALUE=3 -o made a.upc b.c\n' >make.upc
+ok make-cc make -f make.upc CC="$upcc"
+ok make-cc-run "$upcrun" -n 2 ./made
+has make-cc-output out '^3 4 2$'
 if command -v clang >/dev/null; then
     ok clang env CC=clang "$upcc" -Iinc -DVALUE=5 a.upc b.c -o clanged
     ok clang-run ./clanged
@@ -131,6 +139,33 @@ ok extern-main sh -c 'echo "int pli_upc_run(int, char **); int main(int c, char 
 ok extern-main-link "$upcc" -extern-main -Iinc -DVALUE=6 a.upc b.c m.o -o extern
 ok extern-main-run "$upcrun" -n 2 ./extern
 has extern-main-output out '^6 4 2$'
+
+# A debugger shows the lines that the user wrote. (Where it may not trace, it cannot be tried.)
+cat >step.upc <<'X'
+#include <upc.h>
+shared int x[THREADS];
+int half(int n)
+{
+    x[MYTHREAD] = n / 2;
+    return x[MYTHREAD];
+}
+int main(void)
+{
+    int n = half(10);
+    return n - 5;
+}
+X
+if command -v gdb >/dev/null && gdb -batch -ex starti true 2>/dev/null | grep -q stopped; then
+    ok step-compile "$upcc" -g step.upc -o step
+    ok step gdb -batch -ex 'break half' -ex run -ex next -ex bt -ex finish -ex next -ex 'print n' ./step
+    has step-break out 'half (n=10) at step.upc:5'
+    has step-next out '^6.*return x\[MYTHREAD\];'
+    has step-caller out '#1 .*main () at step.upc:10'
+    has step-value out '^Value returned is .* = 5'
+    has step-variable out '^.2 = 5'
+else
+    echo "no debugger: stepping is not tried"
+fi
 
 # upcrun
 ok run-help "$upcrun" --help

@@ -18,9 +18,14 @@ fi
 mkdir -p "$work/parts" "$work/lists/partial"
 cd "$work"
 packages='bzip2 zlib lua5.4 lz4 tcc mawk'
-printf '%s\n' 'Types: deb-src' 'URIs: http://deb.debian.org/debian' 'Suites: bookworm' \
-    'Components: main' 'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg' \
-    >parts/src.sources
+# The sources are where this machine's packages are.
+for f in /etc/apt/sources.list.d/*.sources; do
+    if [ -f "$f" ]; then
+        sed 's/^Types:.*/Types: deb-src/' "$f" >parts/"${f##*/}"
+    fi
+done
+cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null |
+    sed -n 's/^deb \(.*\)/deb-src \1/p' >parts/src.list
 apt="apt-get -q -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts=$work/parts \
     -o Dir::State::lists=$work/lists"
 for p in $packages; do

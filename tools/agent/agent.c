@@ -3,6 +3,7 @@
 // neither.
 #include "agent_priv.h"
 
+#include "base/clock.h"
 #include "base/conf.h"
 #include "core/wire.h"
 
@@ -111,12 +112,11 @@ static void listen_to_launcher(struct agent *a)
 // Sleep until something happens. A rank that writes while we announce it sees us awake or asleep.
 static enum pli_impi_err wait_for_events(struct agent *a)
 {
-    bool is_stalled = !pli_list_is_empty(&a->stalled);
+    int tend_ms = agent_heap_tend(&a->heap, pli_clock_ns() / 1000000);
+    int wait_ms = pli_list_is_empty(&a->stalled) ? tend_ms : STALL_MS;
     pli_shm_announce(&a->shm, PLI_SHM_BY_EVENT);
     pli_shm_order(&a->shm);
-    enum pli_impi_err err = pli_impi_net_poll(a->net, pli_shm_peek(&a->shm) != NULL ? 0
-                                                      : is_stalled                  ? STALL_MS
-                                                                                    : -1);
+    enum pli_impi_err err = pli_impi_net_poll(a->net, pli_shm_peek(&a->shm) != NULL ? 0 : wait_ms);
     pli_shm_retract(&a->shm);
     return err;
 }

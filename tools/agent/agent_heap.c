@@ -6,8 +6,8 @@
 #include <linux/falloc.h>
 #include <stdlib.h>
 
-enum { LINE = 64, PAGE = 4096 };
-#define KEPT ((uint64_t)64 << 20) // free memory up to here stays
+enum { LINE = 64, PAGE = 4096, PERIOD_MS = 1000 };
+#define KEPT ((uint64_t)64 << 20) // free memory up to here stays in any case
 
 struct agent_heap_piece {
     struct agent_heap_piece *prev, *next;
@@ -58,20 +58,24 @@ uint64_t agent_heap_take(struct agent_heap *h, uint64_t size)
     }
     p->is_free = false;
     h->used += want;
+    h->peak = h->used > h->peak ? h->used : h->peak;
+    h->held = h->used > h->held ? h->used : h->held;
     return p->at;
 }
 
-// Memory that nobody will soon write to again.
-static void give_back(const struct agent_heap *h, const struct agent_heap_piece *p)
+// Give back what is free: nobody will soon write to it again.
+static void trim(const struct agent_heap *h)
 {
     uint64_t keep = h->first->at + KEPT;
-    uint64_t from = p->at > keep ? p->at : keep, to = p->at + p->size;
-    from = (from + PAGE - 1) / PAGE * PAGE;
-    to = to / PAGE * PAGE;
-    if (from < to) {
-        int rc = fallocate(h->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from,
-                           (off_t)(to - from));
-        (void)rc; // refused: it stays in use until the end of the job
+    for (const struct agent_heap_piece *p = h->first; p != NULL; p = p->next) {
+        uint64_t from = p->at > keep ? p->at : keep, to = p->at + p->size;
+        from = (from + PAGE - 1) / PAGE * PAGE;
+        to = to / PAGE * PAGE;
+        if (p->is_free && from < to) {
+            int rc = fallocate(h->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from,
+                               (off_t)(to - from));
+            (void)rc; // refused: it stays in use until the end of the job
+        }
     }
 }
 
@@ -98,11 +102,26 @@ void agent_heap_give(struct agent_heap *h, uint64_t offset)
     }
     p->is_free = true;
     h->used -= p->size;
-    give_back(h, p);
     if (p->next != NULL && p->next->is_free) {
         join(p);
     }
     if (p->prev != NULL && p->prev->is_free) {
         join(p->prev);
     }
+}
+
+int agent_heap_tend(struct agent_heap *h, uint64_t now_ms)
+{
+    if (h->held <= KEPT || h->used > h->held / 2) {
+        return -1;
+    }
+    if (now_ms >= h->due_ms) {
+        if (h->peak <= h->held / 2) {
+            trim(h);
+            h->held = h->peak;
+        }
+        h->peak = h->used;
+        h->due_ms = now_ms + PERIOD_MS;
+    }
+    return h->held > KEPT ? (int)(h->due_ms - now_ms) : -1;
 }

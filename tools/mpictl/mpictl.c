@@ -2,6 +2,7 @@
 // mpictl: looks at running jobs of this host, through the memory their mpiexec shares with them.
 #include "base/clock.h"
 #include "base/err.h"
+#include "boot/ask_name.h"
 #include "boot/ask_wire.h"
 #include "boot/node.h"
 #include "picture.h"
@@ -20,7 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { USAGE = 2, YOUNG_S = 2, WAIT_S = 60 };
+enum { USAGE = 2, YOUNG_S = 2, WAIT_S = 60, COMMAND = 4096 };
 
 static long wait_s = WAIT_S; // for ranks that leave
 
@@ -95,6 +96,9 @@ static void command_of(long pid, char *to, size_t cap)
         to[i] = to[i] == '\0' || isspace((unsigned char)to[i]) ? ' ' : to[i];
     }
     to[n > 0 ? n : 0] = '\0';
+    if (n == (ssize_t)cap - 1) {
+        memcpy(to + n - 3, "...", 3); // there may be more
+    }
     if (fd >= 0) {
         close(fd);
     }
@@ -146,40 +150,41 @@ static int each_job(void (*fn)(long pid, struct pli_node *node, void *arg), void
     return n;
 }
 
-// On several hosts mpiexec and its daemon on this host each have a memory of the job. Commands are
-// for mpiexec, which has no door: nobody talks to it.
+static void show_job(long pid, struct pli_node *node, void *arg)
+{
+    char command[COMMAND];
+    (void)arg;
+    command_of(pid, command, sizeof command);
+    bool is_part = (node->header->net & PLI_NODE_PART) != 0;
+    uint32_t n = is_part ? node->header->n_row : node->header->n_world - node->header->n_extra;
+    printf("%-8ld %4u ranks %8.1f s  %s%s\n", pid, n, seconds_of(node), command,
+           is_part ? " (this host's part of a job on several)" : "");
+}
+
+// What choose() has seen.
 struct choice {
-    long pid;     // of the one to ask
-    uint64_t job; // its number, 0: none was found
-    bool has_door;
-    int n; // different jobs
+    int n_job, n_part;
+    long job, part;
 };
 
 static void note_job(long pid, struct pli_node *node, void *arg)
 {
     struct choice *c = arg;
-    bool is_same = c->n > 0 && c->job == node->header->job;
-    bool has_door = (node->header->net & PLI_NODE_HAS_DOOR) != 0;
-    c->n += is_same ? 0 : 1;
-    if (!is_same || c->has_door) {
-        *c = (struct choice){ pid, node->header->job, has_door, c->n };
+    if ((node->header->net & PLI_NODE_PART) != 0) {
+        c->part = pid;
+        c->n_part++;
+    } else {
+        c->job = pid;
+        c->n_job++;
     }
-}
-
-static void show_job(long pid, struct pli_node *node, void *arg)
-{
-    char command[160];
-    (void)arg;
-    command_of(pid, command, sizeof command);
-    printf("%-8ld %4u ranks %8.1f s  %s\n", pid, node->header->n_world - node->header->n_extra,
-           seconds_of(node), command);
 }
 
 static bool is_over(void *arg, uint32_t row)
 {
     const struct pli_node *node = arg;
     uint32_t pid = atomic_load(&node->rows[row].pid);
-    if (node->header->is_nested != 0) { // that is no number for us
+    if (node->header->is_nested != 0 || (node->header->net & PLI_NODE_HEAD) != 0) {
+        // that is no number for us
         return atomic_load(&node->rows[row].has_ended) != 0;
     }
     return pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
@@ -199,11 +204,27 @@ static long choose(const char *which)
     }
     struct choice c = { 0 };
     each_job(note_job, &c);
-    if (c.n != 1) {
-        bad(c.n == 0 ? "no job of yours is running on this host"
-                     : "several jobs are running; say which (`mpictl list` shows them)");
+    if (c.n_job > 1 || (c.n_job == 0 && c.n_part != 1)) {
+        bad(c.n_job + c.n_part == 0
+                ? "no job of yours is running on this host"
+                : "several jobs are running; say which (`mpictl list` shows them)");
     }
-    return c.pid;
+    return c.n_job == 1 ? c.job : c.part; // a part is looked at where its mpiexec is not
+}
+
+// What is known of ranks on several hosts from where their mpiexec is.
+static void show_states(struct pli_node *node)
+{
+    uint32_t n_run = 0, n_over = 0, n_row = pli_node_n_used(node);
+    for (uint32_t row = 0; row < n_row; row++) {
+        bool is_gone = is_over(node, row);
+        n_over += is_gone;
+        n_run += !is_gone && atomic_load(&node->rows[row].state) == PLI_NODE_RUNNING;
+    }
+    printf(
+        "on several hosts: %u processes are between MPI_Init and MPI_Finalize, %u have ended, %u "
+        "are before or behind; mpictl status on a host shows what those there wait for\n",
+        n_run, n_over, n_row - n_run - n_over);
 }
 
 static int status(const char *which)
@@ -213,7 +234,7 @@ static int status(const char *which)
     if (!map_job(pid, &node)) {
         bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them", pid);
     }
-    char command[160];
+    char command[COMMAND];
     command_of(pid, command, sizeof command);
     printf("job %ld, %u ranks, running %.1f s: %s\n", pid,
            node.header->n_world - node.header->n_extra, seconds_of(&node), command);
@@ -221,7 +242,11 @@ static int status(const char *which)
     if (version > 0) {
         printf("the world is version %d, of %u ranks\n", version, node.header->world_size);
     }
-    pli_picture_print(&node, is_over, &node, print);
+    if ((node.header->net & PLI_NODE_HEAD) != 0) {
+        show_states(&node);
+    } else {
+        pli_picture_print(&node, is_over, &node, print);
+    }
     pli_node_unmap(&node);
     return 0;
 }
@@ -241,10 +266,9 @@ static bool is_young(long pid)
 // A connection to the mpiexec of a job.
 static int dial(long pid)
 {
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
-    int len = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, PLI_ASK_SOCKET, (int)pid);
+    struct sockaddr_un a;
+    socklen_t size = pli_ask_name((pid_t)pid, &a);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
     while (fd < 0 || connect(fd, (struct sockaddr *)&a, size) != 0) {
         if (fd < 0 || errno != ECONNREFUSED || !is_young(pid)) {
             bad("process %ld is no mpiexec of yours that was started with --elastic or "
@@ -337,7 +361,7 @@ static int migrate(const char *rank, const char *host, const char *which)
     if (!map_job(pid, &node)) {
         bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them", pid);
     }
-    bool is_one = node.header->n_host == 1;
+    bool is_one = node.header->n_host == 1 && (node.header->net & PLI_NODE_HEAD) == 0;
     fprintf(stderr,
             is_one
                 ? "mpictl: job %ld runs on host %s alone: rank %ld has nowhere to go, and %s is "

@@ -11,6 +11,7 @@
 #include "leave.h"
 #include "link_wire.h"
 #include "loop.h"
+#include "muster.h"
 #include "resize.h"
 #include "say.h"
 #include "spawn.h"
@@ -91,7 +92,10 @@ void pli_ask_answer(void *token, const struct pli_answer *answer)
 // What concerns the whole job is for mpiexec to decide.
 static bool pass_on(struct ask *a, const struct pli_ask_head *head)
 {
-    if (!a->job->is_daemon || (head->kind != PLI_ASK_STATE && head->kind != PLI_ASK_SEAL)) {
+    bool is_for_all = head->kind == PLI_ASK_SPAWN || head->kind == PLI_ASK_RESIZE ||
+                      head->kind == PLI_ASK_LEFT || head->kind == PLI_ASK_STATE ||
+                      head->kind == PLI_ASK_SEAL;
+    if (!a->job->is_daemon || !is_for_all) {
         return false;
     }
     a->id = ++n_asked;
@@ -113,6 +117,8 @@ static void serve(struct ask *a)
         snprintf(answer.text, sizeof answer.text, "a checkpoint is being written; try again");
     } else if (pass_on(a, head)) {
         a->is_pending = true;
+    } else if (head->kind == PLI_ASK_SPAWN && pli_job_is_head(a->job)) {
+        a->is_pending = !pli_muster_spawn(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_SPAWN) {
         pli_spawn(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_RESIZE) {
@@ -170,6 +176,7 @@ static void give_up(struct ask *a)
     if (a->job->is_daemon && a->id != 0) {
         pli_daemon_send(PLI_LINK_ASK, 0, a->id, NULL, 0);
     }
+    pli_muster_forget(a);
     pli_resize_forget(a);
     pli_ckpt_forget(a);
     pli_leave_forget(a);

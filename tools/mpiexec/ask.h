@@ -11,8 +11,8 @@ struct pli_job;
 // Read one request from the socket, which becomes ours, do what it asks and answer.
 void pli_ask_begin(struct pli_job *job, int fd);
 
-// In mpiexec: request number `id` of kind `kind`, of a rank on another host; kind 0: nobody waits
-// for it any more. In a daemon: the answer to it.
+// In mpiexec: request number `id` of a rank on another host; kind 0: nobody waits for it any more.
+// In a daemon: the answer to it.
 void pli_ask_far(struct pli_job *job, uint32_t host, uint32_t id, uint16_t kind, const void *body,
                  size_t len);
 void pli_ask_answered(uint32_t id, const void *answer, size_t len);

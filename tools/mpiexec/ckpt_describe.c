@@ -5,7 +5,7 @@
 #include "ckpt_priv.h"
 #include "manifest.h"
 #include "resize.h"
-#include "spawn.h"
+#include "rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_what *w
                               .clock_ns = pli_clock_ns(),
                               .cwd = getcwd(cwd, sizeof cwd) != NULL ? cwd : "/",
                               .argv = plan->words,
-                              .spawned = pli_spawn_count(),
+                              .spawned = pli_rows_count(),
                               .program = plan->job->program_at,
                               .tasks = what->tasks,
                               .n_task = what->tasks == NULL ? 0 : what->n,

@@ -3,13 +3,11 @@
 #include "control.h"
 
 #include "ask.h"
-#include "boot/ask_wire.h"
+#include "boot/ask_name.h"
 #include "job.h"
 #include "say.h"
 
 #include <errno.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -37,9 +35,8 @@ static void fire(struct pli_watch *w, uint32_t events)
 
 bool pli_control_open(struct pli_job *job)
 {
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
-    int n = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, PLI_ASK_SOCKET, (int)getpid());
-    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    struct sockaddr_un a;
+    socklen_t len = pli_ask_name(getpid(), &a);
     listener.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener.fd < 0 || bind(listener.fd, (struct sockaddr *)&a, len) != 0 ||
         listen(listener.fd, 16) != 0) {

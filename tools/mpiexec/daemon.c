@@ -6,6 +6,7 @@
 #include "ask.h"
 #include "base/clock.h"
 #include "base/conf.h"
+#include "boot/ask_wire.h"
 #include "boot/pset.h"
 #include "ckpt.h"
 #include "ckpt_hosts.h"
@@ -24,8 +25,10 @@
 #include "program.h"
 #include "pump.h"
 #include "reach.h"
+#include "recruit.h"
 #include "restart.h"
 #include "roll.h"
+#include "rows.h"
 #include "say.h"
 #include "scene.h"
 #include "spec.h"
@@ -33,6 +36,7 @@
 #include "verdict.h"
 #include "vigil.h"
 #include "warden.h"
+#include "world.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,11 +125,15 @@ static void look(struct pli_timer *t)
         pli_daemon_send(PLI_LINK_MADE, 0, 0, p.data, p.len);
     }
     n_set = n;
+    p.len = 0;
+    if (pli_rows_pack_free(&job, &p)) {
+        pli_daemon_send(PLI_LINK_FREED, 0, 0, p.data, p.len);
+    }
     pli_pack_fini(&p);
     if (++n_look % STUCK_EVERY == 0 && job.opt.on_deadlock != PLI_DEADLOCK_IGNORE) {
         tell_stuck(0);
     }
-    if (job.n_over < job.n_task) {
+    if (job.n_over < job.n_task || pli_rows_are_used(&job)) {
         pli_loop_timer(t, (uint64_t)LOOK_MS * PLI_MS);
     }
 }
@@ -139,7 +147,8 @@ static void begin_tasks(const struct pli_frame *f)
         pli_warden_kill();
         return;
     }
-    last_state = pli_say_need(calloc(job.node.header->n_row, sizeof *last_state));
+    last_state =
+        pli_say_need(calloc(job.node.header->n_row + job.node.header->n_more, sizeof *last_state));
     is_running = true;
     pli_door_begin();
     pli_loop_timer(&look_timer, (uint64_t)LOOK_MS * PLI_MS);
@@ -147,12 +156,21 @@ static void begin_tasks(const struct pli_frame *f)
 
 static struct pli_task *find_task(uint32_t number)
 {
-    for (uint32_t i = 0; i < job.n_task; i++) {
-        if (job.tasks[i].number == number) {
-            return &job.tasks[i];
-        }
+    struct pli_task *t = pli_job_next(&job, NULL);
+    while (t != NULL && t->number != number) {
+        t = pli_job_next(&job, t);
     }
-    return NULL;
+    return t;
+}
+
+static void take_world(struct pli_unpack *u)
+{
+    struct pli_answer a = { 0 };
+    if (!pli_world_take(&job, u, &a)) {
+        pli_say("host %s: the new version of the world cannot be taken up: %s",
+                job.hosts[job.here].name, a.text);
+        pli_daemon_send(PLI_LINK_FAILED, 0, 1, NULL, 0);
+    }
 }
 
 static void hear_mine(const struct pli_frame *f)
@@ -197,13 +215,27 @@ static void hear_mine(const struct pli_frame *f)
             for (uint32_t r = first; r < job.n_rank && r - first < n; r++) {
                 pli_node_set_ended(&job.node, job.base + r);
             }
+            pli_rows_ended(&job, first);
         }
-        break;
-    case PLI_LINK_TO_AGENT:
-        pli_client_tell((char)f->flag, f->data, f->len);
         break;
     case PLI_LINK_ANSWER:
         pli_ask_answered(f->a, f->data, f->len);
+        break;
+    case PLI_LINK_COMING:
+        pli_recruit_coming(&job, f);
+        pli_loop_timer(&look_timer, (uint64_t)LOOK_MS * PLI_MS);
+        break;
+    case PLI_LINK_GO:
+        pli_recruit_go(&job, f);
+        break;
+    case PLI_LINK_DROP:
+        pli_recruit_drop(&job, f);
+        break;
+    case PLI_LINK_WORLD:
+        take_world(&u);
+        break;
+    case PLI_LINK_TO_AGENT:
+        pli_client_tell((char)f->flag, f->data, f->len);
         break;
     case PLI_LINK_SAVE:
         pli_ckpt_hosts_hear(&job, &u);
@@ -328,8 +360,8 @@ static void prepare(void)
         for (uint32_t i = 0; i < job.n_task; i++) {
             is_used |= job.tasks[i].app == &job.apps[a];
         }
+        pli_environment_adopt(&job.apps[a]); // processes that come later have it too
         if (is_used) {
-            pli_environment_adopt(&job.apps[a]);
             pli_program_find(&job.apps[a]);
         }
     }
@@ -353,7 +385,7 @@ static void tell_rest(void)
 {
     if (pli_warden_is_ending() && !has_told_rest) {
         has_told_rest = true;
-        for (uint32_t i = job.n_started; i < job.n_task; i++) {
+        for (uint32_t i = job.n_begun; i < job.n_first; i++) {
             pli_daemon_send(PLI_LINK_OUT, STDOUT_FILENO, job.tasks[i].number, NULL, 0);
             pli_daemon_send(PLI_LINK_OUT, STDERR_FILENO, job.tasks[i].number, NULL, 0);
             pli_daemon_send(PLI_LINK_OVER, 0, job.tasks[i].number, NULL, 0);

@@ -191,19 +191,37 @@ void pli_environment_cookie(const struct pli_job *job, char *to, unsigned long c
     snprintf(to, cap, "%s=%016" PRIx64, own_names[OWN_JOB], job->node.header->job);
 }
 
+// Which of the processes of its world on this host a process that came later is, and of how many.
+static void find_local(const struct pli_job *job, const struct pli_node_row *row,
+                       uint32_t *rank_out, uint32_t *size_out)
+{
+    *rank_out = *size_out = 0;
+    for (uint32_t i = 0; i < row->n_world; i++) {
+        const struct pli_node_proc *p = pli_node_find(&job->node, row->world + i);
+        bool is_here = p != NULL && p->host == job->node.header->host_index;
+        *size_out += is_here;
+        *rank_out += is_here && row->world + i < row->index;
+    }
+}
+
 void pli_environment_fill(const struct pli_job *job, const struct pli_task *task, int ctl, int door)
 {
     const struct pli_node_header *h = job->node.header;
     const struct pli_node_row *row = &job->node.rows[task->first];
     uint32_t n_world = h->n_joint != 0 ? h->n_joint : job->n_rank;
+    uint32_t local_rank = task->is_spawned ? row->index - row->world : task->first;
+    uint32_t local_size = task->is_spawned ? row->n_world : h->n_row;
+    if (task->is_spawned && job->is_daemon) {
+        find_local(job, row, &local_rank, &local_size);
+    }
     const struct {
         int slot;
         uint32_t value;
     } numbers[] = {
         { OWN_RANK, task->is_spawned ? row->index - row->world : job->base + task->rank },
         { OWN_SIZE, task->is_spawned ? row->n_world : n_world },
-        { OWN_LOCAL_RANK, task->is_spawned ? row->index - row->world : task->first },
-        { OWN_LOCAL_SIZE, task->is_spawned ? row->n_world : h->n_row },
+        { OWN_LOCAL_RANK, local_rank },
+        { OWN_LOCAL_SIZE, local_size },
     };
     char way_in[24] = "";
     if (door >= 0) {

@@ -15,15 +15,21 @@
 #include "job.h"
 #include "launch.h"
 #include "link.h"
+#include "muster.h"
 #include "reach.h"
+#include "refuse.h"
+#include "resize.h"
 #include "roll.h"
+#include "rows.h"
 #include "say.h"
 #include "scene.h"
+#include "spawn.h"
 #include "spec.h"
 #include "tree.h"
 #include "verdict.h"
 #include "warden.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,9 +76,25 @@ void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, cons
     }
 }
 
+// A task by its number; those that came later have that of their process.
+static struct pli_task *find_task(uint32_t number)
+{
+    struct pli_task *t = job->spawned;
+    if (number < job->n_first) {
+        return &job->tasks[number];
+    }
+    while (t != NULL && t->number != number) {
+        t = t->next;
+    }
+    return t;
+}
+
 static struct pli_task *task_of(uint32_t rank)
 {
-    uint32_t low = 0, high = job->n_task;
+    uint32_t low = 0, high = job->n_first;
+    if (rank >= job->n_rank) {
+        return find_task(rank);
+    }
     while (high - low > 1) { // tasks are in the order of ranks
         uint32_t mid = (low + high) / 2;
         *(job->tasks[mid].rank <= rank ? &low : &high) = mid;
@@ -84,8 +106,11 @@ static struct pli_task *task_of(uint32_t rank)
 static void took(struct pli_stream *s, size_t n)
 {
     struct pli_pack p = { 0 };
+    const struct pli_task *t = find_task(s->task);
     pli_pack_u32(&p, (uint32_t)n);
-    pli_head_send(job->tasks[s->task].host, PLI_LINK_OUT_DONE, s->which, s->task, p.data, p.len);
+    if (t != NULL) {
+        pli_head_send(t->host, PLI_LINK_OUT_DONE, s->which, s->task, p.data, p.len);
+    }
     pli_pack_fini(&p);
 }
 
@@ -102,14 +127,19 @@ static void tell_ended(struct pli_timer *t)
 static void task_over(struct pli_task *t)
 {
     if (!t->is_over) {
-        pli_pack_u32(&ended, t->rank);
+        pli_pack_u32(&ended, t->is_spawned ? t->number : t->rank);
         pli_pack_u32(&ended, t->n);
+        for (uint32_t r = t->first; r < t->first + t->n; r++) {
+            pli_node_set_ended(&job->node, job->node.rows[r].index);
+        }
+        job->hosts[t->host].n_rank -= t->n; // there is room again
         if (ended_timer.at == 0) {
             pli_loop_timer(&ended_timer, (uint64_t)ENDED_MS * PLI_MS);
         }
         sides[t->host].n_over++;
         pli_feed_done(t, 0);
         pli_warden_over(t);
+        pli_resize_gone(t);
     }
 }
 
@@ -121,15 +151,16 @@ static void give_up(uint32_t host)
         if (!is_below || sides[h].is_lost) {
             continue;
         }
-        sides[h].is_lost = true;
-        for (uint32_t i = 0; i < job->n_task && is_started; i++) {
-            struct pli_task *t = &job->tasks[i];
+        sides[h].is_lost = job->hosts[h].is_lost = true;
+        struct pli_task *t = is_started ? pli_job_next(job, NULL) : NULL;
+        for (; t != NULL; t = pli_job_next(job, t)) {
             if (t->host == h) {
                 pli_stream_end(&t->out);
                 pli_stream_end(&t->err);
                 task_over(t);
             }
         }
+        pli_muster_lost(job->hosts[h].name);
     }
 }
 
@@ -166,17 +197,29 @@ static void lose(uint32_t host, const char *why)
 
 static void hear_case(struct pli_unpack *u, uint32_t rank)
 {
-    struct pli_case c = { .task = task_of(rank), .row = rank };
+    const struct pli_task *t = task_of(rank);
+    if (t == NULL) {
+        return;
+    }
+    struct pli_case c = { .task = t, .row = t->is_spawned ? t->first : rank };
     c.pid = (pid_t)pli_unpack_u32(u);
     c.fault = (enum pli_fault)pli_unpack_u32(u);
     c.number = (int)pli_unpack_u32(u);
     c.state = pli_unpack_u32(u);
     char *why = pli_unpack_text(u);
     c.why = why != NULL ? why : "";
-    if (!u->is_bad) {
+    if (!u->is_bad && !pli_resize_is_new(job, c.row)) { // else nobody depends on it
         pli_warden_report(&c);
     }
     free(why);
+}
+
+static void hear_ready(uint32_t index)
+{
+    uint32_t row = pli_node_row_of(&job->node, index);
+    if (row != UINT32_MAX) {
+        pli_resize_ready(job, row);
+    }
 }
 
 void pli_head_tell_agent(uint32_t host, int word, const void *data, size_t len)
@@ -239,7 +282,7 @@ static void check_shown(void)
 
 static void hear_task(uint32_t host, const struct pli_frame *f, struct pli_unpack *u)
 {
-    struct pli_task *t = f->a < job->n_task ? &job->tasks[f->a] : NULL;
+    struct pli_task *t = find_task(f->a);
     if (t == NULL || t->host != host || !is_started) {
         return;
     }
@@ -281,9 +324,22 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         hear_task(host, f, &u);
         break;
     case PLI_LINK_CASE:
-        if (f->a < job->n_rank && is_started) {
+        if (is_started) {
             hear_case(&u, f->a);
         }
+        break;
+    case PLI_LINK_ASK:
+        pli_ask_far(job, host, f->a, f->flag, f->data, f->len);
+        break;
+    case PLI_LINK_KNOWN:
+    case PLI_LINK_BEGUN:
+        pli_muster_hear(f->kind, f->a, f->data, f->len);
+        break;
+    case PLI_LINK_READY:
+        hear_ready(f->a);
+        break;
+    case PLI_LINK_FREED:
+        pli_rows_unpack_free(job, &u);
         break;
     case PLI_LINK_SAY:
         pli_say_plain("%.*s", (int)f->len, (const char *)f->data);
@@ -302,11 +358,6 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         break;
     case PLI_LINK_PART:
         pli_ckpt_parts_hear(job, host, f);
-        break;
-    case PLI_LINK_ASK:
-        if (is_started) {
-            pli_ask_far(job, host, f->a, f->flag, f->data, f->len);
-        }
         break;
     case PLI_LINK_STUCK:
         hear_stuck(side, f, &u);
@@ -361,7 +412,7 @@ bool pli_head_begin(struct pli_job *the_job)
     job = the_job;
     sides = pli_say_need(calloc(job->n_host, sizeof *sides));
     rolls = pli_say_need(calloc(job->n_host, sizeof *rolls));
-    sites = pli_say_need(calloc(job->n_rank, sizeof *sites));
+    sites = pli_say_need(calloc(job->node.header->n_row + job->node.header->n_more, sizeof *sites));
     for (uint32_t h = 0; h < job->n_host; h++) {
         sides[h].link.watch.fd = -1;
     }
@@ -451,9 +502,57 @@ void pli_head_show(void (*done)(void))
     check_shown();
 }
 
-const char *pli_head_site(uint32_t rank)
+const char *pli_head_site(uint32_t row)
 {
-    return sites[rank] != NULL ? sites[rank] : "";
+    return sites[row] != NULL ? sites[row] : "";
+}
+
+void pli_head_add(struct pli_task *t)
+{
+    t->job = job;
+    t->next = job->spawned;
+    job->spawned = t;
+    job->n_task++;
+    job->n_started++;
+    job->hosts[t->host].n_task++;
+    job->hosts[t->host].n_rank += t->n;
+    pli_launch_open_remote(job, t, took);
+}
+
+uint32_t pli_head_n_here(void)
+{
+    uint32_t n = 0;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        n += !sides[h].is_lost;
+    }
+    return n;
+}
+
+bool pli_head_may_grow(struct pli_answer *a)
+{
+    uint32_t mine = job->node.header->n_more;
+    if (!is_started) {
+        pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
+        return false;
+    }
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        if (rolls[h].n_more != mine) {
+            pli_refuse(a, ENOSPC,
+                       "host %.64s has room for %u processes that come later, and mpiexec for %u; "
+                       "they need the same limit on address space (ulimit -v)",
+                       job->hosts[h].name, rolls[h].n_more, mine);
+            return false;
+        }
+    }
+    return true;
+}
+
+void pli_head_sweep(struct pli_job *the_job)
+{
+    if (pli_job_is_head(the_job)) {
+        pli_ask_sweep();
+        pli_spawn_sweep(the_job);
+    }
 }
 
 void pli_head_finish(bool is_bad)

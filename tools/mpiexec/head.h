@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct pli_answer;
 struct pli_job;
 struct pli_task;
 
@@ -17,10 +18,6 @@ bool pli_head_begin(struct pli_job *job);
 void pli_head_start(void);
 // A word for the agent of a host.
 void pli_head_tell_agent(uint32_t host, int word, const void *data, size_t len);
-
-// A word to a host, or to PLI_LINK_ALL.
-void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, const void *data,
-                   size_t len);
 
 // Send a signal to all tasks but one (NULL: to all).
 enum { PLI_HEAD_RANKS = 1, PLI_HEAD_ENDING = 2 }; // not to helpers of scripts; the job ends for it
@@ -35,7 +32,19 @@ bool pli_head_is_stuck(uint64_t *mark_out);
 
 // Get what all ranks wait for into job->node, then call `done`.
 void pli_head_show(void (*done)(void));
-const char *pli_head_site(uint32_t rank); // where a rank waits, "": not known
+const char *pli_head_site(uint32_t row); // where its rank waits, "": not known
+
+// A word to a host, or to PLI_LINK_ALL.
+void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, const void *data,
+                   size_t len);
+uint32_t pli_head_n_here(void); // hosts that are not lost
+
+// Whether all hosts can take processes that come later, as many as each other; else a refusal.
+bool pli_head_may_grow(struct pli_answer *a);
+// A task that came later is about to be started on its host.
+void pli_head_add(struct pli_task *task);
+// Forget requests and tasks that are over. Context: between two turns of the loop.
+void pli_head_sweep(struct pli_job *job);
 
 // All is over: the daemons leave. is_bad: they look for what is left of the job first.
 void pli_head_finish(bool is_bad);

@@ -16,6 +16,7 @@ struct pli_host {
     uint32_t n_named;   // times it was named
     uint32_t n_task, n_rank;
     bool is_local; // this machine: no ssh needed
+    bool is_lost;  // while the job runs
 };
 
 // "a:2,b" of an option; "host slots=2 max_slots=4" or "host:2" a line of a file. Both end mpiexec

@@ -28,8 +28,12 @@ enum pli_link_kind {
     PLI_LINK_LOST,      // host `a`, below me, is lost: why
     PLI_LINK_MADE,      // process sets that ranks of mine have made
     PLI_LINK_AGENT,     // a word of the agent here, `flag`; with PLI_AGENT_UP `a` is the first rank
-    PLI_LINK_PART,      // how far this host is with a checkpoint: `flag`, see ckpt_parts.h
-    PLI_LINK_ASK, // a rank's request number `a` of kind `flag`; 0: nobody waits for it any more
+    PLI_LINK_ASK,   // a rank's request number `a` of kind `flag`; 0: nobody waits for it any more
+    PLI_LINK_KNOWN, // order `a`: I know of its processes, or why mine cannot be started
+    PLI_LINK_BEGUN, // order `a`: mine were started, or why not
+    PLI_LINK_FREED, // rows that nobody here needs any more
+    PLI_LINK_READY, // process `a` is in MPI_Init and waits for its version of the world
+    PLI_LINK_PART,  // how far this host is with a checkpoint: `flag`, see ckpt_parts.h
     // From mpiexec down. `host`: for whom.
     PLI_LINK_START = 64, // where everybody is; start your tasks
     PLI_LINK_IN,         // input for task `a`; none: its end
@@ -42,6 +46,10 @@ enum pli_link_kind {
     PLI_LINK_ENDED,      // these tasks are over, wherever they were: first rank and number of each
     PLI_LINK_TO_AGENT,   // a word for the agent there, `flag`
     PLI_LINK_ANSWER,     // to request `a`
+    PLI_LINK_COMING,     // order `a`: these processes will come, and where; flag 1: new ranks
+    PLI_LINK_GO,         // order `a`: start yours
+    PLI_LINK_DROP,       // order `a`: all is taken back
+    PLI_LINK_WORLD,      // this version of the world counts
     PLI_LINK_SAVE,       // what ranks are to know of checkpoints, see save_wire.h
     PLI_LINK_STEP        // the next step of a checkpoint: `flag`, see ckpt_parts.h
 };

@@ -141,9 +141,15 @@ static void loop(struct pli_job *job)
     do {
         bool is_busy = job->n_host == 0 && pli_warden_step(job);
         pli_loop_once(!is_busy);
-        pli_ask_sweep();
+        pli_head_sweep(job);
         pli_sink_flush();
     } while (!pli_warden_is_done(job));
+}
+
+static void take_fault(const struct pli_job *job)
+{
+    const char *fault = pli_environment_get(&job->apps[0], "PLIANT_FAULT");
+    pli_conf.fault = fault != NULL ? fault : ""; // for tests; the ranks have it too
 }
 
 // On several hosts: this process starts none of the ranks itself.
@@ -152,10 +158,13 @@ static int run_hosts(struct pli_job *job, int signals)
     if (!pli_agents_check(job) || !pli_loop_init() || !make_node(job)) {
         return 1;
     }
-    fcntl(job->node_fd, F_SETFD, FD_CLOEXEC); // nobody else needs it
+    fcntl(job->node_fd, F_SETFD, FD_CLOEXEC); // only mpictl looks at it
+    job->node.header->net |= PLI_NODE_HEAD;
+    take_fault(job);
     pli_sink_init();
     pli_warden_begin(job, signals);
-    if (!pli_ckpt_open(job, job->words) || (job->opt.ckpt_dir != NULL && !pli_control_open(job)) ||
+    if (!pli_ckpt_open(job, job->words) ||
+        ((job->opt.ckpt_dir != NULL || job->opt.elastic_max > 0) && !pli_control_open(job)) ||
         (job->from != NULL && !pli_restart_run(job, signals)) || !pli_ckpt_hosts_mark(job) ||
         !pli_head_begin(job)) {
         pli_ckpt_hosts_unmark();
@@ -169,6 +178,7 @@ static int run_hosts(struct pli_job *job, int signals)
 static int run(struct pli_job *job, char **argv, int signals)
 {
     bool is_behind = job->opt.behind != NULL;
+    take_fault(job);
     if (!pli_launch_check(job) || !pli_loop_init() ||
         !(is_behind                   ? pli_behind_map(job)
           : pli_restart_is_image(job) ? pli_restart_node(job)
@@ -180,15 +190,12 @@ static int run(struct pli_job *job, char **argv, int signals)
     pli_sink_init();
     pli_door_begin();
     pli_warden_begin(job, signals);
-    if ((job->opt.elastic_max > 0 || job->opt.ckpt_dir != NULL) && !pli_control_open(job)) {
-        return 1;
-    }
-    if (job->from != NULL && !pli_restart_run(job, signals)) {
-        pli_sink_flush();
+    bool is_controlled = job->opt.elastic_max > 0 || job->opt.ckpt_dir != NULL;
+    if ((is_controlled && !pli_control_open(job)) ||
+        (job->from != NULL && !pli_restart_run(job, signals)) ||
+        (is_behind && !pli_behind_adopt(job))) {
+        pli_sink_flush(); // with what was said of the reason
         pli_keeper_stop();
-        return 1;
-    }
-    if (is_behind && !pli_behind_adopt(job)) {
         return 1;
     }
     loop(job);
@@ -237,8 +244,6 @@ int main(int argc, char **argv)
             return fflush(stdout) == 0 ? 0 : 1;
         }
     }
-    const char *fault = pli_environment_get(&job.apps[0], "PLIANT_FAULT");
-    pli_conf.fault = fault != NULL ? fault : ""; // for tests; the ranks have it too
     job.opt.is_line = isatty(STDOUT_FILENO);
     int signals = pli_launch_init();
     if (signals < 0) {

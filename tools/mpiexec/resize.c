@@ -6,18 +6,20 @@
 
 #include "ask.h"
 #include "base/fault.h"
-#include "base/futex.h"
 #include "boot/ask_wire.h"
-#include "boot/pset.h"
+#include "daemon.h"
+#include "head.h"
 #include "job.h"
 #include "leave.h"
-#include "net/shm/shm.h"
+#include "link.h"
+#include "muster.h"
+#include "refuse.h"
 #include "say.h"
 #include "spawn.h"
 #include "warden.h"
+#include "world.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,12 +59,6 @@ static bool go(const struct pli_job *job, enum state to)
     return true;
 }
 
-static void refuse(struct pli_answer *a, int error, const char *text)
-{
-    a->error = error;
-    snprintf(a->text, sizeof a->text, "%s", text);
-}
-
 static uint32_t size_now(const struct pli_job *job)
 {
     return z.members != NULL ? z.n_member : job->n_rank;
@@ -74,41 +70,48 @@ static uint32_t member(uint32_t i)
     return z.members != NULL ? z.members[i] : i;
 }
 
-// The next version counts from here on.
+// Those who are no members of the next version.
+static uint32_t *find_leavers(const struct pli_job *job, uint32_t *n_out)
+{
+    uint32_t now = size_now(job), n = z.n_next < now ? now - z.n_next : 0;
+    uint32_t *list = pli_say_need(calloc((size_t)n + 1, sizeof *list));
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = member(z.n_next + i);
+    }
+    *n_out = n;
+    return list;
+}
+
+// The next version counts from here on. With several hosts that is decided here and done by all:
+// who does not hear of it has lost mpiexec, and ends.
 static bool commit(struct pli_job *job, struct pli_answer *a)
 {
-    char name[64];
-    struct pli_node_header *h = job->node.header;
-    int version = atomic_load_explicit(&h->world, memory_order_relaxed) + 1;
-    snprintf(name, sizeof name, PLI_PSET_WORLD "@%d", version + 1);
-    if (pli_pset_add(&job->node, name, z.next, z.n_next, (uint32_t)version + 1, PLI_PSET_MADE,
-                     UINT32_MAX) != PLI_OK) {
-        refuse(a, ENOSPC, pli_fail_take(NULL));
-        return false;
+    struct pli_pack p = { 0 };
+    struct pli_world w = { .version = (uint32_t)atomic_load(&job->node.header->world) + 1,
+                           .members = z.next,
+                           .n_member = z.n_next };
+    uint32_t *leavers = find_leavers(job, &w.n_leaver);
+    w.leavers = leavers;
+    bool is_good = pli_world_make(job, &w, a);
+    if (is_good) {
+        if (pli_job_is_head(job)) {
+            pli_world_pack(&w, &p);
+            pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_WORLD, 0, 0, p.data, p.len);
+            pli_pack_fini(&p);
+        }
+        pli_world_turn(job, &w);
+        free(z.members);
+        z.members = z.next;
+        z.n_member = z.n_next;
+        z.next = NULL;
+        a->first = w.version;
+        a->n = w.n_member;
     }
-    bool is_less = z.n_next < size_now(job);
-    for (uint32_t i = z.n_next; i < size_now(job); i++) {
-        pli_leave_tell(job, member(i), (uint32_t)version);
-    }
-    free(z.members);
-    z.members = z.next;
-    z.n_member = z.n_next;
-    z.next = NULL;
-    pli_fault("mpiexec_commit", 0);
-    h->world_size = z.n_member;
-    atomic_store_explicit(&h->world, version, memory_order_seq_cst);
-    pli_fault("mpiexec_committed", 0);
-    pli_futex_wake(&h->world, INT_MAX, false);
-    if ((h->mode & PLI_NODE_TELLS) != 0) {
-        atomic_fetch_add_explicit(&h->alarm, 1, memory_order_seq_cst);
-        pli_shm_wake_node(&job->node);
-    }
-    if (is_less) {
+    if (is_good && w.n_leaver > 0) {
         pli_leave_begin(job);
     }
-    a->first = (uint32_t)version;
-    a->n = z.n_member;
-    return true;
+    free(leavers);
+    return is_good;
 }
 
 // The members that stay, with room for those that come.
@@ -126,7 +129,11 @@ static bool plan(const struct pli_job *job, uint32_t n)
 static bool grow(struct pli_job *job, uint32_t more, void *token, struct pli_answer *a)
 {
     uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
-    pli_spawn_ranks(job, more, z.n_next - more, version, a);
+    if (pli_job_is_head(job)) {
+        pli_muster_ranks(job, more, z.n_next - more, version, a);
+    } else {
+        pli_spawn_ranks(job, more, z.n_next - more, version, a);
+    }
     if (a->error != 0) {
         free(z.next);
         z.next = NULL;
@@ -165,20 +172,20 @@ static uint32_t goal(const struct pli_job *job, const struct pli_ask_resize *ask
     int64_t now = size_now(job), n = ask->n;
     n = ask->how == PLI_ASK_GROW ? now + n : ask->how == PLI_ASK_SHRINK ? now - n : n;
     if (job->opt.elastic_max == 0) {
-        refuse(a, EPERM,
-               "the job was started with a fixed size; mpiexec --elastic MIN:MAX lets it "
-               "be changed");
+        pli_refuse(a, EPERM,
+                   "the job was started with a fixed size; mpiexec --elastic MIN:MAX lets it "
+                   "be changed");
     } else if (n < job->opt.elastic_min || n > job->opt.elastic_max) {
         char text[160];
         snprintf(text, sizeof text, "%lld ranks are outside --elastic %u:%u; there are %lld now",
                  (long long)n, job->opt.elastic_min, job->opt.elastic_max, (long long)now);
-        refuse(a, ERANGE, text);
-    } else if (job->n_app != 1 || job->n_host > 0 || job->is_daemon) {
-        refuse(a, ENOTSUP, "a job of several programs or hosts cannot be resized");
+        pli_refuse(a, ERANGE, "%s", text);
+    } else if (job->n_app != 1) {
+        pli_refuse(a, ENOTSUP, "a job of several programs cannot be resized");
     } else if (z.state != S_IDLE) {
-        refuse(a, EBUSY, "the job is being resized already");
+        pli_refuse(a, EBUSY, "the job is being resized already");
     } else if (!have_taken_up(job)) {
-        refuse(a, EBUSY, "not all ranks have heard of the last resize yet; try again");
+        pli_refuse(a, EBUSY, "not all ranks have heard of the last resize yet; try again");
     }
     return a->error == 0 ? (uint32_t)n : 0;
 }
@@ -188,7 +195,7 @@ bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *t
 {
     struct pli_ask_resize ask;
     if (len != sizeof ask) {
-        refuse(a, EINVAL, "the request is cut short");
+        pli_refuse(a, EINVAL, "the request is cut short");
         return true;
     }
     memcpy(&ask, body, sizeof ask);
@@ -202,7 +209,7 @@ bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *t
         return true;
     }
     if (!plan(job, n)) {
-        refuse(a, ENOMEM, "mpiexec has no memory for it");
+        pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
         return true;
     }
     if (n > now) {
@@ -252,11 +259,20 @@ static void finish(struct pli_job *job, const struct pli_answer *a)
     pli_resize_replace(job);
 }
 
+static void undo(struct pli_job *job)
+{
+    if (pli_job_is_head(job)) {
+        pli_muster_undo(z.first, z.n_new);
+    } else {
+        pli_spawn_undo(job, z.first, z.n_new);
+    }
+}
+
 // All are there: the new version counts, or nothing has been.
 static void conclude(struct pli_job *job, struct pli_answer *a)
 {
     if (!commit(job, a)) {
-        pli_spawn_undo(job, z.first, z.n_new);
+        undo(job);
     }
     finish(job, a);
 }
@@ -305,7 +321,9 @@ void pli_resize_replace(struct pli_job *job)
 void pli_resize_ready(struct pli_job *job, uint32_t row)
 {
     struct pli_answer a = { 0 };
-    if (is_new(job, row) && ++z.n_ready == z.n_new && (!z.is_fork || z.is_agreed)) {
+    if (job->is_daemon) {
+        pli_daemon_send(PLI_LINK_READY, 0, job->node.rows[row].index, NULL, 0);
+    } else if (is_new(job, row) && ++z.n_ready == z.n_new && (!z.is_fork || z.is_agreed)) {
         conclude(job, &a);
     }
 }
@@ -314,12 +332,26 @@ void pli_resize_ready(struct pli_job *job, uint32_t row)
 static void give_up(struct pli_job *job, int error, const char *why)
 {
     struct pli_answer a = { 0 };
-    pli_spawn_undo(job, z.first, z.n_new);
+    undo(job);
     free(z.next);
     z.next = NULL;
-    refuse(&a, error, why);
+    pli_refuse(&a, error, "%s", why);
     a.first = (uint32_t)atomic_load(&job->node.header->world);
     finish(job, &a);
+}
+
+bool pli_resize_is_new(const struct pli_job *job, uint32_t row)
+{
+    return is_new(job, row);
+}
+
+void pli_resize_fail(struct pli_job *job, const char *why)
+{
+    char text[sizeof((struct pli_answer *)0)->text];
+    snprintf(text, sizeof text, "%.180s; the world stays as it was", why);
+    if (z.state == S_COMING) {
+        give_up(job, ECHILD, text);
+    }
 }
 
 void pli_resize_gone(struct pli_task *t)
@@ -348,25 +380,25 @@ static bool may_fork(const struct pli_job *job, const struct pli_ask_fork *ask,
     uint32_t now = size_now(job);
     int version = atomic_load(&job->node.header->world);
     if (job->n_host > 0 || job->is_daemon || job->opt.is_resize_error) {
-        refuse(a, ENOTSUP,
-               job->opt.is_resize_error
-                   ? "with --on-resize=error ranks are not cloned; mpictl grow and "
-                     "MPIX_World_resize start new ones"
-                   : "ranks of a job on several hosts cannot be cloned yet");
+        pli_refuse(a, ENOTSUP,
+                   job->opt.is_resize_error
+                       ? "with --on-resize=error ranks are not cloned; mpictl grow and "
+                         "MPIX_World_resize start new ones"
+                       : "ranks of a job on several hosts cannot be cloned yet");
     } else if (z.state != S_IDLE) {
-        refuse(a, EBUSY, "the job is being resized already");
+        pli_refuse(a, EBUSY, "the job is being resized already");
     } else if (ask->version != (uint32_t)version) {
         snprintf(text, sizeof text,
                  "the world has become version %d, and the ranks work in version %u; take it up "
                  "(MPIX_Comm_world_at) before",
                  version, ask->version);
-        refuse(a, ESTALE, text);
+        pli_refuse(a, ESTALE, "%s", text);
     } else if (ask->n < 1 || ask->n > now) {
-        refuse(a, EINVAL, "the request makes no sense");
+        pli_refuse(a, EINVAL, "the request makes no sense");
     } else if (job->opt.elastic_max != 0 && now + ask->n > job->opt.elastic_max) {
         snprintf(text, sizeof text, "%u ranks are outside --elastic %u:%u; there are %u now",
                  now + ask->n, job->opt.elastic_min, job->opt.elastic_max, now);
-        refuse(a, ERANGE, text);
+        pli_refuse(a, ERANGE, "%s", text);
     }
     return a->error == 0;
 }
@@ -380,7 +412,7 @@ void pli_resize_fork(struct pli_job *job, const void *body, size_t len, struct p
         return;
     }
     if (!plan(job, now + ask.n)) {
-        refuse(a, ENOMEM, "mpiexec has no memory for it");
+        pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
         return;
     }
     pli_spawn_reserve(job, z.next, ask.n, now, ask.version + 1, a);
@@ -410,7 +442,7 @@ bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *
     struct pli_ask_forked ask = { 0 };
     memcpy(&ask, body, len < sizeof ask ? len : sizeof ask);
     if (z.state != S_COMING || !z.is_fork) {
-        refuse(a, ECHILD, "a clone ended before it was a rank; the world stays as it was");
+        pli_refuse(a, ECHILD, "a clone ended before it was a rank; the world stays as it was");
         return true;
     }
     if (!ask.is_good) {

@@ -35,6 +35,11 @@ bool pli_resize_is_coming(void);
 uint32_t *pli_resize_members(uint32_t *n_out);
 void pli_resize_adopt(uint32_t *members, uint32_t n);
 
+// Whether the process of this row is on its way into a version to come.
+bool pli_resize_is_new(const struct pli_job *job, uint32_t row);
+// New ranks could not be started, on whichever host.
+void pli_resize_fail(struct pli_job *job, const char *why);
+
 // A new rank is in MPI_Init and waits; a process has ended. Context: the loop.
 void pli_resize_ready(struct pli_job *job, uint32_t row);
 void pli_resize_gone(struct pli_task *task);

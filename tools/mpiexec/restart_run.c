@@ -18,6 +18,7 @@
 #include "nest.h"
 #include "resize.h"
 #include "say.h"
+#include "rows.h"
 #include "spawn.h"
 #include "warden.h"
 
@@ -66,7 +67,7 @@ static bool plan(struct pli_job *job)
     const struct pli_manifest *m = job->from;
     n_back = m->n_task;
     backs = pli_say_need(calloc(n_back + 1, sizeof *backs));
-    pli_spawn_restore(job, m->spawned);
+    pli_rows_restore(job, m->spawned);
     if (m->members != NULL) {
         pli_resize_adopt(m->members, m->n_member);
     }
@@ -320,7 +321,11 @@ static bool offer_images(struct pli_job *job)
     atomic_store(&save->n_done, (int)m->attempt);
     pli_say("going on from checkpoint %u with %u ranks on %u hosts", m->number, m->n_task,
             m->n_host);
-    resize(job);
+    if (job->restart_n != 0 && job->restart_n != m->n_rank) {
+        pli_say("the job goes on with %u ranks and not %u: images of a job on several hosts have "
+                "as many as there were",
+                m->n_rank, job->restart_n);
+    }
     return true;
 }
 

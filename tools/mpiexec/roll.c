@@ -80,6 +80,7 @@ void pli_roll_pack(const struct pli_job *job, struct pli_pack *to)
     gethostname(name, sizeof name - 1);
     pli_pack_text(to, name);
     pack_place(to, &job->node.hosts[job->here]);
+    pli_pack_u32(to, job->node.header->n_more);
     uint32_t n = 0;
     while (pli_place_domain(n) != NULL) {
         n++;
@@ -97,6 +98,7 @@ bool pli_roll_unpack(const struct pli_job *job, struct pli_unpack *from, struct 
 {
     out->name = pli_unpack_text(from);
     unpack_place(from, &out->place);
+    out->n_more = pli_unpack_u32(from);
     out->n_domain = pli_unpack_count(from, 12);
     out->domains = pli_say_need(calloc((size_t)out->n_domain + 1, sizeof *out->domains));
     for (uint32_t i = 0; i < out->n_domain; i++) {
@@ -258,7 +260,7 @@ bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64
     h->n_core = pli_place_n_core(job);
     fill_start(job, secret);
     bool is_apart = strcmp(pli_conf.net, "tcp") == 0 || strcmp(pli_conf.net, "ucx") == 0;
-    h->net |= is_apart ? PLI_NODE_NO_SHM : 0;
+    h->net |= PLI_NODE_PART | (is_apart ? PLI_NODE_NO_SHM : 0);
     for (uint32_t r = 0; r < job->n_rank; r++) {
         node->procs[r] = job->procs[r];
         node->hosts[job->procs[r].host].n_proc++;

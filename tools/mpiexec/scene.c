@@ -8,13 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+// A row of a process of this host; those of processes elsewhere are notes.
+static bool is_here(const struct pli_node *node, uint32_t row)
+{
+    const struct pli_node_header *h = node->header;
+    return row < h->n_row || node->procs[h->n_world + row - h->n_row].host == h->host_index;
+}
+
+// Where mpiexec has the row of a rank, or of a process that came later; UINT32_MAX: nowhere.
+static uint32_t row_of(const struct pli_node *node, uint32_t rank)
+{
+    return rank < node->header->n_row ? rank : pli_node_row_of(node, rank);
+}
+
 bool pli_scene_pack_states(const struct pli_node *node, uint32_t *last, struct pli_pack *to)
 {
     bool is_new = false;
-    for (uint32_t i = 0; i < node->header->n_row; i++) {
+    for (uint32_t i = 0; i < pli_node_n_used(node); i++) {
         const struct pli_node_row *r = &node->rows[i];
         uint32_t state = atomic_load_explicit(&r->state, memory_order_acquire);
-        if (state != last[i]) {
+        if (state != last[i] && is_here(node, i)) {
             last[i] = state;
             is_new = true;
             pli_pack_u32(to, r->index - node->header->base);
@@ -30,10 +43,11 @@ bool pli_scene_unpack_states(struct pli_node *node, struct pli_unpack *from)
     while (!from->is_bad && from->at < from->end) {
         uint32_t rank = pli_unpack_u32(from), state = pli_unpack_u32(from);
         uint32_t pid = pli_unpack_u32(from);
-        from->is_bad |= rank >= node->header->n_row || state >= PLI_NODE_N_STATE;
-        if (!from->is_bad) {
-            atomic_store_explicit(&node->rows[rank].pid, pid, memory_order_relaxed);
-            pli_node_set_state(node, rank, (enum pli_node_state)state);
+        uint32_t row = row_of(node, rank);
+        from->is_bad |= state >= PLI_NODE_N_STATE;
+        if (!from->is_bad && row != UINT32_MAX) {
+            atomic_store_explicit(&node->rows[row].pid, pid, memory_order_relaxed);
+            pli_node_set_state(node, row, (enum pli_node_state)state);
         }
     }
     return !from->is_bad;
@@ -85,8 +99,11 @@ static void unpack_wait(struct pli_unpack *from, struct pli_node_wait *w)
 
 void pli_scene_pack_rows(const struct pli_node *node, struct pli_pack *to)
 {
-    for (uint32_t i = 0; i < node->header->n_row; i++) {
+    for (uint32_t i = 0; i < pli_node_n_used(node); i++) {
         const struct pli_node_row *r = &node->rows[i];
+        if (!is_here(node, i)) {
+            continue;
+        }
         uint32_t what = atomic_load_explicit(&r->wait.what, memory_order_acquire);
         uint32_t pid = atomic_load_explicit(&r->pid, memory_order_relaxed);
         char site[320] = "";
@@ -108,17 +125,18 @@ bool pli_scene_unpack_rows(struct pli_node *node, struct pli_unpack *from, char 
         uint32_t rank = pli_unpack_u32(from), state = pli_unpack_u32(from);
         uint32_t pid = pli_unpack_u32(from), what = pli_unpack_u32(from);
         char *site = pli_unpack_text(from);
-        if (from->is_bad || rank >= node->header->n_row || state >= PLI_NODE_N_STATE) {
+        uint32_t row = row_of(node, rank);
+        if (from->is_bad || row == UINT32_MAX || state >= PLI_NODE_N_STATE) {
             free(site);
             return false;
         }
-        struct pli_node_row *r = &node->rows[rank];
+        struct pli_node_row *r = &node->rows[row];
         unpack_wait(from, &r->wait);
         atomic_store_explicit(&r->pid, pid, memory_order_relaxed);
         atomic_store_explicit(&r->wait.what, what, memory_order_release);
-        pli_node_set_state(node, rank, (enum pli_node_state)state);
-        free(sites[rank]);
-        sites[rank] = site;
+        pli_node_set_state(node, row, (enum pli_node_state)state);
+        free(sites[row]);
+        sites[row] = site;
     }
     return !from->is_bad;
 }

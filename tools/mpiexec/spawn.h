@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 struct pli_answer;
+struct pli_crew_list;
 struct pli_job;
 struct pli_task;
 
@@ -26,16 +27,22 @@ void pli_spawn_reserve(struct pli_job *job, const uint32_t *parents, uint32_t n,
 // fds: control, output, error; they are its. False: it cannot be watched.
 bool pli_spawn_clone(struct pli_job *job, const struct pli_task *from, uint32_t row, pid_t pid,
                      const int fds[3]);
+// The parts of it. Fill the rows of processes, numbered from `first` on; hosts: where each is,
+// NULL: here. Start those that are here, all or none: false with a refusal. And kill them.
+void pli_spawn_fill(struct pli_job *job, const struct pli_crew_list *l, uint32_t first,
+                    const uint32_t *hosts);
+bool pli_spawn_start(struct pli_job *job, const struct pli_crew_list *l, uint32_t first,
+                     struct pli_answer *a);
+void pli_spawn_drop(struct pli_job *job, uint32_t first, uint32_t n);
+
 // Take the start of processes back.
 void pli_spawn_undo(struct pli_job *job, uint32_t first, uint32_t n);
 
 // Forget tasks that are over and give their memory back. Context: between two turns of the loop.
 void pli_spawn_sweep(struct pli_job *job);
 
-// For checkpoints: how many have come so far, and to go on from there; and a task for a rank that
-// came later and is there again, which the caller looks after.
-uint32_t pli_spawn_count(void);
-void pli_spawn_restore(const struct pli_job *job, uint32_t count);
+// For checkpoints: a task for a rank that came later and is there again, which the caller looks
+// after.
 struct pli_task *pli_spawn_adopt(struct pli_job *job, uint32_t row);
 
 #endif

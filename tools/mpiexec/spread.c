@@ -102,6 +102,13 @@ static void drop_empty(struct pli_job *job)
     free(now);
 }
 
+static bool is_by_node(const struct pli_job *job)
+{
+    const char *map = job->opt.map;
+    size_t len = map != NULL ? strcspn(map, ":") : 0;
+    return len == 4 && strncasecmp(map, "node", 4) == 0;
+}
+
 void pli_spread_tasks(struct pli_job *job)
 {
     if (job->n_host == 0) {
@@ -109,9 +116,7 @@ void pli_spread_tasks(struct pli_job *job)
     }
     uint32_t *share = pli_say_need(calloc(job->n_host, sizeof *share));
     find_shares(job, share);
-    const char *map = job->opt.map;
-    size_t len = map != NULL ? strcspn(map, ":") : 0;
-    if (len == 4 && strncasecmp(map, "node", 4) == 0) {
+    if (is_by_node(job)) {
         deal(job, share);
     } else {
         fill(job, share);
@@ -138,4 +143,57 @@ void pli_spread_number(struct pli_job *job)
         }
     }
     free(n_row);
+}
+
+// Ranks that a host is there for: its slots or, where nobody said, as many as it began with.
+static uint64_t room_of(const struct pli_job *job, uint32_t h)
+{
+    uint64_t n = job->opt.per_host != 0 ? job->opt.per_host : job->hosts[h].slots;
+    for (uint32_t r = 0; r < job->n_rank && job->opt.per_host + job->hosts[h].slots == 0; r++) {
+        n += job->procs[r].host == h;
+    }
+    return n > 0 ? n : 1;
+}
+
+bool pli_spread_more(const struct pli_job *job, uint32_t *hosts_io, uint32_t at, uint32_t n,
+                     uint32_t only)
+{
+    uint32_t *n_more = pli_say_need(calloc(job->n_host, sizeof *n_more)); // by this request
+    uint32_t *n_now = pli_say_need(calloc(job->n_host, sizeof *n_now));   // by this part of it
+    bool is_full = false;
+    for (uint32_t i = 0; i < at; i++) {
+        n_more[hosts_io[i]]++;
+    }
+    for (uint32_t i = 0; i < n && !is_full; i++) {
+        uint32_t best = UINT32_MAX;
+        uint64_t best_load = 0, best_room = 1;
+        for (uint32_t h = 0; h < job->n_host; h++) {
+            const struct pli_host *host = &job->hosts[h];
+            uint64_t load = (uint64_t)host->n_rank + n_more[h] + 1, room = room_of(job, h);
+            if (host->is_lost || (only != 0 && h != only - 1) ||
+                (host->max_slots != 0 && load > host->max_slots)) {
+                continue;
+            }
+            if (best == UINT32_MAX || load * best_room < best_load * room) {
+                best = h;
+                best_load = load;
+                best_room = room;
+            }
+        }
+        is_full = best == UINT32_MAX;
+        if (!is_full) {
+            hosts_io[at + i] = best;
+            n_more[best]++;
+            n_now[best]++;
+        }
+    }
+    // Neighbours on one host, unless the user has them dealt in turn.
+    for (uint32_t h = 0, i = at; h < job->n_host && !is_full && !is_by_node(job); h++) {
+        for (; n_now[h] > 0; n_now[h]--) {
+            hosts_io[i++] = h;
+        }
+    }
+    free(n_more);
+    free(n_now);
+    return !is_full;
 }

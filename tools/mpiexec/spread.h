@@ -3,6 +3,9 @@
 #ifndef PLI_MPIEXEC_SPREAD_H
 #define PLI_MPIEXEC_SPREAD_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct pli_job;
 
 // Give every task its host. Hosts without a task are dropped; when all is on this machine there are
@@ -11,5 +14,11 @@ void pli_spread_tasks(struct pli_job *job);
 
 // Make job->procs of all tasks of the job: the rows of a host in the order of ranks.
 void pli_spread_number(struct pli_job *job);
+
+// Hosts for n processes that come later: hosts_io[at] and those behind it. `at` others of the same
+// request have theirs already. only: the host they are to be on, counted from 1; 0: those with
+// most room for their slots. False: they take no more.
+bool pli_spread_more(const struct pli_job *job, uint32_t *hosts_io, uint32_t at, uint32_t n,
+                     uint32_t only);
 
 #endif

@@ -34,7 +34,10 @@ bool pli_vigil_is_row_over(void *arg, uint32_t row)
             return t->is_over;
         }
     }
-    return row >= job->node.header->n_row && job->node.rows[row].has_ended != 0;
+    const struct pli_node_header *h = job->node.header;
+    return row >= h->n_row &&
+           (job->node.rows[row].has_ended != 0 ||
+            (job->is_daemon && job->node.procs[h->n_world + row - h->n_row].host != job->here));
 }
 
 static void deadlock(void)

@@ -101,14 +101,9 @@ static void signal_task(struct pli_task *t, int sig)
     pli_guest_signal(t, sig);
 }
 
-static bool is_head(void)
-{
-    return w.job->n_host > 0 && !w.job->is_daemon;
-}
-
 static void signal_all(int sig, const struct pli_task *but)
 {
-    if (is_head()) {
+    if (pli_job_is_head(w.job)) {
         pli_head_signal(sig, but, w.state == S_RUN ? 0 : PLI_HEAD_ENDING);
         return;
     }
@@ -457,7 +452,7 @@ bool pli_warden_step(struct pli_job *job)
 
 static void relay(int sig)
 {
-    if (is_head()) {
+    if (pli_job_is_head(w.job)) {
         pli_head_signal(sig, NULL, PLI_HEAD_RANKS);
         return;
     }
@@ -579,7 +574,7 @@ int pli_warden_finish(struct pli_job *job)
     pli_client_end();
     pli_ckpt_end();
     w.status = w.status != 0 ? w.status : pli_mishap_status(job);
-    if (is_head()) {
+    if (pli_job_is_head(w.job)) {
         pli_head_finish(w.state != S_RUN);
     } else if (w.state != S_RUN) {
         char cookie[64];

@@ -174,6 +174,14 @@ static void say_row(const struct pli_node *node, uint32_t row, bool is_over, cha
     }
 }
 
+// Whether the row stands for a process on another host, whose own row is there.
+static bool is_note(const struct pli_node *node, uint32_t row)
+{
+    const struct pli_node_header *h = node->header;
+    return (h->net & PLI_NODE_PART) != 0 && row >= h->n_row &&
+           node->procs[h->n_world + row - h->n_row].host != h->host_index;
+}
+
 static const char *(*known_site)(uint32_t row);
 
 void pli_picture_sites(const char *(*site_of)(uint32_t row))
@@ -188,6 +196,9 @@ void pli_picture_print(const struct pli_node *node, pli_picture_over_fn is_over,
     uint32_t n_same = 0, n_shown = 0, n_row = pli_node_n_used(node);
     for (uint32_t i = 0; i < n_row; i++) {
         char text[256], site[320];
+        if (is_note(node, i)) {
+            continue;
+        }
         say_row(node, i, is_over(arg, i), text, sizeof text);
         // Many ranks in the same place are one line: "ranks 4 to 99 too".
         if (strcmp(text, last) == 0 && (n_shown >= 8 || i + 1 < n_row)) {

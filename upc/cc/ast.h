@@ -116,6 +116,7 @@ enum affinity { AFF_NONE, AFF_INT, AFF_PTS };
 
 // upc_forall, with what is needed to turn it into a loop over local elements only.
 struct forall {
+    struct forall *outer; // the innermost around it
     size_t init0, init1, cond0, cond1, step0, step1, body0, body1;
     bool init_is_decl;
     struct node *aff;

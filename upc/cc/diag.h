@@ -12,8 +12,6 @@ void pli_diag_warn(struct unit *u, size_t tok, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void pli_diag_note(struct unit *u, size_t tok, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-// The column of a token in the original source, 0 when it is not in that line (a macro's).
-int pli_diag_column(struct unit *u, size_t tok);
 // Report a syntax error and leave through unit.bail.
 _Noreturn void pli_diag_fatal(struct unit *u, size_t tok, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Output: tokens are copied with their line numbers, edited ranges are written anew.
 #include "emit.h"
+
+#include "column.h"
 #include "diag.h"
 #include "lex.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-enum { MAX_BLANK_LINES = 8 };
+enum { MAX_BLANK_LINES = 8, MAX_COLUMN = 200 };
 
 void pli_emit_puts(struct emitter *e, const char *s)
 {
@@ -118,13 +120,15 @@ static void align(struct emitter *e, const struct token *t)
     if (t->src->is_system || e->in_expr > 0) {
         return;
     }
-    int col = pli_diag_column(e->u, (size_t)(t - e->u->toks));
-    size_t at = e->out.len;
-    while (at > 0 && e->out.data[at - 1] != '\n') {
-        at--;
+    int col = pli_column_find(e->u, (size_t)(t - e->u->toks)), here = 0;
+    if (col >= MAX_COLUMN) {
+        return;
     }
-    int here = e->bol ? 0 : (int)(e->out.len - at);
-    if (col - 1 > here && col < 200) {
+    while (!e->bol && here < col && (size_t)here < e->out.len &&
+           e->out.data[e->out.len - 1 - (size_t)here] != '\n') {
+        here++;
+    }
+    if (col - 1 > here) {
         pli_arena_text_printf(&e->out, "%*s", col - 1 - here, "");
     }
 }
@@ -277,7 +281,7 @@ static void flush(struct emitter *e, struct text *out)
     }
 }
 
-// The runtime calls pli_upc_main; main itself is the runtime's.
+// The runtime calls pli_upc_main; the symbol main is the runtime's, see PLI_UPC_MAIN.
 static void put_main(struct text *out, const struct type *t)
 {
     int n = 0;
@@ -287,7 +291,7 @@ static void put_main(struct text *out, const struct type *t)
     bool is_void = t->base->kind == TY_VOID;
     pli_arena_text_printf(out,
                           "\nint pli_upc_main(int argc, char **argv, char **envp)\n{\n"
-                          "    (void)argc, (void)argv, (void)envp;\n    %spli_upc_user_main(%s);\n"
+                          "    (void)argc, (void)argv, (void)envp;\n    %smain(%s);\n"
                           "%s}\n",
                           is_void ? "" : "return ",
                           n == 0   ? ""
@@ -297,12 +301,16 @@ static void put_main(struct text *out, const struct type *t)
                           is_void ? "    return 0;\n" : "");
 }
 
-void pli_emit_unit(struct unit *u, const struct type *main_type, struct text *out)
+void pli_emit_unit(struct unit *u, const struct type *main_type, bool has_main, struct text *out)
 {
     struct emitter e = { .u = u, .bol = true };
     e.tp = (struct type_printer){ .u = u, .len = put_len, .arg = &e };
     pli_arena_text_puts(out, "#include \"pli_upc.h\"\n");
     pli_arena_text_printf(out, "PLI_UPC_UNIT(%d, %d)\n", u->opt.static_threads, u->opt.pthreads);
+    if (main_type != NULL) {
+        pli_arena_text_printf(out, "PLI_UPC_MAIN(%s)\n",
+                              main_type->base->kind == TY_VOID ? "void" : "int");
+    }
     size_t n = u->n_tok - 1; // without TOK_EOF
     for (size_t i = 0; i < n;) {
         size_t next = i + 1;
@@ -321,7 +329,7 @@ void pli_emit_unit(struct unit *u, const struct type *main_type, struct text *ou
         pli_arena_text_puts(out, u->toks[n].pragma);
     }
     pli_arena_text_puts(out, "\n");
-    if (main_type != NULL) {
+    if (has_main) {
         put_main(out, main_type);
     }
     pli_arena_text_fini(&e.out);

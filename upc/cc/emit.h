@@ -19,7 +19,7 @@ struct emitter {
 };
 
 // The whole unit, appended to out. main_type is the type of main, or NULL without one.
-void pli_emit_unit(struct unit *u, const struct type *main_type, struct text *out);
+void pli_emit_unit(struct unit *u, const struct type *main_type, bool has_main, struct text *out);
 
 void pli_emit_range(struct emitter *e, size_t t0, size_t t1);
 void pli_emit_sync(struct emitter *e, size_t tok); // bring line numbers in step

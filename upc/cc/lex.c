@@ -116,7 +116,7 @@ static const struct {
     { "upc_elemsizeof", KW_ELEMSIZEOF },
 };
 
-static const struct {
+static const struct punct {
     const char *text;
     int code;
 } puncts[] = {
@@ -305,17 +305,90 @@ static void directive(struct lexer *l)
     l->line_start = l->p;
 }
 
-static void quoted(struct lexer *l, const char *start, char q)
+static const char *quoted_end(const char *p, const char *end, bool *closed_out)
 {
-    l->p++;
-    while (l->p < l->end && *l->p != q) {
-        if (*l->p == '\n') {
+    char q = *p++;
+    while (p < end && *p != q && *p != '\n') {
+        p += *p == '\\' && p + 1 < end ? 2 : 1;
+    }
+    *closed_out = p < end && *p == q;
+    return p + *closed_out;
+}
+
+static const char *number_end(const char *p, const char *end)
+{
+    for (p++; p < end; p++) {
+        char c = *p, prev = p[-1];
+        bool sign =
+            (c == '+' || c == '-') && (prev == 'e' || prev == 'E' || prev == 'p' || prev == 'P');
+        if (!isalnum((unsigned char)c) && c != '.' && c != '_' && !sign) {
             break;
         }
-        l->p += *l->p == '\\' && l->p + 1 < l->end ? 2 : 1;
     }
-    bool closed = l->p < l->end && *l->p == q;
-    l->p += closed;
+    return p;
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80 ||
+           c == '\\';
+}
+
+static const char *word_end(const char *p, const char *end)
+{
+    while (p < end && is_word(*p)) {
+        p++;
+    }
+    return p;
+}
+
+static bool is_number(const char *p, const char *end)
+{
+    return isdigit((unsigned char)*p) || (*p == '.' && p + 1 < end && isdigit((unsigned char)p[1]));
+}
+
+// A punctuator of more than one character, or NULL.
+static const struct punct *find_punct(const char *p, const char *end)
+{
+    for (size_t i = 0; i < sizeof puncts / sizeof puncts[0]; i++) {
+        size_t n = strlen(puncts[i].text);
+        if ((size_t)(end - p) >= n && memcmp(p, puncts[i].text, n) == 0) {
+            return &puncts[i];
+        }
+    }
+    return NULL;
+}
+
+// L"..." and the like
+static bool is_prefixed(const char *start, const char *p, const char *end)
+{
+    size_t n = (size_t)(p - start);
+    bool wide = (n == 1 && (*start == 'L' || *start == 'u' || *start == 'U')) ||
+                (n == 2 && memcmp(start, "u8", 2) == 0);
+    return wide && p < end && (*p == '"' || *p == '\'');
+}
+
+const char *pli_lex_end(const char *p, const char *end)
+{
+    bool closed;
+    if (*p == '"' || *p == '\'') {
+        return quoted_end(p, end, &closed);
+    }
+    if (is_number(p, end)) {
+        return number_end(p, end);
+    }
+    if (is_word(*p)) {
+        const char *q = word_end(p, end);
+        return is_prefixed(p, q, end) ? quoted_end(q, end, &closed) : q;
+    }
+    const struct punct *found = find_punct(p, end);
+    return p + (found == NULL ? 1 : strlen(found->text));
+}
+
+static void quoted(struct lexer *l, const char *start, char q)
+{
+    bool closed;
+    l->p = quoted_end(l->p, l->end, &closed);
     push(l, q == '"' ? TOK_STR : TOK_CHAR, start);
     if (!closed) {
         pli_diag_fatal(l->u, l->u->n_tok - 1, "missing terminating %c character", q);
@@ -324,35 +397,21 @@ static void quoted(struct lexer *l, const char *start, char q)
 
 static void number(struct lexer *l)
 {
-    const char *start = l->p++;
-    while (l->p < l->end) {
-        char c = *l->p, prev = l->p[-1];
-        bool sign =
-            (c == '+' || c == '-') && (prev == 'e' || prev == 'E' || prev == 'p' || prev == 'P');
-        if (!isalnum((unsigned char)c) && c != '.' && c != '_' && !sign) {
-            break;
-        }
-        l->p++;
-    }
+    const char *start = l->p;
+    l->p = number_end(start, l->end);
     push(l, TOK_NUM, start);
 }
 
 static void word(struct lexer *l)
 {
     const char *start = l->p;
-    while (l->p < l->end && (isalnum((unsigned char)*l->p) || *l->p == '_' || *l->p == '$' ||
-                             (unsigned char)*l->p >= 0x80 || *l->p == '\\')) {
-        l->p++;
-    }
-    size_t n = (size_t)(l->p - start);
-    bool wide = (n == 1 && (*start == 'L' || *start == 'u' || *start == 'U')) ||
-                (n == 2 && memcmp(start, "u8", 2) == 0);
-    if (wide && l->p < l->end && (*l->p == '"' || *l->p == '\'')) {
+    l->p = word_end(start, l->end);
+    if (is_prefixed(start, l->p, l->end)) {
         quoted(l, start, *l->p);
         return;
     }
     struct token *t = push(l, TOK_IDENT, start);
-    t->name = pli_lex_name(l->u, start, n);
+    t->name = pli_lex_name(l->u, start, t->len);
     t->op = t->name->kw;
     // Library headers are C: there the words of UPC are ordinary names, but not in our own upc*.h.
     if (t->op >= KW_SHARED && l->c_mode) {
@@ -369,13 +428,11 @@ static void word(struct lexer *l)
 static void punct(struct lexer *l)
 {
     const char *start = l->p;
-    for (size_t i = 0; i < sizeof puncts / sizeof puncts[0]; i++) {
-        size_t n = strlen(puncts[i].text);
-        if ((size_t)(l->end - l->p) >= n && memcmp(l->p, puncts[i].text, n) == 0) {
-            l->p += n;
-            push(l, TOK_PUNCT, start)->op = puncts[i].code;
-            return;
-        }
+    const struct punct *found = find_punct(start, l->end);
+    if (found != NULL) {
+        l->p += strlen(found->text);
+        push(l, TOK_PUNCT, start)->op = found->code;
+        return;
     }
     l->p++;
     push(l, TOK_PUNCT, start)->op = (unsigned char)*start;
@@ -406,11 +463,9 @@ void pli_lex_run(struct unit *u)
             directive(&l);
         } else if (c == '"' || c == '\'') {
             quoted(&l, l.p, c);
-        } else if (isdigit((unsigned char)c) ||
-                   (c == '.' && l.p + 1 < l.end && isdigit((unsigned char)l.p[1]))) {
+        } else if (is_number(l.p, l.end)) {
             number(&l);
-        } else if (isalpha((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80 ||
-                   c == '\\') {
+        } else if (is_word(c)) {
             word(&l);
         } else {
             punct(&l);

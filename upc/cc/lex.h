@@ -111,6 +111,8 @@ enum {
 
 // Split unit.text into unit.toks; the last token is TOK_EOF. Errors leave through unit.bail.
 void pli_lex_run(struct unit *u);
+// Where the token that begins at p ends; no blank and no comment is there.
+const char *pli_lex_end(const char *p, const char *end);
 struct name *pli_lex_name(struct unit *u, const char *text, size_t len);
 
 #endif

@@ -29,6 +29,8 @@ struct parser {
     bool fresh_block; // at the start of a compound statement: a upc pragma is in place here
     struct type *ret; // return type of the current function
     struct sym *fn;
+    int fn_depth;             // of its parameters
+    struct jump *jumps;       // labels and gotos of the current function
     struct forall *forall;    // innermost enclosing upc_forall
     int n_controlling;        // how many enclosing ones have an affinity
     struct node **seen_index; // N_INDEX nodes of the current forall bodies
@@ -40,7 +42,7 @@ struct parser {
     int n_opaque; // calls and writes through private pointers seen so far
     bool has_forall_break;
     bool has_main;
-    struct type *main_type;
+    struct type *main_type; // of its definition, or a declaration alone
 };
 
 // parse.c: token access and edits
@@ -110,6 +112,11 @@ void pli_parse_stmt_compound(struct parser *p, bool new_scope);
 // compound-statement as an expression; the last expression statement is its value
 void pli_parse_stmt_value(struct parser *p, struct node **last);
 void pli_parse_stmt(struct parser *p);
+
+// parse_jump.c: labels and gotos, and what is wrong with them when a function ends
+void pli_parse_jump_label(struct parser *p, size_t tok);
+void pli_parse_jump_goto(struct parser *p, size_t tok); // the name is behind it
+void pli_parse_jump_check(struct parser *p);
 
 // parse_forall.c
 void pli_parse_forall(struct parser *p);

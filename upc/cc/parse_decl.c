@@ -81,6 +81,9 @@ static struct sym *declare(struct parser *p, struct specs *s, struct declarator 
         old->storage = old->storage == ST_STATIC ? ST_STATIC : s->storage;
         return old;
     }
+    if (p->depth == 0 && kind == SYM_FUNC && strcmp(d->name->text, "main") == 0) {
+        p->main_type = d->type;
+    }
     struct sym *n = pli_scope_add(p, d->name, kind, d->tok);
     n->type = d->type;
     n->storage = s->storage;
@@ -218,25 +221,6 @@ static struct decl *rest_of_declaration(struct parser *p, struct decl *d, struct
     return d;
 }
 
-struct decl *pli_parse_decl_block(struct parser *p)
-{
-    if (pli_parse_is(p, KW_STATIC_ASSERT)) {
-        static_assert_decl(p);
-        return NULL;
-    }
-    struct decl *d = pli_arena_alloc(&p->u->arena, sizeof *d);
-    p->attrs = (struct attrs){ 0 };
-    pli_parse_spec(p, &d->specs);
-    if (pli_parse_accept(p, ';')) {
-        return d;
-    }
-    struct declarator *first = pli_parse_dtor(p, d->specs.type, false);
-    if (first->type->kind == TY_FUNC && pli_parse_is(p, '{')) {
-        pli_diag_fatal(p->u, first->tok, "nested functions are not supported");
-    }
-    return rest_of_declaration(p, d, first);
-}
-
 // declaration-list of an old-style definition
 static void old_style_params(struct parser *p, struct type *f)
 {
@@ -291,8 +275,7 @@ static void function_definition(struct parser *p, struct decl *d, struct declara
     pli_sema_decl_type(p, f->type, f->tok);
     f->sym = declare(p, &d->specs, f);
     f->sym->is_defined = true;
-    bool is_main = strcmp(f->name->text, "main") == 0;
-    if (is_main) {
+    if (p->depth == 0 && strcmp(f->name->text, "main") == 0) {
         p->has_main = true;
         p->main_type = f->type;
     }
@@ -318,13 +301,62 @@ static void function_definition(struct parser *p, struct decl *d, struct declara
     }
     declare_func_name(p, f->tok);
     p->fn = f->sym;
+    p->fn_depth = p->depth;
     p->ret = f->type->base;
     pli_parse_stmt_compound(p, false);
+    pli_parse_jump_check(p);
     p->fn = NULL;
     pli_scope_pop(p);
-    if (is_main) {
-        p->u->toks[p->at - 1].prefix = "return 0;"; // main may fall off its end, others may not
+}
+
+// At what follows a declarator: does a function's body, or its old-style parameters?
+static bool is_definition(struct parser *p, const struct declarator *f)
+{
+    if (f->type->kind != TY_FUNC || f->name == NULL) {
+        return false;
     }
+    return pli_parse_is(p, '{') || (f->type->is_oldstyle && pli_parse_spec_starts(p, p->at) &&
+                                    !pli_parse_is(p, KW_ATTRIBUTE));
+}
+
+// A function in a function, a GNU extension. What is known about the outer one comes back after it.
+static void nested_function(struct parser *p, struct decl *d, struct declarator *f)
+{
+    struct parser outer = *p;
+    p->forall = NULL;
+    p->jumps = NULL;
+    p->n_controlling = p->n_loop = p->n_switch = 0;
+    function_definition(p, d, f);
+    p->fn = outer.fn;
+    p->fn_depth = outer.fn_depth;
+    p->ret = outer.ret;
+    p->forall = outer.forall;
+    p->jumps = outer.jumps;
+    p->n_controlling = outer.n_controlling;
+    p->n_loop = outer.n_loop;
+    p->n_switch = outer.n_switch;
+    p->has_forall_break = outer.has_forall_break;
+    p->n_static++; // a body with one in it is not printed twice
+}
+
+struct decl *pli_parse_decl_block(struct parser *p)
+{
+    if (pli_parse_is(p, KW_STATIC_ASSERT)) {
+        static_assert_decl(p);
+        return NULL;
+    }
+    struct decl *d = pli_arena_alloc(&p->u->arena, sizeof *d);
+    p->attrs = (struct attrs){ 0 };
+    pli_parse_spec(p, &d->specs);
+    if (pli_parse_accept(p, ';')) {
+        return d;
+    }
+    struct declarator *first = pli_parse_dtor(p, d->specs.type, false);
+    if (is_definition(p, first)) {
+        nested_function(p, d, first);
+        return NULL;
+    }
+    return rest_of_declaration(p, d, first);
 }
 
 // external-declaration: function-definition | declaration | asm-definition
@@ -360,10 +392,7 @@ void pli_parse_decl_external(struct parser *p)
         pli_diag_fatal(p->u, p->at, "unknown type name '%.*s'", (int)first->len, first->text);
     }
     struct declarator *f = pli_parse_dtor(p, d->specs.type, false);
-    bool old_style_def = f->type->kind == TY_FUNC && f->type->is_oldstyle &&
-                         (pli_parse_is(p, '{') || pli_parse_spec_starts(p, p->at)) &&
-                         !pli_parse_is(p, KW_ATTRIBUTE);
-    if (f->type->kind == TY_FUNC && f->name != NULL && (pli_parse_is(p, '{') || old_style_def)) {
+    if (is_definition(p, f)) {
         function_definition(p, d, f);
         return;
     }

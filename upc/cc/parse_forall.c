@@ -246,6 +246,7 @@ static void body(struct parser *p, struct forall *f)
     int opaque = p->n_opaque;
     bool broke = p->has_forall_break;
     p->forall = f;
+    f->outer = outer;
     p->n_loop = p->n_switch = 0;
     p->has_forall_break = false;
     p->n_controlling += f->kind != AFF_NONE;

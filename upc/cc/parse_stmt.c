@@ -117,11 +117,12 @@ static void return_stmt(struct parser *p)
 
 static void goto_stmt(struct parser *p)
 {
-    p->at++;
+    size_t tok = p->at++;
     p->n_label++;
     if (pli_parse_accept(p, '*')) {
         value(p);
     } else {
+        pli_parse_jump_goto(p, tok);
         p->at++;
     }
     pli_parse_expect(p, ';', "';'");
@@ -147,6 +148,10 @@ static void sync_stmt(struct parser *p)
     size_t t0 = p->at++;
     int op = p->u->toks[t0].op;
     struct node *n = NULL;
+    if (op != KW_FENCE && p->n_controlling > 0) {
+        pli_diag_warn(p->u, t0, "'%.*s' inside upc_forall: not every thread gets here",
+                      (int)p->u->toks[t0].len, p->u->toks[t0].text);
+    }
     if (op != KW_FENCE && !pli_parse_is(p, ';')) {
         n = pli_sema_rvalue(p, pli_parse_expr_comma(p));
         if (!pli_type_is_arith(n->type) && n->type->kind != TY_UNKNOWN) {
@@ -192,6 +197,7 @@ static bool label(struct parser *p)
         pli_parse_expect(p, ':', "':'");
     } else if (t->kind == TOK_IDENT && t->op == 0 && pli_parse_next_is(p, 1, ':')) {
         p->n_label++;
+        pli_parse_jump_label(p, p->at);
         p->at += 2;
         pli_parse_spec_attrs(p);
     } else {

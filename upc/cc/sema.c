@@ -229,11 +229,19 @@ static struct sym *root_sym(struct node *n)
     }
 }
 
+// What a nested function writes of its surroundings changes wherever that is called.
+static void write_sym(const struct parser *p, struct sym *s)
+{
+    bool is_outer = s->depth > 0 && s->depth < p->fn_depth;
+    s->mod_at = is_outer ? SIZE_MAX : p->at;
+    s->is_addressed |= is_outer;
+}
+
 void pli_sema_note_write(struct parser *p, struct node *a)
 {
     struct sym *s = root_sym(a);
     if (s != NULL) {
-        s->mod_at = p->at;
+        write_sym(p, s);
     } else if (!pli_type_is_shared(a->type)) {
         p->n_opaque++;
     }
@@ -303,7 +311,7 @@ struct node *pli_sema_addr(struct parser *p, struct node *a, size_t tok)
     }
     struct sym *s = root_sym(a);
     if (s != NULL) {
-        s->mod_at = p->at;
+        write_sym(p, s);
         s->is_addressed = true;
         n->dyn |= s->is_tls;
     }

@@ -31,7 +31,7 @@ bool pli_translate(const struct options *opt, const char *text, size_t len, FILE
     }
     bool ok = u.n_error == 0;
     if (ok) {
-        pli_emit_unit(&u, p->has_main ? p->main_type : NULL, out);
+        pli_emit_unit(&u, p->main_type, p->has_main, out);
     }
     fini(&u);
     return ok;

@@ -43,6 +43,8 @@ struct token {
     const char *text;
     unsigned len;
     int line, col;
+    int src_col; // in the original line, 0: not there; known when is_placed
+    bool is_placed;
     struct source *src;
     struct name *name;
     bool space_before;

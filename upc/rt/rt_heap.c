@@ -6,6 +6,7 @@
 #include "rt.h"
 
 #include "base/cpu.h"
+#include "core/region.h"
 
 #include <sys/mman.h>
 
@@ -195,6 +196,10 @@ uint64_t pli_rt_heap_take(const struct rt_space *s, uint64_t bytes, int me)
 // Give memory between two offsets back to the system, at every thread that has its copy here.
 static void release(const struct rt_space *s, uint64_t from, uint64_t to)
 {
+    const struct pli_region *r = rt_me()->region;
+    if (r != NULL && pli_region_is_lent(r)) {
+        return; // a device would go on to read and write the pages that were there
+    }
     from = rt_round(from, RT_PAGE);
     to = to / RT_PAGE * RT_PAGE;
     for (int t = 0; from < to && t < pli_rt.n; t++) {

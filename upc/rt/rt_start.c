@@ -283,6 +283,7 @@ int pli_upc_enter(int i)
         struct pli_region_plan plan = { .comm = me->comm,
                                         .near = pli_rt.seg,
                                         .size = pli_rt.span,
+                                        .gap = RT_FIRST,
                                         .answer = pli_rt_answer,
                                         .arg = me };
         need(pli_region_create(&plan, &me->region));

@@ -42,6 +42,18 @@ struct pli_ucx_peer {
     X(ucp_ep_flush_nbx)                                                                            \
     X(ucp_am_send_nbx)                                                                             \
     X(ucp_am_recv_data_nbx)                                                                        \
+    X(ucp_config_read)                                                                             \
+    X(ucp_config_modify)                                                                           \
+    X(ucp_config_release)                                                                          \
+    X(ucp_mem_map)                                                                                 \
+    X(ucp_mem_unmap)                                                                               \
+    X(ucp_rkey_pack)                                                                               \
+    X(ucp_rkey_buffer_release)                                                                     \
+    X(ucp_ep_rkey_unpack)                                                                          \
+    X(ucp_rkey_destroy)                                                                            \
+    X(ucp_put_nbx)                                                                                 \
+    X(ucp_get_nbx)                                                                                 \
+    X(ucp_atomic_op_nbx)                                                                           \
     X(ucp_request_free)                                                                            \
     X(ucs_status_string)
 
@@ -104,11 +116,22 @@ static enum pli_err make_context(void)
     const ucp_params_t params = {
         .field_mask =
             UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_NAME,
-        .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
+        .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 |
+                    UCP_FEATURE_AMO64,
         .mt_workers_shared = 1,
         .name = "pliant",
     };
-    ucs_status_t s = lib.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, NULL, &context);
+    // A device may do atomic operations on its own, which the processors here know nothing of. Ours
+    // must be indivisible against those of neighbours, who use the processor.
+    ucp_config_t *config;
+    ucs_status_t s = lib.ucp_config_read(NULL, NULL, &config);
+    if (s == UCS_OK) {
+        s = lib.ucp_config_modify(config, "ATOMIC_MODE", "cpu");
+        if (s == UCS_OK) {
+            s = lib.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context);
+        }
+        lib.ucp_config_release(config);
+    }
     if (s != UCS_OK) {
         context = NULL;
         return pli_fail(PLI_ERR_OTHER, "UCX cannot start: %s", lib.ucs_status_string(s));
@@ -267,6 +290,15 @@ static void end_fetch(void *request, ucs_status_t status, size_t length, void *a
     end(request, status, arg);
 }
 
+static ucp_request_param_t param_of(struct pli_ucx_op *op)
+{
+    return (ucp_request_param_t){
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = end,
+        .user_data = op,
+    };
+}
+
 static enum pli_err result(ucs_status_ptr_t r)
 {
     if (UCS_PTR_IS_ERR(r)) {
@@ -278,13 +310,9 @@ static enum pli_err result(ucs_status_ptr_t r)
 enum pli_err pli_ucx_send(struct pli_ucx_peer *p, const void *head, size_t n_head, const void *data,
                           size_t n, bool is_large, struct pli_ucx_op *op)
 {
-    const ucp_request_param_t param = {
-        .op_attr_mask =
-            UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .flags = is_large ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER,
-        .cb.send = end,
-        .user_data = op,
-    };
+    ucp_request_param_t param = param_of(op);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = is_large ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
     return result(lib.ucp_am_send_nbx(p->ep, AM_ID, head, n_head, data, n, &param));
 }
 
@@ -303,12 +331,104 @@ enum pli_err pli_ucx_fetch(struct pli_ucx *u, void *offer, void *to, size_t n,
 
 enum pli_err pli_ucx_flush(struct pli_ucx_peer *p, struct pli_ucx_op *op)
 {
-    const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send = end,
-        .user_data = op,
-    };
+    const ucp_request_param_t param = param_of(op);
     return result(lib.ucp_ep_flush_nbx(p->ep, &param));
+}
+
+// Map memory and make a copy of its key.
+static ucs_status_t lend(struct pli_ucx_loan *m, void *at, size_t len)
+{
+    const ucp_mem_map_params_t params = {
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+        .address = at,
+        .length = len,
+    };
+    ucp_mem_h mem;
+    void *key;
+    ucs_status_t s = lib.ucp_mem_map(context, &params, &mem);
+    if (s != UCS_OK) {
+        return s;
+    }
+    m->memory = mem;
+    s = lib.ucp_rkey_pack(context, mem, &key, &m->n_key);
+    if (s == UCS_OK) {
+        m->key = malloc(m->n_key);
+        if (m->key != NULL) {
+            memcpy(m->key, key, m->n_key);
+        }
+        lib.ucp_rkey_buffer_release(key);
+    }
+    return s;
+}
+
+enum pli_err pli_ucx_lend(void *at, size_t len, struct pli_ucx_loan *out)
+{
+    struct pli_ucx_loan m = { 0 };
+    ucs_status_t s = lend(&m, at, len);
+    if (s != UCS_OK || m.key == NULL) {
+        pli_ucx_unlend(&m);
+        return pli_fail(PLI_ERR_OTHER, "UCX cannot lend memory: %s",
+                        s != UCS_OK ? lib.ucs_status_string(s) : "there is none for its key");
+    }
+    *out = m;
+    return PLI_OK;
+}
+
+void pli_ucx_unlend(struct pli_ucx_loan *m)
+{
+    if (m->memory != NULL) {
+        lib.ucp_mem_unmap(context, m->memory);
+    }
+    free(m->key);
+    *m = (struct pli_ucx_loan){ 0 };
+}
+
+enum pli_err pli_ucx_borrow(struct pli_ucx_peer *p, const void *key, struct pli_ucx_key **out)
+{
+    ucp_rkey_h rkey;
+    ucs_status_t s = lib.ucp_ep_rkey_unpack(p->ep, key, &rkey);
+    if (s != UCS_OK) {
+        return pli_fail(PLI_ERR_OTHER, "UCX: %s", lib.ucs_status_string(s));
+    }
+    *out = (struct pli_ucx_key *)rkey;
+    return PLI_OK;
+}
+
+void pli_ucx_return(struct pli_ucx_key *key)
+{
+    if (key != NULL) {
+        lib.ucp_rkey_destroy((ucp_rkey_h)key);
+    }
+}
+
+enum pli_err pli_ucx_put(struct pli_ucx_peer *p, const void *from, size_t n, uint64_t to,
+                         struct pli_ucx_key *key, struct pli_ucx_op *op)
+{
+    const ucp_request_param_t param = param_of(op);
+    return result(lib.ucp_put_nbx(p->ep, from, n, to, (ucp_rkey_h)key, &param));
+}
+
+enum pli_err pli_ucx_get(struct pli_ucx_peer *p, void *to, size_t n, uint64_t from,
+                         struct pli_ucx_key *key, struct pli_ucx_op *op)
+{
+    const ucp_request_param_t param = param_of(op);
+    return result(lib.ucp_get_nbx(p->ep, to, n, from, (ucp_rkey_h)key, &param));
+}
+
+enum pli_err pli_ucx_atomic(struct pli_ucx_peer *p, enum pli_ucx_atomic what, size_t size,
+                            const void *a, void *fetch, uint64_t at, struct pli_ucx_key *key,
+                            struct pli_ucx_op *op)
+{
+    static const ucp_atomic_op_t codes[] = {
+        [PLI_UCX_ADD] = UCP_ATOMIC_OP_ADD,   [PLI_UCX_AND] = UCP_ATOMIC_OP_AND,
+        [PLI_UCX_OR] = UCP_ATOMIC_OP_OR,     [PLI_UCX_XOR] = UCP_ATOMIC_OP_XOR,
+        [PLI_UCX_SWAP] = UCP_ATOMIC_OP_SWAP, [PLI_UCX_CSWAP] = UCP_ATOMIC_OP_CSWAP,
+    };
+    ucp_request_param_t param = param_of(op);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+    param.datatype = ucp_dt_make_contig(size);
+    param.reply_buffer = fetch;
+    return result(lib.ucp_atomic_op_nbx(p->ep, codes[what], a, 1, at, (ucp_rkey_h)key, &param));
 }
 
 int pli_ucx_progress(struct pli_ucx *u)

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct pli_ucx;      // a worker
 struct pli_ucx_peer; // the way from a worker to another one
@@ -49,8 +50,45 @@ enum pli_err pli_ucx_send(struct pli_ucx_peer *p, const void *head, size_t n_hea
 // Fetch what was offered, all of it. Results as for pli_ucx_send.
 enum pli_err pli_ucx_fetch(struct pli_ucx *u, void *offer, void *to, size_t n,
                            struct pli_ucx_op *op);
-// Done when all that was sent before has left this process for good.
+// Done when all that was sent before has left this process for good, and all that was put there is
+// there.
 enum pli_err pli_ucx_flush(struct pli_ucx_peer *p, struct pli_ucx_op *op);
+
+// Memory of this process that others may reach.
+struct pli_ucx_loan {
+    void *memory; // UCX's
+    void *key;    // what the others must be told
+    size_t n_key;
+};
+// Context of both: any thread.
+enum pli_err pli_ucx_lend(void *at, size_t len, struct pli_ucx_loan *out);
+void pli_ucx_unlend(struct pli_ucx_loan *m); // one of zeros is fine
+
+// Another side's memory, by the key of its loan, which must come from somebody to be trusted.
+struct pli_ucx_key;
+enum pli_err pli_ucx_borrow(struct pli_ucx_peer *p, const void *key, struct pli_ucx_key **out);
+void pli_ucx_return(struct pli_ucx_key *key); // NULL is fine
+
+// Access it at an address of the other process. Results as for pli_ucx_send. A put is done when
+// `from` may be used again; the others when the result is here. Nothing is in order with anything
+// else: pli_ucx_flush is.
+enum pli_err pli_ucx_put(struct pli_ucx_peer *p, const void *from, size_t n, uint64_t to,
+                         struct pli_ucx_key *key, struct pli_ucx_op *op);
+enum pli_err pli_ucx_get(struct pli_ucx_peer *p, void *to, size_t n, uint64_t from,
+                         struct pli_ucx_key *key, struct pli_ucx_op *op);
+enum pli_ucx_atomic {
+    PLI_UCX_ADD,
+    PLI_UCX_AND,
+    PLI_UCX_OR,
+    PLI_UCX_XOR,
+    PLI_UCX_SWAP,
+    PLI_UCX_CSWAP, // *fetch holds what is stored where *a is found
+};
+// On 4 or 8 bytes; the old value goes to fetch. Indivisible also against the other side's
+// processors.
+enum pli_err pli_ucx_atomic(struct pli_ucx_peer *p, enum pli_ucx_atomic what, size_t size,
+                            const void *a, void *fetch, uint64_t at, struct pli_ucx_key *key,
+                            struct pli_ucx_op *op);
 
 // Move things on. How much was done.
 int pli_ucx_progress(struct pli_ucx *u);
@@ -61,6 +99,8 @@ int pli_ucx_fd(const struct pli_ucx *u);
 // ucx_choose.c: whether messages between processes that share no memory should go by UCX, as
 // PLIANT_NET and the devices of this machine say. why_out: words for people.
 bool pli_ucx_is_chosen(const char **why_out);
+// Whether a device of this machine could read and write memory elsewhere by itself.
+bool pli_ucx_has_device(void);
 // The version of UCX that would be used, or why there is none.
 enum pli_err pli_ucx_version(char *text, size_t room);
 

@@ -56,6 +56,12 @@ static bool find_device(char *name, size_t room)
     return has;
 }
 
+bool pli_ucx_has_device(void)
+{
+    char name[64];
+    return find_device(name, sizeof name);
+}
+
 bool pli_ucx_is_chosen(const char **why_out)
 {
     static _Thread_local char why[160];

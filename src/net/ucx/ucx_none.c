@@ -83,6 +83,71 @@ enum pli_err pli_ucx_flush(struct pli_ucx_peer *p, struct pli_ucx_op *op)
     return refuse();
 }
 
+enum pli_err pli_ucx_lend(void *at, size_t len, struct pli_ucx_loan *out)
+{
+    (void)at;
+    (void)len;
+    (void)out;
+    return refuse();
+}
+
+void pli_ucx_unlend(struct pli_ucx_loan *m)
+{
+    (void)m;
+}
+
+enum pli_err pli_ucx_borrow(struct pli_ucx_peer *p, const void *key, struct pli_ucx_key **out)
+{
+    (void)p;
+    (void)key;
+    (void)out;
+    return refuse();
+}
+
+void pli_ucx_return(struct pli_ucx_key *key)
+{
+    (void)key;
+}
+
+enum pli_err pli_ucx_put(struct pli_ucx_peer *p, const void *from, size_t n, uint64_t to,
+                         struct pli_ucx_key *key, struct pli_ucx_op *op)
+{
+    (void)p;
+    (void)from;
+    (void)n;
+    (void)to;
+    (void)key;
+    (void)op;
+    return refuse();
+}
+
+enum pli_err pli_ucx_get(struct pli_ucx_peer *p, void *to, size_t n, uint64_t from,
+                         struct pli_ucx_key *key, struct pli_ucx_op *op)
+{
+    (void)p;
+    (void)to;
+    (void)n;
+    (void)from;
+    (void)key;
+    (void)op;
+    return refuse();
+}
+
+enum pli_err pli_ucx_atomic(struct pli_ucx_peer *p, enum pli_ucx_atomic what, size_t size,
+                            const void *a, void *fetch, uint64_t at, struct pli_ucx_key *key,
+                            struct pli_ucx_op *op)
+{
+    (void)p;
+    (void)what;
+    (void)size;
+    (void)a;
+    (void)fetch;
+    (void)at;
+    (void)key;
+    (void)op;
+    return refuse();
+}
+
 int pli_ucx_progress(struct pli_ucx *u)
 {
     (void)u;

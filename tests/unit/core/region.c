@@ -197,7 +197,7 @@ static void *run(void *arg)
     for (int i = 0; i < N; i++) {
         near[i] = !is_far || i == m->me ? memory[i] : NULL;
     }
-    struct pli_region_plan plan = { m->comm, near, SIZE, answer, m };
+    struct pli_region_plan plan = { m->comm, near, SIZE, 0, answer, m };
     T_MUST(pli_region_create(&plan, &m->region) == PLI_OK);
     T_OK(pli_region_near(m->region, m->me) == memory[m->me]);
     bytes(m);

@@ -58,6 +58,44 @@ void f(void) { upc_forall (int i = 0; i < 4; i++; i) { if (i) break; } } // warn
 void f(void) { upc_forall (int i = 0; i < 4; i++; i) { for (;;) break; switch (i) { case 1: break; } } }
 //--- forall_return
 void f(void) { upc_forall (int i = 0; i < 4; i++; i) return; } // warning: leaving upc_forall by return
+//--- forall_goto_out
+void f(void) { int i;
+    upc_forall (i = 0; i < 4; i++; i) {
+        if (i == 2) goto out; // warning@21: leaving upc_forall by goto
+        for (int k = 0; k < 9; k++) goto next;
+next:   ;
+    }
+out: ;
+}
+//--- forall_goto_in
+void f(int n) { int i;
+    if (n) goto in; // warning@12: entering upc_forall by goto
+    upc_forall (i = 0; i < 4; i++; i) { in: n++; }
+}
+//--- forall_goto_inner
+void f(int n) { int i, k;
+    upc_forall (i = 0; i < 4; i++; i) {
+again:  upc_forall (k = 0; k < 4; k++; k) { if (n--) goto again; } // warning: leaving upc_forall by goto
+        if (n) goto again;
+    }
+}
+//--- forall_goto_ok
+void f(int n)
+{
+    __label__ top;
+top: upc_forall (int i = 0; i < 4; i++; i) { __label__ end; if (n) goto end; n++; end: ; }
+    { __label__ end; if (n--) goto end; goto top; end: ; }
+    void *to = &&far;
+    goto *to;
+far: ;
+}
+//--- forall_barrier
+void f(void) { int i;
+    upc_forall (i = 0; i < 4; i++; i) upc_barrier; // warning@39: 'upc_barrier' inside upc_forall
+    upc_forall (i = 0; i < 4; i++; i) { upc_notify i; upc_wait i; } // warning: 'upc_notify' inside // warning: 'upc_wait' inside
+    upc_forall (i = 0; i < 4; i++; i) upc_fence;
+    upc_forall (i = 0; i < 4; i++; continue) upc_barrier;
+}
 //--- pragma_middle
 shared int x;
 void f(void) {

@@ -329,3 +329,16 @@ void f(void) { upc_all_fclose(stdin); } // error: passing argument 1 makes point
 #include <upc_nb.h>
 int a, b;
 void f(void) { upc_memget_nb(&a, &b, 4); } // error: passing argument 2 makes pointer-to-shared
+//--- column_behind_macro
+#include <stddef.h>
+struct N { int key; shared struct N *next; };
+shared struct N * shared head;
+void f(int k) {
+    shared struct N * shared *pp = &head;
+    while (*pp != NULL && (*pp)->key < k) pp = &(*pp)->next; // error@48: block sizes
+}
+//--- column_of_prefix
+void f(int *q, shared int *p, int a) { a += a &a; p = &a; } // error@55: makes pointer-to-shared
+//--- column_behind_string
+void g(const char *, shared int *);
+void f(int *q) { g("q, q", /* q */ q); } // error@36: passing argument 2

@@ -308,7 +308,7 @@ int main(void)
     for (i = 3; i < 9*THREADS; i++) CHECK(a[i] == i - 2);
     return t_done();
 }
-//--- empty_clauses
+//--- empty_clauses flags=-w
 int main(void)
 {
     int i = 0, n = 0;

@@ -47,6 +47,63 @@ there:
     _Alignas(64) char al[3]; CHECK((unsigned long)al % 64 == 0 && _Alignof(double) == 8);
     return t_done();
 }
+//--- main_is_main
+int main(void);
+int again(void) { return main(); }
+int main()
+{
+    static int calls;
+    CHECK(strcmp(__func__, "main") == 0 && strcmp(__FUNCTION__, "main") == 0);
+    if (calls++ == 0) {
+        CHECK(again() == 0 && calls == 2);
+        if (t_done() != 0) return 1;
+    }
+}
+//--- main_elsewhere files out=again\n
+#include <stdio.h>
+struct { int main; } s = { 1 };
+int again(void);
+int main(void)
+{
+    static int calls;
+    if (calls++ == 1) return 7;
+    if (again() == 6 + s.main && MYTHREAD == 0) printf("again\n");
+    return 0;
+}
+//-- b.c
+#include <stdio.h>
+int main(void);
+int again(void) { return main(); }
+//--- main_without_result threads=1,3 rc=fail out= err=status flags=-Wno-main
+#include <stdlib.h>
+void main(void) { exit(3); }
+//--- nested_functions
+shared int a[4*THREADS], total;
+static int apply(int (*f)(int), int x) { return f(x); }
+int main(void)
+{
+    int seen = 0, limit = 4*THREADS, i;
+    auto int twice(int);
+    int plus(int x) { return x + 1; }
+    int add(int x) { seen += x; return seen; }
+    shared int *at(int k) { static int calls; calls++; return k < 0 ? NULL : &a[k + calls - calls]; }
+    int old(x, p) int x; shared int *p; { return p == NULL ? x : *p; }
+    int twice(int x) { int more(int y) { return x + y; } return more(x); }
+    void stop(void) { limit = i + 1; }
+    CHECK(add(2) == 2 && apply(plus, 3) == 4 && add(3) == 5 && seen == 5 && twice(4) == 8 && old(7, at(-1)) == 7);
+    upc_forall (i = 0; i < 4*THREADS; i++; &a[i]) { int sq(int v) { return v * v; } a[i] = sq(i); }
+    upc_barrier;
+    CHECK(old(0, at(3)) == 9 && *at(2) == 4 && at(-1) == NULL);
+    upc_barrier;
+    // The bound is written where the loop's body does not show it.
+    upc_forall (i = 0; i < limit; i++; &a[i]) { a[i] = -1; stop(); }
+    upc_barrier;
+    CHECK(limit == MYTHREAD + 1 && i == limit);
+    if (MYTHREAD == 0) for (i = 0; i < 4*THREADS; i++) total += a[i] == -1;
+    upc_barrier;
+    CHECK(total == THREADS);
+    return t_done();
+}
 //--- generic_and_complex
 #include "t.h"
 #include <complex.h>
@@ -176,3 +233,15 @@ int main(void) { q[MYTHREAD].l = 1L << 40; CHECK(sizeof(struct Q) == 9 && sizeof
 typedef union{ int i; char c[4]; }U; typedef struct{ U u; enum{ RED, BLUE }e; }S;
 static S s = { { 7 }, BLUE };
 int main(void) { CHECK(s.u.i == 7 && s.e == BLUE); return t_done(); }
+//--- long_line_of_a_macro threads=1
+#include "t.h"
+#define D4(x) x x x x
+#define D64(x) D4(D4(D4(x)))
+#define D4096(x) D64(D64(x))
+int main(void)
+{
+    long n = 0;
+    D4096(if (n >= 0) n++;) D4096(if (n < 0) n = 3;)
+    CHECK(n == 4096);
+    return t_done();
+}

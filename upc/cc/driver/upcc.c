@@ -24,6 +24,20 @@ static bool exists(const char *path)
     return access(path, R_OK) == 0;
 }
 
+// The C compiler that CC names. "make CC=upcc" puts upcc itself there.
+static const char *underneath(const char *cc)
+{
+    for (const char *p = cc; p != NULL && *p != '\0';) {
+        size_t len = strcspn(p, " \t");
+        bool is_own = len >= 4 && strncmp(p + len - 4, "upcc", 4) == 0;
+        if (is_own && (len == 4 || p[len - 5] == '/')) {
+            return "cc";
+        }
+        p += len + strspn(p + len, " \t");
+    }
+    return cc == NULL || *cc == '\0' ? "cc" : cc;
+}
+
 // Beside bin/ there are include/upc and the libraries, also in a build tree.
 static bool find_tools(struct tools *t)
 {
@@ -45,8 +59,7 @@ static bool find_tools(struct tools *t)
     if (!exists(t->lib)) {
         snprintf(t->lib, sizeof t->lib, "%.3000s/../lib", t->dir);
     }
-    t->cc = getenv("CC");
-    t->cc = t->cc == NULL || *t->cc == '\0' ? "cc" : t->cc;
+    t->cc = underneath(getenv("CC"));
     t->runtime = getenv("UPCC_RUNTIME");
     if (!exists(t->translate) || !exists(t->include)) {
         fprintf(stderr, "upcc: %s is missing; the installation is not complete\n",

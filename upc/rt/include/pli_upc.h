@@ -87,7 +87,9 @@ struct pli_upc_unit {
     };                                                                                             \
     PLI_UPC_ENTRY(pli_upc_units, struct pli_upc_unit, pli_upc_this_unit);
 
-// The user's main; the runtime owns main itself and calls this on every thread.
-int pli_upc_main(int argc, char **argv, char **envp);
+// The C compiler knows the user's main as main, but its symbol is another: the runtime owns main
+// and calls pli_upc_main, which calls the user's, on every thread.
+#define PLI_UPC_MAIN(result) result main() __asm__("pli_upc_user_main");
+int pli_upc_main(int argc, char **argv, char **envp) __attribute__((no_instrument_function));
 
 #endif

@@ -42,7 +42,6 @@ extern PLI_UPC_FIXED int pli_upc_threads;
 #ifndef PLI_UPC_RUNTIME
 #define MYTHREAD pli_upc_mythread
 #define THREADS pli_upc_threads
-#define main pli_upc_user_main
 #endif
 // Where the segment of each thread is mapped in this process; null when it is not.
 extern char *PLI_UPC_FIXED pli_upc_seg[PLI_UPC_MAX_THREADS];

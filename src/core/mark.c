@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A hash table with open addressing. Who looks for a mark of its own needs no lock: it cannot go
+// while a member has not left, and places in front of it never become free.
+#include "core/mark.h"
+
+#include "boot/alarm_wire.h"
+#include "boot/boot.h"
+#include "core/alarm.h"
+#include "core/arena.h"
+#include "core/process.h"
+#include "obj/comm.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+enum { SWEEP_AT = PLI_ALARM_N_MARK / 4 * 3 };
+
+// Memory for agreements that this process gave: it takes it back when nobody looks any more.
+struct gift {
+    struct gift *next;
+    struct pli_alarm_pact *pact;
+};
+
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER; // of this process, before the table's
+static struct gift *gifts;                                // guarded by guard
+
+static struct pli_alarm_table *table(void)
+{
+    return pli_alarm_table(pli_boot.node.header);
+}
+
+// Every process has a MPI_COMM_SELF, and every world a MPI_COMM_WORLD, under the same context.
+static uint64_t key_of(const struct pli_comm *c)
+{
+    uint64_t first = (uint32_t)pli_group_at(c->group, 0).proc;
+    return c->context < PLI_CONTEXT_FIRST ? c->context | first << 40 : c->context;
+}
+
+static uint32_t home(uint64_t key)
+{
+    return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) % PLI_ALARM_N_MARK;
+}
+
+static struct pli_alarm_mark *at(uint32_t i)
+{
+    return &table()->marks[i % PLI_ALARM_N_MARK];
+}
+
+static struct pli_alarm_mark *find(uint64_t key)
+{
+    for (uint32_t i = home(key), n = 0; n < PLI_ALARM_N_MARK; i++, n++) {
+        uint64_t now = atomic_load_explicit(&at(i)->context, memory_order_acquire);
+        if (now == key || now == PLI_ALARM_FREE) {
+            return now == key ? at(i) : NULL;
+        }
+    }
+    return NULL;
+}
+
+struct pli_alarm_mark *pli_mark_find(const struct pli_comm *c)
+{
+    return c->context != 0 ? find(key_of(c)) : NULL; // 0: it is not agreed yet
+}
+
+struct pli_alarm_pact *pli_mark_pact(const struct pli_alarm_mark *m)
+{
+    return pli_arena_at(atomic_load_explicit(&m->pact, memory_order_relaxed));
+}
+
+static bool is_low(const struct pli_comm *c)
+{
+    struct pli_id a = pli_group_at(c->group, 0), b = pli_group_at(c->remote, 0);
+    return a.proc < b.proc || (a.proc == b.proc && a.ep < b.ep);
+}
+
+int pli_mark_first(const struct pli_comm *c, bool is_remote)
+{
+    return !c->is_inter || is_low(c) != is_remote ? 0 : is_remote ? c->size : c->n_peer;
+}
+
+// The lock of a process that died is free.
+static void take(void)
+{
+    _Atomic uint32_t *owner = &table()->owner;
+    uint32_t me = pli_boot.row + 1;
+    pthread_mutex_lock(&guard);
+    for (;;) {
+        uint32_t is = 0;
+        if (atomic_compare_exchange_strong(owner, &is, me)) {
+            return;
+        }
+        bool is_dead = is != 0 && atomic_load(&pli_boot.node.rows[is - 1].failure) != 0;
+        if (is_dead && atomic_compare_exchange_strong(owner, &is, me)) {
+            return;
+        }
+        sched_yield();
+    }
+}
+
+static void drop(void)
+{
+    atomic_store_explicit(&table()->owner, 0, memory_order_release);
+    pthread_mutex_unlock(&guard);
+}
+
+// Whether nobody can come from there any more. Rows are used again.
+static bool is_gone(uint64_t proc)
+{
+    uint32_t row;
+    if (!pli_boot_is_here(&pli_boot, proc, &row)) {
+        return true;
+    }
+    const struct pli_node_row *r = &pli_boot.node.rows[row];
+    return r->index != (uint32_t)proc || atomic_load(&r->failure) != 0 ||
+           atomic_load(&r->has_ended) != 0;
+}
+
+static bool is_over(const struct pli_alarm_pact *p)
+{
+    for (uint32_t i = 0; i < p->n_member; i++) {
+        if (p->members[i].has_left == 0 && !is_gone(p->members[i].proc)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// What stands in front of a free place need not be looked through. Context: table locked.
+static void clear(uint32_t i)
+{
+    struct pli_alarm_pact *p = pli_mark_pact(at(i));
+    atomic_store_explicit(&at(i)->context, PLI_ALARM_WAS, memory_order_release);
+    atomic_store_explicit(&p->is_over, 1, memory_order_release);
+    if (at(i + 1)->context != PLI_ALARM_FREE) {
+        return;
+    }
+    for (; at(i)->context == PLI_ALARM_WAS; i--) {
+        atomic_store_explicit(&at(i)->context, PLI_ALARM_FREE, memory_order_release);
+        table()->n_mark--;
+    }
+}
+
+// Clear the marks that nobody needs: the last one who might have died instead of leaving. Context:
+// table locked.
+static void sweep(void)
+{
+    uint32_t n = 0;
+    for (uint32_t i = PLI_ALARM_N_MARK; i-- > 0;) { // backwards, so that whole runs become free
+        if (at(i)->context > PLI_ALARM_WAS && is_over(pli_mark_pact(at(i)))) {
+            clear(i);
+        }
+    }
+    for (uint32_t i = 0; i < PLI_ALARM_N_MARK; i++) {
+        n += at(i)->context != PLI_ALARM_FREE;
+    }
+    table()->n_mark = n; // who died with the lock may have left it wrong
+}
+
+// Context: table locked.
+static void take_back(void)
+{
+    struct gift **i = &gifts;
+    while (*i != NULL) {
+        struct gift *g = *i;
+        if (atomic_load_explicit(&g->pact->is_over, memory_order_acquire) != 0) {
+            *i = g->next;
+            pli_arena_give(g->pact);
+            free(g);
+        } else {
+            i = &g->next;
+        }
+    }
+}
+
+static struct pli_alarm_pact *give(uint32_t n)
+{
+    struct gift *g = malloc(sizeof *g);
+    struct pli_alarm_pact *p =
+        g != NULL ? pli_arena_take(sizeof *p + n * sizeof(struct pli_alarm_member)) : NULL;
+    if (p == NULL) {
+        free(g);
+        return NULL;
+    }
+    *g = (struct gift){ gifts, p };
+    gifts = g;
+    p->n_member = n;
+    return p;
+}
+
+static void enrol(struct pli_alarm_pact *p, const struct pli_group *g, int first)
+{
+    for (int i = 0; i < g->size; i++) {
+        p->members[first + i].proc = pli_group_at(g, i).proc;
+    }
+}
+
+// Context: table locked; the mark is not there.
+static struct pli_alarm_mark *insert(const struct pli_comm *c)
+{
+    struct pli_alarm_table *t = table();
+    uint32_t n = (uint32_t)(c->size + (c->is_inter ? c->n_peer : 0));
+    take_back();
+    if (t->n_mark >= SWEEP_AT) {
+        sweep();
+    }
+    uint32_t i = home(key_of(c));
+    while (at(i)->context > PLI_ALARM_WAS) {
+        i++;
+    }
+    // One place stays free, so that every search ends.
+    bool is_full = at(i)->context == PLI_ALARM_FREE && t->n_mark >= PLI_ALARM_N_MARK - 1;
+    struct pli_alarm_pact *p = is_full ? NULL : give(n);
+    if (p == NULL) {
+        return NULL;
+    }
+    enrol(p, c->group, pli_mark_first(c, false));
+    if (c->is_inter) {
+        enrol(p, c->remote, pli_mark_first(c, true));
+    }
+    t->n_mark += at(i)->context == PLI_ALARM_FREE;
+    atomic_store_explicit(&at(i)->is_revoked, 0, memory_order_relaxed);
+    atomic_store_explicit(&at(i)->pact, pli_arena_offset(p), memory_order_relaxed);
+    atomic_store_explicit(&at(i)->context, key_of(c), memory_order_release);
+    return at(i);
+}
+
+static enum pli_err check(const struct pli_comm *c, const struct pli_group *g)
+{
+    uint32_t row;
+    for (int i = 0; i < g->size; i++) {
+        if (!pli_boot_is_here(&pli_boot, pli_group_at(g, i).proc, &row)) {
+            return pli_fail(PLI_ERR_UNSUPPORTED,
+                            "rank %d of %s is not in this job on this host, and survivors agree "
+                            "on one host only",
+                            i, pli_comm_say(c));
+        }
+    }
+    return PLI_OK;
+}
+
+enum pli_err pli_mark_make(const struct pli_comm *c, struct pli_alarm_mark **out)
+{
+    struct pli_alarm_mark *m = pli_mark_find(c);
+    enum pli_err err = m == NULL ? check(c, c->group) : PLI_OK;
+    err = err == PLI_OK && m == NULL && c->is_inter ? check(c, c->remote) : err;
+    if (err != PLI_OK) {
+        return err;
+    }
+    if (m == NULL) {
+        take();
+        m = pli_mark_find(c);
+        m = m != NULL ? m : insert(c);
+        drop();
+    }
+    *out = m;
+    return m != NULL ? PLI_OK
+                     : pli_fail(PLI_ERR_NOMEM,
+                                "there is no room for another communicator that is revoked or "
+                                "agreed on: %d have been and are not freed, or the shared memory "
+                                "is used up",
+                                (int)table()->n_mark);
+}
+
+void pli_mark_leave(struct pli_comm *c)
+{
+    bool is_whole = c->group != NULL && c->remote != NULL; // not one that could not be made
+    struct pli_alarm_mark *m = is_whole ? pli_mark_find(c) : NULL;
+    if (m == NULL) {
+        return;
+    }
+    take();
+    struct pli_alarm_pact *p = pli_mark_pact(m);
+    p->members[pli_mark_first(c, false) + c->rank].has_left = 1;
+    if (is_over(p)) {
+        clear((uint32_t)(m - table()->marks));
+        take_back();
+    }
+    drop();
+}
+
+void pli_mark_clone(void)
+{
+    while (gifts != NULL) {
+        struct gift *g = gifts;
+        gifts = g->next;
+        free(g);
+    }
+}

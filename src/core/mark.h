@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Marks of communicators in the node memory: that one was revoked, and where its members agree.
+#ifndef PLI_CORE_MARK_H
+#define PLI_CORE_MARK_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+struct pli_alarm_mark;
+struct pli_alarm_pact;
+struct pli_comm;
+
+// The mark of a communicator of mine, NULL: it has none. Context: any thread.
+struct pli_alarm_mark *pli_mark_find(const struct pli_comm *c);
+// The same; it is made where there is none. Fails with a sentence: members are not in this job on
+// this host, or there is no room. Context: no lock held.
+enum pli_err pli_mark_make(const struct pli_comm *c, struct pli_alarm_mark **out);
+struct pli_alarm_pact *pli_mark_pact(const struct pli_alarm_mark *m);
+
+// The place among the members of a pact of the first one of the local group, or of the other.
+int pli_mark_first(const struct pli_comm *c, bool is_remote);
+
+// I have no more use for the communicator. Context: no lock held.
+void pli_mark_leave(struct pli_comm *c);
+
+// This process was forked from another one, whose marks all are.
+void pli_mark_clone(void);
+
+#endif

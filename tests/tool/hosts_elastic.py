@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A job on several (virtual) hosts changes its size; what fails on the way, on whichever host, leaves it as it was."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from hosts import BUILD, HostRun, left_behind, open_cluster
+from launch import MPIEXEC, SLOW, check, status
+
+C = open_cluster(3)
+BIN = os.path.join(BUILD, "tests", "bin")
+MPICTL, WORLD = os.path.join(BUILD, "bin", "mpictl"), os.path.join(BIN, "mpi.elastic_world")
+ALL = ["--hosts", "vc1:1,vc2:1,vc3:1"]
+
+
+def ctl(*args, on="vc1"):
+    p = C.popen(on, [MPICTL, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    out = p.communicate(timeout=60 * SLOW)[0]
+    return p.returncode, out
+
+
+def start(*args, env=None):
+    """The job, once all its ranks run."""
+    p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *map(str, args)], stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, env={**os.environ, **(env or {})})
+    end = time.monotonic() + 60 * SLOW
+    n = args[args.index("-n") + 1] if "-n" in args else 3
+    while f"{n} processes are between" not in ctl("status")[1] and time.monotonic() < end and p.poll() is None:
+        time.sleep(0.02)
+    return p
+
+
+def finish(p, rc, *words):
+    out = p.communicate(timeout=60 * SLOW)[0]
+    check(p.returncode == rc and all(w in " ".join(out.split()) for w in words), f"rc {p.returncode}, not {rc} {words}\n{out}")
+
+
+def change(want_rc, want, *args):
+    rc, out = ctl(*args)
+    check(rc == want_rc and want in out, f"{args}: {rc} {out}")
+
+
+def by_program():
+    for n in (2, 3):
+        r = HostRun(C, "--hosts", ",".join(f"vc{i + 1}:1" for i in range(n)), "-n", 2, "--elastic", "1:6", WORLD, "call")
+        check(r.rc == 0, r)
+
+
+def by_mpictl():
+    p = start(*ALL, "--elastic", "2:8", WORLD, "poll", 4)
+    change(0, "version 1, of 5 ranks", "grow", 2)
+    change(0, "version 2, of 8 ranks", "resize", 8)
+    change(0, "version 3, of 2 ranks\nthe ranks that left are gone", "shrink", 6)
+    change(1, "9 ranks are outside --elastic 2:8", "grow", 7)
+    rc, out = ctl("status")
+    check(rc == 0 and "the world is version 3, of 2 ranks" in out and "6 have ended" in out, out)
+    for host in ("vc1", "vc2"):
+        rc, out = ctl("list", on=host)
+        check(rc == 0 and "this host's part" in out, out)
+    change(0, "version 4, of 7 ranks", "resize", 7)
+    finish(p, 0, "version 4 of 7 ranks")
+
+
+def where():
+    """New ranks go to hosts with room, which those who left have made."""
+    show = 'echo "rank $PLIANT_RANK on $(hostname)" >&2; exec "$@"'
+    p = start("--hosts", "vc1:2,vc2:2,vc3:2", "-n", 6, "--elastic", "1:6", "sh", "-c", show, "sh", WORLD, "poll", 2)
+    change(0, "version 1, of 2 ranks", "shrink", 4)
+    change(0, "version 2, of 6 ranks", "grow", 4)
+    out = p.communicate(timeout=60 * SLOW)[0]
+    found = sorted(re.findall(r"rank (\d) on (vc\d)", out))
+    check(p.returncode == 0 and found == sorted([*zip("012345", ("vc1",) * 2 + ("vc2",) * 2 + ("vc3",) * 2)] +
+                                                [*zip("2345", ("vc2",) * 2 + ("vc3",) * 2)]), f"{found}\n{out}")
+
+
+def new_rank_dies():
+    """One that ends before MPI_Init, on another host: the world stays, and can be resized later."""
+    flag = "/dev/shm/die"
+    script = f"[ $PLIANT_RANK = 4 ] && [ -e {flag} ] && exit 3; exec {WORLD} poll 1"
+    p = start(*ALL, "--elastic", "1:8", "sh", "-c", script)
+    C.popen("vc2", ["touch", flag]).wait()
+    change(1, "a new rank ended before it was in MPI_Init; the world stays as it was", "grow", 3)
+    check(p.poll() is None, "the job goes on")
+    C.popen("vc2", ["rm", flag]).wait()
+    change(0, "version 1, of 6 ranks", "grow", 3)
+    finish(p, 0, "version 1 of 6 ranks")
+
+
+def faults():
+    """Somebody is killed at each step: a new rank, mpiexec, a daemon. All are at one version, or nobody is there any more."""
+    for point, want in (("init_ready:4", "as it was"), ("init_told:4", None), ("mpiexec_coming:0", None),
+                        ("mpiexec_commit:0", None), ("mpiexec_committed:0", None), ("mpiexec_commit:2", None),
+                        ("mpiexec_committed:3", None)):
+        p = start(*ALL, "--elastic", "1:8", WORLD, "poll", 1, env={"PLIANT_FAULT": point})
+        rc, out = ctl("grow", 3)
+        check(want is None or (rc == 1 and want in out), f"{point}: {rc} {out}")
+        if want is not None:
+            check(p.poll() is None, f"{point}: the job goes on")
+            change(0, "version 1, of 5 ranks", "grow", 2)  # processes 6 and 7: the fault is not theirs
+            finish(p, 0, "version 1 of 5 ranks")
+        elif point == "init_told:4":  # before or behind the point from which the version counts
+            end = time.monotonic() + 20 * SLOW
+            while p.poll() is None and rc == 1 and time.monotonic() < end:
+                rc = ctl("grow", 2)[0]
+            said = p.communicate(timeout=60 * SLOW)[0]
+            check(p.returncode in (0, 128 + signal.SIGKILL), f"{point}: {p.returncode} {said}")
+        else:
+            said = p.communicate(timeout=60 * SLOW)[0]
+            check(p.returncode != 0, f"{point}: {p.returncode} {said}")
+        check(not left_behind(C, C.names), f"{point}: left are {left_behind(C, C.names, 0)}")
+
+
+def cable():
+    """A host vanishes while new ranks are on their way: the job ends, and nobody is left on the others."""
+    p = start(*ALL, "--elastic", "1:8", "sh", "-c", f"[ $PLIANT_RANK -lt 3 ] || sleep 600; exec {WORLD} poll 9")
+    c = C.popen("vc1", [MPICTL, "grow", "3"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    time.sleep(0.3)
+    C.crash("vc3")
+    finish(p, 1, "host vc3 is lost")
+    c.communicate(timeout=60 * SLOW)
+    check(c.returncode != 0, "a resize that cannot be")
+    check(not left_behind(C, ["vc1", "vc2"]), f"left are {left_behind(C, ['vc1', 'vc2'], 0)}")
+
+
+with C:
+    for part in (by_program, by_mpictl, where, new_rank_dies, faults, cable):
+        begin = time.monotonic()
+        part()
+        check(part is cable or not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")
+        print(f"{part.__name__} {time.monotonic() - begin:.2f} s", flush=True)
+sys.exit(status())

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Says where processes go, and sees to it that all of an order are started, or none.
+#include "muster.h"
+
+#include "ask.h"
+#include "boot/ask_wire.h"
+#include "crew.h"
+#include "head.h"
+#include "hosts.h"
+#include "job.h"
+#include "link.h"
+#include "refuse.h"
+#include "resize.h"
+#include "rows.h"
+#include "say.h"
+#include "spawn.h"
+#include "spread.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum state { S_KNOWING, S_STARTING };
+
+// Processes on their way.
+struct order {
+    struct order *next;
+    struct pli_job *job;
+    struct pli_crew_list list;
+    uint32_t *hosts; // of each process
+    uint32_t id, first;
+    uint32_t n_wait; // hosts that have not answered
+    enum state state;
+    void *token; // who waits, NULL: nobody
+};
+
+static struct order *orders;
+static uint32_t n_order;
+
+static void destroy(struct order *o)
+{
+    pli_crew_list_fini(&o->list);
+    free(o->hosts);
+    free(o);
+}
+
+static void unlist(const struct order *o)
+{
+    struct order **at = &orders;
+    while (*at != o) {
+        at = &(*at)->next;
+    }
+    *at = o->next;
+}
+
+// All is said and done: tell who asked.
+static void finish(struct order *o, const struct pli_answer *a)
+{
+    unlist(o);
+    if (o->token != NULL) {
+        pli_ask_answer(o->token, a);
+    }
+    if (o->list.version > 0 && a->error != 0) {
+        pli_resize_fail(o->job, a->text);
+    }
+    destroy(o);
+}
+
+static void send_drop(uint32_t id, enum state state, uint32_t first, uint32_t n)
+{
+    struct pli_pack p = { 0 };
+    pli_pack_u32(&p, first);
+    pli_pack_u32(&p, n);
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_DROP, state == S_STARTING, id, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+// Nobody is to come.
+static void undo(struct order *o)
+{
+    send_drop(o->id, o->state, o->first, o->list.n_all);
+    for (uint32_t i = 0; i < o->list.n_all && o->state == S_KNOWING; i++) {
+        pli_rows_cancel(o->job, pli_rows_at(o->job, o->first + i));
+    }
+}
+
+// One host cannot: nobody is to.
+static void take_back(struct order *o, const char *why)
+{
+    struct pli_answer a = { 0 };
+    undo(o);
+    pli_refuse(&a, ECHILD, "%s", why);
+    finish(o, &a);
+}
+
+void pli_muster_undo(uint32_t first, uint32_t n)
+{
+    struct order *o = orders;
+    while (o != NULL && o->first != first) {
+        o = o->next;
+    }
+    if (o == NULL) { // all were started
+        send_drop(0, S_STARTING, first, n);
+        return;
+    }
+    undo(o);
+    unlist(o);
+    destroy(o);
+}
+
+static uint32_t count_hosts(const struct order *o)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < o->list.n_all; i++) {
+        bool is_new = true;
+        for (uint32_t k = 0; k < i; k++) {
+            is_new = is_new && o->hosts[k] != o->hosts[i];
+        }
+        n += is_new;
+    }
+    return n;
+}
+
+// All hosts know of all processes: whoever calls another one is known there.
+static void start(struct order *o)
+{
+    struct pli_job *job = o->job;
+    uint32_t index = o->first;
+    o->state = S_STARTING;
+    o->n_wait = count_hosts(o);
+    for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
+        for (uint32_t k = 0; k < o->list.crews[i]->app.n_rank; k++, index++) {
+            struct pli_task *t =
+                pli_say_need(pli_crew_task(job, o->list.crews[i], pli_rows_at(job, index)));
+            t->host = o->hosts[index - o->first];
+            pli_head_add(t);
+        }
+    }
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_GO, 0, o->id, NULL, 0);
+}
+
+void pli_muster_hear(uint16_t kind, uint32_t id, const char *why, size_t len)
+{
+    struct order *o = orders;
+    while (o != NULL && o->id != id) {
+        o = o->next;
+    }
+    if (o == NULL || (kind == PLI_LINK_KNOWN) != (o->state == S_KNOWING)) {
+        return; // it was taken back
+    }
+    if (len > 0) {
+        char text[240];
+        snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text), why);
+        take_back(o, text);
+    } else if (--o->n_wait == 0 && kind == PLI_LINK_KNOWN) {
+        start(o);
+    } else if (o->n_wait == 0) {
+        struct pli_answer a = { .first = o->first, .n = o->list.n_all };
+        finish(o, &a);
+    }
+}
+
+void pli_muster_lost(const char *name)
+{
+    char why[160];
+    snprintf(why, sizeof why, "host %.64s was lost before all processes were started", name);
+    while (orders != NULL) {
+        take_back(orders, why);
+    }
+}
+
+void pli_muster_forget(const void *token)
+{
+    for (struct order *o = orders; o != NULL; o = o->next) {
+        o->token = o->token == token ? NULL : o->token;
+    }
+}
+
+// Where the processes go: to the hosts that have most room.
+static bool place(struct order *o, struct pli_answer *a)
+{
+    uint32_t at = 0;
+    o->hosts = pli_say_need(calloc((size_t)o->list.n_all + 1, sizeof *o->hosts));
+    for (uint32_t i = 0; i < o->list.ask.n_part && a->error == 0; i++) {
+        const struct pli_crew *c = o->list.crews[i];
+        a->part = i;
+        if (!pli_spread_more(o->job, o->hosts, at, c->app.n_rank, c->host)) {
+            pli_refuse(a, ENOSPC,
+                       c->host != 0 ? "the host takes no more processes: see max_slots in the list "
+                                      "of hosts, or it is lost"
+                                    : "the hosts take no more processes: see max_slots in the "
+                                      "list of hosts");
+        }
+        at += c->app.n_rank;
+    }
+    return a->error == 0;
+}
+
+// Tell all hosts who will come. `body`: the request, with the programs; none for new ranks.
+static bool announce(struct order *o, const char *body, size_t len, struct pli_answer *a)
+{
+    struct pli_pack p = { 0 };
+    if (!place(o, a) || !pli_rows_take(o->job, o->list.n_all, &o->first, a)) {
+        return false;
+    }
+    pli_spawn_fill(o->job, &o->list, o->first, o->hosts);
+    o->id = ++n_order;
+    o->n_wait = pli_head_n_here();
+    o->next = orders;
+    orders = o;
+    pli_pack_u32(&p, o->first);
+    pli_pack_u32(&p, o->list.n_all);
+    for (uint32_t i = 0; i < o->list.n_all; i++) {
+        pli_pack_u32(&p, o->hosts[i]);
+    }
+    pli_pack_u32(&p, o->list.rank);
+    pli_pack_u32(&p, o->list.version);
+    pli_pack_bytes(&p, body, len);
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_COMING, o->list.version > 0, o->id, p.data,
+                  p.len);
+    pli_pack_fini(&p);
+    return true;
+}
+
+bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *token,
+                      struct pli_answer *a)
+{
+    struct order *o = pli_say_need(calloc(1, sizeof *o));
+    o->job = job;
+    o->token = token;
+    if (!pli_crew_read(job, body, len, &o->list, a) || !pli_head_may_grow(a) ||
+        !announce(o, body, len, a)) {
+        destroy(o);
+        return true;
+    }
+    return false;
+}
+
+void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
+                      struct pli_answer *a)
+{
+    struct order *o = pli_say_need(calloc(1, sizeof *o));
+    o->job = job;
+    if (!pli_crew_ranks(job, n, rank, version, &o->list)) {
+        pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
+    }
+    if (a->error != 0 || !pli_head_may_grow(a) || !announce(o, NULL, 0, a)) {
+        destroy(o);
+        return;
+    }
+    a->first = o->first;
+    a->n = n;
+}

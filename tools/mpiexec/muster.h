@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes that come later, in a job on several hosts: mpiexec's side. An order goes to all
+// daemons; when all know of its processes, those who have some start them. See recruit.h.
+#ifndef PLI_MPIEXEC_MUSTER_H
+#define PLI_MPIEXEC_MUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pli_answer;
+struct pli_job;
+
+// Do what a request of kind PLI_ASK_SPAWN says. True: it is refused. False: the answer comes later,
+// by pli_ask_answer(token).
+bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *token,
+                      struct pli_answer *a);
+// Start n more ranks of the command line's program, from `rank` on, for a version of the world.
+// a->first: their first index. What fails later is told by pli_resize_fail.
+void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
+                      struct pli_answer *a);
+// Take the start of processes back.
+void pli_muster_undo(uint32_t first, uint32_t n);
+// Nobody waits for this answer any more.
+void pli_muster_forget(const void *token);
+
+// A daemon's word of kind PLI_LINK_KNOWN or PLI_LINK_BEGUN; why is empty when all is well.
+void pli_muster_hear(uint16_t kind, uint32_t id, const char *why, size_t len);
+// A host is lost.
+void pli_muster_lost(const char *name);
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Notes who will come, and starts those who come here.
+#include "recruit.h"
+
+#include "boot/ask_wire.h"
+#include "crew.h"
+#include "daemon.h"
+#include "hosts.h"
+#include "job.h"
+#include "link.h"
+#include "refuse.h"
+#include "rows.h"
+#include "say.h"
+#include "spawn.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct order {
+    struct order *next;
+    struct pli_crew_list list;
+    uint32_t id, first, n_mine;
+};
+
+static struct order *orders;
+
+static void forget(uint32_t id)
+{
+    struct order **at = &orders;
+    while (*at != NULL && (*at)->id != id) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) {
+        struct order *o = *at;
+        *at = o->next;
+        pli_crew_list_fini(&o->list);
+        free(o);
+    }
+}
+
+static void tell(uint16_t kind, uint32_t id, const struct pli_job *job, const struct pli_answer *a)
+{
+    char text[320] = "";
+    if (a->error != 0) {
+        snprintf(text, sizeof text, "host %s: %s", job->hosts[job->here].name, a->text);
+    }
+    pli_daemon_send(kind, 0, id, text, strlen(text));
+}
+
+// Whether a program can be run here.
+static void check(const struct pli_app *app, struct pli_answer *a)
+{
+    struct stat st;
+    if (app->wdir != NULL && (stat(app->wdir, &st) != 0 || !S_ISDIR(st.st_mode))) {
+        pli_refuse(a, ENOENT, "cannot run %s in %s: there is no such directory", app->path,
+                   app->wdir);
+    } else if (stat(app->path, &st) != 0) {
+        pli_refuse(a, errno, "cannot run %s: %s", app->path,
+                   errno == ENOENT ? "there is no such file" : strerror(errno));
+    } else if (!S_ISREG(st.st_mode) || access(app->path, X_OK) != 0) {
+        pli_refuse(a, EACCES, "cannot run %s: it is no file that may be executed", app->path);
+    }
+}
+
+static void note(struct pli_job *job, struct order *o, const uint32_t *hosts, struct pli_answer *a)
+{
+    pli_spawn_fill(job, &o->list, o->first, hosts);
+    const uint32_t *host = hosts;
+    for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < o->list.crews[i]->app.n_rank; k++) {
+            n += *host++ == job->here;
+        }
+        if (n > 0 && a->error == 0 && !o->list.crews[i]->is_borrowed) {
+            check(&o->list.crews[i]->app, a);
+        }
+        o->n_mine += n;
+    }
+}
+
+void pli_recruit_coming(struct pli_job *job, const struct pli_frame *f)
+{
+    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    struct pli_answer a = { 0 };
+    struct order *o = pli_say_need(calloc(1, sizeof *o));
+    o->id = f->a;
+    o->first = pli_unpack_u32(&u);
+    uint32_t n = pli_unpack_count(&u, 4);
+    uint32_t *hosts = pli_say_need(calloc((size_t)n + 1, sizeof *hosts));
+    for (uint32_t i = 0; i < n; i++) {
+        hosts[i] = pli_unpack_u32(&u);
+        u.is_bad |= hosts[i] >= job->n_host;
+    }
+    uint32_t rank = pli_unpack_u32(&u), version = pli_unpack_u32(&u);
+    o->next = orders;
+    orders = o;
+    bool is_read =
+        f->flag != 0 ? pli_crew_ranks(job, n, rank, version, &o->list)
+                     : pli_crew_read(job, (const char *)u.at, (size_t)(u.end - u.at), &o->list, &a);
+    if (a.error == 0 && (!is_read || u.is_bad || o->list.n_all != n)) {
+        pli_refuse(&a, EINVAL, "mpiexec sent something that makes no sense");
+    }
+    if (a.error == 0) {
+        note(job, o, hosts, &a);
+    }
+    free(hosts);
+    tell(PLI_LINK_KNOWN, f->a, job, &a);
+}
+
+static bool has_task(const struct pli_job *job, uint32_t number)
+{
+    const struct pli_task *t = job->spawned;
+    while (t != NULL && t->number != number) {
+        t = t->next;
+    }
+    return t != NULL;
+}
+
+void pli_recruit_go(struct pli_job *job, const struct pli_frame *f)
+{
+    struct order *o = orders;
+    struct pli_answer a = { 0 };
+    while (o != NULL && o->id != f->a) {
+        o = o->next;
+    }
+    if (o == NULL) {
+        return;
+    }
+    bool is_good = pli_spawn_start(job, &o->list, o->first, &a);
+    for (uint32_t i = 0; i < o->list.n_all && !is_good; i++) {
+        const struct pli_node_proc *p = pli_node_find(&job->node, o->first + i);
+        if (p != NULL && p->host == job->here && !has_task(job, o->first + i)) {
+            pli_daemon_send(PLI_LINK_OUT, STDOUT_FILENO, o->first + i, NULL, 0);
+            pli_daemon_send(PLI_LINK_OUT, STDERR_FILENO, o->first + i, NULL, 0);
+            pli_daemon_send(PLI_LINK_OVER, 0, o->first + i, NULL, 0);
+        }
+    }
+    if (o->n_mine > 0) {
+        tell(PLI_LINK_BEGUN, f->a, job, &a);
+    }
+    forget(f->a);
+}
+
+void pli_recruit_drop(struct pli_job *job, const struct pli_frame *f)
+{
+    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    uint32_t first = pli_unpack_u32(&u), n = pli_unpack_u32(&u);
+    forget(f->a);
+    if (f->flag != 0) {
+        pli_spawn_drop(job, first, n); // their ends are told as any other
+        return;
+    }
+    for (uint32_t i = 0; i < n && !u.is_bad; i++) {
+        if (pli_node_find(&job->node, first + i) != NULL) {
+            pli_rows_cancel(job, pli_rows_at(job, first + i));
+        }
+    }
+}

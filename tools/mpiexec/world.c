@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One word in the memory of a host says which version counts there.
+#include "world.h"
+
+#include "base/fault.h"
+#include "base/futex.h"
+#include "boot/ask_wire.h"
+#include "boot/pset.h"
+#include "job.h"
+#include "leave.h"
+#include "net/shm/shm.h"
+#include "pack.h"
+#include "refuse.h"
+#include "say.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool pli_world_make(struct pli_job *job, const struct pli_world *w, struct pli_answer *a)
+{
+    char name[64];
+    snprintf(name, sizeof name, PLI_PSET_WORLD "@%u", w->version + 1);
+    if (pli_pset_add(&job->node, name, w->members, w->n_member, w->version + 1, PLI_PSET_MADE,
+                     UINT32_MAX) != PLI_OK) {
+        pli_refuse(a, ENOSPC, "%s", pli_fail_take(NULL));
+        return false;
+    }
+    for (uint32_t i = 0; i < w->n_leaver; i++) {
+        pli_leave_tell(job, w->leavers[i], w->version);
+    }
+    return true;
+}
+
+void pli_world_turn(struct pli_job *job, const struct pli_world *w)
+{
+    struct pli_node_header *h = job->node.header;
+    uint32_t who = job->is_daemon ? job->here + 1 : 0;
+    pli_fault("mpiexec_commit", who);
+    h->world_size = w->n_member;
+    atomic_store_explicit(&h->world, (int)w->version, memory_order_seq_cst);
+    pli_fault("mpiexec_committed", who);
+    pli_futex_wake(&h->world, INT_MAX, false);
+    if ((h->mode & PLI_NODE_TELLS) != 0) {
+        atomic_fetch_add_explicit(&h->alarm, 1, memory_order_seq_cst);
+        pli_shm_wake_node(&job->node);
+    }
+}
+
+static void pack_list(struct pli_pack *to, const uint32_t *list, uint32_t n)
+{
+    pli_pack_u32(to, n);
+    for (uint32_t i = 0; i < n; i++) {
+        pli_pack_u32(to, list[i]);
+    }
+}
+
+static uint32_t *unpack_list(struct pli_unpack *from, uint32_t *n_out)
+{
+    uint32_t n = pli_unpack_count(from, 4);
+    uint32_t *list = pli_say_need(calloc((size_t)n + 1, sizeof *list));
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = pli_unpack_u32(from);
+    }
+    *n_out = n;
+    return list;
+}
+
+void pli_world_pack(const struct pli_world *w, struct pli_pack *to)
+{
+    pli_pack_u32(to, w->version);
+    pack_list(to, w->members, w->n_member);
+    pack_list(to, w->leavers, w->n_leaver);
+}
+
+bool pli_world_take(struct pli_job *job, struct pli_unpack *from, struct pli_answer *a)
+{
+    struct pli_world w = { .version = pli_unpack_u32(from) };
+    uint32_t *members = unpack_list(from, &w.n_member), *leavers = unpack_list(from, &w.n_leaver);
+    w.members = members;
+    w.leavers = leavers;
+    if (from->is_bad) {
+        pli_refuse(a, EINVAL, "mpiexec sent something that makes no sense");
+    } else if (pli_world_make(job, &w, a)) {
+        pli_world_turn(job, &w);
+    }
+    free(members);
+    free(leavers);
+    return a->error == 0;
+}
