@@ -317,13 +317,15 @@ int main(int argc, char **argv)
     if (with_threads) {
         pthread_create(&thread, NULL, beat, NULL);
     }
+    MPIX_World_version(&version);
     if (with_state) {
         MPIX_Checkpoint_register("probe", size_of, pack, unpack, NULL);
+    }
+    if (with_state && version == 0) {
         MPIX_Checkpoint_restore(MPI_COMM_WORLD, &n_pieces);
         MPI_Bcast(&step, 1, MPI_INT, 0, MPI_COMM_WORLD); // with more ranks some got no piece
         MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     }
-    MPIX_World_version(&version);
     if (version > 0) { // came for a larger world
         int at[2];
         MPI_Bcast(at, 2, MPI_INT, 0, MPI_COMM_WORLD);

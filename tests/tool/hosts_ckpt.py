@@ -219,6 +219,22 @@ def image(env, d):
     check(rc == 0 and "goes on with 4 ranks and not 3" in " ".join(text.split()) and result(text) == (want, 4), text)
 
 
+def image_resized(env, d):
+    """Images of a world that was resized on several hosts are refused with a sentence; its state can be saved."""
+    for args, good in (((), False), (STATE, True)):
+        p = start(env, "--elastic", "1:6", "--checkpoint-dir", d, *args, "--hosts", "vc1:1,vc2:1", PROBE, 100, 10,
+                  *(("state",) if good else ()))
+        text = wait_for(p, "step 3 ")
+        out, rc = mpictl("grow", 1)
+        check(rc == 0 and "of 3 ranks" in out, out)
+        out, rc = mpictl("checkpoint")
+        check(rc == 0 if good else rc == 1 and "was resized" in out, out)
+        text = finish(p, text)
+        check(p.returncode == 0 and result(text)[1] == 3, f"{p.returncode}\n{text}")
+    check(numbers(d) == [1], f"{os.listdir(d)}")
+    tidy(d)
+
+
 def image_dies(env, d):
     """A rank, a daemon, mpiexec, the process that seals die at each step: the checkpoint before is good."""
     want = undisturbed(40, 5)
@@ -307,7 +323,7 @@ def main():
     reason = skip_reason()
     if reason is not None:
         print(f"images are not tested: {reason}")
-    images = (image, image_dies, image_again, image_full)
+    images = (image, image_resized, image_dies, image_again, image_full)
     try:
         return cases((refused, state, state_made, state_dies, state_again, state_full, *images), images if reason else ())
     finally:
