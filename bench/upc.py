@@ -111,7 +111,7 @@ class Bench:
                     self.measure("random", r": ([\d.]+) s, .* ([\d.]+) % local, sums right",
                                  self.launch("random", (self.data, reads, FLOPS), n, size, False), env,
                                  {**facts, "reads": reads})
-                    # Groups with threads that have no rank are for one host.
+                    # A group with threads that have no rank is on one host, not on pretended ones.
                     check = 1 if bodies <= 1000 else 0
                     self.measure("nbody", r"force ([\d.]+) s, ([\d.]+) % local",
                                  self.launch("nbody", (bodies, self.steps, 0.5, check), n, size, hosts == 1),

@@ -80,7 +80,7 @@ static void add_segments(struct pli_node_header *h)
     uint64_t limit = file_limit();
     uint64_t room = limit > h->size ? limit - h->size : 0;
     uint64_t all = room < SEG_ALL ? room : SEG_ALL;
-    uint64_t each = all / h->n_row;
+    uint64_t each = h->n_row > 0 ? all / h->n_row : 0;
     h->segs = h->size;
     h->seg_size = (each < SEG_MOST ? each : SEG_MOST) / PAGE * PAGE;
 }
@@ -138,8 +138,8 @@ static int make(size_t size, size_t behind, struct pli_node *node)
 enum pli_err pli_node_create_for(const struct pli_node_plan *plan, struct pli_node *node_out,
                                  int *fd_out)
 {
-    if (plan->n_row == 0 || plan->n_world > MAX_ROW || plan->n_row > plan->n_world ||
-        plan->n_host == 0 || plan->n_host > plan->n_world) {
+    if (plan->n_world == 0 || plan->n_world > MAX_ROW || plan->n_row > plan->n_world ||
+        plan->n_host == 0) {
         return pli_fail(PLI_ERR_ARG, "cannot make a job of %u processes, %u here, on %u hosts",
                         plan->n_world, plan->n_row, plan->n_host);
     }
@@ -250,7 +250,7 @@ PLI_START enum pli_err pli_node_map(int fd, struct pli_node *node_out)
     if (end < 0 || pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head) {
         return pli_fail(PLI_ERR_OTHER, "descriptor %d is not the shared memory of a job", fd);
     }
-    if (head.magic != PLI_NODE_MAGIC || head.version != PLI_NODE_VERSION || head.n_row == 0 ||
+    if (head.magic != PLI_NODE_MAGIC || head.version != PLI_NODE_VERSION || head.n_world == 0 ||
         !is_laid_out(&head) || head.segs != head.size ||
         head.size + head.n_row * head.seg_size != (uint64_t)end) {
         return pli_fail(PLI_ERR_OTHER,

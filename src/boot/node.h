@@ -29,9 +29,9 @@ enum pli_err pli_node_create(uint32_t n_row, struct pli_node *node_out, int *fd_
 enum pli_err pli_node_create_gate(uint32_t n_row, uint64_t heap, struct pli_node *node_out,
                                   int *fd_out);
 
-// The same for one host of several: n_row of the n_world processes are here. The tables of hosts
-// and processes are left empty, and the rows' indices too; the launcher fills them, the host's own
-// number in the header, and the job's number and secret, before it starts a rank.
+// The same for one host of several: n_row of the n_world processes, perhaps none, are here. The
+// tables of hosts and processes are left empty, and the rows' indices too; the launcher fills them,
+// the host's own number in the header, and the job's number and secret, before it starts a rank.
 struct pli_node_plan {
     uint32_t n_row, n_world, n_host;
     uint64_t heap;   // of a gateway, 0: there is none

@@ -256,7 +256,8 @@ static enum pli_err begin(struct pli_comm *c, struct op like, struct pli_request
 {
     struct pli_lane *lane = c->ep->lane;
     struct pli_alarm_mark *m;
-    enum pli_err err = pli_mark_make(c, &m);
+    enum pli_err err =
+        c->is_span ? pli_comm_refuse_span(c, "agreement among survivors") : pli_mark_make(c, &m);
     if (err != PLI_OK) {
         return err;
     }

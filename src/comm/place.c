@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "boot/boot.h"
+#include "boot/gate_wire.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
 #include "comm/hwtree.h"
@@ -21,6 +22,8 @@
 #include <strings.h>
 
 enum { MAX_WORD = 128, MAX_REASON = 512 }; // 8192 processors
+
+_Static_assert(PLI_GATE_N_HOST <= 1 << 16, "hosts fit below the client's number");
 
 // What a rank tells the one that asks hwloc for its node.
 struct seat {
@@ -65,7 +68,9 @@ int pli_place_level(const char *name)
 
 uint64_t pli_place_node(void)
 {
-    return pli_boot.job | pli_boot.host;
+    // Jobs that IMPI joins go by one number, and each counts its own hosts.
+    uint64_t client = pli_boot.gate != NULL ? pli_boot.gate->client : 0;
+    return pli_boot.job | client << 16 | pli_boot.host;
 }
 
 // The calling thread's mask, without the zeros at its end; its number of words. The binding may

@@ -509,6 +509,9 @@ enum pli_err pli_alarm_revoke(struct pli_comm *c)
 {
     struct pli_node_header *h = pli_boot.node.header;
     struct pli_alarm_mark *m;
+    if (c->is_span) {
+        return pli_comm_refuse_span(c, "revocation");
+    }
     if ((h->mode & PLI_NODE_SURVIVES) == 0) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "nobody would hear of it: start the job with mpiexec --on-failure=shrink");

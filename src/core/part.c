@@ -11,7 +11,6 @@
 #include "core/request.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
-#include "obj/span.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -327,7 +326,7 @@ enum pli_err pli_part_psend_init(const void *buf, int n_part, MPI_Count count,
 {
     (void)info;
     if (dest >= 0 && pli_gate_is_far(comm, dest)) {
-        return pli_span_refuse(comm, "partitioned communication");
+        return pli_comm_refuse_span(comm, "partitioned communication");
     }
     enum pli_err err = make(buf, n_part, count, type, dest, tag, comm, PLI_REQ_SEND, out);
     if (err != PLI_OK || dest == MPI_PROC_NULL) {
@@ -352,7 +351,7 @@ enum pli_err pli_part_precv_init(void *buf, int n_part, MPI_Count count, struct 
 {
     (void)info;
     if (source >= 0 && pli_gate_is_far(comm, source)) {
-        return pli_span_refuse(comm, "partitioned communication");
+        return pli_comm_refuse_span(comm, "partitioned communication");
     }
     enum pli_err err = make(buf, n_part, count, type, source, tag, comm, 0, out);
     if (err != PLI_OK || source == MPI_PROC_NULL) {

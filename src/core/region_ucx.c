@@ -21,13 +21,14 @@ enum { STRETCH = 16 << 20 };
 // A stretch of a member's memory, as this side reaches it.
 struct borrowed {
     uint64_t from, to, address;
+    bool is_known; // the member was asked for it
     bool is_native;
     struct pli_ucx_key *key; // NULL: not by UCX
 };
 
 struct pli_region_way {
-    struct borrowed *all;
-    size_t n, last;
+    struct borrowed *all; // by number of the stretch
+    size_t n;
     bool is_dirty; // something was put that may not be there
 };
 
@@ -130,36 +131,57 @@ static struct pli_link *link_to(const struct pli_region *r, int member)
     return l != NULL && l->by_ucx && l->ucx->peer != NULL ? l : NULL;
 }
 
+// Room to remember a stretch; false: no memory.
+static bool make_room(struct pli_region_way *w, size_t stretch)
+{
+    if (stretch < w->n) {
+        return true;
+    }
+    struct borrowed *all = realloc(w->all, (stretch + 1) * sizeof *all);
+    if (all == NULL) {
+        return false;
+    }
+    memset(all + w->n, 0, (stretch + 1 - w->n) * sizeof *all);
+    w->all = all;
+    w->n = stretch + 1;
+    return true;
+}
+
+static void take_key(struct pli_region *r, int member, const struct pli_region_key *k,
+                     struct borrowed *b)
+{
+    struct pli_lane *lane = r->comm->ep->lane;
+    b->from = k->from;
+    b->to = k->to;
+    b->address = k->address;
+    b->is_native = k->is_native != 0 && r->is_native;
+    pli_lock_take(&lane->lock);
+    struct pli_link *l = link_to(r, member);
+    if (l != NULL && pli_ucx_borrow(l->ucx->peer, k->key, &b->key) != PLI_OK) {
+        pli_log(PLI_INFO, "memory of member %d is reached by messages: %s", member,
+                pli_fail_take(NULL));
+    }
+    pli_lock_drop(&lane->lock);
+}
+
 // Ask the owner for the stretch around an offset. What it answers is remembered, also a no.
-static struct borrowed *borrow(struct pli_region *r, int member, size_t at)
+static const struct borrowed *borrow(struct pli_region *r, int member, size_t at)
 {
     struct pli_region_way *w = &r->ways[member];
-    struct borrowed *all = realloc(w->all, (w->n + 1) * sizeof *all);
     struct pli_region_key *k = malloc(sizeof *k);
     size_t len = 0;
-    w->all = all != NULL ? all : w->all;
-    if (all == NULL || k == NULL || pli_region_ask_key(r, member, at, k, &len) != PLI_OK) {
+    if (k == NULL || !make_room(w, at / STRETCH) ||
+        pli_region_ask_key(r, member, at, k, &len) != PLI_OK) {
         free(k);
         return NULL;
     }
-    struct borrowed *b = &all[w->n++];
-    *b = (struct borrowed){ .from = at / STRETCH * STRETCH };
-    b->to = b->from + STRETCH;
+    struct borrowed *b = &w->all[at / STRETCH];
+    b->is_known = true;
     if (len >= PLI_REGION_KEY_HEAD && len == PLI_REGION_KEY_HEAD + k->n && k->from <= at &&
         at < k->to) {
-        *b = (struct borrowed){ k->from, k->to, k->address, k->is_native != 0 && r->is_native,
-                                NULL };
-        struct pli_lane *lane = r->comm->ep->lane;
-        pli_lock_take(&lane->lock);
-        struct pli_link *l = link_to(r, member);
-        if (l != NULL && pli_ucx_borrow(l->ucx->peer, k->key, &b->key) != PLI_OK) {
-            pli_log(PLI_INFO, "memory of member %d is reached by messages: %s", member,
-                    pli_fail_take(NULL));
-        }
-        pli_lock_drop(&lane->lock);
+        take_key(r, member, k, b);
     }
-    pli_log(PLI_DEBUG, "offsets %llu to %llu of member %d are reached %s",
-            (unsigned long long)b->from, (unsigned long long)b->to, member,
+    pli_log(PLI_DEBUG, "stretch %zu of member %d is reached %s", at / STRETCH, member,
             b->key == NULL ? "by messages"
             : b->is_native ? "by a device"
                            : "by UCX");
@@ -167,17 +189,15 @@ static struct borrowed *borrow(struct pli_region *r, int member, size_t at)
     return b;
 }
 
-static struct borrowed *find(struct pli_region *r, int member, size_t at)
+// NULL: it cannot be known. Without a key: use messages; the owner may complain of the offset.
+static const struct borrowed *find(struct pli_region *r, int member, size_t at)
 {
-    struct pli_region_way *w = &r->ways[member];
-    for (size_t i = 0; i < w->n; i++) {
-        size_t k = (w->last + i) % w->n;
-        if (w->all[k].from <= at && at < w->all[k].to) {
-            w->last = k;
-            return &w->all[k];
-        }
+    const struct pli_region_way *w = &r->ways[member];
+    if (at >= r->size) {
+        return NULL;
     }
-    return borrow(r, member, at);
+    return at / STRETCH < w->n && w->all[at / STRETCH].is_known ? &w->all[at / STRETCH]
+                                                                : borrow(r, member, at);
 }
 
 static bool is_always(void)
@@ -194,7 +214,7 @@ size_t pli_region_ucx_span(struct pli_region *r, int member, size_t at, size_t l
         return 0;
     }
     const struct borrowed *b = find(r, member, at);
-    if (b == NULL || b->key == NULL || !(b->is_native || is_always())) {
+    if (b == NULL || b->key == NULL || at < b->from || !(b->is_native || is_always())) {
         return 0;
     }
     return len < b->to - at ? len : b->to - at;
@@ -289,7 +309,7 @@ bool pli_region_ucx_atomic(struct pli_region *r, int to, size_t at, enum pli_reg
         return false;
     }
     const struct borrowed *k = find(r, to, at);
-    if (k == NULL || k->key == NULL || size > k->to - at) {
+    if (k == NULL || k->key == NULL || at < k->from || size > k->to - at) {
         return false;
     }
     if (b != NULL) {

@@ -190,6 +190,9 @@ static enum pli_err at_port(const char *port, int root, struct pli_comm *comm, i
     if (comm->is_inter) {
         return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator");
     }
+    if (comm->is_span) {
+        return pli_comm_refuse_span(comm, "connections to other jobs");
+    }
     if (comm->rank == root) {
         why = make(port, comm, &bridge);
     }

@@ -116,6 +116,9 @@ enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
     if (comm->is_inter) {
         return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator");
     }
+    if (comm->is_span) {
+        return pli_comm_refuse_span(comm, "spawned processes");
+    }
     if (comm->rank == root) {
         why = start(order, comm, &n_asked, &bridge);
         if (why != PLI_OK) {

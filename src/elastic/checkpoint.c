@@ -100,6 +100,9 @@ enum pli_err pli_checkpoint_make(struct pli_comm *comm, int *is_restarted_out)
     if (comm->is_inter) {
         return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator");
     }
+    if (comm->is_span) {
+        return pli_comm_refuse_span(comm, "checkpoints");
+    }
     uint32_t how = pli_node_save(pli_proc.boot->node.header)->how;
     if (how == PLI_NODE_SAVE_OFF) {
         return pli_fail(PLI_ERR_UNSUPPORTED,

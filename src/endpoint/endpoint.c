@@ -13,7 +13,6 @@
 #include "endpoint/fixed.h"
 #include "obj/attr_fixed.h"
 #include "obj/comm.h"
-#include "obj/span.h"
 #include "obj/errhandler.h"
 #include "obj/group_build.h"
 #include "obj/info.h"
@@ -221,7 +220,7 @@ enum pli_err pli_endpoint_create(struct pli_comm *parent, int n, struct pli_info
                         pli_comm_say(parent));
     }
     if (parent->is_span) {
-        return pli_span_refuse(parent, "endpoints");
+        return pli_comm_refuse_span(parent, "endpoints");
     }
     struct told mine = { .n = n, .n_lane = (uint16_t)lanes_wanted(info) };
     return create(parent, mine, why, out);

@@ -51,7 +51,7 @@ const char *pli_attr_fixed_name(const struct pli_obj *obj, int keyval)
 int pli_attr_fixed_best(void)
 {
     const struct pli_node_header *h = pli_boot.node.header;
-    int share = (int)(h->n_core / h->n_row);
+    int share = (int)(h->n_core / (h->n_row > 0 ? h->n_row : 1));
     return share < 1 ? 1 : share > PLI_NODE_N_LANE ? PLI_NODE_N_LANE : share;
 }
 
@@ -65,7 +65,9 @@ static const int *launch_fact(int keyval)
     }
     switch (keyval) {
     case MPI_WTIME_IS_GLOBAL: // one host, one monotonic clock
-        __atomic_store_n(&is_global, h->n_row == h->n_world && h->gate == 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&is_global,
+                         h->n_row == h->n_world && h->gate == 0 && (h->net & PLI_NODE_PART) == 0,
+                         __ATOMIC_RELAXED);
         return &is_global;
     case MPI_APPNUM: // nobody numbered a program that was started alone
         __atomic_store_n(&appnum, (int)pli_boot.node.rows[pli_boot.row].app, __ATOMIC_RELAXED);

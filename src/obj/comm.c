@@ -197,3 +197,11 @@ const char *pli_comm_say(const struct pli_comm *c)
     snprintf(text, sizeof text, "communicator %s", c->name);
     return text;
 }
+
+enum pli_err pli_comm_refuse_span(const struct pli_comm *c, const char *what)
+{
+    return pli_fail(PLI_ERR_COMM,
+                    "%s has ranks of another MPI job, joined by IMPI, which cannot carry %s; use a "
+                    "communicator of one job (MPI_Comm_split by IMPI_CLIENT_COLOR)",
+                    pli_comm_say(c), what);
+}

@@ -121,4 +121,7 @@ enum pli_err pli_comm_set_name(struct pli_comm *c, const char *name);
 // "communicator MPI_COMM_WORLD" or "the communicator", for messages.
 const char *pli_comm_say(const struct pli_comm *c);
 
+// What cannot be done with processes of another MPI is refused: PLI_ERR_COMM with a sentence.
+enum pli_err pli_comm_refuse_span(const struct pli_comm *c, const char *what);
+
 #endif

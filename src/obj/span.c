@@ -120,11 +120,3 @@ void pli_span_end(struct pli_comm *c)
     free(c->span);
     c->span = NULL;
 }
-
-enum pli_err pli_span_refuse(const struct pli_comm *c, const char *call)
-{
-    return pli_fail(PLI_ERR_COMM,
-                    "%s has ranks of another MPI job, joined by IMPI, which cannot carry %s; use a "
-                    "communicator of one job (MPI_Comm_split by IMPI_CLIENT_COLOR)",
-                    pli_comm_say(c), call);
-}

@@ -30,7 +30,4 @@ enum pli_span_what {
 const int *pli_span_attr(struct pli_comm *c, enum pli_span_what what);
 void pli_span_end(struct pli_comm *c);
 
-// What cannot be done with processes of another MPI is refused: PLI_ERR_COMM with a sentence.
-enum pli_err pli_span_refuse(const struct pli_comm *c, const char *call);
-
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constructors of communicators and groups, topologies, and the attributes of IMPI: on one job, and
-// over several that IMPI joins. What IMPI cannot carry is refused there.
+// over several that IMPI joins.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -56,6 +56,13 @@ static void copies(void)
     int result;
     MPI_Comm_compare(d, e, &result);
     T_EQ(result, MPI_CONGRUENT);
+    MPI_Comm_free(&d);
+    MPI_Comm_free(&e);
+    MPI_Comm_dup_with_info(b, MPI_INFO_NULL, &d);
+    MPI_Comm_idup_with_info(b, MPI_INFO_NULL, &e, &q[0]);
+    MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+    talk(d, size);
+    talk(e, size);
     MPI_Comm_free(&b);
     MPI_Comm_free(&d);
     MPI_Comm_free(&e);
@@ -154,26 +161,48 @@ static void grids(void)
     MPI_Comm_free(&graph);
 }
 
-// No process can be added, and no other job be met.
-static void stays_alone(void)
+// The colors of a communicator are those of its members alone, counted from 0, and the same exactly
+// for those of one client (host).
+static void count_colors(MPI_Comm c, int size_key, int color_key, int whole_key, int n_max)
 {
-    char text[MPI_MAX_ERROR_STRING], port[MPI_MAX_PORT_NAME];
-    int len;
-    MPI_Comm inter;
-    T_EQ(attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE), size);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    int code = MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
-                              MPI_ERRCODES_IGNORE);
-    T_OK(code != MPI_SUCCESS);
-    MPI_Error_string(code, text, &len);
-    T_HAS(text, "IMPI");
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    code = MPI_Open_port(MPI_INFO_NULL, port);
-    T_OK(code != MPI_SUCCESS);
-    MPI_Error_string(code, text, &len);
-    T_HAS(text, "IMPI");
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    int n, n_color = attr(c, size_key), mine[2] = { attr(c, color_key), 0 };
+    int all[64][2], seen[64] = { 0 }, n_seen = 0;
+    mine[1] = attr(MPI_COMM_WORLD, whole_key);
+    MPI_Comm_size(c, &n);
+    MPI_Allgather(mine, 2, MPI_INT, all, 2, MPI_INT, c);
+    for (int i = 0; i < n; i++) {
+        T_OK(all[i][0] >= 0 && all[i][0] < n_color);
+        n_seen += seen[all[i][0]]++ == 0;
+        for (int k = 0; k < i; k++) {
+            T_EQ(all[i][0] == all[k][0], all[i][1] == all[k][1]);
+        }
+    }
+    T_EQ(n_seen, n_color);
+    T_OK(n_color <= n_max);
+}
+
+static void colors(int n_client, int n_host)
+{
+    MPI_Comm c, shared, host;
+    for (int way = 0; way < 3; way++) {
+        if (way == 0) {
+            MPI_Comm_dup(MPI_COMM_WORLD, &c);
+        } else { // backwards; or all but the first, so that a client may have no member
+            MPI_Comm_split(MPI_COMM_WORLD, way == 1 || rank > 0 ? 0 : MPI_UNDEFINED, -rank, &c);
+        }
+        if (c != MPI_COMM_NULL) {
+            count_colors(c, IMPI_CLIENT_SIZE, IMPI_CLIENT_COLOR, IMPI_CLIENT_COLOR, n_client);
+            count_colors(c, IMPI_HOST_SIZE, IMPI_HOST_COLOR, IMPI_HOST_COLOR, n_host);
+            MPI_Comm_free(&c);
+        }
+    }
+    int result;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &shared);
+    MPI_Comm_split(MPI_COMM_WORLD, attr(MPI_COMM_WORLD, IMPI_HOST_COLOR), rank, &host);
+    MPI_Comm_compare(shared, host, &result);
+    T_OK(result == MPI_CONGRUENT || n_client == 1); // a job alone does not count its hosts
+    MPI_Comm_free(&shared);
+    MPI_Comm_free(&host);
 }
 
 static void clients(int n_client, int n_host)
@@ -188,30 +217,15 @@ static void clients(int n_client, int n_host)
     int host = attr(MPI_COMM_WORLD, IMPI_HOST_COLOR);
     T_OK(n_host == n_client ? host == color : host >= color && host < n_host);
     T_OK(attr(MPI_COMM_WORLD, MPI_TAG_UB) >= 32767);
+    if (n_client > 1) { // no process can be added
+        T_EQ(attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE), size);
+    }
+    colors(n_client, n_host);
     MPI_Comm_split(MPI_COMM_WORLD, color, rank, &mine);
     T_EQ(attr(mine, IMPI_CLIENT_SIZE), 1);
     int m;
     MPI_Comm_size(mine, &m);
     talk(mine, m);
-    // What IMPI cannot carry works there, and is refused on the world.
-    MPI_Comm ep[2];
-    MPI_Comm_create_endpoints(mine, 1, MPI_INFO_NULL, ep);
-    MPI_Comm_free(&ep[0]);
-    if (n_client > 1) {
-        char text[MPI_MAX_ERROR_STRING];
-        int len;
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-        int code = MPI_Comm_create_endpoints(MPI_COMM_WORLD, 1, MPI_INFO_NULL, ep);
-        T_OK(code != MPI_SUCCESS);
-        MPI_Error_string(code, text, &len);
-        T_HAS(text, "IMPI");
-        MPI_Request q;
-        int far = color == 0 ? size - 1 : 0;
-        code = MPI_Psend_init(&m, 1, 1, MPI_INT, far, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &q);
-        T_OK(code != MPI_SUCCESS);
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-        stays_alone();
-    }
     MPI_Comm_free(&mine);
 }
 

@@ -30,6 +30,9 @@ static double value(int from, int mode, long i)
 
 static void send_by(int mode, const double *buf, int n, int to)
 {
+    static int (*const persist[])(const void *, int, MPI_Datatype, int, int, MPI_Comm,
+                                  MPI_Request *) = { MPI_Send_init, MPI_Ssend_init, MPI_Bsend_init,
+                                                     MPI_Rsend_init };
     MPI_Request r;
     switch (mode) {
     case 0:
@@ -48,7 +51,7 @@ static void send_by(int mode, const double *buf, int n, int to)
         MPI_Issend(buf, n, MPI_DOUBLE, to, mode, MPI_COMM_WORLD, &r);
         break;
     default:
-        MPI_Send_init(buf, n, MPI_DOUBLE, to, mode, MPI_COMM_WORLD, &r);
+        persist[mode - 5](buf, n, MPI_DOUBLE, to, mode, MPI_COMM_WORLD, &r);
         MPI_Start(&r);
         MPI_Wait(&r, MPI_STATUS_IGNORE);
         MPI_Request_free(&r);
@@ -62,10 +65,10 @@ static void modes(int n)
     int to = partner(), got;
     double *out = malloc(sizeof(double) * (size_t)(n + 1)),
            *in = malloc(sizeof(double) * (size_t)(n + 1));
-    size_t room = sizeof(double) * (size_t)n + MPI_BSEND_OVERHEAD;
+    size_t room = 2 * (sizeof(double) * (size_t)n + MPI_BSEND_OVERHEAD);
     void *attached = malloc(room);
     MPI_Buffer_attach(attached, (int)room);
-    for (int mode = 0; mode < 6; mode++) {
+    for (int mode = 0; mode < 9; mode++) {
         MPI_Status s;
         MPI_Request r;
         for (long i = 0; i < n; i++) {
@@ -73,6 +76,9 @@ static void modes(int n)
             in[i] = -1;
         }
         MPI_Irecv(in, n, MPI_DOUBLE, mode % 2 ? MPI_ANY_SOURCE : to, mode, MPI_COMM_WORLD, &r);
+        if (mode == 8) { // who sends in ready mode knows of the receive
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
         if (to == MPI_PROC_NULL) {
             MPI_Cancel(&r);
             MPI_Wait(&r, MPI_STATUS_IGNORE);

@@ -280,7 +280,7 @@ def example(env, d):
     """The script of the examples: killed with kill -9, restarted with another size."""
     make_example(d, "resize")
     r = subprocess.run(["sh", os.path.join(d, "e", "restart.sh"), "8000"], capture_output=True, text=True, check=False,
-                       env={**os.environ, **env, "MPIEXEC": MPIEXEC}, timeout=100)
+                       env={**os.environ, **env, "MPIEXEC": MPIEXEC}, timeout=250)
     check(r.returncode == 0 and "the answers are the same" in r.stdout and "3 ranks at the end" in r.stdout,
           f"{r.returncode}\n{r.stdout}\n{r.stderr}")
 

@@ -78,6 +78,20 @@ def where():
                                                 [*zip("2345", ("vc2",) * 2 + ("vc3",) * 2)]), f"{found}\n{out}")
 
 
+def spare():
+    """From one rank over all hosts of the list and back to one; a host that nobody is on any more may go."""
+    p = start("--hosts", "vc1:1,vc2:2,vc3:1", "-n", 1, "--elastic", "1:8", WORLD, "poll", 3)
+    change(0, "version 1, of 4 ranks", "resize", 4)
+    change(0, "version 2, of 1 ranks\nthe ranks that left are gone", "shrink", 3)
+    C.popen("vc3", ["sh", "-c", "kill -9 $(pgrep -f 'mpiexec --as-daemon')"]).wait()
+    end = time.monotonic() + 60 * SLOW
+    rc = 1
+    while rc != 0 and time.monotonic() < end:  # until mpiexec has noticed
+        rc, out = ctl("resize", 3)
+    check(rc == 0 and "version 3, of 3 ranks" in out, out)
+    finish(p, 0, "version 3 of 3 ranks")
+
+
 def new_rank_dies():
     """One that ends before MPI_Init, on another host: the world stays, and can be resized later."""
     flag = "/dev/shm/die"
@@ -128,7 +142,7 @@ def cable():
 
 
 with C:
-    for part in (by_program, by_mpictl, where, new_rank_dies, faults, cable):
+    for part in (by_program, by_mpictl, where, spare, new_rank_dies, faults, cable):
         begin = time.monotonic()
         part()
         check(part is cable or not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")

@@ -10,8 +10,9 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from hosts import HostRun, left_behind, open_cluster
-from launch import MPIEXEC, PROBE, check, status
+from launch import BUILD, MPIEXEC, PROBE, check, status
 
+HOSTS_PROBE = os.path.join(BUILD, "tests", "bin", "hosts_probe")
 C = open_cluster(4)
 ALL = ["--hosts", "vc1:1,vc2:2,vc3:1"]
 
@@ -99,6 +100,25 @@ def versions():
         paragraph(r, f"host vc2 has another version of Pliant MPI at {path}", other, version)
 
 
+# On vc2 the job's memory looks as if another version had made it; then it becomes the program.
+OTHER_MEMORY = """
+import os, struct, sys
+if os.uname().nodename == "vc2":
+    fds = [int(fd) for fd in os.listdir("/proc/self/fd") if os.path.lexists("/proc/self/fd/" + fd)]
+    job = [fd for fd in fds if "memfd:pliant" in os.readlink(f"/proc/self/fd/{fd}")][0]
+    os.pwrite(job, struct.pack("I", struct.unpack("I", os.pread(job, 4, 4))[0] + 1), 4)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def library():
+    """A program that finds another library on one of the hosts."""
+    r = HostRun(C, "--hosts", "vc1:1,vc2:1", sys.executable, "-c", OTHER_MEMORY, HOSTS_PROBE, "waiting")
+    check(r.rc == 16 and "MPI_Init: the shared memory of the job was made by another version of Pliant MPI" in r.words, r)
+    check("rank 1 (process " in r.words and "on host vc2" in r.words and "exit status 16" in r.words, r)
+    check("The others go on until one of them is in MPI." in r.words, r)
+
+
 def firewall():
     """One that says no, and one that says nothing."""
     for rule, undo in ((["ip", "route", "add", "prohibit", "10.77.0.1"], ["ip", "route", "del", "prohibit", "10.77.0.1"]),
@@ -109,6 +129,28 @@ def firewall():
         check(r.rc == 1 and r.seconds < 30, r)
         paragraph(r, "host vc2 was reached, but its daemon cannot connect to mpiexec here", "10.77.0.1", "firewall")
         check(C.popen("vc2", undo).wait() == 0, undo)
+
+
+def ranks_apart():
+    """Two hosts that mpiexec reaches, but not each other; who waits for the other learns it."""
+    for rule, undo, why in ((["ip", "route", "add", "prohibit", "10.77.0.3"], ["ip", "route", "del", "prohibit", "10.77.0.3"],
+                             "Permission denied (a firewall?)"),
+                            (["ip", "neigh", "replace", "10.77.0.3", "lladdr", "02:00:00:00:00:77", "dev", "eth0"],
+                             ["ip", "neigh", "del", "10.77.0.3", "dev", "eth0"], "no answer (a firewall?)")):
+        check(C.popen("vc2", rule).wait() == 0, rule)
+        r = HostRun(C, "--timeout", 60, "--hosts", "vc1:1,vc2:1,vc3:1", HOSTS_PROBE, "slow_ring")
+        check(r.rc not in (0, 124) and r.seconds < 30, r)
+        check("rank 2 on host vc3 is lost: host vc3 cannot be reached: 10.77.0.3:" in r.words and why in r.words, r)
+        check("MPI_Send: send on MPI_COMM_WORLD failed: a peer process has aborted or cannot be reached" in r.words, r)
+        check(C.popen("vc2", undo).wait() == 0, undo)
+
+
+def one_host():
+    """What jobs on several hosts cannot do is said before anything is started."""
+    for option in ("--on-failure=shrink", "--on-failure=respawn"):
+        r = HostRun(C, option, "--hosts", "vc1:1,vc2:1", "true")
+        check(r.rc == 2, r)
+        paragraph(r, f"{option} is not for a job on several hosts")
 
 
 def strangers():
@@ -163,7 +205,7 @@ def killed():
 
 
 with C:
-    for part in (ranks, programs, launchers, versions, firewall, strangers, killed):
+    for part in [globals()[w] for w in sys.argv[1:]] or (ranks, programs, launchers, versions, library, firewall, ranks_apart, one_host, strangers, killed):
         begin = time.monotonic()
         part()
         check(not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")

@@ -36,7 +36,7 @@ def places(r, found, want):
 def corpus():
     """The programs that try everything, which know nothing of hosts."""
     for hosts, n, args in (("vc1:1,vc2:1", 2, ["mpi.dyn_spawn"]), ("vc1:2,vc2:2,vc3:2", 5, ["mpi.dyn_spawn"]),
-                           ("vc1:1,vc2:1", 2, ["mpi.dyn_cycles", "600"])):
+                           ("vc1:1,vc2:1", 2, ["mpi.dyn_cycles", "600", "2"])):
         r = HostRun(C, "--hosts", hosts, "-n", n, "--timeout", 120, os.path.join(BIN, args[0]), *args[1:], timeout=150)
         check(r.rc == 0, r)
 
@@ -50,6 +50,18 @@ def where():
     places(*spawn("8", hosts="vc1:1,vc2:2,vc3:1"), ["vc1"] * 2 + ["vc2"] * 4 + ["vc3"] * 2)
     places(*spawn("2,1,2", "host=vc3", "/", "host=vc2", "/", "host=localhost"), ["vc3", "vc3", "vc2", "vc1", "vc1"])
     places(*spawn("2,2", "host=vc2.some.domain"), ["vc2", "vc2", "vc1", "vc3"])
+
+
+def spare():
+    """Hosts of the list without a rank: a job that may grow has them too, and can do without them."""
+    elastic = ["-n", 1, "--elastic", "1:8"]
+    places(*spawn("3", hosts="vc1:1,vc2:1,vc3:2", options=elastic), ["vc2", "vc3", "vc3"])
+    places(*spawn("2", "host=vc3", hosts="vc1:1,vc2:1,vc3:2", options=elastic), ["vc3", "vc3"])
+    places(*spawn("2", hosts="vc1:1,vc2:1,vc3:2", options=["-n", 1]), ["vc1", "vc1"])
+    r, _ = spawn("2", "host=vc3", hosts="vc1:1,vc2:1,vc3:2", options=["-n", 1])
+    check("can start processes on vc1 only" in r.out, r)
+    r = HostRun(C, "--hosts", "vc1:1,vc2:1,vc3:2", *elastic, "--timeout", 60, os.path.join(BIN, "mpi.dyn_spawn"), timeout=90)
+    check(r.rc == 0, r)
 
 
 def hints():
@@ -98,7 +110,7 @@ def killed():
 
 
 with C:
-    for part in (corpus, where, hints, deaths, killed):
+    for part in (corpus, where, spare, hints, deaths, killed):
         begin = time.monotonic()
         part()
         check(not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")

@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages by UCX between (virtual) hosts: they arrive; a deadlock is named; a host that vanishes is noticed."""
+"""Messages and access to far memory by UCX between (virtual) hosts: they arrive, also where only some hosts use it;
+a deadlock is named; a host that vanishes is noticed."""
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from hosts import HostRun, left_behind, open_cluster
-from launch import BUILD, MPIEXEC, SLOW, check, status
+from launch import BUILD, MPIEXEC, SLOW, SOURCE, check, status
+
+sys.path.insert(0, os.path.join(SOURCE, "tests", "upc"))
+import run as upc_run  # noqa: E402
 
 BIN = os.path.join(BUILD, "tests", "bin")
 PROBE = os.path.join(BIN, "hosts_probe")
@@ -28,6 +33,32 @@ def deadlock():
     check(r.rc == 123 and "mpiexec: deadlock:" in r.err, r)
     r = HostRun(C, "--timeout", 60 * SLOW, *ALL, PROBE, "slow_ring", env=ENV, timeout=90)
     check(r.rc == 0 and r.out == "done\n" * 4 and r.err == "", r)
+
+
+# As if the host had a fast network; UCX still has to find eth0.
+DEVICE = """net=$(readlink -f /sys/class/net/eth0) && mount -t tmpfs none /sys/class &&
+mkdir -p /sys/class/net /sys/class/infiniband/fake0/ports/1 && ln -s $net /sys/class/net/eth0 &&
+echo '4: ACTIVE' >/sys/class/infiniband/fake0/ports/1/state"""
+
+
+def far():
+    """UPC's access to far memory where two of three hosts have a device: these reach each other by UCX, and all work."""
+    auto = {k: v for k, v in ENV.items() if k != "PLIANT_NET"}
+    with tempfile.TemporaryDirectory() as at:
+        for case in upc_run.load(os.path.join(upc_run.HERE, "run", "far.upc")):
+            exe, source = os.path.join(at, case.name), os.path.join(at, case.name + ".upc")
+            with open(source, "w", encoding="utf-8") as f:
+                f.write(case.text)
+            subprocess.run([os.path.join(BUILD, "bin", "upcc"), "-O1", "-I", upc_run.HERE, source, "-o", exe], check=True)
+            r = HostRun(C, *ALL, exe, env={**ENV, "PLIANT_UCX_RMA": "always"})
+            check(r.rc == 0 and r.out == "ok\n" and r.err == "", f"{case.name}: {r}")
+        for host in ("vc1", "vc2"):
+            check(C.popen(host, ["sh", "-c", DEVICE]).wait() == 0, f"no device can be made up in {host}")
+        for name in ("order", "counters", "begun"):
+            r = HostRun(C, *ALL, os.path.join(at, name), env={**auto, "PLIANT_LOG": "debug"})
+            check(r.rc == 0 and r.out == "ok\n", f"{name}: {r}")
+            check("uses UCX: device fake0 is up" in r.words and "go over tcp: it does not use UCX" in r.words, r)
+            check("of member 1 is reached by a device" in r.words and "of member 3 is reached by messages" in r.words, r)
 
 
 def vanish(how, word):
@@ -61,6 +92,6 @@ if "ucx          version" not in INFO:
     sys.exit(77)
 C = open_cluster(3)
 with C:
-    for part in [globals()[w] for w in sys.argv[1:]] or (programs, deadlock, lost):
+    for part in [globals()[w] for w in sys.argv[1:]] or (programs, deadlock, far, lost):
         part()
 sys.exit(status())

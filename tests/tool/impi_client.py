@@ -42,13 +42,15 @@ def run_programs():
     over([2, 2], "span_comm", "2")
     over([1, 3, 1], "span_comm", "3")
     over([3], "span_comm", "1")  # one client is enough
+    over([2, 2], "span_refuse")
 
 
 def run_corpus():
     for name, parts in (("p2p_modes", [1, 1]), ("p2p_wait", [1, 1]), ("p2p_pairs", [2, 3]),
                         ("coll_move", [2, 1]), ("coll_reduce", [2, 2]), ("coll_overlap", [1, 1]),
                         ("coll_inter", [2, 3]), ("coll_neighbor", [1, 1]), ("comm_split", [2, 3]),
-                        ("comm_create", [2, 3]), ("comm_inter", [1, 2])):
+                        ("comm_create", [2, 3]), ("comm_inter", [1, 2]),
+                        ("topo_cart", [3, 3]), ("topo_graph", [3, 4])):
         over(parts, name)
 
 

@@ -304,7 +304,8 @@ for stage in -c ''; do
     ok "kill$stage-begun" test -s pid
     kill -KILL "$driver"
     wait "$driver" 2>/dev/null || true
-    kill "$(cat pid)"
+    for i in $(seq 300); do kill -0 "$(cat pid)" 2>/dev/null || break; sleep 0.1; done
+    no "kill$stage-ends" 1 kill -0 "$(cat pid)"
     ok "kill$stage-places" test "$(wc -l <where)" -ge 2
     left=$(grep -v '^/proc/self/fd/' where | while read -r f; do
         [ "$f" = killed ] || f=$(dirname "$f")

@@ -5,7 +5,8 @@
     corpus.py [--build DIR] [--hosts N] [--cyclic] [--few] [--srun PLUGIN] [--env NAME=VALUE] [-k REGEX]
 
 --srun has a real Slurm start the ranks, by its plugin pmi2 or pmix, instead of mpiexec. --cyclic deals ranks to the hosts in turn instead of filling one after the other; --few runs each program
-once, with few ranks. Prints a line for every test, and at the end those that failed with what they said.
+once, with few ranks. Prints a line for every test, and at the end those that failed with what they said, and which
+programs were left out, and why.
 """
 import argparse
 import glob
@@ -24,26 +25,44 @@ import run_list  # noqa: E402
 from slurm_node import Slurm, why_not  # noqa: E402
 
 MOST_MEMORY = 4 << 30  # of tests that are run here
+# Labels of rows that are not for several hosts.
+NOT_HERE = {
+    "tcp": "they choose a network, or pretend to have hosts; their programs are run with other rows, or are about that",
+    "spawn": "they want room for more processes (tool.hosts_spawn and hosts_elastic run those), or names, clones and "
+             "resizes that are told of, which are for one host",
+    "onenode": "they count what one host has, or outlive failures, which jobs on several hosts do not yet",
+}
+
+
+def why_left_out(row):
+    """Why a row is not run on several hosts, in words; None: it is."""
+    for label, why in NOT_HERE.items():
+        if label in row["label"]:
+            return why
+    if "mem" in row and run_list.size_of(row["mem"]) > MOST_MEMORY:
+        return f"they want more than {MOST_MEMORY >> 30} GiB"
+    return None
 
 
 def rows(args):
+    """Those to run, and for every reason the programs that are not run at all."""
     folder = os.path.join(HERE, "..", "mpi")
-    found, seen = [], set()
+    found, seen, left_out = [], set(), {}
     for path in sorted(glob.glob(os.path.join(folder, "*.list"))):
         with open(path, encoding="utf-8") as f:
             for line in f:
                 row = run_list.parse(line, folder)
-                # Those that spawn, meet through names, or count what a host has, are for one host.
-                if row is None or {"tcp", "spawn", "onenode"} & set(row["label"]) or not re.search(
-                        args.k, run_list.test_name(row)):
+                if row is None or not re.search(args.k, run_list.test_name(row)):
                     continue
-                if "mem" in row and run_list.size_of(row["mem"]) > MOST_MEMORY:
+                if why_left_out(row):
+                    left_out.setdefault(why_left_out(row), set()).add(row["program"])
                     continue
                 if args.few and (row["program"] in seen or not 2 < row["ranks"] < 7 or row.get("serial")):
                     continue
                 seen.add(row["program"])
                 found.append(row)
-    return found
+    some = {row["program"] for row in found}
+    return found, {why: sorted(programs - some) for why, programs in left_out.items() if programs - some}
 
 
 NOT_SRUN = {"ep_static", "session_late"}  # they look at PLIANT_RANK, which mpiexec sets
@@ -112,7 +131,8 @@ def main():
             if not slurm.up():
                 print("skipped: Slurm does not come up in virtual hosts:\n" + slurm.logs())
                 return cluster.SKIP
-        for row in rows(args):
+        found, left_out = rows(args)
+        for row in found:
             if slurm and not is_for_srun(row):
                 continue
             begin = time.monotonic()
@@ -125,6 +145,8 @@ def main():
         left = {} if slurm else {h: p for h in c.names if (p := c.processes(h))}
         if left:
             bad.append(("processes are left", str(left)))
+    for why, programs in left_out.items():
+        print(f"left out, for {why}: {', '.join(programs)}")
     for name, text in bad:
         print(f"\n=== {name}: {text[-3000:]}")
     print(f"{n - len(bad)} of {n} tests pass on {args.hosts} hosts{' under srun' if args.srun else ''}")

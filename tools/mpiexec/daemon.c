@@ -212,7 +212,7 @@ static void hear_mine(const struct pli_frame *f)
     case PLI_LINK_ENDED:
         while (is_running && u.at < u.end && !u.is_bad) {
             uint32_t first = pli_unpack_u32(&u), n = pli_unpack_u32(&u);
-            for (uint32_t r = first; r < job.n_rank && r - first < n; r++) {
+            for (uint32_t r = first; r < job.n_rank + job.n_extra && r - first < n; r++) {
                 pli_node_set_ended(&job.node, job.base + r);
             }
             pli_rows_ended(&job, first);
@@ -356,7 +356,7 @@ static void prepare(void)
     pli_ckpt_hosts_check(&job, spec.job_id);
     pli_restart_take(&job);
     for (uint32_t a = 0; a < job.n_app; a++) {
-        bool is_used = false;
+        bool is_used = job.n_task == 0; // by those who come later
         for (uint32_t i = 0; i < job.n_task; i++) {
             is_used |= job.tasks[i].app == &job.apps[a];
         }

@@ -58,15 +58,17 @@ void pli_groups_plan(struct pli_job *job)
                         : "--upc-groups=%u does not divide %u ranks",
                     job->opt.upc_groups, job->n_rank);
     }
+    pli_groups_number(job);
+}
+
+void pli_groups_number(struct pli_job *job)
+{
+    job->n_extra = 0;
     for (uint32_t i = 0; i < job->n_task; i++) {
         struct pli_task *t = &job->tasks[i];
-        t->extra = job->n_rank + job->n_extra;
+        t->extra = t->extra_rank = job->n_rank + job->n_extra;
         t->n_extra = t->app->n_upc > t->n ? t->app->n_upc - t->n : 0;
         job->n_extra += t->n_extra;
-    }
-    if (job->n_extra > 0 && job->n_host > 0) {
-        pli_say_bad("UPC threads without an MPI rank cannot be started on several hosts; give each "
-                    "a rank with --ranks-per-proc");
     }
 }
 
@@ -83,7 +85,7 @@ static void write_row(const struct pli_task *t, uint32_t k, uint32_t n_group, ui
 {
     const struct pli_app *app = t->app;
     uint32_t at = t->rank - app->first;
-    row->upc_extra = t->extra;
+    row->upc_extra = t->extra_rank;
     if (app->n_upc > 0) {
         row->upc_first = t->rank;
         row->upc_n = app->n_upc;

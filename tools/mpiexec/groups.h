@@ -14,6 +14,7 @@ void pli_groups_read(struct pli_job *job);
 void pli_groups_find(struct pli_app *app);
 // Give every task the rows for processes without a rank that it needs.
 void pli_groups_plan(struct pli_job *job);
+void pli_groups_number(struct pli_job *job); // the same for tasks that are planned already
 // Write into the rows which group each process belongs to.
 void pli_groups_write(struct pli_job *job);
 

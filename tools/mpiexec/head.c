@@ -92,6 +92,12 @@ static struct pli_task *find_task(uint32_t number)
 static struct pli_task *task_of(uint32_t rank)
 {
     uint32_t low = 0, high = job->n_first;
+    for (uint32_t i = 0; rank >= job->n_rank && i < job->n_first; i++) {
+        struct pli_task *t = &job->tasks[i];
+        if (rank - t->extra_rank < t->n_extra) {
+            return t;
+        }
+    }
     if (rank >= job->n_rank) {
         return find_task(rank);
     }
@@ -129,7 +135,14 @@ static void task_over(struct pli_task *t)
     if (!t->is_over) {
         pli_pack_u32(&ended, t->is_spawned ? t->number : t->rank);
         pli_pack_u32(&ended, t->n);
+        if (t->n_extra > 0) {
+            pli_pack_u32(&ended, t->extra_rank);
+            pli_pack_u32(&ended, t->n_extra);
+        }
         for (uint32_t r = t->first; r < t->first + t->n; r++) {
+            pli_node_set_ended(&job->node, job->node.rows[r].index);
+        }
+        for (uint32_t r = t->extra; r < t->extra + t->n_extra; r++) {
             pli_node_set_ended(&job->node, job->node.rows[r].index);
         }
         job->hosts[t->host].n_rank -= t->n; // there is room again

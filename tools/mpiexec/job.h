@@ -113,6 +113,7 @@ struct pli_task {
     uint32_t number;               // of the task in the job
     uint32_t host;                 // where it runs; only when there are several
     uint32_t extra, n_extra;       // rows of processes without a rank
+    uint32_t extra_rank;           // their numbers in the job, behind those of all ranks
     pid_t pid;                     // 0: not started
     int status;                    // as wait gives it, once is_exited
     bool is_exited;                // the process itself

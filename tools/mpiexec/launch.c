@@ -266,7 +266,7 @@ bool pli_launch_start(struct pli_job *job, struct pli_task *t, char *why)
     close(fds[1]);
     close(fds[3]);
     close(fds[5]);
-    if (t->n > 1) { // each rank of the task will make one of its own
+    if (t->n > 1 || t->app->n_upc > 0) { // each process of the task will make one of its own
         close_all(&fds[6], 2);
     } else {
         close_all(&fds[7], 1);

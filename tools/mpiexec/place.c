@@ -212,7 +212,7 @@ void pli_place_plan(struct pli_job *job)
     read_words(o, &p);
     load(&p, o->is_dry);
     used = pli_say_need(hwloc_bitmap_alloc());
-    hwloc_bitmap_t *masks = pli_say_need(calloc(job->n_task, sizeof *masks));
+    hwloc_bitmap_t *masks = pli_say_need(calloc((size_t)job->n_task + 1, sizeof *masks));
     unsigned n_map = (unsigned)hwloc_get_nbobjs_by_type(p.topo, p.map);
     for (uint32_t i = 0; i < job->n_task; i++) {
         struct pli_task *t = &job->tasks[i];

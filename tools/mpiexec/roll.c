@@ -132,6 +132,9 @@ static bool add_host_sets(struct pli_job *job, const struct pli_roll *rolls, uin
             ranks[n] = r;
             n += job->procs[r].host == h;
         }
+        if (n == 0) {
+            continue; // it is there for those who come later
+        }
         snprintf(name, sizeof name, "mpi://host/%s", set_name(job, rolls, h));
         is_good = pli_psets_add(job, name, ranks, n, PLI_PSET_HOST);
         snprintf(name, sizeof name, "mpi://hw/node/%u", h);
@@ -210,6 +213,9 @@ static void fill_rows(struct pli_job *job)
         for (uint32_t k = 0; k < t->n; k++) {
             job->node.rows[t->first + k].index = t->rank + k;
         }
+        for (uint32_t k = 0; k < t->n_extra; k++) {
+            job->node.rows[t->extra + k].index = t->extra_rank + k;
+        }
     }
     pli_groups_write(job);
 }
@@ -233,7 +239,7 @@ bool pli_roll_take_node(struct pli_job *job, const unsigned char *secret)
         return false;
     }
     const struct pli_node_header *h = job->node.header;
-    if (h->n_host != job->n_host || h->host_index != job->here || h->n_world != job->n_rank) {
+    if (h->n_host != job->n_host || h->host_index != job->here || h->n_world != job->n_rank + job->n_extra) {
         pli_say("the checkpoint is not of this job");
         return false;
     }
@@ -243,10 +249,11 @@ bool pli_roll_take_node(struct pli_job *job, const unsigned char *secret)
 
 bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64_t job_id)
 {
-    struct pli_node_plan plan = { .n_world = job->n_rank,
+    uint32_t n = job->n_rank + job->n_extra;
+    struct pli_node_plan plan = { .n_world = n,
                                   .n_host = job->n_host,
                                   .heap = pli_client_memory(job) };
-    for (uint32_t r = 0; r < job->n_rank; r++) {
+    for (uint32_t r = 0; r < n; r++) {
         plan.n_row += job->procs[r].host == job->here;
     }
     struct pli_node *node = &job->node;
@@ -261,7 +268,7 @@ bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64
     fill_start(job, secret);
     bool is_apart = strcmp(pli_conf.net, "tcp") == 0 || strcmp(pli_conf.net, "ucx") == 0;
     h->net |= PLI_NODE_PART | (is_apart ? PLI_NODE_NO_SHM : 0);
-    for (uint32_t r = 0; r < job->n_rank; r++) {
+    for (uint32_t r = 0; r < n; r++) {
         node->procs[r] = job->procs[r];
         node->hosts[job->procs[r].host].n_proc++;
     }

@@ -204,12 +204,14 @@ static void read_tasks(struct pli_unpack *u, struct pli_job *job)
     u->is_bad |= next != job->n_rank || job->n_rank == 0;
     job->tasks = all;
     job->n_task = u->is_bad ? 0 : n;
+    pli_groups_number(job);
     pli_spread_number(job);
     for (uint32_t i = 0; i < job->n_task; i++) {
         if (all[i].host == job->here) {
             struct pli_task *t = &all[n_mine++];
             *t = all[i];
             t->first = job->procs[t->rank].row;
+            t->extra = t->n_extra > 0 ? job->procs[t->extra_rank].row : 0;
             t->watch.fd = t->control.fd = t->out.watch.fd = t->err.watch.fd = -1;
         }
     }
@@ -286,5 +288,5 @@ enum pli_spec_result pli_spec_read(struct pli_spec *spec, int fd, uint32_t here,
     job->here = here;
     read_body(&u, spec, job, name);
     free(all);
-    return u.is_bad || job->n_task == 0 ? PLI_SPEC_BAD : PLI_SPEC_GOOD;
+    return u.is_bad ? PLI_SPEC_BAD : PLI_SPEC_GOOD;
 }

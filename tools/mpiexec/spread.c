@@ -85,13 +85,14 @@ static void deal(struct pli_job *job, const uint32_t *share)
     }
 }
 
+// Hosts that nobody goes to are not needed, unless the job may grow.
 static void drop_empty(struct pli_job *job)
 {
     uint32_t *now = pli_say_need(calloc(job->n_host, sizeof *now));
     uint32_t n = 0;
     for (uint32_t h = 0; h < job->n_host; h++) {
         now[h] = n;
-        if (job->hosts[h].n_task > 0) {
+        if (job->hosts[h].n_task > 0 || job->opt.elastic_max > 0) {
             job->hosts[n++] = job->hosts[h];
         }
     }
@@ -134,10 +135,17 @@ void pli_spread_tasks(struct pli_job *job)
 void pli_spread_number(struct pli_job *job)
 {
     uint32_t *n_row = pli_say_need(calloc(job->n_host, sizeof *n_row));
-    job->procs = pli_say_need(calloc(job->n_rank, sizeof *job->procs));
+    job->procs = pli_say_need(calloc(job->n_rank + job->n_extra, sizeof *job->procs));
     for (uint32_t i = 0; i < job->n_task; i++) {
         const struct pli_task *t = &job->tasks[i];
         for (uint32_t r = t->rank; r < t->rank + t->n; r++) {
+            job->procs[r].host = t->host;
+            job->procs[r].row = n_row[t->host]++;
+        }
+    }
+    for (uint32_t i = 0; i < job->n_task; i++) { // on each host behind its ranks
+        const struct pli_task *t = &job->tasks[i];
+        for (uint32_t r = t->extra_rank; r < t->extra_rank + t->n_extra; r++) {
             job->procs[r].host = t->host;
             job->procs[r].row = n_row[t->host]++;
         }

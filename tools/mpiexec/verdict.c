@@ -142,7 +142,7 @@ static void who(const struct pli_job *job, const struct pli_case *c, char *to, s
         snprintf(to, cap, "rank %u of %u that %s spawned", row->index - row->world, row->n_world,
                  row->n_world == 1 ? "was" : "were");
     } else {
-        snprintf(to, cap, "UPC thread %u of group %u", c->row - row->upc_extra + row->upc_ranks,
+        snprintf(to, cap, "UPC thread %u of group %u", row->index - row->upc_extra + row->upc_ranks,
                  row->upc_group);
     }
 }
@@ -196,7 +196,10 @@ void pli_verdict_say(const struct pli_job *job, const struct pli_case *c, bool i
     } else if (is_end && n_left > 1) {
         snprintf(others, sizeof others, " The %u others still at work are ended.", n_left);
     } else if (n_left > 0) {
-        snprintf(others, sizeof others, " The others go on.");
+        bool is_early = c->state != PLI_NODE_RUNNING && c->state != PLI_NODE_FINALIZED &&
+                        job->opt.on_failure != PLI_FAIL_CONTINUE;
+        snprintf(others, sizeof others, " The others go on%s.",
+                 is_early ? " until one of them is in MPI" : "");
     }
     pli_say("%s (process %d on host %s, program %s) %s%s.%s%s", who_text, (int)c->pid,
             pli_hosts_name(job, c->task), c->task->app->argv[0], what_text, when_text, others,

@@ -245,6 +245,9 @@ static void native_tell(struct pli_boot *boot, enum pli_node_state state)
 
 static _Noreturn void native_abort(struct pli_boot *boot, int code, const char *why)
 {
+    if (boot->node.rows == NULL) {
+        pli_boot_exit(pli_boot_exit_code(code)); // it has not come to have a row
+    }
     struct pli_ctl_msg msg = { .kind = PLI_CTL_ABORT, .row = boot->row, .code = code };
     snprintf(msg.text, sizeof msg.text, "%s", why);
     boot->node.rows[boot->row].abort_code = code;

@@ -106,6 +106,14 @@ static void give_up(struct pli_dial *d, const char *why)
     d->at++;
 }
 
+// What connect failed by; a firewall that says no does so in other words.
+static const char *refusal(int error)
+{
+    return error == EACCES || error == EPERM ? "Permission denied (a firewall?)"
+           : error == EHOSTUNREACH           ? "No route to host (a firewall?)"
+                                             : strerror(error);
+}
+
 // Begin with the next address that can be begun with at all. False: there is none.
 static bool begin(struct pli_dial *d)
 {
@@ -127,7 +135,7 @@ static bool begin(struct pli_dial *d)
             (connect(d->fd, (struct sockaddr *)&a, len) == 0 || errno == EINPROGRESS)) {
             return true;
         }
-        give_up(d, strerror(errno));
+        give_up(d, refusal(errno));
     }
     return false;
 }
@@ -252,7 +260,7 @@ static enum pli_err try_one(struct pli_dial *d, const char **why_out)
         socklen_t error_len = sizeof error;
         getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &error, &error_len);
         if (error != 0) {
-            *why_out = strerror(error);
+            *why_out = refusal(error);
             return PLI_ERR_OTHER;
         }
         if (getpeername(d->fd, (struct sockaddr *)&a, &len) != 0) {

@@ -3,10 +3,12 @@
 #include "cmd.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,8 +64,12 @@ int pli_cmd_run(const struct cmd *c, bool echo)
         }
         fputc('\n', stderr);
     }
-    pid_t pid = fork();
+    pid_t self = getpid(), pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM); // so that it ends with us, whatever ends us
+        if (getppid() != self) {
+            _exit(127);
+        }
         execvp(c->argv[0], c->argv);
         fprintf(stderr, "upcc: cannot run %s: %s\n", c->argv[0], strerror(errno));
         _exit(127);

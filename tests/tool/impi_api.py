@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""No function that takes a communicator is forgotten where several MPI jobs are one world.
+
+Each is called over several jobs by a program that impi_client.py runs, or is refused there, which
+span_refuse.c must show, or sends nothing.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from launch import BUILD, SOURCE, check, status
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# Cannot be carried.
+REFUSED = """Comm_create_endpoints Psend_init Precv_init MPIX_Comm_agree MPIX_Comm_shrink MPIX_Comm_revoke
+MPIX_Checkpoint MPIX_World_resize Comm_spawn Comm_spawn_multiple Comm_accept Comm_connect Comm_join Open_port""".split()
+
+# Look at or change what this process has.
+LOCAL = """Attr_delete Attr_get Attr_put Comm_delete_attr Comm_set_attr Comm_attach Comm_detach Comm_endpoint_attach
+MPIX_Comm_best_endpoints Comm_attach_buffer Comm_detach_buffer Comm_flush_buffer Comm_iflush_buffer Comm_get_info
+Comm_set_info Comm_set_name Comm_get_name Comm_call_errhandler Comm_get_errhandler Comm_set_errhandler Errhandler_get
+Errhandler_set Comm_get_parent MPIX_Comm_world_at MPIX_Comm_children_at MPIX_Comm_parents_at MPIX_Comm_ack_failed
+MPIX_Comm_failure_ack MPIX_Comm_failure_get_acked MPIX_Comm_get_failed MPIX_Comm_is_revoked Topo_test Cart_map
+Graph_map Pack_size Comm_toint Comm_c2f""".split()
+
+# Ends the job or is tried elsewhere: MPI_Abort kills (impi.world_lost), restoring is a reduction.
+ELSEWHERE = ["Abort", "MPIX_Checkpoint_restore"]
+
+
+def functions():
+    """Name and whether it is implemented, of all that have a communicator that exists."""
+    for path in sorted(glob.glob(os.path.join(SOURCE, "api", "*.api"))):
+        with open(path, encoding="utf-8") as f:
+            for stanza in f.read().split("\n\n"):
+                lines = [line for line in stanza.splitlines() if line and not line.startswith("#")]
+                if lines and not lines[0][0].isspace():
+                    words = [line.split() for line in lines[1:]]
+                    has_comm = any(w[-1] == "MPI_Comm" and not w[0].startswith("out") for w in words)
+                    has_body = any(w[0] in ("call", "hand") for w in words)
+                    if has_comm and has_body:
+                        yield lines[0].split()[0]
+
+
+def calls_of(name):
+    listed = subprocess.run(["nm", "-D", "--undefined-only", os.path.join(BUILD, "tests", "bin", "mpi." + name)],
+                            check=True, capture_output=True, text=True).stdout
+    return set(re.findall(r"\bMPIX?_\w+", listed))
+
+
+with open(os.path.join(HERE, "impi_client.py"), encoding="utf-8") as client:
+    PROGRAMS = sorted(set(re.findall(r'"((?:span|p2p|coll|comm|topo)_\w+)"', client.read())))
+CALLED = set().union(*(calls_of(p) for p in PROGRAMS if p != "span_refuse"))
+TABLE = list(functions())
+check("span_p2p" in PROGRAMS and "coll_inter" in PROGRAMS, f"programs over several jobs: {PROGRAMS}")
+check(len(TABLE) > 150 and "Send" in TABLE and "Comm_split" in TABLE, f"the table: {TABLE}")
+with open(os.path.join(SOURCE, "tests", "mpi", "span_refuse.c"), encoding="utf-8") as program:
+    SHOWN = set(re.findall(r'"(MPIX?_\w+)"', program.read()))
+for name in TABLE:
+    full = name if name.startswith("MPIX_") else "MPI_" + name
+    if name in REFUSED:
+        check(full in SHOWN, f"{full} is to be refused on a communicator that spans jobs: span_refuse.c does not show it")
+    elif name not in LOCAL and name not in ELSEWHERE:
+        check(full in CALLED, f"{full} takes a communicator, but no program calls it over several MPI jobs "
+                              f"({', '.join(PROGRAMS)}); one must, or it must be refused there")
+sys.exit(status())
