@@ -239,7 +239,8 @@ bool pli_roll_take_node(struct pli_job *job, const unsigned char *secret)
         return false;
     }
     const struct pli_node_header *h = job->node.header;
-    if (h->n_host != job->n_host || h->host_index != job->here || h->n_world != job->n_rank + job->n_extra) {
+    if (h->n_host != job->n_host || h->host_index != job->here ||
+        h->n_world != job->n_rank + job->n_extra) {
         pli_say("the checkpoint is not of this job");
         return false;
     }
