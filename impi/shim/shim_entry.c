@@ -29,13 +29,6 @@ PLI_SHIM_API int MPI_Barrier(MPI_Comm comm)
     return pli_shim.is_on ? wait_native(&req, PMPI_Ibarrier(comm, &req)) : PMPI_Barrier(comm);
 }
 
-PLI_SHIM_API int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
-{
-    PLI_SHIM_ENTER;
-    return pli_shim_span_find(comm) != NULL ? pli_shim_refuse(comm, PLI_SHIM_CANNOT("MPI_Ibarrier"))
-                                            : PMPI_Ibarrier(comm, request);
-}
-
 #define COLL(name, small, params, args)                                                            \
     PLI_SHIM_API int MPI_##name(PLI_SHIM_BARE params, MPI_Comm comm)                               \
     {                                                                                              \
@@ -49,13 +42,6 @@ PLI_SHIM_API int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
         }                                                                                          \
         return pli_shim.is_on ? wait_native(&req, PMPI_I##small(PLI_SHIM_BARE args, comm, &req))   \
                               : PMPI_##name(PLI_SHIM_BARE args, comm);                             \
-    }                                                                                              \
-    PLI_SHIM_API int MPI_I##small(PLI_SHIM_BARE params, MPI_Comm comm, MPI_Request *request)       \
-    {                                                                                              \
-        PLI_SHIM_ENTER;                                                                            \
-        return pli_shim_span_find(comm) != NULL                                                    \
-                   ? pli_shim_refuse(comm, PLI_SHIM_CANNOT("MPI_I" #small))                        \
-                   : PMPI_I##small(PLI_SHIM_BARE args, comm, request);                             \
     }
 #include "shim/shim_coll.def"
 #undef COLL

@@ -11,14 +11,16 @@
 
 struct shim pli_shim = { .agent = -1 };
 
+enum { MAX_TEXT = 256 };
+
+static struct {
+    const char *text;
+    int code;
+} known[MAX_TEXT]; // sentences, each with its code
+static int n_known;
+
 int pli_shim_fail(int class, const char *text)
 {
-    enum { MAX_TEXT = 64 };
-    static struct {
-        const char *text;
-        int code;
-    } known[MAX_TEXT];
-    static int n_known;
     int code;
     for (int i = 0; i < n_known; i++) {
         if (known[i].text == text) {
@@ -28,12 +30,27 @@ int pli_shim_fail(int class, const char *text)
     if (n_known == MAX_TEXT || PMPI_Add_error_code(class, &code) != MPI_SUCCESS) {
         return class;
     }
-    char line[MPI_MAX_ERROR_STRING];
-    snprintf(line, sizeof line, "IMPI: %s", text);
-    (void)PMPI_Add_error_string(code, line); // without it the class still tells something
     known[n_known].text = text;
     known[n_known++].code = code;
     return code;
+}
+
+// A code of ours has its sentence from here: some libraries have none for a code of their classes.
+static int say(int code, char *text, int *len)
+{
+    for (int i = 0; i < n_known; i++) {
+        if (known[i].code == code) {
+            *len = snprintf(text, MPI_MAX_ERROR_STRING, "IMPI: %s", known[i].text);
+            return MPI_SUCCESS;
+        }
+    }
+    return PMPI_Error_string(code, text, len);
+}
+
+PLI_SHIM_API int MPI_Error_string(int code, char *text, int *len)
+{
+    PLI_SHIM_ENTER;
+    return say(code, text, len);
 }
 
 int pli_shim_end(MPI_Comm comm, int code)
@@ -44,8 +61,7 @@ int pli_shim_end(MPI_Comm comm, int code)
         MPI_Errhandler handler;
         if (PMPI_Comm_get_errhandler(comm, &handler) == MPI_SUCCESS) {
             // some libraries print the class alone when they end a program
-            if (handler == MPI_ERRORS_ARE_FATAL &&
-                PMPI_Error_string(code, text, &len) == MPI_SUCCESS) {
+            if (handler == MPI_ERRORS_ARE_FATAL && say(code, text, &len) == MPI_SUCCESS) {
                 fprintf(stderr, "libimpi: %s\n", text);
             }
             (void)PMPI_Errhandler_free(&handler);

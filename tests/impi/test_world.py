@@ -188,6 +188,12 @@ def case_many():
               "IMPI_COLL_XSIZE": "16"})
 
 
+def case_own():
+    """The attributes of IMPI, and what each MPI must refuse or can do alone."""
+    ours = ["pliant:2"] if ARGS.ours else []
+    good([*ours, "mpich:2", "openmpi:2"], "own")
+
+
 def case_threads():
     """Several threads of every rank at once."""
     ours = ["pliant:2"] if ARGS.ours else []

@@ -101,7 +101,7 @@ foreach(program world letter)
         if(PLI_IMPI_MPICC_${mpi})
             set(exe ${CMAKE_CURRENT_BINARY_DIR}/impi_${program}.${mpi})
             add_custom_command(OUTPUT ${exe}
-                COMMAND ${PLI_IMPI_MPICC_${mpi}} -O1 -g -w ${source} -o ${exe} -pthread
+                COMMAND ${PLI_IMPI_MPICC_${mpi}} -O1 -g -w -I ${CMAKE_CURRENT_SOURCE_DIR}/shim ${source} -o ${exe} -pthread
                 DEPENDS ${source} ${header} VERBATIM)
             add_custom_target(build_impi_${program}_${mpi} ALL DEPENDS ${exe})
             list(APPEND ${program}_args --other ${mpi} ${PLI_IMPI_SHIM_DIR}/libimpi-${mpi}.so ${exe})
@@ -109,11 +109,12 @@ foreach(program world letter)
     endforeach()
     if(TARGET mpi_abi AND TARGET mpiexec)
         add_executable(impi_${program} ${source})
+        target_include_directories(impi_${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/shim)
         target_link_libraries(impi_${program} PRIVATE mpi_abi)
         list(APPEND ${program}_args --ours $<TARGET_FILE:mpiexec> $<TARGET_FILE:impi_${program}>)
     endif()
 endforeach()
-foreach(case alone two three many threads tls nat lost)
+foreach(case alone two three many own threads tls nat lost)
     add_test(NAME impi.world_${case}
         COMMAND Python3::Interpreter ${PLI_IMPI_TESTS}/test_world.py ${world_args} ${case})
     set_tests_properties(impi.world_${case} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77

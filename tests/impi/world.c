@@ -506,6 +506,11 @@ static void busy(void)
     world_busy(me, n);
 }
 
+static void own(void)
+{
+    world_own(me, n);
+}
+
 static void threads(void)
 {
     world_threads(me);
@@ -514,27 +519,18 @@ static void threads(void)
 static const struct {
     const char *name;
     void (*fn)(void);
-} all[] = { { "pairs", pairs },
-            { "ring", ring },
-            { "wild", wild },
-            { "wild_order", wild_order },
-            { "modes", modes },
-            { "persistent", persistent },
-            { "types", types },
-            { "cancel", cancel },
-            { "collectives", collectives },
-            { "comms", comms },
-            { "inter", inter },
-            { "errors", errors },
-            { "probes", probes },
-            { "busy", busy },
-            { "threads", threads },
-            { "hang", hang } };
+} all[] = { { "pairs", pairs },           { "ring", ring },     { "wild", wild },
+            { "wild_order", wild_order }, { "modes", modes },   { "persistent", persistent },
+            { "types", types },           { "cancel", cancel }, { "collectives", collectives },
+            { "comms", comms },           { "inter", inter },   { "errors", errors },
+            { "probes", probes },         { "busy", busy },     { "own", own },
+            { "threads", threads },       { "hang", hang } };
 
-// A part that is named, or all but "threads" and "hang" if none is; "-name" leaves one out.
+// A part that is named, or all but those that want a word if none is; "-name" leaves one out.
 static int is_wanted(const char *name, int argc, char **argv)
 {
-    int has_names = 0;
+    int has_names = 0, is_asked_for = strcmp(name, "own") == 0 || strcmp(name, "threads") == 0 ||
+                                      strcmp(name, "hang") == 0;
     for (int k = 1; k < argc; k++) {
         const char *word = argv[k];
         if (strcmp(word, name) == 0 || (word[0] == '-' && strcmp(word + 1, name) == 0)) {
@@ -542,7 +538,7 @@ static int is_wanted(const char *name, int argc, char **argv)
         }
         has_names = has_names || word[0] != '-';
     }
-    return !has_names && strcmp(name, "threads") != 0 && strcmp(name, "hang") != 0;
+    return !has_names && !is_asked_for;
 }
 
 int main(int argc, char **argv)

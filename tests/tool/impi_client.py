@@ -11,7 +11,7 @@ from launch import BUILD, MPIEXEC, SLOW, Run, carriers, check, gone, mark, statu
 
 IMPIRUN = os.path.join(BUILD, "bin", "impirun")
 SERVER = os.path.join(BUILD, "bin", "impi-server")
-LIMIT = 100
+LIMIT = 200
 MARK = mark()
 os.environ.update(MARK)
 for name in ("IMPI_SERVER", "IMPI_CLIENT", "IMPI_AUTH_KEY", "IMPI_AUTH_NONE"):

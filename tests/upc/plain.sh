@@ -17,7 +17,7 @@ if [ -z "$work" ]; then
 fi
 mkdir -p "$work/parts" "$work/lists/partial"
 cd "$work"
-packages='bzip2 zlib lua5.4 lz4 tcc mawk'
+packages='bzip2 zlib lua5.4 lz4 tcc mawk mujs'
 # The sources are where this machine's packages are.
 for f in /etc/apt/sources.list.d/*.sources; do
     if [ -f "$f" ]; then
@@ -173,5 +173,18 @@ both mawk "-I. -DHAVE_CONFIG_H" array.c bi_funct.c bi_vars.c cast.c code.c da.c 
     print.c re_cmpl.c regexp.c scan.c scancode.c split.c trace.c version.c zmalloc.c
 same mawk "$work/text" '{ for (i = 1; i <= NF; i++) c[$i]++ } END { for (w in c) if (c[w] > 400) print c[w], w | "sort" }'
 same mawk "$work/text" '/static/ { gsub(/[a-z]+/, "<&>"); k += length($0); printf "%d %s\n", NR, substr($0, 1, 20) } END { print k, sqrt(k) }'
+
+cd "$work"/mujs-*/
+both mujs "-I. -Dstrict=strict_" one.c main.c
+cat >"$work/t.js" <<'X'
+function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2); }
+var a = [], o = { x: 1.5, s: "text" };
+for (var i = 0; i < 2000; i++) a.push((i * 7919) % 1009);
+a.sort(function (x, y) { return x - y; });
+print(f(18), a.slice(0, 5).join(","), JSON.stringify(o), "a-b-c".replace(/-/g, "+"), Math.sqrt(2).toFixed(6));
+try { null.x } catch (e) { print(e); }
+X
+same mujs /dev/null "$work/t.js"
+same mujs /dev/null "$work/none.js"
 echo "$((n - bad)) of $n checks of plain programs pass"
 [ "$bad" = 0 ]

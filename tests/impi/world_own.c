@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a program that knows of IMPI can ask: which client it is in. And what a client of another
+// MPI is told about that which cannot be done between different MPIs, and can inside its own.
+#include "world.h"
+#include <impi.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int attr(MPI_Comm comm, int key)
+{
+    int *value = NULL, flag = 0;
+    MPI_Comm_get_attr(comm, key, &value, &flag);
+    CHECK(flag != 0);
+    return *value;
+}
+
+// Clients follow each other in the world; each has one agent, so hosts are the same.
+static void colors(MPI_Comm comm, int n)
+{
+    int *all = malloc((size_t)n * sizeof *all), n_client = attr(comm, IMPI_CLIENT_SIZE);
+    int mine = attr(comm, IMPI_CLIENT_COLOR);
+    MPI_Allgather(&mine, 1, MPI_INT, all, 1, MPI_INT, comm);
+    for (int i = 0; i < n; i++) {
+        CHECK(i == 0 ? all[i] == 0 : all[i] == all[i - 1] || all[i] == all[i - 1] + 1);
+    }
+    CHECK(all[n - 1] == n_client - 1 && n_client > 1);
+    CHECK(attr(comm, IMPI_HOST_SIZE) == n_client && attr(comm, IMPI_HOST_COLOR) == mine);
+    free(all);
+}
+
+#if defined(MPICH) || defined(OPEN_MPI)
+static void must_refuse(int code, const char *call)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int class = 0, len;
+    MPI_Error_class(code, &class);
+    MPI_Error_string(code, text, &len);
+    if (class != MPI_ERR_UNSUPPORTED_OPERATION || strstr(text, call) == NULL ||
+        strstr(text, "between different MPIs") == NULL) {
+        world_fail(call, class, text);
+    }
+}
+
+static void refusals(MPI_Comm comm, int me, int n)
+{
+    int far = n - 1 - me, v = me, got = -1, of[2] = { 0 }, dims[1] = { n }, periods[1] = { 1 };
+    MPI_Request req;
+    MPI_Comm other, ring;
+    MPI_Win win;
+    MPI_File file;
+    MPI_Group group;
+    void *base;
+    must_refuse(MPI_Ibarrier(comm, &req), "MPI_Ibarrier");
+    must_refuse(MPI_Iallreduce(&v, &got, 1, MPI_INT, MPI_SUM, comm, &req), "MPI_Iallreduce");
+    must_refuse(MPI_Comm_idup(comm, &other, &req), "MPI_Comm_idup");
+    must_refuse(MPI_Dist_graph_create_adjacent(comm, 1, &far, MPI_UNWEIGHTED, 1, &far,
+                                               MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &other),
+                "MPI_Dist_graph_create_adjacent");
+    must_refuse(MPI_Win_create(&v, sizeof v, 1, MPI_INFO_NULL, comm, &win), "MPI_Win_create");
+    must_refuse(MPI_Win_allocate(8, 1, MPI_INFO_NULL, comm, &base, &win), "MPI_Win_allocate");
+    must_refuse(MPI_File_open(comm, "/nowhere", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
+                "MPI_File_open");
+    must_refuse(MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, comm, &other,
+                               MPI_ERRCODES_IGNORE),
+                "MPI_Comm_spawn");
+    MPI_Comm_group(comm, &group);
+    must_refuse(MPI_Comm_create_group(comm, group, 1, &other), "MPI_Comm_create_group");
+    MPI_Group_free(&group);
+    MPI_Cart_create(comm, 1, dims, periods, 0, &ring);
+    MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
+    must_refuse(MPI_Neighbor_allgather(&v, 1, MPI_INT, of, 1, MPI_INT, ring),
+                "MPI_Neighbor_allgather");
+    MPI_Comm_free(&ring);
+#if MPI_VERSION >= 4
+    MPI_Status st;
+    must_refuse(MPI_Bcast_init(&v, 1, MPI_INT, 0, comm, MPI_INFO_NULL, &req), "MPI_Bcast_init");
+    must_refuse(MPI_Psend_init(&v, 1, 1, MPI_INT, far, 0, comm, MPI_INFO_NULL, &req),
+                "MPI_Psend_init");
+    must_refuse(MPI_Send_c(&v, 1, MPI_INT, far, 0, comm), "MPI_Send_c");
+    must_refuse(MPI_Recv_c(&v, 1, MPI_INT, far, 0, comm, &st), "MPI_Recv_c");
+#endif
+}
+
+// The same inside the client.
+static void natives(MPI_Comm comm)
+{
+    int v = 1, sum = 0, n, me;
+    MPI_Request req;
+    MPI_Comm other;
+    MPI_Comm_size(comm, &n);
+    MPI_Comm_rank(comm, &me);
+    MPI_Iallreduce(&v, &sum, 1, MPI_INT, MPI_SUM, comm, &req);
+    MPI_Wait(&req, MPI_STATUS_IGNORE);
+    CHECK(sum == n);
+    MPI_Comm_idup(comm, &other, &req);
+    MPI_Wait(&req, MPI_STATUS_IGNORE);
+    MPI_Barrier(other);
+    MPI_Comm_free(&other);
+    int next = (me + 1) % n, before = (me + n - 1) % n, got = -1;
+    MPI_Dist_graph_create_adjacent(comm, 1, &before, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &other);
+    MPI_Neighbor_allgather(&me, 1, MPI_INT, &got, 1, MPI_INT, other);
+    CHECK(got == before);
+    MPI_Comm_free(&other);
+#if MPI_VERSION >= 4
+    v = me == 0 ? 77 : 0;
+    MPI_Bcast_init(&v, 1, MPI_INT, 0, comm, MPI_INFO_NULL, &req);
+    MPI_Start(&req);
+    MPI_Wait(&req, MPI_STATUS_IGNORE);
+    MPI_Request_free(&req);
+    CHECK(v == 77);
+#endif
+}
+#endif
+
+void world_own(int me, int n)
+{
+    MPI_Comm comm, mine;
+    colors(MPI_COMM_WORLD, n);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    colors(comm, n);
+    MPI_Comm_split(MPI_COMM_WORLD, attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR), me, &mine);
+    CHECK(attr(mine, IMPI_CLIENT_SIZE) == 1 && attr(mine, IMPI_CLIENT_COLOR) == 0);
+    CHECK(attr(MPI_COMM_SELF, IMPI_CLIENT_SIZE) == 1);
+#if defined(MPICH) || defined(OPEN_MPI)
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+    refusals(comm, me, n);
+    natives(mine);
+#else
+    int dims[1] = { n }, periods[1] = { 1 };
+    MPI_Comm ring;
+    MPI_Cart_create(comm, 1, dims, periods, 0, &ring); // all of the world make it
+    MPI_Comm_free(&ring);
+#endif
+    MPI_Comm_free(&mine);
+    MPI_Comm_free(&comm);
+}
