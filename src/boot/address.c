@@ -219,8 +219,8 @@ static int worth(const struct pli_node_host *here, const struct pli_node_addr *a
 int pli_address_order(const struct pli_node_host *here, const struct pli_node_host *there,
                       int order[PLI_NODE_N_ADDR])
 {
-    // Pretended hosts are one machine, with one listener.
-    bool is_same = here == there || (here->port == there->port && here->n_addr == there->n_addr &&
+    // Pretended hosts are one machine, and so are two that a restarted job has on one.
+    bool is_same = here == there || (here->n_addr == there->n_addr &&
                                      memcmp(here->addr, there->addr, sizeof here->addr) == 0);
     int n = 0;
     for (int want = 2; want > 0; want--) {

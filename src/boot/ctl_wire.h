@@ -17,9 +17,10 @@ enum pli_ctl_kind {
     // own and what I print to: output, error
     PLI_CTL_CLONE = 5,
     // For checkpoints, see park_wire.h
-    PLI_CTL_PARKED = 16, // carries my rope; the end of this socket follows. Or why not: code, text
-    PLI_CTL_BACK = 17,   // over a new socket: I am `row`, and back
-    PLI_CTL_SAVE = 18,   // make a checkpoint; the node memory says how it went
+    PLI_CTL_PARKED = 16,  // carries my rope; the end of this socket follows. Or why not: code, text
+    PLI_CTL_BACK = 17,    // over a new socket: I am `row`, and back
+    PLI_CTL_DRAINED = 19, // nothing is on its way to me any more that I know of
+    PLI_CTL_SAVE = 18,    // make a checkpoint; the node memory says how it went
 };
 
 struct pli_ctl_msg {

@@ -14,7 +14,8 @@ struct pli_door_msg {
     uint32_t proc; // who calls: index in the job
     uint8_t lane;  // from which of its lanes
     uint8_t to_lane;
-    uint8_t spare[6];
+    uint8_t is_again; // see greet_wire.h
+    uint8_t spare[5];
 };
 _Static_assert(sizeof(struct pli_door_msg) == 16, "shared with other processes");
 

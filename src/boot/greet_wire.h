@@ -39,7 +39,8 @@ _Static_assert(sizeof(struct pli_greet_reply) == 72, "crosses the network");
 struct pli_greet_join {
     uint32_t from, to; // indices in the job
     uint8_t lane, to_lane;
-    uint8_t spare[6]; // zero
+    uint8_t is_again; // goes on for one that a checkpoint has ended, see moor_wire.h
+    uint8_t spare[5]; // zero
     unsigned char mac[PLI_GREET_MAC];
 };
 _Static_assert(sizeof(struct pli_greet_join) == 48, "crosses the network");

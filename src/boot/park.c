@@ -10,6 +10,7 @@
 #include "boot/boot.h"
 #include "boot/ctl.h"
 #include "boot/hand.h"
+#include "boot/moor.h"
 #include "boot/park_wire.h"
 
 #include <dirent.h>
@@ -55,11 +56,13 @@ static struct {
     _Atomic int shut;   // the round for which the other threads sleep on it, 0: none
     _Atomic int n_here; // of them
     _Atomic int n_hold; // see pli_park_hold
+    const char *_Atomic forbidden;
     _Atomic pid_t here[MAX_THREAD];
     pid_t called[MAX_THREAD];
     int n_called;
     struct map maps[MAX_MAP];
     int n_map;
+    bool has_net; // of the job; read while its memory is mapped
 } p;
 
 static pid_t my_tid(void)
@@ -75,6 +78,11 @@ void pli_park_hold(void)
 void pli_park_let(void)
 {
     atomic_fetch_sub(&p.n_hold, 1);
+}
+
+void pli_park_forbid(const char *why)
+{
+    atomic_store(&p.forbidden, why);
 }
 
 PLI_START void pli_park_on_move(void (*fn)(bool is_leaving))
@@ -154,9 +162,11 @@ static void release_others(void)
         atomic_store(&p.here[i], 0);
     }
     atomic_store(&p.n_here, 0);
+    // Before the others wake: the first of them that leaves the handler may take the signal of the
+    // next round, and must find that nobody leads.
+    atomic_store(&p.leader, 0);
     atomic_store(&p.shut, 0);
     pli_futex_wake(&p.shut, INT_MAX, true);
-    atomic_store(&p.leader, 0);
 }
 
 // One line of the list of mappings: "from-to rwxs offset major:minor inode name".
@@ -221,6 +231,43 @@ static _Noreturn void die(const char *what)
     _exit(1);
 }
 
+static bool has_net(void)
+{
+    return (p.boot->node.header->net & PLI_NODE_HAS_DOOR) != 0;
+}
+
+static bool tell_drained(void)
+{
+    return pli_ctl_say(*p.ctl, PLI_CTL_DRAINED, p.boot->row, NULL, 0);
+}
+
+static void read_word(int rope, struct pli_park_word *w)
+{
+    ssize_t n;
+    do {
+        n = read(rope, w, sizeof *w);
+    } while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof *w) {
+        kill(getpid(), SIGKILL); // the launcher is gone
+    }
+}
+
+// Give up all connections, unless the launcher says that nothing is to be given up.
+static bool drain(int rope)
+{
+    struct pli_park_word w = { .what = PLI_PARK_STAY };
+    read_word(rope, &w);
+    if (w.what != PLI_PARK_DRAIN) {
+        return false;
+    }
+    pli_fault("park_drain", p.boot->index);
+    if (!pli_moor_drain(rope, tell_drained)) {
+        die("its connections cannot be given up");
+    }
+    pli_fault("park_drained", p.boot->index);
+    return true;
+}
+
 // Give up what cannot be dumped; the rope to wait at, -1: nothing was changed.
 static int leave(void)
 {
@@ -232,7 +279,8 @@ static int leave(void)
     bool is_told = tell(0, "", rope[1]);
     pli_fault("park_told", p.boot->index);
     close(rope[1]);
-    if (!is_told) {
+    p.has_net = has_net();
+    if (!is_told || (p.has_net && !drain(rope[0]))) {
         close(rope[0]);
         return -1;
     }
@@ -247,7 +295,7 @@ static int leave(void)
     return rope[0];
 }
 
-static int take_memory(int s)
+static int take_descriptor(int s)
 {
     char byte;
     int fd;
@@ -279,14 +327,9 @@ static void map_again(int fd)
 
 static void come_back(int rope)
 {
-    struct pli_park_word w;
-    ssize_t n;
-    do {
-        n = read(rope, &w, sizeof w);
-    } while (n < 0 && errno == EINTR);
-    if (n != (ssize_t)sizeof w) {
-        kill(getpid(), SIGKILL); // the launcher is gone
-    }
+    struct pli_park_word w = { .what = PLI_PARK_BACK };
+    char why[120];
+    read_word(rope, &w);
     close(rope);
     pli_fault("park_called", p.boot->index);
     struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -299,7 +342,8 @@ static void come_back(int rope)
         die("the launcher cannot be reached");
     }
     pli_fault("park_back", p.boot->index);
-    map_again(take_memory(s));
+    map_again(take_descriptor(s));
+    int door = p.has_net ? take_descriptor(s) : -1;
     pli_fault("park_mapped", p.boot->index);
     // Some thread may be about to use the number it has read.
     if (s != *p.ctl && (dup3(s, *p.ctl, O_CLOEXEC) < 0 || close(s) != 0)) {
@@ -310,6 +354,9 @@ static void come_back(int rope)
     }
     if (p.on_move != NULL) {
         p.on_move(false);
+    }
+    if (p.has_net && !pli_moor_back(door, why, sizeof why)) {
+        die(why);
     }
 }
 
@@ -324,6 +371,8 @@ static bool may_leave(void)
         tell(EBUSY, text, -1);
     } else if (atomic_load(&p.n_hold) > 0) {
         tell(EAGAIN, "it has a request open at mpiexec", -1);
+    } else if (atomic_load(&p.forbidden) != NULL) {
+        tell(ENOTSUP, atomic_load(&p.forbidden), -1);
     } else if (atomic_load(&p.boot->is_linked)) {
         tell(ENOTSUP, "it is connected with another job", -1);
     } else {

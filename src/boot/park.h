@@ -20,6 +20,9 @@ enum pli_err pli_park_open(struct pli_boot *boot, int fd, int *ctl);
 void pli_park_hold(void);
 void pli_park_let(void);
 
+// This process can never be dumped; why, in words that stay.
+void pli_park_forbid(const char *why);
+
 // Called when all threads stand still, and once more after the return, before they go on: for what
 // the kernel knew of the process and does not any more. Async-signal-safe. Context: start-up only,
 // one function.

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the launcher calls a parked process back. The process reads one word from its rope, a pipe
 // whose other end the launcher has; connects to the address in it; says PLI_CTL_BACK there; and
-// gets the node memory. That connection is its control socket from then on. Same host.
+// gets the node memory and, in a job with a network, in a second packet, a door. That connection is
+// its control socket from then on. Same host.
+//
+// In a job with a network two words come before: when all processes of the job stand still they are
+// to empty their connections; when all have, they are to leave. Or instead of the first: to stay.
 #ifndef PLI_BOOT_PARK_WIRE_H
 #define PLI_BOOT_PARK_WIRE_H
 
@@ -11,9 +15,13 @@
 // it is sent only to those whose row says that MPI was started.
 enum { PLI_PARK_SIGNAL = 60, PLI_PARK_NAME = 48 };
 
+enum pli_park_what { PLI_PARK_BACK, PLI_PARK_STAY, PLI_PARK_DRAIN, PLI_PARK_LEAVE };
+
 struct pli_park_word {
-    char name[PLI_PARK_NAME]; // abstract address of a packet socket, after the zero
+    char name[PLI_PARK_NAME]; // PLI_PARK_BACK: abstract address of a packet socket, after the zero
+    uint32_t what;            // enum pli_park_what
+    uint32_t spare;
 };
-_Static_assert(sizeof(struct pli_park_word) == 48, "shared with other processes");
+_Static_assert(sizeof(struct pli_park_word) == 56, "shared with other processes");
 
 #endif

@@ -16,7 +16,7 @@ struct pli_node_save {
     int32_t error;          // of the last attempt: errno, 0: it is good
     uint32_t number;        // of the last good one
     uint32_t how;           // enum pli_node_save_how
-    _Atomic int is_wanted;  // the program is to make one
+    _Atomic int wanted;     // the program is to make one: the attempt that will do, 0: none
     uint32_t n_piece;       // ranks whose state is in `from`
     char text[224];         // with an error: the reason
     char to[1024];          // where the program is to write its state

@@ -413,6 +413,24 @@ void pli_intake_resume(struct pli_sock *s)
     free(rest);
 }
 
+void pli_intake_feed(struct pli_sock *s, const char *data, size_t n)
+{
+    size_t head = s->n_head;
+    char *all = n > 0 ? malloc(head + n) : NULL;
+    if (n == 0) {
+        return;
+    }
+    if (all == NULL) {
+        pli_link_lose(s->link, "there is no memory for what it sent");
+        return;
+    }
+    memcpy(all, &s->frame, head);
+    memcpy(all + head, data, n);
+    s->n_head = 0;
+    take_apart(s, all, head + n);
+    free(all);
+}
+
 // One read. How many bytes, 0: nothing there, or the link is lost.
 static size_t read_once(struct pli_sock *s, bool *is_more_out)
 {
@@ -432,6 +450,10 @@ static size_t read_once(struct pli_sock *s, bool *is_more_out)
                            : recvmsg(s->eye.fd, &mh, MSG_DONTWAIT);
     *is_more_out = false;
     if (n <= 0) {
+        if (n < 0 && errno == ENOTSOCK && pli_link_again(s)) {
+            *is_more_out = true;
+            return 1;
+        }
         if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
             pli_link_hang_up(s, n == 0 ? NULL : strerror(errno));
         }

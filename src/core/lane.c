@@ -28,6 +28,12 @@ static void park(bool is_leaving)
         pli_shm_again();
         pli_lock_clone();
     }
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *l = atomic_load(&pli_proc.lanes[i]);
+        if (l != NULL && l->net != NULL) {
+            pli_netlane_park(l->net, is_leaving);
+        }
+    }
 }
 
 // Context: guard held.

@@ -138,6 +138,9 @@ bool pli_link_forget(struct pli_link *l);
 void pli_link_dial(struct pli_link *l);
 void pli_link_adopt(struct pli_netlane *net, const struct pli_caller *c); // takes the descriptor
 void pli_link_lose(struct pli_link *l, const char *why);
+// Its descriptor is no socket: a checkpoint was made, and another connection goes on for it. False:
+// none does.
+bool pli_link_again(struct pli_sock *s);
 void pli_link_left(struct pli_link *l);  // all it said before it left has come after all
 void pli_link_moved(struct pli_sock *s); // it has carried its last frame
 void pli_link_hang_up(struct pli_sock *s, const char *why); // the other side closed, or it broke
@@ -157,7 +160,8 @@ bool pli_intake_note(struct pli_link *l, const struct pli_frame *f);
 // The other side says what it must not. False.
 bool pli_intake_refuse(struct pli_link *l, const char *what);
 void pli_intake_resume(struct pli_sock *s); // the other connection has ended
-void pli_intake_drop(struct pli_sock *s);   // the frame under way will not be complete
+void pli_intake_feed(struct pli_sock *s, const char *data, size_t n); // was read elsewhere
+void pli_intake_drop(struct pli_sock *s); // the frame under way will not be complete
 void pli_intake_see(struct pli_eye *e, uint32_t events);
 enum { PLI_INTAKE_ROOM = 128 * 1024 };
 
@@ -175,6 +179,8 @@ void pli_netlane_hold(struct pli_netlane *net, bool is_full);
 // Say good bye; whether something is still here that is to go out.
 void pli_netlane_bye(struct pli_netlane *net);
 bool pli_netlane_has_unsent(struct pli_netlane *net);
+// The process is parked, or goes on. Context: pli_park_on_move.
+void pli_netlane_park(struct pli_netlane *net, bool is_leaving);
 // Going to sleep: have the bell, the door and all connections wake us. Context: no lock held.
 void pli_netlane_arm(struct pli_netlane *net);
 // Sleep at these lanes. One thread of a lane waits for its descriptors, and all others for that one

@@ -57,7 +57,7 @@ static void close_sock(struct pli_sock *s)
     if (s->eye.fd < 0) {
         return;
     }
-    close(s->eye.fd);
+    pli_dial_end(s->eye.fd);
     s->eye.fd = -1;
     net->hot = net->hot == s ? NULL : net->hot;
     s->link->out = s->link->out == s ? NULL : s->link->out;
@@ -160,7 +160,7 @@ static void take(struct pli_link *l, int fd)
     struct pli_sock *s = calloc(1, sizeof *s);
     if (s == NULL || pli_dial_tune(fd, (int)pli_conf.tcp_timeout) != PLI_OK) {
         free(s);
-        close(fd);
+        pli_dial_end(fd);
         pli_link_lose(l, "the connection cannot be used");
         return;
     }
@@ -256,7 +256,7 @@ void pli_link_adopt(struct pli_netlane *net, const struct pli_caller *c)
     // the other before this one comes by the way of the launcher. It is read, and not written.
     bool is_late = l != NULL && l->state == PLI_LINK_LOST && l->is_open_ended;
     if (l == NULL || (l->state >= PLI_LINK_LOST && !is_late)) {
-        close(c->fd);
+        pli_dial_end(c->fd);
         return;
     }
     if (l->state == PLI_LINK_DIALING) {

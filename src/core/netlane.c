@@ -6,7 +6,9 @@
 #include "base/cpu.h"
 
 #include "base/futex.h"
+#include "base/log.h"
 #include "boot/boot.h"
+#include "boot/moor.h"
 #include "core/progress.h"
 #include "core/ucxlink.h"
 #include "core/wire.h"
@@ -14,6 +16,7 @@
 #include "obj/comm.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -95,7 +98,7 @@ static void pass_on(const struct pli_caller *c)
 {
     struct waiting *w = malloc(sizeof *w);
     if (w == NULL) {
-        close(c->fd);
+        pli_moor_close(c->fd);
         return;
     }
     w->caller = *c;
@@ -235,6 +238,9 @@ int pli_netlane_poll(struct pli_netlane *net)
     if (must || (n == 0 && !is_steady) || net->n_look % every == 0) {
         atomic_store_explicit(&net->must_look, 0, memory_order_relaxed);
         n += look_at_all(net) + take_waiting(net);
+        if (pli_moor_has_untaken()) {
+            door_see(&net->door, 0);
+        }
     }
     if (!pli_list_is_empty(&net->busy)) {
         n += push_busy(net);
@@ -300,6 +306,23 @@ PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
     atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
     lane->net = net;
     return pli_ucxlane_open(net);
+}
+
+// The bell is another one afterwards, rung once: who wanted to wake us may have had the old name.
+// Its number stays taken.
+void pli_netlane_park(struct pli_netlane *net, bool is_leaving)
+{
+    int fd = is_leaving ? open("/dev/null", O_RDWR | O_CLOEXEC) : hang_bell(&net->lane->shm);
+    if (fd < 0 || dup3(fd, net->bell.fd, O_CLOEXEC) < 0) {
+        pli_log(PLI_ERROR, "the bell of a lane cannot be made: %s", strerror(errno));
+        abort();
+    }
+    close(fd);
+    if (!is_leaving) {
+        pli_netlane_watch(net, &net->bell, EPOLLIN, true);
+        atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
+        pli_shm_wake(net->lane->shm.box);
+    }
 }
 
 void pli_netlane_hold(struct pli_netlane *net, bool is_full)

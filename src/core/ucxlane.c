@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/log.h"
+#include "boot/park.h"
 #include "core/frame.h"
 #include "core/link.h"
 #include "core/request.h"
@@ -126,6 +127,7 @@ enum pli_err pli_ucxlane_open(struct pli_netlane *net)
         return pli_fail(PLI_ERR_NOMEM, "no memory for the network side of a lane");
     }
     u->net = net;
+    pli_park_forbid("it uses UCX; PLIANT_NET=shm+tcp does without");
     u->is_must = strcmp(pli_conf.net, "auto") != 0;
     pli_list_init(&u->streams);
     pli_list_init(&u->free);

@@ -21,15 +21,22 @@ enum { NAP_NS = 1000000 };
 
 struct outcome {
     int32_t error, is_restarted;
+    int32_t attempt; // at registered state
     char text[200];
+    char to[sizeof((struct pli_node_save *)0)->to]; // where all write it
 };
+
+// The last attempt that this process took part in. A host may hear late that what it was told to
+// want has been made by all ranks together.
+static _Atomic int answered;
 
 enum pli_err pli_checkpoint_wanted(int *flag_out)
 {
-    *flag_out = pli_proc.boot != NULL
-                    ? atomic_load_explicit(&pli_node_save(pli_proc.boot->node.header)->is_wanted,
-                                           memory_order_relaxed)
-                    : 0;
+    int wanted = pli_proc.boot != NULL
+                     ? atomic_load_explicit(&pli_node_save(pli_proc.boot->node.header)->wanted,
+                                            memory_order_relaxed)
+                     : 0;
+    *flag_out = wanted > atomic_load_explicit(&answered, memory_order_relaxed);
     return PLI_OK;
 }
 
@@ -62,17 +69,21 @@ static void note(struct outcome *o, enum pli_err err, const struct pli_answer *a
 // All write what is registered; the launcher makes a checkpoint of it.
 static enum pli_err make_state(struct pli_comm *comm, struct outcome *o)
 {
-    const struct pli_node_save *save = pli_node_save(pli_proc.boot->node.header);
+    struct pli_node_save *save = pli_node_save(pli_proc.boot->node.header);
     struct pli_answer a = { 0 };
-    if (comm->rank == 0) {
+    if (comm->rank == 0) { // its host has heard where before the answer; others may not have
         note(o, pli_plea(comm->ep->lane, PLI_ASK_STATE, NULL, 0, &a), &a);
+        o->attempt = atomic_load(&save->n_begun);
+        memcpy(o->to, save->to, sizeof o->to);
     }
     enum pli_err err =
         pli_coll_bcast(o, sizeof *o, pli_handle_get(MPI_BYTE, PLI_KIND_DATATYPE), 0, comm);
     if (err != PLI_OK || o->error != 0) {
         return err;
     }
-    err = pli_keepsake_agree(comm, pli_keepsake_write(save->to, comm->rank));
+    o->to[sizeof o->to - 1] = '\0';
+    err = pli_keepsake_agree(comm, pli_keepsake_write(o->to, comm->rank));
+    atomic_store_explicit(&answered, o->attempt, memory_order_relaxed);
     if (comm->rank == 0) {
         struct pli_ask_seal ask = { .is_good = err == PLI_OK, .n_piece = (uint32_t)comm->size };
         enum pli_err end = pli_plea(comm->ep->lane, PLI_ASK_SEAL, &ask, sizeof ask, &a);

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, carriers, cases, check, gone
@@ -142,6 +143,25 @@ def by_mpictl(env, d):
     tidy(d)
 
 
+def connected(env, d):
+    """Ranks with TCP between them, and much on its way: what was said before a checkpoint is heard once, and once after
+    a restart."""
+    want = undisturbed(env, 60, 1)
+    for net, n in (("PLIANT_NET=tcp", 3), ("PLIANT_FAKE_HOSTS=2", 4)):
+        where = os.path.join(d, str(n))
+        name, value = net.split("=")
+        p = start({**env, name: value}, "--checkpoint-dir", where, "-n", n, PROBE, 60, 1, "flood=300", "threads", "call=50")
+        text = wait_for(p, "step 2 ")
+        made = 0
+        while Run("checkpoint", p.pid, tool=MPICTL).rc == 0:
+            made += 1
+        text = finish(p, text)
+        check(p.returncode == 0 and result(text) == (want, n) and made > 0, f"{net}: {made} {p.returncode}\n{text}")
+        rc, text = restart(env, where)
+        check(rc == 0 and result(text) == (want, n), f"{net}: {rc}\n{text}\nwanted {want}")
+        tidy(where)
+
+
 def by_interval(env, d):
     """--checkpoint-interval; a restarted job makes them too; a rank is killed."""
     want = undisturbed(env, 200, 10)
@@ -229,12 +249,36 @@ def state(env, d, how="mpictl"):
     tidy(d)
 
 
-def example(env, d):
-    """The script of the examples: killed with kill -9, restarted with another size."""
+def make_example(d, name):
     shutil.copytree(os.path.join(SOURCE, "examples", "elastic"), os.path.join(d, "e"))
-    made = subprocess.run(["make", "-s", "-C", os.path.join(d, "e"), "resize"], capture_output=True, text=True,
+    made = subprocess.run(["make", "-s", "-C", os.path.join(d, "e"), name], capture_output=True, text=True,
                           check=False, env={**os.environ, "PATH": os.path.join(BUILD, "bin") + ":" + os.environ["PATH"]})
     check(made.returncode == 0, made.stderr)
+    return os.path.join(d, "e", name)
+
+
+def told(env, d):
+    """Restarted with another size, a program that waits for it is told by MPI_WORLD_RESIZED, and has the same answer."""
+    program, where = make_example(d, "told"), os.path.join(d, "c")
+    p = start(env, "-n", 2, program, 1000)
+    want = re.search(r"sum (\S+)", finish(p))
+    check(want is not None, "it has its answer")
+    p = start(env, "--elastic", "1:8", "--on-resize=error", "--checkpoint-dir", where, "-n", 2, program, 1000, 1)
+    while Run("status", p.pid, tool=MPICTL).rc != 0 and p.poll() is None:
+        time.sleep(0.01)
+    r = Run("checkpoint", p.pid, tool=MPICTL)
+    check(r.rc == 0 and p.poll() is None, f"it waits for a change: {r}")
+    p.kill()
+    finish(p)
+    for n in (3, 1, 5):
+        rc, text = restart(env, where, "-n", n)
+        check(rc == 0 and f"1000 items, 1 changes, {n} ranks at the end: {want.group(0)}" in text, f"{n}: {rc}\n{text}")
+    tidy(where)
+
+
+def example(env, d):
+    """The script of the examples: killed with kill -9, restarted with another size."""
+    make_example(d, "resize")
     r = subprocess.run(["sh", os.path.join(d, "e", "restart.sh"), "8000"], capture_output=True, text=True, check=False,
                        env={**os.environ, **env, "MPIEXEC": MPIEXEC}, timeout=250)
     check(r.returncode == 0 and "the answers are the same" in r.stdout and "3 ranks at the end" in r.stdout,
@@ -275,7 +319,7 @@ def main():
     reason = skip_reason()
     if reason is not None:
         print(f"only registered state is tested: {reason}")
-    images = (by_call, polled, forked, by_mpictl, by_interval, damaged, full_disk, example, out_of_sight)
+    images = (by_call, connected, polled, forked, by_mpictl, by_interval, damaged, full_disk, told, example, out_of_sight)
     return cases((refused, state, *images), images if reason else ())
 
 

@@ -3,7 +3,8 @@
 // on its way at every moment: an unexpected message, an outstanding receive, a synchronous send, a
 // derived datatype, a split communicator with an attribute, a thread. The last line is the result.
 //
-//     ckpt_probe STEPS MS [call=K] [die=K] [abort=K] [fork=K] [mb=N] [poll] [state] [threads]
+//     ckpt_probe STEPS MS [call=K] [die=K] [abort=K] [fork=K] [mb=N] [flood=KB] [poll] [state]
+//         [threads]
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +17,7 @@
 
 static int n_step, nap_ms, call_at = -1, die_at = -1, abort_at = -1, fork_at = -1;
 static int with_poll, with_state, with_threads;
-static long n_byte;
+static long n_byte, n_flood;
 static int step;     // both are the state that is registered
 static double value; // the same at all ranks
 static atomic_long n_beat;
@@ -134,6 +135,41 @@ static unsigned char pattern(long i, int rank)
     return (unsigned char)((uint64_t)(i + rank * 977) * 2654435761u >> 13);
 }
 
+// Everybody sends much to everybody, in small pieces and large ones: whenever the checkpoint comes,
+// something is on its way.
+static void flood(MPI_Comm world)
+{
+    enum { SMALL = 16 };
+    int rank, size;
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &size);
+    unsigned char *out = malloc((size_t)n_flood), *in = malloc((size_t)n_flood * (size_t)size);
+    MPI_Request *r = malloc(sizeof *r * 2 * (size_t)size);
+    int n = 0, got[SMALL];
+    for (long i = 0; i < n_flood; i++) {
+        out[i] = pattern(i, rank + step);
+    }
+    for (int k = 0; k < size; k++) {
+        MPI_Irecv(in + k * n_flood, (int)n_flood, MPI_BYTE, k, 100, world, &r[n++]);
+        MPI_Isend(out, (int)n_flood, MPI_BYTE, k, 100, world, &r[n++]);
+    }
+    for (int i = 0; i < SMALL; i++) {
+        int token = step * SMALL + i;
+        MPI_Sendrecv(&token, 1, MPI_INT, (rank + 1) % size, 101, &got[i], 1, MPI_INT,
+                     (rank + size - 1) % size, 101, world, MPI_STATUS_IGNORE);
+        check(got[i] == token, "a small message of many");
+    }
+    MPI_Waitall(n, r, MPI_STATUSES_IGNORE);
+    for (int k = 0; k < size; k++) {
+        for (long i = 0; i < n_flood; i++) {
+            check(in[k * n_flood + i] == pattern(i, k + step), "a large message of many");
+        }
+    }
+    free(r);
+    free(in);
+    free(out);
+}
+
 // Take up the resized world when all have seen it in the place that a program may look at and
 // assign to. Nobody leaves here.
 static void look(MPI_Comm *world, int *version)
@@ -214,6 +250,9 @@ static void work(MPI_Comm world, int version)
             MPIX_Checkpoint_wanted(&wanted);
         }
         MPI_Allreduce(&wanted, &all, 1, MPI_INT, MPI_MAX, world);
+        if (n_flood > 0) {
+            flood(world);
+        }
         if (rank == 0) {
             printf("step %d of %d ranks\n", step, size);
             fflush(stdout);
@@ -263,6 +302,7 @@ int main(int argc, char **argv)
         die_at = strncmp(argv[i], "die=", 4) == 0 ? atoi(argv[i] + 4) : die_at;
         fork_at = strncmp(argv[i], "fork=", 5) == 0 ? atoi(argv[i] + 5) : fork_at;
         abort_at = strncmp(argv[i], "abort=", 6) == 0 ? atoi(argv[i] + 6) : abort_at;
+        n_flood = strncmp(argv[i], "flood=", 6) == 0 ? atol(argv[i] + 6) << 10 : n_flood;
         n_byte = strncmp(argv[i], "mb=", 3) == 0 ? atol(argv[i] + 3) << 20 : n_byte;
         with_poll = with_poll || strcmp(argv[i], "poll") == 0;
         with_state = with_state || strcmp(argv[i], "state") == 0;
@@ -277,13 +317,15 @@ int main(int argc, char **argv)
     if (with_threads) {
         pthread_create(&thread, NULL, beat, NULL);
     }
+    MPIX_World_version(&version);
     if (with_state) {
         MPIX_Checkpoint_register("probe", size_of, pack, unpack, NULL);
+    }
+    if (with_state && version == 0) {
         MPIX_Checkpoint_restore(MPI_COMM_WORLD, &n_pieces);
         MPI_Bcast(&step, 1, MPI_INT, 0, MPI_COMM_WORLD); // with more ranks some got no piece
         MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     }
-    MPIX_World_version(&version);
     if (version > 0) { // came for a larger world
         int at[2];
         MPI_Bcast(at, 2, MPI_INT, 0, MPI_COMM_WORLD);

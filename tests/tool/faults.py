@@ -157,6 +157,12 @@ def image(env, d):
            ("park_called", "park_back", "park_mapped", "mpiexec_ckpt_over"))
 
 
+def image_tcp(env, d):
+    """With connections between the ranks."""
+    faults({**env, "PLIANT_NET": "tcp"}, d, ("park_told", "park_drain", "park_drained", "park_back", "park_mapped"),
+           [f"mpiexec_ckpt_{s}" for s in ("parking", "draining", "dumping", "calling")], ("park_back", "park_mapped"))
+
+
 def state(env, d):
     faults(env, d, ("state_write", "state_written"),
            ("mpiexec_state_writing", "mpiexec_state_sealing"), (), "--checkpoint-mode", "state")
@@ -272,5 +278,5 @@ def full(env, d):
 reason = skip_reason()
 if reason is not None:
     print(f"images are not tested: {reason}")
-sys.exit(cases((fork, resize, state, full_state, image, killed_while_writing, criu_at_work, full),
-               (image, killed_while_writing, criu_at_work, full) if reason else ()))
+sys.exit(cases((fork, resize, state, full_state, image, image_tcp, killed_while_writing, criu_at_work, full),
+               (image, image_tcp, killed_while_writing, criu_at_work, full) if reason else ()))

@@ -382,7 +382,8 @@ static int migrate(const char *rank, const char *host, const char *which)
                 ? "mpictl: job %ld runs on host %s alone: rank %ld has nowhere to go, and %s is "
                   "no host of the job\n"
                 : "mpictl: job %ld runs on several hosts from %s on, and rank %ld cannot be moved "
-                  "to %s: ranks cannot be moved between hosts yet\n",
+                  "to %s while it runs. A checkpoint and mpiexec --restart DIR --hosts LIST bring "
+                  "the ranks of each host back on another\n",
             pid, node.header->host, n, host);
     pli_node_unmap(&node);
     return 1;

@@ -43,7 +43,7 @@ void pli_again_open(struct pli_job *job, const char *to)
     struct pli_again *a = &job->opt.again;
     snprintf(dir, sizeof dir, "%s", to);
     if (a->count == 0) {
-        a->floor = a->last = pli_ckpt_last(dir, UINT32_MAX, false);
+        a->floor = a->last = pli_ckpt_last(dir, UINT32_MAX);
     }
 }
 
@@ -104,7 +104,7 @@ static void run(struct pli_job *job)
 {
     char where[PATH_MAX + 16];
     struct pli_again next = job->opt.again;
-    uint32_t last = pli_ckpt_last(dir, UINT32_MAX, false), n_rank = 0;
+    uint32_t last = pli_ckpt_last(dir, UINT32_MAX), n_rank = 0;
     bool is_own = last > next.floor, is_same = job->from != NULL;
     if (!is_own && job->from == NULL) {
         pli_say("The job is not restarted: no checkpoint of it was made before.");

@@ -92,8 +92,9 @@ void pli_ask_answer(void *token, const struct pli_answer *answer)
 // What concerns the whole job is for mpiexec to decide.
 static bool pass_on(struct ask *a, const struct pli_ask_head *head)
 {
-    bool is_for_all =
-        head->kind == PLI_ASK_SPAWN || head->kind == PLI_ASK_RESIZE || head->kind == PLI_ASK_LEFT;
+    bool is_for_all = head->kind == PLI_ASK_SPAWN || head->kind == PLI_ASK_RESIZE ||
+                      head->kind == PLI_ASK_LEFT || head->kind == PLI_ASK_STATE ||
+                      head->kind == PLI_ASK_SEAL;
     if (!a->job->is_daemon || !is_for_all) {
         return false;
     }

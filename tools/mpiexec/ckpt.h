@@ -15,6 +15,8 @@ struct pli_task;
 // Prepare for checkpoints where the command line asks for them. False with a message: they cannot
 // be made here. Context: the node memory is there, no rank has been started.
 bool pli_ckpt_open(struct pli_job *job, char **argv);
+// The same in a daemon, where mpiexec decides.
+bool pli_ckpt_open_part(struct pli_job *job);
 // The ranks are on their way: count the interval from now on.
 void pli_ckpt_begin(void);
 
@@ -26,6 +28,7 @@ void pli_ckpt_save(void);
 
 // From ranks: it stands still, or says why not (rope is -1 then); its control socket is closed.
 void pli_ckpt_parked(struct pli_task *t, const struct pli_ctl_msg *msg, int rope);
+void pli_ckpt_drained(struct pli_task *t); // nothing is on its way to it
 void pli_ckpt_hung_up(struct pli_task *t);
 void pli_ckpt_gone(struct pli_task *t); // its process has ended
 

@@ -6,6 +6,7 @@
 #include "boot/ctl_wire.h"
 #include "boot/hand.h"
 #include "boot/park_wire.h"
+#include "door.h"
 #include "guest.h"
 #include "job.h"
 #include "say.h"
@@ -48,10 +49,22 @@ static void one_less(struct pli_task *t)
     }
 }
 
-static bool give_memory(int fd)
+// The memory and, where there is a network, a door.
+static bool give_back(const struct pli_task *t, int fd)
 {
     char byte = 0;
-    return pli_hand_over(fd, &byte, 1, &b.job->node_fd, 1, MSG_DONTWAIT) == 1;
+    int ours = -1, theirs = -1;
+    if (pli_hand_over(fd, &byte, 1, &b.job->node_fd, 1, MSG_DONTWAIT) != 1 ||
+        !pli_door_pair(&ours, &theirs)) {
+        return false;
+    }
+    bool is_given = theirs < 0 || pli_hand_over(fd, &byte, 1, &theirs, 1, MSG_DONTWAIT) == 1;
+    if (theirs >= 0) {
+        close(theirs);
+        pli_door_part(t->first);
+        pli_door_set(t->first, ours);
+    }
+    return is_given;
 }
 
 static struct pli_task *task_of(uint32_t row, pid_t pid)
@@ -95,7 +108,7 @@ static void caller_fire(struct pli_watch *w, uint32_t events)
     t->control.fd = keep;
     setsockopt(keep, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
     pli_guest_begin(t);
-    if (!give_memory(keep)) {
+    if (!give_back(t, keep)) {
         pli_say("rank %u did not get its memory back: %s", t->rank, strerror(errno));
     }
     one_less(t);

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 struct pli_answer;
+struct pli_manifest_task;
 
 enum { PLI_CKPT_WHY = 400 };
 
@@ -38,9 +39,10 @@ void pli_helper_reason(struct pli_helper *h, char *to, size_t cap);
 struct pli_ckpt_rank {
     struct pli_helper dump; // first
     struct pli_task *task;
-    int rope;       // -1: not parked
-    bool is_wanted; // takes part
-    bool is_parked; // its socket is closed too
+    int rope;        // -1: not parked
+    bool is_wanted;  // takes part
+    bool is_drained; // nothing is on its way to it; where there is a network
+    bool is_parked;  // its socket is closed too
     bool is_called, is_back;
     bool is_dumped;
 };
@@ -57,10 +59,70 @@ struct pli_ckpt_plan {
     char *head;   // the manifest without the files
 };
 
-// ckpt_describe.c: make plan->head. ranks are by pli_job_slot; NULL: it is registered state, of
-// n_piece ranks.
-bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_rank *ranks,
-                       uint32_t n_piece);
+enum pli_ckpt_state {
+    PLI_CKPT_IDLE,
+    PLI_CKPT_WAITING,
+    PLI_CKPT_PARKING,
+    PLI_CKPT_DRAINING, // where there is a network
+    PLI_CKPT_DUMPING,
+    PLI_CKPT_CALLING,
+    PLI_CKPT_SEALING,
+    PLI_CKPT_N_STATE
+};
+
+// The one that is being made.
+struct pli_ckpt {
+    enum pli_ckpt_state state;
+    struct pli_job *job; // NULL: none are made
+    struct pli_ckpt_plan plan;
+    struct pli_ckpt_rank *ranks; // by pli_job_slot
+    uint32_t n_rank;
+    struct pli_helper node, seal;
+    bool is_node_done;
+    int error; // 0: all is well so far
+    char why[PLI_CKPT_WHY];
+    bool has_net;    // ranks may be connected
+    bool is_leaving; // they were told so
+    bool is_again;   // a rank was busy: try once more
+    bool is_begun;   // counted as an attempt
+    bool is_asked;   // a rank has asked since the last attempt was begun
+    bool may_call;   // in a daemon: mpiexec wants the ranks back
+    uint64_t start_ns, stop_ns, go_ns;
+    struct pli_timer interval, again, park, show;
+};
+extern struct pli_ckpt pli_ckpt;
+
+// ckpt.c
+bool pli_ckpt_go(enum pli_ckpt_state to);
+void pli_ckpt_fail(int error, const char *why); // the first reason counts
+void pli_ckpt_count(void); // an attempt is begun: who asks later means the next
+void pli_ckpt_all_back(struct pli_job *job);
+
+// ckpt_ranks.c: stop the ranks of this host; call them back as soon as none is being written.
+void pli_ckpt_ranks_open(void);
+void pli_ckpt_ranks_stop(void);
+void pli_ckpt_ranks_drain(void);
+void pli_ckpt_ranks_leave(void);
+void pli_ckpt_ranks_call_back(void);
+void pli_ckpt_ranks_drop(void); // the job is over: what is being written is of no use
+
+// ckpt_net.c: a word for all ranks that stand still; whether all that are wanted stand still, have
+// nothing on its way to them, or have left.
+void pli_ckpt_net_say(struct pli_ckpt_rank *ranks, const struct pli_job *job, uint32_t what);
+enum pli_ckpt_stage { PLI_CKPT_STOPPED, PLI_CKPT_DRAINED, PLI_CKPT_LEFT };
+bool pli_ckpt_net_are(const struct pli_ckpt_rank *ranks, const struct pli_job *job,
+                      enum pli_ckpt_stage stage);
+
+// ckpt_describe.c: the ranks of this host that are written (ranks: by pli_job_slot), of the heap.
+struct pli_manifest_task *pli_ckpt_list(const struct pli_job *job,
+                                        const struct pli_ckpt_rank *ranks, uint32_t *n_out);
+struct pli_ckpt_what {
+    struct pli_manifest_task *tasks; // NULL: it is registered state
+    uint32_t n;                      // of those, or ranks that have written theirs
+    const uint64_t *clocks;          // of all hosts; NULL: one host
+};
+// Make plan->head.
+bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_what *what);
 
 // ckpt_ready.c: why no checkpoint of this job can be made, NULL: it can; and whether now.
 const char *pli_ckpt_obstacle(const struct pli_job *job);
@@ -82,9 +144,14 @@ bool pli_ckpt_node_read(int memory, const char *path, char *why);
 
 // ckpt_seal.c: checksums, manifest, rename, and the oldest go. Context: a helper.
 bool pli_ckpt_seal(void *plan, int report);
-// The highest number below another in a directory of checkpoints, 0: none. With tidy, remnants of
-// attempts whose mpiexec is gone are removed.
-uint32_t pli_ckpt_last(const char *dir, uint32_t below, bool tidy);
+// The highest number below another in a directory of checkpoints, 0: none.
+uint32_t pli_ckpt_last(const char *dir, uint32_t below);
+
+// ckpt_temp.c: a name in a directory for what is no checkpoint, or none yet, of this process.
+void pli_ckpt_temp(char to[PATH_MAX], const char *dir, pid_t owner, const char *what);
+// The number of the next checkpoint, and where it is written; remnants of attempts whose mpiexec is
+// gone are removed.
+void pli_ckpt_number(struct pli_ckpt_plan *plan);
 void pli_ckpt_remove(const char *path); // with all that is in it
 
 // A checksum of a file's content; false with errno.

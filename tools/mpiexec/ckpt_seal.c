@@ -11,7 +11,6 @@
 #include <ftw.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,20 +168,6 @@ static bool write_manifest(const struct pli_ckpt_plan *plan)
     return is_good;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
-{
-    (void)st;
-    (void)type;
-    (void)where;
-    remove(path);
-    return 0;
-}
-
-void pli_ckpt_remove(const char *path)
-{
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 // The number that a name of a checkpoint is, 0: it is none.
 static uint32_t number_of(const char *name)
 {
@@ -191,25 +176,13 @@ static uint32_t number_of(const char *name)
     return name[0] >= '1' && name[0] <= '9' && *end == '\0' && n < UINT32_MAX ? (uint32_t)n : 0;
 }
 
-// ".temp-PID-NUMBER" of a process that is no more.
-static bool is_remnant(const char *name)
-{
-    int pid;
-    return sscanf(name, ".temp-%d-", &pid) == 1 && kill(pid, 0) != 0 && errno == ESRCH;
-}
-
-uint32_t pli_ckpt_last(const char *dir, uint32_t below, bool tidy)
+uint32_t pli_ckpt_last(const char *dir, uint32_t below)
 {
     uint32_t last = 0;
     DIR *d = opendir(dir);
     for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
         uint32_t n = number_of(e->d_name);
         last = n > last && n < below ? n : last;
-        if (tidy && is_remnant(e->d_name)) {
-            char path[PATH_MAX + 300];
-            snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-            pli_ckpt_remove(path);
-        }
     }
     if (d != NULL) {
         closedir(d);
@@ -222,12 +195,12 @@ static void prune(const struct pli_ckpt_plan *plan)
 {
     uint32_t n = UINT32_MAX;
     for (uint32_t i = 0; i < plan->keep && n > 0; i++) {
-        n = pli_ckpt_last(plan->dir, n, false);
+        n = pli_ckpt_last(plan->dir, n);
     }
-    while (n > 0 && (n = pli_ckpt_last(plan->dir, n, false)) > 0) {
-        char path[PATH_MAX + 32], away[PATH_MAX + 64];
+    while (n > 0 && (n = pli_ckpt_last(plan->dir, n)) > 0) {
+        char path[PATH_MAX + 32], away[PATH_MAX];
         snprintf(path, sizeof path, "%s/%u", plan->dir, n);
-        snprintf(away, sizeof away, "%s/.temp-%d-old", plan->dir, (int)plan->owner);
+        pli_ckpt_temp(away, plan->dir, plan->owner, "old");
         if (rename(path, away) != 0) {
             return;
         }

@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "boot/ask_wire.h"
 #include "boot/save_wire.h"
+#include "ckpt_hosts.h"
 #include "ckpt_priv.h"
 #include "job.h"
 #include "say.h"
@@ -44,7 +45,9 @@ static void arm(void)
 
 void pli_ckpt_state_want(void)
 {
-    atomic_store(&pli_node_save(s.plan.job->node.header)->is_wanted, 1);
+    struct pli_node_save *save = pli_node_save(s.plan.job->node.header);
+    atomic_store(&save->wanted, atomic_load(&save->n_begun) + (s.state == S_IDLE ? 1 : 0));
+    pli_ckpt_hosts_tell(s.plan.job);
 }
 
 void pli_ckpt_state_open(const struct pli_ckpt_plan *plan)
@@ -79,9 +82,7 @@ void pli_ckpt_state_begin(struct pli_answer *a)
         return;
     }
     s.start_ns = pli_clock_ns();
-    s.plan.number = pli_ckpt_last(s.plan.dir, UINT32_MAX, true) + 1;
-    snprintf(s.plan.temp, sizeof s.plan.temp, "%.*s/.temp-%d-%u", PATH_MAX - 40, s.plan.dir,
-             (int)getpid(), s.plan.number);
+    pli_ckpt_number(&s.plan);
     pli_ckpt_remove(s.plan.temp);
     if (strlen(s.plan.temp) >= sizeof save->to) {
         a->error = ENAMETOOLONG;
@@ -93,6 +94,7 @@ void pli_ckpt_state_begin(struct pli_answer *a)
         snprintf(save->to, sizeof save->to, "%.1023s", s.plan.temp);
         atomic_fetch_add(&save->n_begun, 1);
         s.state = S_WRITING;
+        pli_ckpt_hosts_tell(s.plan.job);
         pli_fault("mpiexec_state_writing", 0);
         a->first = s.plan.number;
     }
@@ -122,7 +124,8 @@ bool pli_ckpt_state_seal(void *token, const void *body, size_t len, struct pli_a
         a->error = EIO;
         return true;
     }
-    if (!pli_ckpt_wait_add(token) || !pli_ckpt_describe(&s.plan, NULL, ask.n_piece) ||
+    if (!pli_ckpt_wait_add(token) ||
+        !pli_ckpt_describe(&s.plan, &(struct pli_ckpt_what){ .n = ask.n_piece }) ||
         !pli_helper_fork(&s.seal, pli_ckpt_seal, &s.plan)) {
         finish(errno, "mpiexec cannot start a process for it"); // answers token too
         return false;

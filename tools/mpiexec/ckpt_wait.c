@@ -6,6 +6,7 @@
 #include "boot/ask_wire.h"
 #include "boot/save_wire.h"
 #include "ckpt.h"
+#include "ckpt_hosts.h"
 #include "ckpt_priv.h"
 
 #include <limits.h>
@@ -38,9 +39,10 @@ void pli_ckpt_wait_end(struct pli_job *job, const struct pli_answer *a)
     save->error = a->error;
     snprintf(save->text, sizeof save->text, "%.*s", (int)sizeof save->text - 1, a->text);
     save->number = a->error == 0 ? a->first : save->number;
-    atomic_store(&save->is_wanted, 0);
+    atomic_store(&save->wanted, 0);
     atomic_store(&save->n_done, atomic_load(&save->n_begun));
     pli_futex_wake(&save->n_done, INT_MAX, false);
+    pli_ckpt_hosts_tell(job);
     for (int i = 0; i < MOST; i++) {
         if (tokens[i] != NULL) {
             pli_ask_answer(tokens[i], a);

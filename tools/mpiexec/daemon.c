@@ -8,6 +8,9 @@
 #include "base/conf.h"
 #include "boot/ask_wire.h"
 #include "boot/pset.h"
+#include "ckpt.h"
+#include "ckpt_hosts.h"
+#include "ckpt_parts.h"
 #include "client.h"
 #include "door.h"
 #include "environment.h"
@@ -23,6 +26,7 @@
 #include "pump.h"
 #include "reach.h"
 #include "recruit.h"
+#include "restart.h"
 #include "roll.h"
 #include "rows.h"
 #include "say.h"
@@ -47,6 +51,7 @@ enum { LOOK_MS = 100, STUCK_EVERY = 4, DRAIN_MS = 2000, KILL_MS = 5000 };
 static void look(struct pli_timer *t);
 
 static struct pli_job job;
+static int signals; // a descriptor
 static struct pli_spec spec;
 static char **program; // argv, for the keeper
 static struct pli_link up;
@@ -137,7 +142,7 @@ static void begin_tasks(const struct pli_frame *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     if (is_running || !pli_roll_fill_node(&job, &u) || !pli_launch_check(&job) ||
-        !pli_keeper_start(&job, program)) {
+        !pli_keeper_start(&job, program) || (job.from != NULL && !pli_restart_run(&job, signals))) {
         leave_early(1);
         pli_warden_kill();
         return;
@@ -231,6 +236,12 @@ static void hear_mine(const struct pli_frame *f)
         break;
     case PLI_LINK_TO_AGENT:
         pli_client_tell((char)f->flag, f->data, f->len);
+        break;
+    case PLI_LINK_SAVE:
+        pli_ckpt_hosts_hear(&job, &u);
+        break;
+    case PLI_LINK_STEP:
+        pli_ckpt_part_hear(&job, f);
         break;
     case PLI_LINK_QUIT:
         is_leaving = true;
@@ -342,6 +353,8 @@ static void prepare(void)
                     name, job.wdir, strerror(errno));
     }
     pli_say_where(name);
+    pli_ckpt_hosts_check(&job, spec.job_id);
+    pli_restart_take(&job);
     for (uint32_t a = 0; a < job.n_app; a++) {
         bool is_used = job.n_task == 0; // by those who come later
         for (uint32_t i = 0; i < job.n_task; i++) {
@@ -433,7 +446,7 @@ int pli_daemon_main(char **argv)
     program = argv;
     job.is_daemon = true;
     job.start_ns = pli_clock_ns();
-    int signals = pli_launch_init();
+    signals = pli_launch_init();
     const char *slurm_name = getenv("SLURMD_NODENAME");
     gethostname(name, sizeof name - 1);
     bool is_slurm = argv[2] == NULL || strcmp(argv[2], "slurm") == 0;
@@ -464,7 +477,9 @@ int pli_daemon_main(char **argv)
     pli_say_through(say_up);
     pli_say_at_exit(leave_early);
     prepare();
-    if (!pli_roll_make_node(&job, spec.secret, spec.job_id) || !pli_client_start(&job, argv)) {
+    if (!(job.from != NULL ? pli_roll_take_node(&job, spec.secret)
+                           : pli_roll_make_node(&job, spec.secret, spec.job_id)) ||
+        !pli_ckpt_open_part(&job) || !pli_client_start(&job, argv)) {
         leave_early(1);
         return 1;
     }

@@ -119,7 +119,8 @@ static void let_in(struct stranger *s)
     v->msg = (struct pli_door_msg){ .kind = PLI_DOOR_CALL,
                                     .proc = s->who.join.from,
                                     .lane = s->who.join.lane,
-                                    .to_lane = s->who.join.to_lane };
+                                    .to_lane = s->who.join.to_lane,
+                                    .is_again = s->who.join.is_again };
     struct porch *p = &door.porches[to->row];
     if (p->first == NULL) {
         p->first = v;
@@ -259,6 +260,19 @@ void pli_door_set(uint32_t row, int fd)
     door.porches[row].watch.fd = fd;
     door.porches[row].is_shut = false; // the row may have been another's
     deliver(&door.porches[row]);
+}
+
+void pli_door_part(uint32_t row)
+{
+    if (door.porches != NULL) {
+        pli_loop_close(&door.porches[row].watch);
+    }
+}
+
+bool pli_door_again(struct pli_node *node)
+{
+    door.n_pretend = node->header->n_host > 1 ? node->header->n_host : 0;
+    return pli_door_open(node, false);
 }
 
 void pli_door_shut(uint32_t row)

@@ -27,6 +27,10 @@ bool pli_door_pair(int *ours_out, int *theirs_out);
 void pli_door_set(uint32_t row, int fd);
 // The rank is gone.
 void pli_door_shut(uint32_t row);
+// The rank will have another door: what comes until then waits.
+void pli_door_part(uint32_t row);
+// Open it in a node that comes from a checkpoint of one host.
+bool pli_door_again(struct pli_node *node);
 
 // For tests: cut the ranks of this host into n runs and call each a host of its own. Context:
 // before pli_door_open; the node was made for n hosts.

@@ -168,6 +168,9 @@ static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, pid_t pid, c
         pli_ckpt_parked(t, msg, own[0]);
         return;
     }
+    if (is_mine && msg->kind == PLI_CTL_DRAINED) {
+        pli_ckpt_drained(t);
+    }
     if (is_mine && msg->kind == PLI_CTL_SAVE) {
         pli_ckpt_save();
     }

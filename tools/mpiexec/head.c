@@ -6,6 +6,9 @@
 #include "ask.h"
 #include "base/clock.h"
 #include "base/conf.h"
+#include "ckpt.h"
+#include "ckpt_hosts.h"
+#include "ckpt_parts.h"
 #include "feed.h"
 #include "gate.h"
 #include "hosts.h"
@@ -252,6 +255,7 @@ void pli_head_start(void)
         pli_launch_open_remote(job, &job->tasks[i], took);
         pli_feed_add_remote(job, &job->tasks[i]);
     }
+    pli_ckpt_hosts_begin(job);
     is_started = true;
     job->n_started = job->n_begun = job->n_task;
     pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_START, 0, 0, p.data, p.len);
@@ -261,6 +265,7 @@ void pli_head_start(void)
                 (double)(pli_clock_ns() - job->start_ns) / 1e6, job->n_rank);
     }
     pli_feed_begin();
+    pli_ckpt_begin();
 }
 
 static void hear_hello(struct side *side, uint32_t host, struct pli_unpack *u)
@@ -363,6 +368,9 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         break;
     case PLI_LINK_AGENT:
         pli_agents_hear(job, host, f->flag, f->a, f->data, f->len);
+        break;
+    case PLI_LINK_PART:
+        pli_ckpt_parts_hear(job, host, f);
         break;
     case PLI_LINK_STUCK:
         hear_stuck(side, f, &u);

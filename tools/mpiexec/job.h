@@ -65,6 +65,8 @@ struct pli_options {
     const char *ckpt_dir;              // where checkpoints go; NULL: none are made
     double ckpt_interval;              // seconds from one to the next, 0: when somebody asks
     uint32_t ckpt_keep;                // how many are kept
+    const char *ckpt_mark;             // on several hosts: by which daemons know the directory
+    uint64_t restart_sum;              // and the checkpoint
     bool is_state;                     // of what programs register, not of processes
     bool is_in_place;                  // restored ranks get no numbers of their own
     const char *restart;               // a checkpoint to go on from, or a directory of them

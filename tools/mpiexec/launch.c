@@ -52,6 +52,7 @@ static bool is_ignored(int sig)
 
 int pli_launch_init(void)
 {
+    getrlimit(RLIMIT_NOFILE, &user_files);
     self = getpid();
     do {
         null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -76,7 +77,6 @@ int pli_launch_init(void)
 
 bool pli_launch_check(const struct pli_job *job)
 {
-    getrlimit(RLIMIT_NOFILE, &user_files);
     struct rlimit all = { user_files.rlim_max, user_files.rlim_max };
     setrlimit(RLIMIT_NOFILE, &all);
     getrlimit(RLIMIT_NOFILE, &all);

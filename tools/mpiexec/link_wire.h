@@ -33,6 +33,7 @@ enum pli_link_kind {
     PLI_LINK_BEGUN, // order `a`: mine were started, or why not
     PLI_LINK_FREED, // rows that nobody here needs any more
     PLI_LINK_READY, // process `a` is in MPI_Init and waits for its version of the world
+    PLI_LINK_PART,  // how far this host is with a checkpoint: `flag`, see ckpt_parts.h
     // From mpiexec down. `host`: for whom.
     PLI_LINK_START = 64, // where everybody is; start your tasks
     PLI_LINK_IN,         // input for task `a`; none: its end
@@ -48,7 +49,9 @@ enum pli_link_kind {
     PLI_LINK_COMING,     // order `a`: these processes will come, and where; flag 1: new ranks
     PLI_LINK_GO,         // order `a`: start yours
     PLI_LINK_DROP,       // order `a`: all is taken back
-    PLI_LINK_WORLD       // this version of the world counts
+    PLI_LINK_WORLD,      // this version of the world counts
+    PLI_LINK_SAVE,       // what ranks are to know of checkpoints, see save_wire.h
+    PLI_LINK_STEP        // the next step of a checkpoint: `flag`, see ckpt_parts.h
 };
 
 struct pli_link_head {

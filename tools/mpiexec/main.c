@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpiexec: starts the ranks of a job on this host and looks after them.
 #include "agents.h"
+#include "ask.h"
 #include "base/clock.h"
 #include "base/conf.h"
 #include "behind.h"
 #include "ckpt.h"
+#include "ckpt_hosts.h"
 #include "boot/node.h"
 #include "cmdline.h"
 #include "control.h"
@@ -159,12 +161,13 @@ static int run_hosts(struct pli_job *job, int signals)
     fcntl(job->node_fd, F_SETFD, FD_CLOEXEC); // only mpictl looks at it
     job->node.header->net |= PLI_NODE_HEAD;
     take_fault(job);
-    if (job->opt.elastic_max > 0 && !pli_control_open(job)) {
-        return 1;
-    }
     pli_sink_init();
     pli_warden_begin(job, signals);
-    if (!pli_head_begin(job)) {
+    if (!pli_ckpt_open(job, job->words) ||
+        ((job->opt.ckpt_dir != NULL || job->opt.elastic_max > 0) && !pli_control_open(job)) ||
+        (job->from != NULL && !pli_restart_run(job, signals)) || !pli_ckpt_hosts_mark(job) ||
+        !pli_head_begin(job)) {
+        pli_ckpt_hosts_unmark();
         pli_sink_flush();
         return 1;
     }
@@ -225,7 +228,7 @@ int main(int argc, char **argv)
     make_tasks(&job);
     pli_groups_plan(&job);
     pli_mishap_check(&job);
-    pli_spread_tasks(&job);
+    pli_restart_is_image(&job) ? pli_restart_spread(&job) : pli_spread_tasks(&job);
     if (job.n_host > 0) {
         pli_spread_number(&job);
     } else { // else that is found out on each host

@@ -38,7 +38,7 @@ static char *get_text(char *text)
 
 void pli_manifest_put(FILE *f, const struct pli_manifest *m)
 {
-    fprintf(f, "pliant-checkpoint 1\nnumber %u\nmode %s\nranks %u\nclock %" PRIu64 "\n", m->number,
+    fprintf(f, "pliant-checkpoint 2\nnumber %u\nmode %s\nranks %u\nclock %" PRIu64 "\n", m->number,
             m->is_state ? "state" : "image", m->n_rank, m->clock_ns);
     put_text(f, "cwd", m->cwd);
     for (uint32_t i = 0; i < m->n_arg; i++) {
@@ -50,9 +50,16 @@ void pli_manifest_put(FILE *f, const struct pli_manifest *m)
     }
     for (uint32_t i = 0; i < m->n_task; i++) {
         const struct pli_manifest_task *t = &m->tasks[i];
-        fprintf(f, "task %u %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", t->row, t->pid,
-                t->in, t->out, t->err, t->rope);
+        fprintf(f, "task %u %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %u\n", t->row,
+                t->pid, t->in, t->out, t->err, t->rope, t->host);
     }
+    for (uint32_t i = 0; i < m->n_spread; i++) {
+        fprintf(f, "spread %u\n", m->spread[i]);
+    }
+    for (uint32_t i = 0; i < m->n_host; i++) {
+        fprintf(f, "host %" PRIu64 "\n", m->clocks[i]);
+    }
+    fprintf(f, "job %" PRIx64 "\nattempt %u\ngeneration %u\n", m->job, m->attempt, m->generation);
 }
 
 static void *more(void *list, uint32_t n, size_t size)
@@ -90,8 +97,8 @@ static bool check_file(struct pli_manifest *m, char *value, bool is_deep, char *
 static bool add_task(struct pli_manifest *m, const char *value)
 {
     struct pli_manifest_task t;
-    if (sscanf(value, "%u %d %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &t.row, &t.pid, &t.in,
-               &t.out, &t.err, &t.rope) != 6 ||
+    if (sscanf(value, "%u %d %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %u", &t.row, &t.pid,
+               &t.in, &t.out, &t.err, &t.rope, &t.host) != 7 ||
         (m->tasks = more(m->tasks, m->n_task, sizeof *m->tasks)) == NULL) {
         return false;
     }
@@ -109,13 +116,22 @@ static bool add_word(struct pli_manifest *m, char *value)
     return copy != NULL;
 }
 
-static bool add_member(struct pli_manifest *m, const char *value)
+static bool add_number(uint32_t **list, uint32_t *n, const char *value)
 {
-    m->members = more(m->members, m->n_member, sizeof *m->members);
-    if (m->members != NULL) {
-        m->members[m->n_member++] = (uint32_t)strtoul(value, NULL, 10);
+    *list = more(*list, *n, sizeof **list);
+    if (*list != NULL) {
+        (*list)[(*n)++] = (uint32_t)strtoul(value, NULL, 10);
     }
-    return m->members != NULL;
+    return *list != NULL;
+}
+
+static bool add_host(struct pli_manifest *m, const char *value)
+{
+    m->clocks = more(m->clocks, m->n_host, sizeof *m->clocks);
+    if (m->clocks != NULL) {
+        m->clocks[m->n_host++] = strtoull(value, NULL, 10);
+    }
+    return m->clocks != NULL;
 }
 
 // One line about the job; false: there is no memory, or it is no such line.
@@ -124,10 +140,9 @@ static bool take_fact(struct pli_manifest *m, const char *word, char *value)
     const struct {
         const char *word;
         uint32_t *to;
-    } numbers[] = { { "number", &m->number },
-                    { "ranks", &m->n_rank },
-                    { "program", &m->program },
-                    { "spawned", &m->spawned } };
+    } numbers[] = { { "number", &m->number },   { "ranks", &m->n_rank },
+                    { "program", &m->program }, { "spawned", &m->spawned },
+                    { "attempt", &m->attempt }, { "generation", &m->generation } };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strcmp(word, numbers[i].word) == 0) {
             *numbers[i].to = (uint32_t)strtoul(value, NULL, 10);
@@ -144,7 +159,13 @@ static bool take_fact(struct pli_manifest *m, const char *word, char *value)
     } else if (strcmp(word, "arg") == 0) {
         return add_word(m, value);
     } else if (strcmp(word, "member") == 0) {
-        return add_member(m, value);
+        return add_number(&m->members, &m->n_member, value);
+    } else if (strcmp(word, "spread") == 0) {
+        return add_number(&m->spread, &m->n_spread, value);
+    } else if (strcmp(word, "host") == 0) {
+        return add_host(m, value);
+    } else if (strcmp(word, "job") == 0) {
+        m->job = strtoull(value, NULL, 16);
     } else {
         return strcmp(word, "task") == 0 && add_task(m, value);
     }
@@ -195,7 +216,7 @@ bool pli_manifest_read(const char *dir, bool is_deep, struct pli_manifest *out, 
         snprintf(why, PLI_CKPT_WHY, "%.250s cannot be read: %s", path, strerror(errno));
         return false;
     }
-    bool is_good = check_end(text, len) && strncmp(text, "pliant-checkpoint 1\n", 20) == 0;
+    bool is_good = check_end(text, len) && strncmp(text, "pliant-checkpoint 2\n", 20) == 0;
     if (!is_good) {
         snprintf(why, PLI_CKPT_WHY, "%.250s is damaged, or of another version of Pliant MPI", path);
     }

@@ -15,6 +15,7 @@ struct pli_manifest_task {
     uint32_t row;
     int32_t pid;
     uint64_t in, out, err, rope;
+    uint32_t host; // 0 where there is one
 };
 
 struct pli_manifest {
@@ -31,6 +32,12 @@ struct pli_manifest {
     uint32_t spawned;            // processes that came later, so far
     struct pli_manifest_task *tasks;
     uint32_t n_task;
+    // Of a job on several hosts.
+    uint32_t *spread, n_spread; // the host of each task of the command line; none: one host
+    uint64_t *clocks;           // of each host
+    uint32_t n_host;
+    uint64_t job;                 // its number
+    uint32_t attempt, generation; // see save_wire.h
 };
 
 // Write all but the files and the end.

@@ -5,10 +5,13 @@
 #include "base/clock.h"
 #include "boot/save_wire.h"
 #include "ckpt_priv.h"
+#include "door.h"
+#include "hosts.h"
 #include "job.h"
 #include "manifest.h"
 #include "place.h"
 #include "say.h"
+#include "spread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,10 +46,9 @@ void pli_restart_check(const struct pli_job *job)
             pli_say_bad("--checkpoint-dir and --ranks-per-proc exclude each other");
         }
     }
-    if (job->n_host > 0 || o->impi_server != NULL) {
-        pli_say_bad(
-            "--checkpoint-dir is for jobs on one host: connections over a network cannot be "
-            "written to a checkpoint");
+    if (o->impi_server != NULL) {
+        pli_say_bad("--checkpoint-dir and --impi exclude each other: connections with other jobs "
+                    "cannot be written to a checkpoint");
     }
 }
 
@@ -69,29 +71,35 @@ static struct pli_manifest *find(const char *dir, uint32_t floor)
         }
         return m;
     }
-    uint32_t n = pli_ckpt_last(dir, UINT32_MAX, false);
+    uint32_t n = pli_ckpt_last(dir, UINT32_MAX);
     if (n <= floor) {
         pli_say("there is no checkpoint in %s", dir);
         exit(1);
     }
-    for (; n > floor; n = pli_ckpt_last(dir, n, false)) {
+    for (; n > floor; n = pli_ckpt_last(dir, n)) {
         snprintf(path, sizeof path, "%s/%u", dir, n);
         if (pli_manifest_read(path, true, m, why)) {
             return m;
         }
         pli_say("checkpoint %u cannot be used: %s%s", n, why,
-                pli_ckpt_last(dir, n, false) > floor ? "; the one before it is tried" : "");
+                pli_ckpt_last(dir, n) > floor ? "; the one before it is tried" : "");
     }
     pli_say("no checkpoint in %s is good", dir);
     exit(1);
 }
 
-// How many words of what was said now are of no use for the job itself: 2 or 1, 0: it is of use.
-static int n_skipped(const char *word)
+// Options of what was said now that are of no use for the job itself, and those of the checkpoint
+// that say on which hosts it ran.
+static const char *const own[] = { "restart", "n", "np", "again", NULL };
+static const char *const places[] = { "hosts",    "host",        "H",   "hostfile",
+                                      "f",        "machinefile", "ppn", "perhost",
+                                      "npernode", "N",           NULL };
+
+// How many words an option takes that is one of these: 2 or 1, 0: it is none.
+static int n_words(const char *word, const char *const *names)
 {
-    static const char *const names[] = { "restart", "n", "np", "again" };
     const char *name = word + (word[0] == '-' && word[1] == '-' ? 2 : 1);
-    for (size_t i = 0; word[0] == '-' && i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; word[0] == '-' && names[i] != NULL; i++) {
         size_t len = strlen(names[i]);
         if (strncmp(name, names[i], len) == 0 && (name[len] == '\0' || name[len] == '=')) {
             return name[len] == '=' ? 1 : 2;
@@ -100,19 +108,47 @@ static int n_skipped(const char *word)
     return 0;
 }
 
-uint32_t pli_restart_keep(char *const *words, char **to)
+// All words from the second on, below end, but those options.
+static uint32_t copy_without(char *const *words, uint32_t end, const char *const *names, char **to)
 {
     uint32_t n = 0;
-    for (int i = 1; words[i] != NULL;) {
-        int skip = n_skipped(words[i]);
+    for (uint32_t i = 1; i < end && words[i] != NULL;) {
+        int skip = n_words(words[i], names);
         if (skip == 0) {
             to[n++] = words[i++];
         }
-        while (skip-- > 0 && words[i] != NULL) {
+        while (skip-- > 0 && i < end && words[i] != NULL) {
             i++;
         }
     }
     return n;
+}
+
+uint32_t pli_restart_keep(char *const *words, char **to)
+{
+    return copy_without(words, UINT32_MAX, own, to);
+}
+
+// Whether the user says where the job is to run now.
+static bool has_places(char *const *words)
+{
+    for (int i = 1; words[i] != NULL; i++) {
+        if (n_words(words[i], places) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether it was a job of several programs.
+static bool has_parts(const struct pli_manifest *m)
+{
+    for (uint32_t i = m->program; i < m->n_arg; i++) {
+        if (strcmp(m->argv[i], ":") == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
@@ -128,15 +164,18 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
     struct pli_manifest *m = find(dir, again.floor);
     uint32_t n_rank = job->apps[0].n_rank, n = 0;
     char **words = pli_say_need(calloc((size_t)*argc + m->n_arg + 3, sizeof *words));
-    for (uint32_t i = 0; i < m->program && i < m->n_arg; i++) {
-        words[n++] = m->argv[i];
-    }
+    static const char *const none[] = { NULL };
+    words[n++] = m->argv[0];
+    n += copy_without(m->argv, m->program < m->n_arg ? m->program : m->n_arg,
+                      has_places(argv) ? places : none, words + n);
     n += pli_restart_keep(argv, words + n);
-    if (m->is_state) { // the job begins anew, with any number of ranks
+    // From registered state the job begins anew, with any number of ranks; in images there are as
+    // many as there were, whatever the hosts of now would take.
+    if (m->is_state || (m->n_host > 0 && !has_parts(m))) {
+        uint32_t now = m->is_state && n_rank > 0 ? n_rank : m->n_rank;
         words[n++] = "-n";
-        pli_say_need(asprintf(&words[n++], "%u", n_rank > 0 ? n_rank : m->n_rank) > 0 ? words
-                                                                                      : NULL);
-        n_rank = 0;
+        pli_say_need(asprintf(&words[n++], "%u", now) > 0 ? words : NULL);
+        n_rank = m->is_state ? 0 : n_rank;
     }
     for (uint32_t i = m->program; i < m->n_arg; i++) {
         words[n++] = m->argv[i];
@@ -183,5 +222,68 @@ bool pli_restart_node(struct pli_job *job)
     job->round = (uint32_t)atomic_exchange(&h->park, 0);
     atomic_fetch_add(&pli_node_save(h)->generation, 1);
     atomic_store(&pli_node_save(h)->n_done, atomic_load(&pli_node_save(h)->n_begun));
-    return true;
+    return job->is_daemon || (h->net & PLI_NODE_HAS_DOOR) == 0 || pli_door_again(&job->node);
+}
+
+void pli_restart_spread(struct pli_job *job)
+{
+    const struct pli_manifest *m = job->from;
+    uint32_t n = job->n_host;
+    struct pli_host here = { .name = "localhost", .is_local = true }, *now = job->hosts;
+    if (m->n_host == 0) {
+        pli_spread_tasks(job);
+        if (job->n_host > 0) {
+            pli_say_bad("the checkpoint is of a job on one host, and is restarted where mpiexec "
+                        "runs: start it there, without --hosts");
+        }
+        return;
+    }
+    if (n == 0) {
+        now = &here;
+        n = 1;
+    }
+    struct pli_host *hosts = pli_say_need(calloc(m->n_host, sizeof *hosts));
+    for (uint32_t h = 0; h < m->n_host; h++) {
+        hosts[h] = (struct pli_host){ .name = now[h % n].name, .is_local = now[h % n].is_local };
+    }
+    bool is_good = m->n_spread == job->n_task;
+    for (uint32_t i = 0; is_good && i < job->n_task; i++) {
+        is_good = m->spread[i] < m->n_host;
+        job->tasks[i].host = is_good ? m->spread[i] : 0;
+        hosts[job->tasks[i].host].n_task++;
+        hosts[job->tasks[i].host].n_rank += job->tasks[i].n;
+    }
+    if (!is_good) {
+        pli_say_bad("the checkpoint is of another number of processes than its command line says");
+    }
+    job->hosts = hosts;
+    job->n_host = m->n_host;
+}
+
+void pli_restart_take(struct pli_job *job)
+{
+    struct pli_manifest *m = pli_say_need(calloc(1, sizeof *m));
+    char why[PLI_CKPT_WHY];
+    if (job->opt.restart == NULL) {
+        return;
+    }
+    if (!pli_manifest_read(job->opt.restart, false, m, why)) {
+        pli_say_bad("the checkpoint cannot be used: %s", why);
+    }
+    if (m->is_state) {
+        return;
+    }
+    if (job->here >= m->n_host) {
+        pli_say_bad("the checkpoint knows no host %u", job->here);
+    }
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->n_task; i++) {
+        if (m->tasks[i].host == job->here) {
+            m->tasks[n++] = m->tasks[i];
+        }
+    }
+    m->n_task = n;
+    m->clock_ns = m->clocks[job->here];
+    snprintf(m->dir, sizeof m->dir, "%.*s/host.%u", PATH_MAX - 32, job->opt.restart, job->here);
+    job->from = m;
 }

@@ -7,10 +7,13 @@
 #include "boot/save_wire.h"
 #include "ckpt.h"
 #include "ckpt_back.h"
+#include "ckpt_parts.h"
 #include "ckpt_priv.h"
+#include "daemon.h"
 #include "feed.h"
 #include "job.h"
 #include "launch.h"
+#include "link_wire.h"
 #include "manifest.h"
 #include "nest.h"
 #include "resize.h"
@@ -46,6 +49,7 @@ struct back {
 static struct back *backs;
 static uint32_t n_back;
 static char work[PATH_MAX];
+static bool is_waiting; // the ranks are there, and not all hosts are ready
 
 static struct pli_task *task_for(struct pli_job *job, uint32_t row)
 {
@@ -305,10 +309,64 @@ static bool offer_state(struct pli_job *job)
     return true;
 }
 
+// On several hosts: the daemons bring the ranks back, which are told what mpiexec knows.
+static bool offer_images(struct pli_job *job)
+{
+    const struct pli_manifest *m = job->from;
+    struct pli_node_save *save = pli_node_save(job->node.header);
+    job->node.header->job = m->job;
+    save->number = m->number;
+    atomic_store(&save->generation, (int)m->generation + 1);
+    atomic_store(&save->n_begun, (int)m->attempt);
+    atomic_store(&save->n_done, (int)m->attempt);
+    pli_say("going on from checkpoint %u with %u ranks on %u hosts", m->number, m->n_task,
+            m->n_host);
+    if (job->restart_n != 0 && job->restart_n != m->n_rank) {
+        pli_say("the job goes on with %u ranks and not %u: images of a job on several hosts have "
+                "as many as there were",
+                m->n_rank, job->restart_n);
+    }
+    return true;
+}
+
+// Ranks that had ended when the checkpoint was made.
+static void tell_over(const struct pli_job *job)
+{
+    for (uint32_t i = 0; i < job->n_first; i++) {
+        const struct pli_task *t = &job->tasks[i];
+        if (t->is_over) {
+            pli_daemon_send(PLI_LINK_OUT, STDOUT_FILENO, t->number, NULL, 0);
+            pli_daemon_send(PLI_LINK_OUT, STDERR_FILENO, t->number, NULL, 0);
+            pli_daemon_send(PLI_LINK_OVER, 0, t->number, NULL, 0);
+        }
+    }
+}
+
+static void call_all(void)
+{
+    for (uint32_t i = 0; i < n_back; i++) {
+        pli_ckpt_back_call(backs[i].task, backs[i].rope);
+        backs[i].rope = -1;
+    }
+}
+
+bool pli_restart_call(struct pli_job *job)
+{
+    if (job->from == NULL || !is_waiting) {
+        return false;
+    }
+    is_waiting = false;
+    call_all();
+    return true;
+}
+
 bool pli_restart_run(struct pli_job *job, int signals)
 {
     if (job->from->is_state) {
         return offer_state(job);
+    }
+    if (pli_job_is_head(job)) {
+        return offer_images(job);
     }
     if (!plan(job)) {
         return false;
@@ -318,8 +376,10 @@ bool pli_restart_run(struct pli_job *job, int signals)
     if (job->node.header->is_nested == 0 && !wait_free()) {
         return false;
     }
-    snprintf(work, sizeof work, "%.*s/../.temp-%d-restart", PATH_MAX - 40, job->from->dir,
-             (int)getpid());
+    char parent[PATH_MAX];
+    snprintf(parent, sizeof parent, "%.*s/..%s", PATH_MAX - 8, job->from->dir,
+             job->is_daemon ? "/.." : "");
+    pli_ckpt_temp(work, parent, getpid(), "restart");
     if (mkdir(work, 0700) != 0) {
         pli_say("%s cannot be made, for the messages of CRIU: %s", work, strerror(errno));
         return false;
@@ -330,11 +390,15 @@ bool pli_restart_run(struct pli_job *job, int signals)
         kill_all();
         return false;
     }
-    pli_say("going on from checkpoint %u with %u ranks", job->from->number, n_back);
-    for (uint32_t i = 0; i < n_back; i++) {
-        pli_ckpt_back_call(backs[i].task, backs[i].rope);
-    }
     pli_feed_begin();
+    if (job->is_daemon) {
+        tell_over(job);
+        is_waiting = true;
+        pli_ckpt_part_report(PLI_PART_RESTORED);
+        return true;
+    }
+    pli_say("going on from checkpoint %u with %u ranks", job->from->number, n_back);
+    call_all();
     pli_ckpt_begin();
     resize(job);
     return true;

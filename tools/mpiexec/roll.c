@@ -14,6 +14,7 @@
 #include "job.h"
 #include "place.h"
 #include "psets.h"
+#include "restart.h"
 #include "say.h"
 
 #include <stdio.h>
@@ -169,8 +170,10 @@ static bool add_domain_sets(struct pli_job *job, const struct pli_roll *rolls)
 bool pli_roll_pack_all(struct pli_job *job, const struct pli_roll *rolls, struct pli_pack *to)
 {
     uint32_t *ranks = pli_say_need(malloc(job->n_rank * sizeof *ranks));
-    bool is_good = add_host_sets(job, rolls, ranks) && add_domain_sets(job, rolls) &&
-                   pli_psets_add_common(job, ranks);
+    // The memory of a job that is restored has its sets.
+    bool is_good = pli_restart_is_image(job) ||
+                   (add_host_sets(job, rolls, ranks) && add_domain_sets(job, rolls) &&
+                    pli_psets_add_common(job, ranks));
     for (uint32_t h = 0; h < job->n_host; h++) {
         pack_place(to, &rolls[h].place);
     }
@@ -217,6 +220,34 @@ static void fill_rows(struct pli_job *job)
     pli_groups_write(job);
 }
 
+// What is of this start of the job, and not of the job.
+static void fill_start(struct pli_job *job, const unsigned char *secret)
+{
+    struct pli_node *node = &job->node;
+    memcpy(node->header->secret, secret, sizeof node->header->secret);
+    for (uint32_t i = 0; i < job->n_host; i++) {
+        snprintf(node->hosts[i].name, sizeof node->hosts[i].name, "%s", job->hosts[i].name);
+        node->hosts[i].n_addr = 0;
+        memset(node->hosts[i].addr, 0, sizeof node->hosts[i].addr);
+    }
+    node->hosts[job->here].cores = pli_cores_key();
+}
+
+bool pli_roll_take_node(struct pli_job *job, const unsigned char *secret)
+{
+    if (!pli_restart_node(job)) {
+        return false;
+    }
+    const struct pli_node_header *h = job->node.header;
+    if (h->n_host != job->n_host || h->host_index != job->here ||
+        h->n_world != job->n_rank + job->n_extra) {
+        pli_say("the checkpoint is not of this job");
+        return false;
+    }
+    fill_start(job, secret);
+    return pli_door_open(&job->node, true);
+}
+
 bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64_t job_id)
 {
     uint32_t n = job->n_rank + job->n_extra;
@@ -235,17 +266,13 @@ bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64
     h->job = job_id;
     h->host_index = job->here;
     h->n_core = pli_place_n_core(job);
+    fill_start(job, secret);
     bool is_apart = strcmp(pli_conf.net, "tcp") == 0 || strcmp(pli_conf.net, "ucx") == 0;
     h->net |= PLI_NODE_PART | (is_apart ? PLI_NODE_NO_SHM : 0);
-    memcpy(h->secret, secret, sizeof h->secret);
     for (uint32_t r = 0; r < n; r++) {
         node->procs[r] = job->procs[r];
         node->hosts[job->procs[r].host].n_proc++;
     }
-    for (uint32_t i = 0; i < job->n_host; i++) {
-        snprintf(node->hosts[i].name, sizeof node->hosts[i].name, "%s", job->hosts[i].name);
-    }
-    node->hosts[job->here].cores = pli_cores_key();
     fill_rows(job);
     return pli_door_open(node, true);
 }

@@ -37,6 +37,8 @@ bool pli_roll_pack_all(struct pli_job *job, const struct pli_roll *rolls, struct
 // In a daemon: make the node memory, with a door for the ranks, before mpiexec hears of this host;
 // and fill in what it says of all of them. False with a message.
 bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64_t job_id);
+// The same from a checkpoint.
+bool pli_roll_take_node(struct pli_job *job, const unsigned char *secret);
 bool pli_roll_fill_node(struct pli_job *job, struct pli_unpack *from);
 
 // Sets from number `from` on that ranks of this host have made themselves; false: there are none.

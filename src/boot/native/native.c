@@ -8,6 +8,7 @@
 #include "boot/ctl.h"
 #include "boot/door_wire.h"
 #include "boot/hand.h"
+#include "boot/moor.h"
 #include "boot/park.h"
 #include "boot/save_wire.h"
 
@@ -218,6 +219,9 @@ PLI_START static enum pli_err native_open(struct pli_boot *boot)
     if (err == PLI_OK && pli_node_save(boot->node.header)->how == PLI_NODE_SAVE_IMAGE &&
         inv.n == 1) {
         err = pli_park_open(boot, inv.fd, &control);
+        if (door >= 0) {
+            pli_moor_open(boot, &door);
+        }
     }
     if (err != PLI_OK) {
         pli_node_unmap(&boot->node);
@@ -359,11 +363,12 @@ static int native_door(struct pli_boot *boot)
     return door;
 }
 
-static enum pli_err native_take(struct pli_boot *boot, struct pli_caller *out)
+// Context: the process is held, so that no checkpoint comes between the connection and its note.
+static enum pli_err take_held(struct pli_boot *boot, struct pli_caller *out)
 {
     struct pli_door_msg msg;
-    if (door < 0) {
-        return PLI_AGAIN;
+    if (pli_moor_untaken(out)) {
+        return PLI_OK;
     }
     ssize_t n = pli_hand_take(door, &msg, sizeof msg, &out->fd, MSG_DONTWAIT);
     if (out->fd < 0) {
@@ -371,14 +376,26 @@ static enum pli_err native_take(struct pli_boot *boot, struct pli_caller *out)
     }
     if (n != (ssize_t)sizeof msg || msg.kind != PLI_DOOR_CALL ||
         pli_node_find(&boot->node, msg.proc) == NULL || msg.lane >= PLI_NODE_N_LANE ||
-        msg.to_lane >= PLI_NODE_N_LANE) {
+        msg.to_lane >= PLI_NODE_N_LANE || msg.is_again != 0) {
         close(out->fd);
         return PLI_AGAIN;
     }
     out->proc = msg.proc;
     out->lane = msg.lane;
     out->to_lane = msg.to_lane;
+    pli_moor_call(out);
     return PLI_OK;
+}
+
+static enum pli_err native_take(struct pli_boot *boot, struct pli_caller *out)
+{
+    if (door < 0) {
+        return PLI_AGAIN;
+    }
+    pli_park_hold();
+    enum pli_err err = take_held(boot, out);
+    pli_park_let();
+    return err;
 }
 
 static void native_close(struct pli_boot *boot)

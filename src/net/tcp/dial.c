@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "boot/address.h"
 #include "boot/greet.h"
+#include "boot/moor.h"
+#include "boot/park.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +35,9 @@ struct pli_dial {
     int fd;
     bool is_new; // the descriptor, since it was asked for
     uint64_t until;
-    uint64_t seen; // the last step
-    bool is_stale; // there was a long time between two steps with this connection
+    uint64_t seen;  // the last step
+    uint32_t round; // see pli_moor_round
+    bool is_stale;  // there was a long time between two steps with this connection
     int order[PLI_NODE_N_ADDR], n_addr, at; // addresses to try; the one being tried
     uint32_t n;                             // bytes of the reply so far
     struct pli_greet_open open;
@@ -70,10 +73,18 @@ enum pli_err pli_dial_tune(int fd, int timeout_s)
         setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &probe, sizeof probe) != 0 ||
         setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &probe, sizeof probe) != 0 ||
         setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &n, sizeof n) != 0) {
-        return pli_fail(PLI_ERR_OTHER, "cannot set up a connection: %s", strerror(errno));
+        // One that a checkpoint has ended is set up when its reader has what goes on for it.
+        return pli_moor_is_moved(fd)
+                   ? PLI_OK
+                   : pli_fail(PLI_ERR_OTHER, "cannot set up a connection: %s", strerror(errno));
     }
     limit(fd);
     return PLI_OK;
+}
+
+void pli_dial_end(int fd)
+{
+    pli_moor_close(fd);
 }
 
 static const struct pli_node_addr *addr_of(const struct pli_dial *d)
@@ -89,7 +100,7 @@ static void give_up(struct pli_dial *d, const char *why)
     snprintf(d->tried + len, sizeof d->tried - len, "%s%s: %s", len > 0 ? "; " : "",
              pli_address_text(addr_of(d), d->call.port, where), why);
     if (d->fd >= 0) {
-        close(d->fd);
+        pli_moor_close(d->fd);
         d->fd = -1;
     }
     d->at++;
@@ -115,7 +126,11 @@ static bool begin(struct pli_dial *d)
         d->until = d->seen + d->call.patience_ns;
         d->is_new = true;
         d->is_stale = false;
+        d->round = pli_moor_round();
         d->fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (d->fd >= 0) {
+            pli_moor_dial(d->fd);
+        }
         if (d->fd >= 0 &&
             (connect(d->fd, (struct sockaddr *)&a, len) == 0 || errno == EINPROGRESS)) {
             return true;
@@ -134,7 +149,10 @@ enum pli_err pli_dial_open(const struct pli_dial_call *call, struct pli_dial **o
     d->call = *call;
     d->fd = -1;
     d->n_addr = pli_address_order(call->here, call->there, d->order);
-    if (!begin(d)) {
+    pli_park_hold();
+    bool is_begun = begin(d);
+    pli_park_let();
+    if (!is_begun) {
         enum pli_err err =
             pli_fail(PLI_ERR_OTHER, "host %s cannot be reached: %s", call->there->name,
                      d->tried[0] != '\0' ? d->tried : "it has no address");
@@ -148,7 +166,7 @@ enum pli_err pli_dial_open(const struct pli_dial_call *call, struct pli_dial **o
 void pli_dial_close(struct pli_dial *d)
 {
     if (d != NULL && d->fd >= 0) {
-        close(d->fd);
+        pli_moor_close(d->fd);
     }
     free(d);
 }
@@ -228,6 +246,7 @@ static const char *join(struct pli_dial *d)
     if (send(d->fd, &j, sizeof j, MSG_NOSIGNAL) != (ssize_t)sizeof j) {
         return "it does not take the greeting";
     }
+    pli_moor_join(d->fd, j.to, j.lane, j.to_lane);
     return NULL;
 }
 
@@ -280,8 +299,26 @@ static const char *failure(struct pli_dial *d, enum pli_err *err, uint64_t now)
     return *err == PLI_OK || (*err == PLI_AGAIN && why == NULL) ? NULL : why;
 }
 
-enum pli_err pli_dial_step(struct pli_dial *d)
+// A checkpoint has ended what was begun, and hosts may be other ones.
+static void begin_anew(struct pli_dial *d)
 {
+    pli_moor_close(d->fd);
+    d->fd = -1;
+    d->at = 0;
+    d->tried[0] = '\0';
+    d->n_addr = pli_address_order(d->call.here, d->call.there, d->order);
+    d->call.port = d->call.there->port;
+}
+
+// Context: the process is held, so that no checkpoint comes between a connection and its note.
+static enum pli_err step(struct pli_dial *d)
+{
+    if (d->round != pli_moor_round()) {
+        begin_anew(d);
+        return begin(d) ? PLI_AGAIN
+                        : pli_fail(PLI_ERR_OTHER, "host %s cannot be reached: %s",
+                                   d->call.there->name, d->tried);
+    }
     // A program that computes for long between two MPI calls has not been waiting, and the other
     // end will not wait for it.
     uint64_t now = pli_clock_ns(), away = now - d->seen;
@@ -296,7 +333,7 @@ enum pli_err pli_dial_step(struct pli_dial *d)
         return err;
     }
     if (d->is_stale) {
-        close(d->fd);
+        pli_moor_close(d->fd);
         d->fd = -1;
     } else {
         give_up(d, why);
@@ -305,4 +342,12 @@ enum pli_err pli_dial_step(struct pli_dial *d)
         return PLI_AGAIN;
     }
     return pli_fail(PLI_ERR_OTHER, "host %s cannot be reached: %s", d->call.there->name, d->tried);
+}
+
+enum pli_err pli_dial_step(struct pli_dial *d)
+{
+    pli_park_hold();
+    enum pli_err err = step(d);
+    pli_park_let();
+    return err;
 }

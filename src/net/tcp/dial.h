@@ -45,5 +45,7 @@ int pli_dial_take(struct pli_dial *d);
 // Set up a connection for messages: no delays, and a peer whose host is gone is noticed although
 // nothing is said, after so many seconds. Fails when it is no such connection.
 enum pli_err pli_dial_tune(int fd, int timeout_s);
+// Close a connection, whoever called.
+void pli_dial_end(int fd);
 
 #endif

@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checkpoints of jobs on several (virtual) hosts: restarted on the same, other, fewer and more hosts they end as a job
+that was left alone; whoever dies on the way, the checkpoint before is good and nothing is left behind."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from hosts import HostRun, left_behind, open_cluster
+from launch import BUILD, MPIEXEC, SLOW, cases, check
+
+MPICTL = os.path.join(BUILD, "bin", "mpictl")
+PROBE = os.path.join(BUILD, "tests", "bin", "ckpt_probe")
+HOSTS = ["vc1", "vc2", "vc3"]
+# A file system that is soon full, for all hosts: they have copies of the mounts that are there when they are made.
+SMALL = tempfile.mkdtemp()
+HAS_SMALL = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "none", SMALL], capture_output=True,
+                           check=False).returncode == 0
+C = open_cluster(len(HOSTS))
+STATE = ("--checkpoint-mode", "state")
+
+
+def skip_reason():
+    """Why no image of a process can be made here; None: it can."""
+    if SLOW > 1:
+        return "CRIU would read the shadow memory of a sanitizer for hours"
+    if shutil.which("criu") is None:
+        return "CRIU is not installed (Debian: apt-get install criu)"
+    if subprocess.run(["criu", "check"], capture_output=True, check=False).returncode != 0:
+        return "CRIU may not work here (criu check)"
+    return None
+
+
+def result(text):
+    found = re.search(r"^result (\S+) with (\d+) ranks$", text, re.M)
+    return (found.group(1), int(found.group(2))) if found else (None, 0)
+
+
+def undisturbed(*args):
+    r = HostRun(C, "-n", 2, PROBE, *args)
+    check(r.rc == 0, r)
+    return result(r.out)[0]
+
+
+def start(env, *args):
+    return C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *args], stdin=subprocess.DEVNULL,
+                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **env})
+
+
+def wait_for(p, line):
+    """Read until a line with this text; what was read."""
+    text = ""
+    for one in p.stdout:
+        text += one
+        if line in one:
+            return text
+    check(False, f"'{line}' did not come:\n{text}")
+    return text
+
+
+def finish(p, text=""):
+    out, _ = p.communicate(timeout=100 * SLOW)
+    return text + out
+
+
+def restart(env, where, *args):
+    p = start(env, "--restart", where, *args)
+    text = finish(p)
+    return p.returncode, text
+
+
+def mpictl(*args):
+    p = C.popen("vc1", [MPICTL, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                text=True)
+    return p.communicate(timeout=60 * SLOW)[0], p.returncode
+
+
+def tidy(d):
+    check(not [n for n in os.listdir(d) if n.startswith(".")], f"left behind: {os.listdir(d)}")
+    left = left_behind(C, HOSTS)
+    check(not left, f"left behind: {left}")
+
+
+def slay(host, name):
+    """Kill one process of a host, by how its command line begins."""
+    script = 'kill -9 $(ps -e -o pid=,args= | while read p a; do case "$a" in "$0"*) echo $p; break;; esac; done)'
+    check(C.popen(host, ["sh", "-c", script, name]).wait() == 0, f"no {name} in {host}")
+
+
+def numbers(d):
+    return sorted(int(n) for n in os.listdir(d) if n.isdigit())
+
+
+def state(env, d):
+    """mpictl; mpiexec is killed; the same hosts, others, fewer, more ranks, everything on one."""
+    want = undisturbed(80, 10)
+    p = start(env, "--checkpoint-dir", d, *STATE, "--hosts", "vc1:2,vc2:2", PROBE, 80, 10, "state")
+    text = wait_for(p, "step 5 ")
+    out, rc = mpictl("checkpoint")
+    check(rc == 0 and "checkpoint 1 of job" in out, out)
+    os.kill(C.inner(p), signal.SIGKILL)
+    finish(p, text)
+    check(not left_behind(C, HOSTS), "all are gone with mpiexec")
+    for n, args in ((4, ()), (4, ("--hosts", "vc3:2,vc2:2")), (3, ("--hosts", "vc3", "-n", 3)),
+                    (5, ("-n", 5, "--hosts=vc1,vc2,vc3")), (2, ("-n", 2, "-host", "localhost")),
+                    (1, ("-n", 1))):
+        rc, text = restart(env, os.path.join(d, "1"), *args)
+        check(rc == 0 and result(text) == (want, n), f"{args}: {rc}\n{text}\nwanted {want}")
+        check("step 1 " not in text, f"it begins where it was: {text}")
+    check(numbers(d) == [1], f"only what was asked for: {os.listdir(d)}")
+    tidy(d)
+
+
+def state_made(env, d):
+    """By the program and by the clock, from ranks of any host; the last two are kept; a restarted job makes them too."""
+    want = undisturbed(40, 10)
+    p = start(env, "--checkpoint-dir", d, *STATE, "--hosts", "vc2:1,vc3:2", PROBE, 40, 10, "state", "call=8")
+    text = finish(p)
+    check(p.returncode == 0 and "checkpoint called: made" in text and result(text) == (want, 3), text)
+    check(numbers(d) == [1], f"one was asked for: {os.listdir(d)}")
+    rc, text = restart(env, d, "--checkpoint-interval", "100ms", "-n", 4)
+    check(rc == 0 and result(text) == (want, 4), f"{rc}\n{text}\nwanted {want}")
+    last = numbers(d)
+    check(len(last) == 2 and last[1] > 2, f"by the clock: {last}\n{text}")
+    tidy(d)
+
+
+def state_dies(env, d):
+    """A rank, a daemon, mpiexec dies while state is written or sealed: the one before is good."""
+    want = undisturbed(40, 10)
+    args = ("--checkpoint-dir", d, *STATE, "--hosts", "vc1:1,vc2:2", PROBE, 40, 10, "state")
+    p = start(env, *args, "call=5")
+    check(result(finish(p)) == (want, 3), "it has its result")
+    for fault in ("state_write:2", "state_written:1", "mpiexec_state_writing", "mpiexec_state_sealing"):
+        p = start({**env, "PLIANT_FAULT": fault}, *args, "call=10")
+        text = finish(p)
+        check(p.returncode != 0, f"{fault}: {p.returncode}\n{text}")
+        rc, text = restart(env, d)
+        check(rc == 0 and "checkpoint 1" in text and result(text) == (want, 3), f"{fault}: {rc}\n{text}")
+        check(numbers(d) == [1], f"{fault}: {os.listdir(d)}")
+    p = start(env, *args)
+    text = wait_for(p, "step 3 ")
+    slay("vc2", f"{MPIEXEC} --as-daemon")
+    text = finish(p, text)
+    check(p.returncode != 0 and "host vc2 is lost" in text, f"{p.returncode}\n{text}")
+    rc, text = restart(env, d, "--checkpoint-interval", "50ms", "--hosts", "vc3:2,vc1:1")
+    check(rc == 0 and numbers(d)[-1] > 1, f"{rc}\n{text}")
+    tidy(d)  # also of what mpiexecs left that died
+
+
+def state_again(env, d):
+    """--on-failure=restart: a rank on another host dies, and the job goes on by itself."""
+    want = undisturbed(40, 10)
+    p = start(env, "--checkpoint-dir", d, *STATE, "--on-failure=restart", "--hosts", "vc1:1,vc2:2", PROBE, 40, 10,
+              "state", "call=5")
+    text = wait_for(p, "step 12 ")
+    slay("vc2", PROBE)
+    text = finish(p, text)
+    check(p.returncode == 0 and "The job is restarted from" in text and result(text) == (want, 3),
+          f"{p.returncode}\n{text}\nwanted {want}")
+    tidy(d)
+
+
+def fill(where):
+    with open(where, "wb") as f:
+        try:
+            while True:
+                f.write(b"x" * 65536)
+                f.flush()
+        except OSError:
+            pass
+
+
+def state_full(env, d):
+    """No room for the state: the program hears it and goes on, the checkpoint before is good."""
+    if not HAS_SMALL:
+        print("state_full: not tested, a small file system cannot be mounted here")
+        return
+    ballast = os.path.join(SMALL, "ballast")
+    want = undisturbed(60, 10)
+    p = start(env, "--checkpoint-dir", SMALL, *STATE, "--hosts", "vc1:1,vc2:1", PROBE, 60, 10, "state", "call=5")
+    text = wait_for(p, "step 8 ")
+    fill(ballast)
+    out, rc = mpictl("checkpoint")
+    check(rc == 1 and "could not write" in out, out)
+    text = finish(p, text)
+    check(p.returncode == 0 and result(text) == (want, 2) and "could not write" in text, text)
+    os.unlink(ballast)
+    rc, text = restart(env, SMALL, "--hosts", "vc3:1,vc2:1")
+    check(rc == 0 and result(text) == (want, 2), f"{rc}\n{text}")
+    check(numbers(SMALL) == [1], f"{os.listdir(SMALL)}")
+    tidy(SMALL)
+    shutil.rmtree(os.path.join(SMALL, "1"))
+
+
+def image(env, d):
+    """Processes: by the program and by mpictl, with much on its way; the same hosts, others, fewer, everything on one."""
+    want = undisturbed(60, 5)
+    p = start(env, "--checkpoint-dir", d, "--hosts", "vc1:2,vc2:2", PROBE, 60, 5, "flood=300", "threads", "mb=1", "call=8")
+    text = wait_for(p, "checkpoint called: ")
+    check("checkpoint called: made" in text, text)
+    made = 1
+    while mpictl("checkpoint")[1] == 0:
+        made += 1
+    text = finish(p, text)
+    check(p.returncode == 0 and result(text) == (want, 4) and made > 1, f"{made} {p.returncode}\n{text}\nwanted {want}")
+    check(numbers(d) == [made - 1, made], f"kept: {os.listdir(d)}")
+    tidy(d)
+    for args in ((), ("--hosts", "vc3:2,vc1:2"), ("--hosts", "vc2,vc3"), ("--hosts", "vc3"), ("--hosts", "localhost")):
+        rc, text = restart(env, d, *args)
+        check(rc == 0 and result(text) == (want, 4), f"{args}: {rc}\n{text}\nwanted {want}")
+        tidy(d)
+    rc, text = restart(env, d, "-n", 3)
+    check(rc == 0 and "goes on with 4 ranks and not 3" in " ".join(text.split()) and result(text) == (want, 4), text)
+
+
+def image_resized(env, d):
+    """Images of a world that was resized on several hosts are refused with a sentence; its state can be saved."""
+    for args, good in (((), False), (STATE, True)):
+        p = start(env, "--elastic", "1:6", "--checkpoint-dir", d, *args, "--hosts", "vc1:1,vc2:1", PROBE, 100, 10,
+                  *(("state",) if good else ()))
+        text = wait_for(p, "step 3 ")
+        out, rc = mpictl("grow", 1)
+        check(rc == 0 and "of 3 ranks" in out, out)
+        out, rc = mpictl("checkpoint")
+        check(rc == 0 if good else rc == 1 and "was resized" in out, out)
+        text = finish(p, text)
+        check(p.returncode == 0 and result(text)[1] == 3, f"{p.returncode}\n{text}")
+    check(numbers(d) == [1], f"{os.listdir(d)}")
+    tidy(d)
+
+
+def image_dies(env, d):
+    """A rank, a daemon, mpiexec, the process that seals die at each step: the checkpoint before is good."""
+    want = undisturbed(40, 5)
+    args = ("--checkpoint-dir", d, "--hosts", "vc1:1,vc2:2", PROBE, 40, 5, "flood=50")
+    p = start(env, *args, "call=5")
+    text = finish(p)
+    check(result(text) == (want, 3) and numbers(d) == [1], text)
+    for fault in ("park_told:1", "park_drain:0", "park_drained:2", "park_left:1", "daemon_ckpt_stop:1", "daemon_ckpt_drain:0",
+                  "daemon_ckpt_leave:1", "daemon_ckpt_back:0", "mpiexec_ckpt_parking", "mpiexec_ckpt_draining",
+                  "mpiexec_ckpt_dumping", "mpiexec_ckpt_calling", "mpiexec_ckpt_sealing"):
+        p = start({**env, "PLIANT_FAULT": fault}, *args, "call=10")
+        text = finish(p)
+        check(p.returncode != 0, f"{fault}: {p.returncode}\n{text}")
+        left = left_behind(C, HOSTS)
+        check(not left and numbers(d) == [1], f"{fault}: {left} {os.listdir(d)}")
+    for fault in ("seal_sum", "seal_rename"):  # the job goes on
+        p = start({**env, "PLIANT_FAULT": fault}, *args, "call=10")
+        text = finish(p)
+        check(p.returncode == 0 and result(text) == (want, 3) and "was killed" in text, f"{fault}: {p.returncode}\n{text}")
+        check(numbers(d) == [1], f"{fault}: {os.listdir(d)}")
+    rc, text = restart(env, d, "--checkpoint-interval", "100ms")
+    check(rc == 0 and result(text) == (want, 3) and numbers(d)[-1] > 1, f"{rc}\n{text}")
+    tidy(d)  # also of what mpiexecs left that died
+
+
+def image_again(env, d):
+    """--on-failure=restart with images: a rank dies, the job goes on by itself, and makes checkpoints as before."""
+    want = undisturbed(60, 10)
+    p = start(env, "--checkpoint-dir", d, "--on-failure=restart", "--hosts", "vc1:1,vc2:2", PROBE, 60, 10, "call=5")
+    text = wait_for(p, "step 12 ")
+    slay("vc2", PROBE)
+    text += wait_for(p, "step 20 ")
+    out, rc = mpictl("checkpoint")
+    check(rc == 0, out)
+    slay("vc1", PROBE)
+    text = finish(p, text)
+    check(p.returncode == 0 and text.count("The job is restarted from") == 2 and result(text) == (want, 3),
+          f"{p.returncode}\n{text}\nwanted {want}")
+    tidy(d)
+
+
+def image_full(env, d):
+    """No room for the images of one host: all are called back, the checkpoint before is good."""
+    if not HAS_SMALL:
+        print("image_full: not tested, a small file system cannot be mounted here")
+        return
+    ballast = os.path.join(SMALL, "ballast")
+    want = undisturbed(60, 10)
+    p = start(env, "--checkpoint-dir", SMALL, "--hosts", "vc1:1,vc2:1", PROBE, 60, 10, "call=5")
+    text = wait_for(p, "step 8 ")
+    check(numbers(SMALL) == [1], f"there is room for one: {text}")
+    fill(ballast)
+    out, rc = mpictl("checkpoint")
+    check(rc == 1 and "No space left" in " ".join(out.split()), out)
+    text = finish(p, text)
+    check(p.returncode == 0 and result(text) == (want, 2), text)
+    os.unlink(ballast)
+    rc, text = restart(env, SMALL, "--hosts", "vc3:1,vc2:1")
+    check(rc == 0 and result(text) == (want, 2), f"{rc}\n{text}")
+    tidy(SMALL)
+    shutil.rmtree(os.path.join(SMALL, "1"))
+
+
+def refused(env, d):
+    """A directory that hosts do not share, or cannot write; a checkpoint that is not there."""
+    for h in ("vc1", "vc2"):
+        C.popen(h, ["mkdir", "-p", "/run/both"]).wait()
+    C.popen("vc1", ["mkdir", "-p", "/run/one"]).wait()
+    for where, words in (("/run/one", "host vc2: --checkpoint-dir /run/one cannot be used: No such file"),
+                         ("/run/both", "host vc2: --checkpoint-dir /run/both is another directory than where mpiexec"),
+                         ("/proc/nowhere", "cannot be used")):
+        r = HostRun(C, "--checkpoint-dir", where, *STATE, "--hosts", "vc1:1,vc2:1", "true")
+        check(r.rc != 0 and words in r.words, r)
+        if where.startswith("/run"):
+            check("share" in r.words, r)
+    r = HostRun(C, "--checkpoint-dir", "/run/both/made", *STATE, "-n", 1, PROBE, 5, 1, "state", "call=2")
+    check(r.rc == 0 and "checkpoint called: made" in r.out, r)
+    r = HostRun(C, "--restart", "/run/both/made", "--checkpoint-dir", d, "-n", 2, "--hosts", "vc1:1,vc2:1")
+    check(r.rc != 0 and "host vc2: --restart: the checkpoint /run/both/made/1 is not there" in r.words, r)
+    r = HostRun(C, "--checkpoint-dir", d, "--impi", "localhost:1", "--impi-rank", 0, "true")
+    check(r.rc == 2 and "exclude each other" in r.words, r)
+    tidy(d)
+
+
+def main():
+    reason = skip_reason()
+    if reason is not None:
+        print(f"images are not tested: {reason}")
+    images = (image, image_resized, image_dies, image_again, image_full)
+    try:
+        return cases((refused, state, state_made, state_dies, state_again, state_full, *images), images if reason else ())
+    finally:
+        if HAS_SMALL:
+            subprocess.run(["umount", SMALL], check=False)
+        os.rmdir(SMALL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

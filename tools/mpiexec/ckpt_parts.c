@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpiexec's side: no host goes on to the next step before all have done the last.
+#include "ckpt_parts.h"
+
+#include "base/clock.h"
+#include "ckpt_hosts.h"
+#include "ckpt_priv.h"
+#include "head.h"
+#include "hosts.h"
+#include "link.h"
+#include "manifest.h"
+#include "ckpt.h"
+#include "say.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct part {
+    enum pli_part_stage stage;
+    uint32_t n_rank;
+    struct pli_manifest_task *tasks;
+    uint32_t n_task;
+};
+
+static struct part *parts; // by host
+static uint64_t *clocks;
+
+void pli_ckpt_parts_open(struct pli_job *job)
+{
+    parts = pli_say_need(calloc(job->n_host, sizeof *parts));
+    clocks = pli_say_need(calloc(job->n_host, sizeof *clocks));
+}
+
+static void say(enum pli_part_step step)
+{
+    struct pli_pack p = { 0 };
+    pli_pack_u32(&p, pli_ckpt.plan.number);
+    pli_pack_text(&p, pli_ckpt.plan.temp);
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_STEP, (uint16_t)step, 0, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+static bool are(const struct pli_job *job, enum pli_part_stage stage)
+{
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        if (parts[h].stage < stage) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void call_back(void)
+{
+    if (pli_ckpt_go(PLI_CKPT_CALLING)) {
+        say(PLI_PART_BACK);
+    }
+}
+
+void pli_ckpt_parts_stop(void)
+{
+    pli_ckpt.n_rank = 0;
+    pli_ckpt.is_again = false;
+    pli_ckpt.stop_ns = pli_clock_ns();
+    for (uint32_t h = 0; h < pli_ckpt.job->n_host; h++) {
+        free(parts[h].tasks);
+        parts[h] = (struct part){ 0 };
+    }
+    pli_ckpt_go(PLI_CKPT_PARKING);
+    pli_ckpt_count();
+    pli_ckpt_hosts_tell(pli_ckpt.job); // before: who asks from now on means the next one
+    pli_ckpt_remove(pli_ckpt.plan.temp);
+    if (mkdir(pli_ckpt.plan.temp, 0700) != 0) {
+        char text[PLI_CKPT_WHY];
+        snprintf(text, sizeof text, "%.300s cannot be made: %s", pli_ckpt.plan.temp,
+                 strerror(errno));
+        pli_ckpt_fail(errno, text);
+        call_back();
+        return;
+    }
+    say(PLI_PART_STOP);
+}
+
+// All are written: the ranks of all hosts make one checkpoint.
+static void describe(const struct pli_job *job)
+{
+    struct pli_ckpt_what what = { .clocks = clocks };
+    what.tasks = pli_say_need(calloc(job->n_task + 1, sizeof *what.tasks));
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        for (uint32_t i = 0; i < parts[h].n_task && what.n < job->n_task; i++) {
+            what.tasks[what.n++] = parts[h].tasks[i];
+        }
+        pli_ckpt.n_rank += parts[h].n_rank;
+    }
+    if (pli_ckpt.error == 0 && !pli_ckpt_describe(&pli_ckpt.plan, &what)) {
+        pli_ckpt_fail(ENOMEM, "mpiexec has no memory for it");
+    }
+    free(what.tasks);
+}
+
+static void advance(struct pli_job *job)
+{
+    switch (pli_ckpt.state) {
+    case PLI_CKPT_PARKING:
+        if (pli_ckpt.error != 0 || pli_ckpt.is_again) {
+            call_back();
+        } else if (are(job, PLI_PART_STOPPED) && pli_ckpt_go(PLI_CKPT_DRAINING)) {
+            say(PLI_PART_DRAIN);
+        }
+        break;
+    case PLI_CKPT_DRAINING:
+        if (are(job, PLI_PART_DRAINED) && pli_ckpt_go(PLI_CKPT_DUMPING)) {
+            say(PLI_PART_LEAVE);
+        }
+        break;
+    case PLI_CKPT_DUMPING:
+        if (are(job, PLI_PART_WRITTEN)) {
+            describe(job);
+            call_back();
+        }
+        break;
+    case PLI_CKPT_CALLING:
+        if (are(job, PLI_PART_HOME)) {
+            pli_ckpt_all_back(job);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static void take_tasks(struct part *part, uint32_t host, struct pli_unpack *u)
+{
+    clocks[host] = pli_unpack_u64(u);
+    uint32_t n = pli_unpack_count(u, 40);
+    part->tasks = pli_say_need(calloc((size_t)n + 1, sizeof *part->tasks));
+    part->n_task = n;
+    for (uint32_t i = 0; i < n; i++) {
+        struct pli_manifest_task *t = &part->tasks[i];
+        t->row = pli_unpack_u32(u);
+        t->pid = (int32_t)pli_unpack_u32(u);
+        t->in = pli_unpack_u64(u);
+        t->out = pli_unpack_u64(u);
+        t->err = pli_unpack_u64(u);
+        t->rope = pli_unpack_u64(u);
+        t->host = host;
+    }
+}
+
+// All ranks of a checkpoint are there, and can be reached.
+static void restored(struct pli_job *job, uint32_t host)
+{
+    parts[host].stage = PLI_PART_RESTORED;
+    if (are(job, PLI_PART_RESTORED)) {
+        say(PLI_PART_BACK);
+    }
+}
+
+void pli_ckpt_parts_hear(struct pli_job *job, uint32_t host, const struct pli_frame *f)
+{
+    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    if (parts == NULL || f->flag < PLI_PART_ASKED || f->flag > PLI_PART_RESTORED) {
+        return;
+    }
+    if (f->flag == PLI_PART_ASKED) {
+        pli_ckpt_save();
+        return;
+    }
+    if (f->flag == PLI_PART_RESTORED) {
+        restored(job, host);
+        return;
+    }
+    struct part *part = &parts[host];
+    int error = (int)pli_unpack_u32(&u);
+    char *why = pli_unpack_text(&u);
+    pli_ckpt.is_again = pli_unpack_u32(&u) != 0 || pli_ckpt.is_again;
+    part->n_rank = pli_unpack_u32(&u);
+    if (f->flag == PLI_PART_WRITTEN && part->tasks == NULL) {
+        take_tasks(part, host, &u);
+    }
+    if (error != 0 || u.is_bad) {
+        char text[PLI_CKPT_WHY];
+        snprintf(text, sizeof text, "host %s: %.300s", job->hosts[host].name,
+                 why != NULL ? why : "it sent something that makes no sense");
+        pli_ckpt_fail(error, text);
+    }
+    free(why);
+    part->stage = f->flag;
+    advance(job);
+}
