@@ -73,15 +73,14 @@ struct pli_node_header {
     uint64_t epoch_ns;    // CLOCK_MONOTONIC at launch: a common zero for clocks
     _Atomic uint32_t n_running;
     char host[64];
-    unsigned char secret[32];  // of the job, the same on all its hosts; all zero: there is none
-    uint32_t n_host;           // hosts of the job
-    uint32_t host_index;       // which of them this is
-    uint32_t net;              // see above
-    uint32_t n_more;           // rows behind the first n_row
-    _Atomic uint32_t n_used;   // rows that are or were in use; those of the start always are
-    uint32_t memory;           // descriptor under which the launcher has this memory
-    _Atomic int world;         // of the world, 0 at the start; whoever waits for it sleeps here
-    uint32_t world_size;       // ranks of that version, for people
+    unsigned char secret[32];    // of the job, the same on all its hosts; all zero: there is none
+    uint32_t n_host, host_index; // hosts of the job, and which of them this is
+    uint32_t net;                // see above
+    uint32_t n_more;             // rows behind the first n_row
+    _Atomic uint32_t n_used;     // rows that are or were in use; those of the start always are
+    uint32_t memory;             // descriptor under which the launcher has this memory
+    _Atomic int world;           // of the world, 0 at the start; whoever waits for it sleeps here
+    uint32_t world_size;         // ranks of that version, for people
     uint64_t ties;             // offset of the table of other jobs, ports and names, see tie_wire.h
     uint32_t n_extra;          // processes that are no ranks: the last of n_world
     uint64_t hosts, procs;     // offsets of the two tables

@@ -81,14 +81,23 @@ static void partitions(void)
 static void survivors(void)
 {
     MPI_Comm fewer;
+    MPI_Request later;
     int flag = rank == 0 ? 6 : 7, n, m;
     if (is_span) {
         must_refuse(MPIX_Comm_agree(world, &flag), "MPIX_Comm_agree");
         must_refuse(MPIX_Comm_shrink(world, &fewer), "MPIX_Comm_shrink");
+        must_refuse(MPIX_Comm_iagree(world, &flag, &later), "MPIX_Comm_iagree");
+        must_refuse(MPIX_Comm_ishrink(world, &fewer, &later), "MPIX_Comm_ishrink");
         must_refuse(MPIX_Comm_revoke(world), "MPIX_Comm_revoke");
     }
     T_EQ(MPIX_Comm_agree(mine, &flag), MPI_SUCCESS);
     T_EQ(flag, rank < per_job ? 6 : 7);
+    T_EQ(MPIX_Comm_iagree(mine, &flag, &later), MPI_SUCCESS);
+    T_EQ(MPI_Wait(&later, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    T_EQ(flag, rank < per_job ? 6 : 7);
+    T_EQ(MPIX_Comm_ishrink(mine, &fewer, &later), MPI_SUCCESS);
+    T_EQ(MPI_Wait(&later, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    MPI_Comm_free(&fewer);
     T_EQ(MPIX_Comm_shrink(mine, &fewer), MPI_SUCCESS);
     MPI_Comm_size(fewer, &n);
     MPI_Comm_size(mine, &m);

@@ -304,6 +304,26 @@ def refused(env, d):
     check(p.returncode == 0 and "without checkpoints" in text, text)
 
 
+def at_once(env, d):
+    """A restart beside the job itself is refused; one that follows kill -9 waits until the old job is swept away."""
+    p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 4000, 20)
+    wait_for(p, "step 3 ")
+    check(Run("checkpoint", p.pid, tool=MPICTL, env=env).rc == 0, "a checkpoint")
+    rc, text = restart(env, d)
+    check(rc == 1 and "is still running: end it first" in " ".join(text.split()), f"{rc} {text}")
+    q = None
+    for _ in range(8):
+        if q is not None:
+            wait_for(q, "step ")
+        p.kill()
+        finish(p)
+        q = p = start(env, "--restart", d)
+    text = wait_for(q, "step ")
+    p.terminate()
+    text = finish(p, text)
+    check("SIGKILL" not in text and p.returncode in (-signal.SIGTERM, 143), f"{p.returncode} {text}")
+
+
 def out_of_sight(env, d):
     """As in a container that somebody enters: the leader of mpiexec's session is not in its pid namespace."""
     inside = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -319,7 +339,8 @@ def main():
     reason = skip_reason()
     if reason is not None:
         print(f"only registered state is tested: {reason}")
-    images = (by_call, connected, polled, forked, by_mpictl, by_interval, damaged, full_disk, told, example, out_of_sight)
+    images = (by_call, connected, polled, forked, by_mpictl, by_interval, damaged, full_disk, told, example, at_once,
+              out_of_sight)
     return cases((refused, state, *images), images if reason else ())
 
 

@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Cannot be carried.
 REFUSED = """Comm_create_endpoints Psend_init Precv_init MPIX_Comm_agree MPIX_Comm_shrink MPIX_Comm_revoke
+MPIX_Comm_iagree MPIX_Comm_ishrink
 MPIX_Checkpoint MPIX_World_resize Comm_spawn Comm_spawn_multiple Comm_accept Comm_connect Comm_join Open_port""".split()
 
 # Look at or change what this process has.

@@ -6,6 +6,7 @@
 // least carry the job's cookie in the environment they were started with.
 #include "keeper.h"
 
+#include "claim.h"
 #include "environment.h"
 #include "job.h"
 #include "say.h"
@@ -105,7 +106,8 @@ static void rename_self(char **argv)
     prctl(PR_SET_NAME, "pliant-keeper");
 }
 
-static _Noreturn void keep(int fd, const char *cookie)
+// claim: on the folder of checkpoints, until the last process is ended; or -1.
+static _Noreturn void keep(int fd, int claim, const char *cookie)
 {
     sigset_t all;
     sigfillset(&all);
@@ -114,7 +116,8 @@ static _Noreturn void keep(int fd, const char *cookie)
     if (chdir("/") != 0 || dup2(fd, 0) < 0) {
         _exit(1);
     }
-    syscall(SYS_close_range, 1, ~0U, 0); // above all the pipes that someone waits on
+    // Above all the pipes that someone waits on.
+    syscall(SYS_close_range, claim >= 0 && dup2(claim, 1) == 1 ? 2 : 1, ~0U, 0);
     char word;
     ssize_t n;
     do {
@@ -139,6 +142,7 @@ bool pli_keeper_start(struct pli_job *job, char **argv)
     char cookie[64];
     int fds[2];
     pli_environment_cookie(job, cookie, sizeof cookie);
+    int claim = job->opt.ckpt_dir != NULL ? pli_claim_take(job->opt.ckpt_dir) : -1;
     n_group = job->n_first + job->node.header->n_more;
     groups = mmap(NULL, n_group * sizeof *groups, PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -151,7 +155,7 @@ bool pli_keeper_start(struct pli_job *job, char **argv)
         close(fds[1]);
         rename_self(argv);
         pli_node_unmap(&job->node);
-        keep(fds[0], cookie);
+        keep(fds[0], claim, cookie);
     }
     close(fds[0]);
     pipe_fd = fds[1];

@@ -19,6 +19,7 @@
 #include "launch.h"
 #include "link_wire.h"
 #include "mishap.h"
+#include "nest.h"
 #include "pump.h"
 #include "resize.h"
 #include "say.h"
@@ -508,7 +509,8 @@ static void signal_fire(struct pli_watch *watch, uint32_t events)
             relay(sig);
             break;
         case SIGTSTP:
-            signal_all(SIGTSTP, NULL);
+            // SIGTSTP does nothing in a session without a shell.
+            signal_all(getsid(0) == 0 || pli_nest_is_open() ? SIGSTOP : SIGTSTP, NULL);
             raise(SIGSTOP);
             break;
         case SIGCONT:
