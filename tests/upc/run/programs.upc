@@ -235,7 +235,7 @@ int main(void)
     ok = ok && len == strlen("thread-") + 1;
     for (i = 0; i < 26; i++) if (cyc[i] != "abcdefghijklmnopqrstuvwxyz"[i]) ok = 0;
     upc_barrier;
-    if (ok) msg[0] = toupper(msg[0]);
+    if (ok && MYTHREAD == THREADS - 1) msg[0] = toupper(msg[0]);
     if (!ok) printf("thread %d bad\n", MYTHREAD);
     upc_barrier;
     if (!MYTHREAD) printf("%c%c %d\n", msg[0], msg[1], (int)sizeof(names[0]));
