@@ -3,7 +3,6 @@
 """Checkpoints of jobs on several (virtual) hosts: restarted on the same, other, fewer and more hosts they end as a job
 that was left alone; whoever dies on the way, the checkpoint before is good and nothing is left behind."""
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -11,11 +10,12 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from checkpoint import MPICTL, PROBE, finish, numbers, result, skip_reason, wait_for
+from checkpoint import tidy as tidy_folder
 from hosts import HostRun, left_behind, open_cluster
-from launch import BUILD, MPIEXEC, SLOW, cases, check
+from launch import MPIEXEC, SLOW, cases, check
 
-MPICTL = os.path.join(BUILD, "bin", "mpictl")
-PROBE = os.path.join(BUILD, "tests", "bin", "ckpt_probe")
 HOSTS = ["vc1", "vc2", "vc3"]
 # A file system that is soon full, for all hosts: they have copies of the mounts that are there when they are made.
 SMALL = tempfile.mkdtemp()
@@ -23,22 +23,6 @@ HAS_SMALL = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "none", SM
                            check=False).returncode == 0
 C = open_cluster(len(HOSTS))
 STATE = ("--checkpoint-mode", "state")
-
-
-def skip_reason():
-    """Why no image of a process can be made here; None: it can."""
-    if SLOW > 1:
-        return "CRIU would read the shadow memory of a sanitizer for hours"
-    if shutil.which("criu") is None:
-        return "CRIU is not installed (Debian: apt-get install criu)"
-    if subprocess.run(["criu", "check"], capture_output=True, check=False).returncode != 0:
-        return "CRIU may not work here (criu check)"
-    return None
-
-
-def result(text):
-    found = re.search(r"^result (\S+) with (\d+) ranks$", text, re.M)
-    return (found.group(1), int(found.group(2))) if found else (None, 0)
 
 
 def undisturbed(*args):
@@ -50,22 +34,6 @@ def undisturbed(*args):
 def start(env, *args):
     return C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *args], stdin=subprocess.DEVNULL,
                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **env})
-
-
-def wait_for(p, line):
-    """Read until a line with this text; what was read."""
-    text = ""
-    for one in p.stdout:
-        text += one
-        if line in one:
-            return text
-    check(False, f"'{line}' did not come:\n{text}")
-    return text
-
-
-def finish(p, text=""):
-    out, _ = p.communicate(timeout=100 * SLOW)
-    return text + out
 
 
 def restart(env, where, *args):
@@ -81,7 +49,7 @@ def mpictl(*args):
 
 
 def tidy(d):
-    check(not [n for n in os.listdir(d) if n.startswith(".")], f"left behind: {os.listdir(d)}")
+    tidy_folder(d)
     left = left_behind(C, HOSTS)
     check(not left, f"left behind: {left}")
 
@@ -90,10 +58,6 @@ def slay(host, name):
     """Kill one process of a host, by how its command line begins."""
     script = 'kill -9 $(ps -e -o pid=,args= | while read p a; do case "$a" in "$0"*) echo $p; break;; esac; done)'
     check(C.popen(host, ["sh", "-c", script, name]).wait() == 0, f"no {name} in {host}")
-
-
-def numbers(d):
-    return sorted(int(n) for n in os.listdir(d) if n.isdigit())
 
 
 def state(env, d):

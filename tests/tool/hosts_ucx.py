@@ -12,6 +12,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from hosts import HostRun, left_behind, open_cluster
 from launch import BUILD, MPIEXEC, SLOW, SOURCE, check, status
+from ucx_env import need_ucx
 
 sys.path.insert(0, os.path.join(SOURCE, "tests", "upc"))
 import run as upc_run  # noqa: E402
@@ -85,11 +86,7 @@ def lost():
     check(not left_behind(C, ["vc1", "vc2"]), left_behind(C, ["vc1", "vc2"], 0))
 
 
-INFO = subprocess.run([os.path.join(BUILD, "bin", "mpiinfo"), "--network"], capture_output=True, text=True,
-                      check=True).stdout
-if "ucx          version" not in INFO:
-    print("skipped:", INFO.split("\n")[1])
-    sys.exit(77)
+need_ucx()
 C = open_cluster(3)
 with C:
     for part in [globals()[w] for w in sys.argv[1:]] or (programs, deadlock, far, lost):

@@ -2,20 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Messages by UCX, over its TCP and its shared memory: they arrive, and ranks that die are named."""
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from launch import BUILD, Run, check, gone, mark, status
+from ucx_env import MIXED, SHM, TCP, need_ucx
 
 BIN = os.path.join(BUILD, "tests", "bin")
 PROBE = os.path.join(BIN, "tcp_probe")
-INFO = subprocess.run([os.path.join(BUILD, "bin", "mpiinfo"), "--network"], capture_output=True,
-                      text=True, check=True).stdout
-TCP = {"PLIANT_NET": "ucx", "UCX_TLS": "tcp,self"}
-# This UCX looks over no peer in shared memory, and says so, before it does without.
-SHM = {"PLIANT_NET": "ucx", "UCX_TLS": "posix,self", "UCX_LOG_LEVEL": "fatal"}
-MIXED = {"PLIANT_NET": "shm+ucx", "UCX_TLS": "tcp,self", "PLIANT_FAKE_HOSTS": "2"}
 
 
 def programs():
@@ -66,9 +60,7 @@ def cannot():
     check(r.rc != 0 and "PLIANT_NET=ucx, but UCX cannot" in r.words, r)
 
 
-if "ucx          version" not in INFO:
-    print("skipped:", INFO.split("\n")[1])
-    sys.exit(77)
+need_ucx()
 for test in (is_ucx, programs, lost, leave, cannot):
     test()
 sys.exit(status())

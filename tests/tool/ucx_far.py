@@ -8,16 +8,11 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from launch import BUILD, SLOW, SOURCE, Run, check, gone, mark, status
+from ucx_env import MIXED, SHM, TCP, need_ucx
 
 sys.path.insert(0, os.path.join(SOURCE, "tests", "upc"))
 import run as upc_run  # noqa: E402
 
-INFO = subprocess.run([os.path.join(BUILD, "bin", "mpiinfo"), "--network"], capture_output=True,
-                      text=True, check=True).stdout
-TCP = {"PLIANT_NET": "ucx", "UCX_TLS": "tcp,self"}
-# This UCX looks over no peer in shared memory, and says so, before it does without.
-SHM = {"PLIANT_NET": "ucx", "UCX_TLS": "posix,self", "UCX_LOG_LEVEL": "fatal"}
-MIXED = {"PLIANT_NET": "shm+ucx", "UCX_TLS": "tcp,self", "PLIANT_FAKE_HOSTS": "2"}
 
 
 def far():
@@ -101,9 +96,7 @@ def far_death():
                 check(not gone(named), "processes were left")
 
 
-if "ucx          version" not in INFO:
-    print("skipped:", INFO.split("\n")[1])
-    sys.exit(77)
+need_ucx()
 for test in (far, threads, far_death):
     test()
 sys.exit(status())

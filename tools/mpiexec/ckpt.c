@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,12 +128,15 @@ static void finish(void)
     }
 }
 
-void pli_ckpt_fail(int error, const char *why)
+void pli_ckpt_fail(int error, const char *fmt, ...)
 {
+    va_list ap;
+    va_start(ap, fmt);
     if (pli_ckpt.error == 0) {
         pli_ckpt.error = error != 0 ? error : EIO;
-        snprintf(pli_ckpt.why, sizeof pli_ckpt.why, "%s", why);
+        vsnprintf(pli_ckpt.why, sizeof pli_ckpt.why, fmt, ap);
     }
+    va_end(ap);
 }
 
 static void give_up(void)
@@ -149,7 +153,7 @@ static void again_fire(struct pli_timer *t)
     }
     const char *why = pli_ckpt_obstacle(pli_ckpt.job);
     if (why != NULL) {
-        pli_ckpt_fail(ENOTSUP, why);
+        pli_ckpt_fail(ENOTSUP, "%s", why);
         give_up();
     } else if (!pli_ckpt_is_ready(pli_ckpt.job)) {
         pli_loop_timer(t, (uint64_t)AGAIN_MS * PLI_MS);
@@ -213,7 +217,7 @@ static void seal_done(struct pli_helper *h, bool is_good)
     char text[PLI_CKPT_WHY];
     if (!is_good) {
         pli_helper_reason(h, text, sizeof text);
-        pli_ckpt_fail(EIO, text);
+        pli_ckpt_fail(EIO, "%s", text);
         pli_ckpt_remove(pli_ckpt.plan.temp);
         give_up();
         return;

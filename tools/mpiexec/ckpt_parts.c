@@ -74,10 +74,7 @@ void pli_ckpt_parts_stop(void)
     pli_ckpt_hosts_tell(pli_ckpt.job); // before: who asks from now on means the next one
     pli_ckpt_remove(pli_ckpt.plan.temp);
     if (mkdir(pli_ckpt.plan.temp, 0700) != 0) {
-        char text[PLI_CKPT_WHY];
-        snprintf(text, sizeof text, "%.300s cannot be made: %s", pli_ckpt.plan.temp,
-                 strerror(errno));
-        pli_ckpt_fail(errno, text);
+        pli_ckpt_fail(errno, "%.300s cannot be made: %s", pli_ckpt.plan.temp, strerror(errno));
         call_back();
         return;
     }
@@ -182,10 +179,8 @@ void pli_ckpt_parts_hear(struct pli_job *job, uint32_t host, const struct pli_fr
         take_tasks(part, host, &u);
     }
     if (error != 0 || u.is_bad) {
-        char text[PLI_CKPT_WHY];
-        snprintf(text, sizeof text, "host %s: %.300s", job->hosts[host].name,
-                 why != NULL ? why : "it sent something that makes no sense");
-        pli_ckpt_fail(error, text);
+        pli_ckpt_fail(error, "host %s: %.300s", job->hosts[host].name,
+                      why != NULL ? why : "it sent something that makes no sense");
     }
     free(why);
     part->stage = f->flag;

@@ -94,7 +94,8 @@ extern struct pli_ckpt pli_ckpt;
 
 // ckpt.c
 bool pli_ckpt_go(enum pli_ckpt_state to);
-void pli_ckpt_fail(int error, const char *why); // the first reason counts
+// The first reason counts.
+void __attribute__((format(printf, 2, 3))) pli_ckpt_fail(int error, const char *fmt, ...);
 void pli_ckpt_count(void); // an attempt is begun: who asks later means the next
 void pli_ckpt_all_back(struct pli_job *job);
 

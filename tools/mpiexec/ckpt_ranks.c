@@ -116,12 +116,11 @@ static void park_fire(struct pli_timer *t)
          k = pli_job_next(pli_ckpt.job, k)) {
         const struct pli_ckpt_rank *r = rank_of(k);
         if (r->is_wanted && !r->is_parked) {
-            char text[160];
-            snprintf(text, sizeof text,
-                     r->rope >= 0 ? "rank %u has children that share its connection to mpiexec"
-                                  : "rank %u does not stop: is it stopped, or all signals blocked?",
-                     k->rank);
-            pli_ckpt_fail(ETIMEDOUT, text);
+            pli_ckpt_fail(ETIMEDOUT,
+                          r->rope >= 0
+                              ? "rank %u has children that share its connection to mpiexec"
+                              : "rank %u does not stop: is it stopped, or all signals blocked?",
+                          k->rank);
         }
     }
     pli_ckpt_ranks_call_back();
@@ -146,7 +145,7 @@ static void node_done(struct pli_helper *h, bool is_good)
     if (!is_good) {
         char text[PLI_CKPT_WHY];
         pli_helper_reason(h, text, sizeof text);
-        pli_ckpt_fail(EIO, text);
+        pli_ckpt_fail(EIO, "%s", text);
         pli_ckpt_ranks_call_back();
         return;
     }
@@ -156,12 +155,11 @@ static void node_done(struct pli_helper *h, bool is_good)
 static void dump_done(struct pli_helper *h, bool is_good)
 {
     struct pli_ckpt_rank *r = (struct pli_ckpt_rank *)h; // its first member
-    char log[PATH_MAX + 64], reason[256], text[PLI_CKPT_WHY];
+    char log[PATH_MAX + 64], reason[256];
     if (!is_good) {
         snprintf(log, sizeof log, "%s/rank.%u/dump.log", pli_ckpt.plan.temp, r->task->first);
         pli_criu_reason(log, reason, sizeof reason);
-        snprintf(text, sizeof text, "rank %u could not be written: %s", r->task->rank, reason);
-        pli_ckpt_fail(EIO, text);
+        pli_ckpt_fail(EIO, "rank %u could not be written: %s", r->task->rank, reason);
     }
     r->is_dumped = is_good;
     start_dumps();
@@ -227,10 +225,7 @@ static void start_writing(void)
     pli_ckpt_remove(pli_ckpt.plan.temp);
     if (mkdir(pli_ckpt.plan.temp, 0700) != 0 || !describe() ||
         !pli_helper_fork(&pli_ckpt.node, write_node, NULL)) {
-        char text[PLI_CKPT_WHY];
-        snprintf(text, sizeof text, "%.300s cannot be written: %s", pli_ckpt.plan.temp,
-                 strerror(errno));
-        pli_ckpt_fail(errno, text);
+        pli_ckpt_fail(errno, "%.300s cannot be written: %s", pli_ckpt.plan.temp, strerror(errno));
         pli_ckpt_ranks_call_back();
         return;
     }
@@ -310,9 +305,7 @@ void pli_ckpt_parked(struct pli_task *t, const struct pli_ctl_msg *msg, int rope
     if (msg->code == EAGAIN) {
         pli_ckpt.is_again = true;
     } else {
-        char text[PLI_CKPT_WHY];
-        snprintf(text, sizeof text, "rank %u cannot be stopped: %s", t->rank, msg->text);
-        pli_ckpt_fail(msg->code, text);
+        pli_ckpt_fail(msg->code, "rank %u cannot be stopped: %s", t->rank, msg->text);
     }
     pli_ckpt_ranks_call_back();
 }
@@ -348,9 +341,7 @@ void pli_ckpt_gone(struct pli_task *t)
         pli_ckpt_back_gone(t);
         return;
     }
-    char text[96];
-    snprintf(text, sizeof text, "rank %u died", t->rank);
-    pli_ckpt_fail(ECHILD, text);
+    pli_ckpt_fail(ECHILD, "rank %u died", t->rank);
     if (pli_ckpt.state == PLI_CKPT_DRAINING) { // the others cannot stay as they are any more
         check_parked();
         return;

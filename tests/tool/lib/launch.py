@@ -107,6 +107,15 @@ def shm_files():
             if "pli" in f.lower() or "mpiexec" in f.lower()}
 
 
+def inside(name):
+    """Words that run a command in a pid namespace of its own; None, said under this name: none can be made here."""
+    words = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if subprocess.run([*words, "true"], capture_output=True, check=False).returncode != 0:
+        print(f"{name}: not tested, no pid namespace can be made here")
+        return None
+    return words
+
+
 def cases(functions, left_out=()):
     """Run each with a mark and a folder, or those the command line names; nothing of them may stay. The exit status."""
     for f in functions:
