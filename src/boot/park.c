@@ -303,6 +303,9 @@ static int take_descriptor(int s)
     do {
         n = pli_hand_take(s, &byte, 1, &fd, 0);
     } while (n < 0 && errno == EINTR);
+    if (n == 0) {
+        errno = ECONNRESET; // it does not know us
+    }
     return fd;
 }
 

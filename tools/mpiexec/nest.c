@@ -154,35 +154,44 @@ bool pli_nest_status(pid_t inner, int *status_out)
     return false;
 }
 
-// Whether a process is a child of ours with this number in the nest.
-static bool is_it(const char *pid, pid_t inner)
+// What /proc tells of a process: its parent, its number in its own namespace, and how many numbers
+// it has, which is how deep that is.
+struct who {
+    long parent, number;
+    int depth;
+};
+
+static struct who look(const char *pid)
 {
+    struct who w = { 0 };
     char path[64], line[256];
-    long parent = 0;
-    bool is_found = false;
     snprintf(path, sizeof path, "/proc/%.16s/status", pid);
     FILE *f = fopen(path, "re");
     while (f != NULL && fgets(line, sizeof line, f) != NULL) {
         if (strncmp(line, "PPid:", 5) == 0) {
-            parent = strtol(line + 5, NULL, 10);
+            w.parent = strtol(line + 5, NULL, 10);
         } else if (strncmp(line, "NSpid:", 6) == 0) {
-            const char *last = strrchr(line, '\t');
-            is_found = last != NULL && strtol(last + 1, NULL, 10) == inner;
+            for (const char *at = line; (at = strchr(at, '\t')) != NULL; w.depth++) {
+                w.number = strtol(++at, NULL, 10);
+            }
         }
     }
     if (f != NULL) {
         fclose(f);
     }
-    return is_found && parent == getpid();
+    return w;
 }
 
 pid_t pli_nest_find(pid_t inner)
 {
     pid_t found = 0;
+    int depth = look("self").depth + 1; // a child of ours outside may have the same number there
     DIR *d = opendir("/proc");
     for (struct dirent *e; found == 0 && d != NULL && (e = readdir(d)) != NULL;) {
-        if (isdigit((unsigned char)e->d_name[0]) && is_it(e->d_name, inner)) {
-            found = (pid_t)atoi(e->d_name);
+        if (isdigit((unsigned char)e->d_name[0])) {
+            struct who w = look(e->d_name);
+            bool is_it = w.parent == getpid() && w.depth == depth && w.number == inner;
+            found = is_it ? (pid_t)atoi(e->d_name) : 0;
         }
     }
     if (d != NULL) {
