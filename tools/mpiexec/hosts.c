@@ -173,6 +173,13 @@ static bool is_this(const char *name, const char *own)
     return strcasecmp(name, own) == 0 || (is_short && !is_number);
 }
 
+bool pli_hosts_is_here(const char *name)
+{
+    char own[256] = "";
+    gethostname(own, sizeof own - 1);
+    return is_this(name, own);
+}
+
 // What a host counts as before its share is known.
 static uint32_t slots_of(const struct pli_job *job, const struct pli_host *h)
 {
@@ -184,8 +191,6 @@ void pli_hosts_find(struct pli_job *job)
     if (job->n_host == 0) {
         pli_allocation_read(job);
     }
-    char own[256] = "";
-    gethostname(own, sizeof own - 1);
     bool is_repeated = false;
     for (uint32_t i = 0; i < job->n_host; i++) {
         is_repeated |= job->hosts[i].slots == 0 && job->hosts[i].n_named > 1;
@@ -193,7 +198,7 @@ void pli_hosts_find(struct pli_job *job)
     uint32_t total = 0;
     for (uint32_t i = 0; i < job->n_host; i++) {
         struct pli_host *h = &job->hosts[i];
-        h->is_local = is_this(h->name, own);
+        h->is_local = pli_hosts_is_here(h->name);
         if (h->slots == 0 && is_repeated) {
             h->slots = h->n_named; // a line for every rank
         }

@@ -32,6 +32,9 @@ void pli_hosts_add(struct pli_job *job, const char *name, size_t len, uint32_t s
 // hosts are this one. Fills in job->n_rank of a single part that had no -n.
 void pli_hosts_find(struct pli_job *job);
 
+// Whether a name means this machine.
+bool pli_hosts_is_here(const char *name);
+
 // The name to call the host of a task by.
 struct pli_task;
 const char *pli_hosts_name(const struct pli_job *job, const struct pli_task *task);
