@@ -259,8 +259,8 @@ PLI_SHIM_API int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *new
     return pli_shim_end(comm, rc == MPI_SUCCESS ? split(s, color, key, newcomm) : rc);
 }
 
-// Clients share nothing that can be split by: each finds out by itself which of its processes belong
-// together, and the first of those, by rank, is the colour of a split of all. -1: in none.
+// Clients share nothing that can be split by: each finds out by itself which of its processes
+// belong together, and the first of those, by rank, is the colour of a split of all. -1: in none.
 static int find_piece(struct shim_span *s, int type, MPI_Info info, int *colour_out)
 {
     MPI_Comm piece;
