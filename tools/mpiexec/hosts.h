@@ -23,6 +23,8 @@ struct pli_host {
 // with a sentence when something is wrong, naming `option`.
 void pli_hosts_take_list(struct pli_job *job, const char *option, const char *text);
 void pli_hosts_take_file(struct pli_job *job, const char *option, const char *path);
+// What --map-by says: where ranks are bound, or, as ppr:N:node, how many go to each host.
+void pli_hosts_take_map(struct pli_job *job, const char *option, const char *text);
 
 // Name a host (its first len characters) with its slots, 0: not said. Adds to an earlier mention.
 void pli_hosts_add(struct pli_job *job, const char *name, size_t len, uint32_t slots,

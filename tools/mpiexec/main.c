@@ -235,6 +235,7 @@ int main(int argc, char **argv)
     pli_mishap_check(&job);
     pli_restart_is_image(&job) ? pli_restart_spread(&job) : pli_spread_tasks(&job);
     if (job.n_host > 0) {
+        pli_place_check(&job.opt);
         pli_spread_number(&job);
     } else { // else that is found out on each host
         for (uint32_t a = 0; a < job.n_app && job.opt.behind == NULL; a++) {
