@@ -172,6 +172,8 @@ enum { PLI_INTAKE_ROOM = 128 * 1024 };
 
 // netlane.c: make the network side of a lane, if the job has a network at all.
 enum pli_err pli_netlane_open(struct pli_lane *lane);
+// In a process that was forked: the connections are the other one's, and go on there.
+enum pli_err pli_netlane_clone(struct pli_lane *lane);
 // Shared memory is busy: look at the network less often.
 void pli_netlane_defer(struct pli_netlane *net);
 // Look at the connections. How much was done.
