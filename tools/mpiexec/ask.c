@@ -95,7 +95,8 @@ static bool pass_on(struct ask *a, const struct pli_ask_head *head)
 {
     bool is_for_all = head->kind == PLI_ASK_SPAWN || head->kind == PLI_ASK_RESIZE ||
                       head->kind == PLI_ASK_LEFT || head->kind == PLI_ASK_STATE ||
-                      head->kind == PLI_ASK_SEAL || head->kind == PLI_ASK_MIGRATE;
+                      head->kind == PLI_ASK_SEAL || head->kind == PLI_ASK_MIGRATE ||
+                      head->kind == PLI_ASK_FORK || head->kind == PLI_ASK_FORKED;
     if (!a->job->is_daemon || !is_for_all) {
         return false;
     }
@@ -136,7 +137,7 @@ static void serve(struct ask *a)
     } else if (head->kind == PLI_ASK_MIGRATE) {
         a->is_pending = !pli_move_ask(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_FORK) {
-        pli_resize_fork(a->job, a->body + sizeof *head, head->len, &answer);
+        a->is_pending = !pli_resize_fork(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_FORKED) {
         a->is_pending = !pli_resize_forked(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else {
