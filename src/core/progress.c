@@ -20,7 +20,7 @@ enum {
     BATCH = 64,          // messages per poll, so that other work gets its turn
     SPIN_QUIET = 4000,   // looks when every rank has a core: some 50 us
     SPIN_THREADS = 300,  // the core may be wanted by another thread of this rank
-    YIELD_QUIET = 50,    // then
+    YIELD_QUIET = 4000,  // then: some 1 ms. Ranks that sleep sooner can stay two on one core
     YIELD_CROWDED = 6,   // ranks share cores: give way at once, then sleep (bench ring16)
     STALL_NS = 1000000,  // sleep with something to push: look again after this
     NET_LOOK = 8,        // a look at the network takes as long as so many at the mailbox
