@@ -24,6 +24,8 @@ struct pli_host {
 // with a sentence when something is wrong, naming `option`.
 void pli_hosts_take_list(struct pli_job *job, const char *option, const char *text);
 void pli_hosts_take_file(struct pli_job *job, const char *option, const char *path);
+// What --map-by says: where ranks are bound, or, as ppr:N:node, how many go to each host.
+void pli_hosts_take_map(struct pli_job *job, const char *option, const char *text);
 
 // A list of its own from such a file, of *n_out hosts.
 struct pli_host *pli_hosts_read(const char *option, const char *path, uint32_t *n_out);

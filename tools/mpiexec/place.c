@@ -201,11 +201,24 @@ const struct pli_domain *pli_place_domain(uint32_t i)
     return i < n_domain ? &domains[i] : NULL;
 }
 
+static bool is_wanted(const struct pli_options *o)
+{
+    bool is_none = o->bind != NULL && strcasecmp(o->bind, "none") == 0;
+    return (o->bind != NULL || o->map != NULL) && !is_none;
+}
+
+void pli_place_check(const struct pli_options *o)
+{
+    struct plan p;
+    if (is_wanted(o)) {
+        read_words(o, &p);
+    }
+}
+
 void pli_place_plan(struct pli_job *job)
 {
     const struct pli_options *o = &job->opt;
-    bool is_none = o->bind != NULL && strcasecmp(o->bind, "none") == 0;
-    if ((o->bind == NULL && o->map == NULL) || is_none) {
+    if (!is_wanted(o)) {
         return;
     }
     struct plan p;
