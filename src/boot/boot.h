@@ -90,7 +90,7 @@ static inline bool pli_boot_is_live(const struct pli_boot *boot, uint64_t proc)
     uint32_t row = 0;
     bool is_here = pli_boot_is_here(boot, proc, &row);
     const struct pli_node_row *r = &boot->node.rows[row];
-    return is_here && r->index == (uint32_t)proc && atomic_load(&r->failure) == 0 &&
+    return is_here && r->index == (uint32_t)proc && pli_node_failure(&boot->node, r->index) == 0 &&
            atomic_load(&r->has_ended) == 0;
 }
 

@@ -84,6 +84,13 @@ static inline uint32_t pli_node_row_of(const struct pli_node *node, uint32_t ind
                : UINT32_MAX;
 }
 
+// How a process of the job died, 0: it did not (alarm_wire.h). Context: any thread.
+static inline uint32_t pli_node_failure(const struct pli_node *node, uint32_t index)
+{
+    const struct pli_node_proc *p = pli_node_find(node, index);
+    return p != NULL ? atomic_load_explicit(&p->failure, memory_order_acquire) : 0;
+}
+
 // Map an inherited memory and check that it is ours and of our version.
 enum pli_err pli_node_map(int fd, struct pli_node *node_out);
 // Map the segments of all processes of this host, the first row's first; addresses, not memory.

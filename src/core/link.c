@@ -65,12 +65,14 @@ static bool has_dead(const struct pli_link *l)
 
 bool pli_link_destroy(struct pli_link *l)
 {
-    if (l->state != PLI_LINK_IDLE || !l->is_gone || l->ucx != NULL || l->net->is_judged ||
-        pli_link_has_unsent(l) || !pli_list_is_empty(&l->streams) ||
-        !pli_list_is_empty(&l->conn->open) || pli_ticket_has(&l->net->tickets, l->conn) ||
-        has_dead(l)) {
+    if (l->state != PLI_LINK_IDLE || !l->is_gone || l->net->is_judged || pli_link_has_unsent(l) ||
+        !pli_list_is_empty(&l->streams) || !pli_list_is_empty(&l->conn->open) ||
+        pli_ticket_has(&l->net->tickets, l->conn) || has_dead(l) ||
+        (l->ucx != NULL && !pli_ucxlane_destroy(l))) {
         return false;
     }
+    enum pli_ticket_kind kind;
+    pli_ticket_reclaim(&l->net->tickets, l->conn, &kind); // of ghosts
     pli_list_remove(&l->at);
     pli_list_remove(&l->busy);
     l->conn->link = NULL;
@@ -338,7 +340,7 @@ void pli_link_start(struct pli_request *r)
 {
     struct pli_link *l = r->conn->link;
     if (__builtin_expect(l->state == PLI_LINK_DEAD, 0)) {
-        pli_request_complete(r, PLI_ERR_PROC_ABORTED);
+        pli_request_complete(r, l->fate);
         return;
     }
     r->item.seq = 0;

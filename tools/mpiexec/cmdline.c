@@ -218,7 +218,7 @@ static void take_bind(struct reader *r, char **value)
 
 static void take_map(struct reader *r, char **value)
 {
-    r->job->opt.map = value[0];
+    pli_hosts_take_map(r->job, r->name, value[0]);
 }
 
 static void take_report(struct reader *r, char **value)

@@ -73,12 +73,17 @@ static char **split(const char *text)
     return words;
 }
 
-// ssh must not ask anybody anything, and a host that is down is to be known in seconds.
+// ssh cannot ask anybody anything here, and a host that is down is to be known in seconds. What the
+// user says comes first, and counts.
 static void add_ssh_options(char **words)
 {
     static char *const options[] = { "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", NULL };
+    size_t n = 0;
+    while (words[n] != NULL) {
+        n++;
+    }
     for (int i = 0; options[i] != NULL; i++) {
-        words[i + 1] = options[i];
+        words[n++] = options[i];
     }
 }
 
@@ -106,7 +111,7 @@ char **pli_reach_words(const struct pli_job *job)
             "--launcher needs ssh, slurm or a command that takes a host and a command line");
     }
     const char *slash = strrchr(words[0], '/');
-    if (strcmp(slash != NULL ? slash + 1 : words[0], "ssh") == 0 && words[1] == NULL) {
+    if (strcmp(slash != NULL ? slash + 1 : words[0], "ssh") == 0) {
         add_ssh_options(words);
     }
     return words;

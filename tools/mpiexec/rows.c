@@ -77,8 +77,9 @@ static void punch(const struct pli_job *job, uint32_t row)
 
 static enum level level_of(const struct pli_node *node, uint32_t row)
 {
-    if (rows[row - node->header->n_row].is_taken || atomic_load(&node->rows[row].failure) != 0 ||
-        !is_world_over(node, row) || !is_read(node, row)) {
+    if (rows[row - node->header->n_row].is_taken ||
+        pli_node_failure(node, node->rows[row].index) != 0 || !is_world_over(node, row) ||
+        !is_read(node, row)) {
         return IN_USE;
     }
     return atomic_load(&node->rows[row].n_held) == 0 ? FREE : AT_A_PINCH;
