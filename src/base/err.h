@@ -3,6 +3,8 @@
 #ifndef PLI_BASE_ERR_H
 #define PLI_BASE_ERR_H
 
+#include <stdbool.h>
+
 enum pli_err_index {
     PLI_ERR_INDEX_NONE,
 #define PLI_ERR(name, mpi_class, text) PLI_ERR_INDEX_##name,
@@ -37,5 +39,12 @@ const char *pli_fail_take(int *user_code_out);
 
 // The sentence for an error, from err.def.
 const char *pli_err_text(enum pli_err err);
+
+// Errors that come with bad news, which all members of a communicator hear: core/alarm.h.
+static inline bool pli_err_is_news(enum pli_err err)
+{
+    return err == PLI_ERR_PROC_FAILED || err == PLI_ERR_PROC_FAILED_PENDING ||
+           err == PLI_ERR_REVOKED || err == PLI_ERR_WORLD_RESIZED;
+}
 
 #endif

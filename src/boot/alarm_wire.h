@@ -40,6 +40,7 @@ enum pli_alarm_fault {
     PLI_ALARM_SIGNAL = 1 << 8, // of this number
     PLI_ALARM_EXIT = 2 << 8,   // with this status, and without MPI_Finalize
     PLI_ALARM_LOST = 3 << 8,   // nobody knows how
+    PLI_ALARM_HOST = 4 << 8,   // with its host, which is out of reach
     PLI_ALARM_NUMBER = 0xff
 };
 

@@ -90,7 +90,7 @@ static inline bool pli_boot_is_live(const struct pli_boot *boot, uint64_t proc)
     uint32_t row = 0;
     bool is_here = pli_boot_is_here(boot, proc, &row);
     const struct pli_node_row *r = &boot->node.rows[row];
-    return is_here && r->index == (uint32_t)proc && atomic_load(&r->failure) == 0 &&
+    return is_here && r->index == (uint32_t)proc && pli_node_failure(&boot->node, r->index) == 0 &&
            atomic_load(&r->has_ended) == 0;
 }
 
@@ -100,9 +100,6 @@ static inline bool pli_boot_shares(const struct pli_boot *boot, uint64_t proc, u
     return pli_boot_is_here(boot, proc, row_out) &&
            ((boot->node.header->net & PLI_NODE_NO_SHM) == 0 || *row_out == boot->row);
 }
-
-// Whether the job may have more processes and get to know other jobs; else a sentence says why not.
-enum pli_err pli_boot_may_meet(const struct pli_boot *boot);
 
 // For bootstraps without a network.
 enum pli_err pli_boot_no_reach(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);

@@ -7,8 +7,7 @@
 //            | one large segment per process, which is mapped apart from the rest
 //
 // Behind the rows of the processes that a job starts with there is room for those that come later.
-// A job that is part of an IMPI job has one more area behind those, of its agent, and behind it the
-// gateway (gate_wire.h).
+// In an IMPI job the area of the agent and the gateway (gate_wire.h) follow.
 #ifndef PLI_BOOT_NODE_WIRE_H
 #define PLI_BOOT_NODE_WIRE_H
 
@@ -17,7 +16,7 @@
 
 enum {
     PLI_NODE_MAGIC = 0x504c4931, // "PLI1"
-    PLI_NODE_VERSION = 10,
+    PLI_NODE_VERSION = 11,
     PLI_NODE_HEADER = 4096,
     PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see save_wire.h
     PLI_NODE_N_LANE = 8,               // lanes a process can have
@@ -122,9 +121,12 @@ _Static_assert(sizeof(struct pli_node_host) == 288, "shared with other processes
 struct pli_node_proc {
     uint32_t host, row;
     _Atomic uint32_t has_ended;
-    uint32_t port; // where it listens itself; 0: its launcher does
+    uint32_t port;            // where it listens itself; 0: its launcher does
+    _Atomic uint32_t failure; // it died: how, see alarm_wire.h; written by the launcher, last
+    uint32_t failed_at, pid;  // as which of all that died, and its process id
+    uint32_t spare;
 };
-_Static_assert(sizeof(struct pli_node_proc) == 16, "shared with other processes");
+_Static_assert(sizeof(struct pli_node_proc) == 32, "shared with other processes");
 
 // What a process that sleeps waits for. Numbers are appended and never reused.
 enum pli_node_wait_what {
@@ -187,13 +189,11 @@ struct pli_node_row {
     uint64_t parent_context; // where the parent waits for it
     struct pli_node_wait wait;
     uint64_t out, err;         // of a forked one: inodes of the pipes its parent prints to
-    _Atomic uint32_t failure;  // it died: how, see alarm_wire.h; written by the launcher
-    uint32_t failed_at;        // as which of all that died; written before
     _Atomic uint64_t said;     // a version to come << 32 | collectives begun: elastic/renew.c
     _Atomic uint32_t works;    // version that the process works in, in the same case
     _Atomic uint32_t was_held; // n_held was above zero: who made a communicator with it has done so
     _Atomic uint32_t claims[PLI_NODE_N_LANE]; // by lane: the mailbox it writes to, pli_shm_number
-    uint64_t spare2[14];
+    uint64_t spare2[15];
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

@@ -83,9 +83,9 @@ static enum pli_err collect(const struct work *w)
 static enum pli_err exchange(const struct work *w, enum pli_err here)
 {
     struct pli_sched *s;
-    enum pli_err err = pli_sched_create(w->a->kind, false, &s);
+    enum pli_err err = pli_err_is_news(here) ? here : pli_sched_create(w->a->kind, false, &s);
     if (err != PLI_OK) {
-        return err;
+        return err; // of a death all hear
     }
     struct pli_datatype *byte = pli_datatype_basic(MPI_BYTE);
     MPI_Count all = (MPI_Count)((size_t)w->n_place * w->bytes);

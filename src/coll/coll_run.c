@@ -8,6 +8,7 @@
 #include "coll/sched.h"
 #include "coll/bridge.h"
 #include "core/alarm.h"
+#include "core/ep.h"
 #include "obj/comm.h"
 
 static bool is_rooted(enum pli_coll_kind kind)
@@ -74,6 +75,19 @@ static enum pli_err choose(const struct pli_coll_args *a, bool is_blocking,
     return pli_coll_select(a, is_blocking, out);
 }
 
+// Who hears of a death first leaves a collective in a way that others may take for a mistake of
+// theirs. What it has heard is there for them too.
+__attribute__((cold)) static enum pli_err look_again(const struct pli_coll_args *a,
+                                                     enum pli_err err)
+{
+    if (!pli_err_is_news(err)) {
+        pli_alarm_look(a->comm->ep->lane);
+        return pli_comm_is_stopped(a->comm) ? pli_alarm_refuse(pli_coll_args_name(a->kind), a->comm)
+                                            : err;
+    }
+    return err;
+}
+
 enum pli_err pli_coll_run_now(struct pli_coll_args *a)
 {
     const struct pli_coll_algo *algo = NULL;
@@ -88,7 +102,9 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
         return err;
     }
     if (algo->direct != NULL) {
-        return algo->direct(a);
+        err = algo->direct(a);
+        return __builtin_expect(err != PLI_OK && pli_request_is_mortal, 0) ? look_again(a, err)
+                                                                           : err;
     }
     struct pli_sched *s;
     err = build(a, false, algo->build, &s);

@@ -376,7 +376,7 @@ static bool is_over(struct pli_sched *s, int what)
     bool is = what == FOR_ALL ? atomic_load_explicit(&s->n_open, memory_order_relaxed) == 0
                               : pli_request_is_done(&s->children[what].c.r);
     s->waits_for = is ? FOR_NONE : what;
-    s->is_doomed = s->is_doomed || pli_alarm_is_reason(s->err);
+    s->is_doomed = s->is_doomed || pli_err_is_news(s->err);
     pli_lock_drop(&s->lane->lock);
     return is;
 }
@@ -463,7 +463,7 @@ static enum pli_err explain(const struct pli_sched *s, const struct pli_comm *co
                         s->name, pli_comm_say(comm), (unsigned long long)s->got, s->from,
                         (unsigned long long)s->want);
     }
-    if (pli_alarm_is_reason(s->err)) {
+    if (pli_err_is_news(s->err)) {
         return pli_alarm_explain(s->err, s->name, comm);
     }
     return s->err == PLI_OK ? PLI_OK

@@ -8,10 +8,10 @@
 #include "base/log.h"
 #include "boot/alarm_wire.h"
 #include "boot/boot.h"
+#include "core/cull.h"
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/mark.h"
-#include "core/parcel.h"
 #include "core/request.h"
 #include "core/salvage.h"
 #include "core/transfer.h"
@@ -35,13 +35,11 @@ static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
 uint32_t pli_alarm_failed_at(uint64_t proc)
 {
-    uint32_t row;
-    if (!pli_boot_is_here(&pli_boot, proc, &row)) {
-        return 0;
-    }
-    const struct pli_node_row *r = &pli_boot.node.rows[row];
-    bool is = atomic_load_explicit(&r->failure, memory_order_acquire) != 0;
-    return is && r->index == (uint32_t)proc ? r->failed_at : 0;
+    const struct pli_node_proc *p = (proc & ~(uint64_t)UINT32_MAX) == pli_boot.job
+                                        ? pli_node_find(&pli_boot.node, (uint32_t)proc)
+                                        : NULL;
+    bool is = p != NULL && atomic_load_explicit(&p->failure, memory_order_acquire) != 0;
+    return is ? p->failed_at : 0;
 }
 
 static int count_failed(const struct pli_group *g)
@@ -117,6 +115,20 @@ static bool has_lost(const struct pli_comm *c)
     return is;
 }
 
+// Of one that died and shares no memory with us all that it had sent must have come first.
+static enum pli_err judge_peer(struct pli_lane *lane, const struct pli_request *r, int peer)
+{
+    const struct pli_comm *c = r->comm;
+    struct pli_id id = pli_group_at(c->remote, peer);
+    const struct pli_conn *conn = pli_lane_is_own(lane, id) ? NULL : pli_lane_conn(lane, id);
+    bool has_died = atomic_load_explicit(&c->n_failed, memory_order_relaxed) > 0 &&
+                    pli_alarm_failed_at(id.proc) != 0;
+    if (conn != NULL && conn->link != NULL && (!has_died || (r->flags & PLI_REQ_SEND) == 0)) {
+        return pli_link_fate(conn->link);
+    }
+    return has_died ? PLI_ERR_PROC_FAILED : PLI_OK;
+}
+
 enum pli_err pli_alarm_judge(struct pli_lane *lane, const struct pli_request *r, int peer)
 {
     const struct pli_comm *c = r->comm;
@@ -137,10 +149,7 @@ enum pli_err pli_alarm_judge(struct pli_lane *lane, const struct pli_request *r,
         return PLI_ERR_PROC_FAILED;
     }
     if (peer >= 0 && peer < c->n_peer) {
-        return n > 0 && pli_alarm_failed_at(pli_group_at(c->remote, peer).proc) != 0
-                   ? PLI_ERR_PROC_FAILED
-               : pli_link_is_dead(lane, c, peer) ? PLI_ERR_PROC_ABORTED
-                                                 : PLI_OK;
+        return judge_peer(lane, r, peer);
     }
     bool is_open = peer == MPI_ANY_SOURCE && (r->flags & PLI_REQ_BLOCKING) != 0;
     return is_open && has_lost(c) ? PLI_ERR_PROC_FAILED : PLI_OK;
@@ -161,180 +170,6 @@ bool pli_alarm_is_open_slow(struct pli_request *r)
     return is;
 }
 
-static int peer_of(const struct pli_request *r)
-{
-    return r->flags & PLI_REQ_SEND ? r->source : r->item.source;
-}
-
-static bool is_doomed(struct pli_match_item *i, void *arg)
-{
-    const struct pli_request *r = PLI_CONTAINER(i, struct pli_request, item);
-    return pli_alarm_judge(arg, r, i->source) != PLI_OK;
-}
-
-// Offers between endpoints of one lane are with the receiver.
-static void cull_local(struct pli_lane *lane, struct pli_match *m)
-{
-    struct pli_match_item *i = m->arrival.first;
-    while (i != NULL) {
-        struct pli_parcel *p = PLI_CONTAINER(i, struct pli_parcel, item);
-        struct pli_request *send = p->local;
-        enum pli_err err = send != NULL ? pli_alarm_judge(lane, send, send->source) : PLI_OK;
-        i = i->later;
-        if (err != PLI_OK) {
-            pli_match_take(m, &p->item);
-            pli_arrive_parcel_destroy(p);
-            pli_request_complete(send, err);
-        }
-    }
-}
-
-static void cull_posted(struct pli_lane *lane)
-{
-    for (uint32_t c = 0; c < lane->n_chunk; c++) {
-        for (uint32_t k = 0; lane->eps[c] != NULL && k < PLI_LANE_CHUNK; k++) {
-            struct pli_ep *ep = lane->eps[c][k];
-            struct pli_match_item *i;
-            while (ep != NULL && (i = pli_match_scan(&ep->match, is_doomed, lane)) != NULL) {
-                struct pli_request *r = PLI_CONTAINER(i, struct pli_request, item);
-                pli_match_unpost(&ep->match, i);
-                r->state &= (uint16_t)~PLI_REQ_POSTED;
-                r->source = i->source;
-                r->tag = i->tag;
-                pli_request_complete(r, pli_alarm_judge(lane, r, i->source));
-            }
-            if (ep != NULL) {
-                cull_local(lane, &ep->match);
-            }
-        }
-    }
-}
-
-// Take out of a list what can never complete. Those whose address the other side knows stay in
-// memory for ever: it may still name them.
-static void cull_list(struct pli_list *list, bool is_known, bool is_dead)
-{
-    struct pli_list *at = list->next;
-    while (at != list) {
-        struct pli_request *r = PLI_CONTAINER(at, struct pli_request, link);
-        enum pli_err err = is_dead ? PLI_ERR_PROC_FAILED : pli_alarm_judge(r->lane, r, peer_of(r));
-        at = at->next;
-        if (err == PLI_OK) {
-            continue;
-        }
-        if (is_known && !is_dead &&
-            (err == PLI_ERR_WORLD_RESIZED || pli_lane_is_within(r->lane, r->conn))) {
-            // What was not found yet is asked back: nothing may be lost or doubled, and a thread of
-            // this very process may be copying it. What was found is completed.
-            if ((r->flags & PLI_REQ_SEND) != 0 && (r->state & PLI_REQ_CANCELLING) == 0) {
-                r->err = (int16_t)err;
-                pli_rndv_unsend(r);
-            }
-            continue;
-        }
-        pli_list_remove(&r->link);
-        r->state &= (uint16_t)~PLI_REQ_OPEN;
-        r->state |= is_known && !is_dead ? PLI_REQ_GHOST : 0;
-        pli_rndv_drop_cursor(r);
-        pli_request_complete(r, err);
-    }
-}
-
-static void drop_notes(struct pli_conn *c)
-{
-    while (!pli_list_is_empty(&c->notes)) {
-        struct pli_list *n = c->notes.next;
-        pli_list_remove(n);
-        free(n);
-    }
-}
-
-// Nothing goes there any more. What stands in `pending` sends everybody the long way.
-static void bury(struct pli_conn *c)
-{
-    c->is_dead = true;
-    drop_notes(c);
-    cull_list(&c->pending, false, true);
-    cull_list(&c->open, true, true);
-    pli_list_push(&c->pending, &c->grave);
-    if (!pli_list_is_empty(&c->stalled)) {
-        pli_list_remove(&c->stalled);
-    }
-}
-
-static bool has_failed(const struct pli_conn *c)
-{
-    return c->link == NULL && c->gate == NULL && pli_alarm_failed_at(c->key >> 3) != 0;
-}
-
-void pli_alarm_meet(struct pli_conn *c)
-{
-    if (pli_alarm_is_due() && has_failed(c)) {
-        bury(c);
-    }
-}
-
-static void cull_conn(struct pli_conn *c)
-{
-    if (c->is_dead || c->link != NULL || c->gate != NULL) {
-        return;
-    }
-    if (has_failed(c)) {
-        bury(c);
-        return;
-    }
-    cull_list(&c->pending, false, false);
-    cull_list(&c->open, true, false);
-    if (!pli_list_is_empty(&c->stalled) && pli_list_is_empty(&c->pending) &&
-        pli_list_is_empty(&c->notes)) {
-        pli_list_remove(&c->stalled);
-    }
-}
-
-// Sends whose data is being pumped: nobody knows them by name any more.
-static void cull_streams(struct pli_lane *lane)
-{
-    struct pli_list *at = lane->streams.next;
-    while (at != &lane->streams) {
-        struct pli_request *r = PLI_CONTAINER(at, struct pli_request, link);
-        enum pli_err err =
-            has_failed(r->conn) ? PLI_ERR_PROC_FAILED : pli_alarm_judge(lane, r, peer_of(r));
-        at = at->next;
-        if (err != PLI_OK) {
-            pli_list_remove(&r->link);
-            pli_rndv_drop_cursor(r);
-            pli_request_complete(r, err);
-        }
-    }
-}
-
-static void cull(struct pli_lane *lane)
-{
-    pli_lock_take(&lane->lock);
-    lane->n_dead++;
-    cull_streams(lane);
-    for (uint32_t b = 0; b < lane->n_bucket; b++) {
-        for (struct pli_conn *c = lane->conns[b]; c != NULL; c = c->next) {
-            cull_conn(c);
-        }
-    }
-    cull_posted(lane);
-    lane->salvage_ns = pli_clock_ns();
-    pli_salvage_blocks(lane);
-    pli_lock_drop(&lane->lock);
-    pli_lane_stir(lane);
-}
-
-void pli_alarm_cull(void)
-{
-    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
-        struct pli_lane *lane = pli_proc.lanes[i];
-        if (lane != NULL) {
-            cull(lane);
-        }
-    }
-}
-
 static void hear(void)
 {
     pthread_mutex_lock(&guard);
@@ -342,7 +177,7 @@ static void hear(void)
     if (news != atomic_load_explicit(&heard, memory_order_relaxed)) {
         bool is_early = false;
         pli_comm_visit(update, &is_early);
-        pli_alarm_cull();
+        pli_cull_all();
         if (!is_early) { // else it may be about a communicator whose context is yet to come
             atomic_store_explicit(&heard, news, memory_order_relaxed);
         }
@@ -372,7 +207,7 @@ static bool is_abandoned(struct pli_lane *lane)
     }
     for (uint32_t row = 0; row < pli_node_n_used(node); row++) {
         struct pli_node_row *r = &node->rows[row];
-        bool is_dead = atomic_load_explicit(&r->failure, memory_order_acquire) != 0;
+        bool is_dead = pli_node_failure(node, r->index) != 0;
         for (int k = 0; k < PLI_NODE_N_LANE && !is_dead; k++) {
             if (atomic_load_explicit(&r->claims[k], memory_order_acquire) == number) {
                 return false;
@@ -437,6 +272,9 @@ static void say_how(uint32_t failure, char *to, size_t cap)
     case PLI_ALARM_EXIT:
         snprintf(to, cap, "ended with exit status %d and without MPI_Finalize", n);
         break;
+    case PLI_ALARM_HOST:
+        snprintf(to, cap, "is gone with its host");
+        break;
     default:
         snprintf(to, cap, "died");
         break;
@@ -454,18 +292,17 @@ static void say_failed(const struct pli_group *g, const char *where, struct list
 {
     const struct pli_node *node = &pli_boot.node;
     for (int i = 0; i < g->size; i++) {
-        uint32_t row;
         struct pli_id id = pli_group_at(g, i);
-        if (pli_alarm_failed_at(id.proc) == 0 || !pli_boot_is_here(&pli_boot, id.proc, &row)) {
+        if (pli_alarm_failed_at(id.proc) == 0) {
             continue;
         }
+        const struct pli_node_proc *p = pli_node_find(node, (uint32_t)id.proc);
         char how[80];
-        say_how(atomic_load_explicit(&node->rows[row].failure, memory_order_relaxed), how,
-                sizeof how);
+        say_how(atomic_load_explicit(&p->failure, memory_order_relaxed), how, sizeof how);
         if (l->cap - l->at > 200) {
             l->at += (size_t)snprintf(
                 l->to + l->at, l->cap - l->at, "%srank %d%s (process %u on host %.40s) %s",
-                l->at > 0 ? "; " : "", i, where, node->rows[row].pid, node->header->host, how);
+                l->at > 0 ? "; " : "", i, where, p->pid, node->hosts[p->host].name, how);
         } else {
             l->n_more++;
         }

@@ -37,11 +37,6 @@ enum pli_err pli_alarm_refuse(const char *what, const struct pli_comm *c) __attr
 // The same for an operation that ended with this error.
 enum pli_err pli_alarm_explain(enum pli_err err, const char *what, const struct pli_comm *c)
     __attribute__((cold));
-static inline bool pli_alarm_is_reason(enum pli_err err)
-{
-    return err == PLI_ERR_PROC_FAILED || err == PLI_ERR_PROC_FAILED_PENDING ||
-           err == PLI_ERR_REVOKED || err == PLI_ERR_WORLD_RESIZED;
-}
 
 // Why an operation cannot complete, PLI_OK: it may. For a lane with n_dead above 0.
 // Context: lane locked.
@@ -58,8 +53,6 @@ struct pli_alarm_resize {
     enum pli_err (*enter)(struct pli_comm *c, uint32_t n); // may the n-th collective begin?
 };
 void pli_alarm_on_resize(const struct pli_alarm_resize *ops); // context: start-up only
-// Look through all lanes for what is to be withdrawn.
-void pli_alarm_cull(void);
 
 // A request that stays as it is, but whose wait is to end with an error: a receive from anybody,
 // when somebody died who might have answered it; or any, after a resize. Context: no lock held.
@@ -68,9 +61,6 @@ static inline bool pli_alarm_is_open(struct pli_request *r)
 {
     return __builtin_expect(pli_request_is_mortal, 0) && pli_alarm_is_open_slow(r);
 }
-
-// A way to a process was made. Context: lane locked.
-void pli_alarm_meet(struct pli_conn *c);
 
 // As which of all that died a process did, 0: it lives.
 uint32_t pli_alarm_failed_at(uint64_t proc);

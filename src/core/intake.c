@@ -146,12 +146,16 @@ static bool expect_piece(struct pli_sock *s, const struct pli_frame *f)
     struct pli_link *l = s->link;
     struct pli_request *recv =
         pli_ticket_find(&l->net->tickets, f->word[0], l->conn, PLI_TICKET_RECV);
+    s->recv = recv;
+    s->parcel = NULL;
+    s->to = NULL;
+    if (pli_ticket_is_ghost(&l->net->tickets, f->word[0], l->conn)) {
+        return true; // it is read, and goes nowhere
+    }
     uint64_t want = recv == NULL ? 0 : recv->bytes < recv->size ? recv->bytes : recv->size;
     if (recv == NULL || f->word[1] != recv->moved || f->len > want - recv->moved) {
         return pli_intake_refuse(s->link, "data nobody asked for");
     }
-    s->recv = recv;
-    s->parcel = NULL;
     s->to = recv->cursor != NULL ? NULL : (char *)recv->buf + recv->type->true_lb + recv->moved;
     return true;
 }
@@ -159,6 +163,9 @@ static bool expect_piece(struct pli_sock *s, const struct pli_frame *f)
 static void end_piece(struct pli_sock *s)
 {
     struct pli_request *recv = s->recv;
+    if (recv == NULL) {
+        return; // it was withdrawn
+    }
     uint64_t want = recv->bytes < recv->size ? recv->bytes : recv->size;
     recv->moved += s->frame.len;
     if (recv->moved == want) {
@@ -207,6 +214,14 @@ static void end_body(struct pli_sock *s)
     s->to = NULL;
 }
 
+// Who died will be known: until then the receive waits, as one that has asked for the data.
+static bool is_put_off(const struct pli_sock *s)
+{
+    struct pli_link *l = s->link;
+    l->n_asked++;
+    return pli_ticket_give(&l->net->tickets, s->recv, l->conn, PLI_TICKET_RECV) != 0;
+}
+
 void pli_intake_drop(struct pli_sock *s)
 {
     free(s->rest);
@@ -218,7 +233,8 @@ void pli_intake_drop(struct pli_sock *s)
         return;
     }
     s->left = 0;
-    if (s->recv != NULL && s->frame.kind != PLI_WIRE_DATA) { // else its ticket is still out
+    if (s->recv != NULL && s->frame.kind != PLI_WIRE_DATA && // else its ticket is still out
+        !(pli_request_is_mortal && is_put_off(s))) {
         pli_request_complete(s->recv, PLI_ERR_PROC_ABORTED);
     }
     pli_arrive_parcel_destroy(s->parcel);
@@ -249,7 +265,8 @@ static bool hear_answer(struct pli_link *l, const struct pli_frame *f)
     struct pli_ticket_table *t = &l->net->tickets;
     struct pli_request *send = pli_ticket_find(t, f->word[0], l->conn, PLI_TICKET_SEND);
     if (send == NULL) {
-        return pli_intake_refuse(l, "an answer to nothing");
+        return pli_ticket_is_ghost(t, f->word[0], l->conn) ||
+               pli_intake_refuse(l, "an answer to nothing");
     }
     switch (f->kind) {
     case PLI_WIRE_CTS:

@@ -6,6 +6,7 @@
 #include "boot/boot.h"
 #include "boot/park.h"
 #include "core/alarm.h"
+#include "core/cull.h"
 #include "core/ep.h"
 #include "core/gate.h"
 #include "core/link.h"
@@ -255,7 +256,7 @@ static struct pli_conn *make_conn(struct pli_lane *lane, uint64_t key)
     c->next = lane->conns[key % lane->n_bucket];
     lane->conns[key % lane->n_bucket] = c;
     lane->n_conn++;
-    pli_alarm_meet(c);
+    pli_cull_meet(c);
     return c;
 }
 

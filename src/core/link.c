@@ -71,6 +71,8 @@ bool pli_link_destroy(struct pli_link *l)
         (l->ucx != NULL && !pli_ucxlane_destroy(l))) {
         return false;
     }
+    enum pli_ticket_kind kind;
+    pli_ticket_reclaim(&l->net->tickets, l->conn, &kind); // of ghosts
     pli_list_remove(&l->at);
     pli_list_remove(&l->busy);
     l->conn->link = NULL;
@@ -338,7 +340,7 @@ void pli_link_start(struct pli_request *r)
 {
     struct pli_link *l = r->conn->link;
     if (__builtin_expect(l->state == PLI_LINK_DEAD, 0)) {
-        pli_request_complete(r, PLI_ERR_PROC_ABORTED);
+        pli_request_complete(r, l->fate);
         return;
     }
     r->item.seq = 0;

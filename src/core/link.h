@@ -78,7 +78,9 @@ struct pli_link {
     struct pli_eye dial_eye;
     struct pli_dial *dial;
     uint64_t lost_ns;
-    char why[160]; // it was lost
+    uint64_t died_ns;  // its process died, and what it had sent is waited for; 0: it lives
+    enum pli_err fate; // why requests fail, once it is dead
+    char why[160];     // it was lost
     // The frame that is being written. Pending sends are in conn->pending.
     struct pli_frame head;
     uint32_t head_left;
@@ -99,6 +101,7 @@ struct pli_netlane {
     uint32_t n_look;      // since the last look at all of them
     uint32_t every, skip; // look at sockets only every so many polls: shared memory is busy
     uint32_t n_sock, n_dial, n_lost;
+    uint32_t n_dying; // links whose process died, and which are not dead yet
     uint32_t n_quick; // receives since the last look that did not look here
     uint64_t judged_ns;
     bool is_judged;          // links are being gone through: none may be destroyed
@@ -127,8 +130,7 @@ void pli_link_end_stream(struct pli_link *l, struct pli_request *send);
 bool pli_link_address(struct pli_link *l, struct pli_request *r, struct pli_frame *head);
 // The next n bytes of a send, from byte `from`: where they are, or packed into *bounce_out.
 const char *pli_link_data(struct pli_request *r, uint64_t from, uint64_t n, char **bounce_out);
-// Write what can be written. How much was done.
-int pli_link_push(struct pli_link *l);
+int pli_link_push(struct pli_link *l); // write what can be written; how much was done
 bool pli_link_has_unsent(const struct pli_link *l);
 // The other side has left in good order. What it would have kept and never read is done with, as in
 // shared memory; false: something waits for an answer that will not come.
@@ -138,14 +140,17 @@ bool pli_link_forget(struct pli_link *l);
 void pli_link_dial(struct pli_link *l);
 void pli_link_adopt(struct pli_netlane *net, const struct pli_caller *c); // takes the descriptor
 void pli_link_lose(struct pli_link *l, const char *why);
-// Its descriptor is no socket: a checkpoint was made, and another connection goes on for it. False:
-// none does.
+// Its descriptor is no socket: a checkpoint was made. False: no other connection goes on for it.
 bool pli_link_again(struct pli_sock *s);
 void pli_link_left(struct pli_link *l);  // all it said before it left has come after all
 void pli_link_moved(struct pli_sock *s); // it has carried its last frame
+void pli_link_drain(struct pli_link *l); // its process died: read all that it had sent
 void pli_link_hang_up(struct pli_sock *s, const char *why); // the other side closed, or it broke
 // Dials that take too long, links lost long enough ago, hosts that do not answer. Now and then.
 void pli_link_judge(struct pli_netlane *net);
+
+// link_cull.c: withdraw what can never complete, after bad news; has_died: its process did.
+void pli_link_cull(struct pli_link *l, bool has_died);
 
 // ucxlane.c, of core/ucxlink.h: the connection of a link ended, look once more; is its way broken?
 void pli_ucxlane_finish(struct pli_link *l);

@@ -27,7 +27,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { GRACE_NS = 2000000000, PATIENCE_S = 5, JUDGE_NS = 1000000000 };
+enum {
+    GRACE_S = 2,               // for the launcher to end the job,
+    GRACE_MORTAL_S = 15,       // or to say who died, perhaps with a host that does not answer
+    LAST_WORDS_NS = 100000000, // for what a process that died has sent
+    PATIENCE_S = 5,
+    JUDGE_NS = 1000000000
+};
 
 static const bool may_go[PLI_N_LINK_STATE][PLI_N_LINK_STATE] = {
     [PLI_LINK_IDLE] = { [PLI_LINK_DIALING] = true, [PLI_LINK_UP] = true, [PLI_LINK_LOST] = true },
@@ -266,20 +272,11 @@ void pli_link_adopt(struct pli_netlane *net, const struct pli_caller *c)
     take(l, c->fd);
 }
 
-bool pli_link_is_dead(struct pli_lane *lane, const struct pli_comm *comm, int rank)
-{
-    if (rank < 0 || rank >= comm->n_peer) {
-        return false; // anybody may send
-    }
-    const struct pli_conn *c = pli_lane_conn(lane, pli_group_at(comm->remote, rank));
-    return c != NULL && c->link != NULL && c->link->state == PLI_LINK_DEAD;
-}
-
 // A request that hangs on a link that is gone.
-static void fail(struct pli_request *r)
+static void fail(struct pli_request *r, enum pli_err fate)
 {
     pli_rndv_drop_cursor(r);
-    pli_request_complete(r, PLI_ERR_PROC_ABORTED);
+    pli_request_complete(r, fate);
 }
 
 static bool is_from(struct pli_match_item *i, void *arg)
@@ -304,7 +301,7 @@ static void fail_posted(struct pli_link *l)
                 r->state &= (uint16_t)~PLI_REQ_POSTED;
                 r->source = i->source;
                 r->tag = i->tag;
-                pli_request_complete(r, PLI_ERR_PROC_ABORTED);
+                pli_request_complete(r, l->fate);
             }
         }
     }
@@ -314,8 +311,11 @@ static void bury(struct pli_link *l)
 {
     struct pli_boot *boot = pli_proc.boot;
     const struct pli_node_proc *p = pli_node_find(&boot->node, l->conn->proc);
-    pli_log(PLI_WARN, "rank %u on host %s is lost: %s", l->conn->proc,
+    pli_log(l->died_ns != 0 ? PLI_INFO : PLI_WARN, "rank %u on host %s is lost: %s", l->conn->proc,
             p != NULL ? boot->node.hosts[p->host].name : "?", l->why);
+    l->fate = l->died_ns != 0 ? PLI_ERR_PROC_FAILED : PLI_ERR_PROC_ABORTED;
+    l->net->n_dying -= l->died_ns != 0;
+    l->conn->is_dead = true;
     go(l, PLI_LINK_DEAD);
     l->net->lane->n_dead++;
     struct pli_request *writing = l->req != NULL && l->head.kind == PLI_WIRE_EAGER ? l->req : NULL;
@@ -338,17 +338,37 @@ static void bury(struct pli_link *l)
     enum pli_ticket_kind kind;
     struct pli_request *r;
     while ((r = pli_ticket_reclaim(&l->net->tickets, l->conn, &kind)) != NULL) {
-        fail(r);
+        fail(r, l->fate);
     }
     if (writing != NULL) {
-        fail(writing);
+        fail(writing, l->fate);
     }
     while (!pli_list_is_empty(&l->conn->pending)) {
         r = PLI_CONTAINER(l->conn->pending.next, struct pli_request, link);
         pli_list_remove(&r->link);
-        fail(r);
+        fail(r, l->fate);
     }
     fail_posted(l);
+}
+
+void pli_link_drain(struct pli_link *l)
+{
+    struct pli_list *at = l->net->socks.next;
+    while (at != &l->net->socks && l->state == PLI_LINK_UP) {
+        struct pli_sock *s = PLI_CONTAINER(at, struct pli_sock, at);
+        at = at->next;
+        if (s->link == l && pli_intake_read(s) > 0) {
+            at = l->net->socks.next; // there may be more, and others may be gone
+        }
+    }
+    bool is_over = l->state == PLI_LINK_LOST || l->is_gone;
+    if (!is_over && pli_clock_ns() - l->died_ns > LAST_WORDS_NS) {
+        is_over = true;
+    }
+    if (is_over) {
+        pli_link_lose(l, "it died");
+        bury(l);
+    }
 }
 
 // Data that is not acknowledged although it was sent again and again: the host is gone, or the way
@@ -374,6 +394,7 @@ void pli_link_judge(struct pli_netlane *net)
 {
     uint64_t now = pli_clock_ns();
     bool is_time = now - net->judged_ns > JUDGE_NS;
+    uint64_t grace = (uint64_t)(pli_request_is_mortal ? GRACE_MORTAL_S : GRACE_S) * 1000000000u;
     net->judged_ns = is_time ? now : net->judged_ns;
     net->is_judged = true;
     struct pli_list *at = net->links.next;
@@ -382,7 +403,9 @@ void pli_link_judge(struct pli_netlane *net)
         at = at->next;
         if (l->state == PLI_LINK_DIALING && (is_time || now > pli_dial_until(l->dial))) {
             step_dial(l);
-        } else if (l->state == PLI_LINK_LOST && now - l->lost_ns > GRACE_NS) {
+        } else if (l->state != PLI_LINK_DEAD && l->died_ns != 0) {
+            pli_link_drain(l);
+        } else if (l->state == PLI_LINK_LOST && now - l->lost_ns > grace) {
             bury(l);
         } else if (l->state == PLI_LINK_UP && is_time && l->is_unsure) {
             judge_up(l);

@@ -79,6 +79,11 @@ int pli_mark_first(const struct pli_comm *c, bool is_remote)
     return !c->is_inter || is_low(c) != is_remote ? 0 : is_remote ? c->size : c->n_peer;
 }
 
+static bool has_died(uint32_t row)
+{
+    return pli_node_failure(&pli_boot.node, pli_boot.node.rows[row].index) != 0;
+}
+
 // The lock of a process that died is free.
 static void take(void)
 {
@@ -90,7 +95,7 @@ static void take(void)
         if (atomic_compare_exchange_strong(owner, &is, me)) {
             return;
         }
-        bool is_dead = is != 0 && atomic_load(&pli_boot.node.rows[is - 1].failure) != 0;
+        bool is_dead = is != 0 && has_died(is - 1);
         if (is_dead && atomic_compare_exchange_strong(owner, &is, me)) {
             return;
         }

@@ -195,7 +195,7 @@ static int push_busy(struct pli_netlane *net)
 static bool is_hurried(struct pli_netlane *net)
 {
     return !pli_list_is_empty(&net->busy) || net->n_dial > 0 || net->tickets.n_out > 0 ||
-           atomic_load_explicit(&net->must_look, memory_order_relaxed) != 0;
+           net->n_dying > 0 || atomic_load_explicit(&net->must_look, memory_order_relaxed) != 0;
 }
 
 uint32_t pli_netlane_looks(struct pli_lane *lane, const struct pli_comm *comm, int source)
@@ -245,7 +245,7 @@ int pli_netlane_poll(struct pli_netlane *net)
     if (!pli_list_is_empty(&net->busy)) {
         n += push_busy(net);
     }
-    if (must || net->n_look % JUDGE_EVERY == 0) {
+    if (must || net->n_dying > 0 || net->n_look % JUDGE_EVERY == 0) {
         pli_link_judge(net);
     }
     if (!pli_list_is_empty(&net->dead)) {
@@ -462,7 +462,7 @@ bool pli_netlane_sleep(struct pli_netlane *const nets[], int n, int stirs, uint6
 uint64_t pli_netlane_patience(struct pli_netlane *net)
 {
     pli_lock_take(&net->lane->lock);
-    bool is_soon = net->n_dial > 0 || net->n_lost > 0;
+    bool is_soon = net->n_dial > 0 || net->n_lost > 0 || net->n_dying > 0;
     for (struct pli_list *at = net->links.next; at != &net->links && !is_soon; at = at->next) {
         struct pli_link *l = PLI_CONTAINER(at, struct pli_link, at);
         is_soon = l->state == PLI_LINK_UP && (pli_link_has_unsent(l) || is_unsure(l) ||

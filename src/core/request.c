@@ -173,7 +173,7 @@ static enum pli_err explain(const struct pli_request *r)
                         (unsigned long long)r->bytes, r->source, r->tag, name,
                         (unsigned long long)r->size);
     }
-    if (pli_alarm_is_reason((enum pli_err)r->err) && r->comm != NULL) {
+    if (pli_err_is_news((enum pli_err)r->err) && r->comm != NULL) {
         return pli_alarm_explain((enum pli_err)r->err, r->ops->name, r->comm);
     }
     return r->err == PLI_OK ? PLI_OK

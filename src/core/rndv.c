@@ -107,7 +107,9 @@ void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t s
     recv->conn = from;
     recv->remote = sender_req;
     if (__builtin_expect(from->is_dead, 0)) {
-        pli_request_complete(recv, PLI_ERR_PROC_FAILED); // only the offer has come
+        // Only the offer has come.
+        pli_request_complete(recv,
+                             from->link != NULL ? pli_link_fate(from->link) : PLI_ERR_PROC_FAILED);
         return;
     }
     if (from->link != NULL) {

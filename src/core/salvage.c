@@ -70,7 +70,7 @@ void pli_salvage_blocks(struct pli_lane *lane)
     }
     for (uint32_t row = 0; row < pli_node_n_used(node); row++) {
         const struct pli_node_row *r = &node->rows[row];
-        uint32_t n = atomic_load_explicit(&r->failure, memory_order_acquire) != 0
+        uint32_t n = pli_node_failure(node, r->index) != 0
                          ? 0
                          : atomic_load_explicit(&r->n_lane, memory_order_acquire);
         for (uint32_t k = 0; k < n && k < PLI_NODE_N_LANE; k++) {

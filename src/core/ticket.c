@@ -53,11 +53,33 @@ struct pli_request *pli_ticket_find(const struct pli_ticket_table *t, uint64_t t
     return it != NULL && it->conn == c && it->kind == kind ? it->request : NULL;
 }
 
+struct pli_request *pli_ticket_at(const struct pli_ticket_table *t, uint32_t n,
+                                  const struct pli_conn *c, enum pli_ticket_kind *kind_out)
+{
+    const struct pli_ticket *it = &t->at[n];
+    *kind_out = it->kind;
+    return it->kind != PLI_TICKET_NONE && it->conn == c ? it->request : NULL;
+}
+
+void pli_ticket_haunt(struct pli_ticket_table *t, uint32_t n)
+{
+    t->at[n].kind = PLI_TICKET_GHOST;
+    t->at[n].request = NULL;
+    t->n_out--;
+}
+
+bool pli_ticket_is_ghost(const struct pli_ticket_table *t, uint64_t ticket,
+                         const struct pli_conn *c)
+{
+    const struct pli_ticket *it = look(t, ticket);
+    return it != NULL && it->conn == c && it->kind == PLI_TICKET_GHOST;
+}
+
 void pli_ticket_end(struct pli_ticket_table *t, uint64_t ticket)
 {
     struct pli_ticket *it = look(t, ticket);
     if (it != NULL) {
-        t->n_out--;
+        t->n_out -= it->kind != PLI_TICKET_GHOST;
         it->kind = PLI_TICKET_NONE;
         it->request = NULL;
         it->next = t->free;
@@ -74,7 +96,9 @@ struct pli_request *pli_ticket_reclaim(struct pli_ticket_table *t, const struct 
             struct pli_request *r = it->request;
             *kind_out = it->kind;
             pli_ticket_end(t, (uint64_t)it->turn << 32 | (i + 1));
-            return r;
+            if (r != NULL) {
+                return r;
+            }
         }
     }
     return NULL;
@@ -83,7 +107,7 @@ struct pli_request *pli_ticket_reclaim(struct pli_ticket_table *t, const struct 
 bool pli_ticket_has(const struct pli_ticket_table *t, const struct pli_conn *c)
 {
     for (uint32_t i = 0; i < t->n; i++) {
-        if (t->at[i].kind != PLI_TICKET_NONE && t->at[i].conn == c) {
+        if (t->at[i].request != NULL && t->at[i].conn == c) {
             return true;
         }
     }

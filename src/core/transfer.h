@@ -14,6 +14,7 @@ struct pli_comm;
 struct pli_conn;
 struct pli_ep;
 struct pli_lane;
+struct pli_link;
 struct pli_parcel;
 struct pli_request;
 struct pli_shm_block;
@@ -59,10 +60,8 @@ void pli_rndv_drop_cursor(struct pli_request *r);
 // it; cancel one that is not done.
 void pli_link_start(struct pli_request *r);
 void pli_link_unsend(struct pli_request *send);
-// Whether a rank of the communicator is lost: nothing will ever come from it. For a lane with
-// n_dead above 0.
-bool pli_link_is_dead(struct pli_lane *lane, const struct pli_comm *comm, int rank)
-    __attribute__((cold));
+// Why operations with its process fail, PLI_OK: they need not.
+enum pli_err pli_link_fate(const struct pli_link *l);
 
 // self.c: between endpoints of one lane. Context: no lock held.
 enum pli_err pli_self_start(struct pli_request *send, struct pli_ep *to);

@@ -119,7 +119,8 @@ static const struct pli_ucx_calls calls = { hear, lost };
 enum pli_err pli_ucxlane_open(struct pli_netlane *net)
 {
     const char *why;
-    if (!pli_ucx_is_chosen(&why)) {
+    if (pli_request_is_mortal ||
+        !pli_ucx_is_chosen(&why)) { // what it has taken cannot be withdrawn
         return PLI_OK;
     }
     struct pli_ucxlane *u = calloc(1, sizeof *u);

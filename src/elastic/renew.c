@@ -10,6 +10,7 @@
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "core/alarm.h"
+#include "core/cull.h"
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/progress.h"
@@ -105,7 +106,7 @@ static void hear(void)
     }
     pthread_mutex_unlock(&guard);
     if (is_told) {
-        pli_alarm_cull();
+        pli_cull_all();
     }
 }
 

@@ -44,8 +44,7 @@ def ends(env):
 
 
 def refused(env):
-    for args, extra, want in ((("-n", 2), {"PLIANT_NET": "tcp"}, "uses a network"),
-                              (("-n", 2), {"PLIANT_FAKE_HOSTS": "2"}, "uses a network"),
+    for args, extra, want in ((("-n", 2), {"PLIANT_NET": "ucx"}, "uses UCX"),
                               (("-n", 2, "--hosts", "nowhere.invalid:2"), {}, "several hosts"),
                               (("-n", 2, "--impi", "localhost:1", "--impi-rank", 0), {}, "IMPI"),
                               (("-n", 2, "--checkpoint-dir", "x"), {}, "checkpoints")):

@@ -26,12 +26,21 @@ static const char *name(const struct pli_job *job)
     return job->opt.on_failure == PLI_FAIL_SHRINK ? "shrink" : "respawn";
 }
 
+static const char *setting(const struct pli_job *job, const char *name)
+{
+    const char *value = pli_environment_get(&job->apps[0], name);
+    return value != NULL ? value : "";
+}
+
+static bool has_ucx(const struct pli_job *job)
+{
+    return strstr(setting(job, "PLIANT_NET"), "ucx") != NULL;
+}
+
 static bool has_network(const struct pli_job *job)
 {
-    const char *net = pli_environment_get(&job->apps[0], "PLIANT_NET");
-    const char *fake = pli_environment_get(&job->apps[0], "PLIANT_FAKE_HOSTS");
-    return (net != NULL && (strcmp(net, "tcp") == 0 || strcmp(net, "ucx") == 0)) ||
-           (fake != NULL && strtoul(fake, NULL, 10) > 1);
+    return has_ucx(job) || strcmp(setting(job, "PLIANT_NET"), "tcp") == 0 ||
+           strtoul(setting(job, "PLIANT_FAKE_HOSTS"), NULL, 10) > 1;
 }
 
 void pli_mishap_check(const struct pli_job *job)
@@ -54,7 +63,7 @@ void pli_mishap_check(const struct pli_job *job)
     const char *why = job->n_host > 0                ? "a job on several hosts"
                       : job->opt.impi_server != NULL ? "a job that is part of an IMPI job"
                       : has_upc || job->n_extra > 0  ? "UPC threads"
-                      : has_network(job)             ? "a job that uses a network (PLIANT_NET)"
+                      : has_ucx(job)                 ? "a job that uses UCX (PLIANT_NET)"
                       : job->opt.ckpt_dir != NULL    ? "a job that makes checkpoints"
                       : job->opt.restart != NULL     ? "a job that was restarted"
                                                      : NULL;
@@ -92,14 +101,16 @@ static uint32_t how(const struct pli_case *c)
 static void mark(struct pli_node *node, uint32_t row, const struct pli_case *c)
 {
     struct pli_node_row *r = &node->rows[row];
-    if (atomic_load(&r->failure) != 0) {
+    struct pli_node_proc *p = &node->procs[pli_node_find(node, r->index) - node->procs];
+    if (atomic_load(&p->failure) != 0) {
         return;
     }
     r->abort_code = pli_verdict_status(c);
     pli_node_set_state(node, row, PLI_NODE_ABORTED);
-    r->failed_at = atomic_load(&node->header->n_failed) + 1;
-    atomic_store_explicit(&r->failure, how(c), memory_order_release);
-    atomic_store_explicit(&node->header->n_failed, r->failed_at, memory_order_release);
+    p->failed_at = atomic_load(&node->header->n_failed) + 1;
+    p->pid = r->pid;
+    atomic_store_explicit(&p->failure, how(c), memory_order_release);
+    atomic_store_explicit(&node->header->n_failed, p->failed_at, memory_order_release);
 }
 
 bool pli_mishap_take(struct pli_job *job, const struct pli_case *c)

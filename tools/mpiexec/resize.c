@@ -279,8 +279,7 @@ static void conclude(struct pli_job *job, struct pli_answer *a)
 
 static bool is_dead(const struct pli_job *job, uint32_t i)
 {
-    uint32_t row = pli_node_row_of(&job->node, member(i));
-    return row != UINT32_MAX && atomic_load(&job->node.rows[row].failure) != 0;
+    return pli_node_failure(&job->node, member(i)) != 0;
 }
 
 // One at a time: whoever dies meanwhile has its turn afterwards.

@@ -191,9 +191,11 @@ static enum pli_err join(struct pli_boot *boot, const struct invitation *inv)
     boot->job = pli_node_job(boot->node.header);
     boot->index = row->index;
     know_world(boot, row);
-    boot->gate = pli_node_gate(&boot->node);
     boot->gate_fd = inv->gate;
-    return boot->gate != NULL && fcntl(inv->gate, F_SETFD, inv->n == 1 ? FD_CLOEXEC : 0) != 0
+    if (boot->row < boot->node.header->n_row) { // other MPIs know nothing of those who come later
+        boot->gate = pli_node_gate(&boot->node);
+    }
+    return inv->gate > 0 && fcntl(inv->gate, F_SETFD, inv->n == 1 ? FD_CLOEXEC : 0) != 0
                ? pli_fail(PLI_ERR_OTHER, "descriptor %d from mpiexec is closed", inv->gate)
                : PLI_OK;
 }
@@ -260,10 +262,6 @@ static _Noreturn void native_abort(struct pli_boot *boot, int code, const char *
 
 static enum pli_err native_ask(struct pli_boot *boot, int fd)
 {
-    enum pli_err err = pli_boot_may_meet(boot);
-    if (err != PLI_OK) {
-        return err;
-    }
     return pli_ctl_say(control, PLI_CTL_ASK, boot->row, &fd, 1)
                ? PLI_OK
                : pli_fail(PLI_ERR_OTHER, "mpiexec does not answer: %s", strerror(errno));

@@ -41,7 +41,7 @@ static void look(void)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    struct pli_node_row *row = &pli_boot.node.rows[pli_boot.row];
+    struct pli_node_proc *dead = &pli_boot.node.procs[0];
     size_t before = pli_arena_used();
     struct pli_board_wire *w[2];
     for (int me = 0; me < 2; me++) {
@@ -60,12 +60,12 @@ int main(int argc, char **argv)
     pli_boot.node.header->n_failed = 1;
     look();
     T_EQ(pli_arena_used(), left);
-    row->failure = PLI_ALARM_SIGNAL | 9;
+    dead->failure = PLI_ALARM_SIGNAL | 9;
     look();
     T_EQ(w[1]->members[1].stage, PLI_BOARD_DONE);
     pli_arena_give(w[1]); // that of another process
     T_EQ(pli_arena_used(), before);
-    row->failure = 0;
+    dead->failure = 0;
     MPI_Finalize();
     return t_status();
 }
