@@ -78,12 +78,12 @@ def tries(host, pid):
 if shutil.which("setpriv") is None:
     print("skipped: there is no command setpriv (package util-linux)")
     sys.exit(cluster.SKIP)
-for run in ([*OTHER, "pass"], [*AS_OTHER, MPICTL, "--version"]):
-    if subprocess.run(run, stdout=subprocess.DEVNULL, check=False).returncode != 0:
-        print(f"skipped: another user cannot run {run[4]} here")
-        sys.exit(cluster.SKIP)
 C = open_cluster(2)
 with C:
+    for run in ([*OTHER, "pass"], [*AS_OTHER, MPICTL, "--version"]):
+        if subprocess.run(run, stdout=subprocess.DEVNULL, check=False).returncode != 0:
+            print(f"skipped: another user cannot run {run[4]} here")
+            sys.exit(cluster.SKIP)
     job = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, "--hosts", "vc1:1,vc2:1", "--stdin", "all", "sh", "-c",
                           f"echo $PPID up; read x; exec {HOSTS_PROBE} slow_ring"],
                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
