@@ -380,7 +380,7 @@ static void prepare(void)
     pli_place_plan(&job);
     for (uint32_t i = 0; job.opt.is_report && i < job.n_task; i++) {
         const struct pli_task *t = &job.tasks[i];
-        pli_say_plain("rank %u: host %s: %s\n", t->rank, name, pli_place_text(t->place));
+        pli_say_plain("rank %u: host %s: %s\n", pli_task_rank(t), name, pli_place_text(t->place));
     }
 }
 

@@ -194,13 +194,16 @@ static void lose(uint32_t host, const char *why)
         n_below += pli_tree_next(host, h, spec.fan) != UINT32_MAX;
     }
     if (is_news) {
-        char below[80] = "";
+        char below[80] = "", ran[64] = "UPC threads without a rank";
         if (n_below > 0) {
             snprintf(below, sizeof below, ", and with it %u that were reached through it", n_below);
         }
         uint32_t n = job->hosts[host].n_rank;
-        pli_say("host %s is lost%s: %s. %u rank%s ran there. The rest of the job is ended%s.",
-                job->hosts[host].name, below, why, n, n == 1 ? "" : "s",
+        if (n > 0) {
+            snprintf(ran, sizeof ran, "%u rank%s", n, n == 1 ? "" : "s");
+        }
+        pli_say("host %s is lost%s: %s. %s ran there. The rest of the job is ended%s.",
+                job->hosts[host].name, below, why, ran,
                 job->opt.on_failure == PLI_FAIL_CONTINUE ? " unless it can do without" : "");
     }
     give_up(host);

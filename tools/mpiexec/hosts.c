@@ -222,9 +222,18 @@ void pli_hosts_take_map(struct pli_job *job, const char *option, const char *tex
     }
 }
 
-// Whether a name means this machine. Names are compared, not looked up: a name service that does
-// not answer must not keep us, and a host taken for another one is only reached the long way.
-static bool is_this(const char *name, const char *own)
+// Names are compared, not looked up: a name service that does not answer must not keep us, and a
+// host taken for another one is only reached the long way.
+bool pli_hosts_is_same(const char *a, const char *b)
+{
+    size_t a_len = strcspn(a, "."), b_len = strcspn(b, ".");
+    bool is_number = a[strspn(a, "0123456789.")] == '\0';
+    bool is_short =
+        a_len == b_len && strncasecmp(a, b, a_len) == 0 && (a[a_len] == '\0' || b[b_len] == '\0');
+    return strcasecmp(a, b) == 0 || (is_short && !is_number);
+}
+
+bool pli_hosts_is_this(const char *name)
 {
     static const char *const always[] = { "localhost", "127.0.0.1", "::1" };
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
@@ -232,19 +241,35 @@ static bool is_this(const char *name, const char *own)
             return true;
         }
     }
-    size_t len = strcspn(name, "."), own_len = strcspn(own, ".");
-    bool is_number = name[strspn(name, "0123456789.")] == '\0';
-    // One of the two may lack the domain.
-    bool is_short = len == own_len && strncasecmp(name, own, len) == 0 &&
-                    (name[len] == '\0' || own[own_len] == '\0');
-    return strcasecmp(name, own) == 0 || (is_short && !is_number);
-}
-
-bool pli_hosts_is_here(const char *name)
-{
     char own[256] = "";
     gethostname(own, sizeof own - 1);
-    return is_this(name, own);
+    return pli_hosts_is_same(name, own);
+}
+
+// See which are this one, and how many ranks the names stand for.
+static void settle(struct pli_host *hosts, uint32_t n)
+{
+    bool is_repeated = false;
+    for (uint32_t i = 0; i < n; i++) {
+        is_repeated |= hosts[i].slots == 0 && hosts[i].n_named > 1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        hosts[i].is_local = pli_hosts_is_this(hosts[i].name);
+        if (hosts[i].slots == 0 && is_repeated) {
+            hosts[i].slots = hosts[i].n_named; // a line for every rank
+        }
+    }
+}
+
+struct pli_host *pli_hosts_read(const char *option, const char *path, uint32_t *n_out)
+{
+    struct pli_job *list = pli_say_need(calloc(1, sizeof *list)); // for its hosts alone
+    pli_hosts_take_file(list, option, path);
+    struct pli_host *hosts = list->hosts;
+    *n_out = list->n_host;
+    free(list);
+    settle(hosts, *n_out);
+    return hosts;
 }
 
 // What a host counts as before its share is known.
@@ -258,18 +283,10 @@ void pli_hosts_find(struct pli_job *job)
     if (job->n_host == 0) {
         pli_allocation_read(job);
     }
-    bool is_repeated = false;
-    for (uint32_t i = 0; i < job->n_host; i++) {
-        is_repeated |= job->hosts[i].slots == 0 && job->hosts[i].n_named > 1;
-    }
+    settle(job->hosts, job->n_host);
     uint32_t total = 0;
     for (uint32_t i = 0; i < job->n_host; i++) {
-        struct pli_host *h = &job->hosts[i];
-        h->is_local = pli_hosts_is_here(h->name);
-        if (h->slots == 0 && is_repeated) {
-            h->slots = h->n_named; // a line for every rank
-        }
-        total += slots_of(job, h);
+        total += slots_of(job, &job->hosts[i]);
     }
     if (job->n_app == 1 && job->apps[0].n_rank == 0 && total > 0) {
         job->apps[0].n_rank = total;

@@ -20,6 +20,7 @@
 #include "job.h"
 #include "keeper.h"
 #include "launch.h"
+#include "lodge.h"
 #include "loop.h"
 #include "mishap.h"
 #include "place.h"
@@ -117,8 +118,10 @@ static void show(const struct pli_job *job, bool with_command)
         char who[32] = "";
         if (t->n > 1) {
             snprintf(who, sizeof who, "-%u", t->first + t->n - 1);
+        } else if (t->n == 0) {
+            snprintf(who, sizeof who, ", threads without one");
         }
-        fprintf(to, "rank %u%s: ", t->first, who);
+        fprintf(to, "rank %u%s: ", pli_task_rank(t), who);
         if (job->n_host > 0) {
             fprintf(to, "host %s", job->hosts[t->host].name);
         } else {
@@ -230,6 +233,7 @@ int main(int argc, char **argv)
     for (uint32_t a = 0; a < job.n_app; a++) {
         pli_environment_make(&job, &job.apps[a]);
     }
+    pli_lodge_read(&job);
     make_tasks(&job);
     pli_groups_plan(&job);
     pli_mishap_check(&job);

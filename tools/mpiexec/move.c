@@ -438,7 +438,7 @@ static bool begin(struct pli_job *job, uint32_t host, const char *name)
     m.host = host;
     m.to = pli_say_need(calloc(1, sizeof *m.to)); // stays: messages may name it
     *m.to = (struct pli_host){ .name = pli_say_need(strdup(name)),
-                               .is_local = pli_hosts_is_here(name) };
+                               .is_local = pli_hosts_is_this(name) };
     make_spec(job, means.spec);
     m.said[0] = '\0';
     m.stage = STARTING;

@@ -230,7 +230,8 @@ void pli_place_plan(struct pli_job *job)
     for (uint32_t i = 0; i < job->n_task; i++) {
         struct pli_task *t = &job->tasks[i];
         hwloc_bitmap_t set = masks[i] = pli_say_need(hwloc_bitmap_alloc());
-        for (uint32_t r = t->first; r < t->first + t->n; r++) {
+        for (uint32_t k = 0; k < t->n + t->n_extra; k++) {
+            uint32_t r = k < t->n ? t->first + k : t->extra + k - t->n;
             hwloc_obj_t where = hwloc_get_obj_by_type(p.topo, p.map, r % n_map);
             add_inside(&p, where, r / n_map, set);
         }

@@ -115,6 +115,7 @@ void pli_spec_make(struct pli_spec *spec, const struct pli_job *job)
         pli_pack_u32(p, (uint32_t)(t->app - job->apps));
         pli_pack_u32(p, t->rank);
         pli_pack_u32(p, t->n);
+        pli_pack_u32(p, t->n_extra);
         pli_pack_u32(p, t->host);
     }
     free(here);
@@ -199,12 +200,13 @@ static void read_options(struct pli_unpack *u, struct pli_options *o)
 static void read_tasks(struct pli_unpack *u, struct pli_job *job)
 {
     job->n_rank = pli_unpack_u32(u);
-    uint32_t n = pli_unpack_count(u, 16), n_mine = 0, next = 0;
+    uint32_t n = pli_unpack_count(u, 20), n_mine = 0, next = 0;
     struct pli_task *all = pli_say_need(calloc((size_t)n + 1, sizeof *all));
     for (uint32_t i = 0; i < n && !u->is_bad; i++) {
         uint32_t app = pli_unpack_u32(u);
         all[i].rank = pli_unpack_u32(u);
         all[i].n = pli_unpack_u32(u);
+        all[i].n_extra = pli_unpack_u32(u);
         all[i].host = pli_unpack_u32(u);
         all[i].number = i;
         u->is_bad |= app >= job->n_app || all[i].host >= job->n_host || all[i].rank != next;
@@ -220,8 +222,8 @@ static void read_tasks(struct pli_unpack *u, struct pli_job *job)
         if (all[i].host == job->here) {
             struct pli_task *t = &all[n_mine++];
             *t = all[i];
-            t->first = job->procs[t->rank].row;
             t->extra = t->n_extra > 0 ? job->procs[t->extra_rank].row : 0;
+            t->first = t->n > 0 ? job->procs[t->rank].row : t->extra;
             t->watch.fd = t->control.fd = t->out.watch.fd = t->err.watch.fd = -1;
         }
     }

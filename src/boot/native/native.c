@@ -30,6 +30,7 @@ struct invitation {
     int line;           // the user watches: show each line when it is complete
     int own;            // others have the same sockets, though the row is this process's alone
     int extra, n_extra; // for upcrun: rows of processes without a rank
+    int n_upc;          // for upcrun: threads of its group, here and on other hosts
     int gate;           // wakes the agent, 0: there is none
 };
 
@@ -43,7 +44,7 @@ static bool native_is_mine(void)
 
 static enum pli_err parse(const char *text, struct invitation *out)
 {
-    struct invitation inv = { -1, -1, -1, -1, -1, 0, 0, 0, 0, 0 };
+    struct invitation inv = { -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0 };
     const struct {
         const char *key;
         int *value;
@@ -51,7 +52,7 @@ static enum pli_err parse(const char *text, struct invitation *out)
         { "fd=", &inv.fd },     { "row=", &inv.row },     { "n=", &inv.n },
         { "ctl=", &inv.ctl },   { "door=", &inv.door },   { "line=", &inv.line },
         { "own=", &inv.own },   { "extra=", &inv.extra }, { "nextra=", &inv.n_extra },
-        { "gate=", &inv.gate },
+        { "gate=", &inv.gate }, { "upc=", &inv.n_upc },
     };
     for (const char *s = text; *s != '\0';) {
         size_t i = 0;
