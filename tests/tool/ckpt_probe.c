@@ -19,8 +19,8 @@ static int n_step, nap_ms, call_at = -1, die_at = -1, abort_at = -1, fork_at = -
 static int with_poll, with_state, with_threads;
 static long n_byte, n_flood;
 static const char *gate; // the last steps come when this file is there
-static int step;     // both are the state that is registered
-static double value; // the same at all ranks
+static int step;         // both are the state that is registered
+static double value;     // the same at all ranks
 static atomic_long n_beat;
 static atomic_int is_over;
 

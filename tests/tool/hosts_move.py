@@ -110,6 +110,41 @@ def one_host(env, d):
     tidy(d)
 
 
+def resized(env, d):
+    """Ranks that came later move, with those they share a memory with; then the world changes again."""
+    want = undisturbed(20, 10)
+    p = start(env, "--movable", "--elastic", "1:8", "--checkpoint-dir", d, "--hosts", "vc1,vc2", "-n", 2, PROBE, 20, 10,
+              "flood=50", gate(d))
+    text = wait_for(p, "step 1 ")
+    out, rc = mpictl("grow", 2)
+    check(rc == 0, out)
+    text += wait_for(p, "of 4 ranks")
+    for args in (("migrate", 3, "vc3", "--together"), ("migrate", 0, "vc3", "--together"), ("grow", 2),
+                 ("migrate", 1, "vc1", "--together")):
+        out, rc = mpictl(*args)
+        check(rc == 0, f"{args}: {out}")
+    open_gate(d)
+    text = finish(p, text)
+    check(p.returncode == 0 and result(text) == (want, 6), f"{p.returncode}\n{text}\nwanted {want}")
+    tidy(d)
+
+
+def forked(env, d):
+    """Clones are moved, and moved ranks are cloned."""
+    want = undisturbed(20, 10)
+    for fork in (2, 17):
+        p = start(env, "--movable", "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:1", PROBE, 20, 10, f"fork={fork}", gate(d))
+        text = wait_for(p, "step 3 ")
+        for args in ((0, "vc3"), (1, "vc1"), (0, "vc2")):
+            out, rc = mpictl("migrate", *args, "--together")
+            check(rc == 0, f"{args}: {out}")
+        open_gate(d)
+        text = finish(p, text)
+        check(p.returncode == 0 and result(text) == (want, 4), f"{p.returncode}\n{text}\nwanted {want}")
+        shut_gate(d)
+        tidy(d)
+
+
 def streams(env, d):
     """Half a line of output, input that nobody has read yet, the end of input, the exit status."""
     flag = os.path.join(d, "flag")
@@ -168,19 +203,13 @@ def refused(env, d):
     text = finish(p, text)
     check(p.returncode == 0, f"{p.returncode}\n{text}")
     os.unlink(flag)
-    for args, words in ((("--elastic", "1:3"), "mpiexec --checkpoint-dir DIR"),
-                        (("--checkpoint-dir", d, "--elastic", "1:3"), "was resized")):
-        p = start(env, *args, "--hosts", "vc1:1,vc2:1", PROBE, 20, 10, gate(d))
-        text = wait_for(p, "step 3 ")
-        if len(args) > 2:
-            out, rc = mpictl("grow", 1)
-            check(rc == 0, out)
-        out, rc = mpictl("migrate", 1, "vc3")
-        check(rc == 1 and words in out, out)
-        open_gate(d)
-        text = finish(p, text)
-        check(p.returncode == 0, text)
-        shut_gate(d)
+    p = start(env, "--elastic", "1:3", "--hosts", "vc1:1,vc2:1", PROBE, 20, 10, gate(d))
+    text = wait_for(p, "step 3 ")
+    out, rc = mpictl("migrate", 1, "vc3")
+    check(rc == 1 and "mpiexec --checkpoint-dir DIR" in out, out)
+    open_gate(d)
+    text = finish(p, text)
+    check(p.returncode == 0, text)
     r = HostRun(C, "--movable", "--bind-to", "core", "true")
     check(r.rc == 2 and "exclude each other" in r.words, r)
     tidy(d)
@@ -251,7 +280,7 @@ def main():
         print(f"skipped: {reason}")
         return 77
     try:
-        return cases((there_and_back, together, one_host, streams, hang, refused, dies, full))
+        return cases((there_and_back, together, one_host, resized, forked, streams, hang, refused, dies, full))
     finally:
         if HAS_SMALL:
             subprocess.run(["umount", SMALL], check=False)

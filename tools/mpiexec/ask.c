@@ -114,7 +114,8 @@ static void serve(struct ask *a)
     if (pli_warden_is_ending()) {
         answer.error = ECANCELED;
         snprintf(answer.text, sizeof answer.text, "the job is ending");
-    } else if (head->kind != PLI_ASK_CHECKPOINT && pli_ckpt_is_stopping()) {
+    } else if (head->kind != PLI_ASK_CHECKPOINT && head->kind != PLI_ASK_MIGRATE &&
+               pli_ckpt_is_stopping()) {
         answer.error = EBUSY;
         snprintf(answer.text, sizeof answer.text,
                  "the ranks stand still for a checkpoint or a move; try again");
