@@ -457,7 +457,7 @@ bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *
     return false;
 }
 
-bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[3])
+bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[4])
 {
     struct pli_job *job = from->job;
     return row < pli_node_n_used(&job->node) && is_new(job, row) && z.is_fork &&

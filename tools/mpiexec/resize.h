@@ -23,7 +23,7 @@ bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *
                        struct pli_answer *answer);
 // A process that was forked from a rank of this task is there; fds: its control socket, output and
 // error, which become ours. False: nobody expects it.
-bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[3]);
+bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[4]);
 // A rank died that is to be replaced: another one gets its number, in the next version.
 void pli_resize_replace(struct pli_job *job);
 // Nobody waits for this answer any more.

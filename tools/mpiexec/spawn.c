@@ -4,6 +4,7 @@
 
 #include "boot/ask_wire.h"
 #include "crew.h"
+#include "door.h"
 #include "guest.h"
 #include "job.h"
 #include "launch.h"
@@ -146,7 +147,7 @@ void pli_spawn_reserve(struct pli_job *job, const uint32_t *parents, uint32_t n,
 }
 
 bool pli_spawn_clone(struct pli_job *job, const struct pli_task *from, uint32_t row, pid_t pid,
-                     const int fds[3])
+                     const int fds[4])
 {
     struct pli_crew *c = pli_crew_borrow(from->app, 1);
     int yes = 1, pidfd = pid > 0 && fds[2] >= 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
@@ -166,6 +167,7 @@ bool pli_spawn_clone(struct pli_job *job, const struct pli_task *from, uint32_t 
         t->watch.fd = pidfd;
         t->control.fd = fds[0];
         pli_launch_watch(job, t, fds[1], fds[2]);
+        pli_door_set(row, fds[3]);
         t->job = job;
         pli_warden_adopt(t);
         if (pli_warden_is_ending()) {

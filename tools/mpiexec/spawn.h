@@ -26,7 +26,7 @@ void pli_spawn_reserve(struct pli_job *job, const uint32_t *parents, uint32_t n,
 // A clone of a rank of `from` is there, in a row that was reserved: it is a task from now on.
 // fds: control, output, error; they are its. False: it cannot be watched.
 bool pli_spawn_clone(struct pli_job *job, const struct pli_task *from, uint32_t row, pid_t pid,
-                     const int fds[3]);
+                     const int fds[4]);
 // The parts of it. Fill the rows of processes, numbered from `first` on; hosts: where each is,
 // NULL: here. Start those that are here, all or none: false with a refusal. And kill them.
 void pli_spawn_fill(struct pli_job *job, const struct pli_crew_list *l, uint32_t first,
