@@ -320,6 +320,7 @@ static void forget_waiting(int lane)
     atomic_store_explicit(&n_waiting[lane], 0, memory_order_relaxed);
 }
 
+// The connections are the other process's, and go on there: nothing may be said over them here.
 enum pli_err pli_netlane_clone(struct pli_lane *lane)
 {
     struct pli_netlane *net = lane->net;
@@ -331,7 +332,7 @@ enum pli_err pli_netlane_clone(struct pli_lane *lane)
         pli_moor_close(c.fd);
     }
     for (struct pli_list *at = net->socks.next; at != &net->socks; at = at->next) {
-        pli_moor_close(PLI_CONTAINER(at, struct pli_sock, at)->eye.fd); // says nothing
+        pli_moor_close(PLI_CONTAINER(at, struct pli_sock, at)->eye.fd);
     }
     while (!pli_list_is_empty(&net->links)) {
         struct pli_link *l = PLI_CONTAINER(net->links.next, struct pli_link, at);

@@ -6,11 +6,13 @@ import functools
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from checkpoint import MPICTL, PROBE, finish, result, skip_reason, wait_for
+import checkpoint
+from checkpoint import MPICTL, PROBE, result, skip_reason, wait_for
 from checkpoint import tidy as tidy_folder
 from hosts import BUILD, HostRun, fill, left_behind, open_cluster, small_disk
 from launch import MPIEXEC, SLOW, cases, check
@@ -19,11 +21,26 @@ HOSTS = ["vc1", "vc2", "vc3"]
 MOVE = os.path.join(BUILD, "tests", "bin", "move_probe")
 SMALL, HAS_SMALL = small_disk()
 C = open_cluster(len(HOSTS))
+HOLD = os.path.join(tempfile.gettempdir(), "hold")
 
 
 def start(env, *args, stdin=subprocess.DEVNULL):
+    """The probe works until finish() or release()."""
+    if PROBE in args:
+        with open(HOLD, "w", encoding="ascii"):
+            args = (*args, f"hold={HOLD}")
     return C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *args], stdin=stdin, stdout=subprocess.PIPE,
                    stderr=subprocess.STDOUT, text=True, env={**os.environ, **env})
+
+
+def release():
+    if os.path.exists(HOLD):
+        os.unlink(HOLD)
+
+
+def finish(p, text=""):
+    release()
+    return checkpoint.finish(p, text)
 
 
 def mpictl(*args, host="vc1"):

@@ -17,7 +17,8 @@ struct pli_task;
 bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *token,
                       struct pli_answer *answer);
 // Prepare rows for clones of ranks, as a request of kind PLI_ASK_FORK says.
-void pli_resize_fork(struct pli_job *job, const void *body, size_t len, struct pli_answer *answer);
+bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *token,
+                     struct pli_answer *a);
 // Those who asked for clones have them, or not: PLI_ASK_FORKED. True and false as above.
 bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *token,
                        struct pli_answer *answer);
