@@ -39,8 +39,8 @@ static enum pli_err add_sets(struct pli_node *node)
                          : err;
 }
 
-// srun that offers no way to meet starts as many worlds as tasks, which nobody wants. (A program that
-// a rank starts has the variables of its PMI left.)
+// srun that offers no way to meet starts as many worlds as tasks, which nobody wants. (A program
+// that a rank starts has other variables of PMI left.)
 static void warn_of_srun(void)
 {
     const char *n = getenv("SLURM_STEP_NUM_TASKS"), *me = getenv("SLURM_PROCID");
