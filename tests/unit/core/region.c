@@ -85,7 +85,7 @@ static void bytes(struct member *m)
     T_EQ(pli_region_put(m->region, to, base, NULL, 0), PLI_OK);
 }
 
-// Large puts, small ones and operations on the same bytes, from all members to one at a time.
+// Large puts, small ones and operations on the same bytes, from all members to one at once.
 static void order(struct member *m)
 {
     enum { LONG = 70000 };
