@@ -271,6 +271,13 @@ static void take_on_failure(struct reader *r, char **value)
     r->job->opt.on_failure = i <= PLI_FAIL_RESPAWN ? (enum pli_on_failure)i : PLI_FAIL_END;
 }
 
+// As MPICH's mpiexec calls it.
+static void take_shrink(struct reader *r, char **value)
+{
+    (void)value;
+    r->job->opt.on_failure = PLI_FAIL_SHRINK;
+}
+
 static void take_max_restarts(struct reader *r, char **value)
 {
     r->job->opt.max_restarts = read_count(r, value[0]);
