@@ -113,9 +113,12 @@ static void tell_stuck(uint32_t round)
     pli_pack_fini(&p);
 }
 
-static void look(struct pli_timer *t)
+void pli_daemon_look(void)
 {
     struct pli_pack p = { 0 };
+    if (!is_running) {
+        return;
+    }
     if (pli_scene_pack_states(&job.node, last_state, &p)) {
         pli_daemon_send(PLI_LINK_ROWS, 0, 0, p.data, p.len);
     }
@@ -130,6 +133,11 @@ static void look(struct pli_timer *t)
         pli_daemon_send(PLI_LINK_FREED, 0, 0, p.data, p.len);
     }
     pli_pack_fini(&p);
+}
+
+static void look(struct pli_timer *t)
+{
+    pli_daemon_look();
     if (++n_look % STUCK_EVERY == 0 && job.opt.on_deadlock != PLI_DEADLOCK_IGNORE) {
         tell_stuck(0);
     }
@@ -242,6 +250,9 @@ static void hear_mine(const struct pli_frame *f)
         break;
     case PLI_LINK_STEP:
         pli_ckpt_part_hear(&job, f);
+        break;
+    case PLI_LINK_PLACE:
+        pli_roll_moved(&job, f->a, &u);
         break;
     case PLI_LINK_QUIT:
         is_leaving = true;
@@ -412,7 +423,7 @@ static void run(void)
 
 static void leave(void)
 {
-    if (is_running && is_bad_end) {
+    if (is_running && is_bad_end && !job.opt.takes) {
         char cookie[64];
         pli_environment_cookie(&job, cookie, sizeof cookie);
         pli_keeper_sweep(cookie);
@@ -438,6 +449,16 @@ static void take_settings(void)
         }
     }
     pli_conf_load();
+}
+
+// What can be wrong here is known before a rank stands still anywhere.
+static bool wait_for_ranks(void)
+{
+    pli_ckpt_part_report(PLI_PART_THERE);
+    while (!is_leaving && job.from == NULL) {
+        pli_loop_once(true);
+    }
+    return !is_leaving;
 }
 
 int pli_daemon_main(char **argv)
@@ -477,6 +498,10 @@ int pli_daemon_main(char **argv)
     pli_say_through(say_up);
     pli_say_at_exit(leave_early);
     prepare();
+    if (job.opt.takes && !wait_for_ranks()) {
+        leave();
+        return 0;
+    }
     if (!(job.from != NULL ? pli_roll_take_node(&job, spec.secret)
                            : pli_roll_make_node(&job, spec.secret, spec.job_id)) ||
         !pli_ckpt_open_part(&job) || !pli_client_start(&job, argv)) {

@@ -15,6 +15,7 @@
 #include "job.h"
 #include "launch.h"
 #include "link.h"
+#include "move.h"
 #include "muster.h"
 #include "reach.h"
 #include "refuse.h"
@@ -23,7 +24,6 @@
 #include "rows.h"
 #include "say.h"
 #include "scene.h"
-#include "spawn.h"
 #include "spec.h"
 #include "tree.h"
 #include "verdict.h"
@@ -51,6 +51,7 @@ struct side {
 
 static struct pli_job *job;
 static struct pli_spec spec;
+static struct pli_gate_place place;
 static struct side *sides;
 static struct pli_roll *rolls;
 static char **sites;
@@ -403,6 +404,9 @@ static void link_lost(struct pli_link *l, const char *why)
 
 static void came(int fd, uint32_t host)
 {
+    if (pli_move_came(fd, host)) {
+        return;
+    }
     bool is_ours = host < job->n_host && pli_tree_parent(host, spec.fan) == PLI_TREE_TOP;
     if (!is_ours || sides[host].link.watch.fd >= 0 || sides[host].is_lost) {
         close(fd);
@@ -440,14 +444,18 @@ bool pli_head_begin(struct pli_job *the_job)
     }
     spec.job_id = job->node.header->job;
     spec.launcher = pli_reach_words(job);
+    if (spec.launcher == NULL && job->opt.is_movable) {
+        pli_say("--movable needs --launcher ssh: srun starts one daemon on a host");
+        return false;
+    }
     spec.agent = pli_reach_self();
     if (job->opt.agent != NULL) {
         spec.agent = pli_say_need(strdup(job->opt.agent));
     }
     // srun has a tree of its own.
-    spec.fan = spec.launcher != NULL ? (uint32_t)pli_conf.launch_fan : job->n_host;
+    spec.fan =
+        spec.launcher != NULL && !job->opt.is_movable ? (uint32_t)pli_conf.launch_fan : job->n_host;
     pli_spec_make(&spec, job);
-    struct pli_gate_place place;
     if (!pli_gate_open(spec.secret, came, &place)) {
         return false;
     }
@@ -563,17 +571,16 @@ bool pli_head_may_grow(struct pli_answer *a)
     return true;
 }
 
-void pli_head_sweep(struct pli_job *the_job)
+struct pli_link *pli_head_side(uint32_t host, struct pli_head_means *out)
 {
-    if (pli_job_is_head(the_job)) {
-        pli_ask_sweep();
-        pli_spawn_sweep(the_job);
-    }
+    *out = (struct pli_head_means){ &spec, &place, rolls };
+    return &sides[host].link;
 }
 
 void pli_head_finish(bool is_bad)
 {
     is_leaving = true;
+    pli_move_end();
     pli_gate_close();
     pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_QUIT, is_bad, 0, NULL, 0);
     uint64_t until = pli_clock_ns() + (uint64_t)LEAVE_MS * PLI_MS;

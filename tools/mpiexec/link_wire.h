@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum {
-    PLI_LINK_VERSION = 3,
+    PLI_LINK_VERSION = 4,
     PLI_LINK_LEN = 64 * 1024 * 1024, // no frame is longer
     PLI_LINK_CREDIT = 64 * 1024,     // bytes of one stream on their way at most
     PLI_LINK_ALL = -1                // host: all below
@@ -51,7 +51,8 @@ enum pli_link_kind {
     PLI_LINK_DROP,       // order `a`: all is taken back
     PLI_LINK_WORLD,      // this version of the world counts
     PLI_LINK_SAVE,       // what ranks are to know of checkpoints, see save_wire.h
-    PLI_LINK_STEP        // the next step of a checkpoint: `flag`, see ckpt_parts.h
+    PLI_LINK_STEP,       // the next step of a checkpoint: `flag`, see ckpt_parts.h
+    PLI_LINK_PLACE       // the ranks of host `a` are elsewhere now: its name, and where it is
 };
 
 struct pli_link_head {

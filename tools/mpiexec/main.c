@@ -29,6 +29,7 @@
 #include "restart.h"
 #include "say.h"
 #include "sink.h"
+#include "spawn.h"
 #include "spread.h"
 #include "warden.h"
 
@@ -144,7 +145,10 @@ static void loop(struct pli_job *job)
     do {
         bool is_busy = job->n_host == 0 && pli_warden_step(job);
         pli_loop_once(!is_busy);
-        pli_head_sweep(job);
+        if (job->n_host > 0) {
+            pli_ask_sweep();
+            pli_spawn_sweep(job);
+        }
         pli_sink_flush();
     } while (!pli_warden_is_done(job));
 }
@@ -167,7 +171,8 @@ static int run_hosts(struct pli_job *job, int signals)
     pli_sink_init();
     pli_warden_begin(job, signals);
     if (!pli_ckpt_open(job, job->words) ||
-        ((job->opt.ckpt_dir != NULL || job->opt.elastic_max > 0) && !pli_control_open(job)) ||
+        ((job->opt.ckpt_dir != NULL || job->opt.elastic_max > 0 || job->opt.is_movable) &&
+         !pli_control_open(job)) ||
         (job->from != NULL && !pli_restart_run(job, signals)) || !pli_ckpt_hosts_mark(job) ||
         !pli_head_begin(job)) {
         pli_ckpt_hosts_unmark();

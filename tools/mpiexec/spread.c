@@ -129,8 +129,35 @@ static bool is_by_node(const struct pli_job *job)
     return len == 4 && strncasecmp(map, "node", 4) == 0;
 }
 
+// Every task gets a host of its own, by the name it has: a daemon, and a memory that it shares with
+// nobody. Hosts without one stay, for those who come later.
+static void part(struct pli_job *job)
+{
+    struct pli_host *all = pli_say_need(calloc(job->n_task + job->n_host, sizeof *all));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < job->n_task; i++) {
+        struct pli_task *t = &job->tasks[i];
+        all[n] = job->hosts[t->host];
+        all[n].slots = all[n].n_rank = t->n;
+        all[n].max_slots = 0;
+        all[n].n_task = 1;
+        t->host = n++;
+    }
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        if (job->hosts[h].n_task == 0) {
+            all[n++] = job->hosts[h];
+        }
+    }
+    job->hosts = all;
+    job->n_host = n;
+}
+
 void pli_spread_tasks(struct pli_job *job)
 {
+    if (job->n_host == 0 && job->opt.is_movable) {
+        pli_hosts_add(job, "localhost", strlen("localhost"), 0, 0);
+        job->hosts[0].is_local = true;
+    }
     if (job->n_host == 0) {
         return;
     }
@@ -144,6 +171,10 @@ void pli_spread_tasks(struct pli_job *job)
     }
     free(share);
     drop_empty(job);
+    if (job->opt.is_movable) {
+        part(job);
+        return;
+    }
     if (job->n_host == 1 && job->hosts[0].is_local) {
         job->n_host = 0;
         for (uint32_t i = 0; i < job->n_task; i++) {
