@@ -193,7 +193,6 @@ void pli_netlane_arm(struct pli_netlane *net);
 // to stir them; `stirs` was read from the first lane before the caller looked for the last time.
 // True: this thread waited for descriptors, and before it goes its way it must stir the others.
 bool pli_netlane_sleep(struct pli_netlane *const nets[], int n, int stirs, uint64_t timeout_ns);
-// pli_netlane_stir, in lane.h: have all sleepers of the lane look again. Context: any thread.
 // How long a sleep may last for the sake of the network, 0: for ever.
 uint64_t pli_netlane_patience(struct pli_netlane *net);
 

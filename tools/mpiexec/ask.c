@@ -115,7 +115,7 @@ static void serve(struct ask *a)
         answer.error = ECANCELED;
         snprintf(answer.text, sizeof answer.text, "the job is ending");
     } else if (head->kind != PLI_ASK_CHECKPOINT && head->kind != PLI_ASK_MIGRATE &&
-               pli_ckpt_is_stopping()) {
+               pli_ckpt_is_stopping()) { // these two wait for it
         answer.error = EBUSY;
         snprintf(answer.text, sizeof answer.text,
                  "the ranks stand still for a checkpoint or a move; try again");
