@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flow control and the choice of the next packet. Each pair of processes has its own credit and its
 // own queues, so that one that waits holds up nobody else. Order of a pair's packets: control
-// packets before data, then first packets of messages (whose order MPI wants) and packets of long
-// messages under way in turn. Credits (PROTOACK) need no credit and go before everything.
+// packets before data, then first packets of messages (whose order MPI wants) and packets of the
+// oldest long message under way in turn. Credits (PROTOACK) need no credit and go before everything.
 #include "engine/impi_engine_priv.h"
 #include <stdlib.h>
 #include <string.h>
@@ -78,16 +78,21 @@ enum pli_impi_err pli_impi_flow_ctl(struct pair *p, uint32_t type,
     return PLI_IMPI_OK;
 }
 
+// By age: of long messages that wait for their turn the oldest goes on first, so that they end one
+// after the other. If all went on alike, all would end at once, and the network would stand idle
+// until the first packets of the next ones were answered.
 void pli_impi_flow_push(struct pair *p, struct queue *q, struct send *s)
 {
-    s->next = NULL;
-    s->is_queued = true;
-    if (q->head == NULL) {
-        q->head = s;
-    } else {
-        q->tail->next = s;
+    struct send **at = q->head != NULL && q->tail->id < s->id ? &q->tail->next : &q->head;
+    while (*at != NULL && (*at)->id < s->id) {
+        at = &(*at)->next;
     }
-    q->tail = s;
+    s->next = *at;
+    s->is_queued = true;
+    *at = s;
+    if (s->next == NULL) {
+        q->tail = s;
+    }
     pli_impi_flow_wake(p);
 }
 

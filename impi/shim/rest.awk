@@ -3,10 +3,10 @@
 # refuses one that spans clients. They are weak: what libimpi has itself comes before them. So nothing
 # that an MPI has more than libimpi knows of works on a part of such a communicator in silence.
 BEGIN {
-    # These look at what the process itself has, or, splitting by memory, go by the members here.
+    # These look at what the process itself has.
     split("Attr_delete Attr_get Attr_put Comm_c2f Comm_call_errhandler Comm_delete_attr " \
           "Comm_get_errhandler Comm_get_info Comm_get_name Comm_set_attr Comm_set_errhandler " \
-          "Comm_set_info Comm_set_name Comm_split_type Comm_toint Errhandler_get Errhandler_set", word, " ")
+          "Comm_set_info Comm_set_name Comm_toint Errhandler_get Errhandler_set", word, " ")
     for (i in word) {
         is_local["MPI_" word[i]] = 1
     }

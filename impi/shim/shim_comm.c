@@ -3,6 +3,7 @@
 #include "shim/impi.h"
 #include "shim/shim.h"
 #include "shim/shim_play.h"
+#include "shim/shim_req.h"
 #include "wire/impi_byte.h"
 #include <stdlib.h>
 #include <string.h>
@@ -256,6 +257,41 @@ PLI_SHIM_API int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *new
     }
     int rc = pli_shim_inter_refuse(s);
     return pli_shim_end(comm, rc == MPI_SUCCESS ? split(s, color, key, newcomm) : rc);
+}
+
+// Clients share nothing that can be split by: each finds out by itself which of its processes
+// belong together, and the first of those, by rank, is the colour of a split of all. -1: in none.
+static int find_piece(struct shim_span *s, int type, MPI_Info info, int *colour_out)
+{
+    MPI_Comm piece;
+    MPI_Request req;
+    *colour_out = s->rank;
+    int rc = PLI_SHIM_OUTSIDE(PMPI_Comm_split_type(s->local, type, s->rank, info, &piece));
+    if (rc != MPI_SUCCESS || piece == MPI_COMM_NULL) {
+        *colour_out = -1;
+        return rc;
+    }
+    rc = PMPI_Ibcast(colour_out, 1, MPI_INT, 0, piece, &req);
+    rc = rc == MPI_SUCCESS ? pli_shim_req_wait_native(&req, MPI_STATUS_IGNORE) : rc;
+    (void)PMPI_Comm_free(&piece);
+    return rc;
+}
+
+PLI_SHIM_API int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info,
+                                     MPI_Comm *newcomm)
+{
+    PLI_SHIM_ENTER;
+    struct shim_span *s = pli_shim_span_find(comm);
+    int colour;
+    if (s == NULL) {
+        return PLI_SHIM_OUTSIDE(PMPI_Comm_split_type(comm, type, key, info, newcomm));
+    }
+    int rc = pli_shim_inter_refuse(s);
+    rc = rc == MPI_SUCCESS ? find_piece(s, type, info, &colour) : rc;
+    if (rc == MPI_SUCCESS) {
+        rc = split(s, colour < 0 ? MPI_UNDEFINED : colour, key, newcomm);
+    }
+    return pli_shim_end(comm, rc);
 }
 
 PLI_SHIM_API int MPI_Comm_free(MPI_Comm *comm)

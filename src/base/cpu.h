@@ -24,6 +24,17 @@ static inline void pli_cpu_relax(void)
 #endif
 }
 
+// This line will be written soon. On x86_64 a locked instruction waits for all stores before it, so
+// that each line which another core has costs its whole way. Elsewhere nothing waits for stores.
+static inline void pli_cpu_will_write(const void *at)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" ::"m"(*(const char *)at));
+#else
+    (void)at;
+#endif
+}
+
 // Let others run who want this core. False, and nothing was done: that would cost too much now;
 // better sleep. Context: any thread.
 bool pli_cpu_give_way(void);

@@ -19,6 +19,9 @@ enum pli_ask_kind {
     PLI_ASK_CHECKPOINT = 16,
     PLI_ASK_STATE = 17, // the ranks want to write their state: the node memory says where
     PLI_ASK_SEAL = 18,  // they have: pli_ask_seal; the answer is that of a checkpoint
+    // A rank goes to another host: pli_ask_migrate; answered when it is there: `n` ranks went, from
+    // `first` on, and `text` says which
+    PLI_ASK_MIGRATE = 19,
 };
 
 enum pli_ask_resize_how { PLI_ASK_TO = 1, PLI_ASK_GROW = 2, PLI_ASK_SHRINK = 3 };
@@ -30,6 +33,13 @@ struct pli_ask_resize {
     uint32_t n;   // ranks: in all, more, fewer
 };
 _Static_assert(sizeof(struct pli_ask_resize) == 8, "shared with other processes");
+
+struct pli_ask_migrate {
+    uint32_t rank;
+    uint32_t together; // 0: not when others would have to go with it
+    char host[256];
+};
+_Static_assert(sizeof(struct pli_ask_migrate) == 264, "shared with other processes");
 
 struct pli_ask_seal {
     uint32_t is_good; // 0: throw it away

@@ -94,16 +94,6 @@ enum pli_err pli_boot_no_take(struct pli_boot *boot, struct pli_caller *out)
     return PLI_AGAIN;
 }
 
-enum pli_err pli_boot_may_meet(const struct pli_boot *boot)
-{
-    // The ids behind the job's own are those of the jobs it is joined with.
-    return boot->gate == NULL
-               ? PLI_OK
-               : pli_fail(PLI_ERR_UNSUPPORTED,
-                          "a job that is part of an IMPI job neither spawns processes nor meets "
-                          "other jobs; run it without mpiexec --impi for that");
-}
-
 enum pli_err pli_boot_no_ask(struct pli_boot *boot, int fd)
 {
     (void)fd;

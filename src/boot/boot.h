@@ -104,9 +104,6 @@ static inline bool pli_boot_shares(const struct pli_boot *boot, uint64_t proc, u
            ((boot->node.header->net & PLI_NODE_NO_SHM) == 0 || *row_out == boot->row);
 }
 
-// Whether the job may have more processes and get to know other jobs; else a sentence says why not.
-enum pli_err pli_boot_may_meet(const struct pli_boot *boot);
-
 // For bootstraps without a network.
 enum pli_err pli_boot_no_reach(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);
 int pli_boot_no_door(struct pli_boot *boot);

@@ -146,9 +146,8 @@ enum pli_err pli_node_create_for(const struct pli_node_plan *plan, struct pli_no
     struct pli_node node = { 0 };
     struct pli_node_plan fits = *plan;
     int fd = -1;
-    // A limit on address space, or a sanitizer's, may allow fewer to come later. With a gateway
-    // none can: the ids they would have are those of other jobs.
-    for (fits.n_more = plan->heap > 0 ? 0 : PLI_NODE_N_MORE;; fits.n_more /= 8) {
+    // A limit on address space, or a sanitizer's, may allow fewer to come later.
+    for (fits.n_more = PLI_NODE_N_MORE;; fits.n_more /= 8) {
         struct pli_node_header shape = { 0 };
         lay_out(&fits, &shape);
         add_segments(&shape);

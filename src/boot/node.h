@@ -25,7 +25,7 @@ struct pli_node {
 // Context: the launcher, or a process without one.
 enum pli_err pli_node_create(uint32_t n_row, struct pli_node *node_out, int *fd_out);
 // The same with an area for an agent (see pli_node_agent), and a gateway with this much memory,
-// which costs nothing until it is touched. No process can come later.
+// which costs nothing until it is touched.
 enum pli_err pli_node_create_gate(uint32_t n_row, uint64_t heap, struct pli_node *node_out,
                                   int *fd_out);
 
@@ -53,6 +53,13 @@ static inline uint32_t pli_node_n_used(const struct pli_node *node)
     return atomic_load_explicit(&node->header->n_used, memory_order_acquire);
 }
 
+// The index of the first process that comes later: behind all of the start, also those of the jobs
+// that IMPI joins to this one.
+static inline uint32_t pli_node_n_start(const struct pli_node_header *h)
+{
+    return h->n_joint != 0 ? h->n_joint : h->n_world;
+}
+
 // Where a process of the job is, NULL: it has no process of this index.
 static inline const struct pli_node_proc *pli_node_find(const struct pli_node *node, uint32_t index)
 {
@@ -61,10 +68,10 @@ static inline const struct pli_node_proc *pli_node_find(const struct pli_node *n
     if (at < h->n_world) {
         return &node->procs[at];
     }
-    if (h->n_more == 0) {
+    if (h->n_more == 0 || index < pli_node_n_start(h)) {
         return NULL;
     }
-    uint32_t i = (at - h->n_world) % h->n_more; // those who come later take rows in turn
+    uint32_t i = (index - pli_node_n_start(h)) % h->n_more; // they take rows in turn
     return node->rows[h->n_row + i].index == index ? &node->procs[h->n_world + i] : NULL;
 }
 

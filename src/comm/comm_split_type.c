@@ -3,11 +3,16 @@
 #include "comm/comm_split_type.h"
 
 #include "boot/boot.h"
+#include "comm/comm_cid.h"
+#include "comm/comm_make.h"
 #include "comm/comm_split.h"
 #include "comm/place.h"
 #include "obj/comm.h"
+#include "obj/group_build.h"
 #include "obj/info.h"
+#include "obj/span.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +107,22 @@ static enum pli_err find_level(const struct pli_place all[], int n, int *level_o
     return PLI_OK;
 }
 
+// Which pieces the communicator was split by, for an info object if there is one.
+static enum pli_err tell(struct pli_info *info, enum pli_place_level level, struct pli_comm *made)
+{
+    enum pli_err err = info != NULL ? pli_info_set(info, hw_key, pli_place_name(level)) : PLI_OK;
+    if (err != PLI_OK) {
+        pli_comm_release(made);
+    }
+    return err;
+}
+
+static bool is_set(int type, struct pli_info *info, const char *name)
+{
+    const char *pset = pli_info_find(info, pset_key);
+    return type == MPI_COMM_TYPE_RESOURCE_GUIDED && pset != NULL && strcasecmp(pset, name) == 0;
+}
+
 // By pieces of hardware. level: PIECES for the largest that divide; the info object then learns
 // which they were.
 static enum pli_err split_pieces(struct pli_comm *comm, int level, int key, struct pli_info *info,
@@ -120,11 +141,8 @@ static enum pli_err split_pieces(struct pli_comm *comm, int level, int key, stru
     free(all);
     enum pli_err split_err = pli_comm_split_by(comm, color, key, out); // whatever happened here
     err = err == PLI_OK ? split_err : err;
-    if (err == PLI_OK && is_free && info != NULL && *out != NULL) {
-        err = pli_info_set(info, hw_key, pli_place_name((enum pli_place_level)level));
-        if (err != PLI_OK) {
-            pli_comm_release(*out);
-        }
+    if (err == PLI_OK && is_free && *out != NULL) {
+        err = tell(info, (enum pli_place_level)level, *out);
     }
     return err;
 }
@@ -142,9 +160,9 @@ static int judge(const struct pli_comm *comm, int type, struct pli_info *info, i
         return NONE;
     }
     if (type == MPI_COMM_TYPE_RESOURCE_GUIDED && pset != NULL) {
-        if (strcasecmp(pset, "mpi://SELF") == 0) {
+        if (is_set(type, info, "mpi://SELF")) {
             *color_out = comm->rank;
-        } else if (strcasecmp(pset, "mpi://WORLD") == 0) { // the job that started together
+        } else if (is_set(type, info, "mpi://WORLD")) { // the job that started together
             *color_out = (int64_t)(pli_boot.job & INT64_MAX);
         }
         return NONE;
@@ -155,6 +173,69 @@ static int judge(const struct pli_comm *comm, int type, struct pli_info *info, i
     }
     int level = what != NULL ? pli_place_level(what) : UNKNOWN;
     return level >= 0 ? level : NONE;
+}
+
+static enum pli_err split_here(struct pli_comm *comm, int type, int key, struct pli_info *info,
+                               struct pli_comm **out)
+{
+    // Ranks that stay out do not know what the others ask for, and must keep step with them.
+    int64_t color;
+    bool any;
+    int level = judge(comm, type, info, &color);
+    enum pli_err err = pli_comm_split_ask(comm, color, key, level != NONE, &any, out);
+    if (err != PLI_OK || !any) {
+        return err;
+    }
+    return split_pieces(comm, level, key, info, out);
+}
+
+// The ranks of this job, in a communicator of their own.
+static enum pli_err make_job(struct pli_comm *comm, struct pli_comm **out)
+{
+    struct pli_group_build b;
+    struct pli_group *group;
+    uint32_t mine = pli_span_client((uint32_t)comm->group->me.proc);
+    pli_group_build_init(&b);
+    for (int i = 0; i < comm->size; i++) {
+        struct pli_id id = pli_group_at(comm->group, i);
+        if (pli_span_client((uint32_t)id.proc) == mine) {
+            pli_group_build_add_id(&b, id);
+        }
+    }
+    enum pli_err err = pli_group_build_finish(&b, comm->group->session, comm->group->me, &group);
+    if (err == PLI_OK) {
+        err = pli_comm_make_sub(comm, group, PLI_SETUP_CREATE, out);
+        pli_group_release(group);
+    }
+    return err;
+}
+
+// Jobs share neither memory nor, as far as they know, hardware: each finds out by itself who of its
+// ranks belong together, and then all are split by the first of those, as IMPI has MPI_Comm_split.
+static enum pli_err split_jobs(struct pli_comm *comm, int type, int key, struct pli_info *info,
+                               struct pli_comm **out)
+{
+    enum { EVERYBODY = INT_MAX }; // no rank
+    struct pli_comm *job = NULL, *piece = NULL;
+    bool is_free = type == MPI_COMM_TYPE_HW_UNGUIDED; // machines are what divides several of them
+    int color = -1;
+    enum pli_err err = make_job(comm, &job);
+    if (err == PLI_OK) {
+        err = split_here(job, is_free ? MPI_COMM_TYPE_SHARED : type, 0, info, &piece);
+    }
+    if (err == PLI_OK && piece != NULL) {
+        color = is_set(type, info, "mpi://WORLD")
+                    ? EVERYBODY
+                    : pli_group_rank_of(comm->group, pli_group_at(piece->group, 0));
+    }
+    pli_comm_release(piece);
+    pli_comm_release(job);
+    enum pli_err split_err = pli_comm_cid_split(comm, color, key, out); // whatever happened here
+    err = err == PLI_OK ? split_err : err;
+    if (err == PLI_OK && is_free && *out != NULL) {
+        err = tell(info, PLI_PLACE_MACHINE, *out);
+    }
+    return err;
 }
 
 enum pli_err pli_comm_split_type_split(struct pli_comm *comm, int type, int key,
@@ -174,13 +255,6 @@ enum pli_err pli_comm_split_type_split(struct pli_comm *comm, int type, int key,
                         "hardware",
                         pli_comm_say(comm));
     }
-    // Ranks that stay out do not know what the others ask for, and must keep step with them.
-    int64_t color;
-    bool any;
-    int level = judge(comm, type, info, &color);
-    enum pli_err err = pli_comm_split_ask(comm, color, key, level != NONE, &any, out);
-    if (err != PLI_OK || !any) {
-        return err;
-    }
-    return split_pieces(comm, level, key, info, out);
+    return comm->is_span && !comm->is_inter ? split_jobs(comm, type, key, info, out)
+                                            : split_here(comm, type, key, info, out);
 }

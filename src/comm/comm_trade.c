@@ -33,12 +33,14 @@ static enum pli_err swap(const void *out, size_t n_out, void *in, size_t n_in,
                                far, tag, peer, PLI_CHAN_SETUP, MPI_STATUS_IGNORE);
 }
 
-// The leaders' part; t is filled as far as it went.
-static enum pli_err lead(struct pli_comm *peer, int far, int tag, const void *said, size_t len,
-                         struct pli_comm_trade *t)
+enum pli_err pli_comm_trade_lead(struct pli_comm *peer, int far, int tag, const void *said,
+                                 size_t len, struct pli_comm_trade *t)
 {
     uint64_t n_mine = len, n_theirs = 0;
-    enum pli_err err = swap(&n_mine, sizeof n_mine, &n_theirs, sizeof n_theirs, peer, far, tag);
+    *t = (struct pli_comm_trade){ 0 };
+    enum pli_err err =
+        peer != NULL ? swap(&n_mine, sizeof n_mine, &n_theirs, sizeof n_theirs, peer, far, tag)
+                     : PLI_OK;
     if (err != PLI_OK) {
         return err;
     }
@@ -50,7 +52,7 @@ static enum pli_err lead(struct pli_comm *peer, int far, int tag, const void *sa
     t->n_mine = len;
     t->n_theirs = n_theirs;
     memcpy(t->mine, said, len);
-    return swap(t->mine, len, t->theirs, n_theirs, peer, far, tag);
+    return peer != NULL ? swap(t->mine, len, t->theirs, n_theirs, peer, far, tag) : PLI_OK;
 }
 
 enum pli_err pli_comm_trade(struct pli_comm *local, int leader, struct pli_comm *peer, int far,
@@ -60,7 +62,7 @@ enum pli_err pli_comm_trade(struct pli_comm *local, int leader, struct pli_comm 
     struct pli_datatype *byte = pli_comm_make_byte();
     *t = (struct pli_comm_trade){ 0 };
     if (local->rank == leader && why == PLI_OK) {
-        why = lead(peer, far, tag, said, len, t);
+        why = pli_comm_trade_lead(peer, far, tag, said, len, t);
     }
     struct head head = { t->n_mine, t->n_theirs, why };
     enum pli_err err = pli_coll_bcast(&head, sizeof head, byte, leader, local);

@@ -15,12 +15,16 @@ struct pli_comm_trade {
 };
 
 // Collective over `local`. The leader says `said` to rank `far` of `peer` on its set-up channel and
-// hears the same from there; the arguments from `peer` on count at the leader alone. why: not
-// PLI_OK at a leader that cannot do its part: its group then fails with it, unheard by the others.
-// Context: no lock held; waits. The caller frees t->mine.
+// hears the same from there, or nothing if `peer` is NULL; the arguments from `peer` on count at
+// the leader alone. why: not PLI_OK at a leader that cannot do its part: its group then fails with
+// it, unheard by the others. Context: no lock held; waits. The caller frees t->mine.
 enum pli_err pli_comm_trade(struct pli_comm *local, int leader, struct pli_comm *peer, int far,
                             int tag, const void *said, size_t len, enum pli_err why,
                             struct pli_comm_trade *t);
+
+// The leaders' part alone. The caller frees t->mine, whatever the result.
+enum pli_err pli_comm_trade_lead(struct pli_comm *peer, int far, int tag, const void *said,
+                                 size_t len, struct pli_comm_trade *t);
 
 // The same between the groups of an intercommunicator, led by their first members.
 enum pli_err pli_comm_trade_inter(struct pli_comm *inter, const void *said, size_t len,

@@ -19,6 +19,7 @@ struct offer {
     struct pli_id leader;
     int32_t high;
     int32_t n_run;
+    int64_t is_span; // the group has members in other jobs
     struct pli_group_run runs[];
 };
 
@@ -142,6 +143,54 @@ static enum pli_err check_leader(const struct pli_comm *local, MPI_Comm h, int f
     return PLI_OK;
 }
 
+// A group inside this job: all of it hear what the leaders say, and whether one is to be made as
+// IMPI has it, since the other group or the leaders' communicator spans jobs. Else it is made.
+static enum pli_err propose(struct pli_comm *local, int leader,
+                            const struct pli_intercomm_lead *lead, bool *is_span_out,
+                            struct pli_comm **out)
+{
+    struct offer *offer = NULL;
+    struct pli_comm_trade t;
+    size_t len = 0;
+    enum pli_err why = lead->why;
+    bool is_alone = lead->peer != NULL && lead->peer->is_span;
+    if (local->rank == leader && why == PLI_OK) {
+        why = make_offer(local->group->me, local->group, 0, &offer, &len);
+    }
+    enum pli_err err = pli_comm_trade(local, leader, is_alone ? NULL : lead->peer, lead->far,
+                                      lead->setup, offer, len, why, &t);
+    free(offer);
+    if (err != PLI_OK) {
+        return err;
+    }
+    const struct offer *theirs = t.n_theirs > 0 ? their_offer(&t) : NULL;
+    *is_span_out = t.n_theirs == 0 || (theirs != NULL && theirs->is_span);
+    err = *is_span_out ? PLI_OK : build(local, local->group, &t, out);
+    free(t.mine);
+    return err;
+}
+
+// A group that spans jobs, whose leader says so to one with which it shares a communicator inside
+// this job.
+static enum pli_err warn_leader(const struct pli_comm *local, int leader,
+                                const struct pli_intercomm_lead *lead)
+{
+    struct offer *offer = NULL;
+    struct pli_comm_trade t;
+    size_t len;
+    if (local->rank != leader || lead->why != PLI_OK || lead->peer->is_span) {
+        return PLI_OK;
+    }
+    enum pli_err err = make_offer(local->group->me, NULL, 0, &offer, &len);
+    if (err == PLI_OK) {
+        offer->is_span = true;
+        err = pli_comm_trade_lead(lead->peer, lead->far, lead->setup, offer, len, &t);
+        free(t.mine);
+        free(offer);
+    }
+    return err;
+}
+
 enum pli_err pli_intercomm_create(struct pli_comm *local, int local_leader, MPI_Comm peer,
                                   int remote_leader, int tag, struct pli_comm **out)
 {
@@ -155,26 +204,15 @@ enum pli_err pli_intercomm_create(struct pli_comm *local, int local_leader, MPI_
     // A user's tag is mapped to a number below the library's own.
     int setup = tag <= PLI_TAG_UB + PLI_SETUP_LEAD ? PLI_SETUP_LEAD - tag : INT32_MIN;
     struct pli_intercomm_lead lead = { .far = remote_leader, .tag = tag, .setup = setup };
-    struct offer *offer = NULL;
-    size_t len = 0;
-    bool is_span;
     if (local->rank == local_leader) {
         lead.why = check_leader(local, peer, remote_leader, &lead.peer);
     }
-    enum pli_err err = pli_intercomm_span_is(local, local_leader, &lead, &is_span);
-    if (err != PLI_OK || is_span) {
-        return err != PLI_OK ? err : pli_intercomm_span_create(local, local_leader, &lead, out);
-    }
-    if (local->rank == local_leader && lead.why == PLI_OK) {
-        lead.why = make_offer(local->group->me, local->group, 0, &offer, &len);
-    }
-    struct pli_comm_trade t;
-    err = pli_comm_trade(local, local_leader, lead.peer, remote_leader, setup, offer, len, lead.why,
-                         &t);
-    free(offer);
-    if (err == PLI_OK) {
-        err = build(local, local->group, &t, out);
-        free(t.mine);
+    bool is_span = local->is_span;
+    enum pli_err err = is_span ? warn_leader(local, local_leader, &lead)
+                               : propose(local, local_leader, &lead, &is_span, out);
+    if (is_span) {
+        lead.why = lead.why == PLI_OK ? err : lead.why;
+        err = pli_intercomm_span_create(local, local_leader, &lead, out);
     }
     return err;
 }

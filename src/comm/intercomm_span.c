@@ -13,37 +13,14 @@
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/group_build.h"
+#include "obj/span.h"
 
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { HEAD = 8, EACH = 4 };
-
-enum pli_err pli_intercomm_span_is(struct pli_comm *local, int leader,
-                                   const struct pli_intercomm_lead *lead, bool *out)
-{
-    struct pli_datatype *byte = pli_comm_make_byte();
-    char mine = local->is_span, theirs = 0, answer = mine;
-    enum pli_err err = PLI_OK;
-    if (pli_boot.gate == NULL) {
-        *out = false;
-        return PLI_OK;
-    }
-    if (local->rank == leader && lead->why == PLI_OK) {
-        if (!lead->peer->is_span) { // both leaders are of this job: a word between them
-            err = pli_p2p_sendrecv_on(&mine, 1, byte, lead->far, lead->setup, &theirs, 1, byte,
-                                      lead->far, lead->setup, lead->peer, PLI_CHAN_SETUP,
-                                      MPI_STATUS_IGNORE);
-        }
-        answer = mine || theirs || lead->peer->is_span;
-    }
-    if (err == PLI_OK && !local->is_span) {
-        err = pli_coll_bcast(&answer, 1, byte, leader, local);
-    }
-    *out = answer != 0;
-    return err;
-}
+#define NOWHERE UINT32_MAX // what stands for a process that is not in MPI_COMM_WORLD
 
 // What came from the other side, as bytes; NULL: no memory, or nothing did.
 struct heard {
@@ -59,7 +36,8 @@ static unsigned char *describe(const struct pli_group *g, uint64_t max, int *len
         max = htobe64(max);
         memcpy(p, &max, HEAD);
         for (int i = 0; i < g->size; i++) {
-            uint32_t world = htobe32((uint32_t)pli_group_at(g, i).proc);
+            uint64_t proc = pli_group_at(g, i).proc;
+            uint32_t world = htobe32(pli_span_is_inside(proc) ? (uint32_t)proc : NOWHERE);
             memcpy(p + HEAD + (size_t)EACH * (size_t)i, &world, EACH);
         }
     }
@@ -122,8 +100,11 @@ static enum pli_err their_group(const struct pli_comm *local, const struct heard
         if (world >= pli_boot.n_world) {
             pli_group_build_finish(&b, local->group->session, me, out);
             pli_group_release(*out);
-            return pli_fail(PLI_ERR_OTHER, "the other group has rank %u of %u", world,
-                            pli_boot.n_world);
+            return world == NOWHERE
+                       ? pli_fail(PLI_ERR_COMM, "the other group has processes that were spawned "
+                                                "or belong to a job that IMPI does not know")
+                       : pli_fail(PLI_ERR_OTHER, "the other group has rank %u of %u", world,
+                                  pli_boot.n_world);
         }
         pli_group_build_add_id(&b, id);
     }
@@ -164,6 +145,12 @@ enum pli_err pli_intercomm_span_create(struct pli_comm *local, int leader,
     }
     if (err == PLI_OK) {
         err = spread(local, leader, local->rank == leader ? why : PLI_OK, &in);
+    }
+    if (err == PLI_OK && pli_span_has_stranger(local->group)) { // the others are told by its ranks
+        err = pli_fail(PLI_ERR_COMM,
+                       "argument local_comm has processes that were spawned or belong to another "
+                       "job, and the other group or peer_comm spans jobs that IMPI joins, which "
+                       "does not know those");
     }
     if (err == PLI_OK) {
         err = build(local, max, &in, out);

@@ -21,11 +21,7 @@ struct pli_intercomm_lead {
     enum pli_err why; // not PLI_OK: it cannot do its part
 };
 
-// Whether one is to be made by the rules: if a group or the leaders' communicator spans jobs. All
-// of `local` get the same answer, and so does the other side. Context: no lock held; waits.
-enum pli_err pli_intercomm_span_is(struct pli_comm *local, int leader,
-                                   const struct pli_intercomm_lead *lead, bool *out);
-
+// If a group or the leaders' communicator spans jobs. Context: no lock held; waits.
 enum pli_err pli_intercomm_span_create(struct pli_comm *local, int leader,
                                        const struct pli_intercomm_lead *lead,
                                        struct pli_comm **out);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everybody leaves a vote. Where all are on one host, whoever sees that all who live have come writes the result: up to which
-// death members are left out. The first one to do so decides, and it does not matter who. All the
-// rest follows from the votes of the others, which everybody reads; deaths are numbered.
-// Of members on several hosts the launcher counts the votes, and writes the result for all hosts.
+// Everybody leaves a vote. Where all are on one host, whoever sees that all who live have come
+// writes the result: up to which death members are left out. The first one to do so decides, and it
+// does not matter who. All the rest follows from the votes of the others, which everybody reads;
+// deaths are numbered. Of members on several hosts the launcher counts the votes, and writes the
+// result for all hosts.
 #include "comm/pact.h"
 
 #include "boot/alarm_wire.h"
@@ -13,7 +14,6 @@
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/mark.h"
-#include "core/process.h"
 #include "core/progress.h"
 #include "core/request.h"
 #include "obj/comm.h"
@@ -41,11 +41,6 @@ struct op {
     struct pli_comm **out; // of one with
 };
 
-static struct pli_alarm_vote *vote_of(const struct op *o, int place)
-{
-    return &o->pact->members[place].votes[o->seq % PLI_ALARM_N_VOTE];
-}
-
 static _Atomic uint64_t *result_of(const struct op *o)
 {
     return &o->pact->results[o->seq % PLI_ALARM_AHEAD];
@@ -67,23 +62,6 @@ static void decide(const struct op *o)
     }
 }
 
-static void vote(struct op *o)
-{
-    const struct pli_comm *c = o->comm;
-    struct pli_alarm_vote *v = vote_of(o, pli_mark_first(c, false) + c->rank);
-    uint32_t n_acked = (uint32_t)atomic_load_explicit(&c->n_acked, memory_order_relaxed);
-    atomic_store_explicit(&v->value, o->value, memory_order_relaxed);
-    atomic_store_explicit(&v->n_acked, n_acked, memory_order_relaxed);
-    for (int i = 0; i < 2 && o->flag == NULL; i++) {
-        atomic_store_explicit(&v->context[i], pli_process_context(), memory_order_relaxed);
-    }
-    atomic_store_explicit(&v->seq, o->seq, memory_order_seq_cst);
-    if (o->pact->is_wide) {
-        pli_mark_vote(c, o->seq, v);
-    }
-    o->has_voted = true;
-}
-
 // Context: lane locked, as of all pollers. Results are taken in order: who votes for the n-th has
 // no more use for what was there for the n-th but PLI_ALARM_AHEAD.
 static int poll(struct pli_poller *p)
@@ -92,7 +70,8 @@ static int poll(struct pli_poller *p)
     uint32_t news = atomic_load_explicit(pli_alarm_news, memory_order_acquire);
     bool is_first = !o->has_voted && o->seq <= o->comm->n_agreed + PLI_ALARM_AHEAD;
     if (is_first) {
-        vote(o);
+        pli_mark_vote(o->comm, o->pact, o->seq, o->value, o->flag == NULL);
+        o->has_voted = true;
     }
     if (o->has_voted && (is_first || news != o->seen)) {
         o->seen = news; // the last one to come decides, or who hears of a death

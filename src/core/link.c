@@ -65,10 +65,10 @@ static bool has_dead(const struct pli_link *l)
 
 bool pli_link_destroy(struct pli_link *l)
 {
-    if (l->state != PLI_LINK_IDLE || !l->is_gone || l->ucx != NULL || l->net->is_judged ||
-        pli_link_has_unsent(l) || !pli_list_is_empty(&l->streams) ||
-        !pli_list_is_empty(&l->conn->open) || pli_ticket_has(&l->net->tickets, l->conn) ||
-        has_dead(l)) {
+    if (l->state != PLI_LINK_IDLE || !l->is_gone || l->net->is_judged || pli_link_has_unsent(l) ||
+        !pli_list_is_empty(&l->streams) || !pli_list_is_empty(&l->conn->open) ||
+        pli_ticket_has(&l->net->tickets, l->conn) || has_dead(l) ||
+        (l->ucx != NULL && !pli_ucxlane_destroy(l))) {
         return false;
     }
     enum pli_ticket_kind kind;

@@ -45,7 +45,7 @@ static struct pli_alarm_mark *at(uint32_t i)
     return &table()->marks[i % PLI_ALARM_N_MARK];
 }
 
-struct pli_alarm_mark *pli_mark_find(const struct pli_comm *c)
+static struct pli_alarm_mark *find(const struct pli_comm *c)
 {
     // 0: it is not agreed yet
     return c->context != 0 ? pli_alarm_find(pli_boot.node.header, key_of(c)) : NULL;
@@ -244,15 +244,26 @@ static void say_members(const struct pli_comm *c)
     }
 }
 
-void pli_mark_vote(const struct pli_comm *c, uint32_t seq, const struct pli_alarm_vote *v)
+void pli_mark_vote(const struct pli_comm *c, struct pli_alarm_pact *p, uint32_t seq, uint32_t value,
+                   bool is_making)
 {
-    struct pli_pact_word w = { .what = PLI_PACT_VOTE,
-                               .place = (uint32_t)(pli_mark_first(c, false) + c->rank),
-                               .seq = seq,
-                               .value = v->value,
-                               .n_acked = v->n_acked,
-                               .context = { v->context[0], v->context[1] } };
-    say(c, &w);
+    int place = pli_mark_first(c, false) + c->rank;
+    struct pli_alarm_vote *v = &p->members[place].votes[seq % PLI_ALARM_N_VOTE];
+    uint32_t n_acked = (uint32_t)atomic_load_explicit(&c->n_acked, memory_order_relaxed);
+    atomic_store_explicit(&v->value, value, memory_order_relaxed);
+    atomic_store_explicit(&v->n_acked, n_acked, memory_order_relaxed);
+    for (int i = 0; i < 2 && is_making; i++) {
+        atomic_store_explicit(&v->context[i], pli_process_context(), memory_order_relaxed);
+    }
+    atomic_store_explicit(&v->seq, seq, memory_order_seq_cst);
+    if (p->is_wide) {
+        say(c, &(struct pli_pact_word){ .what = PLI_PACT_VOTE,
+                                        .place = (uint32_t)place,
+                                        .seq = seq,
+                                        .value = value,
+                                        .n_acked = n_acked,
+                                        .context = { v->context[0], v->context[1] } });
+    }
 }
 
 enum pli_err pli_mark_revoke(const struct pli_comm *c)
@@ -275,7 +286,7 @@ enum pli_err pli_mark_revoke(const struct pli_comm *c)
 
 bool pli_mark_is_revoked(const struct pli_comm *c)
 {
-    const struct pli_alarm_mark *m = pli_mark_find(c);
+    const struct pli_alarm_mark *m = find(c);
     if (m != NULL && atomic_load_explicit(&m->is_revoked, memory_order_acquire) != 0) {
         return true;
     }
@@ -327,7 +338,7 @@ static struct pli_alarm_mark *insert(const struct pli_comm *c, bool is_wide)
 
 enum pli_err pli_mark_make(const struct pli_comm *c, struct pli_alarm_mark **out)
 {
-    struct pli_alarm_mark *m = pli_mark_find(c);
+    struct pli_alarm_mark *m = find(c);
     bool is_wide = false;
     enum pli_err err = m == NULL ? check(c, &is_wide) : PLI_OK;
     if (err != PLI_OK) {
@@ -335,7 +346,7 @@ enum pli_err pli_mark_make(const struct pli_comm *c, struct pli_alarm_mark **out
     }
     if (m == NULL) {
         take();
-        m = pli_mark_find(c);
+        m = find(c);
         m = m != NULL ? m : insert(c, is_wide);
         drop();
     }
@@ -351,7 +362,7 @@ enum pli_err pli_mark_make(const struct pli_comm *c, struct pli_alarm_mark **out
 void pli_mark_leave(struct pli_comm *c)
 {
     bool is_whole = c->group != NULL && c->remote != NULL; // not one that could not be made
-    struct pli_alarm_mark *m = is_whole ? pli_mark_find(c) : NULL;
+    struct pli_alarm_mark *m = is_whole ? find(c) : NULL;
     bool is_wide = false;
     bool is_doomed = is_whole && atomic_load_explicit(&c->doom, memory_order_relaxed) != 0;
     if (m == NULL && (!is_doomed || check(c, &is_wide) != PLI_OK || !is_wide)) {

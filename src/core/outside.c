@@ -19,11 +19,10 @@
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static struct pli_outside *_Atomic maps[PLI_TIE_N_JOB]; // by number; written under guard
 
-enum pli_err pli_outside_self(struct pli_outside_name *out)
+void pli_outside_self(struct pli_outside_name *out)
 {
     const struct pli_node_header *h = pli_proc.boot->node.header;
     *out = (struct pli_outside_name){ pli_proc.boot->job, h->launcher, h->memory };
-    return pli_boot_may_meet(pli_proc.boot);
 }
 
 static enum pli_err map(const struct pli_outside_name *name, struct pli_node *out)
@@ -85,13 +84,15 @@ enum pli_err pli_outside_meet(const struct pli_outside_name *name)
     if (name->job == pli_proc.boot->job) {
         return PLI_OK;
     }
-    enum pli_err err = pli_boot_may_meet(pli_proc.boot);
-    if (err != PLI_OK) {
-        return err;
-    }
+    enum pli_err err = PLI_OK;
     pthread_mutex_lock(&guard);
-    uint32_t number = pli_tie_find_job(&pli_proc.boot->node, name->job, NULL);
-    if (number == 0 || maps[number] == NULL || maps[number]->job != name->job) {
+    struct pli_tie_job known = { 0 };
+    uint32_t number = pli_tie_find_job(&pli_proc.boot->node, name->job, &known);
+    if (number != 0 && known.launcher != name->launcher) {
+        err = pli_fail(PLI_ERR_PORT, "the other job is one of several that IMPI has joined, and "
+                                     "this one has met another of them; they go by one number, so "
+                                     "it cannot meet both");
+    } else if (number == 0 || maps[number] == NULL || maps[number]->job != name->job) {
         struct pli_node node;
         struct pli_outside_name self;
         struct pli_tie_pair pair = { 0 };

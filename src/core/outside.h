@@ -25,7 +25,7 @@ struct pli_outside_name {
 };
 
 // This job's. PLI_ERR_OTHER: nobody keeps its memory where others could find it.
-enum pli_err pli_outside_self(struct pli_outside_name *out);
+void pli_outside_self(struct pli_outside_name *out);
 
 // Make the two jobs known to each other. The own job is fine. Context: no lock held.
 enum pli_err pli_outside_meet(const struct pli_outside_name *name);

@@ -31,7 +31,8 @@ static uint64_t random_context(void)
     if (getrandom(&r, sizeof r, 0) != (ssize_t)sizeof r) {
         r = pli_clock_ns() * 0x9e3779b97f4a7c15u ^ pli_proc.id << 7;
     }
-    return (r | (uint64_t)1 << 62) & ~((uint64_t)1 << 63 | 3);
+    uint64_t mark = pli_boot.gate != NULL ? PLI_WIRE_PRIVATE : 0; // no number that IMPI counts
+    return (r | mark | (uint64_t)1 << 62) & ~((uint64_t)1 << 63 | 3);
 }
 
 struct pli_ep *pli_process_ep(void)

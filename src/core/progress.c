@@ -20,7 +20,8 @@ enum {
     BATCH = 64,          // messages per poll, so that other work gets its turn
     SPIN_QUIET = 4000,   // looks when every rank has a core: some 50 us
     SPIN_THREADS = 300,  // the core may be wanted by another thread of this rank
-    YIELD_QUIET = 50,    // then
+    YIELD_QUIET = 4000,  // then: some 1 ms. Ranks that sleep sooner can stay two on one core
+    YIELD_FAR = 100,     // what comes through an agent does not come sooner
     YIELD_CROWDED = 6,   // ranks share cores: give way at once, then sleep (bench ring16)
     STALL_NS = 1000000,  // sleep with something to push: look again after this
     NET_LOOK = 8,        // a look at the network takes as long as so many at the mailbox
@@ -149,10 +150,11 @@ uint32_t pli_progress_spins(void)
                                    : SPIN_QUIET;
 }
 
-static uint32_t yields(void)
+static uint32_t yields(const struct pli_waiter *w)
 {
     return pli_conf.yield >= 0     ? (uint32_t)pli_conf.yield
            : pli_lane_is_crowded() ? YIELD_CROWDED
+           : w->is_far             ? YIELD_FAR
                                    : YIELD_QUIET;
 }
 
@@ -397,7 +399,7 @@ void pli_progress_step(struct pli_waiter *w)
     }
     if (w->n_idle < spins) {
         pli_cpu_relax();
-    } else if (w->n_idle >= spins + yields() || !pli_cpu_give_way()) {
+    } else if (w->n_idle >= spins + yields(w) || !pli_cpu_give_way()) {
         go_to_sleep(w);
     }
 }

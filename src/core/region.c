@@ -105,13 +105,18 @@ static enum pli_err send(struct pli_region *r, int to, const struct pli_region_m
     return post(r, to, m, data);
 }
 
+static uint32_t new_tag(struct pli_region *r)
+{
+    r->next_tag = r->next_tag % (PLI_REGION_TAG_DATA - 1) + PLI_REGION_TAG_FIRST;
+    return r->next_tag;
+}
+
 // Send a message and begin to receive its answer.
 static enum pli_err ask_begin(struct pli_region *r, int to, struct pli_region_msg *m, size_t data,
                               void *answer, size_t room, struct pli_request **out)
 {
     static char nowhere;
-    r->next_tag = r->next_tag % 0x3fffffff + PLI_REGION_TAG_FIRST;
-    m->tag = r->next_tag;
+    m->tag = new_tag(r);
     enum pli_err err =
         pli_p2p_irecv_on(room == 0 ? &nowhere : answer, (MPI_Count)room,
                          pli_datatype_basic(MPI_BYTE), to, (int)m->tag, r->comm, PLI_CHAN_P2P, out);
@@ -160,6 +165,20 @@ enum pli_err pli_region_ask_key(struct pli_region *r, int to, size_t at, struct 
     return ask(r, to, &m, 0, key, sizeof *key, len_out);
 }
 
+// From this memory into that of the owner, who receives it there.
+static enum pli_err put_large(struct pli_region *r, int to, size_t at, const char *src, size_t len)
+{
+    struct pli_region_msg m;
+    begin(&m, PLI_REGION_MSG_TAKE);
+    m.at = at;
+    m.block = len;
+    m.tag = PLI_REGION_TAG_DATA + new_tag(r);
+    enum pli_err err = send(r, to, &m, 0);
+    return err != PLI_OK ? err
+                         : pli_p2p_send_on(src, (MPI_Count)len, pli_datatype_basic(MPI_BYTE), to,
+                                           (int)m.tag, r->comm, PLI_CHAN_P2P, 0);
+}
+
 static enum pli_err put_messages(struct pli_region *r, int to, size_t at, const char *src,
                                  size_t len)
 {
@@ -204,7 +223,11 @@ enum pli_err pli_region_put(struct pli_region *r, int to, size_t at, const void 
     }
     char *mine = (char *)src;
     enum pli_err err = move_ucx(r, to, &at, &mine, &len, true);
-    return err == PLI_OK && len > 0 ? put_messages(r, to, at, mine, len) : err;
+    if (err != PLI_OK || len == 0) {
+        return err;
+    }
+    return len < PLI_REGION_LARGE ? put_messages(r, to, at, mine, len)
+                                  : put_large(r, to, at, mine, len);
 }
 
 enum pli_err pli_region_get_begin(struct pli_region *r, int from, size_t at, void *dst, size_t len,

@@ -31,6 +31,7 @@ struct pli_region {
     struct pli_task task;
     bool is_serving, is_over;
     bool is_waiting; // the receive is posted
+    bool is_taking;  // for the data of a large put, straight to its place
     struct pli_region_msg *in, *out;
     // By UCX; NULL: not used.
     size_t gap;

@@ -95,6 +95,29 @@ static void apply(struct pli_region *r, int origin, const struct pli_region_msg 
     reply(r, origin, m->tag, &fetch, size);
 }
 
+static enum pli_err receive(struct pli_region *r, void *to, uint64_t len, int source, uint32_t tag)
+{
+    r->is_waiting = true;
+    return pli_p2p_begin_recv(&r->recv, to, (MPI_Count)len, byte_type(), source, (int)tag, r->comm,
+                              PLI_CHAN_P2P);
+}
+
+static enum pli_err wait_for_next(struct pli_region *r)
+{
+    return receive(r, r->in, sizeof *r->in, MPI_ANY_SOURCE, PLI_REGION_TAG_ASK);
+}
+
+// What others want waits until the data is here: all that a member says is dealt with in order.
+static void take(struct pli_region *r, int origin, const struct pli_region_msg *m)
+{
+    char *to = place(r, origin, m->at, m->block);
+    r->is_taking = true;
+    if (receive(r, to, m->block, origin, m->tag) != PLI_OK) {
+        r->is_taking = false;
+        pli_log(PLI_ERROR, "cannot take what member %d puts here: %s", origin, pli_fail_take(NULL));
+    }
+}
+
 static void serve(struct pli_region *r, int origin, size_t len)
 {
     const struct pli_region_msg *m = r->in;
@@ -133,25 +156,23 @@ static void serve(struct pli_region *r, int origin, size_t len)
         reply(r, origin, m->tag, r->out->data,
               pli_region_ucx_lend(r, m->at, (struct pli_region_key *)(void *)r->out->data));
         break;
+    case PLI_REGION_MSG_TAKE:
+        take(r, origin, m);
+        break;
     default:
         pli_log(PLI_ERROR, "member %d sent something of kind %u", origin, m->kind);
     }
 }
 
-static enum pli_err wait_for_next(struct pli_region *r)
-{
-    r->is_waiting = true;
-    return pli_p2p_begin_recv(&r->recv, r->in, sizeof *r->in, byte_type(), MPI_ANY_SOURCE,
-                              PLI_REGION_TAG_ASK, r->comm, PLI_CHAN_P2P);
-}
-
 static void run(struct pli_task *t)
 {
     struct pli_region *r = PLI_CONTAINER(t, struct pli_region, task);
-    if (r->recv.r.bytes >= PLI_REGION_HEAD && r->recv.r.err == PLI_OK) {
+    bool was_data = r->is_taking;
+    r->is_taking = false;
+    if (!was_data && r->recv.r.bytes >= PLI_REGION_HEAD && r->recv.r.err == PLI_OK) {
         serve(r, r->recv.r.source, r->recv.r.bytes);
     }
-    if (!r->is_over && wait_for_next(r) != PLI_OK) {
+    if (!r->is_over && !r->is_taking && wait_for_next(r) != PLI_OK) {
         pli_log(PLI_ERROR, "%s: no more requests can be served: %s", pli_comm_say(r->comm),
                 pli_fail_take(NULL));
     }

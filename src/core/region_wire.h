@@ -17,14 +17,19 @@ enum pli_region_kind {
     PLI_REGION_MSG_ATOMIC,      // at, type, op, two operands of 8 bytes follow
     PLI_REGION_MSG_FLUSH,       // answered by nothing
     PLI_REGION_MSG_ASK,         // text follows; answered by text
-    PLI_REGION_MSG_KEY          // at; answered by struct pli_region_key, or nothing: there is none
+    PLI_REGION_MSG_KEY,         // at; answered by struct pli_region_key, or nothing: there is none
+    PLI_REGION_MSG_TAKE         // at, block = length; the data is the next message with this tag
 };
 
-enum { PLI_REGION_PIECE = 8192 }; // data in one message
+enum {
+    PLI_REGION_PIECE = 8192,         // data in one message
+    PLI_REGION_LARGE = 32768,        // a put from here on is a message of its own
+    PLI_REGION_TAG_DATA = 0x40000000 // added to the tags of those
+};
 
 struct pli_region_msg {
     uint8_t kind, type, op, byte;
-    uint32_t tag; // of the answer; 0: none is wanted
+    uint32_t tag; // of the answer, 0: none is wanted; TAKE: of the data
     uint64_t at, block, n;
     int64_t step;
     unsigned char data[2 * PLI_REGION_PIECE]; // offsets and data

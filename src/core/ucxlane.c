@@ -154,24 +154,60 @@ enum pli_err pli_ucxlane_open(struct pli_netlane *net)
     return PLI_OK;
 }
 
+// What comes late for who had it before bears another key.
+static bool take_place(struct pli_ucxlane *u, uint32_t *out)
+{
+    if (u->n_spare > 0) {
+        uint32_t i = 0;
+        while (u->places[i] != NULL) {
+            i++;
+        }
+        u->n_spare--;
+        *out = i;
+        return true;
+    }
+    struct pli_link **places = realloc(u->places, (u->n_place + 1) * sizeof *places);
+    if (places == NULL) {
+        return false;
+    }
+    u->places = places;
+    *out = u->n_place++;
+    return true;
+}
+
 bool pli_ucxlane_create(struct pli_link *l)
 {
     struct pli_ucxlane *u = l->net->ucx;
     struct pli_ucxlink *x = calloc(1, sizeof *x);
-    struct pli_link **places = realloc(u->places, (u->n_place + 1) * sizeof *places);
-    u->places = places != NULL ? places : u->places;
-    if (x == NULL || places == NULL || getrandom(&x->key, sizeof x->key, 0) != sizeof x->key) {
+    if (x == NULL || getrandom(&x->key, sizeof x->key, 0) != sizeof x->key ||
+        !take_place(u, &x->place)) {
         free(x);
         return false;
     }
     x->lane = u;
-    x->place = u->n_place;
-    u->places[u->n_place++] = l;
+    u->places[x->place] = l;
     pli_list_init(&x->ops);
     pli_list_init(&x->notes);
     pli_list_init(&x->stranded);
     l->ucx = x;
     l->by_ucx = true;
+    return true;
+}
+
+bool pli_ucxlane_destroy(struct pli_link *l)
+{
+    struct pli_ucxlink *x = l->ucx;
+    struct pli_ucxlane *u = x->lane;
+    if (!pli_list_is_empty(&x->ops) || !pli_list_is_empty(&x->stranded) || x->n_access > 0 ||
+        (x->peer != NULL && !pli_ucx_part(x->peer))) {
+        return false;
+    }
+    pli_ucxlane_wait(x, false);
+    u->n_met -= x->peer != NULL;
+    u->places[x->place] = NULL;
+    u->n_spare++;
+    l->ucx = NULL;
+    free(x);
     return true;
 }
 

@@ -26,13 +26,13 @@ struct pli_ucxlane {
     bool is_must; // the user asked for UCX: nothing else will do
     char *address;
     size_t n_address;
-    struct pli_link **places; // by place, which a message names
-    uint32_t n_place;
-    uint32_t n_met;          // links that use it
-    uint32_t n_wait;         // links that wait for the other side's address
-    uint32_t n_op;           // operations under way
-    struct pli_list streams; // sends whose data goes out in pieces
-    struct pli_list free;    // operations to be used again
+    struct pli_link **places;  // by place, which a message names
+    uint32_t n_place, n_spare; // spare ones are NULL
+    uint32_t n_met;            // links that use it
+    uint32_t n_wait;           // links that wait for the other side's address
+    uint32_t n_op;             // operations under way
+    struct pli_list streams;   // sends whose data goes out in pieces
+    struct pli_list free;      // operations to be used again
 };
 
 struct pli_ucxlink {
@@ -59,6 +59,8 @@ struct pli_ucxlink {
 // cannot be had and the user wants nothing else.
 enum pli_err pli_ucxlane_open(struct pli_netlane *net);
 bool pli_ucxlane_create(struct pli_link *l); // false: no memory
+// The end of a link's part; false: something is under way, or UCX cannot let go of the other side.
+bool pli_ucxlane_destroy(struct pli_link *l);
 int pli_ucxlane_poll(struct pli_ucxlane *u); // how much was done
 int pli_ucxlane_fd(const struct pli_ucxlane *u);
 bool pli_ucxlane_arm(struct pli_netlane *net); // false: there is something to do. No lock held.

@@ -3,7 +3,6 @@
 // owner listens. Who connects sends its identity there and a context for the two of them.
 #include "dynamic/port.h"
 
-#include "base/clock.h"
 #include "boot/boot.h"
 #include "boot/tie.h"
 #include "comm/intercomm.h"
@@ -15,6 +14,7 @@
 #include "dynamic/rendezvous.h"
 #include "obj/comm.h"
 #include "obj/info.h"
+#include "obj/span.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -41,10 +41,9 @@ enum pli_err pli_port_open(struct pli_info *info, char *port_out)
 {
     struct port p = { 0 };
     (void)info; // the standard defines no hints
-    enum pli_err err = pli_outside_self(&p.job);
-    if (err == PLI_OK) {
-        err = pli_tie_open_port(&pli_proc.boot->node, pli_proc.boot->index, &p.place, &p.cookie);
-    }
+    pli_outside_self(&p.job);
+    enum pli_err err =
+        pli_tie_open_port(&pli_proc.boot->node, pli_proc.boot->index, &p.place, &p.cookie);
     if (err == PLI_OK) {
         snprintf(port_out, MPI_MAX_PORT_NAME,
                  "pliant:%s:%08" PRIx32 ":%" PRIu32 ":%" PRIu32 ":%" PRIu32 ":%016" PRIx64,
@@ -136,6 +135,14 @@ static enum pli_err let_in(const char *name, struct pli_comm *comm, struct pli_c
     return err == PLI_OK ? pli_rendezvous_say(*bridge_out, 1, &hello, sizeof hello) : err;
 }
 
+// Jobs that IMPI joins go by one number, under which a process knows its own alone.
+static enum pli_err refuse_joined(void)
+{
+    return pli_fail(PLI_ERR_PORT, "the other process belongs to a job that IMPI has joined to this "
+                                  "one; MPI_COMM_WORLD has both, and MPI_Intercomm_create connects "
+                                  "them");
+}
+
 // The root's part of connecting.
 static enum pli_err knock(const char *name, struct pli_comm *comm, struct pli_comm **bridge_out)
 {
@@ -145,6 +152,10 @@ static enum pli_err knock(const char *name, struct pli_comm *comm, struct pli_co
     struct pli_id owner = { 0 };
     uint32_t index;
     enum pli_err err = parse(name, &p);
+    if (err == PLI_OK && pli_boot.gate != NULL && p.job.job == pli_proc.boot->job &&
+        p.job.launcher != pli_proc.boot->node.header->launcher) {
+        err = refuse_joined();
+    }
     err = err == PLI_OK ? pli_outside_meet(&p.job) : err;
     err = err == PLI_OK ? look(&p) : err;
     if (err != PLI_OK) {
@@ -251,14 +262,11 @@ enum pli_err pli_port_join(struct pli_comm *self, int fd, struct pli_comm **out)
     struct card mine = { .magic = "PLIJOIN", .who = self->group->me }, theirs;
     struct pli_comm *bridge = NULL;
     uint32_t is_good, are_good;
-    enum pli_err err = pli_outside_self(&mine.job);
-    if (err != PLI_OK) {
-        return err;
-    }
+    pli_outside_self(&mine.job);
     // A context of its own in any case: whether the other is of another job is not known yet.
     atomic_store_explicit(&pli_proc.boot->is_linked, true, memory_order_relaxed);
     mine.context = pli_process_context();
-    err = swap_cards(fd, &mine, &theirs);
+    enum pli_err err = swap_cards(fd, &mine, &theirs);
     if (err != PLI_OK) {
         return err;
     }
@@ -266,7 +274,7 @@ enum pli_err pli_port_join(struct pli_comm *self, int fd, struct pli_comm **out)
         return pli_fail(PLI_ERR_ARG, "argument fd: both ends of the socket are in this process");
     }
     bool is_low = mine.who.proc < theirs.who.proc;
-    err = pli_outside_meet(&theirs.job);
+    err = pli_span_is_far(theirs.who.proc) ? refuse_joined() : pli_outside_meet(&theirs.job);
     if (err == PLI_OK) {
         err = pli_rendezvous_make(self, theirs.who, is_low, is_low ? mine.context : theirs.context,
                                   &bridge);

@@ -220,6 +220,9 @@ enum pli_err pli_resize_world(struct pli_comm *comm, int size)
     if (comm->is_inter) {
         return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator");
     }
+    if (comm->is_span) {
+        return pli_comm_refuse_span(comm, "a world of another size");
+    }
     if (comm->rank == 0) {
         struct pli_ask_resize ask = { PLI_ASK_TO, (uint32_t)(size > 0 ? size : 0) };
         err = pli_plea(comm->ep->lane, PLI_ASK_RESIZE, &ask, sizeof ask, &answer);

@@ -76,8 +76,7 @@ static const int *launch_fact(int keyval)
         __atomic_store_n(&best, pli_attr_fixed_best(), __ATOMIC_RELAXED);
         return &best;
     default: // those of this world, and one to be spawned for every core: that is never refused
-        __atomic_store_n(&universe, (int)(pli_boot.n_world + (h->gate == 0 ? h->n_core : 0)),
-                         __ATOMIC_RELAXED);
+        __atomic_store_n(&universe, (int)(pli_boot.n_world + h->n_core), __ATOMIC_RELAXED);
         return &universe;
     }
 }

@@ -38,35 +38,61 @@ static uint32_t host_of(uint32_t proc)
     return lo;
 }
 
-static bool is_far(const struct pli_gate_client *mine, uint64_t proc)
+bool pli_span_is_inside(uint64_t proc)
 {
-    return (uint32_t)proc - mine->first >= mine->n;
+    return pli_boot.gate != NULL && (proc & ~(uint64_t)UINT32_MAX) == pli_boot.job &&
+           (uint32_t)proc < pli_boot.n_world;
 }
 
-bool pli_span_has_far(const struct pli_group *g)
+static bool is_stranger(uint64_t proc)
 {
-    const struct pli_gate *gate = pli_boot.gate;
-    if (gate == NULL) {
-        return false;
-    }
-    const struct pli_gate_client *mine = &gate->clients[gate->client];
-    for (int i = 0; g->size > 0 && i < g->n_run; i++) { // a run goes one way: look at its ends
+    return !pli_span_is_inside(proc);
+}
+
+bool pli_span_is_far(uint64_t proc)
+{
+    const struct pli_gate *g = pli_boot.gate;
+    return pli_span_is_inside(proc) &&
+           (uint32_t)proc - g->clients[g->client].first >= g->clients[g->client].n;
+}
+
+// A run goes one way: if both ends are of MPI_COMM_WORLD, or neither is, all between are.
+static bool has(const struct pli_group *g, bool (*is)(uint64_t proc))
+{
+    for (int i = 0; g->size > 0 && i < g->n_run; i++) {
         const struct pli_group_run *r = &g->runs[i];
         uint64_t last = r->first.proc + (uint64_t)((int64_t)(r->n - 1) * r->proc_step);
-        if (is_far(mine, r->first.proc) || is_far(mine, last)) {
+        if (is(r->first.proc) || is(last)) {
             return true;
+        }
+        for (int64_t k = 1; is_stranger(r->first.proc) != is_stranger(last) && k < r->n; k++) {
+            if (is(r->first.proc + (uint64_t)(k * r->proc_step))) {
+                return true;
+            }
         }
     }
     return false;
 }
 
-// How many different ones of `n` the members have, and which of them mine is.
+bool pli_span_has_far(const struct pli_group *g)
+{
+    return pli_boot.gate != NULL && has(g, pli_span_is_far);
+}
+
+bool pli_span_has_stranger(const struct pli_group *g)
+{
+    return pli_boot.gate == NULL || has(g, is_stranger);
+}
+
+// How many different ones the members have, and which of them mine is. Who is not of MPI_COMM_WORLD
+// counts as mine.
 static void count(const struct pli_comm *c, uint32_t (*of)(uint32_t), bool *seen, int *size_out,
                   int *color_out)
 {
     uint32_t mine = of((uint32_t)c->group->me.proc);
     for (int i = 0; i < c->size; i++) {
-        uint32_t k = of((uint32_t)pli_group_at(c->group, i).proc);
+        uint64_t proc = pli_group_at(c->group, i).proc;
+        uint32_t k = pli_span_is_inside(proc) ? of((uint32_t)proc) : mine;
         if (!seen[k]) {
             seen[k] = true;
             ++*size_out;

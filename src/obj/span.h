@@ -12,11 +12,17 @@
 struct pli_comm;
 struct pli_group;
 
-// The MPI job of a process, by its number among the clients.
+// The MPI job of a process of MPI_COMM_WORLD, by its number among the clients.
 uint32_t pli_span_client(uint32_t proc);
 
-// Whether a member belongs to another job than this process.
+// Whether a process is one of those that IMPI joined: not one that was spawned, or of another job.
+bool pli_span_is_inside(uint64_t proc);
+bool pli_span_is_far(uint64_t proc); // and in another client than this process
+
+// Whether a member is one of those, in another client than this process; or is none of those, where
+// there are any.
 bool pli_span_has_far(const struct pli_group *g);
+bool pli_span_has_stranger(const struct pli_group *g);
 
 // IMPI_CLIENT_SIZE, _COLOR, IMPI_HOST_SIZE, _COLOR: of the local group, and of the caller in it.
 enum pli_span_what {

@@ -219,6 +219,38 @@ static void test_more(void)
     pli_impi_job_destroy(job);
 }
 
+// Of two long messages under way the older ends first, though the younger has its data sooner.
+static void test_age(void)
+{
+    struct pli_impi_job *job = t_job(&two);
+    struct t_node a, b;
+    t_node_init(&a, job, 0);
+    t_node_init(&b, job, 1);
+    unsigned char *big = payload(9, 500);
+    uint64_t req[2];
+    struct pli_impi_send s = {
+        .env = { .src = 0, .dst = 1, .tag = 1 }, .data = big, .len = 500, .ready = 64
+    };
+    for (int i = 0; i < 2; i++) {
+        T_EQ(PLI_IMPI_OK, pli_impi_engine_send(a.e, &s, &req[i]));
+    }
+    t_settle(&a, 0, &b, 1);
+    T_TRUE(b.head->next != NULL && b.head->next->is_accepted);
+    T_EQ(2, a.n_matched);
+    for (int i = 1; i >= 0; i--) {
+        T_EQ(PLI_IMPI_OK, pli_impi_engine_more(a.e, req[i], 500));
+    }
+    t_settle(&a, 0, &b, 1);
+    T_EQ(2, a.n_sent);
+    T_EQ(req[1], a.last_req);
+    check_msg(b.head, 9, 500);
+    check_msg(b.head->next, 9, 500);
+    free(big);
+    t_node_fini(&a);
+    t_node_fini(&b);
+    pli_impi_job_destroy(job);
+}
+
 // Data that passes through a small place over and over.
 static void test_ring(void)
 {
@@ -496,6 +528,7 @@ int main(void)
     test_pairs_apart();
     test_long();
     test_more();
+    test_age();
     test_ring();
     test_cancel();
     test_cancel_late();

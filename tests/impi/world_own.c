@@ -113,12 +113,55 @@ static void natives(MPI_Comm comm)
 }
 #endif
 
+// Who shares memory: those of a client, in the order of the keys; one of the world stays out.
+static void neighbours(MPI_Comm comm, int me, int n)
+{
+    MPI_Comm near, half;
+    MPI_Group of_near, of_comm;
+    int color = attr(comm, IMPI_CLIENT_COLOR), size, rank, above = 0, mine = 0;
+    int *all = malloc((size_t)n * sizeof *all), zero = 0, last;
+    MPI_Allgather(&color, 1, MPI_INT, all, 1, MPI_INT, comm);
+    for (int i = 0; i < n - 1; i++) {
+        mine += all[i] == color;
+        above += all[i] == color && i > me;
+    }
+    MPI_Comm_split_type(comm, me == n - 1 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, -me,
+                        MPI_INFO_NULL, &near);
+    CHECK((near == MPI_COMM_NULL) == (me == n - 1));
+    if (near != MPI_COMM_NULL) {
+        MPI_Comm_size(near, &size);
+        MPI_Comm_rank(near, &rank);
+        CHECK(size == mine && rank == above);
+        MPI_Comm_group(near, &of_near);
+        MPI_Comm_group(comm, &of_comm);
+        MPI_Group_translate_ranks(of_near, 1, &zero, of_comm, &last);
+        CHECK(all[last] == color && last == me + above);
+        MPI_Group_free(&of_near);
+        MPI_Group_free(&of_comm);
+        MPI_Barrier(near);
+        MPI_Comm_free(&near);
+    }
+    MPI_Comm_split(comm, me % 2, 0, &half);
+    MPI_Comm_split_type(half, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
+    mine = 0;
+    for (int i = me % 2; i < n; i += 2) {
+        mine += all[i] == color;
+    }
+    MPI_Comm_size(near, &size);
+    CHECK(size == mine && attr(near, IMPI_CLIENT_SIZE) == 1);
+    MPI_Comm_free(&near);
+    MPI_Barrier(half); // and the number of what comes next is agreed upon
+    MPI_Comm_free(&half);
+    free(all);
+}
+
 void world_own(int me, int n)
 {
     MPI_Comm comm, mine;
     colors(MPI_COMM_WORLD, n);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     colors(comm, n);
+    neighbours(comm, me, n);
     MPI_Comm_split(MPI_COMM_WORLD, attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR), me, &mine);
     CHECK(attr(mine, IMPI_CLIENT_SIZE) == 1 && attr(mine, IMPI_CLIENT_COLOR) == 0);
     CHECK(attr(MPI_COMM_SELF, IMPI_CLIENT_SIZE) == 1);

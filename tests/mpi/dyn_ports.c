@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports, names and sockets: the ranks of one job divide into servers and clients. With arguments
-// ("serve NAME N" or "call NAME") two jobs that were started separately do the same.
+// ("serve NAME N" or "call NAME N [OTHER]") two jobs that were started separately do the same.
 #include "obj.h"
 
 #include <stdlib.h>
@@ -114,6 +114,20 @@ static void call(MPI_Comm group, int root, const char *name, int n)
     }
 }
 
+// One that IMPI has joined to the one which was met.
+static void miss(MPI_Comm group, const char *name)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm inter;
+    int rank;
+    MPI_Comm_rank(group, &rank);
+    if (rank == 0) {
+        look_up(name, port);
+    }
+    T_REFUSED(MPI_Comm_connect(port, MPI_INFO_NULL, 0, group, &inter), MPI_ERR_PORT,
+              rank == 0 ? "joined" : "failed");
+}
+
 static void refuse(void)
 {
     MPI_Comm inter;
@@ -138,14 +152,20 @@ int main(int argc, char **argv)
 {
     t_start(&argc, &argv);
     int rank, size;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm home = t_home();
+    MPI_Comm_rank(home, &rank);
+    MPI_Comm_size(home, &size);
     if (argc > 3 && strcmp(argv[1], "serve") == 0) {
-        serve(MPI_COMM_WORLD, size - 1, argv[2], atoi(argv[3]));
+        serve(home, size - 1, argv[2], atoi(argv[3]));
+        MPI_Comm_free(&home);
         return t_end();
     }
     if (argc > 3 && strcmp(argv[1], "call") == 0) {
-        call(MPI_COMM_WORLD, 0, argv[2], atoi(argv[3]));
+        call(home, 0, argv[2], atoi(argv[3]));
+        if (argc > 4) {
+            miss(home, argv[4]);
+        }
+        MPI_Comm_free(&home);
         return t_end();
     }
     refuse();
@@ -153,7 +173,7 @@ int main(int argc, char **argv)
     snprintf(name, sizeof name, "dyn_ports %d", (int)getppid());
     MPI_Comm group;
     int is_server = rank < size / 2;
-    T_MPI(MPI_Comm_split(MPI_COMM_WORLD, is_server, rank, &group));
+    T_MPI(MPI_Comm_split(home, is_server, rank, &group));
     if (is_server) {
         serve(group, 0, name, 3);
     } else {
@@ -162,5 +182,6 @@ int main(int argc, char **argv)
         call(group, last - 1, name, 3);
     }
     MPI_Comm_free(&group);
+    MPI_Comm_free(&home);
     return t_end();
 }

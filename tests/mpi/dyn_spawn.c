@@ -9,6 +9,8 @@
 
 enum { BIG = 300000 };
 
+static MPI_Comm home; // all ranks of this job
+
 // Both sides: every process sends to every one of the other group, small and large.
 static void exchange(MPI_Comm inter)
 {
@@ -103,7 +105,7 @@ static void plain(char *self, int n)
     char *args[] = { "plain", NULL };
     int codes[8], size;
     memset(codes, 255, sizeof codes);
-    T_MPI(MPI_Comm_spawn(self, args, n, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, codes));
+    T_MPI(MPI_Comm_spawn(self, args, n, MPI_INFO_NULL, 0, home, &inter, codes));
     for (int i = 0; i < n; i++) {
         T_EQ(codes[i], MPI_SUCCESS);
     }
@@ -123,7 +125,7 @@ static void several(char *self)
     char **args[] = { first, second };
     int n[] = { 1, 2 }, codes[3];
     MPI_Info infos[] = { MPI_INFO_NULL, MPI_INFO_NULL };
-    T_MPI(MPI_Comm_spawn_multiple(2, commands, args, n, infos, 0, MPI_COMM_WORLD, &inter, codes));
+    T_MPI(MPI_Comm_spawn_multiple(2, commands, args, n, infos, 0, home, &inter, codes));
     exchange(inter);
     merge(inter, 0);
     T_MPI(MPI_Comm_disconnect(&inter));
@@ -144,7 +146,7 @@ static void hints(char *self, const char *name, char *dir)
     MPI_Info_set(info, "mpi_initial_errhandler", "mpi_errors_return");
     MPI_Info_set(info, "no_such_hint", "is ignored");
     int codes[5];
-    T_MPI(MPI_Comm_spawn(name, args, 5, info, 0, MPI_COMM_WORLD, &inter, codes));
+    T_MPI(MPI_Comm_spawn(name, args, 5, info, 0, home, &inter, codes));
     T_EQ(codes[1], MPI_SUCCESS);
     T_EQ(codes[2], MPI_ERR_SPAWN); // not started, because the hint allows two
     exchange(inter);
@@ -159,26 +161,25 @@ static void refuse(int rank, char *self)
     MPI_Info info;
     int codes[2] = { -1, -1 };
     const char *why = rank == 0 ? "no program ./no/such/program" : "cannot spawn";
-    T_REFUSED(MPI_Comm_spawn("./no/such/program", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0,
-                             MPI_COMM_WORLD, &inter, codes),
+    T_REFUSED(MPI_Comm_spawn("./no/such/program", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, home, &inter,
+                             codes),
               MPI_ERR_SPAWN, why);
     T_OK(inter == MPI_COMM_NULL);
     T_EQ(codes[0], MPI_ERR_SPAWN);
     T_EQ(codes[1], MPI_ERR_SPAWN);
     MPI_Info_create(&info);
     MPI_Info_set(info, "host", "no.such.host");
-    T_REFUSED(MPI_Comm_spawn(self, MPI_ARGV_NULL, 1, info, 0, MPI_COMM_WORLD, &inter,
-                             MPI_ERRCODES_IGNORE),
+    T_REFUSED(MPI_Comm_spawn(self, MPI_ARGV_NULL, 1, info, 0, home, &inter, MPI_ERRCODES_IGNORE),
               MPI_ERR_SPAWN, rank == 0 ? "no.such.host" : "cannot spawn");
     MPI_Info_free(&info);
     // A program that never calls MPI_Init.
-    T_REFUSED(MPI_Comm_spawn("true", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+    T_REFUSED(MPI_Comm_spawn("true", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, home, &inter,
                              MPI_ERRCODES_IGNORE),
               MPI_ERR_SPAWN, rank == 0 ? "without having called MPI_Init" : "cannot spawn");
-    T_REFUSED(MPI_Comm_spawn(self, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 99, MPI_COMM_WORLD, &inter,
+    T_REFUSED(MPI_Comm_spawn(self, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 99, home, &inter,
                              MPI_ERRCODES_IGNORE),
               MPI_ERR_ROOT, "99");
-    T_REFUSED(MPI_Comm_spawn(self, MPI_ARGV_NULL, 100000, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+    T_REFUSED(MPI_Comm_spawn(self, MPI_ARGV_NULL, 100000, MPI_INFO_NULL, 0, home, &inter,
                              MPI_ERRCODES_IGNORE),
               MPI_ERR_SPAWN, rank == 0 ? "100000" : "cannot spawn");
 }
@@ -192,7 +193,8 @@ int main(int argc, char **argv)
     if (parent != MPI_COMM_NULL) {
         return child(argc, argv, parent);
     }
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    home = t_home();
+    MPI_Comm_rank(home, &rank);
     char dir[4096], *slash;
     snprintf(dir, sizeof dir, "%s", argv[0]);
     slash = strrchr(dir, '/');
@@ -205,10 +207,10 @@ int main(int argc, char **argv)
     refuse(rank, argv[0]);
     MPI_Comm inter;
     char *args[] = { "again", NULL };
-    T_MPI(MPI_Comm_spawn(argv[0], args, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
-                         MPI_ERRCODES_IGNORE));
+    T_MPI(MPI_Comm_spawn(argv[0], args, 2, MPI_INFO_NULL, 0, home, &inter, MPI_ERRCODES_IGNORE));
     exchange(inter);
     merge(inter, 0);
     T_MPI(MPI_Comm_disconnect(&inter));
+    MPI_Comm_free(&home);
     return t_end();
 }

@@ -44,6 +44,16 @@ static inline void t_start(int *argc, char ***argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 }
 
+// All ranks of this job: the world, or the part of it in this client of IMPI. To be freed.
+static inline MPI_Comm t_home(void)
+{
+    MPI_Comm home;
+    int *color, flag;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR, &color, &flag);
+    MPI_Comm_split(MPI_COMM_WORLD, *color, 0, &home);
+    return home;
+}
+
 static inline int t_end(void)
 {
     MPI_Finalize();

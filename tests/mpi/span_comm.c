@@ -2,6 +2,7 @@
 // Constructors of communicators and groups, topologies, and the attributes of IMPI: on one job, and
 // over several that IMPI joins.
 #include <mpi.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "t.h"
@@ -205,6 +206,60 @@ static void colors(int n_client, int n_host)
     MPI_Comm_free(&host);
 }
 
+// Splits by type with an info entry, one rank staying out if there are several; how many are in.
+static int pieces(int type, const char *key, const char *value, MPI_Info *used_out)
+{
+    MPI_Comm c;
+    MPI_Info info;
+    int n = 0;
+    MPI_Info_create(&info);
+    if (key != NULL) {
+        MPI_Info_set(info, key, value);
+    }
+    MPI_Comm_split_type(MPI_COMM_WORLD, size > 1 && rank == size - 1 ? MPI_UNDEFINED : type, -rank,
+                        info, &c);
+    T_EQ(c == MPI_COMM_NULL, size > 1 && rank == size - 1);
+    if (c != MPI_COMM_NULL) {
+        MPI_Comm_size(c, &n);
+        talk(c, n);
+        MPI_Comm_free(&c);
+    }
+    if (used_out != NULL) {
+        *used_out = info;
+    } else {
+        MPI_Info_free(&info);
+    }
+    return n;
+}
+
+// The types that are not memory: sets of processes, and hardware, of which each client has its own.
+static void types(int n_client)
+{
+    MPI_Comm mine;
+    int n, in, flag = 0, len = MPI_MAX_INFO_VAL;
+    char what[MPI_MAX_INFO_VAL] = "";
+    MPI_Info used;
+    if (n_client == 1) {
+        return; // comm_type has those
+    }
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &mine);
+    MPI_Comm_size(mine, &n);
+    int last = rank == size - 1, has_last;
+    MPI_Allreduce(&last, &has_last, 1, MPI_INT, MPI_MAX, mine);
+    MPI_Comm_free(&mine);
+    in = last ? 0 : n - has_last;
+    T_EQ(pieces(MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_pset_name", "mpi://WORLD", NULL),
+         last ? 0 : size - 1);
+    T_EQ(pieces(MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_pset_name", "mpi://SELF", NULL), !last);
+    T_EQ(pieces(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "mpi_shared_memory", NULL), in);
+    T_EQ(pieces(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "hwloc://Machine", NULL), in);
+    T_EQ(pieces(MPI_COMM_TYPE_HW_UNGUIDED, NULL, NULL, &used), in);
+    MPI_Info_get_string(used, "mpi_hw_resource_type", &len, what, &flag);
+    T_EQ(flag, !last);
+    T_OK(last || strcmp(what, "hwloc://Machine") == 0);
+    MPI_Info_free(&used);
+}
+
 static void clients(int n_client, int n_host)
 {
     MPI_Comm mine;
@@ -217,10 +272,11 @@ static void clients(int n_client, int n_host)
     int host = attr(MPI_COMM_WORLD, IMPI_HOST_COLOR);
     T_OK(n_host == n_client ? host == color : host >= color && host < n_host);
     T_OK(attr(MPI_COMM_WORLD, MPI_TAG_UB) >= 32767);
-    if (n_client > 1) { // no process can be added
-        T_EQ(attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE), size);
+    if (n_client > 1) { // inside a job more can be spawned
+        T_OK(attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE) > size);
     }
     colors(n_client, n_host);
+    types(n_client);
     MPI_Comm_split(MPI_COMM_WORLD, color, rank, &mine);
     T_EQ(attr(mine, IMPI_CLIENT_SIZE), 1);
     int m;

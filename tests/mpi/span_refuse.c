@@ -4,10 +4,7 @@
 // is forgotten.
 #include <mpi.h>
 
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "t.h"
+#include "obj.h"
 
 enum { N_PART = 4 };
 
@@ -105,16 +102,13 @@ static void survivors(void)
     MPI_Comm_free(&fewer);
 }
 
-// These concern the job as a whole, which cannot have more processes or another number: neither on
-// a communicator of its own.
+// New processes and other jobs: span_dynamic shows that a communicator inside the job has them.
 static void others(void)
 {
     MPI_Comm inter;
-    char port[MPI_MAX_PORT_NAME];
     char *names[] = { "true" };
-    int one[] = { 1 }, flag, fd[2];
+    int one[] = { 1 }, flag;
     MPI_Info none[] = { MPI_INFO_NULL };
-    MPI_Comm on[] = { world, mine };
     must_refuse(MPIX_Checkpoint(world, &flag), "MPIX_Checkpoint");
     must_refuse(MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, world, &inter,
                                MPI_ERRCODES_IGNORE),
@@ -124,20 +118,19 @@ static void others(void)
                 "MPI_Comm_spawn_multiple");
     must_refuse(MPI_Comm_accept("any", MPI_INFO_NULL, 0, world, &inter), "MPI_Comm_accept");
     must_refuse(MPI_Comm_connect("any", MPI_INFO_NULL, 0, world, &inter), "MPI_Comm_connect");
-    for (int i = 0; i < 2; i++) {
-        int n;
-        MPI_Comm_size(on[i], &n);
-        must_refuse(MPIX_World_resize(on[i], n + 1), "MPIX_World_resize");
+}
+
+// Of the job as a whole: inside it they say what they say in any job that was not started for them.
+static void whole(void)
+{
+    int n, flag;
+    if (is_span) {
+        must_refuse(MPIX_World_resize(world, size + 1), "MPIX_World_resize");
+        T_OK(MPI_Fork(1) < 0);
     }
-    must_refuse(MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
-                               MPI_ERRCODES_IGNORE),
-                "MPI_Comm_spawn");
-    must_refuse(MPI_Open_port(MPI_INFO_NULL, port), "MPI_Open_port");
-    T_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
-    must_refuse(MPI_Comm_join(fd[0], &inter), "MPI_Comm_join");
-    close(fd[0]);
-    close(fd[1]);
-    T_OK(MPI_Fork(1) < 0);
+    MPI_Comm_size(mine, &n);
+    T_REFUSED(MPIX_World_resize(mine, n + 1), MPI_ERR_SPAWN, "--elastic");
+    T_REFUSED(MPIX_Checkpoint(mine, &flag), MPI_ERR_UNSUPPORTED_OPERATION, "--checkpoint-dir");
 }
 
 int main(int argc, char **argv)
@@ -164,6 +157,7 @@ int main(int argc, char **argv)
     if (is_span) {
         others();
     }
+    whole();
     // Nothing of it did any harm.
     int sum = 0;
     T_EQ(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, world), MPI_SUCCESS);

@@ -21,6 +21,8 @@ def say(env):
     check("rank 1 (process" in r.words and "was killed by signal 9, SIGKILL" in r.words and
           "The others go on." in r.words, f"{r}")
     check(len(re.findall(r"rank \d knew after", r.out)) == 2, f"{r}")
+    r = Run("-disable-auto-cleanup", "-n", 2, WORLD, "recv", 1, env=env)
+    check(r.rc == 0 and "The others go on." in r.words, f"{r}")
     r = Run("-n", 3, WORLD, "recv", 1, env=env)  # as ever
     check(r.rc == 128 + 9 and "The 2 others still at work are ended." in r.words, f"{r}")
     r = Run("--on-failure=abort", "-n", 2, WORLD, "recv", 1, env=env)

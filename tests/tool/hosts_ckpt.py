@@ -7,20 +7,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from checkpoint import MPICTL, PROBE, finish, numbers, result, skip_reason, wait_for
 from checkpoint import tidy as tidy_folder
-from hosts import HostRun, left_behind, open_cluster
+from hosts import HostRun, fill, left_behind, open_cluster, small_disk
 from launch import MPIEXEC, SLOW, cases, check
 
 HOSTS = ["vc1", "vc2", "vc3"]
-# A file system that is soon full, for all hosts: they have copies of the mounts that are there when they are made.
-SMALL = tempfile.mkdtemp()
-HAS_SMALL = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "none", SMALL], capture_output=True,
-                           check=False).returncode == 0
+SMALL, HAS_SMALL = small_disk()
 C = open_cluster(len(HOSTS))
 STATE = ("--checkpoint-mode", "state")
 
@@ -128,16 +124,6 @@ def state_again(env, d):
     check(p.returncode == 0 and "The job is restarted from" in text and result(text) == (want, 3),
           f"{p.returncode}\n{text}\nwanted {want}")
     tidy(d)
-
-
-def fill(where):
-    with open(where, "wb") as f:
-        try:
-            while True:
-                f.write(b"x" * 65536)
-                f.flush()
-        except OSError:
-            pass
 
 
 def state_full(env, d):

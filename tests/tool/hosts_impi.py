@@ -92,6 +92,7 @@ good(["vc1:1,vc2:1", "vc3:2"], program("span_p2p"))
 translated()
 good(["vc1:2,vc2:1", "vc3:1,vc4:2"], program("span_coll"))
 good(["vc1:1,vc2:2,vc3:1", "vc4:1"], program("span_comm"), "2", "4")
+good(["vc1:1,vc2:1", "vc3:1,vc4:1"], program("dyn_spawn"))
 lost("vc2", "pliant-impi")
 lost("vc4", "mpi.span_comm")
 r = HostRun(C, "--impi", "127.0.0.1:1", "--impi-rank", "0", "-n", "4", "--map-by", "node", "--hosts", "vc1:2,vc2:2",

@@ -36,6 +36,7 @@ def where():
             ("1122112", ["-n", 7, "--hosts", "vc1:2,vc2:2"]),
             ("1221", ["-n", 4, "--hosts", "vc1:1,vc2:2"]),
             ("112233", ["-ppn", 2, "--hosts", "vc1,vc2,vc3"]),
+            ("1122", ["--map-by", "ppr:2:node", "--hosts", "vc1,vc2"]),
             ("2233", ["-n", 4, "-N", 2, "--hosts", "vc2:8,vc3:8"]),
             ("123123", ["-n", 6, "--map-by", "node", "--hosts", "vc1:2,vc2:2,vc3:2"]),
             ("1233", ["-n", 4, "--map-by", "node", "--hosts", "vc1:1,vc2:1,vc3:2"]),
@@ -52,6 +53,8 @@ def where():
                 ("vc1:2\n# a comment\n\nvc2:1 # another\n", "112", ["-f"]),
                 ("vc1 slots=1 max_slots=2\nvc3 slots=2\n", "133", ["--hostfile"]),
                 ("vc1 slots=1 max_slots=1\nvc3 slots=1\n", "1333", ["-n", 4, "--hostfile"]),
+                ("vc1 slots = 2\tmax-slots= 2\nvc2 cpu =1\n", "112", ["--hostfile"]),
+                ("vc1 user=root slots=1\nvc2 username = root\n", "12", ["--hostfile"]),
                 ("vc2\nvc2\nvc3\n", "223", ["-machinefile"])):
             f.seek(0)
             f.truncate()
@@ -59,6 +62,23 @@ def where():
             f.flush()
             got = places(*args, f.name)
             check(got == want, f"{text!r}: ranks on {got}, not {want}")
+        f.seek(0)
+        f.truncate()
+        for line, words in (("vc1 slots=", "'slots=' is not understood"), ("vc1 slots=x", "slots=x needs a whole number"),
+                            ("vc1 sockets=2", "'sockets=2' is not understood"), ("^vc1", "not the name of a host"),
+                            ("vc1 user=-oProxyCommand=x", "not the name of a user")):
+            f.seek(0)
+            f.truncate()
+            f.write(f"vc2\n{line}\n")
+            f.flush()
+            r = HostRun(C, "-f", f.name, "true")
+            check(r.rc == 2 and words in r.words and ", line 2: " in r.words, r)
+        f.seek(0)
+        f.truncate()
+        f.write("vc1 binding=core:1\n")
+        f.flush()
+        r = HostRun(C, "-f", f.name, "true")
+        check(r.rc == 0 and "'binding=core:1' changes nothing; --bind-to" in r.words, r)
         f.seek(0)
         f.truncate()
         f.write("vc1 max_slots=1\nvc2 max_slots=1 slots=1\n")
@@ -70,6 +90,11 @@ def where():
         check(got == "12", got)
     for bad, words in ((["--hosts", "vc1:x"], "number of ranks"), (["--hosts", ","], "names no host"),
                        (["--hosts", "-rf"], "not the name of a host"),
+                       (["--hosts", "vc1,vc2", "--map-by", "board"], "mpiexec: --map-by needs one of core, "),
+                       (["--hosts", "vc1,vc2", "--map-by", "node:X"], "mpiexec: only :PE=N"),
+                       (["--hosts", "vc1,vc2", "--map-by", "ppr:0:node"], "ppr:N:node puts N ranks on each host"),
+                       (["--hosts", "vc1,vc2", "--map-by", "ppr:1:socket"], "ppr:N:node puts N ranks on each host"),
+                       (["--hosts", "vc1,vc2", "-ppn", "0"], "-ppn needs a whole number"),
                        (["--hostfile", "/nowhere"], "cannot read the list of hosts /nowhere")):
         r = HostRun(C, *bad, "true")
         check(r.rc == 2 and words in r.words, r)

@@ -29,6 +29,14 @@ def programs():
         check(r.rc == 0 and r.err == "", f"{program}: {r}")
 
 
+def spawned():
+    """Processes that others spawn, on their hosts; the last ones may not have said good bye yet when memory is weighed."""
+    for args in (["dyn_spawn"], ["dyn_cycles", "100", "2"]):
+        r = HostRun(C, "--hosts", "vc1:1,vc2:1", "--timeout", 60 * SLOW, os.path.join(BIN, "mpi." + args[0]), *args[1:],
+                    env=ENV, timeout=90)
+        check(r.rc == 0 and r.err == "", f"{args}: {r}")
+
+
 def deadlock():
     r = HostRun(C, "--timeout", 60 * SLOW, *ALL, PROBE, "deadlock", env=ENV, timeout=90)
     check(r.rc == 123 and "mpiexec: deadlock:" in r.err, r)
@@ -89,6 +97,6 @@ def lost():
 need_ucx()
 C = open_cluster(3)
 with C:
-    for part in [globals()[w] for w in sys.argv[1:]] or (programs, deadlock, far, lost):
+    for part in [globals()[w] for w in sys.argv[1:]] or (programs, spawned, deadlock, far, lost):
         part()
 sys.exit(status())

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """No function that takes a communicator is forgotten where several MPI jobs are one world.
 
-Each is called over several jobs by a program that impi_client.py runs, or is refused there, which
-span_refuse.c must show, or sends nothing.
+Each is called over several jobs by a program that impi_client.py runs; or is refused there, which
+span_refuse.c must show, and called inside a job by one of those programs; or sends nothing.
 """
 import glob
 import os
@@ -19,7 +19,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Cannot be carried.
 REFUSED = """Comm_create_endpoints Psend_init Precv_init MPIX_Comm_agree MPIX_Comm_shrink MPIX_Comm_revoke
 MPIX_Comm_iagree MPIX_Comm_ishrink
-MPIX_Checkpoint MPIX_World_resize Comm_spawn Comm_spawn_multiple Comm_accept Comm_connect Comm_join Open_port""".split()
+MPIX_Checkpoint MPIX_World_resize Comm_spawn Comm_spawn_multiple Comm_accept Comm_connect""".split()
+
+# Have no communicator that could span jobs, and are of use inside each.
+INSIDE = """Comm_join Open_port Close_port Publish_name Unpublish_name Lookup_name Comm_get_parent""".split()
 
 # Look at or change what this process has.
 LOCAL = """Attr_delete Attr_get Attr_put Comm_delete_attr Comm_set_attr Comm_attach Comm_detach Comm_endpoint_attach
@@ -54,8 +57,9 @@ def calls_of(name):
 
 
 with open(os.path.join(HERE, "impi_client.py"), encoding="utf-8") as client:
-    PROGRAMS = sorted(set(re.findall(r'"((?:span|p2p|coll|comm|topo)_\w+)"', client.read())))
+    PROGRAMS = sorted(set(re.findall(r'"((?:span|p2p|coll|comm|topo|dyn)_\w+)"', client.read())))
 CALLED = set().union(*(calls_of(p) for p in PROGRAMS if p != "span_refuse"))
+WITHIN = CALLED | calls_of("span_refuse")
 TABLE = list(functions())
 check("span_p2p" in PROGRAMS and "coll_inter" in PROGRAMS, f"programs over several jobs: {PROGRAMS}")
 check(len(TABLE) > 150 and "Send" in TABLE and "Comm_split" in TABLE, f"the table: {TABLE}")
@@ -64,8 +68,11 @@ with open(os.path.join(SOURCE, "tests", "mpi", "span_refuse.c"), encoding="utf-8
 for name in TABLE:
     full = name if name.startswith("MPIX_") else "MPI_" + name
     if name in REFUSED:
+        check(full in WITHIN, f"no program calls {full} inside a job that IMPI joins to others")
         check(full in SHOWN, f"{full} is to be refused on a communicator that spans jobs: span_refuse.c does not show it")
     elif name not in LOCAL and name not in ELSEWHERE:
         check(full in CALLED, f"{full} takes a communicator, but no program calls it over several MPI jobs "
                               f"({', '.join(PROGRAMS)}); one must, or it must be refused there")
+for name in INSIDE:
+    check("MPI_" + name in CALLED, f"no program calls MPI_{name} inside a job that IMPI joins to others")
 sys.exit(status())

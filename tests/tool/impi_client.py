@@ -43,6 +43,24 @@ def run_programs():
     over([1, 3, 1], "span_comm", "3")
     over([3], "span_comm", "1")  # one client is enough
     over([2, 2], "span_refuse")
+    for parts in ([1, 1], [2, 2], [2]):
+        over(parts, "span_dynamic")
+
+
+def run_dynamic():
+    """Jobs inside the IMPI job spawn, and meet others: themselves, and one that is no part of it."""
+    over([1, 3], "dyn_spawn")
+    over([2, 3], "dyn_ports")
+    names = [f"impi {os.getpid()} {k}" for k in range(2)]
+    ports = program("dyn_ports")
+    served = subprocess.Popen([IMPIRUN, "--local", "-n", "2", ports, "serve", names[0], "3", ":", "-n", "1", ports,
+                               "serve", names[1], "1"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for words in (("-n", 2, ports, "call", names[0], 1), ("-n", 1, ports, "call", names[0], 2, names[1]),
+                  ("-n", 2, ports, "call", names[1], 1)):
+        r = Run(*words, timeout=LIMIT)
+        check(r.rc == 0, f"another job meets those of an IMPI job: {r}")
+    text, _ = served.communicate(timeout=LIMIT * SLOW)
+    check(served.returncode == 0, f"jobs inside an IMPI job that were met: {text}")
 
 
 def run_corpus():
@@ -150,6 +168,8 @@ def go_wrong():
 
 if len(sys.argv) > 1 and sys.argv[1] == "corpus":
     run_corpus()
+elif len(sys.argv) > 1 and sys.argv[1] == "dynamic":
+    run_dynamic()
 else:
     go_wrong()
     kill_agent()

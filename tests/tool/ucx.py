@@ -5,7 +5,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, Run, check, gone, mark, status
+from launch import BUILD, SLOW, Run, check, gone, mark, status
 from ucx_env import MIXED, SHM, TCP, need_ucx
 
 BIN = os.path.join(BUILD, "tests", "bin")
@@ -22,6 +22,13 @@ def programs():
     for env, program, n, *args in rows:
         r = Run("-n", n, os.path.join(BIN, "mpi." + program), *args, env=env)
         check(r.rc == 0 and r.err == "", f"{program} {env}: {r}")
+
+
+def spawned():
+    """Processes that come and go: what was held for them is given back."""
+    for args in (["dyn_spawn"], ["dyn_cycles", 300]):
+        r = Run("-n", 1, "--timeout", 60 * SLOW, os.path.join(BIN, "mpi." + args[0]), *args[1:], env=TCP, timeout=90)
+        check(r.rc == 0 and r.err == "", f"{args}: {r}")
 
 
 def is_ucx():
@@ -61,6 +68,6 @@ def cannot():
 
 
 need_ucx()
-for test in (is_ucx, programs, lost, leave, cannot):
+for test in (is_ucx, programs, spawned, lost, leave, cannot):
     test()
 sys.exit(status())

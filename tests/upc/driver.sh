@@ -66,10 +66,13 @@ for tool in upcc upcrun; do
     done
 done
 no no-input 2 "$upcc"
-no unknown-option 2 "$upcc" -frobnicate-no -zzz a.upc
+no unknown-option 2 "$upcc" -frobnicate-no -qqq a.upc
 no missing-argument 2 "$upcc" -o
 no missing-file 1 "$upcc" nosuch.upc
-has missing-file-text err 'cannot read nosuch.upc'
+has missing-file-text err 'cannot read nosuch.upc: No such file'
+no missing-object 1 "$upcc" -c nosuch.o
+no folder 1 "$upcc" -c inc
+has folder-text err 'cannot read inc: Is a directory'
 ok compile "$upcc" -c -O2 -g -Wall -Iinc -DVALUE=7 a.upc
 ok object test -f a.o
 ok compile-o "$upcc" -c b.c -o other.o
@@ -89,6 +92,95 @@ ok translate "$upcc" -S -Iinc -DVALUE=9 a.upc -o -
 has translate-text out 'PLI_UPC_PUT(int, x'
 ok translate-file "$upcc" -trans -Iinc -DVALUE=9 a.upc
 ok trans-file test -f a.trans.c
+# Languages: by suffix, or as -x says for the files behind it.
+echo 'int shared = 1, strict = 2, THREADS = 0, MYTHREAD; int other(void) { return shared + strict + 1; }' >words.txt
+printf '#ifdef __UPC__\n#error UPC\n#endif\nint upc_barrier;\n' >macro.txt
+ok language-c "$upcc" -x c words.txt macro.txt -x none -Iinc -DVALUE=7 a.upc -o lang
+ok language-c-run "$upcrun" -n 2 ./lang
+has language-c-output out '^7 4 2$'
+ok language-c-pthreads "$upcc" -pthreads -xc words.txt -xnone -Iinc -DVALUE=7 a.upc -o lang
+ok language-c-pthreads-run "$upcrun" -n 2 ./lang
+cp a.upc a.text
+ok language-upc "$upcc" -x upc -Iinc -DVALUE=6 a.text b.c -o lang
+ok language-upc-run "$upcrun" -n 2 ./lang
+has language-upc-output out '^6 4 2$'
+no language-words 1 "$upcc" -x upc -c words.txt
+has language-words-text err "words.txt:1:12: error: expected a name"
+no language-other 2 "$upcc" -x c++ b.c
+has language-other-text err "-x knows the languages upc, c and none (by suffix), not 'c++'"
+no language-missing 2 "$upcc" b.c -x
+ok language-stdin sh -c "'$upcc' -x upc - -x none -Iinc -DVALUE=5 b.c -o lang <a.upc"
+ok language-stdin-run "$upcrun" -n 1 ./lang
+has language-stdin-output out '^5 4 1$'
+no language-stdin-none 2 "$upcc" -c -
+has language-stdin-none-text err '-x upc or -x c must say what comes from standard input'
+ok unused "$upcc" -c words.txt b.c
+has unused-text err 'warning: words.txt is not used'
+ok assembly sh -c "cc -S b.c -o b.s && '$upcc' -c b.s -o bs.o && '$upcc' -Iinc -DVALUE=4 a.upc bs.o -o lang && '$upcc' -Iinc -DVALUE=4 a.upc b.s -o lang2"
+ok assembly-run "$upcrun" -n 2 ./lang2
+has assembly-output out '^4 4 2$'
+
+# What else is said to cc.
+ok syntax-only "$upcc" -fsyntax-only -Iinc -DVALUE=4 a.upc -o never.o
+no syntax-only-file 1 test -e never.o
+no syntax-only-wrong 1 "$upcc" -fsyntax-only wrong.upc
+ok depend "$upcc" -MM -Iinc a.upc
+has depend-text out '^a.o: a.upc inc/my.h'
+ok macros "$upcc" -E -dM b.c
+has macros-text out '^#define __UPC__ 1$'
+ok preprocess-plain "$upcc" -E -P -Iinc -DVALUE=9 a.upc
+no preprocess-lines 1 grep -q '^#' out
+for old in -ansi -std=c90 -std=gnu89; do
+    no "standard$old" 2 "$upcc" $old -c b.c
+    has "standard$old-text" err 'UPC needs C99 or later'
+done
+for std in c99 gnu99 c11 gnu17 c2x; do
+    ok "standard-$std" "$upcc" -std=$std -Wall -Wextra -pedantic -Werror -Iinc -DVALUE=4 a.upc b.c -o lang
+done
+ok linker-words "$upcc" -no-pie -z now -Xlinker --as-needed -s -Iinc -DVALUE=4 a.upc b.c -o lang
+ok linker-words-run "$upcrun" -n 2 ./lang
+ok shared-library "$upcc" -shared -fPIC b.c -o libdyn.so
+ok shared-library-link "$upcc" -Iinc -DVALUE=4 a.upc -L. -ldyn -Wl,-rpath,"$dir" -o lang
+ok shared-library-run "$upcrun" -n 2 ./lang
+has shared-library-output out '^4 4 2$'
+echo 'extern shared int in_library[THREADS];' >dyn.h
+cat >dyn.upc <<'X'
+#include <upc.h>
+shared int in_library[THREADS] = { 4 };
+extern shared int *to_other;
+int other(void) { return in_library[0] + *to_other; }
+X
+echo 'shared int private_one = 3; shared int *to_other = &private_one;' >dyn2.upc
+for mode in '' -pthreads; do
+    ok shared-upc "$upcc" $mode -shared -fPIC dyn.upc dyn2.upc -o libdynu.so
+    ok shared-upc-link "$upcc" $mode -Iinc -DVALUE=in_library[0] -include dyn.h a.upc -L. -ldynu -Wl,-rpath,"$dir" -o lang
+    ok shared-upc-run "$upcrun" -n 2 ./lang
+    has shared-upc-output out '^4 7 2$'
+done
+printf -- '-Iinc "-DVALUE=\\"a b\\"[1] - 25"\n-c -o resp.o a.upc' >response
+ok response "$upcc" @response
+ok response-link "$upcc" resp.o other.o -o lang
+ok response-run "$upcrun" -n 2 ./lang
+has response-output out '^7 4 2$'
+no response-missing 1 "$upcc" @nosuch
+ok ask "$upcc" -dumpmachine
+ok include-dir "$upcc" -print-include-dir
+ok include-dir-file test -f "$(cat out)/upc.h"
+
+# main as gcc takes it: any result, with its warning when it is asked for.
+for result in 'typedef int I; I' long unsigned char _Bool 'long long' 'typedef long L; L' 'enum e { A, B, C, D }' 'int *'; do
+    for mode in '' -pthreads; do
+        printf '%s main(void) { return (void *)0 == 0 ? 3 : 0; }\n' "$result" | sed 's/int \* main(void) { return (void \*)0 == 0 ? 3 : 0/int *main(void) { return (int *)3/' >main.c
+        ok "main-$result" "$upcc" $mode main.c -o main
+        want=3
+        [ "$result" != _Bool ] || want=1
+        no "main-$result-run" $want ./main
+    done
+    cc -Wall -c main.c 2>err.cc || true
+    ok "main-$result-warned" "$upcc" -Wall -c main.c
+    cp err err.upcc
+    ok "main-$result-warning" sh -c 'for f in err.cc err.upcc; do grep -o "main.c:[0-9:]* warning: .*" $f >$f.w; done; diff err.cc.w err.upcc.w'
+done
 ok compile-trans "$upcc" a.trans.c b.c -o prog2
 ok run-trans ./prog2
 no dynamic-array 1 "$upcc" -c static.upc
@@ -134,6 +226,8 @@ ok pthreads-run "$upcrun" -n 3 ./threaded
 has pthreads-output out '^5 4 3$'
 ok pthreads-each "$upcrun" -n 3 -pthreads=2 ./threaded
 has pthreads-each-output out '^5 4 3$'
+no pthreads-wrong 2 "$upcc" -pthreads=many -c b.c
+has pthreads-wrong-text err "-pthreads needs a number from 1 to 1024, not 'many'"
 no pthreads-not 2 "$upcrun" -n 3 -pthreads 2 ./prog
 ok extern-main sh -c 'echo "int pli_upc_run(int, char **); int main(int c, char **v) { return pli_upc_run(c, v); }" >m.c; cc -c m.c'
 ok extern-main-link "$upcc" -extern-main -Iinc -DVALUE=6 a.upc b.c m.o -o extern

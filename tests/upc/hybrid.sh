@@ -78,8 +78,31 @@ is '0/2 0/2 0/4 good\n0/2 1/2 1/4 good\n1/2 0/2 2/4 good\n1/2 1/2 3/4 good\n' \
     mpiexec --upc-groups=2 -n 4 ./triple
 is '0/2 0/1 0/2 good\n1/2 0/1 1/2 good\n' mpiexec -n 1 ./triple : -n 1 ./triple
 echo elsewhere.example >hosts.3
-no 'names host elsewhere.example' mpiexec -env HOSTS=hosts.3 upcrun -n 2 ./triple
-no 'cannot be read' mpiexec -env HOSTS=hosts.4 upcrun -n 2 ./triple
+no 'names host elsewhere.example' mpiexec --hosts localhost -env HOSTS=hosts.3 upcrun -n 2 ./triple
+no 'elsewhere.example' mpiexec --launcher false -env HOSTS=hosts.3 upcrun -n 2 ./triple
+printf '#!/bin/sh\nexec upcrun -n 2 ./triple\n' >wrap
+chmod +x wrap
+no 'names host elsewhere.example' mpiexec -n 2 --ranks-per-proc=2 -env HOSTS=hosts.3 ./wrap
+no 'comes too late' mpiexec upcrun -n 2 -env HOSTS=hosts.1 ./triple
+no 'names only 1' mpiexec -env HOSTS=hosts.1 upcrun -N 2 -n 2 ./triple
+echo 'localhost slots=1 max_slots=1' >hosts.5
+no 'fewer than 2 UPC threads' mpiexec -env HOSTS=hosts.5 upcrun -n 2 ./triple
+no 'cannot read the list of hosts' mpiexec -env HOSTS=hosts.4 upcrun -n 2 ./triple
+cat >stuck.upc <<'EOT'
+#include <upc.h>
+int main(void)
+{
+    upc_lock_t *a = upc_all_lock_alloc();
+    upc_lock_t *b = upc_all_lock_alloc();
+    upc_lock(MYTHREAD % 2 ? a : b);
+    upc_barrier;
+    upc_lock(MYTHREAD % 2 ? b : a);
+    return 0;
+}
+EOT
+upcc -g stuck.upc -o stuck
+no 'UPC thread 1 of group 0 is in upc_lock on the UPC threads, called at .*stuck.upc:8' \
+    mpiexec upcrun -n 2 ./stuck
 no 'divide' mpiexec --upc-groups=3 -n 4 ./triple
 no 'no MPI rank' mpiexec upcrun -n 2 ./figure2
 no 'needs -n' mpiexec upcrun ./figure2

@@ -24,6 +24,7 @@
 enum { USAGE = 2, YOUNG_S = 2, WAIT_S = 60, COMMAND = 4096 };
 
 static long wait_s = WAIT_S; // for ranks that leave
+static bool is_together;     // a rank may take others with it
 
 static const char help[] =
     "usage: mpictl COMMAND [PID]\n"
@@ -36,7 +37,8 @@ static const char help[] =
     "  grow N [PID]     start N more ranks\n"
     "  shrink N [PID]   let the last N ranks leave, and wait until they are gone\n"
     "  resize N [PID]   have N ranks (these three: of a job started with mpiexec --elastic)\n"
-    "  migrate RANK HOST [PID]  move a rank to another host of the job\n"
+    "  migrate RANK HOST [PID]  move a rank to another host (of a job started with mpiexec\n"
+    "                --movable --checkpoint-dir; --together: and those who share its memory)\n"
     "  checkpoint [PID] write a checkpoint (of a job started with mpiexec --checkpoint-dir)\n"
     "  stop [PID]       end the job as ^C would\n"
     "  --wait S      wait no longer than S seconds for ranks that leave (60)\n"
@@ -299,8 +301,8 @@ static void ask(long pid, enum pli_ask_kind kind, const void *body, uint32_t len
 {
     int fd = dial(pid);
     if (fd < 0) {
-        bad("process %ld is no mpiexec of yours that was started with --elastic or "
-            "--checkpoint-dir",
+        bad("process %ld is no mpiexec of yours that was started with --elastic, "
+            "--checkpoint-dir or --movable",
             pid);
     }
     if (!talk(fd, kind, body, len, answer)) {
@@ -368,25 +370,20 @@ static int resize(enum pli_ask_resize_how how, const char *count, const char *wh
     return how == PLI_ASK_GROW || wait_s == 0 ? 0 : see_off(pid, how == PLI_ASK_SHRINK);
 }
 
-// There is nowhere to go on one host.
+// Have a rank moved to another host, and wait until it is there.
 static int migrate(const char *rank, const char *host, const char *which)
 {
-    long n = number(rank, "rank"), pid = choose(which);
-    struct pli_node node;
-    if (!map_job(pid, &node)) {
-        bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them", pid);
+    struct pli_ask_migrate want = { .rank = (uint32_t)number(rank, "rank"),
+                                    .together = is_together };
+    struct pli_answer answer;
+    if (strlen(host) >= sizeof want.host || host[0] == '\0') {
+        bad("'%s' is not the name of a host", host);
     }
-    bool is_one = node.header->n_host == 1 && (node.header->net & PLI_NODE_HEAD) == 0;
-    fprintf(stderr,
-            is_one
-                ? "mpictl: job %ld runs on host %s alone: rank %ld has nowhere to go, and %s is "
-                  "no host of the job\n"
-                : "mpictl: job %ld runs on several hosts from %s on, and rank %ld cannot be moved "
-                  "to %s while it runs. A checkpoint and mpiexec --restart DIR --hosts LIST bring "
-                  "the ranks of each host back on another\n",
-            pid, node.header->host, n, host);
-    pli_node_unmap(&node);
-    return 1;
+    snprintf(want.host, sizeof want.host, "%s", host);
+    ask(choose(which), PLI_ASK_MIGRATE, &want, sizeof want, &answer);
+    fprintf(answer.error != 0 ? stderr : stdout, "%s%s\n", answer.error != 0 ? "mpictl: " : "",
+            answer.text);
+    return answer.error != 0;
 }
 
 static int stop(const char *which)
@@ -408,13 +405,15 @@ static const struct {
     enum pli_ask_resize_how how;
 } sizes[] = { { "grow", PLI_ASK_GROW }, { "shrink", PLI_ASK_SHRINK }, { "resize", PLI_ASK_TO } };
 
-// Take --wait S out of the arguments; how many are left.
-static int take_wait(int argc, char **argv)
+// Take --wait S and --together out of the arguments; how many are left.
+static int take_options(int argc, char **argv)
 {
     int n = 0;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc) {
             wait_s = number(argv[++i], "number of seconds");
+        } else if (strcmp(argv[i], "--together") == 0) {
+            is_together = true;
         } else {
             argv[n++] = argv[i];
         }
@@ -424,7 +423,7 @@ static int take_wait(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    argc = take_wait(argc, argv);
+    argc = take_options(argc, argv);
     const char *command = argc > 1 ? argv[1] : "--help";
     if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0) {
         fputs(help, stdout);

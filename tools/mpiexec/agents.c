@@ -62,7 +62,9 @@ void pli_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t firs
         }
         break;
     case PLI_AGENT_UP:
-        if (++them.n_up == job->n_host) {
+        if (++them.n_up == job->n_host && len == sizeof job->node.header->n_joint) {
+            memcpy(&job->node.header->n_joint, data,
+                   len); // behind those, spawned ones are numbered
             pli_head_start();
             job->base = first;
         }

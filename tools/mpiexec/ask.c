@@ -9,6 +9,7 @@
 #include "head.h"
 #include "job.h"
 #include "leave.h"
+#include "move.h"
 #include "link_wire.h"
 #include "loop.h"
 #include "muster.h"
@@ -94,7 +95,7 @@ static bool pass_on(struct ask *a, const struct pli_ask_head *head)
 {
     bool is_for_all = head->kind == PLI_ASK_SPAWN || head->kind == PLI_ASK_RESIZE ||
                       head->kind == PLI_ASK_LEFT || head->kind == PLI_ASK_STATE ||
-                      head->kind == PLI_ASK_SEAL;
+                      head->kind == PLI_ASK_SEAL || head->kind == PLI_ASK_MIGRATE;
     if (!a->job->is_daemon || !is_for_all) {
         return false;
     }
@@ -114,7 +115,8 @@ static void serve(struct ask *a)
         snprintf(answer.text, sizeof answer.text, "the job is ending");
     } else if (head->kind != PLI_ASK_CHECKPOINT && pli_ckpt_is_stopping()) {
         answer.error = EBUSY;
-        snprintf(answer.text, sizeof answer.text, "a checkpoint is being written; try again");
+        snprintf(answer.text, sizeof answer.text,
+                 "the ranks stand still for a checkpoint or a move; try again");
     } else if (pass_on(a, head)) {
         a->is_pending = true;
     } else if (head->kind == PLI_ASK_SPAWN && pli_job_is_head(a->job)) {
@@ -131,6 +133,8 @@ static void serve(struct ask *a)
         a->is_pending = !pli_ckpt_state_seal(a, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_LEFT) {
         a->is_pending = !pli_leave_ask(a->job, a->body + sizeof *head, head->len, a, &answer);
+    } else if (head->kind == PLI_ASK_MIGRATE) {
+        a->is_pending = !pli_move_ask(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_FORK) {
         pli_resize_fork(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_FORKED) {
@@ -180,6 +184,7 @@ static void give_up(struct ask *a)
     pli_resize_forget(a);
     pli_ckpt_forget(a);
     pli_leave_forget(a);
+    pli_move_forget(a);
     finish(a);
 }
 

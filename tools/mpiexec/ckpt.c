@@ -18,6 +18,7 @@
 #include "ckpt_state.h"
 #include "door.h"
 #include "job.h"
+#include "move.h"
 #include "say.h"
 #include "warden.h"
 
@@ -44,7 +45,8 @@ static const bool may_go[PLI_CKPT_N_STATE][PLI_CKPT_N_STATE] = {
                            [PLI_CKPT_DUMPING] = true,
                            [PLI_CKPT_CALLING] = true },
     [PLI_CKPT_DRAINING] = { [PLI_CKPT_DUMPING] = true, [PLI_CKPT_CALLING] = true },
-    [PLI_CKPT_DUMPING] = { [PLI_CKPT_CALLING] = true },
+    [PLI_CKPT_DUMPING] = { [PLI_CKPT_MOVING] = true, [PLI_CKPT_CALLING] = true },
+    [PLI_CKPT_MOVING] = { [PLI_CKPT_CALLING] = true },
     [PLI_CKPT_CALLING] = { [PLI_CKPT_SEALING] = true,
                            [PLI_CKPT_WAITING] = true,
                            [PLI_CKPT_IDLE] = true },
@@ -58,6 +60,7 @@ static const struct {
     [PLI_CKPT_PARKING] = { "stopping the ranks", "mpiexec_ckpt_parking" },
     [PLI_CKPT_DRAINING] = { "emptying connections", "mpiexec_ckpt_draining" },
     [PLI_CKPT_DUMPING] = { "writing images", "mpiexec_ckpt_dumping" },
+    [PLI_CKPT_MOVING] = { "another host takes the ranks", "mpiexec_ckpt_moving" },
     [PLI_CKPT_CALLING] = { "calling the ranks back", "mpiexec_ckpt_calling" },
     [PLI_CKPT_SEALING] = { "sealing", "mpiexec_ckpt_sealing" },
 };
@@ -78,7 +81,9 @@ bool pli_ckpt_go(enum pli_ckpt_state to)
         return false;
     }
     pli_ckpt.state = to;
-    if (pli_ckpt.job->opt.is_verbose) {
+    if (pli_ckpt.job->opt.is_verbose && pli_ckpt.is_move) {
+        pli_say("move: %s", words[to].say);
+    } else if (pli_ckpt.job->opt.is_verbose) {
         pli_say("checkpoint %u: %s", pli_ckpt.plan.number, words[to].say);
     }
     pli_fault(words[to].point, 0);
@@ -139,8 +144,26 @@ void pli_ckpt_fail(int error, const char *fmt, ...)
     va_end(ap);
 }
 
+// Nobody waits for a checkpoint in vain because ranks were moved first.
+static void end_move(void)
+{
+    pli_ckpt_go(PLI_CKPT_IDLE);
+    pli_ckpt.is_move = false;
+    pli_ckpt.again.at = 0;
+    pli_ckpt_remove(pli_ckpt.plan.temp);
+    arm_interval();
+    pli_move_over(pli_ckpt.error, pli_ckpt.why);
+    if (pli_ckpt.is_asked || pli_ckpt_wait_is_any()) {
+        want();
+    }
+}
+
 static void give_up(void)
 {
+    if (pli_ckpt.is_move) {
+        end_move();
+        return;
+    }
     pli_say("no checkpoint was made: %s", pli_ckpt.why);
     pli_ckpt_go(PLI_CKPT_IDLE);
     finish();
@@ -176,6 +199,22 @@ static void want(void)
         pli_ckpt_number(&pli_ckpt.plan);
         pli_loop_timer(&pli_ckpt.again, 0);
     }
+}
+
+bool pli_ckpt_move(uint32_t host)
+{
+    if (pli_ckpt.state != PLI_CKPT_IDLE) {
+        return false;
+    }
+    pli_ckpt.is_move = true;
+    pli_ckpt.mover = host;
+    pli_ckpt_go(PLI_CKPT_WAITING);
+    pli_ckpt.error = 0;
+    pli_ckpt.why[0] = '\0';
+    pli_ckpt.interval.at = 0;
+    pli_ckpt_temp(pli_ckpt.plan.temp, pli_ckpt.plan.dir, pli_ckpt.plan.owner, "move");
+    pli_loop_timer(&pli_ckpt.again, 0);
+    return true;
 }
 
 static void interval_fire(struct pli_timer *t)
@@ -238,7 +277,11 @@ void pli_ckpt_all_back(struct pli_job *job)
         return;
     }
     if (job->is_daemon) {
-        pli_ckpt_part_home();
+        pli_ckpt_part_back(job);
+        return;
+    }
+    if (pli_ckpt.is_move && (pli_ckpt.error != 0 || !pli_ckpt.is_again)) {
+        end_move();
         return;
     }
     pli_ckpt.go_ns = pli_clock_ns();

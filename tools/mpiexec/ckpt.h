@@ -32,10 +32,9 @@ void pli_ckpt_drained(struct pli_task *t); // nothing is on its way to it
 void pli_ckpt_hung_up(struct pli_task *t);
 void pli_ckpt_gone(struct pli_task *t); // its process has ended
 
-// Ranks of a restored job wait at their ropes: call them back. Context: nothing else goes on.
-void pli_ckpt_call(struct pli_task *t, int rope);
-// When all of those are back.
-void pli_ckpt_on_back(void (*fn)(struct pli_job *job));
+// In mpiexec: let all ranks stand still and have those of a host written, to be taken by another
+// (move.h). False: a checkpoint is being made.
+bool pli_ckpt_move(uint32_t host);
 
 // Whether ranks stand still or are about to: nobody may be started now.
 bool pli_ckpt_is_stopping(void);

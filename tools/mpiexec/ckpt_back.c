@@ -34,6 +34,7 @@ static struct {
     struct pli_park_word word;
     bool *is_called; // by slot
     uint32_t n_called;
+    bool is_held; // nobody gets a door yet
     void (*all_back)(struct pli_job *job);
     struct caller *spare; // not freed: an event of this turn may name one
 } b = { .listener = { .fd = -1 } };
@@ -49,13 +50,11 @@ static void one_less(struct pli_task *t)
     }
 }
 
-// The memory and, where there is a network, a door.
-static bool give_back(const struct pli_task *t, int fd)
+static bool give_door(const struct pli_task *t, int fd)
 {
     char byte = 0;
     int ours = -1, theirs = -1;
-    if (pli_hand_over(fd, &byte, 1, &b.job->node_fd, 1, MSG_DONTWAIT) != 1 ||
-        !pli_door_pair(&ours, &theirs)) {
+    if (!pli_door_pair(&ours, &theirs)) {
         return false;
     }
     bool is_given = theirs < 0 || pli_hand_over(fd, &byte, 1, &theirs, 1, MSG_DONTWAIT) == 1;
@@ -65,6 +64,34 @@ static bool give_back(const struct pli_task *t, int fd)
         pli_door_set(t->first, ours);
     }
     return is_given;
+}
+
+// The memory and, where there is a network, a door.
+static bool give_back(const struct pli_task *t, int fd)
+{
+    char byte = 0;
+    return pli_hand_over(fd, &byte, 1, &b.job->node_fd, 1, MSG_DONTWAIT) == 1 &&
+           (b.is_held || give_door(t, fd));
+}
+
+void pli_ckpt_back_hold(void)
+{
+    b.is_held = true;
+}
+
+bool pli_ckpt_back_is_held(void)
+{
+    return b.is_held;
+}
+
+void pli_ckpt_back_let(void)
+{
+    b.is_held = false;
+    for (struct pli_task *t = pli_job_next(b.job, NULL); t != NULL; t = pli_job_next(b.job, t)) {
+        if (!t->is_over && !give_door(t, t->control.fd)) {
+            pli_say("rank %u did not get its door: %s", t->rank, strerror(errno));
+        }
+    }
 }
 
 static struct pli_task *task_of(uint32_t row, pid_t pid)

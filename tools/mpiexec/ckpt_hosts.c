@@ -41,9 +41,12 @@ bool pli_ckpt_hosts_mark(struct pli_job *job)
             return false;
         }
     }
-    if (job->opt.ckpt_dir == NULL) {
-        return true;
-    }
+    return job->opt.ckpt_dir == NULL || pli_ckpt_hosts_mark_dir(job);
+}
+
+bool pli_ckpt_hosts_mark_dir(struct pli_job *job)
+{
+    char path[PATH_MAX];
     pli_ckpt_temp(mark, job->opt.ckpt_dir, getpid(), "mark");
     mark_path(path, sizeof path, mark);
     pli_ckpt_remove(mark);
@@ -52,8 +55,10 @@ bool pli_ckpt_hosts_mark(struct pli_job *job)
     is_good = f != NULL && fclose(f) == 0 && is_good;
     job->opt.ckpt_mark = mark;
     if (!is_good) {
-        pli_say("--checkpoint-dir %s cannot be written: %s", job->opt.ckpt_dir, strerror(errno));
+        int error = errno;
+        pli_say("--checkpoint-dir %s cannot be written: %s", job->opt.ckpt_dir, strerror(error));
         pli_ckpt_hosts_unmark();
+        errno = error;
     }
     return is_good;
 }

@@ -12,6 +12,7 @@ struct pli_unpack;
 
 // In mpiexec. Leave a mark in the directory, by which daemons know it; false with a message.
 bool pli_ckpt_hosts_mark(struct pli_job *job);
+bool pli_ckpt_hosts_mark_dir(struct pli_job *job); // only the directory
 void pli_ckpt_hosts_unmark(void);
 // All daemons are there, and no rank has been started.
 void pli_ckpt_hosts_begin(struct pli_job *job);

@@ -3,11 +3,14 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "ckpt.h"
+#include "ckpt_back.h"
 #include "ckpt_parts.h"
 #include "ckpt_priv.h"
 #include "daemon.h"
 #include "link.h"
 #include "manifest.h"
+#include "move.h"
+#include "pump.h"
 #include "restart.h"
 
 #include <errno.h>
@@ -44,6 +47,12 @@ void pli_ckpt_part_report(enum pli_part_stage stage)
             pli_pack_u64(&p, t->err);
             pli_pack_u64(&p, t->rope);
         }
+        if (pli_ckpt.is_move) {
+            pli_pump_pack(pli_ckpt.job, &p);
+        }
+    }
+    if (stage == PLI_PART_STOPPED) {
+        pli_daemon_look(); // what they have made until now is known everywhere before they go on
     }
     pli_daemon_send(PLI_LINK_PART, (uint16_t)stage, 0, p.data, p.len);
     pli_pack_fini(&p);
@@ -54,6 +63,15 @@ void pli_ckpt_part_home(void)
     pli_ckpt_go(PLI_CKPT_IDLE);
     pli_ckpt.may_call = pli_ckpt.is_begun = false;
     pli_ckpt_part_report(PLI_PART_HOME);
+}
+
+void pli_ckpt_part_back(struct pli_job *job)
+{
+    if (pli_ckpt_back_is_held()) {
+        pli_move_part_all_back(job);
+    } else {
+        pli_ckpt_part_home();
+    }
 }
 
 static void stop(struct pli_job *job)
@@ -80,7 +98,10 @@ static void leave(const struct pli_job *job, const struct pli_frame *f)
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     pli_ckpt.plan.number = pli_unpack_u32(&u);
     char *where = pli_unpack_text(&u);
-    if (where != NULL) {
+    bool is_move = pli_unpack_u32(&u) != 0;
+    pli_ckpt.plan.temp[0] = '\0';
+    pli_ckpt.is_move = is_move && where != NULL && where[0] != '\0';
+    if (where != NULL && where[0] != '\0') {
         snprintf(pli_ckpt.plan.temp, sizeof pli_ckpt.plan.temp, "%.*s/host.%u", PATH_MAX - 32,
                  where, job->here);
     }
@@ -88,8 +109,12 @@ static void leave(const struct pli_job *job, const struct pli_frame *f)
     pli_ckpt_ranks_leave();
 }
 
-static void back(struct pli_job *job)
+static void back(struct pli_job *job, const struct pli_frame *f)
 {
+    if (pli_ckpt_back_is_held()) {
+        pli_move_part_begin(job, f); // they come from another host
+        return;
+    }
     if (pli_restart_call(job)) {
         return; // they come from a checkpoint
     }
@@ -107,6 +132,9 @@ void pli_ckpt_part_hear(struct pli_job *job, const struct pli_frame *f)
                                           [PLI_PART_DRAIN] = "daemon_ckpt_drain",
                                           [PLI_PART_LEAVE] = "daemon_ckpt_leave",
                                           [PLI_PART_BACK] = "daemon_ckpt_back" };
+    if (f->flag == PLI_PART_TAKE && job->opt.takes && job->from == NULL) {
+        pli_move_part_take(job, f);
+    }
     if (pli_ckpt.job == NULL || f->flag < PLI_PART_STOP || f->flag > PLI_PART_BACK) {
         return;
     }
@@ -122,7 +150,7 @@ void pli_ckpt_part_hear(struct pli_job *job, const struct pli_frame *f)
         leave(job, f);
         break;
     default:
-        back(job);
+        back(job, f);
         break;
     }
 }

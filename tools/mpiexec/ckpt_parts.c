@@ -9,6 +9,7 @@
 #include "hosts.h"
 #include "link.h"
 #include "manifest.h"
+#include "move.h"
 #include "ckpt.h"
 #include "say.h"
 
@@ -27,6 +28,7 @@ struct part {
 
 static struct part *parts; // by host
 static uint64_t *clocks;
+static struct pli_pack said; // by the host whose ranks move, of them
 
 void pli_ckpt_parts_open(struct pli_job *job)
 {
@@ -34,13 +36,28 @@ void pli_ckpt_parts_open(struct pli_job *job)
     clocks = pli_say_need(calloc(job->n_host, sizeof *clocks));
 }
 
-static void say(enum pli_part_step step)
+static void say_to(uint32_t host, enum pli_part_step step, const char *where)
 {
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, pli_ckpt.plan.number);
-    pli_pack_text(&p, pli_ckpt.plan.temp);
-    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_STEP, (uint16_t)step, 0, p.data, p.len);
+    pli_pack_text(&p, where);
+    pli_pack_u32(&p, pli_ckpt.is_move);
+    if (pli_ckpt.is_move && step == PLI_PART_BACK) {
+        pli_move_pack_streams(host, &p);
+    }
+    pli_head_send(host, PLI_LINK_STEP, (uint16_t)step, 0, p.data, p.len);
     pli_pack_fini(&p);
+}
+
+// In a move only one host is to write its ranks.
+static void say(enum pli_part_step step)
+{
+    for (uint32_t h = 0; h < pli_ckpt.job->n_host && pli_ckpt.is_move; h++) {
+        say_to(h, step, h == pli_ckpt.mover ? pli_ckpt.plan.temp : "");
+    }
+    if (!pli_ckpt.is_move) {
+        say_to((uint32_t)PLI_LINK_ALL, step, pli_ckpt.plan.temp);
+    }
 }
 
 static bool are(const struct pli_job *job, enum pli_part_stage stage)
@@ -60,6 +77,16 @@ static void call_back(void)
     }
 }
 
+void pli_ckpt_parts_call(void)
+{
+    call_back();
+}
+
+const struct pli_pack *pli_ckpt_parts_said(void)
+{
+    return &said;
+}
+
 void pli_ckpt_parts_stop(void)
 {
     pli_ckpt.n_rank = 0;
@@ -70,7 +97,9 @@ void pli_ckpt_parts_stop(void)
         parts[h] = (struct part){ 0 };
     }
     pli_ckpt_go(PLI_CKPT_PARKING);
-    pli_ckpt_count();
+    if (!pli_ckpt.is_move) {
+        pli_ckpt_count();
+    }
     pli_ckpt_hosts_tell(pli_ckpt.job); // before: who asks from now on means the next one
     pli_ckpt_remove(pli_ckpt.plan.temp);
     if (mkdir(pli_ckpt.plan.temp, 0700) != 0) {
@@ -114,8 +143,19 @@ static void advance(struct pli_job *job)
         }
         break;
     case PLI_CKPT_DUMPING:
-        if (are(job, PLI_PART_WRITTEN)) {
-            describe(job);
+        if (are(job, PLI_PART_WRITTEN) && pli_ckpt.is_move && pli_ckpt.error == 0) {
+            if (pli_ckpt_go(PLI_CKPT_MOVING)) {
+                pli_move_take();
+            }
+        } else if (are(job, PLI_PART_WRITTEN)) {
+            if (!pli_ckpt.is_move) {
+                describe(job);
+            }
+            call_back();
+        }
+        break;
+    case PLI_CKPT_MOVING:
+        if (pli_ckpt.error != 0) { // one died meanwhile
             call_back();
         }
         break;
@@ -129,6 +169,16 @@ static void advance(struct pli_job *job)
     }
 }
 
+void pli_ckpt_parts_take(struct pli_unpack *u, struct pli_manifest_task *t)
+{
+    t->row = pli_unpack_u32(u);
+    t->pid = (int32_t)pli_unpack_u32(u);
+    t->in = pli_unpack_u64(u);
+    t->out = pli_unpack_u64(u);
+    t->err = pli_unpack_u64(u);
+    t->rope = pli_unpack_u64(u);
+}
+
 static void take_tasks(struct part *part, uint32_t host, struct pli_unpack *u)
 {
     clocks[host] = pli_unpack_u64(u);
@@ -136,14 +186,8 @@ static void take_tasks(struct part *part, uint32_t host, struct pli_unpack *u)
     part->tasks = pli_say_need(calloc((size_t)n + 1, sizeof *part->tasks));
     part->n_task = n;
     for (uint32_t i = 0; i < n; i++) {
-        struct pli_manifest_task *t = &part->tasks[i];
-        t->row = pli_unpack_u32(u);
-        t->pid = (int32_t)pli_unpack_u32(u);
-        t->in = pli_unpack_u64(u);
-        t->out = pli_unpack_u64(u);
-        t->err = pli_unpack_u64(u);
-        t->rope = pli_unpack_u64(u);
-        t->host = host;
+        pli_ckpt_parts_take(u, &part->tasks[i]);
+        part->tasks[i].host = host;
     }
 }
 
@@ -175,6 +219,10 @@ void pli_ckpt_parts_hear(struct pli_job *job, uint32_t host, const struct pli_fr
     char *why = pli_unpack_text(&u);
     pli_ckpt.is_again = pli_unpack_u32(&u) != 0 || pli_ckpt.is_again;
     part->n_rank = pli_unpack_u32(&u);
+    if (f->flag == PLI_PART_WRITTEN && pli_ckpt.is_move && host == pli_ckpt.mover) {
+        said.len = 0;
+        pli_pack_bytes(&said, u.at, (size_t)(u.end - u.at));
+    }
     if (f->flag == PLI_PART_WRITTEN && part->tasks == NULL) {
         take_tasks(part, host, &u);
     }

@@ -65,6 +65,7 @@ enum pli_ckpt_state {
     PLI_CKPT_PARKING,
     PLI_CKPT_DRAINING, // where there is a network
     PLI_CKPT_DUMPING,
+    PLI_CKPT_MOVING, // in mpiexec: another host takes the ranks of one
     PLI_CKPT_CALLING,
     PLI_CKPT_SEALING,
     PLI_CKPT_N_STATE
@@ -87,6 +88,8 @@ struct pli_ckpt {
     bool is_begun;   // counted as an attempt
     bool is_asked;   // a rank has asked since the last attempt was begun
     bool may_call;   // in a daemon: mpiexec wants the ranks back
+    bool is_move;    // no checkpoint: the ranks of a host go to another; in a daemon: those of mine
+    uint32_t mover;  // in mpiexec: of this one
     uint64_t start_ns, stop_ns, go_ns;
     struct pli_timer interval, again, park, show;
 };
@@ -131,6 +134,7 @@ bool pli_ckpt_is_ready(const struct pli_job *job);
 
 // ckpt_wait.c: one more who waits, false: there are too many; and all learn how it ended.
 bool pli_ckpt_wait_add(void *token);
+bool pli_ckpt_wait_is_any(void);
 void pli_ckpt_wait_end(struct pli_job *job, const struct pli_answer *a);
 
 // ckpt_criu.c: whether CRIU works here; else one sentence says what to install or allow.

@@ -9,6 +9,7 @@
 #include "ckpt_parts.h"
 #include "ckpt_priv.h"
 #include "door.h"
+#include "move.h"
 #include "say.h"
 
 #include <errno.h>
@@ -79,6 +80,9 @@ void pli_ckpt_ranks_call_back(void)
     struct pli_node_header *h = pli_ckpt.job->node.header;
     enum pli_ckpt_state before = pli_ckpt.state;
     if (pli_ckpt.job->is_daemon && !pli_ckpt.may_call && !is_dumping()) {
+        if (before != PLI_CKPT_PARKING && pli_ckpt.is_move && !pli_move_part_is_dry()) {
+            return; // it will be looked at again
+        }
         pli_ckpt_part_report(before == PLI_CKPT_PARKING ? PLI_PART_STOPPED : PLI_PART_WRITTEN);
         return; // mpiexec decides
     }
@@ -222,6 +226,16 @@ static void start_writing(void)
     }
     pli_ckpt_go(PLI_CKPT_DUMPING);
     pli_ckpt.park.at = 0;
+    if (pli_ckpt.plan.temp[0] == '\0') { // others are moved: mine only wait
+        pli_ckpt_ranks_call_back();
+        return;
+    }
+    const struct pli_task *busy = pli_ckpt.is_move ? pli_move_part_parent(pli_ckpt.job) : NULL;
+    if (busy != NULL) {
+        pli_ckpt_fail(ENOTSUP, "rank %u has started processes of its own", busy->rank);
+        pli_ckpt_ranks_call_back();
+        return;
+    }
     pli_ckpt_remove(pli_ckpt.plan.temp);
     if (mkdir(pli_ckpt.plan.temp, 0700) != 0 || !describe() ||
         !pli_helper_fork(&pli_ckpt.node, write_node, NULL)) {

@@ -26,6 +26,15 @@ bool pli_ckpt_wait_add(void *token)
     return false;
 }
 
+bool pli_ckpt_wait_is_any(void)
+{
+    bool is_any = false;
+    for (int i = 0; i < MOST; i++) {
+        is_any = is_any || tokens[i] != NULL;
+    }
+    return is_any;
+}
+
 void pli_ckpt_forget(const void *token)
 {
     for (int i = 0; i < MOST; i++) {

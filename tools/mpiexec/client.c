@@ -146,7 +146,8 @@ static void now_up(struct pli_job *job)
                 job->base, job->base + job->n_rank - 1, job->node.header->n_joint);
     }
     if (job->is_daemon) {
-        pli_daemon_send(PLI_LINK_AGENT, PLI_AGENT_UP, job->base, NULL, 0);
+        pli_daemon_send(PLI_LINK_AGENT, PLI_AGENT_UP, job->base, &job->node.header->n_joint,
+                        sizeof job->node.header->n_joint);
     } else if (!pli_psets_write(job)) {
         pli_warden_lose("the process sets of the job could not be written");
     }

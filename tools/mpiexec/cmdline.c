@@ -161,6 +161,21 @@ static void take_genvlist(struct reader *r, char **value)
     r->job->opt.edits.list = value[0];
 }
 
+// Switches that are either said or not.
+#define SWITCH(take, field)                                                                        \
+    static void take(struct reader *r, char **value)                                               \
+    {                                                                                              \
+        (void)value;                                                                               \
+        r->job->opt.field = true;                                                                  \
+    }
+
+SWITCH(take_report, is_report)
+SWITCH(take_label, is_label)
+SWITCH(take_dry, is_dry)
+SWITCH(take_verbose, is_verbose)
+SWITCH(take_in_place, is_in_place)
+SWITCH(take_movable, is_movable)
+
 static void take_envnone(struct reader *r, char **value)
 {
     (void)value;
@@ -218,13 +233,7 @@ static void take_bind(struct reader *r, char **value)
 
 static void take_map(struct reader *r, char **value)
 {
-    r->job->opt.map = value[0];
-}
-
-static void take_report(struct reader *r, char **value)
-{
-    (void)value;
-    r->job->opt.is_report = true;
+    pli_hosts_take_map(r->job, r->name, value[0]);
 }
 
 static void take_stdin(struct reader *r, char **value)
@@ -241,12 +250,6 @@ static void take_stdin(struct reader *r, char **value)
     } else {
         pli_say_bad("%s needs a rank, 'all' or 'none', not '%s'", r->name, value[0]);
     }
-}
-
-static void take_label(struct reader *r, char **value)
-{
-    (void)value;
-    r->job->opt.is_label = true;
 }
 
 static void take_color(struct reader *r, char **value)
@@ -266,6 +269,13 @@ static void take_on_failure(struct reader *r, char **value)
 {
     int i = read_word(r, value[0], "abort continue restart shrink respawn end");
     r->job->opt.on_failure = i <= PLI_FAIL_RESPAWN ? (enum pli_on_failure)i : PLI_FAIL_END;
+}
+
+// As MPICH's mpiexec calls it.
+static void take_shrink(struct reader *r, char **value)
+{
+    (void)value;
+    r->job->opt.on_failure = PLI_FAIL_SHRINK;
 }
 
 static void take_max_restarts(struct reader *r, char **value)
@@ -312,18 +322,6 @@ static void take_impi_rank(struct reader *r, char **value)
     r->job->opt.has_impi_rank = true;
 }
 
-static void take_dry(struct reader *r, char **value)
-{
-    (void)value;
-    r->job->opt.is_dry = true;
-}
-
-static void take_verbose(struct reader *r, char **value)
-{
-    (void)value;
-    r->job->opt.is_verbose = true;
-}
-
 static void take_elastic(struct reader *r, char **value)
 {
     char *end, *last;
@@ -363,12 +361,6 @@ static void take_ckpt_mode(struct reader *r, char **value)
 static void take_restart(struct reader *r, char **value)
 {
     r->job->opt.restart = value[0];
-}
-
-static void take_in_place(struct reader *r, char **value)
-{
-    (void)value;
-    r->job->opt.is_in_place = true;
 }
 
 // Written by a program that runs without mpiexec and spawns; see behind.c.

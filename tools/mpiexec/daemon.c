@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/conf.h"
 #include "boot/ask_wire.h"
-#include "boot/pact_wire.h"
 #include "boot/pset.h"
 #include "ckpt.h"
 #include "ckpt_hosts.h"
@@ -131,9 +130,12 @@ static void tell_stuck(uint32_t round)
     pli_pack_fini(&p);
 }
 
-static void look(struct pli_timer *t)
+void pli_daemon_look(void)
 {
     struct pli_pack p = { 0 };
+    if (!is_running) {
+        return;
+    }
     if (pli_scene_pack_states(&job.node, last_state, &p)) {
         pli_daemon_send(PLI_LINK_ROWS, 0, 0, p.data, p.len);
     }
@@ -148,6 +150,11 @@ static void look(struct pli_timer *t)
         pli_daemon_send(PLI_LINK_FREED, 0, 0, p.data, p.len);
     }
     pli_pack_fini(&p);
+}
+
+static void look(struct pli_timer *t)
+{
+    pli_daemon_look();
     if (++n_look % STUCK_EVERY == 0 && job.opt.on_deadlock != PLI_DEADLOCK_IGNORE) {
         tell_stuck(0);
     }
@@ -191,6 +198,17 @@ static void take_world(struct pli_unpack *u)
     }
 }
 
+static void take_ended(struct pli_unpack *u)
+{
+    while (is_running && u->at < u->end && !u->is_bad) {
+        uint32_t first = pli_unpack_u32(u), n = pli_unpack_u32(u);
+        for (uint32_t r = first; r < job.n_rank + job.n_extra && r - first < n; r++) {
+            pli_node_set_ended(&job.node, job.base + r);
+        }
+        pli_rows_ended(&job, first);
+    }
+}
+
 static void hear_mine(const struct pli_frame *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
@@ -228,13 +246,7 @@ static void hear_mine(const struct pli_frame *f)
         }
         break;
     case PLI_LINK_ENDED:
-        while (is_running && u.at < u.end && !u.is_bad) {
-            uint32_t first = pli_unpack_u32(&u), n = pli_unpack_u32(&u);
-            for (uint32_t r = first; r < job.n_rank + job.n_extra && r - first < n; r++) {
-                pli_node_set_ended(&job.node, job.base + r);
-            }
-            pli_rows_ended(&job, first);
-        }
+        take_ended(&u);
         break;
     case PLI_LINK_ANSWER:
         pli_ask_answered(f->a, f->data, f->len);
@@ -256,10 +268,8 @@ static void hear_mine(const struct pli_frame *f)
         pli_client_tell((char)f->flag, f->data, f->len);
         break;
     case PLI_LINK_NEWS:
-        if (is_running && f->len == sizeof(struct pli_news)) {
-            struct pli_news n;
-            memcpy(&n, f->data, sizeof n);
-            pli_news_write(&job, &n);
+        if (is_running) {
+            pli_news_unpack(&job, f->data, f->len);
         }
         break;
     case PLI_LINK_SAVE:
@@ -267,6 +277,9 @@ static void hear_mine(const struct pli_frame *f)
         break;
     case PLI_LINK_STEP:
         pli_ckpt_part_hear(&job, f);
+        break;
+    case PLI_LINK_PLACE:
+        pli_roll_moved(&job, f->a, &u);
         break;
     case PLI_LINK_QUIT:
         is_leaving = true;
@@ -393,7 +406,7 @@ static void prepare(void)
     pli_place_plan(&job);
     for (uint32_t i = 0; job.opt.is_report && i < job.n_task; i++) {
         const struct pli_task *t = &job.tasks[i];
-        pli_say_plain("rank %u: host %s: %s\n", t->rank, name, pli_place_text(t->place));
+        pli_say_plain("rank %u: host %s: %s\n", pli_task_rank(t), name, pli_place_text(t->place));
     }
 }
 
@@ -437,7 +450,7 @@ static void run(void)
 
 static void leave(void)
 {
-    if (is_running && is_bad_end) {
+    if (is_running && is_bad_end && !job.opt.takes) {
         char cookie[64];
         pli_environment_cookie(&job, cookie, sizeof cookie);
         pli_keeper_sweep(cookie);
@@ -463,6 +476,16 @@ static void take_settings(void)
         }
     }
     pli_conf_load();
+}
+
+// What can be wrong here is known before a rank stands still anywhere.
+static bool wait_for_ranks(void)
+{
+    pli_ckpt_part_report(PLI_PART_THERE);
+    while (!is_leaving && job.from == NULL) {
+        pli_loop_once(true);
+    }
+    return !is_leaving;
 }
 
 int pli_daemon_main(char **argv)
@@ -502,6 +525,10 @@ int pli_daemon_main(char **argv)
     pli_say_through(say_up);
     pli_say_at_exit(leave_early);
     prepare();
+    if (job.opt.takes && !wait_for_ranks()) {
+        leave();
+        return 0;
+    }
     if (!(job.from != NULL ? pli_roll_take_node(&job, spec.secret)
                            : pli_roll_make_node(&job, spec.secret, spec.job_id)) ||
         !pli_ckpt_open_part(&job) || !pli_client_start(&job, argv)) {

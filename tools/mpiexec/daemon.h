@@ -15,6 +15,8 @@ int pli_daemon_main(char **argv);
 
 // Tell mpiexec. Context: a daemon.
 void pli_daemon_send(uint16_t kind, uint16_t flag, uint32_t a, const void *data, size_t len);
+// Tell what is new about the ranks here, and what they have made.
+void pli_daemon_look(void);
 void pli_daemon_case(const struct pli_case *c);
 
 #endif

@@ -218,7 +218,7 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_task *task
         int slot;
         uint32_t value;
     } numbers[] = {
-        { OWN_RANK, task->is_spawned ? row->index - row->world : job->base + task->rank },
+        { OWN_RANK, task->is_spawned ? row->index - row->world : job->base + pli_task_rank(task) },
         { OWN_SIZE, task->is_spawned ? row->n_world : n_world },
         { OWN_LOCAL_RANK, local_rank },
         { OWN_LOCAL_SIZE, local_size },
@@ -233,10 +233,10 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_task *task
         size_t n = strlen(own[OWN_BOOT]);
         snprintf(own[OWN_BOOT] + n, sizeof own[0] - n, ",gate=%d", job->wake_fd);
     }
-    if (task->n_extra > 0) {
+    if (task->app->n_upc > 0) {
         size_t n = strlen(own[OWN_BOOT]);
-        snprintf(own[OWN_BOOT] + n, sizeof own[0] - n, ",extra=%u,nextra=%u", task->extra,
-                 task->n_extra);
+        snprintf(own[OWN_BOOT] + n, sizeof own[0] - n, ",extra=%u,nextra=%u,upc=%u", task->extra,
+                 task->n_extra, task->app->n_upc);
     }
     pli_environment_cookie(job, own[OWN_JOB], sizeof own[0]);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {

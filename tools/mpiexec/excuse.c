@@ -83,14 +83,19 @@ void pli_excuse_write(const char *host, const char *tool, const char *agent, int
         snprintf(to, cap,
                  "%s was reached, but there is no mpiexec of Pliant MPI at %s (%s said: %s). "
                  "Install it at "
-                 "the same place on all hosts, or say where it is with --launch-agent.",
+                 "the same place on all hosts, or say where it is with --prefix or --launch-agent.",
                  who, agent, tool, quote);
     } else if (code < 0) {
         snprintf(to, cap, "%s cannot be reached: %s was killed by signal %d; it said: %s", who,
                  tool, WTERMSIG(status), quote);
     } else {
         const char *hint = hint_for(words);
+        bool is_closed = strchr(".!?", quote[strlen(quote) - 1]) != NULL;
         snprintf(to, cap, "%s cannot be reached: %s ended with status %d and said: %s%s%s", who,
-                 tool, code, quote, hint[0] != '\0' ? " " : "", hint);
+                 tool, code, quote,
+                 hint[0] == '\0' ? ""
+                 : is_closed     ? " "
+                                 : ". ",
+                 hint);
     }
 }

@@ -40,6 +40,7 @@ static struct reader *readers;
 static bool is_file; // always ready
 static char *held;
 static size_t held_len;
+static uint32_t still = UINT32_MAX; // host whose tasks get nothing for a while
 
 static void move_on(void);
 
@@ -48,13 +49,18 @@ static bool is_open(const struct reader *r)
     return r->task != NULL ? r->is_open : r->watch.fd >= 0;
 }
 
+static bool may_send(const struct reader *r)
+{
+    return r->is_ready && r->task->host != still;
+}
+
 static void close_reader(struct reader *r)
 {
     pli_loop_close(&r->watch);
     if (r->task != NULL && r->is_open) {
-        r->is_ending = !r->is_ready;
+        r->is_ending = !may_send(r);
         r->is_open = false;
-        if (r->is_ready) {
+        if (may_send(r)) {
             pli_head_input(r->task, NULL, 0);
         }
     }
@@ -112,7 +118,7 @@ static bool give_remote(struct reader *r)
 {
     size_t n = held_len - r->done;
     n = n < r->credit ? n : r->credit;
-    if (r->is_open && n > 0) {
+    if (r->is_open && n > 0 && r->task->host != still) {
         pli_head_input(r->task, held + r->done, n);
         r->done += n;
         r->credit -= (uint32_t)n;
@@ -227,6 +233,14 @@ void pli_feed_add_remote(const struct pli_job *job, struct pli_task *task)
     }
 }
 
+static void tell_end(struct reader *r)
+{
+    if (r->task != NULL && r->is_ending && may_send(r)) {
+        r->is_ending = false;
+        pli_head_input(r->task, NULL, 0);
+    }
+}
+
 void pli_feed_done(const struct pli_task *task, uint32_t n)
 {
     struct reader *r = readers;
@@ -240,9 +254,24 @@ void pli_feed_done(const struct pli_task *task, uint32_t n)
     r->is_ready = true;
     if (n == 0) {
         r->is_open = false;
-    } else if (r->is_ending) {
-        r->is_ending = false;
-        pli_head_input(r->task, NULL, 0);
+    } else {
+        tell_end(r);
+    }
+    if (held != NULL) {
+        move_on();
+    }
+}
+
+void pli_feed_hold(uint32_t host)
+{
+    still = host;
+}
+
+void pli_feed_let(void)
+{
+    still = UINT32_MAX;
+    for (struct reader *r = readers; r != NULL; r = r->next) {
+        tell_end(r);
     }
     if (held != NULL) {
         move_on();

@@ -20,6 +20,10 @@ void pli_feed_add_remote(const struct pli_job *job, struct pli_task *task);
 // It has room for so many bytes more; 0: it reads no more.
 void pli_feed_done(const struct pli_task *task, uint32_t n);
 
+// The tasks of a host get nothing until all may again.
+void pli_feed_hold(uint32_t host);
+void pli_feed_let(void);
+
 // All tasks have been started: begin to read. mpiexec was continued: look again whether it may.
 void pli_feed_begin(void);
 

@@ -19,7 +19,7 @@ static bool is_upcrun(const char *program)
 
 void pli_groups_find(struct pli_app *app)
 {
-    long n = is_upcrun(app->argv[0]) ? pli_upcrun_threads(app->argv) : 0;
+    long n = is_upcrun(app->argv[0]) ? pli_upcrun_number(app->argv, "n", "np") : 0;
     app->n_upc = n > 0 ? (uint32_t)n : 0;
 }
 
@@ -58,6 +58,10 @@ void pli_groups_plan(struct pli_job *job)
                         : "--upc-groups=%u does not divide %u ranks",
                     job->opt.upc_groups, job->n_rank);
     }
+    for (uint32_t i = 0; i < job->n_task; i++) {
+        struct pli_task *t = &job->tasks[i];
+        t->n_extra = t->app->n_upc > t->n ? t->app->n_upc - t->n : 0;
+    }
     pli_groups_number(job);
 }
 
@@ -67,7 +71,7 @@ void pli_groups_number(struct pli_job *job)
     for (uint32_t i = 0; i < job->n_task; i++) {
         struct pli_task *t = &job->tasks[i];
         t->extra = t->extra_rank = job->n_rank + job->n_extra;
-        t->n_extra = t->app->n_upc > t->n ? t->app->n_upc - t->n : 0;
+        t->first = t->n > 0 ? t->first : t->extra;
         job->n_extra += t->n_extra;
     }
 }
@@ -79,30 +83,38 @@ static uint32_t n_group_of(const struct pli_job *job, const struct pli_app *app)
                                      : 1;
 }
 
-// The k-th process of a task, and the number of its part's first group.
-static void write_row(const struct pli_task *t, uint32_t k, uint32_t n_group, uint32_t base,
-                      struct pli_node_row *row)
+// What comes before a part of the command line.
+struct before {
+    uint32_t n_group;
+    uint32_t extra; // number of its first process without a rank
+};
+
+// The k-th process of a task, in a part that has n_group groups.
+static void write_row(const struct pli_task *t, uint32_t k, uint32_t n_group,
+                      const struct before *before, struct pli_node_row *row)
 {
     const struct pli_app *app = t->app;
-    uint32_t at = t->rank - app->first;
-    row->upc_extra = t->extra_rank;
+    uint32_t at = pli_task_rank(t) - app->first;
     if (app->n_upc > 0) {
-        row->upc_first = t->rank;
+        uint32_t group = at / app->ranks_per_proc;
+        row->upc_first = app->first + group * app->ranks_per_proc;
         row->upc_n = app->n_upc;
-        row->upc_ranks = t->n;
-        row->upc_group = base + at / app->ranks_per_proc;
+        row->upc_ranks = app->ranks_per_proc;
+        row->upc_group = before->n_group + group;
+        row->upc_extra = before->extra + group * (app->n_upc - app->ranks_per_proc);
     } else {
         uint32_t size = app->n_rank / n_group;
         at += k;
         row->upc_first = app->first + at / size * size;
         row->upc_n = row->upc_ranks = size;
-        row->upc_group = base + at / size;
+        row->upc_group = before->n_group + at / size;
     }
 }
 
 void pli_groups_write(struct pli_job *job)
 {
-    uint32_t n = 0, done = 0;
+    uint32_t n = 0;
+    struct before before = { 0, job->n_rank };
     for (uint32_t a = 0; a < job->n_app; a++) {
         n += n_group_of(job, &job->apps[a]);
     }
@@ -114,12 +126,14 @@ void pli_groups_write(struct pli_job *job)
             for (uint32_t k = 0; t->app == &job->apps[a] && k < t->n + t->n_extra; k++) {
                 struct pli_node_row *row =
                     &job->node.rows[k < t->n ? t->first + k : t->extra + k - t->n];
-                write_row(t, k, mine, done, row);
+                write_row(t, k, mine, &before, row);
                 row->upc_n_group = n;
                 row->app = a;
                 row->n_app = t->app->n_rank;
             }
         }
-        done += mine;
+        before.n_group += mine;
+        before.extra +=
+            job->apps[a].n_upc > 0 ? mine * (job->apps[a].n_upc - job->apps[a].ranks_per_proc) : 0;
     }
 }

@@ -27,12 +27,15 @@
 #include <unistd.h>
 
 enum {
-    PARENT_MS = 5, // for a rank's parent to collect it, after which its status can be read
-    N_OWN = 3      // descriptors that come with a word
+    PARENT_MS = 5,   // for a rank's parent to collect it, after which its status can be read
+    N_PATIENCE = 80, // times
+    N_OWN = 3        // descriptors that come with a word
 };
 
+enum knowledge { KNOWN, NOT_YET, NEVER };
+
 // Linux 6.15 and later tell how a process ended that is not our child, once its parent knows.
-static bool exit_of(int pidfd, int *status_out)
+static enum knowledge exit_of(int pidfd, int *status_out)
 {
     struct {
         uint64_t mask, cgroup;
@@ -40,11 +43,14 @@ static bool exit_of(int pidfd, int *status_out)
         int32_t exit_code;
     } info = { .mask = 1u << 3 };
     const unsigned long get_info = _IOC(_IOC_READ | _IOC_WRITE, 0xff, 11, sizeof info);
-    if (ioctl(pidfd, get_info, &info) != 0 || (info.mask & 1u << 3) == 0) {
-        return false;
+    if (ioctl(pidfd, get_info, &info) != 0) {
+        return NEVER;
+    }
+    if ((info.mask & 1u << 3) == 0) {
+        return NOT_YET;
     }
     *status_out = info.exit_code;
-    return true;
+    return KNOWN;
 }
 
 // A guest is gone; pidfd may be -1.
@@ -59,7 +65,7 @@ static void judge(struct pli_task *t, uint32_t row, pid_t pid, int pidfd)
         c.number = r->abort_code;
     } else if (c.state != PLI_NODE_RUNNING) {
         c.fault = PLI_FAULT_NONE; // whoever started it knows, and makes it his exit status
-    } else if (pidfd >= 0 && exit_of(pidfd, &status)) {
+    } else if (pidfd >= 0 && exit_of(pidfd, &status) == KNOWN) {
         c.fault = pli_verdict_fault(status, c.state, &c.number);
     } else {
         c.fault = PLI_FAULT_VANISHED;
@@ -70,8 +76,14 @@ static void judge(struct pli_task *t, uint32_t row, pid_t pid, int pidfd)
 static void guest_over(struct pli_timer *timer)
 {
     struct pli_guest *g = (struct pli_guest *)((char *)timer - offsetof(struct pli_guest, timer));
-    g->is_over = true;
     struct pli_node *node = &g->task->job->node;
+    int status;
+    if (atomic_load_explicit(&node->rows[g->row].state, memory_order_acquire) == PLI_NODE_RUNNING &&
+        exit_of(g->watch.fd, &status) == NOT_YET && g->n_look++ < N_PATIENCE) {
+        pli_loop_timer(timer, (uint64_t)PARENT_MS * PLI_MS);
+        return;
+    }
+    g->is_over = true;
     pli_node_set_ended(node, node->rows[g->row].index);
     pli_door_shut(g->row);
     judge(g->task, g->row, g->pid, g->watch.fd);

@@ -3,11 +3,26 @@
 #ifndef PLI_MPIEXEC_GUEST_H
 #define PLI_MPIEXEC_GUEST_H
 
+#include "loop.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct pli_task;
+
+// A process that is a rank but not a child of mpiexec: it came with a hello.
+struct pli_guest {
+    struct pli_watch watch; // its pidfd
+    struct pli_timer timer; // see warden.c
+    struct pli_task *task;
+    struct pli_guest *next; // of its task
+    pid_t pid;
+    uint32_t row;
+    uint32_t n_look;          // for how it ended
+    struct pli_watch control; // its own socket; none when it uses the task's
+    bool is_over;
+};
 
 // Listen to the task's control socket from now on.
 void pli_guest_begin(struct pli_task *task);

@@ -16,6 +16,7 @@
 #include "launch.h"
 #include "link.h"
 #include "mishap.h"
+#include "move.h"
 #include "muster.h"
 #include "pact.h"
 #include "reach.h"
@@ -25,7 +26,6 @@
 #include "rows.h"
 #include "say.h"
 #include "scene.h"
-#include "spawn.h"
 #include "spec.h"
 #include "tasks.h"
 #include "tree.h"
@@ -54,6 +54,7 @@ struct side {
 
 static struct pli_job *job;
 static struct pli_spec spec;
+static struct pli_gate_place place;
 static struct side *sides;
 static struct pli_roll *rolls;
 static char **sites;
@@ -182,13 +183,16 @@ static void lose(uint32_t host, const char *why)
         n_below += pli_tree_next(host, h, spec.fan) != UINT32_MAX;
     }
     if (is_news) {
-        char below[80] = "";
+        char below[80] = "", ran[64] = "UPC threads without a rank";
         if (n_below > 0) {
             snprintf(below, sizeof below, ", and with it %u that were reached through it", n_below);
         }
         uint32_t n = job->hosts[host].n_rank;
-        pli_say("host %s is lost%s: %s. %u rank%s ran there. The %s.", job->hosts[host].name, below,
-                why, n, n == 1 ? "" : "s",
+        if (n > 0) {
+            snprintf(ran, sizeof ran, "%u rank%s", n, n == 1 ? "" : "s");
+        }
+        pli_say("host %s is lost%s: %s. %s ran there. The %s.", job->hosts[host].name, below, why,
+                ran,
                 is_survived ? "others go on"
                 : job->opt.on_failure == PLI_FAIL_CONTINUE
                     ? "rest of the job is ended unless it can do without"
@@ -216,11 +220,7 @@ static void hear_case(struct pli_unpack *u, uint32_t rank, bool is_beside)
     char *why = pli_unpack_text(u);
     c.why = why != NULL ? why : "";
     if (!u->is_bad && !pli_resize_is_new(job, c.row)) { // else nobody depends on it
-        if (is_beside) {
-            pli_mishap_beside(job, &c);
-        } else {
-            pli_warden_report(&c);
-        }
+        (is_beside ? pli_mishap_beside : pli_warden_report)(&c);
     }
     free(why);
 }
@@ -401,6 +401,9 @@ static void link_lost(struct pli_link *l, const char *why)
 
 static void came(int fd, uint32_t host)
 {
+    if (pli_move_came(fd, host)) {
+        return;
+    }
     bool is_ours = host < job->n_host && pli_tree_parent(host, spec.fan) == PLI_TREE_TOP;
     if (!is_ours || sides[host].link.watch.fd >= 0 || sides[host].is_lost) {
         close(fd);
@@ -438,14 +441,18 @@ bool pli_head_begin(struct pli_job *the_job)
     }
     spec.job_id = job->node.header->job;
     spec.launcher = pli_reach_words(job);
+    if (spec.launcher == NULL && job->opt.is_movable) {
+        pli_say("--movable needs --launcher ssh: srun starts one daemon on a host");
+        return false;
+    }
     spec.agent = pli_reach_self();
     if (job->opt.agent != NULL) {
         spec.agent = pli_say_need(strdup(job->opt.agent));
     }
     // srun has a tree of its own.
-    spec.fan = spec.launcher != NULL ? (uint32_t)pli_conf.launch_fan : job->n_host;
+    spec.fan =
+        spec.launcher != NULL && !job->opt.is_movable ? (uint32_t)pli_conf.launch_fan : job->n_host;
     pli_spec_make(&spec, job);
-    struct pli_gate_place place;
     if (!pli_gate_open(spec.secret, came, &place)) {
         return false;
     }
@@ -561,17 +568,16 @@ bool pli_head_may_grow(struct pli_answer *a)
     return true;
 }
 
-void pli_head_sweep(struct pli_job *the_job)
+struct pli_link *pli_head_side(uint32_t host, struct pli_head_means *out)
 {
-    if (pli_job_is_head(the_job)) {
-        pli_ask_sweep();
-        pli_spawn_sweep(the_job);
-    }
+    *out = (struct pli_head_means){ &spec, &place, rolls };
+    return &sides[host].link;
 }
 
 void pli_head_finish(bool is_bad)
 {
     is_leaving = true;
+    pli_move_end();
     pli_gate_close();
     pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_QUIT, is_bad, 0, NULL, 0);
     uint64_t until = pli_clock_ns() + (uint64_t)LEAVE_MS * PLI_MS;

@@ -8,7 +8,11 @@
 #include <stdint.h>
 
 struct pli_answer;
+struct pli_gate_place;
 struct pli_job;
+struct pli_link;
+struct pli_roll;
+struct pli_spec;
 struct pli_task;
 
 // Start the daemons; when all have called, the tasks are started. False with a message.
@@ -43,8 +47,14 @@ uint32_t pli_head_n_here(void); // hosts that are not lost
 bool pli_head_may_grow(struct pli_answer *a);
 // A task that came later is about to be started on its host.
 void pli_head_add(struct pli_task *task);
-// Forget requests and tasks that are over. Context: between two turns of the loop.
-void pli_head_sweep(struct pli_job *job);
+
+// The link to a host, and what daemons are reached with and have said; for move.c.
+struct pli_head_means {
+    const struct pli_spec *spec;
+    const struct pli_gate_place *place;
+    struct pli_roll *rolls; // by host
+};
+struct pli_link *pli_head_side(uint32_t host, struct pli_head_means *out);
 
 // All is over: the daemons leave. is_bad: they look for what is left of the job first.
 void pli_head_finish(bool is_bad);

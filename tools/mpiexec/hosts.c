@@ -47,6 +47,12 @@ void pli_hosts_add(struct pli_job *job, const char *name, size_t len, uint32_t s
     h->max_slots = max_slots != 0 ? max_slots : h->max_slots;
 }
 
+// It becomes a word of a command line, which must not be taken for an option.
+static bool is_name(const char *text, size_t len)
+{
+    return len > 0 && strchr("-+^", text[0]) == NULL && memchr(text, '\'', len) == NULL;
+}
+
 // "name", "name:4" or "[fe80::1]:4"; slots stays as it is when none are said.
 static void read_name(const char *option, const char *text, size_t len, const char **name_out,
                       size_t *len_out, uint32_t *slots)
@@ -64,7 +70,7 @@ static void read_name(const char *option, const char *text, size_t len, const ch
     } else if (colon != NULL) {
         *len_out = (size_t)(colon - text);
     }
-    if (*len_out == 0 || **name_out == '-' || memchr(*name_out, '\'', *len_out) != NULL) {
+    if (!is_name(*name_out, *len_out)) {
         pli_say_bad("%s: '%.*s' is not the name of a host", option, (int)len, text);
     }
     if (colon != NULL &&
@@ -91,34 +97,92 @@ void pli_hosts_take_list(struct pli_job *job, const char *option, const char *te
     }
 }
 
-// The words after the name on a line of a file.
-static void read_words(const char *where, char *words, uint32_t *slots, uint32_t *max_slots)
+// What a line of a file says of a host.
+struct line {
+    uint32_t slots, max_slots;
+    const char *user;
+};
+
+// "slots = 4" is "slots=4".
+static void close_up(char *words)
 {
+    char *to = words;
+    for (const char *at = words; *at != '\0'; at++) {
+        const char *next = at + strspn(at, " \t");
+        if (*next == '=' || (to > words && to[-1] == '=')) {
+            at = next;
+        }
+        *to++ = *at;
+        if (*at == '\0') {
+            return;
+        }
+    }
+    *to = '\0';
+}
+
+// The words after the name on a line of a file.
+static void read_words(const char *where, char *words, struct line *l)
+{
+    enum { SLOTS, MAX, USER, BINDING };
     static const struct {
         const char *name;
-        bool is_max, is_said;
-    } keys[] = { { "slots", false, true },    { "count", false, true },
-                 { "max_slots", true, true }, { "max-slots", true, true },
-                 { "ifname", false, false },  { "binding", false, false },
-                 { "user", false, false },    { "port", false, false } };
+        int means;
+    } keys[] = { { "slots", SLOTS },   { "count", SLOTS },    { "cpu", SLOTS },
+                 { "max-slots", MAX }, { "slots-max", MAX },  { "user", USER },
+                 { "username", USER }, { "user-name", USER }, { "binding", BINDING } };
+    const size_t n_key = sizeof keys / sizeof keys[0];
     char *save = NULL;
-    for (char *w = strtok_r(words, " \t\r\n", &save); w != NULL;
-         w = strtok_r(NULL, " \t\r\n", &save)) {
+    close_up(words);
+    for (char *w = strtok_r(words, " \t", &save); w != NULL; w = strtok_r(NULL, " \t", &save)) {
         size_t len = strcspn(w, "="), k = 0;
-        const size_t n_key = sizeof keys / sizeof keys[0];
+        const char *value = w[len] == '=' ? w + len + 1 : "";
+        for (char *c = w; c < w + len; c++) {
+            *c = *c == '_' ? '-' : *c;
+        }
         while (k < n_key &&
                (strlen(keys[k].name) != len || strncasecmp(keys[k].name, w, len) != 0)) {
             k++;
         }
-        if (k == n_key || w[len] != '=') {
-            pli_say_bad("%s: '%s' is not understood; a line is a host and slots=N or :N", where, w);
+        if (k == n_key || value[0] == '\0') {
+            pli_say_bad("%s: '%s' is not understood; a line is a host and :N, or slots=N, "
+                        "max_slots=N and user=NAME",
+                        where, w);
         }
         uint32_t v = 0;
-        if (keys[k].is_said && !is_slots(w + len + 1, strlen(w + len + 1), &v)) {
+        if (keys[k].means <= MAX && !is_slots(value, strlen(value), &v)) {
             pli_say_bad("%s: %s needs a whole number", where, w);
         }
-        *(keys[k].is_max ? max_slots : slots) += v;
+        if (keys[k].means == USER && !is_name(value, strlen(value))) {
+            pli_say_bad("%s: '%s' is not the name of a user", where, value);
+        }
+        l->slots += keys[k].means == SLOTS ? v : 0;
+        l->max_slots += keys[k].means == MAX ? v : 0;
+        l->user = keys[k].means == USER ? value : l->user;
+        if (keys[k].means == BINDING) {
+            pli_say("%s: '%s' changes nothing; --bind-to and --map-by bind ranks", where, w);
+        }
     }
+}
+
+static void take_line(struct pli_job *job, const char *where, char *at)
+{
+    size_t len = strcspn(at, " \t"), name_len;
+    const char *name;
+    struct line l = { 0 };
+    if (len == 0) {
+        return;
+    }
+    read_name(where, at, len, &name, &name_len, &l.slots);
+    if (at[len] != '\0') {
+        at[len] = '\0';
+        read_words(where, at + len + 1, &l);
+    }
+    char *full;
+    int n = l.user != NULL ? asprintf(&full, "%s@%.*s", l.user, (int)name_len, name)
+                           : asprintf(&full, "%.*s", (int)name_len, name);
+    pli_say_need(n >= 0 ? full : NULL);
+    pli_hosts_add(job, full, (size_t)n, l.slots, l.max_slots);
+    free(full);
 }
 
 void pli_hosts_take_file(struct pli_job *job, const char *option, const char *path)
@@ -134,16 +198,7 @@ void pli_hosts_take_file(struct pli_job *job, const char *option, const char *pa
         char where[512];
         snprintf(where, sizeof where, "%s, line %d", path, number);
         line[strcspn(line, "#\r\n")] = '\0';
-        char *at = line + strspn(line, " \t");
-        size_t len = strcspn(at, " \t"), name_len;
-        const char *name;
-        uint32_t slots = 0, max_slots = 0;
-        if (len == 0) {
-            continue;
-        }
-        read_name(where, at, len, &name, &name_len, &slots);
-        read_words(where, at + len, &slots, &max_slots);
-        pli_hosts_add(job, name, name_len, slots, max_slots);
+        take_line(job, where, line + strspn(line, " \t"));
     }
     if (ferror(f)) {
         pli_say_bad("%s: cannot read the list of hosts %s: %s", option, path, strerror(errno));
@@ -155,9 +210,31 @@ void pli_hosts_take_file(struct pli_job *job, const char *option, const char *pa
     }
 }
 
-// Whether a name means this machine. Names are compared, not looked up: a name service that does
-// not answer must not keep us, and a host taken for another one is only reached the long way.
-static bool is_this(const char *name, const char *own)
+void pli_hosts_take_map(struct pli_job *job, const char *option, const char *text)
+{
+    size_t len = strncasecmp(text, "ppr:", 4) == 0 ? strcspn(text + 4, ":") : 0;
+    const char *what = text + 4 + len;
+    if (strncasecmp(text, "ppr:", 4) != 0) {
+        job->opt.map = text;
+    } else if (!is_slots(text + 4, len, &job->opt.per_host) ||
+               (strcasecmp(what, ":node") != 0 && strcasecmp(what, ":machine") != 0)) {
+        pli_say_bad("%s ppr:N:node puts N ranks on each host, as -ppn does; '%s' is not understood",
+                    option, text);
+    }
+}
+
+// Names are compared, not looked up: a name service that does not answer must not keep us, and a
+// host taken for another one is only reached the long way.
+bool pli_hosts_is_same(const char *a, const char *b)
+{
+    size_t a_len = strcspn(a, "."), b_len = strcspn(b, ".");
+    bool is_number = a[strspn(a, "0123456789.")] == '\0';
+    bool is_short =
+        a_len == b_len && strncasecmp(a, b, a_len) == 0 && (a[a_len] == '\0' || b[b_len] == '\0');
+    return strcasecmp(a, b) == 0 || (is_short && !is_number);
+}
+
+bool pli_hosts_is_this(const char *name)
 {
     static const char *const always[] = { "localhost", "127.0.0.1", "::1" };
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
@@ -165,12 +242,35 @@ static bool is_this(const char *name, const char *own)
             return true;
         }
     }
-    size_t len = strcspn(name, "."), own_len = strcspn(own, ".");
-    bool is_number = name[strspn(name, "0123456789.")] == '\0';
-    // One of the two may lack the domain.
-    bool is_short = len == own_len && strncasecmp(name, own, len) == 0 &&
-                    (name[len] == '\0' || own[own_len] == '\0');
-    return strcasecmp(name, own) == 0 || (is_short && !is_number);
+    char own[256] = "";
+    gethostname(own, sizeof own - 1);
+    return pli_hosts_is_same(name, own);
+}
+
+// See which are this one, and how many ranks the names stand for.
+static void settle(struct pli_host *hosts, uint32_t n)
+{
+    bool is_repeated = false;
+    for (uint32_t i = 0; i < n; i++) {
+        is_repeated |= hosts[i].slots == 0 && hosts[i].n_named > 1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        hosts[i].is_local = pli_hosts_is_this(hosts[i].name);
+        if (hosts[i].slots == 0 && is_repeated) {
+            hosts[i].slots = hosts[i].n_named; // a line for every rank
+        }
+    }
+}
+
+struct pli_host *pli_hosts_read(const char *option, const char *path, uint32_t *n_out)
+{
+    struct pli_job *list = pli_say_need(calloc(1, sizeof *list)); // for its hosts alone
+    pli_hosts_take_file(list, option, path);
+    struct pli_host *hosts = list->hosts;
+    *n_out = list->n_host;
+    free(list);
+    settle(hosts, *n_out);
+    return hosts;
 }
 
 // What a host counts as before its share is known.
@@ -184,20 +284,10 @@ void pli_hosts_find(struct pli_job *job)
     if (job->n_host == 0) {
         pli_allocation_read(job);
     }
-    char own[256] = "";
-    gethostname(own, sizeof own - 1);
-    bool is_repeated = false;
-    for (uint32_t i = 0; i < job->n_host; i++) {
-        is_repeated |= job->hosts[i].slots == 0 && job->hosts[i].n_named > 1;
-    }
+    settle(job->hosts, job->n_host);
     uint32_t total = 0;
     for (uint32_t i = 0; i < job->n_host; i++) {
-        struct pli_host *h = &job->hosts[i];
-        h->is_local = is_this(h->name, own);
-        if (h->slots == 0 && is_repeated) {
-            h->slots = h->n_named; // a line for every rank
-        }
-        total += slots_of(job, h);
+        total += slots_of(job, &job->hosts[i]);
     }
     if (job->n_app == 1 && job->apps[0].n_rank == 0 && total > 0) {
         job->apps[0].n_rank = total;

@@ -15,14 +15,25 @@ struct pli_host {
     uint32_t max_slots; // and never more than these; 0: no limit
     uint32_t n_named;   // times it was named
     uint32_t n_task, n_rank;
-    bool is_local; // this machine: no ssh needed
-    bool is_lost;  // while the job runs
+    uint32_t index; // in the list of a part: of the same host in the list of the job
+    bool is_local;  // this machine: no ssh needed
+    bool is_lost;   // while the job runs
 };
 
 // "a:2,b" of an option; "host slots=2 max_slots=4" or "host:2" a line of a file. Both end mpiexec
 // with a sentence when something is wrong, naming `option`.
 void pli_hosts_take_list(struct pli_job *job, const char *option, const char *text);
 void pli_hosts_take_file(struct pli_job *job, const char *option, const char *path);
+// What --map-by says: where ranks are bound, or, as ppr:N:node, how many go to each host.
+void pli_hosts_take_map(struct pli_job *job, const char *option, const char *text);
+
+// A list of its own from such a file, of *n_out hosts.
+struct pli_host *pli_hosts_read(const char *option, const char *path, uint32_t *n_out);
+
+// Whether two names, of which one may lack the domain, mean the same host.
+bool pli_hosts_is_same(const char *a, const char *b);
+// Whether a name means this machine.
+bool pli_hosts_is_this(const char *name);
 
 // Name a host (its first len characters) with its slots, 0: not said. Adds to an earlier mention.
 void pli_hosts_add(struct pli_job *job, const char *name, size_t len, uint32_t slots,

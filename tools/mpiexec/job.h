@@ -14,6 +14,7 @@
 
 enum pli_pass { PLI_PASS_UNSAID, PLI_PASS_ALL, PLI_PASS_LIST, PLI_PASS_NONE };
 
+struct pli_guest;
 struct pli_host;
 struct pli_manifest;
 
@@ -31,9 +32,11 @@ struct pli_edits {
 struct pli_app {
     uint32_t n_rank;
     uint32_t ranks_per_proc;
-    uint32_t n_upc;     // UPC threads of each task; 0: not started by upcrun
-    uint32_t endpoints; // of each process
-    uint32_t first;     // rank
+    uint32_t n_upc;         // UPC threads of each task; 0: not started by upcrun
+    uint32_t endpoints;     // of each process
+    uint32_t first;         // rank
+    struct pli_host *hosts; // where HOSTS puts its UPC threads, n_host of them; 0: where all may go
+    uint32_t n_host;
     const char *wdir;
     char **argv;
     char *path; // of the program, found
@@ -68,6 +71,8 @@ struct pli_options {
     const char *ckpt_mark;             // on several hosts: by which daemons know the directory
     uint64_t restart_sum;              // and the checkpoint
     bool is_state;                     // of what programs register, not of processes
+    bool is_movable;                   // every process has a memory of its own, and can be moved
+    bool takes;                        // in a daemon: its ranks come from another host
     bool is_in_place;                  // restored ranks get no numbers of their own
     const char *restart;               // a checkpoint to go on from, or a directory of them
     uint32_t max_restarts;             // in a row without a new checkpoint
@@ -87,19 +92,9 @@ struct pli_options {
     bool has_impi_rank;
 };
 
-// A process that is a rank but not a child of mpiexec: it came with a hello.
-struct pli_guest {
-    struct pli_watch watch; // its pidfd
-    struct pli_timer timer; // see warden.c
-    struct pli_task *task;
-    struct pli_guest *next; // of its task
-    pid_t pid;
-    uint32_t row;
-    struct pli_watch control; // its own socket; none when it uses the task's
-    bool is_over;
-};
-
-// One process that mpiexec starts: one rank, or several with --ranks-per-proc.
+// One process that mpiexec starts: one rank, or several with --ranks-per-proc. A UPC group that is
+// cut between hosts has a task on each; those behind its ranks have none (n is 0), and come after a
+// task that has.
 struct pli_task {
     struct pli_watch watch; // pidfd
     struct pli_watch control;
@@ -108,7 +103,8 @@ struct pli_task {
     struct pli_app *app;
     struct pli_guest *guests;
     const struct pli_place *place; // NULL: not bound
-    uint32_t first, n;             // rows here; where there are no other hosts, ranks
+    uint32_t first, n;             // rows here; where there are no other hosts, ranks. Without
+                                   // ranks first is the same as extra
     uint32_t rank;                 // the first, in the job
     uint32_t number;               // of the task in the job
     uint32_t host;                 // where it runs; only when there are several
@@ -122,6 +118,12 @@ struct pli_task {
     bool is_dropped;               // its start was taken back: how it ends is nobody's business
     struct pli_task *next;         // of those that were spawned
 };
+
+// The rank that a task is known by.
+static inline uint32_t pli_task_rank(const struct pli_task *t)
+{
+    return t->n > 0 ? t->rank : t->rank - 1;
+}
 
 static inline bool pli_task_has(const struct pli_task *t, uint32_t row)
 {

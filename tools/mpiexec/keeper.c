@@ -106,6 +106,7 @@ static void rename_self(char **argv)
     prctl(PR_SET_NAME, "pliant-keeper");
 }
 
+// cookie NULL: nobody else is looked for.
 // claim: on the folder of checkpoints, until the last process is ended; or -1.
 static _Noreturn void keep(int fd, int claim, const char *cookie)
 {
@@ -129,7 +130,8 @@ static _Noreturn void keep(int fd, int claim, const char *cookie)
                 kill(-groups[i], SIGKILL);
             }
         }
-        for (int i = 0; i < N_SWEEP; i++) { // one that execs just then shows no environment
+        for (int i = 0; i < N_SWEEP && cookie != NULL;
+             i++) { // one that execs just then shows no environment
             pli_keeper_sweep(cookie);
             nanosleep(&(struct timespec){ .tv_nsec = SWEEP_MS * 1000000 }, NULL);
         }
@@ -155,7 +157,8 @@ bool pli_keeper_start(struct pli_job *job, char **argv)
         close(fds[1]);
         rename_self(argv);
         pli_node_unmap(&job->node);
-        keep(fds[0], claim, cookie);
+        // Moved ranks are in a nest, which the kernel ends; others of the job may be on this host.
+        keep(fds[0], claim, job->opt.takes ? NULL : cookie);
     }
     close(fds[0]);
     pipe_fd = fds[1];

@@ -168,11 +168,12 @@ static void label_of(const struct pli_job *job, const struct pli_task *task,
     if (!job->opt.is_label) {
         return;
     }
-    snprintf(who, sizeof who, task->n > 1 ? "%u-%u" : "%u", task->rank, task->rank + task->n - 1);
+    uint32_t rank = pli_task_rank(task);
+    snprintf(who, sizeof who, task->n > 1 ? "%u-%u" : "%u", rank, rank + task->n - 1);
     bool is_color = job->opt.color == PLI_WHEN_ALWAYS ||
                     (job->opt.color == PLI_WHEN_AUTO && sink->is_tty && getenv("NO_COLOR") == NULL);
     if (is_color) {
-        snprintf(to, cap, "\033[3%um[%s]\033[0m ", 1 + task->rank % 6, who);
+        snprintf(to, cap, "\033[3%um[%s]\033[0m ", 1 + rank % 6, who);
     } else {
         snprintf(to, cap, "[%s] ", who);
     }
@@ -217,7 +218,7 @@ complain(const struct pli_job *job, const struct pli_task *t, char *why, const c
     if (why != NULL) {
         snprintf(why, PLI_LAUNCH_WHY, "%s", text);
     } else {
-        pli_say("cannot start rank %u%s%s: %s", t->rank, job->is_daemon ? " on host " : "",
+        pli_say("cannot start rank %u%s%s: %s", pli_task_rank(t), job->is_daemon ? " on host " : "",
                 job->is_daemon ? pli_hosts_name(job, t) : "", text);
     }
 }

@@ -167,3 +167,20 @@ void pli_link_open(struct pli_link *l, int fd)
     l->in.len = l->out.len = l->out_head = 0;
     pli_loop_watch(&l->watch, EPOLLIN);
 }
+
+void pli_link_hand(struct pli_link *to, struct pli_link *from)
+{
+    uint32_t events = from->watch.events;
+    pli_loop_watch(&from->watch, 0);
+    free(to->in.data);
+    free(to->out.data);
+    to->watch = from->watch;
+    to->in = from->in;
+    to->out = from->out;
+    to->out_head = from->out_head;
+    to->host = from->host;
+    from->watch.fd = -1;
+    from->in = from->out = (struct pli_pack){ 0 };
+    from->out_head = 0;
+    pli_loop_watch(&to->watch, events);
+}

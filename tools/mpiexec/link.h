@@ -36,4 +36,8 @@ void pli_link_send(struct pli_link *l, const struct pli_frame *f);
 void pli_link_drain(struct pli_link *l, int ms);
 void pli_link_close(struct pli_link *l);
 
+// Another struct has the connection from now on, with its own hear and lost. Context: a timer, not
+// while it is heard.
+void pli_link_hand(struct pli_link *to, struct pli_link *from);
+
 #endif

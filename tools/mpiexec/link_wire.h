@@ -53,6 +53,7 @@ enum pli_link_kind {
     PLI_LINK_WORLD,      // this version of the world counts
     PLI_LINK_SAVE,       // what ranks are to know of checkpoints, see save_wire.h
     PLI_LINK_STEP,       // the next step of a checkpoint: `flag`, see ckpt_parts.h
+    PLI_LINK_PLACE,      // the ranks of host `a` are elsewhere now: its name, and where it is
     PLI_LINK_NEWS        // somebody died, or something was agreed, see pact_wire.h
 };
 

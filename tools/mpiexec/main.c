@@ -20,6 +20,7 @@
 #include "job.h"
 #include "keeper.h"
 #include "launch.h"
+#include "lodge.h"
 #include "loop.h"
 #include "mishap.h"
 #include "place.h"
@@ -28,6 +29,7 @@
 #include "restart.h"
 #include "say.h"
 #include "sink.h"
+#include "spawn.h"
 #include "spread.h"
 #include "warden.h"
 
@@ -116,8 +118,10 @@ static void show(const struct pli_job *job, bool with_command)
         char who[32] = "";
         if (t->n > 1) {
             snprintf(who, sizeof who, "-%u", t->first + t->n - 1);
+        } else if (t->n == 0) {
+            snprintf(who, sizeof who, ", threads without one");
         }
-        fprintf(to, "rank %u%s: ", t->first, who);
+        fprintf(to, "rank %u%s: ", pli_task_rank(t), who);
         if (job->n_host > 0) {
             fprintf(to, "host %s", job->hosts[t->host].name);
         } else {
@@ -141,7 +145,10 @@ static void loop(struct pli_job *job)
     do {
         bool is_busy = job->n_host == 0 && pli_warden_step(job);
         pli_loop_once(!is_busy);
-        pli_head_sweep(job);
+        if (job->n_host > 0) {
+            pli_ask_sweep();
+            pli_spawn_sweep(job);
+        }
         pli_sink_flush();
     } while (!pli_warden_is_done(job));
 }
@@ -164,7 +171,8 @@ static int run_hosts(struct pli_job *job, int signals)
     pli_sink_init();
     pli_warden_begin(job, signals);
     if (!pli_ckpt_open(job, job->words) ||
-        ((job->opt.ckpt_dir != NULL || job->opt.elastic_max > 0) && !pli_control_open(job)) ||
+        ((job->opt.ckpt_dir != NULL || job->opt.elastic_max > 0 || job->opt.is_movable) &&
+         !pli_control_open(job)) ||
         (job->from != NULL && !pli_restart_run(job, signals)) || !pli_ckpt_hosts_mark(job) ||
         !pli_head_begin(job)) {
         pli_ckpt_hosts_unmark();
@@ -225,11 +233,13 @@ int main(int argc, char **argv)
     for (uint32_t a = 0; a < job.n_app; a++) {
         pli_environment_make(&job, &job.apps[a]);
     }
+    pli_lodge_read(&job);
     make_tasks(&job);
     pli_groups_plan(&job);
     pli_mishap_check(&job);
     pli_restart_is_image(&job) ? pli_restart_spread(&job) : pli_spread_tasks(&job);
     if (job.n_host > 0) {
+        pli_place_check(&job.opt);
         pli_spread_number(&job);
     } else { // else that is found out on each host
         for (uint32_t a = 0; a < job.n_app && job.opt.behind == NULL; a++) {

@@ -139,8 +139,9 @@ bool pli_mishap_take(struct pli_job *job, const struct pli_case *c)
     return true;
 }
 
-void pli_mishap_beside(struct pli_job *job, const struct pli_case *c)
+void pli_mishap_beside(const struct pli_case *c)
 {
+    struct pli_job *job = c->task->job;
     if (pli_mishap_is_survived(job)) {
         mark(job, c->row, c);
         go_on(job);

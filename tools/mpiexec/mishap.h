@@ -17,7 +17,7 @@ void pli_mishap_begin(struct pli_job *job);
 // respawn another one is started in its place.
 bool pli_mishap_take(struct pli_job *job, const struct pli_case *c);
 // The same, for a rank that went with another one of its process.
-void pli_mishap_beside(struct pli_job *job, const struct pli_case *c);
+void pli_mishap_beside(const struct pli_case *c);
 // Whether the job survives such things.
 bool pli_mishap_is_survived(const struct pli_job *job);
 // A host is lost: in a job that survives its ranks died with it. When all that is lost was told,

@@ -10,6 +10,8 @@
 #include "net/shm/shm.h"
 #include "warden.h"
 
+#include <string.h>
+
 static void raise_alarm(struct pli_node *node)
 {
     atomic_fetch_add_explicit(&node->header->alarm, 1, memory_order_seq_cst);
@@ -100,7 +102,8 @@ static void write_dropped(struct pli_node *node, uint64_t key)
     drop_revoked(node, key);
 }
 
-void pli_news_write(struct pli_job *job, const struct pli_news *n)
+// Into the memory of this host.
+static void note(struct pli_job *job, const struct pli_news *n)
 {
     switch (n->what) {
     case PLI_NEWS_FAILED:
@@ -122,9 +125,18 @@ void pli_news_write(struct pli_job *job, const struct pli_news *n)
     }
 }
 
+void pli_news_unpack(struct pli_job *job, const void *data, size_t len)
+{
+    struct pli_news n;
+    if (len == sizeof n) {
+        memcpy(&n, data, sizeof n);
+        note(job, &n);
+    }
+}
+
 void pli_news_tell(struct pli_job *job, const struct pli_news *n)
 {
-    pli_news_write(job, n);
+    note(job, n);
     if (pli_job_is_head(job)) {
         pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_NEWS, 0, 0, n, sizeof *n);
     }

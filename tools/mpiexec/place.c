@@ -201,11 +201,24 @@ const struct pli_domain *pli_place_domain(uint32_t i)
     return i < n_domain ? &domains[i] : NULL;
 }
 
+static bool is_wanted(const struct pli_options *o)
+{
+    bool is_none = o->bind != NULL && strcasecmp(o->bind, "none") == 0;
+    return (o->bind != NULL || o->map != NULL) && !is_none;
+}
+
+void pli_place_check(const struct pli_options *o)
+{
+    struct plan p;
+    if (is_wanted(o)) {
+        read_words(o, &p);
+    }
+}
+
 void pli_place_plan(struct pli_job *job)
 {
     const struct pli_options *o = &job->opt;
-    bool is_none = o->bind != NULL && strcasecmp(o->bind, "none") == 0;
-    if ((o->bind == NULL && o->map == NULL) || is_none) {
+    if (!is_wanted(o)) {
         return;
     }
     struct plan p;
@@ -217,7 +230,8 @@ void pli_place_plan(struct pli_job *job)
     for (uint32_t i = 0; i < job->n_task; i++) {
         struct pli_task *t = &job->tasks[i];
         hwloc_bitmap_t set = masks[i] = pli_say_need(hwloc_bitmap_alloc());
-        for (uint32_t r = t->first; r < t->first + t->n; r++) {
+        for (uint32_t k = 0; k < t->n + t->n_extra; k++) {
+            uint32_t r = k < t->n ? t->first + k : t->extra + k - t->n;
             hwloc_obj_t where = hwloc_get_obj_by_type(p.topo, p.map, r % n_map);
             add_inside(&p, where, r / n_map, set);
         }

@@ -7,12 +7,16 @@
 #include <stdint.h>
 
 struct pli_job;
+struct pli_options;
 struct pli_place;
 
 // Work out task->place for --bind-to and --map-by; without these nothing is bound and the machine
 // is not even looked at, which takes longer than starting a rank. Ends mpiexec with a sentence when
 // the machine has no such things.
 void pli_place_plan(struct pli_job *job);
+
+// Whether the words of these options can be understood at all; else mpiexec ends with a sentence.
+void pli_place_check(const struct pli_options *o);
 
 // Bind the calling process. Only makes a system call: safe between vfork and exec.
 bool pli_place_apply(const struct pli_place *place);

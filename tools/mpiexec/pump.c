@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -23,6 +24,7 @@ struct intake {
     struct intake *next;
     struct pli_pack held;
     size_t done;
+    size_t n_told; // bytes at the front that mpiexec takes for read already
     uint32_t task;
     bool is_ending;
 };
@@ -126,8 +128,10 @@ static void give(struct intake *in)
     if (in->done == in->held.len) {
         in->done = in->held.len = 0;
     }
-    if (given > 0) {
-        tell_done(in, given);
+    uint32_t told = in->n_told < given ? (uint32_t)in->n_told : given;
+    in->n_told -= told;
+    if (given > told) {
+        tell_done(in, given - told);
     }
     if (in->held.len == 0 && in->is_ending) {
         pli_loop_close(&in->watch);
@@ -158,12 +162,18 @@ int pli_pump_input(const struct pli_task *task)
     return fds[0];
 }
 
-void pli_pump_put(uint32_t task, const void *data, size_t len)
+static struct intake *find(uint32_t task)
 {
     struct intake *in = intakes;
     while (in != NULL && in->task != task) {
         in = in->next;
     }
+    return in;
+}
+
+void pli_pump_put(uint32_t task, const void *data, size_t len)
+{
+    struct intake *in = find(task);
     if (in == NULL || in->watch.fd < 0 || len > PLI_LINK_CREDIT) {
         return;
     }
@@ -175,4 +185,70 @@ void pli_pump_put(uint32_t task, const void *data, size_t len)
     in->is_ending |= len == 0;
     pli_pack_bytes(&in->held, data, len);
     give(in);
+}
+
+// A copy of what a process has not read of its standard input. It stays there.
+static void pack_unread(pid_t pid, struct pli_pack *to)
+{
+    char path[64];
+    int copy[2] = { -1, -1 };
+    snprintf(path, sizeof path, "/proc/%d/fd/0", (int)pid);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int size = fd >= 0 ? fcntl(fd, F_GETPIPE_SZ) : -1;
+    char *buf = size > 0 ? malloc((size_t)size) : NULL;
+    if (buf != NULL && pipe2(copy, O_CLOEXEC | O_NONBLOCK) == 0) {
+        fcntl(copy[1], F_SETPIPE_SZ, size);
+        ssize_t n = tee(fd, copy[1], (size_t)size, SPLICE_F_NONBLOCK);
+        for (n = n > 0 ? read(copy[0], buf, (size_t)size) : 0; n > 0;
+             n = read(copy[0], buf, (size_t)size)) {
+            pli_pack_bytes(to, buf, (size_t)n);
+        }
+        close(copy[0]);
+        close(copy[1]);
+    }
+    free(buf);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+void pli_pump_pack(const struct pli_job *job, struct pli_pack *to)
+{
+    for (struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        const struct intake *in = t->is_over ? NULL : find(t->number);
+        if (in != NULL) {
+            struct pli_pack unread = { 0 };
+            pack_unread(t->pid, &unread);
+            size_t n_held = in->held.len - in->done;
+            pli_pack_u32(to, t->number);
+            pli_pack_u32(to, in->is_ending);
+            pli_pack_u32(to, (uint32_t)(unread.len + in->n_told));
+            pli_pack_u32(to, (uint32_t)(unread.len + n_held));
+            pli_pack_bytes(to, unread.data, unread.len);
+            pli_pack_bytes(to, in->held.data + in->done, n_held);
+            pli_pack_fini(&unread);
+        }
+    }
+}
+
+void pli_pump_unpack(struct pli_unpack *from)
+{
+    while (from->at < from->end && !from->is_bad) {
+        struct intake *in = find(pli_unpack_u32(from));
+        bool is_ending = pli_unpack_u32(from) != 0;
+        uint32_t n_told = pli_unpack_u32(from), n = pli_unpack_u32(from);
+        const void *bytes = pli_unpack_bytes(from, n);
+        if (in != NULL && bytes != NULL) {
+            pli_pack_bytes(&in->held, bytes, n);
+            in->n_told = n_told;
+            in->is_ending = is_ending;
+            give(in);
+        }
+    }
+}
+
+bool pli_pump_is_dry(const struct pli_stream *s)
+{
+    int n = 0;
+    return s->watch.fd < 0 || s->is_ended || (ioctl(s->watch.fd, FIONREAD, &n) == 0 && n == 0);
 }

@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 struct pli_job;
+struct pli_pack;
+struct pli_unpack;
 struct pli_task;
 
 // Read from fd (non-blocking, becomes ours) and send it on as output of this task.
@@ -27,5 +29,11 @@ int pli_pump_input(const struct pli_task *task);
 
 // Bytes for it; none: the end.
 void pli_pump_put(uint32_t task, const void *data, size_t len);
+
+// Tasks that stand still go to another host: what they have not read of their input, for the daemon
+// there to go on with; and whether all that a task has written is on its way.
+void pli_pump_pack(const struct pli_job *job, struct pli_pack *to);
+void pli_pump_unpack(struct pli_unpack *from);
+bool pli_pump_is_dry(const struct pli_stream *s);
 
 #endif

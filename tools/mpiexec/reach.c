@@ -39,7 +39,9 @@ struct runner {
     struct pli_pack spec;
     size_t done; // of the spec
     pid_t pid;
-    uint32_t host; // UINT32_MAX: all
+    uint32_t host;             // UINT32_MAX: all
+    const struct pli_host *at; // NULL: all
+    void (*failed)(uint32_t host, const char *why);
     bool has_come, is_over;
     char tail[TAIL];
     size_t tail_len;
@@ -48,7 +50,7 @@ struct runner {
 static struct runner *runners;
 static const struct pli_job *the_job;
 static const struct pli_spec *the_spec;
-static void (*on_failed)(uint32_t host, const char *why);
+static const char unreachable[] = "cannot reach other hosts: %s";
 static uint32_t n_wanted; // hosts that srun starts and that have not called
 
 char *pli_reach_self(void)
@@ -73,12 +75,17 @@ static char **split(const char *text)
     return words;
 }
 
-// ssh must not ask anybody anything, and a host that is down is to be known in seconds.
+// ssh cannot ask anybody anything here, and a host that is down is to be known in seconds. What the
+// user says comes first, and counts.
 static void add_ssh_options(char **words)
 {
     static char *const options[] = { "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", NULL };
+    size_t n = 0;
+    while (words[n] != NULL) {
+        n++;
+    }
     for (int i = 0; options[i] != NULL; i++) {
-        words[i + 1] = options[i];
+        words[n++] = options[i];
     }
 }
 
@@ -106,7 +113,7 @@ char **pli_reach_words(const struct pli_job *job)
             "--launcher needs ssh, slurm or a command that takes a host and a command line");
     }
     const char *slash = strrchr(words[0], '/');
-    if (strcmp(slash != NULL ? slash + 1 : words[0], "ssh") == 0 && words[1] == NULL) {
+    if (strcmp(slash != NULL ? slash + 1 : words[0], "ssh") == 0) {
         add_ssh_options(words);
     }
     return words;
@@ -125,14 +132,14 @@ const char *pli_reach_words_of(uint32_t host)
 static void fail(struct runner *r, int status)
 {
     char why[4096];
-    const char *name = r->host != UINT32_MAX ? the_job->hosts[r->host].name : NULL;
+    const char *name = r->at != NULL ? r->at->name : NULL;
     const char *tool = the_spec->launcher != NULL ? the_spec->launcher[0] : "srun";
-    if (r->host != UINT32_MAX && the_job->hosts[r->host].is_local) {
+    if (r->at != NULL && r->at->is_local) {
         tool = the_spec->agent;
     }
     pli_excuse_write(name, tool, the_spec->agent, status, r->tail, why, sizeof why);
     r->has_come = true; // said once
-    on_failed(r->host, why);
+    r->failed(r->host, why);
 }
 
 static void out_fire(struct pli_watch *w, uint32_t events)
@@ -160,7 +167,7 @@ static void out_fire(struct pli_watch *w, uint32_t events)
     r->tail[r->tail_len] = '\0';
     if (the_job->opt.is_verbose) {
         buf[len] = '\0';
-        pli_say("%s said: %s", r->host != UINT32_MAX ? the_job->hosts[r->host].name : "srun", buf);
+        pli_say("%s said: %s", r->at != NULL ? r->at->name : "srun", buf);
     }
 }
 
@@ -231,15 +238,13 @@ static _Noreturn void child(char **argv, const int *fds, pid_t parent)
     _exit(127);
 }
 
-static void start(struct runner *r, char **argv)
+static bool start(struct runner *r, char **argv)
 {
     int fds[4] = { -1, -1, -1, -1 }; // its input, ours; its output: ours, its
     pid_t self = getpid();
     r->in.fd = r->out.fd = r->watch.fd = -1;
-    if (pipe2(&fds[0], O_CLOEXEC) != 0 || pipe2(&fds[2], O_CLOEXEC) != 0) {
-        pli_say_bad("cannot reach other hosts: %s", strerror(errno));
-    }
-    r->pid = fork();
+    bool is_piped = pipe2(&fds[0], O_CLOEXEC) == 0 && pipe2(&fds[2], O_CLOEXEC) == 0;
+    r->pid = is_piped ? fork() : -1;
     if (r->pid == 0) {
         child(argv, fds, self);
     }
@@ -249,7 +254,9 @@ static void start(struct runner *r, char **argv)
     fcntl(fds[2], F_SETFL, O_NONBLOCK);
     r->watch.fd = r->pid > 0 ? (int)syscall(SYS_pidfd_open, r->pid, 0) : -1;
     if (r->watch.fd < 0) {
-        pli_say_bad("cannot reach other hosts: %s", strerror(errno));
+        close(fds[1]);
+        close(fds[2]);
+        return false;
     }
     r->watch.fire = pid_fire;
     r->in = (struct pli_watch){ .fd = fds[1], .fire = in_fire };
@@ -261,6 +268,7 @@ static void start(struct runner *r, char **argv)
     pli_loop_watch(&r->out, EPOLLIN);
     pli_loop_timer(&r->timer, (uint64_t)PATIENCE_S * 1000 * PLI_MS);
     in_fire(&r->in, EPOLLOUT);
+    return true;
 }
 
 // The command line for the shell of another host: the path between quotes that every shell knows.
@@ -273,34 +281,48 @@ static char *command_for(const struct pli_spec *spec, uint32_t host)
     return pli_say_need(n >= 0 ? text : NULL);
 }
 
-static void start_one(uint32_t host, const struct pli_gate_place *place)
+// The words that start the daemon of a host which is there.
+static char **words_for(const struct pli_spec *spec, uint32_t host, const struct pli_host *at)
 {
-    struct runner *r = pli_say_need(calloc(1, sizeof *r));
-    r->host = host;
-    pli_spec_write(the_spec, place, &r->spec);
-    char number[16];
+    static char number[16];
     snprintf(number, sizeof number, "%u", host);
     size_t n = 0;
-    while (the_spec->launcher != NULL && the_spec->launcher[n] != NULL) {
+    while (spec->launcher != NULL && spec->launcher[n] != NULL) {
         n++;
     }
     char **argv = pli_say_need(calloc(n + 4, sizeof *argv));
-    if (the_job->hosts[host].is_local) {
+    if (at->is_local) {
         char *words[] = { pli_reach_self(), "--as-daemon", number };
         memcpy(argv, words, sizeof words);
     } else {
-        memcpy(argv, the_spec->launcher, n * sizeof *argv);
-        argv[n] = the_job->hosts[host].name;
-        argv[n + 1] = command_for(the_spec, host);
+        memcpy(argv, spec->launcher, n * sizeof *argv);
+        argv[n] = at->name;
+        argv[n + 1] = command_for(spec, host);
     }
-    start(r, argv);
-    free(argv);
+    return argv;
 }
 
-static void start_srun(const struct pli_gate_place *place)
+bool pli_reach_one(const struct pli_spec *spec, uint32_t host, const struct pli_host *at,
+                   const struct pli_gate_place *place,
+                   void (*failed)(uint32_t host, const char *why))
+{
+    struct runner *r = pli_say_need(calloc(1, sizeof *r));
+    r->host = host;
+    r->at = at;
+    r->failed = failed;
+    pli_spec_write(spec, place, &r->spec);
+    char **argv = words_for(spec, host, at);
+    bool is_started = start(r, argv);
+    free(argv);
+    return is_started;
+}
+
+static void start_srun(const struct pli_gate_place *place,
+                       void (*failed)(uint32_t host, const char *why))
 {
     struct runner *r = pli_say_need(calloc(1, sizeof *r));
     r->host = UINT32_MAX;
+    r->failed = failed;
     n_wanted = the_job->n_host;
     pli_spec_write(the_spec, place, &r->spec);
     struct pli_pack list = { 0 };
@@ -329,7 +351,9 @@ static void start_srun(const struct pli_gate_place *place)
                      "--as-daemon",
                      "slurm",
                      NULL };
-    start(r, argv);
+    if (!start(r, argv)) {
+        pli_say_bad(unreachable, strerror(errno));
+    }
     pli_pack_fini(&list);
 }
 
@@ -339,14 +363,15 @@ void pli_reach_begin(const struct pli_job *job, const struct pli_spec *spec, int
 {
     the_job = job;
     the_spec = spec;
-    on_failed = failed;
     if (spec->launcher == NULL) {
-        start_srun(place);
+        start_srun(place, failed);
         return;
     }
     uint64_t first = pli_tree_first(me, spec->fan);
     for (uint64_t h = first; h < first + spec->fan && h < job->n_host; h++) {
-        start_one((uint32_t)h, place);
+        if (!pli_reach_one(spec, (uint32_t)h, &job->hosts[h], place, failed)) {
+            pli_say_bad(unreachable, strerror(errno));
+        }
     }
 }
 

@@ -28,6 +28,12 @@ void pli_reach_begin(const struct pli_job *job, const struct pli_spec *spec, int
                      const struct pli_gate_place *place,
                      void (*failed)(uint32_t host, const char *why));
 
+// Start one for a host while the job runs, at a place that stays where it is. False: errno.
+struct pli_host;
+bool pli_reach_one(const struct pli_spec *spec, uint32_t host, const struct pli_host *at,
+                   const struct pli_gate_place *place,
+                   void (*failed)(uint32_t host, const char *why));
+
 // The daemon of this host has called.
 void pli_reach_came(uint32_t host);
 

@@ -33,6 +33,10 @@ char **pli_restart_words(int argc, char **argv)
 void pli_restart_check(const struct pli_job *job)
 {
     const struct pli_options *o = &job->opt;
+    if (o->is_movable && (o->bind != NULL || o->impi_server != NULL)) {
+        pli_say_bad("--movable and %s exclude each other",
+                    o->bind != NULL ? "--bind-to" : "--impi");
+    }
     if (o->ckpt_dir == NULL) {
         if (o->ckpt_interval > 0) {
             pli_say_bad("--checkpoint-interval needs --checkpoint-dir DIR too");
@@ -221,11 +225,13 @@ bool pli_restart_node(struct pli_job *job)
     h->epoch_ns += pli_clock_ns() - m->clock_ns; // clocks go on where they stopped
     gethostname(h->host, sizeof h->host - 1);
     h->n_core = pli_place_n_core(job);
-    pli_node_save(h)->error = 0;
-    pli_node_save(h)->number = m->number;
     job->round = (uint32_t)atomic_exchange(&h->park, 0);
-    atomic_fetch_add(&pli_node_save(h)->generation, 1);
-    atomic_store(&pli_node_save(h)->n_done, atomic_load(&pli_node_save(h)->n_begun));
+    if (!job->opt.takes) { // else nobody is restarted
+        pli_node_save(h)->error = 0;
+        pli_node_save(h)->number = m->number;
+        atomic_fetch_add(&pli_node_save(h)->generation, 1);
+        atomic_store(&pli_node_save(h)->n_done, atomic_load(&pli_node_save(h)->n_begun));
+    }
     return job->is_daemon || (h->net & PLI_NODE_HAS_DOOR) == 0 || pli_door_again(&job->node);
 }
 

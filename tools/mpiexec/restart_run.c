@@ -15,6 +15,7 @@
 #include "launch.h"
 #include "link_wire.h"
 #include "manifest.h"
+#include "move.h"
 #include "nest.h"
 #include "resize.h"
 #include "say.h"
@@ -391,6 +392,11 @@ bool pli_restart_run(struct pli_job *job, int signals)
         return false;
     }
     pli_feed_begin();
+    if (job->opt.takes) {
+        pli_move_part_restored();
+        call_all();
+        return true;
+    }
     if (job->is_daemon) {
         tell_over(job);
         is_waiting = true;

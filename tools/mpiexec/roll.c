@@ -111,11 +111,17 @@ bool pli_roll_unpack(const struct pli_job *job, struct pli_unpack *from, struct 
     return !from->is_bad && out->name != NULL;
 }
 
+// Whether two are one: several memories on it (--movable).
+static bool is_same(const struct pli_job *job, uint32_t a, uint32_t b)
+{
+    return a == b || (job->opt.is_movable && strcmp(job->hosts[a].name, job->hosts[b].name) == 0);
+}
+
 // A set is named after what the host calls itself, unless two call themselves the same.
 static const char *set_name(const struct pli_job *job, const struct pli_roll *rolls, uint32_t h)
 {
     for (uint32_t k = 0; k < job->n_host; k++) {
-        if (k != h && strcmp(rolls[k].name, rolls[h].name) == 0) {
+        if (!is_same(job, k, h) && strcmp(rolls[k].name, rolls[h].name) == 0) {
             return job->hosts[h].name;
         }
     }
@@ -126,18 +132,22 @@ static bool add_host_sets(struct pli_job *job, const struct pli_roll *rolls, uin
 {
     bool is_good = true;
     char name[PLI_PSET_NAME];
-    for (uint32_t h = 0; is_good && h < job->n_host; h++) {
-        uint32_t n = 0;
-        for (uint32_t r = 0; r < job->n_rank; r++) {
-            ranks[n] = r;
-            n += job->procs[r].host == h;
+    for (uint32_t h = 0, node = 0; is_good && h < job->n_host; h++) {
+        uint32_t n = 0, first = 0;
+        while (!is_same(job, first, h)) {
+            first++;
         }
+        for (uint32_t r = 0; r < job->n_rank && first == h; r++) {
+            ranks[n] = r;
+            n += is_same(job, job->procs[r].host, h);
+        }
+        node += first == h;
         if (n == 0) {
-            continue; // it is there for those who come later
+            continue; // it has its set, or is there for those who come later
         }
         snprintf(name, sizeof name, "mpi://host/%s", set_name(job, rolls, h));
         is_good = pli_psets_add(job, name, ranks, n, PLI_PSET_HOST);
-        snprintf(name, sizeof name, "mpi://hw/node/%u", h);
+        snprintf(name, sizeof name, "mpi://hw/node/%u", node - 1);
         is_good = is_good && pli_psets_add(job, name, ranks, n, PLI_PSET_HARDWARE);
     }
     return is_good;
@@ -167,6 +177,28 @@ static bool add_domain_sets(struct pli_job *job, const struct pli_roll *rolls)
     return is_good;
 }
 
+void pli_roll_pack_place(const struct pli_roll *roll, struct pli_pack *to)
+{
+    pack_place(to, &roll->place);
+}
+
+void pli_roll_moved(struct pli_job *job, uint32_t host, struct pli_unpack *from)
+{
+    char *name = pli_unpack_text(from);
+    struct pli_node_host place = { 0 };
+    unpack_place(from, &place);
+    if (host >= job->n_host || name == NULL || from->is_bad) {
+        free(name);
+        return;
+    }
+    struct pli_node_host *h = &job->node.hosts[host];
+    place.n_proc = h->n_proc;
+    snprintf(place.name, sizeof place.name, "%s", name);
+    *h = place;
+    job->hosts[host].name = name; // the one before may be in use somewhere
+    job->node.header->n_beside = pli_node_beside(&job->node);
+}
+
 bool pli_roll_pack_all(struct pli_job *job, const struct pli_roll *rolls, struct pli_pack *to)
 {
     uint32_t *ranks = pli_say_need(malloc(job->n_rank * sizeof *ranks));
@@ -175,7 +207,7 @@ bool pli_roll_pack_all(struct pli_job *job, const struct pli_roll *rolls, struct
                    (add_host_sets(job, rolls, ranks) && add_domain_sets(job, rolls) &&
                     pli_psets_add_common(job, ranks));
     for (uint32_t h = 0; h < job->n_host; h++) {
-        pack_place(to, &rolls[h].place);
+        pli_roll_pack_place(&rolls[h], to);
     }
     uint32_t n_set = pli_pset_count(&job->node);
     pli_pack_u32(to, n_set);

@@ -152,20 +152,21 @@ bool pli_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out, s
                    h->n_more);
         return false;
     }
-    if (h->n_world + first + n > PLI_NODE_MAX_INDEX) {
+    uint32_t index = pli_node_n_start(h) + first;
+    if (index + n > PLI_NODE_MAX_INDEX) {
         pli_refuse(a, ENOSPC, "the job has had %u processes, and there are no numbers for more",
-                   h->n_world + first);
+                   index);
         return false;
     }
     next = first + n;
-    *index_out = h->n_world + first;
+    *index_out = index;
     return true;
 }
 
 uint32_t pli_rows_at(const struct pli_job *job, uint32_t index)
 {
     const struct pli_node_header *h = job->node.header;
-    return h->n_row + (index - h->n_world) % h->n_more;
+    return h->n_row + (index - pli_node_n_start(h)) % h->n_more;
 }
 
 // One process more or less on a host: how crowded the cores are that hosts may share.
@@ -212,7 +213,7 @@ void pli_rows_ended(struct pli_job *job, uint32_t index)
 {
     const struct pli_node_header *h = job->node.header;
     uint32_t row = pli_node_row_of(&job->node, index);
-    if (index < h->n_world || row == UINT32_MAX) {
+    if (index < pli_node_n_start(h) || row == UINT32_MAX) {
         return;
     }
     uint32_t i = row - h->n_row, host = job->node.procs[h->n_world + i].host;

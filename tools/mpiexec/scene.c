@@ -2,6 +2,7 @@
 // Packs rows of the node memory field by field.
 #include "scene.h"
 
+#include "nest.h"
 #include "site.h"
 
 #include <stdio.h>
@@ -108,7 +109,9 @@ void pli_scene_pack_rows(const struct pli_node *node, struct pli_pack *to)
         uint32_t pid = atomic_load_explicit(&r->pid, memory_order_relaxed);
         char site[320] = "";
         if (what != PLI_NODE_AWAKE) {
-            pli_site_find(pid, r->wait.site, site, sizeof site);
+            bool is_nested = node->header->is_nested != 0; // it has another number for us
+            pli_site_find(is_nested ? (uint32_t)pli_nest_find((pid_t)pid) : pid, r->wait.site, site,
+                          sizeof site);
         }
         pli_pack_u32(to, r->index - node->header->base);
         pli_pack_u32(to, atomic_load_explicit(&r->state, memory_order_acquire));

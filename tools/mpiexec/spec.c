@@ -17,7 +17,15 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { F_VERBOSE = 1, F_REPORT = 2, F_LINE = 4, F_TELLS = 8, F_WATCH = 16, F_STATE = 32 };
+enum {
+    F_VERBOSE = 1,
+    F_REPORT = 2,
+    F_LINE = 4,
+    F_TELLS = 8,
+    F_WATCH = 16,
+    F_STATE = 32,
+    F_TAKES = 64
+};
 
 static const char magic[8] = "PLIANTJ";
 
@@ -60,7 +68,7 @@ static void write_options(struct pli_pack *p, const struct pli_options *o)
     uint32_t flags = (o->is_verbose ? F_VERBOSE : 0) | (o->is_report ? F_REPORT : 0) |
                      (o->is_line ? F_LINE : 0) | (o->is_resize_error ? F_TELLS : 0) |
                      (o->on_deadlock != PLI_DEADLOCK_IGNORE ? F_WATCH : 0) |
-                     (o->is_state ? F_STATE : 0);
+                     (o->is_state ? F_STATE : 0) | (o->takes ? F_TAKES : 0);
     pli_pack_u32(p, flags);
     pli_pack_u32(p, (uint32_t)o->on_failure);
     pli_pack_u64(p, (uint64_t)o->feed);
@@ -107,6 +115,7 @@ void pli_spec_make(struct pli_spec *spec, const struct pli_job *job)
         pli_pack_u32(p, (uint32_t)(t->app - job->apps));
         pli_pack_u32(p, t->rank);
         pli_pack_u32(p, t->n);
+        pli_pack_u32(p, t->n_extra);
         pli_pack_u32(p, t->host);
     }
     free(here);
@@ -171,6 +180,7 @@ static void read_options(struct pli_unpack *u, struct pli_options *o)
     o->on_failure = (enum pli_on_failure)pli_unpack_u32(u);
     o->on_deadlock = (flags & F_WATCH) != 0 ? PLI_DEADLOCK_REPORT : PLI_DEADLOCK_IGNORE;
     o->is_state = (flags & F_STATE) != 0;
+    o->takes = (flags & F_TAKES) != 0;
     o->feed = (int64_t)pli_unpack_u64(u);
     o->bind = pli_unpack_text(u);
     o->map = pli_unpack_text(u);
@@ -191,12 +201,13 @@ static void read_options(struct pli_unpack *u, struct pli_options *o)
 static void read_tasks(struct pli_unpack *u, struct pli_job *job)
 {
     job->n_rank = pli_unpack_u32(u);
-    uint32_t n = pli_unpack_count(u, 16), n_mine = 0, next = 0;
+    uint32_t n = pli_unpack_count(u, 20), n_mine = 0, next = 0;
     struct pli_task *all = pli_say_need(calloc((size_t)n + 1, sizeof *all));
     for (uint32_t i = 0; i < n && !u->is_bad; i++) {
         uint32_t app = pli_unpack_u32(u);
         all[i].rank = pli_unpack_u32(u);
         all[i].n = pli_unpack_u32(u);
+        all[i].n_extra = pli_unpack_u32(u);
         all[i].host = pli_unpack_u32(u);
         all[i].number = i;
         u->is_bad |= app >= job->n_app || all[i].host >= job->n_host || all[i].rank != next;
@@ -212,8 +223,8 @@ static void read_tasks(struct pli_unpack *u, struct pli_job *job)
         if (all[i].host == job->here) {
             struct pli_task *t = &all[n_mine++];
             *t = all[i];
-            t->first = job->procs[t->rank].row;
             t->extra = t->n_extra > 0 ? job->procs[t->extra_rank].row : 0;
+            t->first = t->n > 0 ? job->procs[t->rank].row : t->extra;
             t->watch.fd = t->control.fd = t->out.watch.fd = t->err.watch.fd = -1;
         }
     }

@@ -4,23 +4,24 @@
 
 #include "hosts.h"
 #include "job.h"
+#include "lodge.h"
 #include "say.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-// How many ranks each host takes in one round.
-static void find_shares(struct pli_job *job, uint32_t *share)
+void pli_spread_shares(const struct pli_host *hosts, uint32_t n_host, uint32_t n_rank,
+                       uint32_t *share)
 {
     uint32_t n_said = 0, n_open = 0;
-    for (uint32_t h = 0; h < job->n_host; h++) {
-        n_said += job->hosts[h].slots;
-        n_open += job->hosts[h].slots == 0;
+    for (uint32_t h = 0; h < n_host; h++) {
+        n_said += hosts[h].slots;
+        n_open += hosts[h].slots == 0;
     }
-    uint32_t left = job->n_rank > n_said ? job->n_rank - n_said : 0, i = 0;
-    for (uint32_t h = 0; h < job->n_host; h++) {
-        const struct pli_host *host = &job->hosts[h];
+    uint32_t left = n_rank > n_said ? n_rank - n_said : 0, i = 0;
+    for (uint32_t h = 0; h < n_host; h++) {
+        const struct pli_host *host = &hosts[h];
         share[h] = host->slots;
         if (host->slots == 0) {
             // What is left over goes to the first ones, one each.
@@ -28,8 +29,17 @@ static void find_shares(struct pli_job *job, uint32_t *share)
             share[h] = share[h] > 0 ? share[h] : 1;
             i++;
         }
+    }
+}
+
+// How many ranks each host takes in one round.
+static void find_shares(const struct pli_job *job, uint32_t *share)
+{
+    pli_spread_shares(job->hosts, job->n_host, job->n_rank, share);
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        uint32_t most = job->hosts[h].max_slots;
         share[h] = job->opt.per_host != 0 ? job->opt.per_host : share[h];
-        share[h] = host->max_slots != 0 && share[h] > host->max_slots ? host->max_slots : share[h];
+        share[h] = most != 0 && share[h] > most ? most : share[h];
     }
 }
 
@@ -38,7 +48,7 @@ static bool has_room(const struct pli_host *h, uint32_t limit, uint32_t n)
     return h->n_rank < limit && (h->max_slots == 0 || h->n_rank + n <= h->max_slots);
 }
 
-static void put(struct pli_job *job, struct pli_task *t, uint32_t h)
+void pli_spread_put(struct pli_job *job, struct pli_task *t, uint32_t h)
 {
     t->host = h;
     job->hosts[h].n_task++;
@@ -51,8 +61,12 @@ static void fill(struct pli_job *job, const uint32_t *share)
     uint32_t h = 0, n_full = 0, round = 1;
     for (uint32_t i = 0; i < job->n_task;) {
         struct pli_task *t = &job->tasks[i];
+        if (t->app->n_host > 0) {
+            i++; // it has its place
+            continue;
+        }
         if (has_room(&job->hosts[h], round * share[h], t->n)) {
-            put(job, t, h);
+            pli_spread_put(job, t, h);
             i++;
             n_full = 0;
             continue;
@@ -71,8 +85,13 @@ static void deal(struct pli_job *job, const uint32_t *share)
 {
     uint32_t round = 1;
     for (uint32_t i = 0, h = 0, n_full = 0; i < job->n_task; h = (h + 1) % job->n_host) {
+        for (; i < job->n_task && job->tasks[i].app->n_host > 0; i++) {
+        }
+        if (i == job->n_task) {
+            break;
+        }
         if (has_room(&job->hosts[h], round * share[h], job->tasks[i].n)) {
-            put(job, &job->tasks[i++], h);
+            pli_spread_put(job, &job->tasks[i++], h);
             n_full = 0;
         } else if (++n_full >= job->n_host) {
             n_full = 0;
@@ -110,11 +129,39 @@ static bool is_by_node(const struct pli_job *job)
     return len == 4 && strncasecmp(map, "node", 4) == 0;
 }
 
+// Every task gets a host of its own, by the name it has: a daemon, and a memory that it shares with
+// nobody. Hosts without one stay, for those who come later.
+static void part(struct pli_job *job)
+{
+    struct pli_host *all = pli_say_need(calloc(job->n_task + job->n_host, sizeof *all));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < job->n_task; i++) {
+        struct pli_task *t = &job->tasks[i];
+        all[n] = job->hosts[t->host];
+        all[n].slots = all[n].n_rank = t->n;
+        all[n].max_slots = 0;
+        all[n].n_task = 1;
+        t->host = n++;
+    }
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        if (job->hosts[h].n_task == 0) {
+            all[n++] = job->hosts[h];
+        }
+    }
+    job->hosts = all;
+    job->n_host = n;
+}
+
 void pli_spread_tasks(struct pli_job *job)
 {
+    if (job->n_host == 0 && job->opt.is_movable) {
+        pli_hosts_add(job, "localhost", strlen("localhost"), 0, 0);
+        job->hosts[0].is_local = true;
+    }
     if (job->n_host == 0) {
         return;
     }
+    pli_lodge_tasks(job);
     uint32_t *share = pli_say_need(calloc(job->n_host, sizeof *share));
     find_shares(job, share);
     if (is_by_node(job)) {
@@ -124,6 +171,10 @@ void pli_spread_tasks(struct pli_job *job)
     }
     free(share);
     drop_empty(job);
+    if (job->opt.is_movable) {
+        part(job);
+        return;
+    }
     if (job->n_host == 1 && job->hosts[0].is_local) {
         job->n_host = 0;
         for (uint32_t i = 0; i < job->n_task; i++) {

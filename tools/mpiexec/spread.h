@@ -6,11 +6,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct pli_host;
 struct pli_job;
+struct pli_task;
 
 // Give every task its host. Hosts without a task are dropped; when all is on this machine there are
 // no hosts at all, and nothing needs to be reached.
 void pli_spread_tasks(struct pli_job *job);
+
+// How many of n_rank ranks each host takes in one round: its slots, or its part of what is left.
+void pli_spread_shares(const struct pli_host *hosts, uint32_t n_host, uint32_t n_rank,
+                       uint32_t *share);
+// Put a task on a host.
+void pli_spread_put(struct pli_job *job, struct pli_task *t, uint32_t h);
 
 // Make job->procs of all tasks of the job: the rows of a host in the order of ranks.
 void pli_spread_number(struct pli_job *job);

@@ -5,6 +5,7 @@
 #include "boot/boot.h"
 #include "hosts.h"
 #include "job.h"
+#include "picture.h"
 #include "say.h"
 
 #include <signal.h>
@@ -142,8 +143,8 @@ static void who(const struct pli_job *job, const struct pli_case *c, char *to, s
         snprintf(to, cap, "rank %u of %u that %s spawned", row->index - row->world, row->n_world,
                  row->n_world == 1 ? "was" : "were");
     } else {
-        snprintf(to, cap, "UPC thread %u of group %u", row->index - row->upc_extra + row->upc_ranks,
-                 row->upc_group);
+        char name[PLI_PICTURE_WHO];
+        snprintf(to, cap, "%s", pli_picture_who(&job->node, c->row, name));
     }
 }
 

@@ -250,8 +250,8 @@ void pli_warden_over(struct pli_task *t)
     t->is_over = t->is_exited = true;
     w.job->n_over++;
     if (w.job->opt.is_verbose) {
-        pli_say("rank %u on host %s is over, %u of %u are left", t->rank, pli_hosts_name(w.job, t),
-                w.job->n_task - w.job->n_over, w.job->n_task);
+        pli_say("rank %u on host %s is over, %u of %u are left", pli_task_rank(t),
+                pli_hosts_name(w.job, t), w.job->n_task - w.job->n_over, w.job->n_task);
     }
 }
 

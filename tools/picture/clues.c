@@ -3,6 +3,8 @@
 // collectives, a partner that has gone.
 #include "clues.h"
 
+#include "picture.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -120,6 +122,8 @@ static void partner(struct look *l, uint32_t row, const struct pli_node_wait *w)
 // Ranks of one communicator in different collectives, or not in the collective at all.
 static void collectives(struct look *l, uint32_t row, const struct pli_node_wait *w)
 {
+    char me[PLI_PICTURE_WHO], it[PLI_PICTURE_WHO];
+    pli_picture_who(l->node, row, me);
     for (uint32_t i = 0; i < pli_node_n_used(l->node); i++) {
         const struct pli_node_wait *o = wait_of(l, i);
         if (o == NULL || i == row) {
@@ -131,23 +135,23 @@ static void collectives(struct look *l, uint32_t row, const struct pli_node_wait
         }
         if (is_coll && i > row && o->context == w->context && strcmp(o->call, w->call) != 0) {
             if (may_say(l)) {
-                l->line("  mismatch: on %s rank %u is in %s and rank %u in %s; all ranks must call "
-                        "the same collectives in the same order\n",
-                        w->comm, row, w->call, i, o->call);
+                l->line("  mismatch: on %s %s is in %s and %s in %s; all must call the same "
+                        "collectives in the same order\n",
+                        w->comm, me, w->call, pli_picture_who(l->node, i, it), o->call);
             }
             return;
         }
         if (is_coll && i > row && o->context != w->context) {
             if (may_say(l)) {
-                l->line("  clue: rank %u is in %s on %s, rank %u in %s on %s\n", row, w->call,
-                        w->comm, i, o->call, o->comm);
+                l->line("  clue: %s is in %s on %s, %s in %s on %s\n", me, w->call, w->comm,
+                        pli_picture_who(l->node, i, it), o->call, o->comm);
             }
             return;
         }
         if (!is_coll && o->context == w->context) {
             if (may_say(l)) {
-                l->line("  clue: rank %u is in %s on %s, rank %u is not\n", row, w->call, w->comm,
-                        i);
+                l->line("  clue: %s is in %s on %s, %s is not\n", me, w->call, w->comm,
+                        pli_picture_who(l->node, i, it));
             }
             return;
         }
@@ -155,8 +159,8 @@ static void collectives(struct look *l, uint32_t row, const struct pli_node_wait
     for (uint32_t i = 0; i < pli_node_n_used(l->node); i++) {
         if (l->is_over(l->arg, i) && strcmp(w->comm, "MPI_COMM_WORLD") == 0) {
             if (may_say(l)) {
-                l->line("  clue: rank %u is in %s on %s, but rank %u has ended without it\n", row,
-                        w->call, w->comm, i);
+                l->line("  clue: %s is in %s on %s, but %s has ended without it\n", me, w->call,
+                        w->comm, pli_picture_who(l->node, i, it));
             }
             return;
         }

@@ -92,6 +92,19 @@ bool pli_picture_is_stuck(const struct pli_node *node, pli_picture_over_fn is_ov
     return n_wait > 0;
 }
 
+const char *pli_picture_who(const struct pli_node *node, uint32_t row, char to[PLI_PICTURE_WHO])
+{
+    const struct pli_node_row *r = &node->rows[row];
+    bool has_rank = r->upc_n <= r->upc_ranks || r->index - r->upc_first < r->upc_ranks;
+    if (has_rank) {
+        snprintf(to, PLI_PICTURE_WHO, "rank %u", r->index);
+    } else {
+        snprintf(to, PLI_PICTURE_WHO, "UPC thread %u of group %u",
+                 r->index - r->upc_extra + r->upc_ranks, r->upc_group);
+    }
+    return to;
+}
+
 static const char *name_of(const struct pli_node_wait *w)
 {
     return w->comm[0] != '\0' ? w->comm : "a communicator without a name";
@@ -222,7 +235,9 @@ void pli_picture_print(const struct pli_node *node, pli_picture_over_fn is_over,
             pli_site_find(atomic_load(&node->rows[i].pid), node->rows[i].wait.site, site,
                           sizeof site);
         }
-        line("  rank %u %s%s%s\n", node->rows[i].index, text, site[0] ? ", called at " : "", site);
+        char who[PLI_PICTURE_WHO];
+        line("  %s %s%s%s\n", pli_picture_who(node, i, who), text, site[0] ? ", called at " : "",
+             site);
     }
     if (n_same > 0) {
         line("  (%u more like the last)\n", n_same);

@@ -20,6 +20,10 @@ bool pli_picture_is_stuck(const struct pli_node *node, pli_picture_over_fn is_ov
 // NULL: it is.
 void pli_picture_sites(const char *(*site_of)(uint32_t row));
 
+// "rank 3", or "UPC thread 2 of group 0" where that has none.
+enum { PLI_PICTURE_WHO = 64 };
+const char *pli_picture_who(const struct pli_node *node, uint32_t row, char to[PLI_PICTURE_WHO]);
+
 // One line per rank (long jobs: the first of many alike), then what looks like the mistake.
 void pli_picture_print(const struct pli_node *node, pli_picture_over_fn is_over, void *arg,
                        void (*line)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));

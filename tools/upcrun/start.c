@@ -192,51 +192,61 @@ static int wait_all(long n)
     return worst;
 }
 
-// Below mpiexec the group is where mpiexec has put it: a list of hosts must mean that one.
+// A mpiexec that has not seen upcrun on its command line knows nothing of its hosts: they must be
+// this one.
 static void check_hosts(const char *path)
 {
     char line[300], own[256] = "";
     const char *name;
     FILE *f = fopen(path, "r");
+    if (f == NULL) {
+        pli_upcrun_bad("HOSTS=%s: cannot read the list of hosts: %s", path, strerror(errno));
+    }
     gethostname(own, sizeof own - 1);
     own[strcspn(own, ".")] = '\0';
-    while (f != NULL && (name = next_host(f, line, sizeof line)) != NULL) {
+    while ((name = next_host(f, line, sizeof line)) != NULL) {
         size_t len = strcspn(name, ".");
         bool is_here = strcasecmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0 ||
                        (strlen(own) == len && strncasecmp(name, own, len) == 0);
         if (!is_here) {
-            pli_upcrun_bad("HOSTS=%s names host %s, but mpiexec has started this group on %s; say "
-                           "where with mpiexec's own -host or --hostfile",
+            pli_upcrun_bad("HOSTS=%s names host %s, but mpiexec has started this group on %s; it "
+                           "must see upcrun -n N on its own command line",
                            path, name, own);
         }
     }
-    if (f != NULL) {
-        fclose(f);
-    }
+    fclose(f);
 }
 
 int pli_upcrun_below(const struct pli_upcrun_shape *s, const char *boot)
 {
     long row = field(boot, "row=", 0), n_rank = field(boot, "n=", 1);
-    if (s->hosts != NULL) {
+    long extra = field(boot, "extra=", 0), n_extra = field(boot, "nextra=", 0);
+    long n_upc = field(boot, "upc=", 0), n_proc = s->n_proc;
+    if (s->hosts != NULL && n_upc == 0) {
         check_hosts(s->hosts);
     }
-    long extra = field(boot, "extra=", 0), n_extra = field(boot, "nextra=", 0);
-    if (s->n_proc > n_rank + n_extra) {
+    if (n_upc > n_rank + n_extra) { // the others are on other hosts
+        if (n_proc != n_upc) {
+            pli_upcrun_bad("HOSTS spreads this group over several hosts, which a program compiled "
+                           "with -pthreads can only when each thread is a process (-p 1)");
+        }
+        n_proc = n_rank + n_extra;
+    }
+    if (n_proc > n_rank + n_extra) {
         fprintf(stderr,
                 "upcrun: mpiexec has room for %ld processes and not for %ld; mpiexec must see "
                 "upcrun -n %ld on its own command line\n",
-                n_rank + n_extra, s->n_proc, s->n_thread);
+                n_rank + n_extra, n_proc, s->n_thread);
         return 2;
     }
     tell_threads(s);
     long n = 0;
-    for (; n < s->n_proc; n++) {
+    for (; n < n_proc; n++) {
         if (start_one(s, boot, n < n_rank ? row + n : extra + n - n_rank) < 0) {
             fprintf(stderr, "upcrun: cannot start process %ld: %s\n", n, strerror(errno));
             break;
         }
     }
     int worst = wait_all(n);
-    return n < s->n_proc ? 1 : worst;
+    return n < n_proc ? 1 : worst;
 }

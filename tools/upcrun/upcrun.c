@@ -155,6 +155,9 @@ static void take(struct wish *w, const struct option *o, const char *value)
         if (strchr(value, '=') == NULL || value[0] == '=') {
             pli_upcrun_bad("-env needs NAME=VALUE, not '%s'", value);
         }
+        if (strncmp(value, "HOSTS=", 6) == 0 && getenv("PLIANT_BOOT") != NULL) {
+            pli_upcrun_bad("-env %s comes too late here: mpiexec -env %s upcrun ...", value, value);
+        }
         putenv((char *)value);
         break;
     case T_QUIET:
@@ -294,12 +297,12 @@ int main(int argc, char **argv)
     if (shape.hosts != NULL && *shape.hosts == '\0') {
         shape.hosts = NULL;
     }
-    if (shape.hosts != NULL && access(shape.hosts, R_OK) != 0) {
+    const char *boot = getenv("PLIANT_BOOT");
+    bool is_below = boot != NULL && *boot != '\0';
+    if (shape.hosts != NULL && !is_below && access(shape.hosts, R_OK) != 0) {
         pli_upcrun_bad("HOSTS=%s names a file of hosts that cannot be read: %s", shape.hosts,
                        strerror(errno));
     }
     shape.program = w.program;
-    const char *boot = getenv("PLIANT_BOOT");
-    return boot != NULL && *boot != '\0' ? pli_upcrun_below(&shape, boot)
-                                         : pli_upcrun_alone(&shape);
+    return is_below ? pli_upcrun_below(&shape, boot) : pli_upcrun_alone(&shape);
 }

@@ -32,7 +32,7 @@ bool pli_upcrun_is(char **argv, const char *name, const char **value_out, int *n
     return true;
 }
 
-long pli_upcrun_threads(char **argv)
+long pli_upcrun_number(char **argv, const char *name, const char *other)
 {
     long n = 0;
     for (int i = 1; argv[i] != NULL && argv[i][0] == '-';) {
@@ -44,9 +44,8 @@ long pli_upcrun_threads(char **argv)
             }
             used = 1;
         }
-        bool is_n = pli_upcrun_is(argv + i, "n", &value, &used) ||
-                    pli_upcrun_is(argv + i, "np", &value, &used);
-        if (is_n) {
+        if (pli_upcrun_is(argv + i, name, &value, &used) ||
+            pli_upcrun_is(argv + i, other, &value, &used)) {
             char *end;
             n = value != NULL ? strtol(value, &end, 10) : -1;
             n = value == NULL || *value == '\0' || *end != '\0' || n < 1 || n > 1024 ? -1 : n;

@@ -12,8 +12,8 @@ bool pli_upcrun_is(char **argv, const char *name, const char **value_out, int *n
 // Words of options that take a value, NULL at the end.
 extern const char *const pli_upcrun_valued[];
 
-// The number after -n (or -np), 0: not said, -1: it is no number. Looks no further than the
-// program.
-long pli_upcrun_threads(char **argv);
+// The number after an option with two names, 0: not said, -1: it is no number. Looks no further
+// than the program.
+long pli_upcrun_number(char **argv, const char *name, const char *other);
 
 #endif

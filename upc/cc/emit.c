@@ -128,6 +128,7 @@ static void align(struct emitter *e, const struct token *t)
            e->out.data[e->out.len - 1 - (size_t)here] != '\n') {
         here++;
     }
+    here += !e->bol && (size_t)here == e->out.len ? e->before : 0;
     if (col - 1 > here) {
         pli_arena_text_printf(&e->out, "%*s", col - 1 - here, "");
     }
@@ -274,31 +275,69 @@ static void flush(struct emitter *e, struct text *out)
         pli_arena_text_puts(out, e->hoist.data);
         pli_arena_text_puts(out, "\n");
         e->hoist.len = 0;
+        e->before = 0;
     }
     if (e->out.len > 0) {
+        const char *last = strrchr(e->out.data, '\n');
+        e->before = last != NULL ? (int)strlen(last + 1) : e->before + (int)e->out.len;
         pli_arena_text_puts(out, e->out.data);
         e->out.len = 0;
     }
 }
 
-// The runtime calls pli_upc_main; the symbol main is the runtime's, see PLI_UPC_MAIN.
+// Narrow parameters must be declared: they would come as int otherwise.
+static bool has_narrow(const struct type *t)
+{
+    for (const struct param *a = t->params; a != NULL; a = a->next) {
+        enum type_kind k = a->type->kind;
+        if ((k >= TY_BOOL && k <= TY_USHORT) || k == TY_FLOAT16 || k == TY_FLOAT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The symbol main is the runtime's. The user's keeps its name and its type, whatever that is.
+static void declare_main(struct emitter *e, const struct type *t, struct text *out)
+{
+    struct type own = *t, result = t->base->canon != NULL ? *t->base->canon : *t->base;
+    struct text spec = { 0 }, decl = { 0 };
+    result.quals = 0;
+    result.tdname = NULL;
+    own.base = &result;
+    if (!has_narrow(t)) {
+        own.params = NULL;
+        own.is_variadic = false;
+        own.is_oldstyle = true;
+    }
+    pli_type_print_decl(&e->tp, &own, "main", &spec, &decl);
+    pli_arena_text_printf(out, "PLI_UPC_MAIN(%s %s)\n", spec.data, decl.data);
+    pli_arena_text_fini(&spec);
+    pli_arena_text_fini(&decl);
+}
+
+// The runtime calls pli_upc_main.
 static void put_main(struct text *out, const struct type *t)
 {
-    int n = 0;
-    for (const struct param *a = t->params; a != NULL; a = a->next) {
-        n++;
-    }
-    bool is_void = t->base->kind == TY_VOID;
+    enum type_kind kind = t->base->kind;
+    bool is_number = pli_type_is_arith(t->base);
     pli_arena_text_printf(out,
-                          "\nint pli_upc_main(int argc, char **argv, char **envp)\n{\n"
-                          "    (void)argc, (void)argv, (void)envp;\n    %smain(%s);\n"
-                          "%s}\n",
-                          is_void ? "" : "return ",
-                          n == 0   ? ""
-                          : n == 1 ? "argc"
-                          : n == 2 ? "argc, argv"
-                                   : "argc, argv, envp",
-                          is_void ? "    return 0;\n" : "");
+                          "\n# 1 \"upcc\" 3\n"
+                          "int pli_upc_main(int argc, char **argv, char **envp)\n{\n"
+                          "    (void)argc, (void)argv, (void)envp;\n    %smain(",
+                          is_number        ? "return (int)"
+                          : kind == TY_PTR ? "return (int)(long)"
+                                           : "(void)");
+    int n = 0;
+    for (const struct param *a = t->params; a != NULL; a = a->next, n++) {
+        static const char *const args[] = { "argc", "argv", "envp" };
+        pli_arena_text_printf(out, "%s%s%s", n > 0 ? ", " : "",
+                              n == 0 || n > 2              ? ""
+                              : pli_type_is_arith(a->type) ? "(long)"
+                                                           : "(void *)",
+                              n < 3 ? args[n] : "0");
+    }
+    pli_arena_text_printf(out, ");\n%s}\n", is_number || kind == TY_PTR ? "" : "    return 0;\n");
 }
 
 void pli_emit_unit(struct unit *u, const struct type *main_type, bool has_main, struct text *out)
@@ -307,9 +346,11 @@ void pli_emit_unit(struct unit *u, const struct type *main_type, bool has_main, 
     e.tp = (struct type_printer){ .u = u, .len = put_len, .arg = &e };
     pli_arena_text_puts(out, "#include \"pli_upc.h\"\n");
     pli_arena_text_printf(out, "PLI_UPC_UNIT(%d, %d)\n", u->opt.static_threads, u->opt.pthreads);
+    if (u->opt.c_code) {
+        pli_arena_text_puts(out, "#undef THREADS\n#undef MYTHREAD\n");
+    }
     if (main_type != NULL) {
-        pli_arena_text_printf(out, "PLI_UPC_MAIN(%s)\n",
-                              main_type->base->kind == TY_VOID ? "void" : "int");
+        declare_main(&e, main_type, out);
     }
     size_t n = u->n_tok - 1; // without TOK_EOF
     for (size_t i = 0; i < n;) {

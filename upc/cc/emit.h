@@ -11,6 +11,7 @@ struct emitter {
     struct text hoist;  // what must stand in front of it
     struct source *src; // where the C compiler believes to be
     int line;
+    int before;  // columns of the line that were written with the declaration before
     bool bol;    // at the start of an output line
     bool glued;  // the last thing written was made up: separate what follows
     int in_expr; // inside a rewritten expression: no line directives

@@ -447,6 +447,7 @@ void pli_lex_run(struct unit *u)
         pli_lex_name(u, keywords[i].text, strlen(keywords[i].text))->kw = keywords[i].code;
     }
     struct lexer l = { .u = u, .p = u->text, .end = u->text + u->text_len, .line_start = u->text };
+    l.c_mode = u->opt.c_code;
     l.src = find_source(u, u->opt.input, strlen(u->opt.input), false);
     l.line = 1;
     l.at_line_start = true;

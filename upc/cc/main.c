@@ -11,6 +11,7 @@ static const char usage[] =
     "  -o FILE     write the C text to FILE instead of the standard output\n"
     "  -T=N        static THREADS\n"
     "  -pthreads   private static objects become thread-local\n"
+    "  -c-code     plain C: the words of UPC are ordinary names\n"
     "  -no-lines   leave line directives out\n"
     "  -w          no warnings\n"
     "  -Werror     warnings are errors\n"
@@ -31,6 +32,8 @@ static bool parse_args(int argc, char **argv, struct options *opt)
             }
         } else if (strcmp(a, "-pthreads") == 0) {
             opt->pthreads = true;
+        } else if (strcmp(a, "-c-code") == 0) {
+            opt->c_code = true;
         } else if (strcmp(a, "-no-lines") == 0) {
             opt->no_lines = true;
         } else if (strcmp(a, "-w") == 0) {

@@ -60,6 +60,7 @@ struct options {
     int static_threads; // 0: dynamic
     bool pthreads;      // UPC threads are OS threads: private statics become thread-local
     bool no_lines;      // leave #line out
+    bool c_code;        // plain C: the words of UPC are ordinary names
     bool warn_error;
     bool no_warn;
     const char *input, *output;

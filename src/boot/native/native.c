@@ -31,6 +31,7 @@ struct invitation {
     int line;           // the user watches: show each line when it is complete
     int own;            // others have the same sockets, though the row is this process's alone
     int extra, n_extra; // for upcrun: rows of processes without a rank
+    int n_upc;          // for upcrun: threads of its group, here and on other hosts
     int gate;           // wakes the agent, 0: there is none
 };
 
@@ -44,7 +45,7 @@ static bool native_is_mine(void)
 
 static enum pli_err parse(const char *text, struct invitation *out)
 {
-    struct invitation inv = { -1, -1, -1, -1, -1, 0, 0, 0, 0, 0 };
+    struct invitation inv = { -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0 };
     const struct {
         const char *key;
         int *value;
@@ -52,7 +53,7 @@ static enum pli_err parse(const char *text, struct invitation *out)
         { "fd=", &inv.fd },     { "row=", &inv.row },     { "n=", &inv.n },
         { "ctl=", &inv.ctl },   { "door=", &inv.door },   { "line=", &inv.line },
         { "own=", &inv.own },   { "extra=", &inv.extra }, { "nextra=", &inv.n_extra },
-        { "gate=", &inv.gate },
+        { "gate=", &inv.gate }, { "upc=", &inv.n_upc },
     };
     for (const char *s = text; *s != '\0';) {
         size_t i = 0;
@@ -192,9 +193,11 @@ static enum pli_err join(struct pli_boot *boot, const struct invitation *inv)
     boot->job = pli_node_job(boot->node.header);
     boot->index = row->index;
     know_world(boot, row);
-    boot->gate = pli_node_gate(&boot->node);
     boot->gate_fd = inv->gate;
-    return boot->gate != NULL && fcntl(inv->gate, F_SETFD, inv->n == 1 ? FD_CLOEXEC : 0) != 0
+    if (boot->row < boot->node.header->n_row) { // other MPIs know nothing of those who come later
+        boot->gate = pli_node_gate(&boot->node);
+    }
+    return inv->gate > 0 && fcntl(inv->gate, F_SETFD, inv->n == 1 ? FD_CLOEXEC : 0) != 0
                ? pli_fail(PLI_ERR_OTHER, "descriptor %d from mpiexec is closed", inv->gate)
                : PLI_OK;
 }
@@ -261,10 +264,6 @@ static _Noreturn void native_abort(struct pli_boot *boot, int code, const char *
 
 static enum pli_err native_ask(struct pli_boot *boot, int fd)
 {
-    enum pli_err err = pli_boot_may_meet(boot);
-    if (err != PLI_OK) {
-        return err;
-    }
     return pli_ctl_say(control, PLI_CTL_ASK, boot->row, &fd, 1)
                ? PLI_OK
                : pli_fail(PLI_ERR_OTHER, "mpiexec does not answer: %s", strerror(errno));

@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 struct pli_node;
 
@@ -136,6 +135,7 @@ static inline struct pli_shm_cell *pli_shm_claim(struct pli_shm_peer *p, uint64_
     } while (!atomic_compare_exchange_weak_explicit(&box->tail, &tail, tail + 1,
                                                     memory_order_relaxed, memory_order_relaxed));
     *pos_out = tail;
+    pli_cpu_will_write(&box->cells[(tail + 2) % PLI_SHM_N_CELL]); // the reader looks at the next
     return &box->cells[tail % PLI_SHM_N_CELL];
 }
 

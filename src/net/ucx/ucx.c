@@ -22,6 +22,7 @@ struct pli_ucx_peer {
     struct pli_ucx *u;
     ucp_ep_h ep;
     bool is_guarded; // UCX itself looks whether the other side lives
+    bool is_parted;
     void *arg;
 };
 
@@ -220,7 +221,9 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
     (void)ep;
     struct pli_ucx_peer *p = arg;
-    p->u->calls->lost(p->arg, lib.ucs_status_string(status));
+    if (!p->is_parted) {
+        p->u->calls->lost(p->arg, lib.ucs_status_string(status));
+    }
 }
 
 enum pli_err pli_ucx_meet(struct pli_ucx *u, const void *address, void *peer_arg,
@@ -259,11 +262,12 @@ static void on_parted(void *request, ucs_status_t status, void *arg)
     free(arg);
 }
 
-void pli_ucx_part(struct pli_ucx_peer *p)
+bool pli_ucx_part(struct pli_ucx_peer *p)
 {
     if (!p->is_guarded) {
-        return; // UCX would wait for the other side; what it holds goes with the process
+        return false; // UCX would wait for the other side; what it holds goes with the process
     }
+    p->is_parted = true;
     const ucp_request_param_t param = {
         .op_attr_mask =
             UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
@@ -275,6 +279,7 @@ void pli_ucx_part(struct pli_ucx_peer *p)
     if (r == NULL || UCS_PTR_IS_ERR(r)) {
         free(p);
     }
+    return true;
 }
 
 static void end(void *request, ucs_status_t status, void *arg)

@@ -40,8 +40,9 @@ void *pli_ucx_address(struct pli_ucx *u, size_t *n_out);
 // from a peer that may be trusted: UCX believes what it says.
 enum pli_err pli_ucx_meet(struct pli_ucx *u, const void *address, void *peer_arg,
                           struct pli_ucx_peer **out);
-// Everything under way on it ends, in failure, during the next calls of pli_ucx_progress.
-void pli_ucx_part(struct pli_ucx_peer *p);
+// Everything under way on it ends, in failure, during the next calls of pli_ucx_progress; `lost` is
+// called for it no more. False: UCX keeps it, and what is under way stays so.
+bool pli_ucx_part(struct pli_ucx_peer *p);
 
 // Send. PLI_OK: done already, head and data may be used again, op was not touched. PLI_AGAIN: under
 // way, both must stay. Else it failed. is_large: tell the receiver of the data and let it fetch it.

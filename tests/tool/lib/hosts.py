@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 from launch import BUILD, MPIEXEC, SLOW, SOURCE
@@ -54,4 +55,23 @@ def left_behind(c, hosts, seconds=10.0):
         time.sleep(0.05)
 
 
-__all__ = ["BUILD", "HostRun", "cluster", "left_behind", "open_cluster"]
+def small_disk():
+    """A file system that is soon full, for all hosts made later: they have copies of the mounts that are there then. Where
+    it is, and whether it could be mounted."""
+    where = tempfile.mkdtemp()
+    return where, subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "none", where], capture_output=True,
+                                 check=False).returncode == 0
+
+
+def fill(where):
+    """Write until the disk is full."""
+    with open(where, "wb") as f:
+        try:
+            while True:
+                f.write(b"x" * 65536)
+                f.flush()
+        except OSError:
+            pass
+
+
+__all__ = ["BUILD", "HostRun", "cluster", "fill", "left_behind", "open_cluster", "small_disk"]

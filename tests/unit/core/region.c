@@ -57,7 +57,7 @@ static void stage(struct member *m)
 
 static void bytes(struct member *m)
 {
-    static const size_t lens[] = { 1, 2, 7, 8, 9, 4095, 8192, 8193, 100000 };
+    static const size_t lens[] = { 1, 2, 7, 8, 9, 4095, 8192, 8193, 32767, 32768, 100000, 300000 };
     int to = (m->me + 1) % N;
     size_t base = (size_t)m->me * (SIZE / N);
     for (size_t k = 0; k < sizeof lens / sizeof lens[0]; k++) {
@@ -83,6 +83,31 @@ static void bytes(struct member *m)
         free(b);
     }
     T_EQ(pli_region_put(m->region, to, base, NULL, 0), PLI_OK);
+}
+
+// Large puts, small ones and operations on the same bytes, from all members to one at the same time.
+static void order(struct member *m)
+{
+    enum { LONG = 70000 };
+    size_t base = (size_t)m->me * (SIZE / N);
+    unsigned char *a = malloc(LONG), *b = malloc(LONG);
+    for (int k = 0; k < 50; k++) {
+        memset(a, k, LONG);
+        int64_t word = k, old = 0;
+        T_EQ(pli_region_put(m->region, 1, base, a, LONG), PLI_OK);
+        memset(a, 0xee, LONG); // it may be used again
+        T_EQ(pli_region_put(m->region, 1, base + 8, &word, sizeof word), PLI_OK);
+        T_EQ(pli_region_atomic(m->region, 1, base + 8, PLI_REGION_I64, PLI_REGION_ADD, &word, NULL,
+                               &old),
+             PLI_OK);
+        T_EQ(old, k);
+        T_EQ(pli_region_get(m->region, 1, base, b, LONG), PLI_OK);
+        memcpy(&old, b + 8, sizeof old);
+        T_EQ(old, 2 * k);
+        T_OK(b[7] == k && b[16] == k && b[LONG - 1] == k);
+    }
+    free(a);
+    free(b);
 }
 
 static void shapes(struct member *m)
@@ -201,6 +226,8 @@ static void *run(void *arg)
     T_MUST(pli_region_create(&plan, &m->region) == PLI_OK);
     T_OK(pli_region_near(m->region, m->me) == memory[m->me]);
     bytes(m);
+    stage(m);
+    order(m);
     stage(m);
     shapes(m);
     stage(m);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says its triple, checks it against MPI where it has a rank, and checks that groups are apart.
+// Says its triple, and with an argument its host; checks it against MPI where it has a rank, and checks that groups are apart.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <upc.h>
 #include <upc_hybrid.h>
 
@@ -40,7 +41,9 @@ int main(int argc, char **argv)
     if (h.rank >= 0) {
         MPI_Finalize();
     }
-    printf("%d/%d %d/%d %d/%d %s\n", h.group, h.groups, h.thread, h.threads, h.rank, h.ranks,
-           bad ? "bad" : "good");
+    char host[65] = " on ";
+    gethostname(host + 4, 60);
+    printf("%d/%d %d/%d %d/%d %s%s\n", h.group, h.groups, h.thread, h.threads, h.rank, h.ranks,
+           bad ? "bad" : "good", argc == 2 ? host : "");
     return bad;
 }

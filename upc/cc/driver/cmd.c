@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { MAX_DEPTH = 20 }; // of response files in each other
+
 static void *need(void *p)
 {
     if (p == NULL) {
@@ -46,6 +48,49 @@ void pli_cmd_words(struct cmd *c, const char *text)
     char *copy = need(strdup(text)), *save = NULL;
     for (char *w = strtok_r(copy, " \t\n", &save); w != NULL; w = strtok_r(NULL, " \t\n", &save)) {
         pli_cmd_add(c, w);
+    }
+}
+
+// One word of a response file, copied to `to`; NULL: there is none. Returns what is behind it.
+static const char *read_word(const char *s, char *to, bool *is_any)
+{
+    s += strspn(s, " \t\r\n\f\v");
+    *is_any = *s != '\0';
+    for (char quote = '\0'; *s != '\0'; s++) {
+        if (*s == '\\' && s[1] != '\0') {
+            *to++ = *++s;
+        } else if (quote == '\0' && (*s == '"' || *s == '\'')) {
+            quote = *s;
+        } else if (quote != '\0' && *s == quote) {
+            quote = '\0';
+        } else if (quote == '\0' && strchr(" \t\r\n\f\v", *s) != NULL) {
+            break;
+        } else {
+            *to++ = *s;
+        }
+    }
+    *to = '\0';
+    return s;
+}
+
+void pli_cmd_expand(struct cmd *c, const char *word, int depth)
+{
+    FILE *f = word[0] == '@' && depth < MAX_DEPTH ? fopen(word + 1, "re") : NULL;
+    if (f == NULL) {
+        pli_cmd_add(c, word); // as it is, like gcc
+        return;
+    }
+    char *text = NULL;
+    size_t cap = 0;
+    ssize_t n = getdelim(&text, &cap, '\0', f);
+    fclose(f);
+    bool is_any = n > 0;
+    for (const char *s = text; is_any;) {
+        char *one = need(malloc((size_t)n + 1));
+        s = read_word(s, one, &is_any);
+        if (is_any) {
+            pli_cmd_expand(c, one, depth + 1);
+        }
     }
 }
 

@@ -14,6 +14,8 @@ struct cmd {
 void pli_cmd_add(struct cmd *c, const char *arg);
 void pli_cmd_addf(struct cmd *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void pli_cmd_words(struct cmd *c, const char *text); // split at blanks
+// A word, or all words of FILE for @FILE, with the quotes and backslashes that gcc knows there.
+void pli_cmd_expand(struct cmd *c, const char *word, int depth);
 void pli_cmd_all(struct cmd *c, const struct cmd *from);
 // Run and wait; echo prints the line first. Returns the exit status, 127 when it cannot start.
 int pli_cmd_run(const struct cmd *c, bool echo);

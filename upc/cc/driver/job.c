@@ -29,6 +29,11 @@ enum action {
     A_HELP,
     A_VERSION,
     A_IGNORE,
+    A_LANGUAGE,
+    A_DEPEND,
+    A_CHECK,
+    A_ASK,
+    A_STD,
 };
 
 enum form {
@@ -53,6 +58,7 @@ static const struct row {
     { "-S", F_EXACT, A_STAGE_C, "translate only: FILE.trans.c, or -o (- for standard output)" },
     { "-trans", F_EXACT, A_STAGE_C, NULL },
     { "-o", F_EITHER, A_OUTPUT, "name of the result" },
+    { "-x", F_EITHER, A_LANGUAGE, "language of the files that follow: upc, c, none (by suffix)" },
     { "-T", F_VALUE, A_THREADS, "static THREADS" },
     { "-fupc-threads-", F_JOINED, A_THREADS, NULL },
     { "-fupc-threads", F_VALUE, A_THREADS, NULL },
@@ -69,10 +75,29 @@ static const struct row {
     { "-MF", F_EITHER, A_CPP, "write dependencies, as cc does with -MD -MF -MT -MP" },
     { "-MT", F_EITHER, A_CPP, NULL },
     { "-MQ", F_EITHER, A_CPP, NULL },
+    { "-M", F_EXACT, A_DEPEND, NULL },
+    { "-MM", F_EXACT, A_DEPEND, NULL },
+    { "-MG", F_EXACT, A_CPP, NULL },
     { "-MD", F_EXACT, A_CPP, NULL },
     { "-MMD", F_EXACT, A_CPP, NULL },
     { "-MP", F_EXACT, A_CPP, NULL },
-    { "-std", F_JOINED, A_BOTH, "language standard of the C underneath" },
+    { "-imacros", F_EITHER, A_CPP, NULL },
+    { "-dumpversion", F_EXACT, A_ASK, NULL },
+    { "-dumpmachine", F_EXACT, A_ASK, NULL },
+    { "-print-", F_JOINED, A_ASK, NULL },
+    { "-d", F_JOINED, A_CPP, NULL },
+    { "-C", F_EXACT, A_CPP, NULL },
+    { "-CC", F_EXACT, A_CPP, NULL },
+    { "-P", F_EXACT, A_CPP, NULL },
+    { "-undef", F_EXACT, A_CPP, NULL },
+    { "-nostdinc", F_EXACT, A_CPP, NULL },
+    { "-std=", F_JOINED, A_STD, "language standard of the C underneath, C99 or later" },
+    { "-ansi", F_EXACT, A_STD, NULL },
+    // The C that is compiled is GNU C in any case.
+    { "-pedantic", F_EXACT, A_CPP, NULL },
+    { "-pedantic-errors", F_EXACT, A_CPP, NULL },
+    { "-pipe", F_EXACT, A_IGNORE, NULL },
+    { "-fsyntax-only", F_EXACT, A_CHECK, NULL },
     { "-O", F_JOINED, A_BOTH, "optimise" },
     { "-fupc-debug", F_EXACT, A_DEBUG,
       "check every shared access: wild pointers name file and line" },
@@ -89,6 +114,16 @@ static const struct row {
     { "-l", F_EITHER, A_INPUT, "link with a library" },
     { "-L", F_EITHER, A_LINK, "where to look for libraries" },
     { "-s", F_EXACT, A_LINK, NULL },
+    { "-pie", F_EXACT, A_LINK, NULL },
+    { "-no-pie", F_EXACT, A_LINK, NULL },
+    { "-nostartfiles", F_EXACT, A_LINK, NULL },
+    { "-nodefaultlibs", F_EXACT, A_LINK, NULL },
+    { "-nostdlib", F_EXACT, A_LINK, NULL },
+    { "-static-libgcc", F_EXACT, A_LINK, NULL },
+    { "-Xlinker", F_EITHER, A_LINK, NULL },
+    { "-z", F_EITHER, A_LINK, NULL },
+    { "-u", F_EITHER, A_LINK, NULL },
+    { "-B", F_EITHER, A_BOTH, NULL },
     { "-static", F_EXACT, A_LINK, NULL },
     { "-shared", F_EXACT, A_LINK, NULL },
     { "-rdynamic", F_EXACT, A_LINK, NULL },
@@ -132,10 +167,68 @@ void pli_job_help(void)
            "front, UPCC_FIXED_THREADS as -T. Exit status: 0 done, 1 errors, 2 wrong use.\n");
 }
 
-bool pli_job_is_source(const char *path)
+static bool ends_with(const char *path, const char *suffix)
 {
-    const char *dot = strrchr(path, '.');
-    return dot != NULL && (strcmp(dot, ".c") == 0 || strcmp(dot, ".upc") == 0);
+    size_t n = strlen(path), m = strlen(suffix);
+    return n > m && strcmp(path + n - m, suffix) == 0;
+}
+
+enum kind pli_job_kind(const struct job *j, size_t input)
+{
+    const char *path = j->inputs.argv[input], *lang = j->langs.argv[input];
+    if (path[0] == '-' && path[1] != '\0') {
+        return KIND_LINK;
+    }
+    if (strcmp(lang, "none") != 0) {
+        return strcmp(lang, "c") == 0 ? KIND_C : KIND_UPC;
+    }
+    return ends_with(path, ".trans.c")                        ? KIND_TRANS
+           : ends_with(path, ".c") || ends_with(path, ".upc") ? KIND_UPC
+           : ends_with(path, ".s") || ends_with(path, ".S")   ? KIND_OTHER
+           : ends_with(path, ".i")                            ? KIND_OTHER
+                                                              : KIND_LINK;
+}
+
+static void add_input(struct job *j, const char *text)
+{
+    pli_cmd_add(&j->inputs, text);
+    pli_cmd_add(&j->langs, j->language);
+}
+
+static bool set_language(struct job *j, const char *text)
+{
+    static const char *const known[] = { "upc", "c", "none" };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(text, known[i]) == 0) {
+            j->language = known[i];
+            return true;
+        }
+    }
+    fprintf(stderr, "upcc: -x knows the languages upc, c and none (by suffix), not '%s'\n", text);
+    return false;
+}
+
+// UPC is C99 and more.
+static bool set_standard(struct job *j, const char *arg)
+{
+    if (strcmp(arg, "-ansi") == 0 || strstr(arg, "90") != NULL || strstr(arg, "89") != NULL) {
+        fprintf(stderr, "upcc: UPC needs C99 or later; %s is older\n", arg);
+        return false;
+    }
+    pli_cmd_add(&j->both, arg);
+    return true;
+}
+
+static bool set_pthreads(struct job *j, const char *text)
+{
+    char *end;
+    long n = text == NULL ? 0 : strtol(text, &end, 10);
+    if (text != NULL && (*text == '\0' || *end != '\0' || n < 0 || n > 1024)) {
+        fprintf(stderr, "upcc: -pthreads needs a number from 1 to 1024, not '%s'\n", text);
+        return false;
+    }
+    j->pthreads = text != NULL && n == 0 ? -1 : (int)n; // -pthreads=0: processes
+    return true;
 }
 
 static bool set_threads(struct job *j, const char *text)
@@ -175,11 +268,8 @@ static void stage_option(struct job *j, const struct row *r, const char *arg, co
         keep_option(&j->link, r, arg, value);
         break;
     default:
-        if (strcmp(arg, r->text) == 0) {
-            pli_cmd_addf(&j->inputs, "%s%s", arg, value);
-        } else {
-            pli_cmd_add(&j->inputs, arg);
-        }
+        pli_cmd_addf(&j->inputs, "%s%s", arg, strcmp(arg, r->text) == 0 ? value : "");
+        pli_cmd_add(&j->langs, "none");
     }
 }
 
@@ -201,11 +291,7 @@ static bool act(struct job *j, const struct row *r, const char *arg, const char 
     case A_THREADS:
         return set_threads(j, value);
     case A_PTHREADS:
-        j->pthreads = value == NULL ? 0 : atoi(value);
-        if (value != NULL && strcmp(value, "0") == 0) {
-            j->pthreads = -1;
-        }
-        break;
+        return set_pthreads(j, value);
     case A_NO_PTHREADS:
         j->pthreads = -1;
         break;
@@ -237,6 +323,21 @@ static bool act(struct job *j, const struct row *r, const char *arg, const char 
         j->version = true;
         break;
     case A_IGNORE:
+        break;
+    case A_LANGUAGE:
+        return set_language(j, value);
+    case A_STD:
+        return set_standard(j, arg);
+    case A_DEPEND:
+        j->stage = STAGE_PREPROCESS;
+        pli_cmd_add(&j->cpp, arg);
+        break;
+    case A_CHECK:
+        j->is_check = true;
+        j->stage = j->stage > STAGE_OBJECT ? j->stage : STAGE_OBJECT;
+        break;
+    case A_ASK:
+        j->ask = arg;
         break;
     default:
         stage_option(j, r, arg, value);
@@ -302,14 +403,14 @@ static bool one_option(struct job *j, int argc, char **argv, int *i)
 
 bool pli_job_parse(struct job *j, int argc, char **argv)
 {
-    *j = (struct job){ .pthreads = -1 };
+    *j = (struct job){ .pthreads = -1, .language = "none" };
     const char *fixed = getenv("UPCC_FIXED_THREADS");
     if (fixed != NULL && !set_threads(j, fixed)) {
         return false;
     }
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] != '-' || argv[i][1] == '\0') {
-            pli_cmd_add(&j->inputs, argv[i]);
+            add_input(j, argv[i]);
         } else if (!one_option(j, argc, argv, &i)) {
             return false;
         }

@@ -7,22 +7,34 @@
 
 enum stage { STAGE_LINK, STAGE_OBJECT, STAGE_C, STAGE_PREPROCESS };
 
+enum kind {
+    KIND_LINK,  // an object, a library, a word for the linker
+    KIND_UPC,   // a source
+    KIND_C,     // a source in which the words of UPC are ordinary names
+    KIND_TRANS, // C that was translated before
+    KIND_OTHER  // what the C compiler itself knows: assembly, preprocessed C
+};
+
 struct job {
     enum stage stage;
     const char *output;
     int threads;  // -T, 0: dynamic
     int pthreads; // -1: processes; else threads per process, 0: chosen at launch
     bool verbose, keep, no_lines, no_warn, warn_error, extern_main, debug, help, version;
-    struct cmd inputs; // sources, objects and libraries in their order
-    struct cmd cpp;    // options for the preprocessor alone
-    struct cmd both;   // for the preprocessor and the C compiler
-    struct cmd cc;     // for the C compiler alone
-    struct cmd link;   // for the linker alone
+    bool is_check;        // -fsyntax-only
+    const char *ask;      // a question that the C compiler answers
+    struct cmd inputs;    // sources, objects and libraries in their order
+    const char *language; // of those that follow
+    struct cmd langs;     // of each of them what -x said: upc, c or none
+    struct cmd cpp;       // options for the preprocessor alone
+    struct cmd both;      // for the preprocessor and the C compiler
+    struct cmd cc;        // for the C compiler alone
+    struct cmd link;      // for the linker alone
 };
 
 // Fill in a job from the command line. False, with a message, when it is wrong.
 bool pli_job_parse(struct job *j, int argc, char **argv);
 void pli_job_help(void);
-bool pli_job_is_source(const char *path);
+enum kind pli_job_kind(const struct job *j, size_t input);
 
 #endif

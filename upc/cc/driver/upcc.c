@@ -2,11 +2,13 @@
 // upcc: preprocess, translate, compile, link.
 #include "job.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct tools {
@@ -22,6 +24,21 @@ struct tools {
 static bool exists(const char *path)
 {
     return access(path, R_OK) == 0;
+}
+
+// A file that shall be compiled; "-" is standard input.
+static bool is_readable(const char *path)
+{
+    struct stat st;
+    if (strcmp(path, "-") == 0) {
+        return true;
+    }
+    bool is_dir = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (is_dir || access(path, R_OK) != 0) {
+        fprintf(stderr, "upcc: cannot read %s: %s\n", path, strerror(is_dir ? EISDIR : errno));
+        return false;
+    }
+    return true;
 }
 
 // The C compiler that CC names. "make CC=upcc" puts upcc itself there.
@@ -147,7 +164,8 @@ static void add_dependencies(struct cmd *c, const struct job *j, const char *src
     free(base);
 }
 
-static int preprocess(const struct job *j, const struct tools *t, const char *src, const char *out)
+static int preprocess(const struct job *j, const struct tools *t, bool is_c, const char *src,
+                      const char *out)
 {
     struct cmd c = { 0 };
     pli_cmd_words(&c, t->cc);
@@ -155,7 +173,9 @@ static int preprocess(const struct job *j, const struct tools *t, const char *sr
     if (j->stage != STAGE_PREPROCESS) {
         pli_cmd_add(&c, "-dD"); // the translator looks for definitions of MYTHREAD and the like
     }
-    add_macros(&c, j);
+    if (!is_c) {
+        add_macros(&c, j);
+    }
     pli_cmd_all(&c, &j->both);
     pli_cmd_all(&c, &j->cpp);
     add_dependencies(&c, j, src);
@@ -177,10 +197,14 @@ static int preprocess(const struct job *j, const struct tools *t, const char *sr
     return pli_cmd_run(&c, j->verbose);
 }
 
-static int translate(const struct job *j, const struct tools *t, const char *in, const char *out)
+static int translate(const struct job *j, const struct tools *t, bool is_c, const char *in,
+                     const char *out)
 {
     struct cmd c = { 0 };
     pli_cmd_add(&c, t->translate);
+    if (is_c) {
+        pli_cmd_add(&c, "-c-code");
+    }
     if (j->threads > 0) {
         pli_cmd_addf(&c, "-T=%d", j->threads);
     }
@@ -204,9 +228,9 @@ static int translate(const struct job *j, const struct tools *t, const char *in,
     return pli_cmd_run(&c, j->verbose);
 }
 
-// src is what debuggers shall call the unit.
-static int compile(const struct job *j, const struct tools *t, const char *src, const char *in,
-                   const char *out)
+// src is what debuggers shall call the unit. is_c: whatever the suffix.
+static int compile(const struct job *j, const struct tools *t, bool is_c, const char *src,
+                   const char *in, const char *out)
 {
     struct cmd c = { 0 };
     pli_cmd_words(&c, t->cc);
@@ -226,29 +250,36 @@ static int compile(const struct job *j, const struct tools *t, const char *src, 
     if (j->debug) {
         pli_cmd_add(&c, "-DPLI_UPC_CHECK=1");
     }
-    pli_cmd_add(&c, "-I");
+    if (j->is_check) {
+        pli_cmd_add(&c, "-fsyntax-only");
+    }
+    pli_cmd_add(&c, "-isystem"); // no warnings about what is ours
     pli_cmd_add(&c, t->include);
     if (in != src) {
         pli_cmd_addf(&c, "-fdebug-prefix-map=%s=%s", in, src);
     }
-    pli_cmd_add(&c, "-x");
-    pli_cmd_add(&c, "c");
+    if (is_c) {
+        pli_cmd_add(&c, "-x");
+        pli_cmd_add(&c, "c");
+    }
     pli_cmd_add(&c, in);
-    pli_cmd_add(&c, "-o");
-    pli_cmd_add(&c, out);
+    if (!j->is_check) {
+        pli_cmd_add(&c, "-o");
+        pli_cmd_add(&c, out);
+    }
     return pli_cmd_run(&c, j->verbose);
 }
 
 // One source down to the stage asked for. object is where the result goes.
-static int build(const struct job *j, const struct tools *t, const char *src, const char *object)
+static int build(const struct job *j, const struct tools *t, size_t input, const char *object)
 {
-    if (!exists(src)) {
-        fprintf(stderr, "upcc: cannot read %s\n", src);
+    const char *src = j->inputs.argv[input];
+    enum kind kind = pli_job_kind(j, input);
+    if (!is_readable(src)) {
         return 1;
     }
-    size_t len = strlen(src);
-    if (len > 8 && strcmp(src + len - 8, ".trans.c") == 0) {
-        return compile(j, t, src, src, object);
+    if (kind == KIND_TRANS || kind == KIND_OTHER) {
+        return compile(j, t, kind == KIND_TRANS, src, src, object);
     }
     char pre[PATH_MAX], c[PATH_MAX];
     char *base = stem(src);
@@ -262,17 +293,20 @@ static int build(const struct job *j, const struct tools *t, const char *src, co
     }
     int rc;
     if (j->stage == STAGE_PREPROCESS) {
-        rc = preprocess(j, t, src, j->output);
+        rc = preprocess(j, t, kind == KIND_C, src, j->output);
     } else {
-        rc = preprocess(j, t, src, pre);
+        rc = preprocess(j, t, kind == KIND_C, src, pre);
         if (rc == 0 && j->stage == STAGE_C) {
             char trans[PATH_MAX];
             snprintf(trans, sizeof trans, "%.200s.trans.c", base);
             bool to_stdout = j->output != NULL && strcmp(j->output, "-") == 0;
-            rc = translate(j, t, pre, to_stdout ? NULL : j->output != NULL ? j->output : trans);
+            rc = translate(j, t, kind == KIND_C, pre,
+                           to_stdout           ? NULL
+                           : j->output != NULL ? j->output
+                                               : trans);
         } else if (rc == 0) {
-            rc = translate(j, t, pre, c);
-            rc = rc == 0 ? compile(j, t, src, c, object) : rc;
+            rc = translate(j, t, kind == KIND_C, pre, c);
+            rc = rc == 0 ? compile(j, t, true, src, c, object) : rc;
         }
     }
     for (int i = 0; i < 2 && !j->keep; i++) {
@@ -280,6 +314,16 @@ static int build(const struct job *j, const struct tools *t, const char *src, co
     }
     free(base);
     return rc;
+}
+
+static bool is_given(const struct cmd *c, const char *word)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        if (strcmp(c->argv[i], word) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int link_all(const struct job *j, const struct tools *t, const struct cmd *objects)
@@ -297,19 +341,34 @@ static int link_all(const struct job *j, const struct tools *t, const struct cmd
     } else {
         pli_cmd_addf(&c, "-L%s", t->lib);
         pli_cmd_addf(&c, "-Wl,-rpath,%s", t->lib);
-        pli_cmd_addf(&c, "-lupc%s", kind);
+        if (!is_given(&j->link, "-shared")) { // a library uses what the program has
+            pli_cmd_addf(&c, "-lupc%s", kind);
+        }
         pli_cmd_add(&c, "-lmpi_abi");
     }
     if (j->pthreads >= 0) {
         pli_cmd_add(&c, "-pthread");
         pli_cmd_add(&c, "-Wl,--wrap=exit"); // ends one UPC thread, not the process
     }
-    for (size_t i = 0; i < j->link.n; i++) {
-        if (strcmp(j->link.argv[i], "-static") == 0) {
-            pli_cmd_words(&c, "-lpthread -ldl -lm");
-        }
+    if (is_given(&j->link, "-static")) {
+        pli_cmd_words(&c, "-lpthread -ldl -lm");
     }
     return pli_cmd_run(&c, j->verbose);
+}
+
+// Something for the linker, which is not called. False: it is not even there.
+static bool not_linked(const char *in)
+{
+    if (in[0] != '-' && !is_readable(in)) {
+        return false;
+    }
+    if (in[0] != '-') {
+        fprintf(stderr,
+                "upcc: warning: %s is not used: nothing is linked, and its suffix names no "
+                "language; see -x\n",
+                in);
+    }
+    return true;
 }
 
 static int run_job(const struct job *j, const struct tools *t)
@@ -317,7 +376,7 @@ static int run_job(const struct job *j, const struct tools *t)
     struct cmd objects = { 0 };
     int rc = 0, n_source = 0;
     for (size_t i = 0; i < j->inputs.n; i++) {
-        n_source += pli_job_is_source(j->inputs.argv[i]);
+        n_source += pli_job_kind(j, i) != KIND_LINK;
     }
     if (n_source > 1 && j->stage != STAGE_LINK && j->output != NULL) {
         fprintf(stderr, "upcc: -o with several files needs linking\n");
@@ -325,7 +384,12 @@ static int run_job(const struct job *j, const struct tools *t)
     }
     for (size_t i = 0; i < j->inputs.n; i++) {
         const char *in = j->inputs.argv[i];
-        if (!pli_job_is_source(in)) {
+        if (strcmp(in, "-") == 0 && strcmp(j->langs.argv[i], "none") == 0) {
+            fprintf(stderr, "upcc: -x upc or -x c must say what comes from standard input\n");
+            return 2;
+        }
+        if (pli_job_kind(j, i) == KIND_LINK) {
+            rc = j->stage == STAGE_LINK || not_linked(in) ? rc : 1;
             pli_cmd_add(&objects, in);
             continue;
         }
@@ -339,7 +403,7 @@ static int run_job(const struct job *j, const struct tools *t)
         } else {
             pli_cmd_addf(&objects, "%s.o", base);
         }
-        int one = build(j, t, in, objects.argv[objects.n - 1]);
+        int one = build(j, t, i, objects.argv[objects.n - 1]);
         rc = rc == 0 ? one : rc;
         free(base);
     }
@@ -347,6 +411,19 @@ static int run_job(const struct job *j, const struct tools *t)
         rc = link_all(j, t, &objects);
     }
     return rc > 2 ? 1 : rc;
+}
+
+// -print-include-dir is about us, all other questions about the C compiler.
+static int answer(const struct job *j, const struct tools *t)
+{
+    struct cmd c = { 0 };
+    if (strcmp(j->ask, "-print-include-dir") == 0) {
+        puts(t->include);
+        return 0;
+    }
+    pli_cmd_words(&c, t->cc);
+    pli_cmd_add(&c, j->ask);
+    return pli_cmd_run(&c, j->verbose);
 }
 
 int main(int argc, char **argv)
@@ -359,7 +436,7 @@ int main(int argc, char **argv)
         pli_cmd_words(&args, flags);
     }
     for (int i = 1; i < argc; i++) {
-        pli_cmd_add(&args, argv[i]);
+        pli_cmd_expand(&args, argv[i], 0);
     }
     struct job job;
     if (!pli_job_parse(&job, (int)args.n, args.argv)) {
@@ -373,13 +450,16 @@ int main(int argc, char **argv)
         puts("upcc (Pliant MPI), UPC 1.3");
         return 0;
     }
-    if (job.inputs.n == 0) {
+    if (job.inputs.n == 0 && job.ask == NULL) {
         fprintf(stderr, "upcc: no input files; see upcc --help\n");
         return 2;
     }
     struct tools tools = { 0 };
     if (!find_tools(&tools)) {
         return 1;
+    }
+    if (job.ask != NULL) {
+        return answer(&job, &tools);
     }
     return run_job(&job, &tools);
 }

@@ -85,11 +85,38 @@ struct pli_upc_unit {
         n_threads, (is_pthreads) ? 1 + PLI_UPC_PTHREADS_EACH : 0,                                  \
         "$PliantUPC: " #n_threads " " #is_pthreads " " PLI_UPC_TEXT(PLI_UPC_PTHREADS_EACH) " $"    \
     };                                                                                             \
-    PLI_UPC_ENTRY(pli_upc_units, struct pli_upc_unit, pli_upc_this_unit);
+    PLI_UPC_ENTRY(pli_upc_units, struct pli_upc_unit, pli_upc_this_unit);                          \
+    PLI_UPC_LOADED
+
+// The start-up tables of a program or a shared library.
+struct pli_upc_module {
+    struct pli_upc_unit **units, **units_end;
+    struct pli_upc_var **vars, **vars_end;
+    pli_upc_init_fn *inits, *inits_end;
+};
+// The program finds its own. Those of a shared library are told to it when that is loaded.
+#if defined __PIC__ && !defined __PIE__
+void pli_upc_add_module(const struct pli_upc_module *m);
+#define PLI_UPC_TABLE(T, name)                                                                     \
+    extern T __start_pli_upc_##name[] __attribute__((weak, visibility("hidden")));                 \
+    extern T __stop_pli_upc_##name[] __attribute__((weak, visibility("hidden")));
+PLI_UPC_TABLE(struct pli_upc_unit *, units)
+PLI_UPC_TABLE(struct pli_upc_var *, vars)
+PLI_UPC_TABLE(pli_upc_init_fn, inits)
+#define PLI_UPC_LOADED                                                                             \
+    __attribute__((constructor)) static void pli_upc_this_loaded(void)                             \
+    {                                                                                              \
+        pli_upc_add_module(&(const struct pli_upc_module){                                         \
+            __start_pli_upc_units, __stop_pli_upc_units, __start_pli_upc_vars,                     \
+            __stop_pli_upc_vars, __start_pli_upc_inits, __stop_pli_upc_inits });                   \
+    }
+#else
+#define PLI_UPC_LOADED
+#endif
 
 // The C compiler knows the user's main as main, but its symbol is another: the runtime owns main
 // and calls pli_upc_main, which calls the user's, on every thread.
-#define PLI_UPC_MAIN(result) result main() __asm__("pli_upc_user_main");
+#define PLI_UPC_MAIN(...) __VA_ARGS__ __asm__("pli_upc_user_main");
 int pli_upc_main(int argc, char **argv, char **envp) __attribute__((no_instrument_function));
 
 #endif

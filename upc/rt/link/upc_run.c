@@ -36,15 +36,59 @@ void pli_upc_poll(void)
 }
 
 static struct pli_upc_program program;
+static struct pli_upc_module all; // with what shared libraries have
+static int is_open;
+
+static void *join(void *to, size_t n, const void *more, const void *end)
+{
+    size_t m = (size_t)((const char *)end - (const char *)more);
+    char *p = realloc(to, n + m + 1);
+    if (p == NULL) {
+        fprintf(stderr, "no memory for the tables of a UPC library\n");
+        _exit(1);
+    }
+    memcpy(p + n, more, m);
+    return p;
+}
+
+#define JOIN(what)                                                                                 \
+    do {                                                                                           \
+        size_t n = (size_t)((char *)all.what##_end - (char *)all.what);                            \
+        all.what = join(all.what, n, m->what, m->what##_end);                                      \
+        all.what##_end = all.what + n / sizeof *all.what + (m->what##_end - m->what);              \
+    } while (0)
+
+// Every unit of a module calls this: the first one counts.
+void pli_upc_add_module(const struct pli_upc_module *m)
+{
+    for (struct pli_upc_unit **u = all.units; u < all.units_end; u++) {
+        if (*u == *m->units) {
+            return;
+        }
+    }
+    if (is_open) {
+        fprintf(stderr, "a UPC library was loaded after the program has begun; link with it\n");
+        pli_upc_global_exit(1);
+    }
+    JOIN(units);
+    JOIN(vars);
+    JOIN(inits);
+}
 
 static int open_program(void)
 {
     int flag;
     MPI_Initialized(&flag); // prepares the library
-    program = (struct pli_upc_program){ .units = __start_pli_upc_units,
-                                        .units_end = __stop_pli_upc_units,
-                                        .vars = __start_pli_upc_vars,
-                                        .vars_end = __stop_pli_upc_vars,
+    if (__start_pli_upc_units != NULL) {
+        pli_upc_add_module(&(const struct pli_upc_module){
+            __start_pli_upc_units, __stop_pli_upc_units, __start_pli_upc_vars, __stop_pli_upc_vars,
+            __start_pli_upc_inits, __stop_pli_upc_inits });
+    }
+    is_open = 1;
+    program = (struct pli_upc_program){ .units = all.units,
+                                        .units_end = all.units_end,
+                                        .vars = all.vars,
+                                        .vars_end = all.vars_end,
                                         .is_pthreads = PLI_UPC_PTHREADS,
                                         .threads = &pli_upc_threads,
                                         .seg = pli_upc_seg,
@@ -56,7 +100,7 @@ static void begin_thread(int i)
 {
     pli_upc_mythread = pli_upc_enter(i);
     pli_upc_fill(&program);
-    for (pli_upc_init_fn *f = __start_pli_upc_inits; f < __stop_pli_upc_inits; f++) {
+    for (pli_upc_init_fn *f = all.inits; f < all.inits_end; f++) {
         (*f)();
     }
     pli_upc_begin();

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that go to another (virtual) host while the job runs: it ends as one that was left alone; whoever dies or is full
+on the way, they go on where they were, or the job ends, and nothing is left behind."""
+import functools
+import os
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from checkpoint import MPICTL, PROBE, finish, result, skip_reason, wait_for
+from checkpoint import tidy as tidy_folder
+from hosts import BUILD, HostRun, fill, left_behind, open_cluster, small_disk
+from launch import MPIEXEC, SLOW, cases, check
+
+HOSTS = ["vc1", "vc2", "vc3"]
+MOVE = os.path.join(BUILD, "tests", "bin", "move_probe")
+SMALL, HAS_SMALL = small_disk()
+C = open_cluster(len(HOSTS))
+
+
+def start(env, *args, stdin=subprocess.DEVNULL):
+    return C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *args], stdin=stdin, stdout=subprocess.PIPE,
+                   stderr=subprocess.STDOUT, text=True, env={**os.environ, **env})
+
+
+def mpictl(*args, host="vc1"):
+    p = C.popen(host, [MPICTL, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                text=True)
+    return " ".join(p.communicate(timeout=100 * SLOW)[0].split()), p.returncode
+
+
+def undisturbed(*args):
+    r = HostRun(C, "-n", 2, PROBE, *args)
+    check(r.rc == 0, r)
+    return result(r.out)[0]
+
+
+def tidy(d):
+    tidy_folder(d)
+    left = left_behind(C, HOSTS)
+    check(not left, f"left behind: {left}")
+
+
+def there_and_back(env, d):
+    """A rank that has a memory of its own, with much on its way; again and again; and a checkpoint in between."""
+    want = undisturbed(100, 5)
+    p = start(env, "--movable", "--checkpoint-dir", d, "--hosts", "vc1:2,vc2:2", PROBE, 100, 5, "flood=300", "threads", "mb=1")
+    text = wait_for(p, "step 3 ")
+    for rank, host in ((3, "vc3"), (0, "vc3"), (3, "vc2"), (3, "vc1"), (0, "vc2")):
+        out, rc = mpictl("migrate", rank, host)
+        check(rc == 0 and out == f"rank {rank} is on host {host}", out)
+        check((PROBE in " ".join(C.processes("vc3"))) == (host == "vc3" or rank == 3), f"{rank} {host}")
+        if rank == 0:
+            out, rc = mpictl("checkpoint")
+            check(rc == 0, out)
+    text = finish(p, text)
+    check(p.returncode == 0 and result(text) == (want, 4), f"{p.returncode}\n{text}\nwanted {want}")
+    tidy(d)
+    p = start(env, "--restart", d, "--hosts", "vc3,vc2")
+    text = finish(p)
+    check(p.returncode == 0 and result(text) == (want, 4), f"{p.returncode}\n{text}\nwanted {want}")
+    tidy(d)
+
+
+def together(env, d):
+    """Ranks that share a memory go together, when that was said; mpictl on the other host knows them."""
+    want = undisturbed(60, 10)
+    p = start(env, "--checkpoint-dir", d, "--hosts", "vc1:2,vc2:2", PROBE, 60, 10, "flood=50")
+    text = wait_for(p, "step 3 ")
+    out, rc = mpictl("migrate", 3, "vc3")
+    check(rc == 1 and "ranks 2 and 3 share a memory" in out and "--together" in out, out)
+    out, rc = mpictl("migrate", 3, "vc3", "--together")
+    check(rc == 0 and out == "ranks 2 and 3 are on host vc3", out)
+    out, rc = mpictl("status", host="vc3")
+    check(rc == 0 and "rank 2" in out and "rank 3" in out, out)
+    text = finish(p, text)
+    check(p.returncode == 0 and result(text) == (want, 4), f"{p.returncode}\n{text}\nwanted {want}")
+    tidy(d)
+
+
+def one_host(env, d):
+    """A job that began on one host, with --movable."""
+    want = undisturbed(60, 5)
+    p = start(env, "--movable", "--checkpoint-dir", d, "-n", 2, PROBE, 60, 5, "flood=50")
+    text = wait_for(p, "step 3 ")
+    out, rc = mpictl("migrate", 1, "vc2")
+    check(rc == 0 and out == "rank 1 is on host vc2", out)
+    text = finish(p, text)
+    check(p.returncode == 0 and result(text) == (want, 2), f"{p.returncode}\n{text}\nwanted {want}")
+    tidy(d)
+
+
+def streams(env, d):
+    """Half a line of output, input that nobody has read yet, the end of input, the exit status."""
+    flag = os.path.join(d, "flag")
+    for late in (False, True):
+        p = start(env, "--movable", "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:1", "--stdin", 1, MOVE, flag, "echo",
+                  stdin=subprocess.PIPE)
+        body = "".join(f"line {i} of the input\n" for i in range(15000))
+        writer = threading.Thread(target=lambda: (p.stdin.write(body), p.stdin.flush(), late or p.stdin.close()))
+        writer.start()
+        text = wait_for(p, "begun")
+        for host in ("vc3", "vc1"):
+            out, rc = mpictl("migrate", 1, host)
+            check(rc == 0, out)
+        open(flag, "w", encoding="ascii").close()
+        writer.join()
+        if late:
+            p.stdin.write("and more\n")
+            p.stdin.close()
+            body += "and more\n"
+        text += p.stdout.read()
+        p.wait()
+        total = functools.reduce(lambda a, c: (a * 31 + c) % 2**64, body.encode(), 0)
+        check(p.returncode == 3 and f"rank 1 was here and read {len(body)} bytes, sum {total}\n" in text,
+              f"{p.returncode} {len(body)} {total}\n{text}")
+        os.unlink(flag)
+        tidy(d)
+
+
+def hang(env, d):
+    """A deadlock is noticed where the rank is now."""
+    flag = os.path.join(d, "flag")
+    p = start(env, "--movable", "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:1", MOVE, flag, "hang")
+    text = wait_for(p, "begun")
+    out, rc = mpictl("migrate", 1, "vc3")
+    check(rc == 0, out)
+    open(flag, "w", encoding="ascii").close()
+    text = " ".join(finish(p, text).split())
+    check(p.returncode != 0 and text.count("called at move_probe.c") == 2, f"{p.returncode}\n{text}")
+    os.unlink(flag)
+    tidy(d)
+
+
+def refused(env, d):
+    """What cannot be done is said, and the job goes on."""
+    flag = os.path.join(d, "flag")
+    p = start(env, "--movable", "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:1", MOVE, flag, "child")
+    text = wait_for(p, "begun")
+    for args, words in (((1, "vc3"), "rank 1 has started processes of its own"), ((1, "vc2"), "is on host vc2 already"),
+                        ((7, "vc3"), "there is no rank 7"), ((0, "nowhere"), "nowhere"),
+                        ((0, ""), "is not the name of a host")):
+        out, rc = mpictl("migrate", *args)
+        check(rc != 0 and words in out, f"{args}: {out}")
+    out, rc = mpictl("migrate", 0, "vc3")
+    check(rc == 0, out)
+    open(flag, "w", encoding="ascii").close()
+    text = finish(p, text)
+    check(p.returncode == 0, f"{p.returncode}\n{text}")
+    os.unlink(flag)
+    for args, words in ((("--elastic", "1:3"), "mpiexec --checkpoint-dir DIR"),
+                        (("--checkpoint-dir", d, "--elastic", "1:3"), "was resized")):
+        p = start(env, *args, "--hosts", "vc1:1,vc2:1", PROBE, 60, 10)
+        text = wait_for(p, "step 3 ")
+        if len(args) > 2:
+            out, rc = mpictl("grow", 1)
+            check(rc == 0, out)
+        out, rc = mpictl("migrate", 1, "vc3")
+        check(rc == 1 and words in out, out)
+        text = finish(p, text)
+        check(p.returncode == 0, text)
+    r = HostRun(C, "--movable", "--bind-to", "core", "true")
+    check(r.rc == 2 and "exclude each other" in r.words, r)
+    tidy(d)
+
+
+def dies(env, d):
+    """A daemon that takes, and mpiexec, die at each step: the ranks go on where they were, or the job ends."""
+    want = undisturbed(60, 10)
+    for fault, good in (("daemon_move_take:1", True), ("daemon_move_restored:1", True), ("daemon_move_back:1", True),
+                        ("daemon_move_begin:1", False), ("mpiexec_move_start", False), ("mpiexec_ckpt_draining", False),
+                        ("mpiexec_ckpt_moving", False), ("mpiexec_move_commit", False),
+                        ("mpiexec_move_committed", False), ("daemon_ckpt_leave:1", False), ("park_drained:1", False),
+                        ("park_left:0", False), ("park_back:1", False), ("park_mapped:1", False)):
+        p = start({**env, "PLIANT_FAULT": fault}, "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:1", PROBE, 60, 10, "flood=50")
+        text = wait_for(p, "step 3 ")
+        out, rc = mpictl("migrate", 1, "vc3")
+        # A rank may die after it has said that it is there.
+        check(rc != 0 or fault in ("park_back:1", "park_mapped:1"), f"{fault}: {out}")
+        if good:
+            check("vc3" in out, f"{fault}: {out}")
+            left = left_behind(C, ["vc3"])
+            check(not left, f"{fault}: {left}")
+        text = finish(p, text)
+        check((p.returncode == 0 and result(text) == (want, 2)) if good else p.returncode != 0,
+              f"{fault}: {p.returncode}\n{text}\n{out}")
+        left = left_behind(C, HOSTS)
+        check(not left, f"{fault}: {left}")
+    p = start(env, "--checkpoint-dir", d, "--checkpoint-interval", "100ms", "--hosts", "vc1:1,vc2:1", PROBE, 60, 10)
+    text = wait_for(p, "step 3 ")
+    out, rc = mpictl("migrate", 1, "vc3")
+    check(rc == 0, out)
+    text = finish(p, text)
+    check(p.returncode == 0 and result(text) == (want, 2), text)
+    tidy(d)  # also of what mpiexecs left that died
+
+
+def full(env, d):
+    """No room for the images: they go on where they are, and can be moved later."""
+    if not HAS_SMALL:
+        print("full: not tested, a small file system cannot be mounted here")
+        return
+    ballast = os.path.join(SMALL, "ballast")
+    want = undisturbed(60, 10)
+    p = start(env, "--checkpoint-dir", SMALL, "--hosts", "vc1:1,vc2:1", PROBE, 60, 10)
+    text = wait_for(p, "step 3 ")
+    fill(ballast)
+    for room in (0, 256 << 10):  # for nothing, and for a part of the images
+        os.truncate(ballast, os.path.getsize(ballast) - room)
+        out, rc = mpictl("migrate", 1, "vc3")
+        check(rc == 1 and "No space left" in out, out)
+    check(not left_behind(C, ["vc3"]), "the daemon there has left")
+    os.unlink(ballast)
+    out, rc = mpictl("migrate", 1, "vc3")
+    check(rc == 0, out)
+    text = finish(p, text)
+    check(p.returncode == 0 and result(text) == (want, 2), text)
+    tidy(SMALL)
+
+
+def main():
+    reason = skip_reason()
+    if reason is not None:
+        print(f"skipped: {reason}")
+        return 77
+    try:
+        return cases((there_and_back, together, one_host, streams, hang, refused, dies, full))
+    finally:
+        if HAS_SMALL:
+            subprocess.run(["umount", SMALL], check=False)
+        os.rmdir(SMALL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
