@@ -71,7 +71,8 @@ def launchers():
     paragraph(r, "host vc2 cannot be reached: cannot run /nowhere/rsh", "--launcher")
     for words, hint in (("Permission denied (publickey).", "ssh-copy-id"),
                         ("Host key verification failed.", "once by hand"),
-                        ("connect to host vc2 port 22: Connection refused", "no ssh server listens")):
+                        ("connect to host vc2 port 22: Connection refused", "no ssh server listens"),
+                        ("something else", "Try by hand what mpiexec -v shows")):
         with tempfile.NamedTemporaryFile("w", suffix=".sh", dir="/tmp") as f:
             f.write(f"#!/bin/sh\necho 'ssh: {words}' >&2\nexit 255\n")
             f.flush()
