@@ -5,9 +5,11 @@
 
 #include "ask.h"
 #include "boot/ctl_wire.h"
+#include "boot/pact_wire.h"
 #include "ckpt.h"
 #include "door.h"
 #include "job.h"
+#include "pact.h"
 #include "resize.h"
 #include "say.h"
 #include "verdict.h"
@@ -178,6 +180,11 @@ static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, struct sende
         add_guest(t, msg->row, pid, from->fd, own[0]);
         from->fd = -1;
         return;
+    }
+    if (is_mine && msg->kind == PLI_CTL_PACT) {
+        struct pli_pact_word word;
+        memcpy(&word, msg->text, sizeof word);
+        pli_pact_hear(t->job, &word);
     }
     if (is_mine && msg->kind == PLI_CTL_READY) {
         pli_resize_ready(t->job, msg->row);

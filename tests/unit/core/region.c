@@ -89,7 +89,7 @@ static void bytes(struct member *m)
 static void order(struct member *m)
 {
     enum { LONG = 70000 };
-    size_t base = (size_t)m->me * (SIZE / N);
+    size_t base = (size_t)m->me * 2 * 65536; // words have their alignment
     unsigned char *a = malloc(LONG), *b = malloc(LONG);
     for (int k = 0; k < 50; k++) {
         memset(a, k, LONG);
