@@ -124,7 +124,7 @@ struct pli_node_proc {
     uint32_t port;            // where it listens itself; 0: its launcher does
     _Atomic uint32_t failure; // it died: how, see alarm_wire.h; written by the launcher, last
     uint32_t failed_at, pid;  // as which of all that died, and its process id
-    uint32_t spare;
+    uint32_t upc_leads;       // not 0: a UPC group begins with it
 };
 _Static_assert(sizeof(struct pli_node_proc) == 32, "shared with other processes");
 
