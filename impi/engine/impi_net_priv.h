@@ -49,6 +49,7 @@ struct pli_impi_net {
     uint16_t port;
     uint64_t deadline_ms; // until RUN; 0: none
     uint64_t accept_ms;   // accept again from then on; 0: accepting
+    uint64_t judge_ms;    // look who has not answered; 0: nobody has to
     bool is_server_dialing, has_server_out;
     struct pli_impi_client *client;
     uint32_t host_of_client, host; // host: global

@@ -22,8 +22,8 @@ enum pli_region_kind {
 };
 
 enum {
-    PLI_REGION_PIECE = 8192,        // data in one message
-    PLI_REGION_LARGE = 32768,       // a put from here on is a message of its own
+    PLI_REGION_PIECE = 8192,         // data in one message
+    PLI_REGION_LARGE = 32768,        // a put from here on is a message of its own
     PLI_REGION_TAG_DATA = 0x40000000 // added to the tags of those
 };
 
