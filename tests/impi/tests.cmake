@@ -53,6 +53,8 @@ foreach(src ${fuzz_src})
     else()
         add_executable(impi_${name} ${src} ${PLI_IMPI_TESTS}/fuzz_main.c ${fuzzed_src})
         target_link_libraries(impi_${name} PRIVATE pli_impi_flags)
+        set_target_properties(impi_${name} PROPERTIES
+            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
     endif()
     file(MAKE_DIRECTORY ${exe}_corpus)
     add_test(NAME impi.fuzz_${short}

@@ -215,7 +215,7 @@ static void lose(uint32_t host, const char *why)
 static void hear_case(struct pli_unpack *u, uint32_t rank)
 {
     const struct pli_task *t = task_of(rank);
-    if (t == NULL) {
+    if (t == NULL || t->is_dropped) {
         return;
     }
     struct pli_case c = { .task = t, .row = t->is_spawned ? t->first : rank };
