@@ -106,15 +106,15 @@ enum pli_impi_err pli_impi_mesh_begin(struct pli_impi_net *net)
     return net->err;
 }
 
-bool pli_impi_mesh_is_whole(const struct pli_impi_net *net)
+uint32_t pli_impi_mesh_missing(const struct pli_impi_net *net)
 {
     for (uint32_t h = 0; h < net->job->n_host; h++) {
         if (pli_impi_engine_is_peer(net->engine, h) &&
             pli_impi_engine_link(net->engine, h) == PLI_IMPI_LINK_NONE) {
-            return false;
+            return h;
         }
     }
-    return true;
+    return UINT32_MAX;
 }
 
 static struct guest *free_guest(struct pli_impi_net *net)

@@ -73,7 +73,7 @@ enum pli_impi_err pli_impi_net_rewatch(struct pli_impi_net *net, int fd, enum ne
 
 // impi_mesh.c: the connections between hosts
 enum pli_impi_err pli_impi_mesh_begin(struct pli_impi_net *net); // dial, and take waiting guests
-bool pli_impi_mesh_is_whole(const struct pli_impi_net *net);
+uint32_t pli_impi_mesh_missing(const struct pli_impi_net *net);  // a host; UINT32_MAX: none
 void pli_impi_mesh_accept(struct pli_impi_net *net);
 void pli_impi_mesh_guest(struct pli_impi_net *net, uint32_t i);
 enum pli_impi_err pli_impi_mesh_event(struct pli_impi_net *net, uint32_t host, uint32_t events);
