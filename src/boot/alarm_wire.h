@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bad news, in the node memory: which communicators were revoked, and where the members of one
 // agree. A mark is found by its context, which no other communicator ever has, and goes when all
-// members have left the communicator or are gone. That a process died is in its row.
+// members have left the communicator or are gone. That a process died is in the table of processes.
 #ifndef PLI_BOOT_ALARM_WIRE_H
 #define PLI_BOOT_ALARM_WIRE_H
 
 #include "boot/node_wire.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -33,6 +34,9 @@ struct pli_alarm_table {
     uint32_t n_mark;        // places that are not free; guarded by the lock
     uint64_t spare[7];
     struct pli_alarm_mark marks[PLI_ALARM_N_MARK];
+    // Of those with members on several hosts: the revoked ones, by context, as the marks are. The
+    // launcher alone writes it.
+    _Atomic uint64_t revoked[PLI_ALARM_N_MARK];
 };
 
 // How a process died: what in the upper byte, its number in the lower.
@@ -64,21 +68,54 @@ struct pli_alarm_member {
 };
 _Static_assert(sizeof(struct pli_alarm_member) == 32 + 32 * PLI_ALARM_N_VOTE, "shared");
 
+// What follows from the votes. Of an intracommunicator the first group alone counts.
+struct pli_alarm_outcome {
+    uint32_t flags[2]; // the bitwise and, of each group
+    uint32_t is_known; // all who live have acknowledged all who died
+    uint32_t spare;
+    uint64_t context[2][2]; // that the first one of each group made
+};
+_Static_assert(sizeof(struct pli_alarm_outcome) == 48, "goes from host to host");
+
 struct pli_alarm_pact {
     // Of agreement n, at n modulo their number: n << 32, and up to which death members are left
     // out. The votes of the others tell the rest.
     _Atomic uint64_t results[PLI_ALARM_AHEAD];
     _Atomic uint32_t is_over; // nobody looks at it any more: its owner may take it back
     uint32_t n_member;
-    uint64_t spare[3];
+    uint32_t n_first; // of those, in the first group
+    uint32_t is_wide; // they are on several hosts: the launcher writes results, and first, in turn,
+    _Atomic uint32_t is_dropped; // and that nobody has the communicator any more
+    uint32_t spare[3];
+    struct pli_alarm_outcome
+        outcomes[PLI_ALARM_AHEAD];     // what follows from votes that are elsewhere
     struct pli_alarm_member members[]; // by rank; of two groups the one with the smaller leader
                                        // first
 };
-_Static_assert(sizeof(struct pli_alarm_pact) == 64, "shared with other processes");
+_Static_assert(sizeof(struct pli_alarm_pact) == 256, "shared with other processes");
+
+static inline uint32_t pli_alarm_home(uint64_t key)
+{
+    return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) % PLI_ALARM_N_MARK;
+}
 
 static inline struct pli_alarm_table *pli_alarm_table(struct pli_node_header *h)
 {
     return (struct pli_alarm_table *)((char *)h + h->alarms);
+}
+
+// The mark of a communicator, NULL: it has none.
+static inline struct pli_alarm_mark *pli_alarm_find(struct pli_node_header *h, uint64_t key)
+{
+    struct pli_alarm_table *t = pli_alarm_table(h);
+    for (uint32_t i = pli_alarm_home(key), n = 0; n < PLI_ALARM_N_MARK; i++, n++) {
+        struct pli_alarm_mark *m = &t->marks[i % PLI_ALARM_N_MARK];
+        uint64_t now = atomic_load_explicit(&m->context, memory_order_acquire);
+        if (now == key || now == PLI_ALARM_FREE) {
+            return now == key ? m : NULL;
+        }
+    }
+    return NULL;
 }
 
 #endif

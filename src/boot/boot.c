@@ -108,6 +108,12 @@ void pli_boot_no_ready(struct pli_boot *boot)
     (void)boot; // such a process was there from the start
 }
 
+void pli_boot_no_pact(struct pli_boot *boot, const struct pli_pact_word *word)
+{
+    (void)boot; // nobody survives there
+    (void)word;
+}
+
 enum pli_err pli_boot_no_clone(struct pli_boot *boot, uint32_t row)
 {
     (void)row;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 struct pli_boot_ops;
+struct pli_pact_word;
 
 // A process id is the job in the upper half and the index in the job in the lower.
 struct pli_boot {
@@ -62,6 +63,8 @@ struct pli_boot_ops {
     enum pli_err (*clone)(struct pli_boot *boot, uint32_t row);
     // This process waits for the version of the world it came for.
     void (*ready)(struct pli_boot *boot);
+    // A word about a communicator whose members are on several hosts (pact_wire.h).
+    void (*pact)(struct pli_boot *boot, const struct pli_pact_word *word);
     // Where a process listens for connections, or its launcher does for it. Fails with a sentence
     // when it cannot be reached from here. Never waits.
     enum pli_err (*reach)(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);
@@ -108,6 +111,7 @@ enum pli_err pli_boot_no_take(struct pli_boot *boot, struct pli_caller *out);
 // For launchers that are not ours.
 enum pli_err pli_boot_no_ask(struct pli_boot *boot, int fd);
 void pli_boot_no_ready(struct pli_boot *boot);
+void pli_boot_no_pact(struct pli_boot *boot, const struct pli_pact_word *word);
 enum pli_err pli_boot_no_clone(struct pli_boot *boot, uint32_t row);
 
 // In order of preference, NULL at the end; the last one (solo) always is mine.

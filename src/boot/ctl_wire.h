@@ -16,6 +16,7 @@ enum pli_ctl_kind {
     // I was forked from the rank whose socket this is, and am `row`; carries a control socket of my
     // own and what I print to: output, error
     PLI_CTL_CLONE = 5,
+    PLI_CTL_PACT = 6, // `text` is a word about a communicator, see pact_wire.h
     // For checkpoints, see park_wire.h
     PLI_CTL_PARKED = 16,  // carries my rope; the end of this socket follows. Or why not: code, text
     PLI_CTL_BACK = 17,    // over a new socket: I am `row`, and back

@@ -72,6 +72,9 @@ enum pli_err pli_allgather_hosted(const struct pli_coll_args *a)
     struct pli_board *b = pli_shape_here(a->comm);
     size_t bytes = (size_t)pli_coll_args_bytes(a), total = bytes * (size_t)h->n_host, done = 0;
     enum pli_err far = exchange(a, h, b->me);
+    if (pli_err_is_news(far)) {
+        return far; // the others hear it too
+    }
     do {
         size_t n = total - done < b->window_half ? total - done : b->window_half;
         // After a failure the others of the host wait here: a size that nobody has tells them.

@@ -147,5 +147,6 @@ enum pli_err pli_allreduce_shares(const struct pli_coll_args *a)
     }
     enum pli_err err = sum_here(&w);
     enum pli_err far = sum_between(&w, h); // also after a failure: the other hosts wait
+    err = err != PLI_OK ? err : pli_err_is_news(far) ? far : PLI_OK; // news all hear
     return err != PLI_OK ? err : spread_here(&w, far);
 }

@@ -97,8 +97,8 @@ enum pli_err pli_hosted_between(const struct pli_hosted *v, const struct pli_col
 enum pli_err pli_hosted_spread(const struct pli_hosted *v, const struct pli_coll_args *a,
                                enum pli_err err)
 {
-    if (v->is_alone) {
-        return err;
+    if (v->is_alone || pli_err_is_news(err)) {
+        return err; // news the others hear too
     }
     struct pli_coll_args l = *a;
     l.kind = PLI_COLL_BCAST;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everybody leaves a vote. Whoever sees that all who live have come writes the result: up to which
-// death members are left out. The first one to do so decides, and it does not matter who. All the
-// rest follows from the votes of the others, which everybody reads; deaths are numbered.
+// Everybody leaves a vote. Where all are on one host, whoever sees that all who live have come
+// writes the result: up to which death members are left out. The first one to do so decides, and it
+// does not matter who. All the rest follows from the votes of the others, which everybody reads;
+// deaths are numbered. Of members on several hosts the launcher counts the votes, and writes the
+// result for all hosts.
 #include "comm/pact.h"
 
 #include "boot/alarm_wire.h"
 #include "boot/boot.h"
+#include "boot/tally.h"
 #include "comm/comm_make.h"
 #include "core/alarm.h"
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/mark.h"
-#include "core/process.h"
 #include "core/progress.h"
 #include "core/request.h"
 #include "obj/comm.h"
@@ -39,52 +41,25 @@ struct op {
     struct pli_comm **out; // of one with
 };
 
-static struct pli_alarm_vote *vote_of(const struct op *o, int place)
-{
-    return &o->pact->members[place].votes[o->seq % PLI_ALARM_N_VOTE];
-}
-
 static _Atomic uint64_t *result_of(const struct op *o)
 {
     return &o->pact->results[o->seq % PLI_ALARM_AHEAD];
 }
 
-static bool is_dead(const struct op *o, int place, uint32_t n_failed)
-{
-    uint32_t at = pli_alarm_failed_at(o->pact->members[place].proc);
-    return at != 0 && at <= n_failed;
-}
-
 // Decide if all votes are there.
 static void decide(const struct op *o)
 {
-    uint32_t n_failed = atomic_load_explicit(&pli_boot.node.header->n_failed, memory_order_acquire);
+    const struct pli_node *node = &pli_boot.node;
+    uint32_t n_failed = atomic_load_explicit(&node->header->n_failed, memory_order_acquire);
     uint64_t before = atomic_load_explicit(result_of(o), memory_order_acquire);
-    for (int i = 0; i < (int)o->pact->n_member; i++) {
-        if (!is_dead(o, i, n_failed) &&
-            atomic_load_explicit(&vote_of(o, i)->seq, memory_order_seq_cst) < o->seq) {
-            return;
-        }
+    if (o->pact->is_wide || !pli_tally_is_full(node, o->pact, o->seq, n_failed)) {
+        return; // who is on several hosts does not see all votes, and has told the launcher
     }
     uint64_t result = (uint64_t)o->seq << SEQ_SHIFT | n_failed;
     if (before >> SEQ_SHIFT < o->seq &&
         atomic_compare_exchange_strong(result_of(o), &before, result)) {
-        pli_shm_wake_node(&pli_boot.node);
+        pli_shm_wake_node(node);
     }
-}
-
-static void vote(struct op *o)
-{
-    const struct pli_comm *c = o->comm;
-    struct pli_alarm_vote *v = vote_of(o, pli_mark_first(c, false) + c->rank);
-    uint32_t n_acked = (uint32_t)atomic_load_explicit(&c->n_acked, memory_order_relaxed);
-    atomic_store_explicit(&v->value, o->value, memory_order_relaxed);
-    atomic_store_explicit(&v->n_acked, n_acked, memory_order_relaxed);
-    for (int i = 0; i < 2 && o->flag == NULL; i++) {
-        atomic_store_explicit(&v->context[i], pli_process_context(), memory_order_relaxed);
-    }
-    atomic_store_explicit(&v->seq, o->seq, memory_order_seq_cst);
-    o->has_voted = true;
 }
 
 // Context: lane locked, as of all pollers. Results are taken in order: who votes for the n-th has
@@ -95,7 +70,8 @@ static int poll(struct pli_poller *p)
     uint32_t news = atomic_load_explicit(pli_alarm_news, memory_order_acquire);
     bool is_first = !o->has_voted && o->seq <= o->comm->n_agreed + PLI_ALARM_AHEAD;
     if (is_first) {
-        vote(o);
+        pli_mark_vote(o->comm, o->pact, o->seq, o->value, o->flag == NULL);
+        o->has_voted = true;
     }
     if (o->has_voted && (is_first || news != o->seen)) {
         o->seen = news; // the last one to come decides, or who hears of a death
@@ -110,95 +86,70 @@ static int poll(struct pli_poller *p)
     return 1;
 }
 
-// The bitwise and of the flags of those who count: all of them, or the other group.
-static uint32_t count_flags(const struct op *o, uint32_t n_failed)
+// Which of the two groups of an intercommunicator is the local one.
+static int mine(const struct pli_comm *c)
 {
-    const struct pli_comm *c = o->comm;
-    int first = pli_mark_first(c, c->is_inter);
-    uint32_t value = UINT32_MAX;
-    for (int i = first; i < first + c->n_peer; i++) {
-        if (!is_dead(o, i, n_failed)) {
-            value &= atomic_load_explicit(&vote_of(o, i)->value, memory_order_relaxed);
-        }
-    }
-    return value;
+    return pli_mark_first(c, false) > 0;
 }
 
-// Whether all who live have acknowledged all who died.
-static bool is_known(const struct op *o, uint32_t n_failed)
-{
-    uint32_t n_dead = 0, least = UINT32_MAX, most = 0;
-    for (int i = 0; i < (int)o->pact->n_member; i++) {
-        uint32_t acked = atomic_load_explicit(&vote_of(o, i)->n_acked, memory_order_relaxed);
-        if (is_dead(o, i, n_failed)) {
-            n_dead++;
-            continue;
-        }
-        least = acked < least ? acked : least;
-        most = acked > most ? acked : most;
-    }
-    return least == n_dead && most == n_dead;
-}
-
-// Those of a group who live, and the contexts that the first of them made.
-static enum pli_err survivors(const struct op *o, const struct pli_group *g, int first,
-                              uint32_t n_failed, uint64_t contexts[2], struct pli_group **out)
+// Those of a group who live.
+static enum pli_err survivors(const struct op *o, const struct pli_group *g, uint32_t n_failed,
+                              struct pli_group **out)
 {
     struct pli_group_build b;
-    contexts[0] = contexts[1] = 0;
     pli_group_build_init(&b);
     for (int i = 0; i < g->size; i++) {
-        if (is_dead(o, first + i, n_failed)) {
-            continue;
+        struct pli_id id = pli_group_at(g, i);
+        if (!pli_tally_is_out(&pli_boot.node, id.proc, n_failed)) {
+            pli_group_build_add_id(&b, id);
         }
-        for (int k = 0; k < 2 && contexts[k] == 0; k++) {
-            contexts[k] =
-                atomic_load_explicit(&vote_of(o, first + i)->context[k], memory_order_relaxed);
-        }
-        pli_group_build_add_id(&b, pli_group_at(g, i));
     }
     return pli_group_build_finish(&b, o->comm->group->session, o->comm->group->me, out);
 }
 
+// Both groups use the context of the first.
 static enum pli_err shrink_inter(const struct op *o, uint32_t n_failed, struct pli_group *group,
-                                 const uint64_t mine[2], struct pli_comm **out)
+                                 const struct pli_alarm_outcome *is, struct pli_comm **out)
 {
     struct pli_comm *c = o->comm;
     struct pli_group *remote = NULL;
-    uint64_t theirs[2];
-    int there = pli_mark_first(c, true);
-    enum pli_err err = survivors(o, c->remote, there, n_failed, theirs, &remote);
+    enum pli_err err = survivors(o, c->remote, n_failed, &remote);
     if (err == PLI_OK && remote->size > 0) {
-        err = pli_comm_make_inter(c, group, remote, there > 0 ? mine[0] : theirs[0], mine[1], out);
+        err =
+            pli_comm_make_inter(c, group, remote, is->context[0][0], is->context[mine(c)][1], out);
     }
     pli_group_release(remote);
     return err;
 }
 
 // Who died since is a member that will be told of.
-static enum pli_err shrink(const struct op *o, uint32_t n_failed, struct pli_comm **out)
+static enum pli_err shrink(const struct op *o, uint32_t n_failed,
+                           const struct pli_alarm_outcome *is, struct pli_comm **out)
 {
     struct pli_comm *c = o->comm;
     struct pli_group *group;
-    uint64_t contexts[2];
-    enum pli_err err = survivors(o, c->group, pli_mark_first(c, false), n_failed, contexts, &group);
+    enum pli_err err = survivors(o, c->group, n_failed, &group);
     if (err != PLI_OK) {
         return err;
     }
-    err = c->is_inter ? shrink_inter(o, n_failed, group, contexts, out)
-                      : pli_comm_make_child(c, group, NULL, contexts[0], out);
+    err = c->is_inter ? shrink_inter(o, n_failed, group, is, out)
+                      : pli_comm_make_child(c, group, NULL, is->context[0][0], out);
     pli_group_release(group);
     return err;
 }
 
 static enum pli_err settle(const struct op *o, uint32_t n_failed)
 {
+    const struct pli_comm *c = o->comm;
     struct pli_comm *made = NULL;
+    struct pli_alarm_outcome is = o->pact->is_wide
+                                      ? o->pact->outcomes[o->seq % PLI_ALARM_AHEAD]
+                                      : pli_tally_count(&pli_boot.node, o->pact, o->seq, n_failed);
     if (o->flag != NULL) {
-        *o->flag = (int)count_flags(o, n_failed);
-        return is_known(o, n_failed) ? PLI_OK : PLI_ERR_PROC_FAILED;
+        *o->flag = (int)is.flags[c->is_inter ? !mine(c) : 0];
+        return is.is_known ? PLI_OK : PLI_ERR_PROC_FAILED;
     }
-    enum pli_err err = shrink(o, n_failed, &made);
+    enum pli_err err = shrink(o, n_failed, &is, &made);
     if (err == PLI_OK && o->out != NULL) {
         *o->out = made;
     } else if (err == PLI_OK) {

@@ -51,6 +51,12 @@ static int count_failed(const struct pli_group *g)
     return n;
 }
 
+static void doom(struct pli_comm *c)
+{
+    atomic_store_explicit(&c->doom, PLI_ERR_REVOKED, memory_order_relaxed);
+    pli_comm_bar(c);
+}
+
 // What the news means for a communicator. That of the local group of an intercommunicator carries
 // the collectives of both.
 static void update(struct pli_comm *c, void *arg)
@@ -58,12 +64,10 @@ static void update(struct pli_comm *c, void *arg)
     const struct pli_comm *whole = c->outer != NULL ? c->outer : c;
     bool *is_early = arg;
     int n = count_failed(whole->group) + (whole->is_inter ? count_failed(whole->remote) : 0);
-    const struct pli_alarm_mark *m = pli_mark_find(whole);
     *is_early = *is_early || whole->context == 0;
     atomic_store_explicit(&c->n_failed, n, memory_order_relaxed);
-    if (m != NULL && atomic_load_explicit(&m->is_revoked, memory_order_acquire) != 0) {
-        atomic_store_explicit(&c->doom, PLI_ERR_REVOKED, memory_order_relaxed);
-        pli_comm_bar(c);
+    if (pli_mark_is_revoked(whole)) {
+        doom(c);
     }
 }
 
@@ -299,10 +303,14 @@ static void say_failed(const struct pli_group *g, const char *where, struct list
         const struct pli_node_proc *p = pli_node_find(node, (uint32_t)id.proc);
         char how[80];
         say_how(atomic_load_explicit(&p->failure, memory_order_relaxed), how, sizeof how);
+        char number[32] = "";
+        if (p->pid != 0) { // one that is gone with its host has not said it
+            snprintf(number, sizeof number, "process %u ", p->pid);
+        }
         if (l->cap - l->at > 200) {
-            l->at += (size_t)snprintf(
-                l->to + l->at, l->cap - l->at, "%srank %d%s (process %u on host %.40s) %s",
-                l->at > 0 ? "; " : "", i, where, p->pid, node->hosts[p->host].name, how);
+            l->at += (size_t)snprintf(l->to + l->at, l->cap - l->at,
+                                      "%srank %d%s (%son host %.40s) %s", l->at > 0 ? "; " : "", i,
+                                      where, number, node->hosts[p->host].name, how);
         } else {
             l->n_more++;
         }
@@ -366,26 +374,22 @@ void pli_alarm_on_resize(const struct pli_alarm_resize *ops)
 
 enum pli_err pli_alarm_revoke(struct pli_comm *c)
 {
-    struct pli_node_header *h = pli_boot.node.header;
-    struct pli_alarm_mark *m;
     if (c->is_span) {
         return pli_comm_refuse_span(c, "revocation");
     }
-    if ((h->mode & PLI_NODE_SURVIVES) == 0) {
+    if ((pli_boot.node.header->mode & PLI_NODE_SURVIVES) == 0) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "nobody would hear of it: start the job with mpiexec --on-failure=shrink");
     }
-    enum pli_err err = pli_mark_make(c, &m);
+    enum pli_err err = pli_mark_revoke(c);
     if (err != PLI_OK) {
         return err;
     }
-    if (atomic_exchange_explicit(&m->is_revoked, 1, memory_order_acq_rel) == 0) {
-        atomic_fetch_add_explicit(&h->alarm, 1, memory_order_seq_cst);
-        pli_shm_wake_node(&pli_boot.node);
-    }
-    // Who revokes at the same time may have come before us, and may not have told yet.
+    // Who revokes at the same time may have come before us, and may not have told yet; and what
+    // all hosts are to hear is not here at once.
     pthread_mutex_lock(&guard);
-    pli_alarm_begin(c);
+    doom(c);
+    pli_cull_all();
     pthread_mutex_unlock(&guard);
     pli_alarm_look(c->ep->lane);
     return PLI_OK;

@@ -6,16 +6,22 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct pli_alarm_mark;
 struct pli_alarm_pact;
 struct pli_comm;
 
-// The mark of a communicator of mine, NULL: it has none. Context: any thread.
-struct pli_alarm_mark *pli_mark_find(const struct pli_comm *c);
-// The same; it is made where there is none. Fails with a sentence: members are not in this job on
-// this host, or there is no room. Context: no lock held.
+// The mark of a communicator of mine; it is made where there is none. Fails with a sentence: some
+// members are not in this job, or there is no room. Context: no lock held.
 enum pli_err pli_mark_make(const struct pli_comm *c, struct pli_alarm_mark **out);
+// All members' operations fail from now on; those of other hosts hear of it soon.
+enum pli_err pli_mark_revoke(const struct pli_comm *c);
+bool pli_mark_is_revoked(const struct pli_comm *c);
+// Vote in an agreement; is_making: on who is to be in a new communicator. The launcher, who counts
+// the votes of members on several hosts, is told. Context: lane locked.
+void pli_mark_vote(const struct pli_comm *c, struct pli_alarm_pact *p, uint32_t seq, uint32_t value,
+                   bool is_making);
 struct pli_alarm_pact *pli_mark_pact(const struct pli_alarm_mark *m);
 
 // The place among the members of a pact of the first one of the local group, or of the other.

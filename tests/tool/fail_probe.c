@@ -72,6 +72,49 @@ static int respawn(int argc, char **argv)
     return 0;
 }
 
+// All wait in the call that `what` names, until it fails; then those who are left say who is not,
+// and work on.
+static int lose(const char *what, int rank, int size)
+{
+    enum { LARGE = 1 << 19 };
+    MPI_Comm world = MPI_COMM_WORLD, next;
+    MPI_Group all, failed;
+    double *big = calloc(LARGE, sizeof *big), *sum = calloc(LARGE, sizeof *sum);
+    int rc = MPI_Barrier(world), class, one = 1, n, from = size - 1;
+    printf("up\n");
+    fflush(stdout);
+    while (rc == MPI_SUCCESS) {
+        rc = is(what, "barrier") ? MPI_Barrier(world)
+             : is(what, "large") ? MPI_Allreduce(big, sum, LARGE, MPI_DOUBLE, MPI_SUM, world)
+             : is(what, "agree") ? MPIX_Comm_agree(world, &one)
+             : rank == from || is(what, "any")
+                 ? MPI_Recv(&n, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, MPI_STATUS_IGNORE)
+             : is(what, "recv") ? MPI_Recv(&n, 1, MPI_INT, from, 1, world, MPI_STATUS_IGNORE)
+                                : MPI_Ssend(big, LARGE, MPI_DOUBLE, from, 2, world);
+    }
+    say(rc);
+    MPI_Error_class(rc, &class);
+    MPIX_Comm_failure_ack(world);
+    MPIX_Comm_failure_get_acked(world, &failed);
+    MPI_Comm_group(world, &all);
+    MPI_Group_size(failed, &n);
+    char list[200] = "";
+    for (int i = 0, r, at = 0; i < n; i++) {
+        MPI_Group_translate_ranks(failed, 1, &i, all, &r);
+        at += snprintf(list + at, sizeof list - (size_t)at, " %d", r);
+    }
+    MPIX_Comm_shrink(world, &next);
+    MPI_Allreduce(&one, &n, 1, MPI_INT, MPI_SUM, next);
+    printf("rank %d: %s, lost%s, %d left\n", rank,
+           class == MPIX_ERR_PROC_FAILED ? "failed" : "another error", list, n);
+    MPI_Comm_free(&next);
+    MPI_Group_free(&all);
+    MPI_Group_free(&failed);
+    free(big);
+    free(sum);
+    return 0;
+}
+
 // A program that has no error handler goes on in the world that it has.
 static int deaf(int rank)
 {
@@ -92,9 +135,10 @@ static int deaf(int rank)
 
 int main(int argc, char **argv)
 {
-    int rank;
+    int rank, size;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     const char *what = argc > 1 ? argv[1] : "";
     if (is(what, "deaf")) {
         int rc = deaf(rank);
@@ -108,6 +152,11 @@ int main(int argc, char **argv)
         say(MPIX_Comm_revoke(MPI_COMM_WORLD));
         MPI_Finalize();
         return 0;
+    }
+    if (is(what, "lose")) {
+        int rc = lose(argc > 2 ? argv[2] : "", rank, size);
+        MPI_Finalize();
+        return rc;
     }
     if (is(what, "respawn")) {
         int rc = respawn(argc, argv);

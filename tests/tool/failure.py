@@ -47,7 +47,6 @@ def ends(env):
 
 def refused(env):
     for args, extra, want in ((("-n", 2), {"PLIANT_NET": "ucx"}, "uses UCX"),
-                              (("-n", 2, "--hosts", "nowhere.invalid:2"), {}, "several hosts"),
                               (("-n", 2, "--impi", "localhost:1", "--impi-rank", 0), {}, "IMPI"),
                               (("-n", 2, "--checkpoint-dir", "x"), {}, "checkpoints")):
         for how in ("shrink", "respawn"):

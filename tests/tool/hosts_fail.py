@@ -145,14 +145,6 @@ def ranks_apart():
         check(C.popen("vc2", undo).wait() == 0, undo)
 
 
-def one_host():
-    """What jobs on several hosts cannot do is said before anything is started."""
-    for option in ("--on-failure=shrink", "--on-failure=respawn"):
-        r = HostRun(C, option, "--hosts", "vc1:1,vc2:1", "true")
-        check(r.rc == 2, r)
-        paragraph(r, f"{option} is not for a job on several hosts")
-
-
 def strangers():
     """Who does not know the secret gets nowhere, and disturbs nobody."""
     p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *ALL, PROBE, "init", "print", "up", "flush", "sleep", 3, "final"],
@@ -205,7 +197,7 @@ def killed():
 
 
 with C:
-    for part in [globals()[w] for w in sys.argv[1:]] or (ranks, programs, launchers, versions, library, firewall, ranks_apart, one_host, strangers, killed):
+    for part in [globals()[w] for w in sys.argv[1:]] or (ranks, programs, launchers, versions, library, firewall, ranks_apart, strangers, killed):
         begin = time.monotonic()
         part()
         check(not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")

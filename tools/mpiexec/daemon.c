@@ -20,6 +20,8 @@
 #include "keeper.h"
 #include "launch.h"
 #include "link.h"
+#include "mishap.h"
+#include "news.h"
 #include "picture.h"
 #include "place.h"
 #include "program.h"
@@ -71,7 +73,7 @@ void pli_daemon_send(uint16_t kind, uint16_t flag, uint32_t a, const void *data,
     pli_link_send(&up, &f);
 }
 
-void pli_daemon_case(const struct pli_case *c)
+static void send_case(const struct pli_case *c, bool is_beside)
 {
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, (uint32_t)c->pid);
@@ -79,8 +81,23 @@ void pli_daemon_case(const struct pli_case *c)
     pli_pack_u32(&p, (uint32_t)c->number);
     pli_pack_u32(&p, c->state);
     pli_pack_text(&p, c->why);
-    pli_daemon_send(PLI_LINK_CASE, 0, job.node.rows[c->row].index - job.base, p.data, p.len);
+    pli_daemon_send(PLI_LINK_CASE, is_beside, job.node.rows[c->row].index - job.base, p.data,
+                    p.len);
     pli_pack_fini(&p);
+}
+
+void pli_daemon_case(const struct pli_case *c)
+{
+    const struct pli_task *t = c->task;
+    send_case(c, false);
+    for (uint32_t r = t->first; t->is_over && r < t->first + t->n; r++) {
+        struct pli_case beside = *c;
+        beside.row = r;
+        beside.state = atomic_load(&job.node.rows[r].state);
+        if (r != c->row && beside.state == PLI_NODE_RUNNING) {
+            send_case(&beside, true);
+        }
+    }
 }
 
 static void say_up(const char *text, unsigned long len)
@@ -129,7 +146,8 @@ void pli_daemon_look(void)
     }
     n_set = n;
     p.len = 0;
-    if (pli_rows_pack_free(&job, &p)) {
+    // What is told while ranks are on their way to another daemon, that one would tell again.
+    if (!pli_ckpt_is_stopping() && pli_rows_pack_free(&job, &p)) {
         pli_daemon_send(PLI_LINK_FREED, 0, 0, p.data, p.len);
     }
     pli_pack_fini(&p);
@@ -182,6 +200,17 @@ static void take_world(struct pli_unpack *u)
     }
 }
 
+static void take_ended(struct pli_unpack *u)
+{
+    while (is_running && u->at < u->end && !u->is_bad) {
+        uint32_t first = pli_unpack_u32(u), n = pli_unpack_u32(u);
+        for (uint32_t r = first; r < job.n_rank + job.n_extra && r - first < n; r++) {
+            pli_node_set_ended(&job.node, job.base + r);
+        }
+        pli_rows_ended(&job, first);
+    }
+}
+
 static void hear_mine(const struct pli_frame *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
@@ -219,13 +248,7 @@ static void hear_mine(const struct pli_frame *f)
         }
         break;
     case PLI_LINK_ENDED:
-        while (is_running && u.at < u.end && !u.is_bad) {
-            uint32_t first = pli_unpack_u32(&u), n = pli_unpack_u32(&u);
-            for (uint32_t r = first; r < job.n_rank + job.n_extra && r - first < n; r++) {
-                pli_node_set_ended(&job.node, job.base + r);
-            }
-            pli_rows_ended(&job, first);
-        }
+        take_ended(&u);
         break;
     case PLI_LINK_ANSWER:
         pli_ask_answered(f->a, f->data, f->len);
@@ -245,6 +268,11 @@ static void hear_mine(const struct pli_frame *f)
         break;
     case PLI_LINK_TO_AGENT:
         pli_client_tell((char)f->flag, f->data, f->len);
+        break;
+    case PLI_LINK_NEWS:
+        if (is_running) {
+            pli_news_unpack(&job, f->data, f->len);
+        }
         break;
     case PLI_LINK_SAVE:
         pli_ckpt_hosts_hear(&job, &u);
@@ -509,6 +537,7 @@ int pli_daemon_main(char **argv)
         leave_early(1);
         return 1;
     }
+    pli_mishap_begin(&job);
     say_hello();
     pli_warden_begin(&job, signals);
     run();

@@ -5,9 +5,11 @@
 
 #include "ask.h"
 #include "boot/ctl_wire.h"
+#include "boot/pact_wire.h"
 #include "ckpt.h"
 #include "door.h"
 #include "job.h"
+#include "pact.h"
 #include "resize.h"
 #include "say.h"
 #include "verdict.h"
@@ -168,6 +170,11 @@ static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, pid_t pid, c
         pli_door_set(msg->row, own[1]);
         add_guest(t, msg->row, pid, own[0]);
         return;
+    }
+    if (is_mine && msg->kind == PLI_CTL_PACT) {
+        struct pli_pact_word word;
+        memcpy(&word, msg->text, sizeof word);
+        pli_pact_hear(t->job, &word);
     }
     if (is_mine && msg->kind == PLI_CTL_READY) {
         pli_resize_ready(t->job, msg->row);

@@ -15,8 +15,10 @@
 #include "job.h"
 #include "launch.h"
 #include "link.h"
+#include "mishap.h"
 #include "move.h"
 #include "muster.h"
+#include "pact.h"
 #include "reach.h"
 #include "refuse.h"
 #include "resize.h"
@@ -25,6 +27,7 @@
 #include "say.h"
 #include "scene.h"
 #include "spec.h"
+#include "tasks.h"
 #include "tree.h"
 #include "verdict.h"
 #include "warden.h"
@@ -77,43 +80,11 @@ void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, cons
     }
 }
 
-// A task by its number; those that came later have that of their process.
-static struct pli_task *find_task(uint32_t number)
-{
-    struct pli_task *t = job->spawned;
-    if (number < job->n_first) {
-        return &job->tasks[number];
-    }
-    while (t != NULL && t->number != number) {
-        t = t->next;
-    }
-    return t;
-}
-
-static struct pli_task *task_of(uint32_t rank)
-{
-    uint32_t low = 0, high = job->n_first;
-    for (uint32_t i = 0; rank >= job->n_rank && i < job->n_first; i++) {
-        struct pli_task *t = &job->tasks[i];
-        if (rank - t->extra_rank < t->n_extra) {
-            return t;
-        }
-    }
-    if (rank >= job->n_rank) {
-        return find_task(rank);
-    }
-    while (high - low > 1) { // tasks are in the order of ranks
-        uint32_t mid = (low + high) / 2;
-        *(job->tasks[mid].rank <= rank ? &low : &high) = mid;
-    }
-    return &job->tasks[low];
-}
-
 // Bytes of a stream have left it: its host may send as many again.
 static void took(struct pli_stream *s, size_t n)
 {
     struct pli_pack p = { 0 };
-    const struct pli_task *t = find_task(s->task);
+    const struct pli_task *t = pli_tasks_find(job, s->task);
     pli_pack_u32(&p, (uint32_t)n);
     if (t != NULL) {
         pli_head_send(t->host, PLI_LINK_OUT_DONE, s->which, s->task, p.data, p.len);
@@ -154,28 +125,45 @@ static void task_over(struct pli_task *t)
         pli_feed_done(t, 0);
         pli_warden_over(t);
         pli_resize_gone(t);
+        pli_resize_replace(job);
+    }
+}
+
+static void end_tasks(uint32_t host)
+{
+    struct pli_task *t = is_started ? pli_job_next(job, NULL) : NULL;
+    for (; t != NULL; t = pli_job_next(job, t)) {
+        if (t->host == host) {
+            pli_stream_end(&t->out);
+            pli_stream_end(&t->err);
+            task_over(t);
+        }
     }
 }
 
 // Nothing more will come from this host, or from those that were reached through it.
 static void give_up(uint32_t host)
 {
+    bool *is_new = pli_say_need(calloc(job->n_host, sizeof *is_new));
     for (uint32_t h = 0; h < job->n_host; h++) {
         bool is_below = h == host || pli_tree_next(host, h, spec.fan) != UINT32_MAX;
-        if (!is_below || sides[h].is_lost) {
-            continue;
+        is_new[h] = is_below && !sides[h].is_lost;
+        if (is_new[h]) {
+            sides[h].is_lost = job->hosts[h].is_lost = true;
         }
-        sides[h].is_lost = job->hosts[h].is_lost = true;
-        struct pli_task *t = is_started ? pli_job_next(job, NULL) : NULL;
-        for (; t != NULL; t = pli_job_next(job, t)) {
-            if (t->host == h) {
-                pli_stream_end(&t->out);
-                pli_stream_end(&t->err);
-                task_over(t);
-            }
-        }
-        pli_muster_lost(job->hosts[h].name);
     }
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        if (is_new[h] && is_started && !pli_warden_is_ending()) {
+            pli_mishap_lose(job, h);
+        }
+    }
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        if (is_new[h]) {
+            pli_muster_lost(job->hosts[h].name);
+            end_tasks(h);
+        }
+    }
+    free(is_new);
 }
 
 static bool has_left(uint32_t host)
@@ -189,6 +177,7 @@ static void lose(uint32_t host, const char *why)
         return;
     }
     bool is_news = !pli_warden_is_ending() && !has_left(host);
+    bool is_survived = is_started && pli_mishap_is_survived(job);
     uint32_t n_below = 0;
     for (uint32_t h = host + 1; h < job->n_host; h++) {
         n_below += pli_tree_next(host, h, spec.fan) != UINT32_MAX;
@@ -202,19 +191,24 @@ static void lose(uint32_t host, const char *why)
         if (n > 0) {
             snprintf(ran, sizeof ran, "%u rank%s", n, n == 1 ? "" : "s");
         }
-        pli_say("host %s is lost%s: %s. %s ran there. The rest of the job is ended%s.",
-                job->hosts[host].name, below, why, ran,
-                job->opt.on_failure == PLI_FAIL_CONTINUE ? " unless it can do without" : "");
+        pli_say("host %s is lost%s: %s. %s ran there. The %s.", job->hosts[host].name, below, why,
+                ran,
+                is_survived ? "others go on"
+                : job->opt.on_failure == PLI_FAIL_CONTINUE
+                    ? "rest of the job is ended unless it can do without"
+                    : "rest of the job is ended");
     }
     give_up(host);
-    if (is_news) {
+    if (is_news && is_survived) {
+        pli_mishap_lost(job);
+    } else if (is_news) {
         pli_warden_fail(1, job->opt.on_failure == PLI_FAIL_CONTINUE);
     }
 }
 
-static void hear_case(struct pli_unpack *u, uint32_t rank)
+static void hear_case(struct pli_unpack *u, uint32_t rank, bool is_beside)
 {
-    const struct pli_task *t = task_of(rank);
+    const struct pli_task *t = pli_tasks_of(job, rank);
     if (t == NULL || t->is_dropped) {
         return;
     }
@@ -226,7 +220,7 @@ static void hear_case(struct pli_unpack *u, uint32_t rank)
     char *why = pli_unpack_text(u);
     c.why = why != NULL ? why : "";
     if (!u->is_bad && !pli_resize_is_new(job, c.row)) { // else nobody depends on it
-        pli_warden_report(&c);
+        (is_beside ? pli_mishap_beside : pli_warden_report)(&c);
     }
     free(why);
 }
@@ -299,7 +293,7 @@ static void check_shown(void)
 
 static void hear_task(uint32_t host, const struct pli_frame *f, struct pli_unpack *u)
 {
-    struct pli_task *t = find_task(f->a);
+    struct pli_task *t = pli_tasks_find(job, f->a);
     if (t == NULL || t->host != host || !is_started) {
         return;
     }
@@ -342,7 +336,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         break;
     case PLI_LINK_CASE:
         if (is_started) {
-            hear_case(&u, f->a);
+            hear_case(&u, f->a, f->flag != 0);
         }
         break;
     case PLI_LINK_ASK:
@@ -354,6 +348,9 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         break;
     case PLI_LINK_READY:
         hear_ready(f->a);
+        break;
+    case PLI_LINK_PACT:
+        pli_pact_unpack(job, f->data, f->len);
         break;
     case PLI_LINK_FREED:
         pli_rows_unpack_free(job, &u);

@@ -18,7 +18,7 @@ enum pli_link_kind {
     PLI_LINK_HELLO = 1, // I am there: version, name, where my ranks are reached
     PLI_LINK_OUT,       // task `a`, descriptor `flag`: these bytes; none: its end
     PLI_LINK_IN_DONE,   // task `a` has read so many bytes; 0: it reads no more
-    PLI_LINK_CASE,      // something is wrong with rank `a`
+    PLI_LINK_CASE,      // something is wrong with rank `a`; flag 1: it went with another one
     PLI_LINK_OVER,      // task `a` is over
     PLI_LINK_SAY,       // a message for people, as it is to be shown
     PLI_LINK_FAILED,    // I cannot go on: exit status `a`
@@ -33,6 +33,7 @@ enum pli_link_kind {
     PLI_LINK_BEGUN, // order `a`: mine were started, or why not
     PLI_LINK_FREED, // rows that nobody here needs any more
     PLI_LINK_READY, // process `a` is in MPI_Init and waits for its version of the world
+    PLI_LINK_PACT,  // a rank's word about a communicator on several hosts, see pact_wire.h
     PLI_LINK_PART,  // how far this host is with a checkpoint: `flag`, see ckpt_parts.h
     // From mpiexec down. `host`: for whom.
     PLI_LINK_START = 64, // where everybody is; start your tasks
@@ -52,7 +53,8 @@ enum pli_link_kind {
     PLI_LINK_WORLD,      // this version of the world counts
     PLI_LINK_SAVE,       // what ranks are to know of checkpoints, see save_wire.h
     PLI_LINK_STEP,       // the next step of a checkpoint: `flag`, see ckpt_parts.h
-    PLI_LINK_PLACE       // the ranks of host `a` are elsewhere now: its name, and where it is
+    PLI_LINK_PLACE,      // the ranks of host `a` are elsewhere now: its name, and where it is
+    PLI_LINK_NEWS        // somebody died, or something was agreed, see pact_wire.h
 };
 
 enum pli_coming { PLI_COMING_SPAWNED, PLI_COMING_RANKS, PLI_COMING_CLONES };

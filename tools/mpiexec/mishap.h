@@ -4,6 +4,7 @@
 #define PLI_MPIEXEC_MISHAP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct pli_case;
 struct pli_job;
@@ -15,6 +16,14 @@ void pli_mishap_begin(struct pli_job *job);
 // Something happened to a rank. True: the job goes on without it; the others are told, and with
 // respawn another one is started in its place.
 bool pli_mishap_take(struct pli_job *job, const struct pli_case *c);
+// The same, for a rank that went with another one of its process.
+void pli_mishap_beside(const struct pli_case *c);
+// Whether the job survives such things.
+bool pli_mishap_is_survived(const struct pli_job *job);
+// A host is lost: in a job that survives its ranks died with it. When all that is lost was told,
+// what follows from it is done.
+void pli_mishap_lose(struct pli_job *job, uint32_t host);
+void pli_mishap_lost(struct pli_job *job);
 // The exit status of a job that went on to its end: not 0 when nobody came there.
 int pli_mishap_status(const struct pli_job *job);
 

@@ -182,8 +182,14 @@ void pli_muster_lost(const char *name)
 {
     char why[160];
     snprintf(why, sizeof why, "host %.64s was lost before all processes were started", name);
-    while (orders != NULL) {
-        take_back(orders, why);
+    uint32_t last = n_order; // what fails may be tried again, elsewhere
+    struct order *o = orders;
+    while (o != NULL) {
+        bool is_old = o->id <= last;
+        if (is_old) {
+            take_back(o, why);
+        }
+        o = is_old ? orders : o->next;
     }
 }
 
@@ -265,12 +271,14 @@ bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *t
 }
 
 void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
-                      struct pli_answer *a)
+                      uint32_t host, struct pli_answer *a)
 {
     struct order *o = pli_say_need(calloc(1, sizeof *o));
     o->job = job;
     if (!pli_crew_ranks(job, n, rank, version, &o->list)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
+    } else {
+        o->list.crews[0]->host = host + 1; // 0: any
     }
     if (a->error != 0 || !pli_head_may_grow(a) || !announce(o, NULL, 0, a)) {
         destroy(o);

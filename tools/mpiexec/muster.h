@@ -15,10 +15,11 @@ struct pli_job;
 // by pli_ask_answer(token).
 bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *token,
                       struct pli_answer *a);
-// Start n more ranks of the command line's program, from `rank` on, for a version of the world.
+// Start n more ranks of the command line's program, from `rank` on, for a version of the world; on
+// this host, UINT32_MAX: where there is room.
 // a->first: their first index. What fails later is told by pli_resize_fail.
 void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
-                      struct pli_answer *a);
+                      uint32_t host, struct pli_answer *a);
 // Let clones of n processes with these indices come, on their hosts. True: it is refused. False:
 // the answer comes when all hosts know of them; a->first is their first index already. The list of
 // parents stays where it is until then.

@@ -9,6 +9,7 @@
 #include "boot/ask_wire.h"
 #include "daemon.h"
 #include "head.h"
+#include "hosts.h"
 #include "job.h"
 #include "leave.h"
 #include "link.h"
@@ -131,7 +132,7 @@ static bool grow(struct pli_job *job, uint32_t more, void *token, struct pli_ans
 {
     uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
     if (pli_job_is_head(job)) {
-        pli_muster_ranks(job, more, z.n_next - more, version, a);
+        pli_muster_ranks(job, more, z.n_next - more, version, UINT32_MAX, a);
     } else {
         pli_spawn_ranks(job, more, z.n_next - more, version, a);
     }
@@ -283,6 +284,22 @@ static bool is_dead(const struct pli_job *job, uint32_t i)
     return pli_node_failure(&job->node, member(i)) != 0;
 }
 
+// Where the one was that died, if there is room; else where there is.
+static void start_replacement(struct pli_job *job, uint32_t rank, uint32_t version,
+                              struct pli_answer *a)
+{
+    if (!pli_job_is_head(job)) {
+        pli_spawn_ranks(job, 1, rank, version, a);
+        return;
+    }
+    const struct pli_node_proc *dead = pli_node_find(&job->node, member(rank));
+    pli_muster_ranks(job, 1, rank, version, dead->host, a);
+    if (a->error != 0) {
+        *a = (struct pli_answer){ 0 };
+        pli_muster_ranks(job, 1, rank, version, UINT32_MAX, a);
+    }
+}
+
 // One at a time: whoever dies meanwhile has its turn afterwards.
 void pli_resize_replace(struct pli_job *job)
 {
@@ -302,7 +319,7 @@ void pli_resize_replace(struct pli_job *job)
         pli_warden_lose("too many ranks have died");
         return;
     }
-    pli_spawn_ranks(job, 1, i, version, &a);
+    start_replacement(job, i, version, &a);
     if (a.error != 0) {
         free(z.next);
         z.next = NULL;
@@ -354,12 +371,18 @@ void pli_resize_fail(struct pli_job *job, const char *why)
     }
 }
 
+// With its host: another one is tried.
+static bool is_lost(const struct pli_task *t)
+{
+    return pli_job_is_head(t->job) && t->job->hosts[t->host].is_lost;
+}
+
 void pli_resize_gone(struct pli_task *t)
 {
     pli_leave_check(t->job);
     if (t->is_spawned && is_new(t->job, t->first)) {
         t->is_dropped = true;
-        if (z.is_repair) {
+        if (z.is_repair && !is_lost(t)) {
             pli_warden_lose("a process that was to take the place of a rank that died has ended "
                             "before it was in MPI_Init");
         }

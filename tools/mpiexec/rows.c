@@ -3,6 +3,7 @@
 #include "rows.h"
 
 #include "boot/ask_wire.h"
+#include "hosts.h"
 #include "job.h"
 #include "net/shm/shm_wire.h"
 #include "pack.h"
@@ -27,7 +28,17 @@ static struct {               // of each row behind the first ones
     bool is_counted;          // in a daemon: among the processes of its host
     enum level told;          // and as mpiexec knows it
     uint32_t n_host[N_LEVEL]; // in mpiexec: hosts that have said so, or more
+    uint32_t n_need;          // and those that were there when it was taken
 } rows[PLI_NODE_N_MORE];
+
+static uint32_t n_here(const struct pli_job *job)
+{
+    uint32_t n = 0;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        n += !job->hosts[h].is_lost;
+    }
+    return n;
+}
 
 // Nothing that the row's process sent waits to be read.
 static bool is_read(const struct pli_node *node, uint32_t row)
@@ -104,7 +115,7 @@ static bool is_free(const struct pli_job *job, uint32_t i, enum level least)
     if (rows[i].is_taken || !rows[i].is_dirty) {
         return !rows[i].is_taken;
     }
-    return pli_job_is_head(job) ? rows[i].n_host[least] >= job->n_host
+    return pli_job_is_head(job) ? rows[i].n_host[least] >= rows[i].n_need
                                 : level_of(&job->node, job->node.header->n_row + i) >= least;
 }
 
@@ -174,6 +185,7 @@ void pli_rows_fill(struct pli_job *job, uint32_t host, const struct pli_node_row
     }
     memset(&rows[i], 0, sizeof rows[i]);
     rows[i].is_taken = rows[i].is_dirty = true;
+    rows[i].n_need = n_here(job);
     memset(&job->node.rows[row], 0, sizeof job->node.rows[row]);
     memcpy(&job->node.rows[row], as, sizeof *as);
     job->node.procs[h->n_world + i] = (struct pli_node_proc){ .host = host, .row = row };
@@ -276,6 +288,31 @@ void pli_rows_restore(const struct pli_job *job, uint32_t n)
     next = n;
     for (uint32_t row = job->node.header->n_row; row < pli_node_n_used(&job->node); row++) {
         rows[row - job->node.header->n_row].is_dirty = true;
+        rows[row - job->node.header->n_row].n_need = n_here(job);
+    }
+}
+
+// What a daemon knows and has told of rows, for the one that takes its ranks.
+void pli_rows_pack(const struct pli_job *job, struct pli_pack *to)
+{
+    uint32_t n = pli_node_n_used(&job->node) - job->node.header->n_row;
+    pli_pack_u32(to, n);
+    for (uint32_t i = 0; i < n; i++) {
+        pli_pack_u32(to, (uint32_t)rows[i].is_taken | (uint32_t)rows[i].is_dirty << 1 |
+                             (uint32_t)rows[i].is_counted << 2);
+        pli_pack_u32(to, rows[i].told);
+    }
+}
+
+void pli_rows_unpack(struct pli_unpack *from)
+{
+    uint32_t n = pli_unpack_count(from, 8);
+    for (uint32_t i = 0; i < n && i < PLI_NODE_N_MORE; i++) {
+        uint32_t bits = pli_unpack_u32(from);
+        rows[i].is_taken = (bits & 1) != 0;
+        rows[i].is_dirty = (bits & 2) != 0;
+        rows[i].is_counted = (bits & 4) != 0;
+        rows[i].told = (enum level)pli_unpack_u32(from);
     }
 }
 

@@ -21,7 +21,7 @@ enum {
     F_VERBOSE = 1,
     F_REPORT = 2,
     F_LINE = 4,
-    F_CONTINUE = 8,
+    F_TELLS = 8,
     F_WATCH = 16,
     F_STATE = 32,
     F_TAKES = 64
@@ -66,11 +66,11 @@ static void write_impi(struct pli_pack *p)
 static void write_options(struct pli_pack *p, const struct pli_options *o)
 {
     uint32_t flags = (o->is_verbose ? F_VERBOSE : 0) | (o->is_report ? F_REPORT : 0) |
-                     (o->is_line ? F_LINE : 0) |
-                     (o->on_failure == PLI_FAIL_CONTINUE ? F_CONTINUE : 0) |
+                     (o->is_line ? F_LINE : 0) | (o->is_resize_error ? F_TELLS : 0) |
                      (o->on_deadlock != PLI_DEADLOCK_IGNORE ? F_WATCH : 0) |
                      (o->is_state ? F_STATE : 0) | (o->takes ? F_TAKES : 0);
     pli_pack_u32(p, flags);
+    pli_pack_u32(p, (uint32_t)o->on_failure);
     pli_pack_u64(p, (uint64_t)o->feed);
     pli_pack_text(p, o->bind);
     pli_pack_text(p, o->map);
@@ -176,7 +176,8 @@ static void read_options(struct pli_unpack *u, struct pli_options *o)
     o->is_verbose = (flags & F_VERBOSE) != 0;
     o->is_report = (flags & F_REPORT) != 0;
     o->is_line = (flags & F_LINE) != 0;
-    o->on_failure = (flags & F_CONTINUE) != 0 ? PLI_FAIL_CONTINUE : PLI_FAIL_END;
+    o->is_resize_error = (flags & F_TELLS) != 0;
+    o->on_failure = (enum pli_on_failure)pli_unpack_u32(u);
     o->on_deadlock = (flags & F_WATCH) != 0 ? PLI_DEADLOCK_REPORT : PLI_DEADLOCK_IGNORE;
     o->is_state = (flags & F_STATE) != 0;
     o->takes = (flags & F_TAKES) != 0;

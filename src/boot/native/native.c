@@ -9,6 +9,7 @@
 #include "boot/door_wire.h"
 #include "boot/hand.h"
 #include "boot/moor.h"
+#include "boot/pact_wire.h"
 #include "boot/park.h"
 #include "boot/save_wire.h"
 
@@ -354,6 +355,14 @@ static void native_ready(struct pli_boot *boot)
     pli_fault("init_told", boot->index);
 }
 
+static void native_pact(struct pli_boot *boot, const struct pli_pact_word *word)
+{
+    struct pli_ctl_msg msg = { .kind = PLI_CTL_PACT, .row = boot->row };
+    _Static_assert(sizeof *word < sizeof msg.text, "fits");
+    memcpy(msg.text, word, sizeof *word);
+    pli_ctl_send(control, &msg, NULL, 0); // when it fails mpiexec is gone, and we soon are
+}
+
 static enum pli_err native_reach(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out)
 {
     const struct pli_node_proc *p = pli_node_find(&boot->node, index);
@@ -433,6 +442,7 @@ const struct pli_boot_ops pli_native_ops = {
     .ask = native_ask,
     .clone = native_clone,
     .ready = native_ready,
+    .pact = native_pact,
     .reach = native_reach,
     .door = native_door,
     .take = native_take,

@@ -173,6 +173,7 @@ const struct pli_boot_ops pli_pmix_ops = {
     .ask = pli_boot_no_ask,
     .clone = pli_boot_no_clone,
     .ready = pli_boot_no_ready,
+    .pact = pli_boot_no_pact,
     .reach = pli_store_reach,
     .door = pli_store_net_door,
     .take = pli_store_net_take,

@@ -118,6 +118,7 @@ const struct pli_boot_ops pli_solo_ops = {
     .ask = solo_ask,
     .clone = pli_boot_no_clone,
     .ready = pli_boot_no_ready,
+    .pact = pli_boot_no_pact,
     .reach = pli_boot_no_reach,
     .door = pli_boot_no_door,
     .take = pli_boot_no_take,

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bad news, and what was agreed about it: written where the ranks of a host look.
+#ifndef PLI_MPIEXEC_NEWS_H
+#define PLI_MPIEXEC_NEWS_H
+
+#include <stddef.h>
+
+struct pli_job;
+struct pli_news;
+
+// Make something known on all hosts, in the order of the calls. Context: not in a daemon.
+void pli_news_tell(struct pli_job *job, const struct pli_news *n);
+// In a daemon: write it into the memory of this host.
+void pli_news_unpack(struct pli_job *job, const void *data, size_t len);
+
+#endif
