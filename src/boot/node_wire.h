@@ -91,6 +91,7 @@ struct pli_node_header {
     uint32_t mode;             // see above
     _Atomic uint32_t alarm;    // grows with every piece of bad news, see alarm_wire.h
     _Atomic uint32_t n_failed; // processes that died so far
+    _Atomic uint64_t end;      // version << 32 | last collective before it, on several hosts
     uint64_t alarms;           // offset of the table
 };
 _Static_assert(sizeof(struct pli_node_header) <= PLI_NODE_SAVE, "header fits its page");
@@ -121,10 +122,9 @@ _Static_assert(sizeof(struct pli_node_host) == 288, "shared with other processes
 struct pli_node_proc {
     uint32_t host, row;
     _Atomic uint32_t has_ended;
-    uint32_t port;            // where it listens itself; 0: its launcher does
-    _Atomic uint32_t failure; // it died: how, see alarm_wire.h; written by the launcher, last
-    uint32_t failed_at, pid;  // as which of all that died, and its process id
-    uint32_t spare;
+    uint32_t port;                  // where it listens itself; 0: its launcher does
+    _Atomic uint32_t failure;       // it died: how, see alarm_wire.h; written by the launcher, last
+    uint32_t failed_at, pid, spare; // as which of all that died, and its process id
 };
 _Static_assert(sizeof(struct pli_node_proc) == 32, "shared with other processes");
 

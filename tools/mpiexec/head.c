@@ -21,6 +21,7 @@
 #include "pact.h"
 #include "reach.h"
 #include "refuse.h"
+#include "renewal.h"
 #include "resize.h"
 #include "roll.h"
 #include "rows.h"
@@ -126,6 +127,7 @@ static void task_over(struct pli_task *t)
         pli_warden_over(t);
         pli_resize_gone(t);
         pli_resize_replace(job);
+        pli_renewal_check(job);
     }
 }
 
@@ -363,6 +365,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         break;
     case PLI_LINK_ROWS:
         pli_scene_unpack_states(&job->node, &u);
+        pli_renewal_check(job);
         break;
     case PLI_LINK_MADE:
         pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_SETS, 0, 0, f->data, f->len);
