@@ -2,7 +2,7 @@
 // Flow control and the choice of the next packet. Each pair of processes has its own credit and its
 // own queues, so that one that waits holds up nobody else. Order of a pair's packets: control
 // packets before data, then first packets of messages (whose order MPI wants) and packets of the
-// oldest long message under way in turn. Credits (PROTOACK) need no credit and go before everything.
+// oldest long message under way in turn. Credits (PROTOACK) need no credit and go before all.
 #include "engine/impi_engine_priv.h"
 #include <stdlib.h>
 #include <string.h>

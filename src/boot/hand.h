@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { PLI_HAND_MOST = 3 };
+enum { PLI_HAND_MOST = 4 };
 
 // What sendmsg returns. n may be 0.
 ssize_t pli_hand_over(int to, const void *msg, size_t len, const int *fds, size_t n, int flags);

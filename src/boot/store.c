@@ -206,10 +206,12 @@ static void let_hear(void)
 
 void pli_store_abort(struct pli_boot *boot, int code, const char *why)
 {
-    boot->node.rows[boot->row].abort_code = code;
-    pli_node_set_state(&boot->node, boot->row, PLI_NODE_ABORTED);
+    if (boot->node.rows != NULL) { // else it has not come to have a row
+        boot->node.rows[boot->row].abort_code = code;
+        pli_node_set_state(&boot->node, boot->row, PLI_NODE_ABORTED);
+    }
     pli_log(PLI_ERROR, "process %d ends the job with code %d: %s", (int)getpid(), code, why);
-    if (!is_told) {
+    if (store != NULL && !is_told) { // else its exit status tells the launcher
         let_hear();
         store->end(pli_boot_exit_code(code), why);
     }

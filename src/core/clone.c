@@ -10,6 +10,7 @@
 #include "core/bsend.h"
 #include "core/ep.h"
 #include "core/lane.h"
+#include "core/link.h"
 #include "core/mark.h"
 #include "core/process.h"
 #include "core/progress.h"
@@ -102,10 +103,11 @@ enum pli_err pli_clone_may(void)
                         "(OpenMP: omp_pause_resource_all)",
                         n);
     }
-    if (boot->gate != NULL || h->n_host > 1 || pli_proc.lanes[0]->net != NULL) {
+    const struct pli_netlane *net = pli_proc.lanes[0]->net;
+    if (boot->gate != NULL || (net != NULL && net->ucx != NULL)) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
-                        "is in a job of several hosts or several MPIs, or one that uses a network "
-                        "(PLIANT_NET); ranks are cloned on one host, in shared memory");
+                        "is in a job of several MPIs, or one that uses UCX (PLIANT_NET=tcp does "
+                        "without); ranks of such jobs are not cloned");
     }
     if (boot->row >= h->n_row && boot->version == 0) {
         return pli_fail(PLI_ERR_UNSUPPORTED,

@@ -472,7 +472,10 @@ static size_t read_once(struct pli_sock *s, bool *is_more_out)
             return 1;
         }
         if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-            pli_link_hang_up(s, n == 0 ? NULL : strerror(errno));
+            bool is_silent = errno == ETIMEDOUT || errno == EHOSTUNREACH; // keepalive found out
+            pli_link_hang_up(s, n == 0      ? NULL
+                                : is_silent ? "its host does not answer"
+                                            : strerror(errno));
         }
         return 0;
     }

@@ -290,6 +290,10 @@ enum pli_err pli_lane_clone(struct pli_lane *lane)
     if (err != PLI_OK) {
         return err;
     }
+    err = pli_netlane_clone(lane);
+    if (err != PLI_OK) {
+        return err;
+    }
     pli_ep_clone(lane);
     lane->held = 0;
     lane->is_full = false;

@@ -170,8 +170,9 @@ void pli_intake_drop(struct pli_sock *s); // the frame under way will not be com
 void pli_intake_see(struct pli_eye *e, uint32_t events);
 enum { PLI_INTAKE_ROOM = 128 * 1024 };
 
-// netlane.c: make the network side of a lane, if the job has a network at all.
+// netlane.c: make the network side of a lane, if the job has one; and in a process that was forked.
 enum pli_err pli_netlane_open(struct pli_lane *lane);
+enum pli_err pli_netlane_clone(struct pli_lane *lane);
 // Shared memory is busy: look at the network less often.
 void pli_netlane_defer(struct pli_netlane *net);
 // Look at the connections. How much was done.
@@ -189,11 +190,9 @@ void pli_netlane_park(struct pli_netlane *net, bool is_leaving);
 // Going to sleep: have the bell, the door and all connections wake us. Context: no lock held.
 void pli_netlane_arm(struct pli_netlane *net);
 // Sleep at these lanes. One thread of a lane waits for its descriptors, and all others for that one
-// to stir them; `stirs` was read from the first lane before the caller last looked at what it waits
-// for.
+// to stir them; `stirs` was read from the first lane before the caller looked for the last time.
 // True: this thread waited for descriptors, and before it goes its way it must stir the others.
 bool pli_netlane_sleep(struct pli_netlane *const nets[], int n, int stirs, uint64_t timeout_ns);
-// pli_netlane_stir, in lane.h: have all sleepers of the lane look again. Context: any thread.
 // How long a sleep may last for the sake of the network, 0: for ever.
 uint64_t pli_netlane_patience(struct pli_netlane *net);
 

@@ -13,6 +13,7 @@
 #include "core/ucxlink.h"
 #include "core/wire.h"
 #include "net/shm/shm_sleep.h"
+#include "net/tcp/dial.h"
 #include "obj/comm.h"
 
 #include <errno.h>
@@ -306,6 +307,47 @@ PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
     atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
     lane->net = net;
     return pli_ucxlane_open(net);
+}
+
+static void forget_waiting(int lane)
+{
+    while (waiting[lane] != NULL) {
+        struct waiting *w = waiting[lane];
+        waiting[lane] = w->next;
+        pli_moor_close(w->caller.fd);
+        free(w);
+    }
+    atomic_store_explicit(&n_waiting[lane], 0, memory_order_relaxed);
+}
+
+// The connections are the other process's, and go on there: nothing may be said over them here.
+enum pli_err pli_netlane_clone(struct pli_lane *lane)
+{
+    struct pli_netlane *net = lane->net;
+    struct pli_caller c;
+    if (net == NULL) {
+        return PLI_OK;
+    }
+    while (pli_moor_untaken(&c)) {
+        pli_moor_close(c.fd);
+    }
+    for (struct pli_list *at = net->socks.next; at != &net->socks; at = at->next) {
+        pli_moor_close(PLI_CONTAINER(at, struct pli_sock, at)->eye.fd);
+    }
+    while (!pli_list_is_empty(&net->links)) {
+        struct pli_link *l = PLI_CONTAINER(net->links.next, struct pli_link, at);
+        pli_list_remove(&l->at);
+        pli_dial_close(l->dial);
+        free(l);
+    }
+    forget_waiting(lane->index);
+    close(net->epoll);
+    close(net->bell.fd);
+    pli_ticket_fini(&net->tickets);
+    free(net->room);
+    free(net);
+    lane->net = NULL;
+    return pli_netlane_open(lane);
 }
 
 // The bell is another one afterwards, rung once: who wanted to wake us may have had the old name.

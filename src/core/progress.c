@@ -21,7 +21,9 @@ enum {
     SPIN_QUIET = 4000,   // looks when every rank has a core: some 50 us
     SPIN_THREADS = 300,  // the core may be wanted by another thread of this rank
     YIELD_QUIET = 4000,  // then: some 1 ms. Ranks that sleep sooner can stay two on one core
-    YIELD_FAR = 100,     // what comes through an agent does not come sooner
+    YIELD_FAR = 400,     // what comes through an agent does not come sooner
+    YIELD_BULK = 6,      // nor does more of a large message, and its bytes want the core
+    BULK = 1 << 16,      // elements
     YIELD_CROWDED = 6,   // ranks share cores: give way at once, then sleep (bench ring16)
     STALL_NS = 1000000,  // sleep with something to push: look again after this
     NET_LOOK = 8,        // a look at the network takes as long as so many at the mailbox
@@ -152,8 +154,10 @@ uint32_t pli_progress_spins(void)
 
 static uint32_t yields(const struct pli_waiter *w)
 {
+    bool is_bulk = w->is_far && w->request != NULL && w->request->count > BULK;
     return pli_conf.yield >= 0     ? (uint32_t)pli_conf.yield
            : pli_lane_is_crowded() ? YIELD_CROWDED
+           : is_bulk               ? YIELD_BULK
            : w->is_far             ? YIELD_FAR
                                    : YIELD_QUIET;
 }

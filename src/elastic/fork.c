@@ -34,6 +34,10 @@ static enum pli_err check(int m, const struct pli_comm *world)
 // The new world is there, for old and new ranks alike.
 static enum pli_err enter(uint32_t version, int n_old)
 {
+    _Atomic int *word = &pli_boot.node.header->world; // of this host, which may hear of it later
+    for (int v = atomic_load(word); v < (int)version; v = atomic_load(word)) {
+        pli_futex_wait(word, v, false, 0);
+    }
     pli_fault("fork_enter", pli_boot.index);
     enum pli_err err = pli_resize_take_up(version);
     if (err == PLI_OK) {
@@ -62,10 +66,6 @@ static enum pli_err begin(uint32_t row, uint32_t version, int n_old, int told)
     boot->ops->ready(boot);
     pli_split_tell(told);
     pli_fault("fork_ready", boot->index);
-    _Atomic int *word = &boot->node.header->world;
-    for (int v = atomic_load(word); v < (int)version; v = atomic_load(word)) {
-        pli_futex_wait(word, v, false, 0);
-    }
     return enter(version, n_old);
 }
 

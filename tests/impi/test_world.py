@@ -54,6 +54,10 @@ class Job:
             if ARGS.ours is None:
                 raise Skip("this is not the whole tree: there is no mpiexec of ours")
             return [ARGS.ours[0], "-n", count, ARGS.ours[1], *self.parts], None
+        if name == "sanitized":
+            if ARGS.sanitized is None:
+                raise Skip("no MPICH, or a compiler without -fsanitize=thread, when the tree was configured")
+            return [*launcher("mpich"), "-n", count, ARGS.sanitized, *self.parts], ARGS.sanitized
         if name not in OTHERS:
             raise Skip(f"{name} is not installed (no mpicc.{name} when the tree was configured)")
         library, program = OTHERS[name]
@@ -200,6 +204,20 @@ def case_threads():
     good([*ours, "mpich:2", "openmpi:2"], "threads")
 
 
+def case_sanitized():
+    """The same, with the thread sanitizer in the program and the library."""
+    # UCX stands in front of what the sanitizer does when a thread ends.
+    env = {"UCX_MEM_EVENTS": "n", "UCX_MEM_MMAP_HOOK_MODE": "none", "TSAN_OPTIONS": "exitcode=66"}
+    if ARGS.sanitized is not None:
+        alone = subprocess.run([ARGS.sanitized, "ring"], env={**os.environ, **env}, capture_output=True, text=True,
+                               timeout=LIMIT, check=False)
+        if "FATAL: ThreadSanitizer" in alone.stderr:
+            raise Skip("the thread sanitizer does not work here: " + alone.stderr.splitlines()[0])
+    ours = ["pliant:1"] if ARGS.ours else []
+    job = good([*ours, "sanitized:2", "sanitized:2"], "threads", env=env)
+    check("ThreadSanitizer" not in job.text(), job, "the thread sanitizer has something to say")
+
+
 def case_tls():
     """The same with every connection encrypted."""
     with tempfile.TemporaryDirectory() as folder:
@@ -278,6 +296,7 @@ if __name__ == "__main__":
     parser.add_argument("--agent", required=True)
     parser.add_argument("--other", nargs=3, action="append", default=[])
     parser.add_argument("--ours", nargs=2)
+    parser.add_argument("--sanitized")
     parser.add_argument("case", nargs="+")
     ARGS = parser.parse_args()
     OTHERS = {name: (library, program) for name, library, program in ARGS.other}

@@ -4,7 +4,7 @@
 // derived datatype, a split communicator with an attribute, a thread. The last line is the result.
 //
 //     ckpt_probe STEPS MS [call=K] [die=K] [abort=K] [fork=K] [mb=N] [flood=KB] [poll] [state]
-//         [threads]
+//         [threads] [hold=FILE]
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,12 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static int n_step, nap_ms, call_at = -1, die_at = -1, abort_at = -1, fork_at = -1;
 static int with_poll, with_state, with_threads;
 static long n_byte, n_flood;
-static int step;     // both are the state that is registered
-static double value; // the same at all ranks
+static const char *hold_file; // while it is there the last step lasts
+static int step;              // both are the state that is registered
+static double value;          // the same at all ranks
 static atomic_long n_beat;
 static atomic_int is_over;
 
@@ -231,6 +233,13 @@ static void call_checkpoint(MPI_Comm world)
     }
 }
 
+static int is_held(MPI_Comm world)
+{
+    int is = hold_file != NULL && access(hold_file, F_OK) == 0;
+    MPI_Bcast(&is, 1, MPI_INT, 0, world);
+    return is;
+}
+
 static void work(MPI_Comm world, int version)
 {
     struct pending p;
@@ -272,6 +281,10 @@ static void work(MPI_Comm world, int version)
             world = MPI_COMM_WORLD;
         }
         nap(nap_ms);
+        while (step == n_step - 1 && is_held(world)) {
+            flood(world);
+            nap(nap_ms);
+        }
         if (!follow(&world, &version)) {
             break;
         }
@@ -303,6 +316,7 @@ int main(int argc, char **argv)
         fork_at = strncmp(argv[i], "fork=", 5) == 0 ? atoi(argv[i] + 5) : fork_at;
         abort_at = strncmp(argv[i], "abort=", 6) == 0 ? atoi(argv[i] + 6) : abort_at;
         n_flood = strncmp(argv[i], "flood=", 6) == 0 ? atol(argv[i] + 6) << 10 : n_flood;
+        hold_file = strncmp(argv[i], "hold=", 5) == 0 ? argv[i] + 5 : hold_file;
         n_byte = strncmp(argv[i], "mb=", 3) == 0 ? atol(argv[i] + 3) << 20 : n_byte;
         with_poll = with_poll || strcmp(argv[i], "poll") == 0;
         with_state = with_state || strcmp(argv[i], "state") == 0;

@@ -165,8 +165,10 @@ def image(env, d):
         rc, text = restart(env, d, *args)
         check(rc == 0 and result(text) == (want, 4), f"{args}: {rc}\n{text}\nwanted {want}")
         tidy(d)
-    rc, text = restart(env, d, "-n", 3)
-    check(rc == 0 and "goes on with 4 ranks and not 3" in " ".join(text.split()) and result(text) == (want, 4), text)
+    for n, args in ((3, ()), (6, ()), (5, ("--hosts", "vc3:2,vc1:2"))):
+        rc, text = restart(env, d, "-n", n, *args)
+        check(rc == 0 and result(text) == (want, n), f"{n}: {rc}\n{text}\nwanted {want}")
+        tidy(d)
 
 
 def image_resized(env, d):

@@ -6,11 +6,13 @@ import functools
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from checkpoint import MPICTL, PROBE, finish, result, skip_reason, wait_for
+import checkpoint
+from checkpoint import MPICTL, PROBE, result, skip_reason, wait_for
 from checkpoint import tidy as tidy_folder
 from hosts import BUILD, HostRun, fill, left_behind, open_cluster, small_disk
 from launch import MPIEXEC, SLOW, cases, check
@@ -19,11 +21,26 @@ HOSTS = ["vc1", "vc2", "vc3"]
 MOVE = os.path.join(BUILD, "tests", "bin", "move_probe")
 SMALL, HAS_SMALL = small_disk()
 C = open_cluster(len(HOSTS))
+HOLD = os.path.join(tempfile.gettempdir(), "hold")
 
 
 def start(env, *args, stdin=subprocess.DEVNULL):
+    """The probe works until finish() or release()."""
+    if PROBE in args:
+        with open(HOLD, "w", encoding="ascii"):
+            args = (*args, f"hold={HOLD}")
     return C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *args], stdin=stdin, stdout=subprocess.PIPE,
                    stderr=subprocess.STDOUT, text=True, env={**os.environ, **env})
+
+
+def release():
+    if os.path.exists(HOLD):
+        os.unlink(HOLD)
+
+
+def finish(p, text=""):
+    release()
+    return checkpoint.finish(p, text)
 
 
 def mpictl(*args, host="vc1"):
@@ -142,7 +159,7 @@ def refused(env, d):
     text = wait_for(p, "begun")
     for args, words in (((1, "vc3"), "rank 1 has started processes of its own"), ((1, "vc2"), "is on host vc2 already"),
                         ((7, "vc3"), "there is no rank 7"), ((0, "nowhere"), "nowhere"),
-                        ((0, ""), "is not the name of a host")):
+                        ((0, ""), "is not the name of a host"), ((0, "-oProxyCommand=x"), "is not the name of a host")):
         out, rc = mpictl("migrate", *args)
         check(rc != 0 and words in out, f"{args}: {out}")
     out, rc = mpictl("migrate", 0, "vc3")

@@ -3,10 +3,12 @@
 """Ranks on several hosts that somebody else's launcher has started: Hydra's mpiexec, which speaks PMI-1, and
 Open MPI's, which speaks PMIx. Ranks of a host share memory, the others meet over TCP."""
 import os
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from hosts import BUILD, left_behind, open_cluster
@@ -60,6 +62,34 @@ def programs(start, rsh):
     check(r.rc != 0 and "MPI_" in r.out, r)
 
 
+def lost(rsh):
+    """A host vanishes without a word, and no daemon of ours is there to notice: ranks do, with data under way and without."""
+    for mode in ("barriers", "deadlock"):
+        p = C.popen("vc1", ["mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", rsh, "-hosts", "vc1,vc2", "-n", "2",
+                            os.path.join(BIN, "hosts_probe"), mode],
+                    text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        check([p.stdout.readline() for _ in range(2)] == ["up\n"] * 2, f"{mode} does not start")
+        begin = time.monotonic()
+        C.link("vc2", "down")
+        said = ""
+        while "is lost" not in said and time.monotonic() - begin < 30 * SLOW:
+            if select.select([p.stdout], [], [], 1)[0]:
+                line = p.stdout.readline()
+                said += line
+                if not line:
+                    break
+        check("rank 1 on host vc2 is lost: its host " in said, f"{mode}: {said}")
+        print(f"  {mode}: noticed after {time.monotonic() - begin:.1f} s", flush=True)
+        C.crash("vc2")  # what was cut off goes with it
+        C.restart("vc2")
+        try:
+            p.wait(20 * SLOW)
+        except subprocess.TimeoutExpired:
+            os.kill(C.inner(p), 9)  # Hydra itself may wait for the host for ever
+        p.communicate()
+        C.popen("vc1", ["sh", "-c", "kill $(pgrep -f 'vcluster.* rsh vc2')"], stderr=subprocess.DEVNULL).wait()
+
+
 with C, tempfile.TemporaryDirectory() as folder:
     rsh = os.path.join(folder, "rsh")
     with open(rsh, "w", encoding="utf-8") as f:
@@ -72,6 +102,8 @@ with C, tempfile.TemporaryDirectory() as folder:
             continue
         tried += 1
         programs(start, rsh)
+        if start is hydra:
+            lost(rsh)
         check(not left_behind(C, C.names), left_behind(C, C.names, 0))
     if tried == 0:
         print("skipped: neither Hydra nor Open MPI is installed")

@@ -105,7 +105,7 @@ def good(program, n, mapping):
 def refused(n, want, **how):
     s = Server(n, **how)
     for rank, (rc, text) in enumerate(s.run([os.path.join(BIN, "mpi.p2p_pairs")])):
-        if rc == 0 or not re.search(want, re.sub(r"\s+", " ", text)):
+        if rc <= 0 or not re.search(want, re.sub(r"\s+", " ", text)):
             fail(f"rank {rank} ended with {rc}; its words lack {want}", text)
 
 
@@ -124,6 +124,13 @@ def main():
     refused(2, "says that its host has", **two, spoil=("pliant-at-0", lambda v: v[:16] + "07" + v[18:]))
     refused(1, "not response_to_init", break_at="init")
     refused(1, "not barrier_out", break_at="barrier_in")
+    # A launcher that is not there.
+    for env, want in (({"PMI_FD": "77", "PMI_RANK": "0", "PMI_SIZE": "2"}, "PMI connection cannot be written to"),
+                      ({"PMIX_NAMESPACE": "none", "PMIX_RANK": "0"}, "PMIx: the launcher cannot be reached|libpmix")):
+        p = subprocess.run([os.path.join(BIN, "mpi.p2p_pairs")], env={**os.environ, **env}, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True, check=False)
+        if p.returncode <= 0 or not re.search(want, p.stdout):
+            fail(f"{env}: ended with {p.returncode}", p.stdout)
     s = Server(1)
     (rc, text), = s.run([os.path.join(BIN, "mpi.obj_fatal"), "default"])
     if s.aborted is None or rc != s.aborted:

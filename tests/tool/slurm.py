@@ -43,6 +43,16 @@ def jobs(s):
             fail(f"srun --mpi={plugin}: an error ended with {rc}", out)
 
 
+def alone(s):
+    """Tasks that cannot find each other are told so, once."""
+    rc, out = s.run("srun", "--mpi=none", "-n", "2", os.path.join(BIN, "mpi.p2p_pairs"))
+    if out.count("srun has started 2 processes and offers neither PMI-1 nor PMIx") != 1:
+        fail(f"srun --mpi=none ended with {rc}", out)
+    rc, out = s.run("srun", "--mpi=none", "-n", "1", os.path.join(BIN, "mpi.p2p_pairs"))
+    if rc != 0 or "srun" in out:
+        fail(f"srun --mpi=none -n 1 ended with {rc}", out)
+
+
 def adopt():
     """Processes that daemons leave behind become our children, so that nothing outlives the test."""
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
@@ -69,6 +79,7 @@ def main():
             if not s.up():
                 skip("Slurm does not come up on this machine:\n" + s.logs())
             jobs(s)
+            alone(s)
             if bad:
                 print(s.logs(), file=sys.stderr)
         finally:

@@ -164,6 +164,8 @@ ok response-run "$upcrun" -n 2 ./lang
 has response-output out '^7 4 2$'
 no response-missing 1 "$upcc" @nosuch
 ok ask "$upcc" -dumpmachine
+printf '#include <upc_types.h>\n#if UPC_ADD != 1 || UPC_MAX <= UPC_MIN || UPC_IN_ALLSYNC != 1\n#error\n#endif\nupc_op_t op = UPC_XOR; upc_type_t t = UPC_PTS; upc_flag_t f;\n' >types.c
+ok types-are-c cc -std=c99 -pedantic-errors -Wall -Werror -I "$("$upcc" -print-include-dir)" -c types.c
 ok include-dir "$upcc" -print-include-dir
 ok include-dir-file test -f "$(cat out)/upc.h"
 
@@ -199,6 +201,20 @@ has diagnostics-place err '^wrong.upc:1:17: error: '
 has diagnostics-caret err '                ^'
 no c-diagnostics 1 "$upcc" -c -Iinc a.upc
 has c-diagnostics-place err '^a.upc:9:.*error'
+# What the C compiler finds behind rewritten text has the places that it has in plain C.
+printf 'shared int x[THREADS], one;\nint f(char *s, int never)\n{\n\tint u; one = 1 / 0;\tx[one] = one + x[2] / 0;
+    one = s;  int w; if (x[1] = 3) return one %% "a"; return nope(x[0], s) + (one < sizeof s);
+}\n#define TWO(a) ((a) + (a))\nint g(void) { return TWO(one) + one / 0; } static shared int *q = &one; static int noone;
+int \303\244(int a) { one = a; int b; }\n' >places.upc
+cc -Dshared= -DTHREADS=3 -Wall -Wextra -x c -c places.upc -o /dev/null 2>cc.err || true
+no places 1 "$upcc" -Wall -Wextra -c places.upc
+cp err upcc.err
+for f in cc upcc; do
+    grep -E '^places.upc:[0-9]+:[0-9]+: (error|warning)' $f.err | grep -v -e "'q'" -e '‘q’' -e assignment -e initialization | sort >$f.places
+done
+ok places-same diff cc.places upcc.places
+ok places-many test "$(wc -l <cc.places)" -ge 12
+no places-ours 1 grep -e 'In file included' -e /proc/self -e PLI_UPC upcc.err
 ok verbose "$upcc" -v -c b.c
 has verbose-text err 'upcc-translate'
 ok dependencies "$upcc" -MD -MF dep -Iinc -DVALUE=1 -c a.upc

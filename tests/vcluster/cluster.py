@@ -303,8 +303,13 @@ class Server:
 
 
 def serve(folder, n, rate, delay_ms, is_tied):
-    """The server process: never returns."""
-    os.makedirs(folder, exist_ok=True)
+    """The server process: never returns, unless there can be no hosts."""
+    try:
+        check_possible()
+        os.makedirs(folder, exist_ok=True)
+    except (Skip, OSError) as e:
+        print(f"skip {e}", flush=True)
+        return
     # Removes the folder when this process is gone, even killed.
     read, write = os.pipe()
     subprocess.Popen(["sh", "-c", 'read x; rm -rf "$0"', folder], stdin=read, stdout=subprocess.DEVNULL,
@@ -321,7 +326,6 @@ def serve(folder, n, rate, delay_ms, is_tied):
     for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(sig, stop)
     try:
-        check_possible()
         server = Server(folder, n, rate, delay_ms)
         server.serve(is_tied)
     except Skip as e:

@@ -95,7 +95,8 @@ static bool pass_on(struct ask *a, const struct pli_ask_head *head)
 {
     bool is_for_all = head->kind == PLI_ASK_SPAWN || head->kind == PLI_ASK_RESIZE ||
                       head->kind == PLI_ASK_LEFT || head->kind == PLI_ASK_STATE ||
-                      head->kind == PLI_ASK_SEAL || head->kind == PLI_ASK_MIGRATE;
+                      head->kind == PLI_ASK_SEAL || head->kind == PLI_ASK_MIGRATE ||
+                      head->kind == PLI_ASK_FORK || head->kind == PLI_ASK_FORKED;
     if (!a->job->is_daemon || !is_for_all) {
         return false;
     }
@@ -113,7 +114,8 @@ static void serve(struct ask *a)
     if (pli_warden_is_ending()) {
         answer.error = ECANCELED;
         snprintf(answer.text, sizeof answer.text, "the job is ending");
-    } else if (head->kind != PLI_ASK_CHECKPOINT && pli_ckpt_is_stopping()) {
+    } else if (head->kind != PLI_ASK_CHECKPOINT && head->kind != PLI_ASK_MIGRATE &&
+               pli_ckpt_is_stopping()) { // these two wait for it
         answer.error = EBUSY;
         snprintf(answer.text, sizeof answer.text,
                  "the ranks stand still for a checkpoint or a move; try again");
@@ -136,7 +138,7 @@ static void serve(struct ask *a)
     } else if (head->kind == PLI_ASK_MIGRATE) {
         a->is_pending = !pli_move_ask(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_FORK) {
-        pli_resize_fork(a->job, a->body + sizeof *head, head->len, &answer);
+        a->is_pending = !pli_resize_fork(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_FORKED) {
         a->is_pending = !pli_resize_forked(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else {

@@ -10,6 +10,7 @@
 #include "link.h"
 #include "manifest.h"
 #include "move.h"
+#include "restart.h"
 #include "ckpt.h"
 #include "say.h"
 
@@ -197,6 +198,7 @@ static void restored(struct pli_job *job, uint32_t host)
     parts[host].stage = PLI_PART_RESTORED;
     if (are(job, PLI_PART_RESTORED)) {
         say(PLI_PART_BACK);
+        pli_restart_resize(job);
     }
 }
 

@@ -191,6 +191,7 @@ static struct pli_task *find_task(uint32_t number)
 static void take_world(struct pli_unpack *u)
 {
     struct pli_answer a = { 0 };
+    pli_recruit_settle();
     if (!pli_world_take(&job, u, &a)) {
         pli_say("host %s: the new version of the world cannot be taken up: %s",
                 job.hosts[job.here].name, a.text);

@@ -29,7 +29,7 @@
 enum {
     PARENT_MS = 5,   // for a rank's parent to collect it, after which its status can be read
     N_PATIENCE = 80, // times
-    N_OWN = 3        // descriptors that come with a word
+    N_OWN = 4        // descriptors that come with a word
 };
 
 enum knowledge { KNOWN, NOT_YET, NEVER };
@@ -226,7 +226,7 @@ static bool listen_once(struct pli_task *t, struct pli_watch *from)
     if (n <= 0) {
         return false;
     }
-    int own[N_OWN] = { -1, -1, -1 };
+    int own[N_OWN] = { -1, -1, -1, -1 };
     pid_t pid = 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&mh); c != NULL; c = CMSG_NXTHDR(&mh, c)) {
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {

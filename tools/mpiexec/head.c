@@ -211,7 +211,7 @@ static void lose(uint32_t host, const char *why)
 static void hear_case(struct pli_unpack *u, uint32_t rank, bool is_beside)
 {
     const struct pli_task *t = pli_tasks_of(job, rank);
-    if (t == NULL) {
+    if (t == NULL || t->is_dropped) {
         return;
     }
     struct pli_case c = { .task = t, .row = t->is_spawned ? t->first : rank };

@@ -47,8 +47,7 @@ void pli_hosts_add(struct pli_job *job, const char *name, size_t len, uint32_t s
     h->max_slots = max_slots != 0 ? max_slots : h->max_slots;
 }
 
-// It becomes a word of a command line, which must not be taken for an option.
-static bool is_name(const char *text, size_t len)
+bool pli_hosts_is_name(const char *text, size_t len)
 {
     return len > 0 && strchr("-+^", text[0]) == NULL && memchr(text, '\'', len) == NULL;
 }
@@ -70,7 +69,7 @@ static void read_name(const char *option, const char *text, size_t len, const ch
     } else if (colon != NULL) {
         *len_out = (size_t)(colon - text);
     }
-    if (!is_name(*name_out, *len_out)) {
+    if (!pli_hosts_is_name(*name_out, *len_out)) {
         pli_say_bad("%s: '%.*s' is not the name of a host", option, (int)len, text);
     }
     if (colon != NULL &&
@@ -152,7 +151,7 @@ static void read_words(const char *where, char *words, struct line *l)
         if (keys[k].means <= MAX && !is_slots(value, strlen(value), &v)) {
             pli_say_bad("%s: %s needs a whole number", where, w);
         }
-        if (keys[k].means == USER && !is_name(value, strlen(value))) {
+        if (keys[k].means == USER && !pli_hosts_is_name(value, strlen(value))) {
             pli_say_bad("%s: '%s' is not the name of a user", where, value);
         }
         l->slots += keys[k].means == SLOTS ? v : 0;

@@ -43,6 +43,9 @@ void pli_hosts_add(struct pli_job *job, const char *name, size_t len, uint32_t s
 // hosts are this one. Fills in job->n_rank of a single part that had no -n.
 void pli_hosts_find(struct pli_job *job);
 
+// Whether it can be one: it becomes a word of a command line, and must not be taken for an option.
+bool pli_hosts_is_name(const char *text, size_t len);
+
 // The name to call the host of a task by.
 struct pli_task;
 const char *pli_hosts_name(const struct pli_job *job, const struct pli_task *task);

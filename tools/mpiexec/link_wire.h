@@ -47,7 +47,7 @@ enum pli_link_kind {
     PLI_LINK_ENDED,      // these tasks are over, wherever they were: first rank and number of each
     PLI_LINK_TO_AGENT,   // a word for the agent there, `flag`
     PLI_LINK_ANSWER,     // to request `a`
-    PLI_LINK_COMING,     // order `a`: these processes will come, and where; flag 1: new ranks
+    PLI_LINK_COMING,     // order `a`: these processes will come, and where; `flag`: pli_coming
     PLI_LINK_GO,         // order `a`: start yours
     PLI_LINK_DROP,       // order `a`: all is taken back
     PLI_LINK_WORLD,      // this version of the world counts
@@ -56,6 +56,8 @@ enum pli_link_kind {
     PLI_LINK_PLACE,      // the ranks of host `a` are elsewhere now: its name, and where it is
     PLI_LINK_NEWS        // somebody died, or something was agreed, see pact_wire.h
 };
+
+enum pli_coming { PLI_COMING_SPAWNED, PLI_COMING_RANKS, PLI_COMING_CLONES };
 
 struct pli_link_head {
     uint32_t len;

@@ -392,6 +392,10 @@ static bool may_go(const struct pli_job *job, const struct pli_ask_migrate *want
         pli_refuse(a, EEXIST, "rank %u is on host %.64s already", want->rank, here);
         return false;
     }
+    if (!pli_hosts_is_name(want->host, strlen(want->host))) {
+        pli_refuse(a, EINVAL, "'%.64s' is not the name of a host", want->host);
+        return false;
+    }
     if (a->n > 1 && want->together == 0) {
         pli_refuse(a, EXDEV,
                    "ranks %.90s share a memory: they go together (mpictl migrate --together) or "

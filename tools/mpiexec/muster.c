@@ -32,7 +32,8 @@ struct order {
     uint32_t id, first;
     uint32_t n_wait; // hosts that have not answered
     enum state state;
-    void *token; // who waits, NULL: nobody
+    void *token;             // who waits, NULL: nobody
+    const uint32_t *parents; // of clones, which come by themselves; NULL: they are started
 };
 
 static struct order *orders;
@@ -94,9 +95,12 @@ static void take_back(struct order *o, const char *why)
     finish(o, &a);
 }
 
-void pli_muster_undo(uint32_t first, uint32_t n)
+void pli_muster_undo(const struct pli_job *job, uint32_t first, uint32_t n)
 {
     struct order *o = orders;
+    for (struct pli_task *t = job->spawned; t != NULL; t = t->next) {
+        t->is_dropped = t->is_dropped || t->number - first < n; // how it ends may be told later
+    }
     while (o != NULL && o->first != first) {
         o = o->next;
     }
@@ -140,6 +144,19 @@ static void start(struct order *o)
     pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_GO, 0, o->id, NULL, 0);
 }
 
+// All hosts know of all clones: they may come. Their output will.
+static void await(struct order *o)
+{
+    struct pli_answer a = { .first = o->first, .n = o->list.n_all };
+    for (uint32_t i = 0; i < o->list.n_all; i++) {
+        struct pli_task *t = pli_say_need(
+            pli_crew_task(o->job, o->list.crews[0], pli_rows_at(o->job, o->first + i)));
+        t->host = o->hosts[i];
+        pli_head_add(t);
+    }
+    finish(o, &a);
+}
+
 void pli_muster_hear(uint16_t kind, uint32_t id, const char *why, size_t len)
 {
     struct order *o = orders;
@@ -154,7 +171,7 @@ void pli_muster_hear(uint16_t kind, uint32_t id, const char *why, size_t len)
         snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text), why);
         take_back(o, text);
     } else if (--o->n_wait == 0 && kind == PLI_LINK_KNOWN) {
-        start(o);
+        o->parents != NULL ? await(o) : start(o);
     } else if (o->n_wait == 0) {
         struct pli_answer a = { .first = o->first, .n = o->list.n_all };
         finish(o, &a);
@@ -207,10 +224,15 @@ static bool place(struct order *o, struct pli_answer *a)
 static bool announce(struct order *o, const char *body, size_t len, struct pli_answer *a)
 {
     struct pli_pack p = { 0 };
-    if (!place(o, a) || !pli_rows_take(o->job, o->list.n_all, &o->first, a)) {
+    if ((o->hosts == NULL && !place(o, a)) || !pli_rows_take(o->job, o->list.n_all, &o->first, a)) {
         return false;
     }
-    pli_spawn_fill(o->job, &o->list, o->first, o->hosts);
+    if (o->parents != NULL) {
+        pli_spawn_expect(o->job, o->first, o->parents, o->list.n_all, o->list.rank,
+                         o->list.version);
+    } else {
+        pli_spawn_fill(o->job, &o->list, o->first, o->hosts);
+    }
     o->id = ++n_order;
     o->n_wait = pli_head_n_here();
     o->next = orders;
@@ -223,8 +245,13 @@ static bool announce(struct order *o, const char *body, size_t len, struct pli_a
     pli_pack_u32(&p, o->list.rank);
     pli_pack_u32(&p, o->list.version);
     pli_pack_bytes(&p, body, len);
-    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_COMING, o->list.version > 0, o->id, p.data,
-                  p.len);
+    for (uint32_t i = 0; i < o->list.n_all && o->parents != NULL; i++) {
+        pli_pack_u32(&p, o->parents[i]);
+    }
+    enum pli_coming what = o->parents != NULL    ? PLI_COMING_CLONES
+                           : o->list.version > 0 ? PLI_COMING_RANKS
+                                                 : PLI_COMING_SPAWNED;
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_COMING, (uint16_t)what, o->id, p.data, p.len);
     pli_pack_fini(&p);
     return true;
 }
@@ -259,4 +286,36 @@ void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t v
     }
     a->first = o->first;
     a->n = n;
+}
+
+static uint32_t host_of(const struct pli_job *job, uint32_t index)
+{
+    const struct pli_task *t = pli_job_next(job, NULL);
+    uint32_t row = pli_node_row_of(&job->node, index);
+    while (t != NULL && !pli_task_has(t, row)) {
+        t = pli_job_next(job, t);
+    }
+    return t != NULL ? t->host : 0;
+}
+
+bool pli_muster_clones(struct pli_job *job, const uint32_t *parents, uint32_t n, uint32_t rank,
+                       uint32_t version, void *token, struct pli_answer *a)
+{
+    struct order *o = pli_say_need(calloc(1, sizeof *o));
+    o->job = job;
+    o->token = token;
+    o->parents = parents;
+    o->hosts = pli_say_need(calloc((size_t)n + 1, sizeof *o->hosts));
+    for (uint32_t i = 0; i < n; i++) {
+        o->hosts[i] = host_of(job, parents[i]);
+    }
+    if (!pli_crew_ranks(job, n, rank, version, &o->list)) {
+        pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
+    }
+    if (a->error != 0 || !pli_head_may_grow(a) || !announce(o, NULL, 0, a)) {
+        destroy(o);
+        return true;
+    }
+    a->first = o->first;
+    return false;
 }

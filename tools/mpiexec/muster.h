@@ -20,8 +20,13 @@ bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *t
 // a->first: their first index. What fails later is told by pli_resize_fail.
 void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
                       uint32_t host, struct pli_answer *a);
+// Let clones of n processes with these indices come, on their hosts. True: it is refused. False:
+// the answer comes when all hosts know of them; a->first is their first index already. The list of
+// parents stays where it is until then.
+bool pli_muster_clones(struct pli_job *job, const uint32_t *parents, uint32_t n, uint32_t rank,
+                       uint32_t version, void *token, struct pli_answer *a);
 // Take the start of processes back.
-void pli_muster_undo(uint32_t first, uint32_t n);
+void pli_muster_undo(const struct pli_job *job, uint32_t first, uint32_t n);
 // Nobody waits for this answer any more.
 void pli_muster_forget(const void *token);
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ struct order {
     struct order *next;
     struct pli_crew_list list;
     uint32_t id, first, n_mine;
+    bool is_clones; // they come by themselves
 };
 
 static struct order *orders;
@@ -82,6 +84,37 @@ static void note(struct pli_job *job, struct order *o, const uint32_t *hosts, st
     }
 }
 
+static bool has_task(const struct pli_job *job, uint32_t number)
+{
+    const struct pli_task *t = job->spawned;
+    while (t != NULL && t->number != number) {
+        t = t->next;
+    }
+    return t != NULL;
+}
+
+static void expect(struct pli_job *job, const struct order *o, struct pli_unpack *u)
+{
+    uint32_t *parents = pli_say_need(calloc((size_t)o->list.n_all + 1, sizeof *parents));
+    for (uint32_t i = 0; i < o->list.n_all; i++) {
+        parents[i] = pli_unpack_u32(u);
+    }
+    pli_spawn_expect(job, o->first, parents, o->list.n_all, o->list.rank, o->list.version);
+    free(parents);
+    prctl(PR_SET_CHILD_SUBREAPER, 1); // clones are orphans by intention
+}
+
+bool pli_recruit_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[4])
+{
+    const struct pli_job *job = from->job;
+    const struct order *o = orders;
+    uint32_t index = row < pli_node_n_used(&job->node) ? job->node.rows[row].index : UINT32_MAX;
+    while (o != NULL && !(o->is_clones && index - o->first < o->list.n_all)) {
+        o = o->next;
+    }
+    return o != NULL && !has_task(job, index) && pli_spawn_clone(from->job, from, row, pid, fds);
+}
+
 void pli_recruit_coming(struct pli_job *job, const struct pli_frame *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
@@ -99,25 +132,33 @@ void pli_recruit_coming(struct pli_job *job, const struct pli_frame *f)
     o->next = orders;
     orders = o;
     bool is_read =
-        f->flag != 0 ? pli_crew_ranks(job, n, rank, version, &o->list)
-                     : pli_crew_read(job, (const char *)u.at, (size_t)(u.end - u.at), &o->list, &a);
+        f->flag != PLI_COMING_SPAWNED
+            ? pli_crew_ranks(job, n, rank, version, &o->list)
+            : pli_crew_read(job, (const char *)u.at, (size_t)(u.end - u.at), &o->list, &a);
     if (a.error == 0 && (!is_read || u.is_bad || o->list.n_all != n)) {
         pli_refuse(&a, EINVAL, "mpiexec sent something that makes no sense");
     }
-    if (a.error == 0) {
+    o->is_clones = f->flag == PLI_COMING_CLONES;
+    if (a.error == 0 && o->is_clones) {
+        expect(job, o, &u);
+    } else if (a.error == 0) {
         note(job, o, hosts, &a);
     }
     free(hosts);
     tell(PLI_LINK_KNOWN, f->a, job, &a);
 }
 
-static bool has_task(const struct pli_job *job, uint32_t number)
+// Those of this host that are not there are over.
+static void tell_missing(const struct pli_job *job, const struct order *o)
 {
-    const struct pli_task *t = job->spawned;
-    while (t != NULL && t->number != number) {
-        t = t->next;
+    for (uint32_t i = 0; i < o->list.n_all; i++) {
+        const struct pli_node_proc *p = pli_node_find(&job->node, o->first + i);
+        if (p != NULL && p->host == job->here && !has_task(job, o->first + i)) {
+            pli_daemon_send(PLI_LINK_OUT, STDOUT_FILENO, o->first + i, NULL, 0);
+            pli_daemon_send(PLI_LINK_OUT, STDERR_FILENO, o->first + i, NULL, 0);
+            pli_daemon_send(PLI_LINK_OVER, 0, o->first + i, NULL, 0);
+        }
     }
-    return t != NULL;
 }
 
 void pli_recruit_go(struct pli_job *job, const struct pli_frame *f)
@@ -130,14 +171,8 @@ void pli_recruit_go(struct pli_job *job, const struct pli_frame *f)
     if (o == NULL) {
         return;
     }
-    bool is_good = pli_spawn_start(job, &o->list, o->first, &a);
-    for (uint32_t i = 0; i < o->list.n_all && !is_good; i++) {
-        const struct pli_node_proc *p = pli_node_find(&job->node, o->first + i);
-        if (p != NULL && p->host == job->here && !has_task(job, o->first + i)) {
-            pli_daemon_send(PLI_LINK_OUT, STDOUT_FILENO, o->first + i, NULL, 0);
-            pli_daemon_send(PLI_LINK_OUT, STDERR_FILENO, o->first + i, NULL, 0);
-            pli_daemon_send(PLI_LINK_OVER, 0, o->first + i, NULL, 0);
-        }
+    if (!pli_spawn_start(job, &o->list, o->first, &a)) {
+        tell_missing(job, o);
     }
     if (o->n_mine > 0) {
         tell(PLI_LINK_BEGUN, f->a, job, &a);
@@ -148,8 +183,14 @@ void pli_recruit_go(struct pli_job *job, const struct pli_frame *f)
 void pli_recruit_drop(struct pli_job *job, const struct pli_frame *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    uint32_t first = pli_unpack_u32(&u), n = pli_unpack_u32(&u);
-    forget(f->a);
+    uint32_t first = pli_unpack_u32(&u), n = pli_unpack_u32(&u), id = f->a;
+    for (const struct order *o = orders; o != NULL && f->flag != 0; o = o->next) {
+        if (o->is_clones && o->first == first) {
+            tell_missing(job, o);
+            id = o->id;
+        }
+    }
+    forget(id);
     if (f->flag != 0) {
         pli_spawn_drop(job, first, n); // their ends are told as any other
         return;
@@ -158,5 +199,17 @@ void pli_recruit_drop(struct pli_job *job, const struct pli_frame *f)
         if (pli_node_find(&job->node, first + i) != NULL) {
             pli_rows_cancel(job, pli_rows_at(job, first + i));
         }
+    }
+}
+
+void pli_recruit_settle(void)
+{
+    const struct order *o = orders;
+    while (o != NULL) {
+        const struct order *next = o->next;
+        if (o->is_clones) {
+            forget(o->id);
+        }
+        o = next;
     }
 }

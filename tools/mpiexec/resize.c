@@ -14,6 +14,7 @@
 #include "leave.h"
 #include "link.h"
 #include "muster.h"
+#include "recruit.h"
 #include "refuse.h"
 #include "renewal.h"
 #include "say.h"
@@ -280,7 +281,7 @@ static void finish(struct pli_job *job, const struct pli_answer *a)
 static void undo(struct pli_job *job)
 {
     if (pli_job_is_head(job)) {
-        pli_muster_undo(z.first, z.n_new);
+        pli_muster_undo(job, z.first, z.n_new);
     } else {
         pli_spawn_undo(job, z.first, z.n_new);
     }
@@ -418,12 +419,10 @@ static bool may_fork(const struct pli_job *job, const struct pli_ask_fork *ask,
     char text[200];
     uint32_t now = size_now(job);
     int version = atomic_load(&job->node.header->world);
-    if (job->n_host > 0 || job->is_daemon || job->opt.is_resize_error) {
+    if (job->opt.is_resize_error) {
         pli_refuse(a, ENOTSUP,
-                   job->opt.is_resize_error
-                       ? "with --on-resize=error ranks are not cloned; mpictl grow and "
-                         "MPIX_World_resize start new ones"
-                       : "ranks of a job on several hosts cannot be cloned yet");
+                   "with --on-resize=error ranks are not cloned; mpictl grow and "
+                   "MPIX_World_resize start new ones");
     } else if (z.state != S_IDLE) {
         pli_refuse(a, EBUSY, "the job is being resized already");
     } else if (ask->version != (uint32_t)version) {
@@ -442,23 +441,29 @@ static bool may_fork(const struct pli_job *job, const struct pli_ask_fork *ask,
     return a->error == 0;
 }
 
-void pli_resize_fork(struct pli_job *job, const void *body, size_t len, struct pli_answer *a)
+bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *token,
+                     struct pli_answer *a)
 {
     struct pli_ask_fork ask = { 0 };
+    bool is_done = true;
     memcpy(&ask, body, len < sizeof ask ? len : sizeof ask);
     uint32_t now = size_now(job);
     if (!may_fork(job, &ask, a)) {
-        return;
+        return true;
     }
     if (!plan(job, now + ask.n)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
-        return;
+        return true;
     }
-    pli_spawn_reserve(job, z.next, ask.n, now, ask.version + 1, a);
+    if (pli_job_is_head(job)) {
+        is_done = pli_muster_clones(job, z.next, ask.n, now, ask.version + 1, token, a);
+    } else {
+        pli_spawn_reserve(job, z.next, ask.n, now, ask.version + 1, a);
+    }
     if (a->error != 0) {
         free(z.next);
         z.next = NULL;
-        return;
+        return true;
     }
     for (uint32_t i = 0; i < ask.n; i++) {
         z.next[now + i] = a->first + i;
@@ -473,6 +478,7 @@ void pli_resize_fork(struct pli_job *job, const void *body, size_t len, struct p
     z.is_agreed = false;
     z.asker = pli_node_row_of(&job->node, ask.asker);
     go(job, S_COMING);
+    return is_done;
 }
 
 bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *token,
@@ -497,9 +503,12 @@ bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *
     return false;
 }
 
-bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[3])
+bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[4])
 {
     struct pli_job *job = from->job;
+    if (job->is_daemon) {
+        return pli_recruit_clone(from, row, pid, fds);
+    }
     return row < pli_node_n_used(&job->node) && is_new(job, row) && z.is_fork &&
            pli_spawn_clone(job, from, row, pid, fds);
 }

@@ -17,13 +17,14 @@ struct pli_task;
 bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *token,
                       struct pli_answer *answer);
 // Prepare rows for clones of ranks, as a request of kind PLI_ASK_FORK says.
-void pli_resize_fork(struct pli_job *job, const void *body, size_t len, struct pli_answer *answer);
+bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *token,
+                     struct pli_answer *a);
 // Those who asked for clones have them, or not: PLI_ASK_FORKED. True and false as above.
 bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *token,
                        struct pli_answer *answer);
 // A process that was forked from a rank of this task is there; fds: its control socket, output and
 // error, which become ours. False: nobody expects it.
-bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[3]);
+bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[4]);
 // A rank died that is to be replaced: another one gets its number, in the next version.
 void pli_resize_replace(struct pli_job *job);
 // Nobody waits for this answer any more.

@@ -39,4 +39,7 @@ void pli_restart_take(struct pli_job *job);
 // And call the ranks, after all hosts have theirs. False: none wait for that.
 bool pli_restart_call(struct pli_job *job);
 
+// All are there: another number of ranks is a resize, as any other.
+void pli_restart_resize(struct pli_job *job);
+
 #endif

@@ -274,8 +274,7 @@ static bool adopt(struct pli_job *job)
     return true;
 }
 
-// Another number of ranks is a resize, as any other.
-static void resize(struct pli_job *job)
+void pli_restart_resize(struct pli_job *job)
 {
     struct pli_ask_resize ask = { PLI_ASK_TO, job->restart_n };
     struct pli_answer a = { 0 };
@@ -322,11 +321,6 @@ static bool offer_images(struct pli_job *job)
     atomic_store(&save->n_done, (int)m->attempt);
     pli_say("going on from checkpoint %u with %u ranks on %u hosts", m->number, m->n_task,
             m->n_host);
-    if (job->restart_n != 0 && job->restart_n != m->n_rank) {
-        pli_say("the job goes on with %u ranks and not %u: images of a job on several hosts have "
-                "as many as there were",
-                m->n_rank, job->restart_n);
-    }
     return true;
 }
 
@@ -406,6 +400,6 @@ bool pli_restart_run(struct pli_job *job, int signals)
     pli_say("going on from checkpoint %u with %u ranks", job->from->number, n_back);
     call_all();
     pli_ckpt_begin();
-    resize(job);
+    pli_restart_resize(job);
     return true;
 }

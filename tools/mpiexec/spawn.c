@@ -4,6 +4,7 @@
 
 #include "boot/ask_wire.h"
 #include "crew.h"
+#include "door.h"
 #include "guest.h"
 #include "job.h"
 #include "launch.h"
@@ -118,15 +119,14 @@ static uint64_t inode_of(const struct pli_stream *s)
     return s->watch.fd >= 0 && fstat(s->watch.fd, &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
-void pli_spawn_reserve(struct pli_job *job, const uint32_t *parents, uint32_t n, uint32_t rank,
-                       uint32_t version, struct pli_answer *a)
+void pli_spawn_expect(struct pli_job *job, uint32_t first, const uint32_t *parents, uint32_t n,
+                      uint32_t rank, uint32_t version)
 {
-    uint32_t first;
-    if (!pli_rows_take(job, n, &first, a)) {
-        return;
-    }
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t from = pli_node_row_of(&job->node, parents[i]);
+        const struct pli_node_proc *p = pli_node_find(&job->node, parents[i]);
+        uint32_t host = p != NULL ? p->host : job->node.header->host_index;
+        bool is_mine = !job->is_daemon || host == job->here;
+        uint32_t from = is_mine ? pli_node_row_of(&job->node, parents[i]) : UINT32_MAX;
         const struct pli_task *t = from != UINT32_MAX ? task_of(job, from) : NULL;
         struct pli_node_row as = { .index = first + i,
                                    .world = first - rank, // so that the first has this rank
@@ -139,14 +139,24 @@ void pli_spawn_reserve(struct pli_job *job, const uint32_t *parents, uint32_t n,
             as.out = inode_of(&t->out);
             as.err = inode_of(&t->err);
         }
-        pli_rows_fill(job, job->node.header->host_index, &as);
+        if (pli_job_is_head(job)) {
+            host = t != NULL ? t->host : 0;
+        }
+        pli_rows_fill(job, host, &as);
     }
-    a->first = first;
-    a->n = n;
+}
+
+void pli_spawn_reserve(struct pli_job *job, const uint32_t *parents, uint32_t n, uint32_t rank,
+                       uint32_t version, struct pli_answer *a)
+{
+    if (pli_rows_take(job, n, &a->first, a)) {
+        pli_spawn_expect(job, a->first, parents, n, rank, version);
+        a->n = n;
+    }
 }
 
 bool pli_spawn_clone(struct pli_job *job, const struct pli_task *from, uint32_t row, pid_t pid,
-                     const int fds[3])
+                     const int fds[4])
 {
     struct pli_crew *c = pli_crew_borrow(from->app, 1);
     int yes = 1, pidfd = pid > 0 && fds[2] >= 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
@@ -166,6 +176,7 @@ bool pli_spawn_clone(struct pli_job *job, const struct pli_task *from, uint32_t 
         t->watch.fd = pidfd;
         t->control.fd = fds[0];
         pli_launch_watch(job, t, fds[1], fds[2]);
+        pli_door_set(row, fds[3]);
         t->job = job;
         pli_warden_adopt(t);
         if (pli_warden_is_ending()) {

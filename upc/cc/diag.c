@@ -3,6 +3,7 @@
 #include "diag.h"
 
 #include "column.h"
+#include "excerpt.h"
 
 #include <stdarg.h>
 
@@ -17,23 +18,13 @@ static void show(struct unit *u, size_t tok, const char *kind, const char *fmt, 
     if (found) {
         col = pli_column_near(u, tok);
     }
-    fprintf(u->diag, "%s:%d:%d: %s: ", t->src->path, t->line, col, kind);
+    fprintf(u->diag, "%s:%d:%d: %s: ", t->src->path, t->line,
+            found ? pli_excerpt_column(line, len, col) : col, kind);
     vfprintf(u->diag, fmt, ap);
     fputc('\n', u->diag);
-    if (!found) {
-        return;
+    if (found) {
+        pli_excerpt_print(u->diag, t->line, line, len, col, t->len);
     }
-    int w = fprintf(u->diag, "%5d | ", t->line);
-    fprintf(u->diag, "%.*s\n", (int)len, line);
-    fprintf(u->diag, "%*s", w, "| ");
-    for (int i = 0; i < col - 1 && i < (int)len; i++) {
-        fputc(line[i] == '\t' ? '\t' : ' ', u->diag);
-    }
-    fputs("^", u->diag);
-    for (unsigned i = 1; i < t->len && col - 1 + (int)i < (int)len; i++) {
-        fputc('~', u->diag);
-    }
-    fputc('\n', u->diag);
 }
 
 void pli_diag_error(struct unit *u, size_t tok, const char *fmt, ...)

@@ -36,6 +36,49 @@ static void newline(struct emitter *e)
     e->line++;
     e->bol = true;
     e->glued = false;
+    e->is_moved = false;
+}
+
+// The column of what will be written next, less one.
+static int column(const struct emitter *e)
+{
+    size_t n = 0;
+    while (!e->bol && n < e->out.len && e->out.data[e->out.len - 1 - n] != '\n') {
+        n++;
+    }
+    return (int)n + (!e->bol && n == e->out.len ? e->before : 0);
+}
+
+void pli_emit_place(struct emitter *e, size_t tok)
+{
+    const struct token *t = &e->u->toks[tok];
+    struct text *map = e->u->opt.map;
+    int col = map != NULL && e->is_moved && e->n_aside == 0 && !t->src->is_system
+                  ? pli_column_near(e->u, tok)
+                  : 0;
+    if (col == 0 || e->src == NULL) {
+        return;
+    }
+    if (e->mapped != e->src) {
+        pli_arena_text_printf(map, "%s\n", e->src->path);
+        e->mapped = e->src;
+    }
+    if (t->src == e->src) {
+        pli_arena_text_printf(map, "\t%d %d %d %d %u\n", e->line, column(e) + 1, t->line, col,
+                              (unsigned)t->len);
+    }
+}
+
+void pli_emit_directive(struct text *out, const struct source *src, int line)
+{
+    pli_arena_text_printf(out, "# %d \"", line);
+    for (const char *s = src->path; *s != '\0'; s++) {
+        if (*s == '"' || *s == '\\') {
+            pli_arena_text_add(out, "\\", 1);
+        }
+        pli_arena_text_add(out, s, 1);
+    }
+    pli_arena_text_puts(out, src->is_system ? "\" 3\n" : "\"\n");
 }
 
 static void line_directive(struct emitter *e, const struct token *t)
@@ -43,14 +86,7 @@ static void line_directive(struct emitter *e, const struct token *t)
     if (!e->bol) {
         newline(e);
     }
-    pli_arena_text_printf(&e->out, "# %d \"", t->line);
-    for (const char *s = t->src->path; *s != '\0'; s++) {
-        if (*s == '"' || *s == '\\') {
-            pli_arena_text_add(&e->out, "\\", 1);
-        }
-        pli_arena_text_add(&e->out, s, 1);
-    }
-    pli_arena_text_puts(&e->out, t->src->is_system ? "\" 3\n" : "\"\n");
+    pli_emit_directive(&e->out, t->src, t->line);
     e->bol = true;
 }
 
@@ -120,15 +156,10 @@ static void align(struct emitter *e, const struct token *t)
     if (t->src->is_system || e->in_expr > 0) {
         return;
     }
-    int col = pli_column_find(e->u, (size_t)(t - e->u->toks)), here = 0;
+    int col = pli_column_find(e->u, (size_t)(t - e->u->toks)), here = column(e);
     if (col >= MAX_COLUMN) {
         return;
     }
-    while (!e->bol && here < col && (size_t)here < e->out.len &&
-           e->out.data[e->out.len - 1 - (size_t)here] != '\n') {
-        here++;
-    }
-    here += !e->bol && (size_t)here == e->out.len ? e->before : 0;
     if (col - 1 > here) {
         pli_arena_text_printf(&e->out, "%*s", col - 1 - here, "");
     }
@@ -148,6 +179,7 @@ static void put_token(struct emitter *e, struct token *t)
         pli_arena_text_puts(&e->out, " ");
     }
     const char *s = token_text(t);
+    pli_emit_place(e, (size_t)(t - e->u->toks));
     if (s != NULL) {
         pli_arena_text_puts(&e->out, s);
     } else {
@@ -186,6 +218,8 @@ static void put_edit(struct emitter *e, struct edit *d)
 {
     d->active = true;
     pli_emit_sync(e, d->t0);
+    e->is_moved = true;
+    pli_emit_place(e, d->t0);
     switch (d->kind) {
     case EDIT_EXPR:
         pli_emit_puts(e, " ");
@@ -239,7 +273,9 @@ static void put_len(void *arg, size_t t0, size_t t1, struct text *out)
     e->out = (struct text){ 0 };
     e->bol = e->glued = false;
     e->in_expr++;
+    e->n_aside++;
     pli_emit_range(e, t0, t1);
+    e->n_aside--;
     e->in_expr--;
     if (e->out.len > 0) {
         pli_arena_text_puts(out, e->out.data);
@@ -268,12 +304,16 @@ void pli_emit_type(struct emitter *e, const struct type *t)
     pli_emit_named(e, t, "");
 }
 
-static void flush(struct emitter *e, struct text *out)
+// src and line: where the declaration began to be written.
+static void flush(struct emitter *e, const struct source *src, int line, struct text *out)
 {
     if (e->hoist.len > 0) {
         pli_arena_text_puts(out, "\n");
         pli_arena_text_puts(out, e->hoist.data);
         pli_arena_text_puts(out, "\n");
+        if (src != NULL && !e->u->opt.no_lines) {
+            pli_emit_directive(out, src, line);
+        }
         e->hoist.len = 0;
         e->before = 0;
     }
@@ -358,11 +398,10 @@ void pli_emit_unit(struct unit *u, const struct type *main_type, bool has_main, 
         while (next < n && !u->toks[next].starts_external) {
             next++;
         }
+        const struct source *src = e.src;
+        int line = e.line;
         pli_emit_range(&e, i, next);
-        if (e.hoist.len > 0) {
-            e.line = -1;
-        }
-        flush(&e, out);
+        flush(&e, src, line, out);
         i = next;
     }
     if (u->toks[n].pragma != NULL) {

@@ -11,16 +11,25 @@ struct emitter {
     struct text hoist;  // what must stand in front of it
     struct source *src; // where the C compiler believes to be
     int line;
-    int before;  // columns of the line that were written with the declaration before
-    bool bol;    // at the start of an output line
-    bool glued;  // the last thing written was made up: separate what follows
-    int in_expr; // inside a rewritten expression: no line directives
-    int n_id;    // for names made up
+    int before;    // columns of the line that were written with the declaration before
+    bool bol;      // at the start of an output line
+    bool glued;    // the last thing written was made up: separate what follows
+    bool is_moved; // something was rewritten on this line: what follows is not where it was
+    int n_aside;   // writing what will be put elsewhere
+    const struct source *mapped; // whose places were told last
+    int in_expr;                 // inside a rewritten expression: no line directives
+    int n_id;                    // for names made up
     struct type_printer tp;
 };
 
 // The whole unit, appended to out. main_type is the type of main, or NULL without one.
 void pli_emit_unit(struct unit *u, const struct type *main_type, bool has_main, struct text *out);
+
+// Tell where a token goes: the line and column that the C compiler will name, and the true ones.
+// Context: right before it is written.
+void pli_emit_place(struct emitter *e, size_t tok);
+// "# line file", as the preprocessor writes it.
+void pli_emit_directive(struct text *out, const struct source *src, int line);
 
 void pli_emit_range(struct emitter *e, size_t t0, size_t t1);
 void pli_emit_sync(struct emitter *e, size_t tok); // bring line numbers in step

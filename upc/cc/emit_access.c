@@ -274,6 +274,7 @@ void pli_emit_access_load(struct emitter *e, struct node *n)
 static void put_op(struct emitter *e, const struct node *n)
 {
     const struct token *t = &e->u->toks[n->tok];
+    pli_emit_place(e, n->tok);
     pli_emit_printf(e, "%.*s", (int)t->len, t->text);
 }
 

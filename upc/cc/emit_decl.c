@@ -72,7 +72,9 @@ static void hoist_fill(struct emitter *e, struct declarator *d, int id)
 {
     struct text saved = e->out;
     bool bol = e->bol, glued = e->glued;
+    int before = e->before;
     e->out = (struct text){ 0 };
+    e->before = 0;
     e->in_expr++;
     pli_emit_printf(e, "static __SIZE_TYPE__ __pli_fill%d(void *__pli_to) { ", id);
     pli_emit_named(e, image_type(e, d->type), "__pli_image");
@@ -85,9 +87,13 @@ static void hoist_fill(struct emitter *e, struct declarator *d, int id)
     if (e->hoist.len > 0) {
         pli_arena_text_puts(&e->hoist, "\n");
     }
+    if (e->src != NULL && !e->u->opt.no_lines) {
+        pli_emit_directive(&e->hoist, e->src, e->line);
+    }
     pli_arena_text_puts(&e->hoist, e->out.data);
     pli_arena_text_fini(&e->out);
     e->out = saved;
+    e->before = before;
     e->bol = bol;
     e->glued = glued;
 }

@@ -13,7 +13,9 @@ void pli_emit_expr_arg(struct emitter *e, struct node *n)
 static void op_token(struct emitter *e, size_t tok)
 {
     const struct token *t = &e->u->toks[tok];
-    pli_emit_printf(e, " %.*s ", (int)t->len, t->text);
+    pli_emit_puts(e, " ");
+    pli_emit_place(e, tok);
+    pli_emit_printf(e, "%.*s ", (int)t->len, t->text);
 }
 
 // == and != ignore the phase; types without one compare as they are.

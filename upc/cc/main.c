@@ -9,6 +9,7 @@ static const char usage[] =
     "usage: upcc-translate [options] input.i\n"
     "Translate preprocessed UPC to C. upcc runs this; see upcc --help.\n"
     "  -o FILE     write the C text to FILE instead of the standard output\n"
+    "  -map FILE   write there which columns of the C text are which of the UPC text\n"
     "  -T=N        static THREADS\n"
     "  -pthreads   private static objects become thread-local\n"
     "  -c-code     plain C: the words of UPC are ordinary names\n"
@@ -32,6 +33,8 @@ static bool parse_args(int argc, char **argv, struct options *opt)
             }
         } else if (strcmp(a, "-pthreads") == 0) {
             opt->pthreads = true;
+        } else if (strcmp(a, "-map") == 0 && i + 1 < argc) {
+            opt->map_path = argv[++i];
         } else if (strcmp(a, "-c-code") == 0) {
             opt->c_code = true;
         } else if (strcmp(a, "-no-lines") == 0) {
@@ -78,7 +81,7 @@ static bool write_all(const char *path, const struct text *t)
         perror(path);
         return false;
     }
-    bool ok = fwrite(t->data, 1, t->len, f) == t->len;
+    bool ok = t->len == 0 || fwrite(t->data, 1, t->len, f) == t->len;
     ok = (f == stdout ? fflush(f) : fclose(f)) == 0 && ok;
     if (!ok) {
         perror("upcc-translate: write");
@@ -96,9 +99,11 @@ int main(int argc, char **argv)
     if (!parse_args(argc, argv, &opt)) {
         return 2;
     }
-    struct text in = { 0 }, out = { 0 };
+    struct text in = { 0 }, out = { 0 }, map = { 0 };
+    opt.map = opt.map_path != NULL ? &map : NULL;
     bool ok = read_all(opt.input, &in) && pli_translate(&opt, in.data, in.len, stderr, &out) &&
-              write_all(opt.output, &out);
+              write_all(opt.output, &out) && (opt.map == NULL || write_all(opt.map_path, &map));
+    pli_arena_text_fini(&map);
     pli_arena_text_fini(&in);
     pli_arena_text_fini(&out);
     return ok ? 0 : 1;

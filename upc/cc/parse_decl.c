@@ -339,6 +339,24 @@ static void nested_function(struct parser *p, struct decl *d, struct declarator 
     p->n_static++; // a body with one in it is not printed twice
 }
 
+// "int shared;" declares nothing, which who wrote it may not know.
+static bool is_empty(struct parser *p, const struct specs *s, size_t t0)
+{
+    if (!pli_parse_accept(p, ';')) {
+        return false;
+    }
+    for (size_t i = t0; i < p->at && s->type != NULL && (s->type->quals & Q_UPC) != 0; i++) {
+        const struct token *t = &p->u->toks[i];
+        if (t->op == KW_SHARED || t->op == KW_STRICT || t->op == KW_RELAXED) {
+            pli_diag_warn(p->u, i,
+                          "'%.*s' in an empty declaration; it is a word of UPC, not a name",
+                          (int)t->len, t->text);
+            break;
+        }
+    }
+    return true;
+}
+
 struct decl *pli_parse_decl_block(struct parser *p)
 {
     if (pli_parse_is(p, KW_STATIC_ASSERT)) {
@@ -347,8 +365,9 @@ struct decl *pli_parse_decl_block(struct parser *p)
     }
     struct decl *d = pli_arena_alloc(&p->u->arena, sizeof *d);
     p->attrs = (struct attrs){ 0 };
+    size_t t0 = p->at;
     pli_parse_spec(p, &d->specs);
-    if (pli_parse_accept(p, ';')) {
+    if (is_empty(p, &d->specs, t0)) {
         return d;
     }
     struct declarator *first = pli_parse_dtor(p, d->specs.type, false);
@@ -379,7 +398,7 @@ void pli_parse_decl_external(struct parser *p)
     p->attrs = (struct attrs){ 0 };
     size_t t0 = p->at;
     pli_parse_spec(p, &d->specs);
-    if (pli_parse_accept(p, ';')) {
+    if (is_empty(p, &d->specs, t0)) {
         return;
     }
     if (p->at == t0 && (pli_parse_tok(p)->kind != TOK_IDENT || pli_parse_tok(p)->op != 0)) {

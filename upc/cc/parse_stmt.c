@@ -83,7 +83,13 @@ static void do_stmt(struct parser *p)
 static void switch_stmt(struct parser *p)
 {
     p->at++;
-    condition(p);
+    pli_parse_expect(p, '(', "'('");
+    const struct node *n = value(p);
+    pli_parse_expect(p, ')', "')'");
+    if (pli_type_is_pts(n->type)) {
+        pli_diag_error(p->u, n->tok, "switch needs an integer, not '%s'",
+                       pli_type_print_upc(p->u, n->type));
+    }
     p->n_switch++;
     pli_parse_stmt(p);
     p->n_switch--;

@@ -94,6 +94,31 @@ static struct node *to_pts(struct parser *p, struct node *n, struct type *to, co
     return n;
 }
 
+// To the C compiler all pointers-to-shared are one type.
+static bool mentions_pts(const struct type *t)
+{
+    if (t->kind == TY_FUNC) {
+        for (const struct param *a = t->params; a != NULL; a = a->next) {
+            if (mentions_pts(a->type)) {
+                return true;
+            }
+        }
+    }
+    bool is_derived = t->kind == TY_PTR || t->kind == TY_ARRAY || t->kind == TY_FUNC;
+    return pli_type_is_pts(t) || (is_derived && mentions_pts(t->base));
+}
+
+static void check_local(struct parser *p, const struct node *n, const struct type *to,
+                        const char *what)
+{
+    const struct type *from = n->type;
+    if (from->kind == TY_PTR && to->kind == TY_PTR && mentions_pts(from->base) &&
+        mentions_pts(to->base) && !pli_type_compat(from->base, to->base, false)) {
+        pli_diag_warn(p->u, n->tok, "%s: '%s' and '%s' point to incompatible types", what,
+                      pli_type_print_upc(p->u, from), pli_type_print_upc(p->u, to));
+    }
+}
+
 struct node *pli_sema_conv(struct parser *p, struct node *n, struct type *to, const char *what)
 {
     n = pli_sema_rvalue(p, n);
@@ -101,6 +126,7 @@ struct node *pli_sema_conv(struct parser *p, struct node *n, struct type *to, co
         return to_pts(p, n, to, what);
     }
     if (!pli_type_is_pts(n->type)) {
+        check_local(p, n, to, what);
         return n;
     }
     if (to->kind == TY_PTR) {

@@ -119,6 +119,10 @@ struct type *pli_sema_decl_object(struct parser *p, struct type *t, const struct
     if ((ult->quals & Q_SHARED) == 0) {
         return t;
     }
+    if (!s->has_type) {
+        pli_diag_warn(p->u, tok, "type defaults to 'int' in the declaration of '%.*s'",
+                      (int)p->u->toks[tok].len, p->u->toks[tok].text);
+    }
     if (s->storage == ST_TYPEDEF) {
         if (ult->block == BLOCK_STAR) {
             pli_diag_error(p->u, tok, "block size [*] in a typedef");
@@ -126,7 +130,8 @@ struct type *pli_sema_decl_object(struct parser *p, struct type *t, const struct
         }
         return t;
     }
-    if (p->depth > 0 && s->storage != ST_STATIC && s->storage != ST_EXTERN) {
+    bool is_register = s->storage == ST_REGISTER || s->storage == ST_AUTO;
+    if ((p->depth > 0 || is_register) && s->storage != ST_STATIC && s->storage != ST_EXTERN) {
         pli_diag_error(p->u, tok, "shared object '%.*s' cannot have automatic storage",
                        (int)p->u->toks[tok].len, p->u->toks[tok].text);
         return pli_type_strip(p->u, t, Q_UPC);

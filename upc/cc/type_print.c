@@ -180,6 +180,16 @@ static void upc_quals(struct text *out, const struct type *t)
     put_quals(out, t->quals, true);
 }
 
+static const char *upc_params(struct unit *u, const struct type *t)
+{
+    const char *list = t->params == NULL && !t->is_oldstyle ? "void" : "";
+    for (const struct param *a = t->params; a != NULL; a = a->next) {
+        list = pli_arena_printf(&u->arena, "%s%s%s", list, a == t->params ? "" : ", ",
+                                pli_type_print_upc(u, a->type));
+    }
+    return pli_arena_printf(&u->arena, "(%s%s)", list, t->is_variadic ? ", ..." : "");
+}
+
 static void upc_type(struct unit *u, const struct type *t, struct text *spec, struct text *decl)
 {
     switch (t->kind) {
@@ -207,7 +217,7 @@ static void upc_type(struct unit *u, const struct type *t, struct text *spec, st
         break;
     }
     case TY_FUNC:
-        wrap(decl, "", "()");
+        wrap(decl, "", upc_params(u, t));
         upc_type(u, t->base, spec, decl);
         break;
     default:

@@ -61,6 +61,8 @@ struct options {
     bool pthreads;      // UPC threads are OS threads: private statics become thread-local
     bool no_lines;      // leave #line out
     bool c_code;        // plain C: the words of UPC are ordinary names
+    const char *map_path;
+    struct text *map; // where tokens went that are not where they were; NULL: nobody asks
     bool warn_error;
     bool no_warn;
     const char *input, *output;

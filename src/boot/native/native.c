@@ -294,23 +294,36 @@ static void close_all(const int *fds, int n)
     }
 }
 
-// A control socket and pipes of this process's own; their other ends go to mpiexec over the socket
-// of the process it was forked from.
+// A socket like one that another process has, under the same number; *theirs_out is the other end.
+static bool own_socket(int fd, int *theirs_out)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        return false;
+    }
+    bool is_done = dup3(pair[0], fd, O_CLOEXEC) == fd;
+    close(pair[0]);
+    *theirs_out = pair[1];
+    return is_done;
+}
+
+// A control socket, pipes and, where there is a network, a door of this process's own; their other
+// ends go to mpiexec over the socket of the process it was forked from.
 static enum pli_err own_ends(const struct pli_node_row *row, uint32_t index)
 {
-    int theirs[3] = { -1, -1, -1 }, pair[2] = { -1, -1 };
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    bool is_made = null >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
-                   socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0;
-    theirs[0] = pair[1];
-    is_made = is_made && own_pipe(STDOUT_FILENO, row->out, &theirs[1]) &&
-              own_pipe(STDERR_FILENO, row->err, &theirs[2]) &&
-              pli_ctl_say(control, PLI_CTL_CLONE, index, theirs, 3);
+    enum { MOST = 4 };
+    int theirs[MOST] = { -1, -1, -1, -1 }, parent = dup(control);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC), n = door >= 0 ? MOST : MOST - 1;
+    bool is_made = null >= 0 && parent >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
+                   own_socket(control, &theirs[0]) &&
+                   own_pipe(STDOUT_FILENO, row->out, &theirs[1]) &&
+                   own_pipe(STDERR_FILENO, row->err, &theirs[2]) &&
+                   (door < 0 || own_socket(door, &theirs[3])) &&
+                   pli_ctl_say(parent, PLI_CTL_CLONE, index, theirs, (size_t)n);
     int error = errno;
     close_all(&null, 1);
-    close_all(theirs, 3);
-    close(control);
-    control = pair[0];
+    close_all(&parent, 1);
+    close_all(theirs, MOST);
     return is_made
                ? PLI_OK
                : pli_fail(PLI_ERR_OTHER, "a forked rank cannot reach mpiexec: %s", strerror(error));

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,9 +39,24 @@ static enum pli_err add_sets(struct pli_node *node)
                          : err;
 }
 
+// srun that offers no way to meet starts as many worlds as tasks, which nobody wants. (A program
+// that a rank starts has other variables of PMI left.)
+static void warn_of_srun(void)
+{
+    const char *n = getenv("SLURM_STEP_NUM_TASKS"), *me = getenv("SLURM_PROCID");
+    bool has_pmi = getenv("PMI_JOBID") != NULL || getenv("PMIX_SERVER_TMPDIR") != NULL;
+    if (n != NULL && me != NULL && strtol(n, NULL, 10) > 1 && strcmp(me, "0") == 0 && !has_pmi) {
+        pli_log(PLI_WARN,
+                "srun has started %s processes and offers neither PMI-1 nor PMIx, so each is a "
+                "world of its own; use srun --mpi=pmi2 or --mpi=pmix, or mpiexec",
+                n);
+    }
+}
+
 static enum pli_err solo_open(struct pli_boot *boot)
 {
     int fd;
+    warn_of_srun();
     enum pli_err err = pli_node_create(1, &boot->node, &fd);
     if (err != PLI_OK) {
         return err;

@@ -85,11 +85,11 @@ static void bytes(struct member *m)
     T_EQ(pli_region_put(m->region, to, base, NULL, 0), PLI_OK);
 }
 
-// Large puts, small ones and operations on the same bytes, from all members to one at the same time.
+// Large puts, small ones and operations on the same bytes, from all members to one at once.
 static void order(struct member *m)
 {
     enum { LONG = 70000 };
-    size_t base = (size_t)m->me * (SIZE / N);
+    size_t base = (size_t)m->me * 2 * 65536; // words have their alignment
     unsigned char *a = malloc(LONG), *b = malloc(LONG);
     for (int k = 0; k < 50; k++) {
         memset(a, k, LONG);

@@ -1,27 +1,27 @@
 //--- dynamic_without_threads
-shared int x[10]; // error: needs THREADS in one dimension
+shared int x[10]; // error@12: needs THREADS in one dimension
 //--- dynamic_without_threads_2d
-shared [2] int x[4][4]; // error: needs THREADS in one dimension
+shared [2] int x[4][4]; // error@16: needs THREADS in one dimension
 //--- dynamic_sum
-shared int x[10+THREADS]; // error: only be multiplied by a positive constant
+shared int x[10+THREADS]; // error@12: only be multiplied by a positive constant
 //--- dynamic_difference
-shared int x[10*THREADS-1]; // error: only be multiplied by a positive constant
+shared int x[10*THREADS-1]; // error@12: only be multiplied by a positive constant
 //--- dynamic_square
-shared int x[THREADS*THREADS]; // error: only be multiplied by a positive constant
+shared int x[THREADS*THREADS]; // error@12: only be multiplied by a positive constant
 //--- dynamic_two_dims
-shared int x[THREADS][4*THREADS]; // error: more than one dimension
+shared int x[THREADS][4*THREADS]; // error@12: more than one dimension
 //--- dynamic_quotient
-shared int x[THREADS/2]; // error: only be multiplied by a positive constant
+shared int x[THREADS/2]; // error@12: only be multiplied by a positive constant
 //--- dynamic_zero_factor
-shared int x[0*THREADS]; // error: only be multiplied by a positive constant
+shared int x[0*THREADS]; // error@12: only be multiplied by a positive constant
 //--- dynamic_negative_factor
-shared int x[-2*THREADS]; // error: only be multiplied by a positive constant
+shared int x[-2*THREADS]; // error@12: only be multiplied by a positive constant
 //--- dynamic_cast
-shared int x[(long)THREADS]; // error: only be multiplied by a positive constant
+shared int x[(long)THREADS]; // error@12: only be multiplied by a positive constant
 //--- dynamic_indefinite_threads
-shared [] int x[THREADS]; // error: indefinite block size needs static THREADS
+shared [] int x[THREADS]; // error@15: indefinite block size needs static THREADS
 //--- dynamic_star_without_threads
-shared [*] int x[10]; // error: needs THREADS in one dimension
+shared [*] int x[10]; // error@16: needs THREADS in one dimension
 //--- dynamic_ok
 #define N 20
 shared int a[10*THREADS];
@@ -36,17 +36,17 @@ shared [N] double i[THREADS][N];
 extern shared int j[];
 shared int k[THREADS];
 //--- dynamic_static_scope
-void f(void) { static shared int x[4]; } // error: needs THREADS in one dimension
+void f(void) { static shared int x[4]; } // error@34: needs THREADS in one dimension
 //--- dynamic_extern_sized
-extern shared int x[4]; // error: needs THREADS in one dimension
+extern shared int x[4]; // error@19: needs THREADS in one dimension
 //--- dynamic_pointer_target_two
-shared int (**p)[THREADS][THREADS]; // error: more than one dimension
+shared int (**p)[THREADS][THREADS]; // error@15: more than one dimension
 //--- dynamic_pointer_target_ok
 shared int (*p)[4];
 shared int (*q)[THREADS];
 //--- dynamic_typedef_twice
 typedef shared int R[THREADS];
-R x[THREADS]; // error: more than one dimension
+R x[THREADS]; // error@3: more than one dimension
 //--- dynamic_typedef_once_ok
 typedef shared int R[4];
 R x[THREADS];
@@ -57,36 +57,36 @@ shared [] int e[THREADS];
 shared [N*N/THREADS] double A[N][N];
 shared int (**p)[THREADS][THREADS];
 //--- vla
-void f(int n) { static shared int a[n]; } // error: variable length array of shared type
+void f(int n) { static shared int a[n]; } // error@35: variable length array of shared type
 //--- vla_pointer
-void f(int n) { shared int (*p)[n]; } // error: variable length array of shared type
+void f(int n) { shared int (*p)[n]; } // error@30: variable length array of shared type
 //--- negative_size
-shared [] int a[-1]; // error: size of array is negative
+shared [] int a[-1]; // error@17: size of array is negative
 //--- private_file_scope_threads
-int n[THREADS]; // error: depends on THREADS
+int n[THREADS]; // error@5: depends on THREADS
 //--- private_file_scope_threads_static flags=-T=3
 int n[THREADS];
 struct S { int m[THREADS]; };
 //--- private_block_scope_threads_ok
 void f(void) { int n[THREADS]; n[0] = 1; }
 //--- enum_threads_dynamic
-enum { N = THREADS }; // error: not a constant expression
+enum { N = THREADS }; // error@12: not a constant expression
 //--- enum_threads_static flags=-T=3
 enum { N = THREADS };
 //--- init_inner_threads
-shared int a[2][THREADS] = { { 1 }, { 2 } }; // error: inner dimension
+shared int a[2][THREADS] = { { 1 }, { 2 } }; // error@12: inner dimension
 //--- conflicting_block
 extern shared [2] int a[4*THREADS];
-shared [4] int a[4*THREADS]; // error: conflicting types for 'a'
+shared [4] int a[4*THREADS]; // error@16: conflicting types for 'a'
 //--- conflicting_shared
 extern int a;
-shared int a; // error: conflicting types for 'a'
+shared int a; // error@12: conflicting types for 'a'
 //--- conflicting_length
 extern shared int a[2*THREADS];
-shared int a[3*THREADS]; // error: conflicting types for 'a'
+shared int a[3*THREADS]; // error@12: conflicting types for 'a'
 //--- conflicting_pointer
 shared int *p;
-extern shared [] int *p; // error: conflicting types for 'p'
+extern shared [] int *p; // error@23: conflicting types for 'p'
 //--- compatible_redeclaration_ok
 extern shared int a[];
 extern shared [1] int a[THREADS];
@@ -95,45 +95,45 @@ extern shared [] int *p;
 shared [0] int *p;
 //--- conflicting_function
 void f(shared int *p);
-void f(shared [] int *p); // error: conflicting types for 'f'
+void f(shared [] int *p); // error@6: conflicting types for 'f'
 //--- dynamic_parameter_row_two
-void f(shared int a[][THREADS][THREADS]); // error: more than one dimension
+void f(shared int a[][THREADS][THREADS]); // error@19: more than one dimension
 //--- dynamic_parameter_ok
 void f(shared int a[][THREADS], shared [4] int b[][4]);
 //--- dynamic_cast_two
-long f(shared void *p) { return sizeof *(shared int (*)[THREADS][THREADS])p; } // error: more than one dimension
+long f(shared void *p) { return sizeof *(shared int (*)[THREADS][THREADS])p; } // error@42: more than one dimension
 //--- dynamic_sizeof_two
-long f(void) { return sizeof(shared int[THREADS][THREADS]); } // error: more than one dimension
+long f(void) { return sizeof(shared int[THREADS][THREADS]); } // error@30: more than one dimension
 //--- dynamic_pointer_sum
-shared int (*p)[THREADS + 1]; // error: only be multiplied by a positive constant
+shared int (*p)[THREADS + 1]; // error@14: only be multiplied by a positive constant
 //--- dynamic_pointer_indefinite
-shared [] int (*p)[THREADS]; // error: indefinite block size needs static THREADS
+shared [] int (*p)[THREADS]; // error@17: indefinite block size needs static THREADS
 //--- dynamic_expression_hidden
 enum { N = 3 };
-shared int a[N + 2][THREADS % 2]; // error: only be multiplied by a positive constant
+shared int a[N + 2][THREADS % 2]; // error@12: only be multiplied by a positive constant
 //--- dynamic_shift
-shared int a[THREADS << 1]; // error: only be multiplied by a positive constant
+shared int a[THREADS << 1]; // error@12: only be multiplied by a positive constant
 //--- dynamic_unary_minus
-shared int a[-THREADS]; // error: only be multiplied by a positive constant
+shared int a[-THREADS]; // error@12: only be multiplied by a positive constant
 //--- dynamic_multi_declarator
 shared int a[THREADS], b[7], c[THREADS]; // error@24: needs THREADS in one dimension
 //--- vla_parameter
-void f(int n, shared int a[][n]); // error: variable length array of shared type
+void f(int n, shared int a[][n]); // error@26: variable length array of shared type
 //--- vla_adjusted_parameter_ok
 void f(int n, shared int a[n]);
 //--- vla_typedef
-void f(int n) { typedef shared int T[n]; } // error: variable length array of shared type
+void f(int n) { typedef shared int T[n]; } // error@36: variable length array of shared type
 //--- static_zero_threads_factor flags=-T=2
-shared int a[-THREADS]; // error: size of array is negative
+shared int a[-THREADS]; // error@14: size of array is negative
 //--- incomplete_element
 struct I;
-shared struct I a[THREADS]; // error: incomplete
+shared struct I a[THREADS]; // error@17: incomplete
 //--- conflicting_threads_factor
 extern shared int a[THREADS];
-shared int a[2*THREADS]; // error: conflicting types for 'a'
+shared int a[2*THREADS]; // error@12: conflicting types for 'a'
 //--- conflicting_strict
 extern strict shared int a;
-shared int a; // error: conflicting types for 'a'
+shared int a; // error@12: conflicting types for 'a'
 //--- conflicting_return
 shared int *f(void);
-shared [4] int *f(void); // error: conflicting types for 'f'
+shared [4] int *f(void); // error@17: conflicting types for 'f'

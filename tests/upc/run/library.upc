@@ -151,3 +151,71 @@ shared int a[THREADS]; extern int printf(const char *, ...);
 #define NOTHING
 #include <stddef.h>
 int main(void) { a[MYTHREAD] = 1; upc_barrier; int s = 0; for (int i = 0; i < THREADS; i++) s += a[i]; if (MYTHREAD == 0 && s == THREADS) printf("ok\n"); return 0; }
+//--- constants
+#include <upc.h>
+#include <upc_castable.h>
+#include <upc_collective.h>
+#include <upc_io.h>
+#include <upc_tick.h>
+#include <upc_atomic.h>
+#include <upc_nb.h>
+#include "t.h"
+#define N(a) (sizeof(a) / sizeof *(a))
+#if UPC_ADD >= 65536 || UPC_PTS >= 65536 || UPC_OUT_NOSYNC >= 64 || !UPC_CASTABLE_ALL || UPC_IN_NOSYNC < 1
+#error
+#endif
+int main(void)
+{
+    const upc_op_t ops[] = { UPC_ADD, UPC_MULT, UPC_AND, UPC_OR, UPC_XOR, UPC_LOGAND, UPC_LOGOR, UPC_MIN, UPC_MAX,
+                             UPC_GET, UPC_SET, UPC_CSWAP, UPC_SUB, UPC_INC, UPC_DEC, UPC_FUNC, UPC_NONCOMM_FUNC };
+    upc_op_t all = 0;
+    for (size_t i = 0; i < N(ops); i++) {
+        CHECK(ops[i] > 0 && (all & ops[i]) == 0 && (ops[i] & (ops[i] - 1)) == 0);
+        all |= ops[i];
+    }
+    const upc_type_t types[] = { UPC_CHAR, UPC_UCHAR, UPC_SHORT, UPC_USHORT, UPC_INT, UPC_UINT, UPC_LONG, UPC_ULONG,
+                                 UPC_LLONG, UPC_ULLONG, UPC_INT8, UPC_UINT8, UPC_INT16, UPC_UINT16, UPC_INT32, UPC_UINT32,
+                                 UPC_INT64, UPC_UINT64, UPC_FLOAT, UPC_DOUBLE, UPC_LDOUBLE, UPC_PTS };
+    for (size_t i = 0; i < N(types); i++) {
+        CHECK(types[i] > 0);
+        for (size_t k = 0; k < i; k++) CHECK(types[i] != types[k]);
+    }
+    const upc_flag_t flags[] = { UPC_IN_ALLSYNC, UPC_IN_MYSYNC, UPC_IN_NOSYNC, UPC_OUT_ALLSYNC, UPC_OUT_MYSYNC, UPC_OUT_NOSYNC };
+    upc_flag_t sum = 0;
+    for (size_t i = 0; i < N(flags); i++) { CHECK(flags[i] > 0 && (sum & flags[i]) == 0); sum |= flags[i]; }
+    CHECK(sum < 64);
+    const int castable[] = { UPC_CASTABLE_ALL_ALLOC, UPC_CASTABLE_GLOBAL_ALLOC, UPC_CASTABLE_ALLOC, UPC_CASTABLE_STATIC };
+    int cast = 0;
+    for (size_t i = 0; i < N(castable); i++) { CHECK(castable[i] > 0 && (cast & castable[i]) == 0); cast |= castable[i]; }
+    CHECK(cast == UPC_CASTABLE_ALL);
+    const int open_flags[] = { UPC_RDONLY, UPC_WRONLY, UPC_RDWR, UPC_INDIVIDUAL_FP, UPC_COMMON_FP, UPC_APPEND, UPC_CREATE,
+                               UPC_EXCL, UPC_STRONG_CA, UPC_TRUNC, UPC_DELETE_ON_CLOSE };
+    int file = 0;
+    for (size_t i = 0; i < N(open_flags); i++) { CHECK(open_flags[i] > 0 && (file & open_flags[i]) == 0); file |= open_flags[i]; }
+    const upc_atomichint_t hints[] = { UPC_ATOMIC_HINT_DEFAULT, UPC_ATOMIC_HINT_LATENCY, UPC_ATOMIC_HINT_THROUGHPUT };
+    CHECK(hints[0] == 0 && hints[1] != 0 && hints[2] != 0 && hints[1] != hints[2]);
+    CHECK(UPC_TICK_MIN == 0 && UPC_TICK_MAX + 1 == 0 && sizeof(UPC_TICK_MAX) == sizeof(upc_tick_t));
+    upc_handle_t none = UPC_COMPLETE_HANDLE;
+    for (size_t i = 0; i < sizeof none; i++) CHECK(((unsigned char *)&none)[i] == 0);
+    upc_hint_t h = { "key", "value" };
+    upc_local_memvec_t l = { &h, sizeof h };
+    upc_shared_memvec_t m = { 0, 0, 3 };
+    upc_filevec_t f = { -1, 4 };
+    CHECK(h.key[0] == 'k' && l.len == sizeof h && m.len == 3 && f.offset < 0);
+    return t_done();
+}
+//--- old_names
+shared [] int *shared made[THREADS];
+int main(void)
+{
+    made[MYTHREAD] = upc_local_alloc(3, 4 * sizeof(int)); // = upc_alloc(12 * sizeof(int))
+    CHECK(upc_threadof(made[MYTHREAD]) == MYTHREAD);
+    for (int i = 0; i < 12; i++) made[MYTHREAD][i] = i + MYTHREAD;
+    upc_barrier;
+    shared [] int *next = made[(MYTHREAD + 1) % THREADS];
+    for (int i = 0; i < 12; i++) CHECK(next[i] == i + (MYTHREAD + 1) % THREADS);
+    upc_poll();
+    upc_barrier;
+    upc_free(made[MYTHREAD]);
+    return t_done();
+}

@@ -103,6 +103,11 @@ void pli_cmd_all(struct cmd *c, const struct cmd *from)
 
 int pli_cmd_run(const struct cmd *c, bool echo)
 {
+    return pli_cmd_run_to(c, echo, STDERR_FILENO);
+}
+
+int pli_cmd_run_to(const struct cmd *c, bool echo, int err)
+{
     if (echo) {
         for (size_t i = 0; i < c->n; i++) {
             fprintf(stderr, "%s%s", i > 0 ? " " : "+ ", c->argv[i]);
@@ -114,6 +119,9 @@ int pli_cmd_run(const struct cmd *c, bool echo)
         prctl(PR_SET_PDEATHSIG, SIGTERM); // so that it ends with us, whatever ends us
         if (getppid() != self) {
             _exit(127);
+        }
+        if (err != STDERR_FILENO) {
+            dup2(err, STDERR_FILENO);
         }
         execvp(c->argv[0], c->argv);
         fprintf(stderr, "upcc: cannot run %s: %s\n", c->argv[0], strerror(errno));

@@ -19,5 +19,7 @@ void pli_cmd_expand(struct cmd *c, const char *word, int depth);
 void pli_cmd_all(struct cmd *c, const struct cmd *from);
 // Run and wait; echo prints the line first. Returns the exit status, 127 when it cannot start.
 int pli_cmd_run(const struct cmd *c, bool echo);
+// The same, with its standard error written to a descriptor.
+int pli_cmd_run_to(const struct cmd *c, bool echo, int err);
 
 #endif

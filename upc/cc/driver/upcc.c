@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // upcc: preprocess, translate, compile, link.
 #include "job.h"
+#include "report.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -198,10 +199,14 @@ static int preprocess(const struct job *j, const struct tools *t, bool is_c, con
 }
 
 static int translate(const struct job *j, const struct tools *t, bool is_c, const char *in,
-                     const char *out)
+                     const char *out, const char *map)
 {
     struct cmd c = { 0 };
     pli_cmd_add(&c, t->translate);
+    if (map != NULL) {
+        pli_cmd_add(&c, "-map");
+        pli_cmd_add(&c, map);
+    }
     if (is_c) {
         pli_cmd_add(&c, "-c-code");
     }
@@ -228,9 +233,34 @@ static int translate(const struct job *j, const struct tools *t, bool is_c, cons
     return pli_cmd_run(&c, j->verbose);
 }
 
-// src is what debuggers shall call the unit. is_c: whatever the suffix.
+static char *read_fd(int fd)
+{
+    off_t len = lseek(fd, 0, SEEK_END);
+    char *text = calloc(1, (size_t)len + 1);
+    if (text == NULL || pread(fd, text, (size_t)len, 0) != len) {
+        perror("upcc: cannot read what the C compiler said");
+        exit(1);
+    }
+    return text;
+}
+
+// Run the C compiler on translated text; what it says is about the text before.
+static int run_and_report(const struct cmd *c, const struct job *j, int map)
+{
+    char path[64];
+    int err = temporary("upcc.err", path, sizeof path);
+    int rc = pli_cmd_run_to(c, j->verbose, err);
+    char *said = read_fd(err), *places = read_fd(map);
+    pli_report_print(said, places);
+    free(said);
+    free(places);
+    close(err);
+    return rc;
+}
+
+// src is what debuggers shall call the unit. is_c: whatever the suffix. map: -1, there is none.
 static int compile(const struct job *j, const struct tools *t, bool is_c, const char *src,
-                   const char *in, const char *out)
+                   const char *in, const char *out, int map)
 {
     struct cmd c = { 0 };
     pli_cmd_words(&c, t->cc);
@@ -267,7 +297,7 @@ static int compile(const struct job *j, const struct tools *t, bool is_c, const 
         pli_cmd_add(&c, "-o");
         pli_cmd_add(&c, out);
     }
-    return pli_cmd_run(&c, j->verbose);
+    return map >= 0 ? run_and_report(&c, j, map) : pli_cmd_run(&c, j->verbose);
 }
 
 // One source down to the stage asked for. object is where the result goes.
@@ -279,7 +309,7 @@ static int build(const struct job *j, const struct tools *t, size_t input, const
         return 1;
     }
     if (kind == KIND_TRANS || kind == KIND_OTHER) {
-        return compile(j, t, kind == KIND_TRANS, src, src, object);
+        return compile(j, t, kind == KIND_TRANS, src, src, object, -1);
     }
     char pre[PATH_MAX], c[PATH_MAX];
     char *base = stem(src);
@@ -303,10 +333,14 @@ static int build(const struct job *j, const struct tools *t, size_t input, const
             rc = translate(j, t, kind == KIND_C, pre,
                            to_stdout           ? NULL
                            : j->output != NULL ? j->output
-                                               : trans);
+                                               : trans,
+                           NULL);
         } else if (rc == 0) {
-            rc = translate(j, t, kind == KIND_C, pre, c);
-            rc = rc == 0 ? compile(j, t, true, src, c, object) : rc;
+            char map[64];
+            int fd = temporary("upcc.map", map, sizeof map);
+            rc = translate(j, t, kind == KIND_C, pre, c, map);
+            rc = rc == 0 ? compile(j, t, true, src, c, object, fd) : rc;
+            close(fd);
         }
     }
     for (int i = 0; i < 2 && !j->keep; i++) {

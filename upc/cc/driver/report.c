@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Diagnostics of the C compiler: places are looked up in the map, lines of the source shown anew.
+#include "report.h"
+
+#include "excerpt.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// "file:line:column: text"
+struct place {
+    const char *path;
+    size_t path_len;
+    int line, column;
+    const char *text; // what follows, up to the end of the line
+};
+
+static bool read_place(const char *line, struct place *p)
+{
+    for (const char *s = strchr(line, ':'); s != NULL && s < line + strcspn(line, "\n");
+         s = strchr(s + 1, ':')) {
+        int n = 0;
+        if (sscanf(s, ":%d:%d:%n", &p->line, &p->column, &n) == 2 && n > 0) {
+            p->path = line;
+            p->path_len = (size_t)(s - line);
+            p->text = s + n;
+            return true;
+        }
+    }
+    return false;
+}
+
+// Line n of a file; false: there is none.
+static bool read_line(const char *path, size_t path_len, int n, char **line, size_t *len)
+{
+    char *name = strndup(path, path_len);
+    FILE *f = name != NULL ? fopen(name, "re") : NULL;
+    size_t cap = 0;
+    ssize_t got = -1;
+    free(name);
+    *line = NULL;
+    for (int i = 0; f != NULL && i < n; i++) {
+        got = getline(line, &cap, f);
+        if (got < 0) {
+            break;
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    *len = got > 0 ? strcspn(*line, "\r\n") : 0;
+    return got > 0;
+}
+
+// The rows of the map for one file follow a line with its path: line and byte in the translated
+// text, line, byte and length in the true one. The nearest one before the place counts.
+static bool find(const char *map, const struct place *p, int byte, int to_out[3])
+{
+    bool is_file = false, is_found = false;
+    int best = 0;
+    for (const char *s = map; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n') {
+        size_t len = strcspn(s, "\n");
+        if (*s != '\t') {
+            is_file = len == p->path_len && memcmp(s, p->path, len) == 0;
+            continue;
+        }
+        int line, at, to[3];
+        if (is_file && sscanf(s, "%d %d %d %d %d", &line, &at, &to[0], &to[1], &to[2]) == 5 &&
+            line == p->line && at <= byte && at >= best) {
+            best = at;
+            is_found = true;
+            memcpy(to_out, to, sizeof to);
+        }
+    }
+    return is_found;
+}
+
+static bool begins(const char *s, const char *with)
+{
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+// "   12 | text" or "      | ^~~"
+static bool is_excerpt(const char *line)
+{
+    const char *s = line + strspn(line, " 0123456789");
+    return s > line && begins(s, "| ");
+}
+
+static const char *next(const char *s)
+{
+    s += strcspn(s, "\n");
+    return s + (*s == '\n');
+}
+
+// A loop that is translated twice is complained about twice.
+static bool is_said(const char *text)
+{
+    static char **said;
+    static size_t n;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(said[i], text) == 0) {
+            return true;
+        }
+    }
+    char **more = realloc(said, (n + 1) * sizeof *said);
+    if (more != NULL) {
+        said = more;
+        said[n++] = strdup(text);
+    }
+    return false;
+}
+
+// One diagnostic that the map knows. False: it does not.
+static bool print_mapped(const struct place *p, const char *map)
+{
+    char *line, text[4096];
+    size_t len;
+    int to[3];
+    bool is_known = read_line(p->path, p->path_len, p->line, &line, &len);
+    int byte = is_known ? pli_excerpt_byte(line, len, p->column) : p->column;
+    free(line);
+    if (!find(map, p, byte, to)) {
+        return false;
+    }
+    if (read_line(p->path, p->path_len, to[0], &line, &len)) {
+        snprintf(text, sizeof text, "%.*s:%d:%d:%.*s", (int)p->path_len, p->path, to[0],
+                 pli_excerpt_column(line, len, to[1]), (int)strcspn(p->text, "\n"), p->text);
+        if (!is_said(text)) {
+            fprintf(stderr, "%s\n", text);
+            pli_excerpt_print(stderr, to[0], line, len, to[1], (size_t)to[2]);
+        }
+    }
+    free(line);
+    return true;
+}
+
+// About our own text: how it is included, and which macros of ours were used.
+static bool is_ours(const char *line)
+{
+    size_t len = strcspn(line, "\n");
+    return begins(line, "In file included from ") || begins(line, "                 from ") ||
+           memmem(line, len, "of macro \xe2\x80\x98PLI_UPC_", 19) != NULL ||
+           memmem(line, len, "of macro 'PLI_UPC_", 18) != NULL;
+}
+
+void pli_report_print(const char *said, const char *map)
+{
+    bool is_dropping = false; // excerpts that belong to what was not shown as it came
+    for (const char *s = said; *s != '\0'; s = next(s)) {
+        struct place p;
+        if (is_dropping && is_excerpt(s)) {
+            continue;
+        }
+        is_dropping = is_ours(s) || (!is_excerpt(s) && read_place(s, &p) && print_mapped(&p, map));
+        if (!is_dropping) {
+            fwrite(s, 1, (size_t)(next(s) - s), stderr);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the C compiler says about translated text, in terms of the text that the user wrote.
+#ifndef PLI_UPC_DRIVER_REPORT_H
+#define PLI_UPC_DRIVER_REPORT_H
+
+// Pass on what was said, with the places that the map of upcc-translate (-map) knows. Both are
+// texts that end with a null.
+void pli_report_print(const char *said, const char *map);
+
+#endif
