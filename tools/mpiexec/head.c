@@ -2,6 +2,7 @@
 // Starts daemons, sends them to work, hears what becomes of it, and notices when one is lost.
 #include "head.h"
 
+#include "again.h"
 #include "agents.h"
 #include "ask.h"
 #include "base/clock.h"
@@ -204,6 +205,7 @@ static void lose(uint32_t host, const char *why)
     if (is_news && is_survived) {
         pli_mishap_lost(job);
     } else if (is_news) {
+        pli_again_lost();
         pli_warden_fail(1, job->opt.on_failure == PLI_FAIL_CONTINUE);
     }
 }
@@ -541,15 +543,6 @@ void pli_head_add(struct pli_task *t)
     job->hosts[t->host].n_task++;
     job->hosts[t->host].n_rank += t->n;
     pli_launch_open_remote(job, t, took);
-}
-
-uint32_t pli_head_n_here(void)
-{
-    uint32_t n = 0;
-    for (uint32_t h = 0; h < job->n_host; h++) {
-        n += !sides[h].is_lost;
-    }
-    return n;
 }
 
 bool pli_head_may_grow(struct pli_answer *a)
