@@ -12,8 +12,8 @@ struct pli_alarm_mark;
 struct pli_alarm_pact;
 struct pli_comm;
 
-// The mark of a communicator of mine, made where there is none. Fails with a sentence: members are
-// not in this job, or there is no room. Context: no lock held.
+// The mark of a communicator of mine; it is made where there is none. Fails with a sentence: some
+// members are not in this job, or there is no room. Context: no lock held.
 enum pli_err pli_mark_make(const struct pli_comm *c, struct pli_alarm_mark **out);
 // All members' operations fail from now on; those of other hosts hear of it soon.
 enum pli_err pli_mark_revoke(const struct pli_comm *c);

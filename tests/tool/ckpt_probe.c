@@ -4,7 +4,7 @@
 // derived datatype, a split communicator with an attribute, a thread. The last line is the result.
 //
 //     ckpt_probe STEPS MS [call=K] [die=K] [abort=K] [fork=K] [mb=N] [flood=KB] [poll] [state]
-//         [threads] [hold=FILE]
+//         [threads] [gate=FILE]
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,14 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 static int n_step, nap_ms, call_at = -1, die_at = -1, abort_at = -1, fork_at = -1;
 static int with_poll, with_state, with_threads;
 static long n_byte, n_flood;
-static const char *hold_file; // while it is there the last step lasts
-static int step;              // both are the state that is registered
-static double value;          // the same at all ranks
+static const char *gate; // the last steps come when this file is there
+static int step;         // both are the state that is registered
+static double value;     // the same at all ranks
 static atomic_long n_beat;
 static atomic_int is_over;
 
@@ -172,6 +171,21 @@ static void flood(MPI_Comm world)
     free(out);
 }
 
+// Messages go on meanwhile.
+static void wait_at_gate(MPI_Comm world)
+{
+    int rank, is_open = 0;
+    MPI_Comm_rank(world, &rank);
+    while (!is_open) {
+        is_open = rank == 0 && access(gate, F_OK) == 0;
+        MPI_Bcast(&is_open, 1, MPI_INT, 0, world);
+        if (n_flood > 0) {
+            flood(world);
+        }
+        nap(1);
+    }
+}
+
 // Take up the resized world when all have seen it in the place that a program may look at and
 // assign to. Nobody leaves here.
 static void look(MPI_Comm *world, int *version)
@@ -233,13 +247,6 @@ static void call_checkpoint(MPI_Comm world)
     }
 }
 
-static int is_held(MPI_Comm world)
-{
-    int is = hold_file != NULL && access(hold_file, F_OK) == 0;
-    MPI_Bcast(&is, 1, MPI_INT, 0, world);
-    return is;
-}
-
 static void work(MPI_Comm world, int version)
 {
     struct pending p;
@@ -281,9 +288,8 @@ static void work(MPI_Comm world, int version)
             world = MPI_COMM_WORLD;
         }
         nap(nap_ms);
-        while (step == n_step - 1 && is_held(world)) {
-            flood(world);
-            nap(nap_ms);
+        if (gate != NULL && step == n_step - 5) {
+            wait_at_gate(world);
         }
         if (!follow(&world, &version)) {
             break;
@@ -316,8 +322,8 @@ int main(int argc, char **argv)
         fork_at = strncmp(argv[i], "fork=", 5) == 0 ? atoi(argv[i] + 5) : fork_at;
         abort_at = strncmp(argv[i], "abort=", 6) == 0 ? atoi(argv[i] + 6) : abort_at;
         n_flood = strncmp(argv[i], "flood=", 6) == 0 ? atol(argv[i] + 6) << 10 : n_flood;
-        hold_file = strncmp(argv[i], "hold=", 5) == 0 ? argv[i] + 5 : hold_file;
         n_byte = strncmp(argv[i], "mb=", 3) == 0 ? atol(argv[i] + 3) << 20 : n_byte;
+        gate = strncmp(argv[i], "gate=", 5) == 0 ? argv[i] + 5 : gate;
         with_poll = with_poll || strcmp(argv[i], "poll") == 0;
         with_state = with_state || strcmp(argv[i], "state") == 0;
         with_threads = with_threads || strcmp(argv[i], "threads") == 0;

@@ -6,13 +6,11 @@ import functools
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import checkpoint
-from checkpoint import MPICTL, PROBE, result, skip_reason, wait_for
+from checkpoint import MPICTL, PROBE, finish, result, skip_reason, wait_for
 from checkpoint import tidy as tidy_folder
 from hosts import BUILD, HostRun, fill, left_behind, open_cluster, small_disk
 from launch import MPIEXEC, SLOW, cases, check
@@ -21,26 +19,11 @@ HOSTS = ["vc1", "vc2", "vc3"]
 MOVE = os.path.join(BUILD, "tests", "bin", "move_probe")
 SMALL, HAS_SMALL = small_disk()
 C = open_cluster(len(HOSTS))
-HOLD = os.path.join(tempfile.gettempdir(), "hold")
 
 
 def start(env, *args, stdin=subprocess.DEVNULL):
-    """The probe works until finish() or release()."""
-    if PROBE in args:
-        with open(HOLD, "w", encoding="ascii"):
-            args = (*args, f"hold={HOLD}")
     return C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *args], stdin=stdin, stdout=subprocess.PIPE,
                    stderr=subprocess.STDOUT, text=True, env={**os.environ, **env})
-
-
-def release():
-    if os.path.exists(HOLD):
-        os.unlink(HOLD)
-
-
-def finish(p, text=""):
-    release()
-    return checkpoint.finish(p, text)
 
 
 def mpictl(*args, host="vc1"):
@@ -55,6 +38,19 @@ def undisturbed(*args):
     return result(r.out)[0]
 
 
+def gate(d):
+    """For the probe to wait at, until open_gate."""
+    return "gate=" + os.path.join(d, "gate")
+
+
+def open_gate(d):
+    open(os.path.join(d, "gate"), "w", encoding="ascii").close()
+
+
+def shut_gate(d):
+    os.unlink(os.path.join(d, "gate"))
+
+
 def tidy(d):
     tidy_folder(d)
     left = left_behind(C, HOSTS)
@@ -63,8 +59,9 @@ def tidy(d):
 
 def there_and_back(env, d):
     """A rank that has a memory of its own, with much on its way; again and again; and a checkpoint in between."""
-    want = undisturbed(100, 5)
-    p = start(env, "--movable", "--checkpoint-dir", d, "--hosts", "vc1:2,vc2:2", PROBE, 100, 5, "flood=300", "threads", "mb=1")
+    want = undisturbed(20, 5)
+    p = start(env, "--movable", "--checkpoint-dir", d, "--hosts", "vc1:2,vc2:2", PROBE, 20, 5, "flood=300", "threads",
+              "mb=1", gate(d))
     text = wait_for(p, "step 3 ")
     for rank, host in ((3, "vc3"), (0, "vc3"), (3, "vc2"), (3, "vc1"), (0, "vc2")):
         out, rc = mpictl("migrate", rank, host)
@@ -73,6 +70,7 @@ def there_and_back(env, d):
         if rank == 0:
             out, rc = mpictl("checkpoint")
             check(rc == 0, out)
+    open_gate(d)
     text = finish(p, text)
     check(p.returncode == 0 and result(text) == (want, 4), f"{p.returncode}\n{text}\nwanted {want}")
     tidy(d)
@@ -84,8 +82,8 @@ def there_and_back(env, d):
 
 def together(env, d):
     """Ranks that share a memory go together, when that was said; mpictl on the other host knows them."""
-    want = undisturbed(60, 10)
-    p = start(env, "--checkpoint-dir", d, "--hosts", "vc1:2,vc2:2", PROBE, 60, 10, "flood=50")
+    want = undisturbed(20, 10)
+    p = start(env, "--checkpoint-dir", d, "--hosts", "vc1:2,vc2:2", PROBE, 20, 10, "flood=50", gate(d))
     text = wait_for(p, "step 3 ")
     out, rc = mpictl("migrate", 3, "vc3")
     check(rc == 1 and "ranks 2 and 3 share a memory" in out and "--together" in out, out)
@@ -93,6 +91,7 @@ def together(env, d):
     check(rc == 0 and out == "ranks 2 and 3 are on host vc3", out)
     out, rc = mpictl("status", host="vc3")
     check(rc == 0 and "rank 2" in out and "rank 3" in out, out)
+    open_gate(d)
     text = finish(p, text)
     check(p.returncode == 0 and result(text) == (want, 4), f"{p.returncode}\n{text}\nwanted {want}")
     tidy(d)
@@ -100,14 +99,50 @@ def together(env, d):
 
 def one_host(env, d):
     """A job that began on one host, with --movable."""
-    want = undisturbed(60, 5)
-    p = start(env, "--movable", "--checkpoint-dir", d, "-n", 2, PROBE, 60, 5, "flood=50")
+    want = undisturbed(20, 5)
+    p = start(env, "--movable", "--checkpoint-dir", d, "-n", 2, PROBE, 20, 5, "flood=50", gate(d))
     text = wait_for(p, "step 3 ")
     out, rc = mpictl("migrate", 1, "vc2")
     check(rc == 0 and out == "rank 1 is on host vc2", out)
+    open_gate(d)
     text = finish(p, text)
     check(p.returncode == 0 and result(text) == (want, 2), f"{p.returncode}\n{text}\nwanted {want}")
     tidy(d)
+
+
+def resized(env, d):
+    """Ranks that came later move, with those they share a memory with; then the world changes again."""
+    want = undisturbed(20, 10)
+    p = start(env, "--movable", "--elastic", "1:8", "--checkpoint-dir", d, "--hosts", "vc1,vc2", "-n", 2, PROBE, 20, 10,
+              "flood=50", gate(d))
+    text = wait_for(p, "step 1 ")
+    out, rc = mpictl("grow", 2)
+    check(rc == 0, out)
+    text += wait_for(p, "of 4 ranks")
+    for args in (("migrate", 3, "vc3", "--together"), ("migrate", 0, "vc3", "--together"), ("grow", 2),
+                 ("migrate", 1, "vc1", "--together")):
+        out, rc = mpictl(*args)
+        check(rc == 0, f"{args}: {out}")
+    open_gate(d)
+    text = finish(p, text)
+    check(p.returncode == 0 and result(text) == (want, 6), f"{p.returncode}\n{text}\nwanted {want}")
+    tidy(d)
+
+
+def forked(env, d):
+    """Clones are moved, and moved ranks are cloned."""
+    want = undisturbed(20, 10)
+    for fork in (2, 17):
+        p = start(env, "--movable", "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:1", PROBE, 20, 10, f"fork={fork}", gate(d))
+        text = wait_for(p, "step 3 ")
+        for args in ((0, "vc3"), (1, "vc1"), (0, "vc2")):
+            out, rc = mpictl("migrate", *args, "--together")
+            check(rc == 0, f"{args}: {out}")
+        open_gate(d)
+        text = finish(p, text)
+        check(p.returncode == 0 and result(text) == (want, 4), f"{p.returncode}\n{text}\nwanted {want}")
+        shut_gate(d)
+        tidy(d)
 
 
 def streams(env, d):
@@ -168,17 +203,13 @@ def refused(env, d):
     text = finish(p, text)
     check(p.returncode == 0, f"{p.returncode}\n{text}")
     os.unlink(flag)
-    for args, words in ((("--elastic", "1:3"), "mpiexec --checkpoint-dir DIR"),
-                        (("--checkpoint-dir", d, "--elastic", "1:3"), "was resized")):
-        p = start(env, *args, "--hosts", "vc1:1,vc2:1", PROBE, 60, 10)
-        text = wait_for(p, "step 3 ")
-        if len(args) > 2:
-            out, rc = mpictl("grow", 1)
-            check(rc == 0, out)
-        out, rc = mpictl("migrate", 1, "vc3")
-        check(rc == 1 and words in out, out)
-        text = finish(p, text)
-        check(p.returncode == 0, text)
+    p = start(env, "--elastic", "1:3", "--hosts", "vc1:1,vc2:1", PROBE, 20, 10, gate(d))
+    text = wait_for(p, "step 3 ")
+    out, rc = mpictl("migrate", 1, "vc3")
+    check(rc == 1 and "mpiexec --checkpoint-dir DIR" in out, out)
+    open_gate(d)
+    text = finish(p, text)
+    check(p.returncode == 0, text)
     r = HostRun(C, "--movable", "--bind-to", "core", "true")
     check(r.rc == 2 and "exclude each other" in r.words, r)
     tidy(d)
@@ -186,13 +217,14 @@ def refused(env, d):
 
 def dies(env, d):
     """A daemon that takes, and mpiexec, die at each step: the ranks go on where they were, or the job ends."""
-    want = undisturbed(60, 10)
+    want = undisturbed(20, 10)
     for fault, good in (("daemon_move_take:1", True), ("daemon_move_restored:1", True), ("daemon_move_back:1", True),
                         ("daemon_move_begin:1", False), ("mpiexec_move_start", False), ("mpiexec_ckpt_draining", False),
                         ("mpiexec_ckpt_moving", False), ("mpiexec_move_commit", False),
                         ("mpiexec_move_committed", False), ("daemon_ckpt_leave:1", False), ("park_drained:1", False),
                         ("park_left:0", False), ("park_back:1", False), ("park_mapped:1", False)):
-        p = start({**env, "PLIANT_FAULT": fault}, "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:1", PROBE, 60, 10, "flood=50")
+        p = start({**env, "PLIANT_FAULT": fault}, "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:1", PROBE, 20, 10, "flood=50",
+                  gate(d))
         text = wait_for(p, "step 3 ")
         out, rc = mpictl("migrate", 1, "vc3")
         # A rank may die after it has said that it is there.
@@ -201,15 +233,18 @@ def dies(env, d):
             check("vc3" in out, f"{fault}: {out}")
             left = left_behind(C, ["vc3"])
             check(not left, f"{fault}: {left}")
+        open_gate(d)
         text = finish(p, text)
         check((p.returncode == 0 and result(text) == (want, 2)) if good else p.returncode != 0,
               f"{fault}: {p.returncode}\n{text}\n{out}")
         left = left_behind(C, HOSTS)
         check(not left, f"{fault}: {left}")
-    p = start(env, "--checkpoint-dir", d, "--checkpoint-interval", "100ms", "--hosts", "vc1:1,vc2:1", PROBE, 60, 10)
+        shut_gate(d)
+    p = start(env, "--checkpoint-dir", d, "--checkpoint-interval", "100ms", "--hosts", "vc1:1,vc2:1", PROBE, 20, 10, gate(d))
     text = wait_for(p, "step 3 ")
     out, rc = mpictl("migrate", 1, "vc3")
     check(rc == 0, out)
+    open_gate(d)
     text = finish(p, text)
     check(p.returncode == 0 and result(text) == (want, 2), text)
     tidy(d)  # also of what mpiexecs left that died
@@ -221,8 +256,8 @@ def full(env, d):
         print("full: not tested, a small file system cannot be mounted here")
         return
     ballast = os.path.join(SMALL, "ballast")
-    want = undisturbed(60, 10)
-    p = start(env, "--checkpoint-dir", SMALL, "--hosts", "vc1:1,vc2:1", PROBE, 60, 10)
+    want = undisturbed(20, 10)
+    p = start(env, "--checkpoint-dir", SMALL, "--hosts", "vc1:1,vc2:1", PROBE, 20, 10, gate(d))
     text = wait_for(p, "step 3 ")
     fill(ballast)
     for room in (0, 256 << 10):  # for nothing, and for a part of the images
@@ -233,6 +268,7 @@ def full(env, d):
     os.unlink(ballast)
     out, rc = mpictl("migrate", 1, "vc3")
     check(rc == 0, out)
+    open_gate(d)
     text = finish(p, text)
     check(p.returncode == 0 and result(text) == (want, 2), text)
     tidy(SMALL)
@@ -244,7 +280,7 @@ def main():
         print(f"skipped: {reason}")
         return 77
     try:
-        return cases((there_and_back, together, one_host, streams, hang, refused, dies, full))
+        return cases((there_and_back, together, one_host, resized, forked, streams, hang, refused, dies, full))
     finally:
         if HAS_SMALL:
             subprocess.run(["umount", SMALL], check=False)

@@ -12,6 +12,7 @@
 #include "move.h"
 #include "pump.h"
 #include "restart.h"
+#include "rows.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,6 +49,7 @@ void pli_ckpt_part_report(enum pli_part_stage stage)
             pli_pack_u64(&p, t->rope);
         }
         if (pli_ckpt.is_move) {
+            pli_rows_pack(pli_ckpt.job, &p);
             pli_pump_pack(pli_ckpt.job, &p);
         }
     }

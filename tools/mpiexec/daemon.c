@@ -146,7 +146,8 @@ void pli_daemon_look(void)
     }
     n_set = n;
     p.len = 0;
-    if (pli_rows_pack_free(&job, &p)) {
+    // What is told while ranks are on their way to another daemon, that one would tell again.
+    if (!pli_ckpt_is_stopping() && pli_rows_pack_free(&job, &p)) {
         pli_daemon_send(PLI_LINK_FREED, 0, 0, p.data, p.len);
     }
     pli_pack_fini(&p);

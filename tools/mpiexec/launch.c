@@ -123,7 +123,10 @@ static _Noreturn void child(struct start *s)
         _exit(127); // mpiexec died before the line above
     }
     pli_nest_enter();
-    if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0 ||
+    // In a nest as it is there: CRIU finds no other.
+    bool is_other = pli_nest_is_open() && s->in == null_fd;
+    int in = is_other ? open("/dev/null", O_RDONLY | O_CLOEXEC) : s->in;
+    if (dup2(in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0 ||
         fcntl(s->ctl, F_SETFD, 0) != 0 || (s->door >= 0 && fcntl(s->door, F_SETFD, 0) != 0)) {
         child_fail(s, "cannot set up its descriptors");
     }

@@ -337,13 +337,15 @@ static uint32_t list_ranks(const struct pli_job *job, uint32_t host, char *to, s
     return n;
 }
 
-static struct pli_task *task_of(const struct pli_job *job, uint32_t rank)
+// The last who came as this rank: another one may be about to leave.
+static const struct pli_task *task_of(const struct pli_job *job, uint32_t rank)
 {
-    struct pli_task *t = pli_job_next(job, NULL);
-    while (t != NULL && (t->is_over || rank - t->rank >= t->n)) {
-        t = pli_job_next(job, t);
+    const struct pli_task *found = NULL;
+    for (struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        bool is_it = !t->is_over && rank - t->rank < t->n;
+        found = is_it && (found == NULL || t->number > found->number) ? t : found;
     }
-    return t;
+    return found;
 }
 
 // What the job as such lacks.
@@ -368,7 +370,7 @@ static bool may_move(const struct pli_job *job, struct pli_answer *a)
               : job->n_host > means.spec->fan
                   ? "daemons of this job start each other; mpiexec --movable, or a larger "
                     "PLIANT_LAUNCH_FAN, lets mpiexec start them all"
-                  : pli_ckpt_obstacle(job);
+                  : pli_ckpt_obstacle(job, true);
     }
     if (why != NULL) {
         pli_refuse(a, ENOTSUP, "%s", why);

@@ -10,6 +10,7 @@
 #include "manifest.h"
 #include "move.h"
 #include "pump.h"
+#include "rows.h"
 #include "say.h"
 
 #include <dirent.h>
@@ -23,7 +24,7 @@ enum { LOOK_MS = 5, DRY_MS = 10000 };
 static void look(struct pli_timer *t);
 static struct pli_timer timer = { .fire = look };
 static uint64_t dry_end;       // until when their output must be read
-static struct pli_unpack rest; // of what was said of the ranks: their input
+static struct pli_unpack rest; // of what was said of the ranks: rows, and their input
 
 static void look(struct pli_timer *t)
 {
@@ -112,6 +113,7 @@ void pli_move_part_take(struct pli_job *job, const struct pli_frame *f)
 void pli_move_part_restored(void)
 {
     pli_fault("daemon_move_restored", pli_ckpt.job->here);
+    pli_rows_unpack(&rest);
     pli_pump_unpack(&rest);
     pli_ckpt.state = PLI_CKPT_CALLING;
     pli_ckpt_back_hold();

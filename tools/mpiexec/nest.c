@@ -49,7 +49,21 @@ static _Noreturn void tell_ends(int fd)
     }
 }
 
-static _Noreturn void be_first(int ready, int tell)
+// Who comes later gets a higher number: that of a process to be restored must be free.
+static void begin_above(pid_t last)
+{
+    char text[16];
+    int n = snprintf(text, sizeof text, "%d", (int)last);
+    int fd = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, text, (size_t)n) != n) {
+        errno = 0; // CRIU says so if one is taken
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static _Noreturn void be_first(int ready, int tell, pid_t last)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "pliant-nest");
@@ -58,6 +72,7 @@ static _Noreturn void be_first(int ready, int tell)
     setsid();
     char ok = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0 &&
               mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0;
+    begin_above(last);
     if (!ok || write(ready, &ok, 1) != 1 || dup2(tell, 0) != 0) {
         _exit(1);
     }
@@ -65,7 +80,7 @@ static _Noreturn void be_first(int ready, int tell)
     tell_ends(0);
 }
 
-bool pli_nest_open(void)
+bool pli_nest_open(pid_t last)
 {
     int fds[2], tell[2], old = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
     char path[64], byte;
@@ -75,7 +90,7 @@ bool pli_nest_open(void)
     }
     pid_t pid = first = fork();
     if (pid == 0) {
-        be_first(fds[1], tell[1]);
+        be_first(fds[1], tell[1], last);
     }
     ends = tell[0];
     close(tell[1]);

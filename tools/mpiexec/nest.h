@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-// Make one. False with errno: that is not allowed here. Context: mpiexec has one thread.
-bool pli_nest_open(void);
+// Make one, in which processes get numbers above `last`. False with errno: it is not allowed here.
+// Context: mpiexec has one thread.
+bool pli_nest_open(pid_t last);
 bool pli_nest_is_open(void);
 // End what is in it, and let children be born outside again. Fine when there is none.
 void pli_nest_close(void);

@@ -355,6 +355,18 @@ bool pli_restart_call(struct pli_job *job)
     return true;
 }
 
+// Above the numbers that they and their threads had: CRIU's own processes are there too. In a small
+// namespace, such as another nest, all are low.
+static pid_t last_pid(void)
+{
+    enum { THREADS = 1000 };
+    pid_t last = 0;
+    for (uint32_t i = 0; i < n_back; i++) {
+        last = backs[i].from->pid > last ? backs[i].from->pid : last;
+    }
+    return last + THREADS;
+}
+
 bool pli_restart_run(struct pli_job *job, int signals)
 {
     if (job->from->is_state) {
@@ -367,7 +379,7 @@ bool pli_restart_run(struct pli_job *job, int signals)
         return false;
     }
     // Where no nest can be had, the numbers must be free.
-    job->node.header->is_nested = !job->opt.is_in_place && pli_nest_open();
+    job->node.header->is_nested = !job->opt.is_in_place && pli_nest_open(last_pid());
     if (job->node.header->is_nested == 0 && !wait_free()) {
         return false;
     }

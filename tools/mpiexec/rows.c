@@ -283,6 +283,30 @@ void pli_rows_restore(const struct pli_job *job, uint32_t n)
     }
 }
 
+// What a daemon knows and has told of rows, for the one that takes its ranks.
+void pli_rows_pack(const struct pli_job *job, struct pli_pack *to)
+{
+    uint32_t n = pli_node_n_used(&job->node) - job->node.header->n_row;
+    pli_pack_u32(to, n);
+    for (uint32_t i = 0; i < n; i++) {
+        pli_pack_u32(to, (uint32_t)rows[i].is_taken | (uint32_t)rows[i].is_dirty << 1 |
+                             (uint32_t)rows[i].is_counted << 2);
+        pli_pack_u32(to, rows[i].told);
+    }
+}
+
+void pli_rows_unpack(struct pli_unpack *from)
+{
+    uint32_t n = pli_unpack_count(from, 8);
+    for (uint32_t i = 0; i < n && i < PLI_NODE_N_MORE; i++) {
+        uint32_t bits = pli_unpack_u32(from);
+        rows[i].is_taken = (bits & 1) != 0;
+        rows[i].is_dirty = (bits & 2) != 0;
+        rows[i].is_counted = (bits & 4) != 0;
+        rows[i].told = (enum level)pli_unpack_u32(from);
+    }
+}
+
 void pli_rows_adopt(const struct pli_job *job, uint32_t row)
 {
     uint32_t i = row - job->node.header->n_row;

@@ -37,6 +37,8 @@ void pli_rows_unpack_free(const struct pli_job *job, struct pli_unpack *from);
 
 // For checkpoints: how many have come so far, and to go on from there; a row is in use again.
 uint32_t pli_rows_count(void);
+void pli_rows_pack(const struct pli_job *job, struct pli_pack *to); // of a daemon, to another
+void pli_rows_unpack(struct pli_unpack *from);
 void pli_rows_restore(const struct pli_job *job, uint32_t count);
 void pli_rows_adopt(const struct pli_job *job, uint32_t row);
 
