@@ -5,6 +5,7 @@
 
 #include "base/conf.h"
 #include "base/log.h"
+#include "boot/pact_wire.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -106,6 +107,19 @@ enum pli_err pli_boot_no_ask(struct pli_boot *boot, int fd)
 void pli_boot_no_ready(struct pli_boot *boot)
 {
     (void)boot; // such a process was there from the start
+}
+
+void pli_boot_say_begun(struct pli_boot *boot, uint32_t version, uint32_t n)
+{
+    boot->ops->pact(boot,
+                    &(struct pli_pact_word){
+                        .what = PLI_PACT_SAID, .place = boot->index, .seq = version, .value = n });
+}
+
+void pli_boot_say_taken(struct pli_boot *boot, uint32_t version)
+{
+    boot->ops->pact(boot, &(struct pli_pact_word){
+                              .what = PLI_PACT_TOOK, .place = boot->index, .seq = version });
 }
 
 void pli_boot_no_pact(struct pli_boot *boot, const struct pli_pact_word *word)

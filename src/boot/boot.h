@@ -104,6 +104,11 @@ static inline bool pli_boot_shares(const struct pli_boot *boot, uint64_t proc, u
            ((boot->node.header->net & PLI_NODE_NO_SHM) == 0 || *row_out == boot->row);
 }
 
+// Tell the launcher how many collectives this process has begun in the version of the world before
+// this one; and that it works in one.
+void pli_boot_say_begun(struct pli_boot *boot, uint32_t version, uint32_t n);
+void pli_boot_say_taken(struct pli_boot *boot, uint32_t version);
+
 // For bootstraps without a network.
 enum pli_err pli_boot_no_reach(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);
 int pli_boot_no_door(struct pli_boot *boot);

@@ -91,17 +91,17 @@ struct pli_node_header {
     uint32_t mode;             // see above
     _Atomic uint32_t alarm;    // grows with every piece of bad news, see alarm_wire.h
     _Atomic uint32_t n_failed; // processes that died so far
+    _Atomic uint64_t end;      // version << 32 | last collective before it, on several hosts
     uint64_t alarms;           // offset of the table
 };
 _Static_assert(sizeof(struct pli_node_header) <= PLI_NODE_SAVE, "header fits its page");
 
 // One address of a host, as other hosts may reach it.
 struct pli_node_addr {
-    uint8_t family; // 4 or 6
-    uint8_t prefix; // bits that hosts on the same wire have in common
-    uint8_t spare[2];
-    uint32_t speed;          // Mbit/s, 0: not known
-    unsigned char bytes[16]; // in network order; of IPv4 the first four
+    uint8_t family;           // 4 or 6
+    uint8_t prefix, spare[2]; // bits that hosts on the same wire have in common
+    uint32_t speed;           // Mbit/s, 0: not known
+    unsigned char bytes[16];  // in network order; of IPv4 the first four
 };
 _Static_assert(sizeof(struct pli_node_addr) == 24, "shared with other processes");
 

@@ -15,7 +15,10 @@ enum pli_pact_what {
     PLI_PACT_MEMBERS = 1, // these are the members from `place` on; before all else from a host
     PLI_PACT_VOTE,        // `place` has come to an agreement
     PLI_PACT_REVOKE,      // it is revoked
-    PLI_PACT_LEAVE        // `place` has freed it
+    PLI_PACT_LEAVE,       // `place` has freed it
+    // Of the world, with --on-resize=error; `place` is the index in the job.
+    PLI_PACT_SAID, // it has heard of version `seq`, and has begun `value` collectives
+    PLI_PACT_TOOK  // it works in version `seq`
 };
 
 struct pli_pact_word {
@@ -35,7 +38,8 @@ enum pli_news_what {
     PLI_NEWS_FAILED = 1, // process `index` died
     PLI_NEWS_AGREED,     // agreement `seq` of a communicator: the outcome
     PLI_NEWS_REVOKED,    // a communicator was
-    PLI_NEWS_DROPPED     // nobody has it any more
+    PLI_NEWS_DROPPED,    // nobody has it any more
+    PLI_NEWS_END         // n_begun collectives are the last in the version before `seq`
 };
 
 struct pli_news {
@@ -43,7 +47,7 @@ struct pli_news {
     uint32_t index, how, pid; // FAILED; `how` as in enum pli_alarm_fault
     uint32_t status;          // and what would be its exit status
     uint32_t n_failed; // FAILED: which of all it is; AGREED: up to which members are left out
-    uint32_t seq, spare;
+    uint32_t seq, n_begun;
     uint64_t key;
     struct pli_alarm_outcome outcome;
 };

@@ -45,6 +45,18 @@ static bool is_fatal(struct pli_comm *world)
     return is;
 }
 
+// Whether some are on other hosts, whose rows are not here: the launcher counts for all.
+static bool is_wide(const struct pli_comm *world)
+{
+    uint32_t row;
+    for (int i = 0; i < world->size; i++) {
+        if (!pli_boot_is_here(&pli_boot, pli_group_at(world->group, i).proc, &row)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void say(struct pli_comm *world)
 {
     uint32_t n = atomic_load_explicit(&world->n_begun, memory_order_seq_cst);
@@ -58,13 +70,22 @@ static void say(struct pli_comm *world)
         }
     }
     atomic_store_explicit(&my_row()->said, (uint64_t)(works + 1) << 32 | n, memory_order_seq_cst);
-    pli_shm_wake_node(&pli_boot.node); // others may wait for it
+    if (is_wide(world)) {
+        pli_boot_say_begun(&pli_boot, works + 1, n);
+    } else {
+        pli_shm_wake_node(&pli_boot.node); // others may wait for it
+    }
 }
 
 // The number of the last collective in the old world; false: not all have said theirs.
 static bool find_end(const struct pli_comm *world, uint32_t *out)
 {
     uint32_t most = 0, row;
+    if (is_wide(world)) {
+        uint64_t end = atomic_load_explicit(&pli_boot.node.header->end, memory_order_seq_cst);
+        *out = (uint32_t)end;
+        return end >> 32 > works;
+    }
     for (int i = 0; i < world->size; i++) {
         if (!pli_boot_is_here(&pli_boot, pli_group_at(world->group, i).proc, &row)) {
             continue;
@@ -110,6 +131,15 @@ static void hear(void)
     }
 }
 
+// This process works in the version, and the launcher may know.
+static void take_up(void)
+{
+    atomic_store_explicit(&my_row()->works, works, memory_order_release);
+    if (pli_boot.node.header->n_host > 1) {
+        pli_boot_say_taken(&pli_boot, works);
+    }
+}
+
 // Give the error to the user, once. PLI_OK: another thread has.
 static enum pli_err tell(struct pli_comm *c)
 {
@@ -126,7 +156,7 @@ static enum pli_err tell(struct pli_comm *c)
         uint32_t leave = atomic_load_explicit(&my_row()->leave, memory_order_acquire);
         bool is_leaving = leave != 0 && leave <= version;
         err = is_leaving ? PLI_OK : pli_resize_take_up(version);
-        atomic_store_explicit(&my_row()->works, works, memory_order_release);
+        take_up();
         if (err == PLI_OK) {
             err = pli_fail(PLI_ERR_WORLD_RESIZED,
                            is_leaving ? "the world has %u ranks now, and this one is not among "
@@ -179,6 +209,6 @@ enum pli_err pli_renew_begin(void)
         return PLI_OK;
     }
     enum pli_err err = works > 0 ? pli_coll_barrier(pli_comm_any(MPI_COMM_WORLD)) : PLI_OK;
-    atomic_store_explicit(&my_row()->works, works, memory_order_release); // the next may come
+    take_up(); // the next may come
     return err;
 }

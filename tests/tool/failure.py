@@ -82,9 +82,9 @@ def resized(env):
     """--on-resize=error: what is refused, and what a program without an error handler gets."""
     r = Run("--on-resize=error", "-n", 1, "true", env=env)
     check(r.rc != 0 and "--on-resize=error needs --elastic" in r.words, f"{r}")
-    for args, extra in ((("--on-failure=shrink",), {}), ((), {"PLIANT_NET": "tcp"})):
+    for args, extra in ((("--on-failure=shrink",), {}), ((), {"PLIANT_NET": "ucx"})):
         r = Run("--elastic", "1:4", "--on-resize=error", *args, "-n", 1, "true", env={**env, **extra})
-        check(r.rc != 0 and "--on-resize=error is for jobs on one host" in r.words, f"{r}")
+        check(r.rc != 0 and "--on-resize=error is for jobs without UCX (PLIANT_NET), and with --on-failure=abort" in r.words, f"{r}")
     r = Run("--elastic", "1:4", "--on-resize=error", "-n", 2, os.path.join(BIN, "fail_probe"), "deaf", env=env)
     check(r.rc == 0 and "MPI_WORLD_RESIZED cannot be returned" in r.words and
           "MPI_ERRORS_ARE_FATAL" in r.words and r.out == "2 ranks went on\n", f"{r}")

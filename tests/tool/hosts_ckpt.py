@@ -126,6 +126,29 @@ def state_again(env, d):
     tidy(d)
 
 
+def host_lost(env, d, *mode):
+    """--on-failure=restart: hosts are lost, one after the other, and the job goes on by itself on those that are left."""
+    want = undisturbed(60, 10)
+    p = start(env, "--checkpoint-dir", d, *mode, "--on-failure=restart", "--hosts", "vc1:1,vc2:2,vc3:1", PROBE, 60, 10,
+              *(("state",) if mode else ()), "call=5")
+    text = wait_for(p, "step 12 ")
+    slay("vc2", f"{MPIEXEC} --as-daemon")
+    text += wait_for(p, "step 25 ")
+    slay("vc3", f"{MPIEXEC} --as-daemon")
+    text = finish(p, text)
+    check(p.returncode == 0 and text.count("The job is restarted from") == 2 and result(text) == (want, 4)
+          and "host vc2 is lost" in text and "host vc3 is lost" in text, f"{p.returncode}\n{text}\nwanted {want}")
+    tidy(d)
+
+
+def state_lost(env, d):
+    host_lost(env, d, *STATE)
+
+
+def image_lost(env, d):
+    host_lost(env, d)
+
+
 def state_full(env, d):
     """No room for the state: the program hears it and goes on, the checkpoint before is good."""
     if not HAS_SMALL:
@@ -275,9 +298,9 @@ def main():
     reason = skip_reason()
     if reason is not None:
         print(f"images are not tested: {reason}")
-    images = (image, image_resized, image_dies, image_again, image_full)
+    images = (image, image_resized, image_dies, image_again, image_lost, image_full)
     try:
-        return cases((refused, state, state_made, state_dies, state_again, state_full, *images), images if reason else ())
+        return cases((refused, state, state_made, state_dies, state_again, state_lost, state_full, *images), images if reason else ())
     finally:
         if HAS_SMALL:
             subprocess.run(["umount", SMALL], check=False)

@@ -6,15 +6,17 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from hosts import BUILD, HostRun, left_behind, open_cluster
-from launch import MPIEXEC, SLOW, check, status
+from launch import MPIEXEC, SLOW, SOURCE, check, status
 
 C = open_cluster(3)
 BIN = os.path.join(BUILD, "tests", "bin")
 MPICTL, WORLD = os.path.join(BUILD, "bin", "mpictl"), os.path.join(BIN, "mpi.elastic_world")
+TOLD = os.path.join(BIN, "mpi.elastic_told")
 ALL = ["--hosts", "vc1:1,vc2:1,vc3:1"]
 
 
@@ -92,6 +94,28 @@ def spare():
     finish(p, 0, "version 3 of 3 ranks")
 
 
+def told():
+    """--on-resize=error: once at every rank, in calls that wait and in collectives; by the program and by mpictl."""
+    for hosts in ("vc1:2,vc2:2", "vc1:1,vc2:2,vc3:4", "vc3:1,vc1:4"):
+        for _ in range(3):
+            r = HostRun(C, "--hosts", hosts, "--elastic", "1:8", "--on-resize=error", "-n", 4, TOLD)
+            check(r.rc == 0, f"{hosts}: {r}")
+    with tempfile.TemporaryDirectory() as d:
+        program = os.path.join(d, "told")
+        subprocess.run([os.path.join(BUILD, "bin", "mpicc"), "-O1", "-o", program,
+                        os.path.join(SOURCE, "examples", "elastic", "told.c"), "-lm"], check=True)
+        want = re.search(r"at the end: (sum \S+)", HostRun(C, "--hosts", "vc1:2", program, 600).out)
+        p = start(*ALL, "--elastic", "1:8", "--on-resize=error", program, 600, 3)
+        for args, now in ((("grow", 3), "version 1, of 6 ranks"), (("shrink", 4), "version 2, of 2 ranks"),
+                          (("resize", 4), "version 3, of 4 ranks")):
+            rc, out = ctl(*args)
+            end = time.monotonic() + 60 * SLOW
+            while "not all ranks have heard" in out and time.monotonic() < end:
+                rc, out = ctl(*args)
+            check(rc == 0 and now in out, f"{args}: {rc} {out}")
+        finish(p, 0, "600 items, 3 changes, 4 ranks at the end", want.group(1) if want else "an answer")
+
+
 def new_rank_dies():
     """One that ends before MPI_Init, on another host: the world stays, and can be resized later."""
     flag = "/dev/shm/die"
@@ -142,7 +166,7 @@ def cable():
 
 
 with C:
-    for part in (by_program, by_mpictl, where, spare, new_rank_dies, faults, cable):
+    for part in [globals()[w] for w in sys.argv[1:]] or (by_program, by_mpictl, where, spare, told, new_rank_dies, faults, cable):
         begin = time.monotonic()
         part()
         check(part is cable or not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")

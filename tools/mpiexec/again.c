@@ -7,6 +7,7 @@
 #include "again.h"
 
 #include "ckpt_priv.h"
+#include "hosts.h"
 #include "job.h"
 #include "launch.h"
 #include "manifest.h"
@@ -52,6 +53,36 @@ void pli_again_note(const struct pli_case *c, bool is_end)
     has_failed = has_failed || (is_end && c->fault != PLI_FAULT_ABORT);
 }
 
+void pli_again_lost(void)
+{
+    has_failed = true;
+}
+
+// The hosts that are left, as --hosts has them; NULL: none was lost.
+static char *hosts_left(const struct pli_job *job)
+{
+    char *list = pli_say_need(strdup(""));
+    bool is_any_lost = false;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        const struct pli_host *host = &job->hosts[h];
+        char *was = list;
+        is_any_lost = is_any_lost || host->is_lost;
+        if (!host->is_lost) {
+            uint32_t slots = host->slots > 0 ? host->slots : 1;
+            pli_say_need(
+                asprintf(&list, "%s%s%s:%u", was, was[0] != '\0' ? "," : "", host->name, slots) > 0
+                    ? list
+                    : NULL);
+            free(was);
+        }
+    }
+    if (!is_any_lost) {
+        free(list);
+        return NULL;
+    }
+    return list;
+}
+
 // How long ago a checkpoint was made, in seconds.
 static long age_of(const char *where)
 {
@@ -71,7 +102,7 @@ static char **words_for(const struct pli_job *job, const char *where, const stru
     while (job->typed[n_typed] != NULL) {
         n_typed++;
     }
-    char **words = pli_say_need(calloc(n_typed + 8u, sizeof *words));
+    char **words = pli_say_need(calloc(n_typed + 10u, sizeof *words)), *hosts = hosts_left(job);
     snprintf(again, sizeof again, "%u:%u:%u", next->count, next->last, next->floor);
     snprintf(n, sizeof n, "%u", n_rank);
     words[n_word++] = job->typed[0];
@@ -83,8 +114,15 @@ static char **words_for(const struct pli_job *job, const char *where, const stru
         words[n_word++] = "-n";
         words[n_word++] = pli_say_need(strdup(n));
     }
+    if (hosts != NULL) {
+        words[n_word++] = "--hosts";
+        words[n_word++] = hosts;
+    }
     if (is_same) {
         pli_restart_keep(job->typed, words + n_word);
+    }
+    if (is_same && hosts != NULL) {
+        pli_restart_unplace(words, n_word);
     }
     return words;
 }
@@ -115,6 +153,10 @@ static void run(struct pli_job *job)
         is_same = is_same && strcmp(where, job->from->dir) == 0;
     } else {
         snprintf(where, sizeof where, "%s", job->from->dir);
+    }
+    if (job->n_host > 0 && pli_hosts_n_left(job) == 0) {
+        pli_say("The job is not restarted: no host is left.");
+        return;
     }
     next.count = is_own && last > next.last ? 0 : next.count;
     if (next.count >= job->opt.max_restarts) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// --on-failure=restart: after a rank has died, the job goes on by itself from its last good
-// checkpoint.
+// --on-failure=restart: after a rank has died, or a host was lost, the job goes on by itself from
+// its last good checkpoint, on the hosts that are left.
 #ifndef PLI_MPIEXEC_AGAIN_H
 #define PLI_MPIEXEC_AGAIN_H
 
@@ -25,6 +25,9 @@ void pli_again_open(struct pli_job *job, const char *dir);
 
 // A rank has failed; is_end: the job ends for it. One that called MPI_Abort meant it.
 void pli_again_note(const struct pli_case *c, bool is_end);
+
+// A host is lost, and the job ends for it.
+void pli_again_lost(void);
 
 // All of the job is gone; is_ended: because it was ended. Becomes a new mpiexec that goes on from
 // the last checkpoint, if a rank has failed and that was wanted; returns otherwise, with a message

@@ -2,6 +2,7 @@
 // Starts daemons, sends them to work, hears what becomes of it, and notices when one is lost.
 #include "head.h"
 
+#include "again.h"
 #include "agents.h"
 #include "ask.h"
 #include "base/clock.h"
@@ -21,6 +22,7 @@
 #include "pact.h"
 #include "reach.h"
 #include "refuse.h"
+#include "renewal.h"
 #include "resize.h"
 #include "roll.h"
 #include "rows.h"
@@ -126,6 +128,7 @@ static void task_over(struct pli_task *t)
         pli_warden_over(t);
         pli_resize_gone(t);
         pli_resize_replace(job);
+        pli_renewal_check(job);
     }
 }
 
@@ -202,6 +205,7 @@ static void lose(uint32_t host, const char *why)
     if (is_news && is_survived) {
         pli_mishap_lost(job);
     } else if (is_news) {
+        pli_again_lost();
         pli_warden_fail(1, job->opt.on_failure == PLI_FAIL_CONTINUE);
     }
 }
@@ -363,6 +367,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         break;
     case PLI_LINK_ROWS:
         pli_scene_unpack_states(&job->node, &u);
+        pli_renewal_check(job);
         break;
     case PLI_LINK_MADE:
         pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_SETS, 0, 0, f->data, f->len);
@@ -538,15 +543,6 @@ void pli_head_add(struct pli_task *t)
     job->hosts[t->host].n_task++;
     job->hosts[t->host].n_rank += t->n;
     pli_launch_open_remote(job, t, took);
-}
-
-uint32_t pli_head_n_here(void)
-{
-    uint32_t n = 0;
-    for (uint32_t h = 0; h < job->n_host; h++) {
-        n += !sides[h].is_lost;
-    }
-    return n;
 }
 
 bool pli_head_may_grow(struct pli_answer *a)

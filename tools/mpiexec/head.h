@@ -41,7 +41,6 @@ const char *pli_head_site(uint32_t row); // where its rank waits, "": not known
 // A word to a host, or to PLI_LINK_ALL.
 void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, const void *data,
                    size_t len);
-uint32_t pli_head_n_here(void); // hosts that are not lost
 
 // Whether all hosts can take processes that come later, as many as each other; else a refusal.
 bool pli_head_may_grow(struct pli_answer *a);

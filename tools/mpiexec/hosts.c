@@ -297,3 +297,12 @@ const char *pli_hosts_name(const struct pli_job *job, const struct pli_task *tas
 {
     return job->n_host > 0 ? job->hosts[task->host].name : job->node.header->host;
 }
+
+uint32_t pli_hosts_n_left(const struct pli_job *job)
+{
+    uint32_t n = 0;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        n += !job->hosts[h].is_lost;
+    }
+    return n;
+}

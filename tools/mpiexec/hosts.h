@@ -30,6 +30,9 @@ void pli_hosts_take_map(struct pli_job *job, const char *option, const char *tex
 // A list of its own from such a file, of *n_out hosts.
 struct pli_host *pli_hosts_read(const char *option, const char *path, uint32_t *n_out);
 
+// How many are not lost.
+uint32_t pli_hosts_n_left(const struct pli_job *job);
+
 // Whether two names, of which one may lack the domain, mean the same host.
 bool pli_hosts_is_same(const char *a, const char *b);
 // Whether a name means this machine.

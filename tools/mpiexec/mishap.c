@@ -38,20 +38,13 @@ static bool has_ucx(const struct pli_job *job)
     return strstr(setting(job, "PLIANT_NET"), "ucx") != NULL;
 }
 
-static bool has_network(const struct pli_job *job)
-{
-    return has_ucx(job) || strcmp(setting(job, "PLIANT_NET"), "tcp") == 0 ||
-           strtoul(setting(job, "PLIANT_FAKE_HOSTS"), NULL, 10) > 1;
-}
-
 void pli_mishap_check(const struct pli_job *job)
 {
     if (job->opt.is_resize_error && job->opt.elastic_max == 0) {
         pli_say_bad("--on-resize=error needs --elastic MIN:MAX: the job is not resized without it");
     }
-    if (job->opt.is_resize_error &&
-        (pli_mishap_is_survived(job) || has_network(job) || job->n_host > 0)) {
-        pli_say_bad("--on-resize=error is for jobs on one host, in shared memory, and with "
+    if (job->opt.is_resize_error && (pli_mishap_is_survived(job) || has_ucx(job))) {
+        pli_say_bad("--on-resize=error is for jobs without UCX (PLIANT_NET), and with "
                     "--on-failure=abort");
     }
     if (!pli_mishap_is_survived(job)) {

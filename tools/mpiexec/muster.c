@@ -234,7 +234,7 @@ static bool announce(struct order *o, const char *body, size_t len, struct pli_a
         pli_spawn_fill(o->job, &o->list, o->first, o->hosts);
     }
     o->id = ++n_order;
-    o->n_wait = pli_head_n_here();
+    o->n_wait = pli_hosts_n_left(o->job);
     o->next = orders;
     orders = o;
     pli_pack_u32(&p, o->first);

@@ -120,6 +120,10 @@ static void note(struct pli_job *job, const struct pli_news *n)
     case PLI_NEWS_DROPPED:
         write_dropped(&job->node, n->key);
         break;
+    case PLI_NEWS_END:
+        atomic_store(&job->node.header->end, (uint64_t)n->seq << 32 | n->n_begun);
+        raise_alarm(&job->node);
+        break;
     default:
         break;
     }

@@ -9,6 +9,7 @@
 #include "job.h"
 #include "link_wire.h"
 #include "news.h"
+#include "renewal.h"
 #include "say.h"
 
 #include <stdlib.h>
@@ -130,6 +131,10 @@ void pli_pact_hear(struct pli_job *job, const struct pli_pact_word *word)
 {
     if (job->is_daemon) {
         pli_daemon_send(PLI_LINK_PACT, 0, 0, word, sizeof *word);
+        return;
+    }
+    if (word->what == PLI_PACT_SAID || word->what == PLI_PACT_TOOK) {
+        pli_renewal_hear(job, word);
         return;
     }
     struct entry *e = find(word);

@@ -16,6 +16,7 @@
 #include "muster.h"
 #include "recruit.h"
 #include "refuse.h"
+#include "renewal.h"
 #include "say.h"
 #include "spawn.h"
 #include "warden.h"
@@ -84,6 +85,18 @@ static uint32_t *find_leavers(const struct pli_job *job, uint32_t *n_out)
     return list;
 }
 
+// Those who are to be told leave the version that counts now.
+static void begin_renewal(const struct pli_job *job)
+{
+    uint32_t n = size_now(job);
+    uint32_t *all = pli_say_need(malloc((n + 1) * sizeof *all));
+    for (uint32_t i = 0; i < n; i++) {
+        all[i] = member(i);
+    }
+    pli_renewal_begin(all, n);
+    free(all);
+}
+
 // The next version counts from here on. With several hosts that is decided here and done by all:
 // who does not hear of it has lost mpiexec, and ends.
 static bool commit(struct pli_job *job, struct pli_answer *a)
@@ -101,6 +114,7 @@ static bool commit(struct pli_job *job, struct pli_answer *a)
             pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_WORLD, 0, 0, p.data, p.len);
             pli_pack_fini(&p);
         }
+        begin_renewal(job);
         pli_world_turn(job, &w);
         free(z.members);
         z.members = z.next;
@@ -161,8 +175,11 @@ static bool have_taken_up(const struct pli_job *job)
     for (uint32_t row = 0; row < pli_node_n_used(&job->node) && (h->mode & PLI_NODE_TELLS) != 0;
          row++) {
         const struct pli_node_row *r = &job->node.rows[row];
-        has = has && (atomic_load(&r->state) != PLI_NODE_RUNNING ||
-                      atomic_load(&r->works) == (uint32_t)atomic_load(&h->world));
+        // On other hosts it may be further than is known here.
+        bool is_in = pli_job_is_head(job) ? !pli_node_has_ended(&job->node, r->index) &&
+                                                atomic_load(&r->state) < PLI_NODE_FINALIZED
+                                          : atomic_load(&r->state) == PLI_NODE_RUNNING;
+        has = has && (!is_in || atomic_load(&r->works) == (uint32_t)atomic_load(&h->world));
     }
     return has;
 }

@@ -134,6 +134,12 @@ uint32_t pli_restart_keep(char *const *words, char **to)
     return copy_without(words, UINT32_MAX, own, to);
 }
 
+void pli_restart_unplace(char **words, uint32_t first)
+{
+    words += first - 1; // the first word is not looked at
+    words[1 + copy_without(words, UINT32_MAX, places, words + 1)] = NULL;
+}
+
 // Whether the user says where the job is to run now.
 static bool has_places(char *const *words)
 {

@@ -13,6 +13,8 @@ char **pli_restart_words(int argc, char **argv);
 // Copy the words that are of use for a job itself, without the first and those that say from where
 // it goes on. How many there are; to has room for all.
 uint32_t pli_restart_keep(char *const *words, char **to);
+// Take out, in place, those from `first` on that say on which hosts it runs.
+void pli_restart_unplace(char **words, uint32_t first);
 
 // Find the checkpoint that --restart means, check it, and give the command line of the job: the
 // checkpoint's, with what was said now behind its options. Ends with a message when there is none

@@ -31,15 +31,6 @@ static struct {               // of each row behind the first ones
     uint32_t n_need;          // and those that were there when it was taken
 } rows[PLI_NODE_N_MORE];
 
-static uint32_t n_here(const struct pli_job *job)
-{
-    uint32_t n = 0;
-    for (uint32_t h = 0; h < job->n_host; h++) {
-        n += !job->hosts[h].is_lost;
-    }
-    return n;
-}
-
 // Nothing that the row's process sent waits to be read.
 static bool is_read(const struct pli_node *node, uint32_t row)
 {
@@ -185,7 +176,7 @@ void pli_rows_fill(struct pli_job *job, uint32_t host, const struct pli_node_row
     }
     memset(&rows[i], 0, sizeof rows[i]);
     rows[i].is_taken = rows[i].is_dirty = true;
-    rows[i].n_need = n_here(job);
+    rows[i].n_need = pli_hosts_n_left(job);
     memset(&job->node.rows[row], 0, sizeof job->node.rows[row]);
     memcpy(&job->node.rows[row], as, sizeof *as);
     job->node.procs[h->n_world + i] = (struct pli_node_proc){ .host = host, .row = row };
@@ -288,7 +279,7 @@ void pli_rows_restore(const struct pli_job *job, uint32_t n)
     next = n;
     for (uint32_t row = job->node.header->n_row; row < pli_node_n_used(&job->node); row++) {
         rows[row - job->node.header->n_row].is_dirty = true;
-        rows[row - job->node.header->n_row].n_need = n_here(job);
+        rows[row - job->node.header->n_row].n_need = pli_hosts_n_left(job);
     }
 }
 
