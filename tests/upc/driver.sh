@@ -236,6 +236,11 @@ has make-cc-output out '^3 4 2$'
 if command -v clang >/dev/null; then
     ok clang env CC=clang "$upcc" -Iinc -DVALUE=5 a.upc b.c -o clanged
     ok clang-run ./clanged
+    printf 'shared int x; int f(void)\n{\n\tx = 1;\treturn x %% 1.5;\n}\n' >clang.upc
+    no clang-place 1 env CC=clang "$upcc" -c clang.upc
+    has clang-place-text err '^clang.upc:3:26: error: invalid operands'
+    has clang-place-mark err '^      |                          ^$'
+    no clang-lines 1 test "$(grep -c 'return x' err)" -gt 1
 fi
 ok pthreads "$upcc" -pthreads -Iinc -DVALUE=5 a.upc b.c -o threaded
 ok pthreads-run "$upcrun" -n 3 ./threaded

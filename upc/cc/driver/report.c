@@ -4,7 +4,6 @@
 
 #include "excerpt.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,16 +113,21 @@ static bool is_said(const char *text)
 }
 
 // One diagnostic that the map knows. False: it does not.
-static bool print_mapped(const struct place *p, const char *map)
+static bool print_mapped(const struct place *p, const char *map, bool is_bare)
 {
     char *line, text[4096];
     size_t len;
     int to[3];
     bool is_known = read_line(p->path, p->path_len, p->line, &line, &len);
-    int byte = is_known ? pli_excerpt_byte(line, len, p->column) : p->column;
+    int byte = is_known && !is_bare ? pli_excerpt_byte(line, len, p->column) : p->column;
     free(line);
     if (!find(map, p, byte, to)) {
-        return false;
+        to[0] = p->line;
+        to[1] = byte;
+        to[2] = 1;
+        if (!is_bare || !is_known) {
+            return false;
+        }
     }
     if (read_line(p->path, p->path_len, to[0], &line, &len)) {
         snprintf(text, sizeof text, "%.*s:%d:%d:%.*s", (int)p->path_len, p->path, to[0],
@@ -142,11 +146,11 @@ static bool is_ours(const char *line)
 {
     size_t len = strcspn(line, "\n");
     return begins(line, "In file included from ") || begins(line, "                 from ") ||
-           memmem(line, len, "of macro \xe2\x80\x98PLI_UPC_", 19) != NULL ||
-           memmem(line, len, "of macro 'PLI_UPC_", 18) != NULL;
+           memmem(line, len, "macro \xe2\x80\x98PLI_UPC_", 17) != NULL ||
+           memmem(line, len, "macro 'PLI_UPC_", 15) != NULL;
 }
 
-void pli_report_print(const char *said, const char *map)
+void pli_report_print(const char *said, const char *map, bool is_bare)
 {
     bool is_dropping = false; // excerpts that belong to what was not shown as it came
     for (const char *s = said; *s != '\0'; s = next(s)) {
@@ -154,7 +158,8 @@ void pli_report_print(const char *said, const char *map)
         if (is_dropping && is_excerpt(s)) {
             continue;
         }
-        is_dropping = is_ours(s) || (!is_excerpt(s) && read_place(s, &p) && print_mapped(&p, map));
+        is_dropping =
+            is_ours(s) || (!is_excerpt(s) && read_place(s, &p) && print_mapped(&p, map, is_bare));
         if (!is_dropping) {
             fwrite(s, 1, (size_t)(next(s) - s), stderr);
         }

@@ -3,8 +3,11 @@
 #ifndef PLI_UPC_DRIVER_REPORT_H
 #define PLI_UPC_DRIVER_REPORT_H
 
+#include <stdbool.h>
+
 // Pass on what was said, with the places that the map of upcc-translate (-map) knows. Both are
-// texts that end with a null.
-void pli_report_print(const char *said, const char *map);
+// texts that end with a null. is_bare: it counts columns in bytes, and has shown no lines, as clang
+// does with -fno-caret-diagnostics.
+void pli_report_print(const char *said, const char *map, bool is_bare);
 
 #endif

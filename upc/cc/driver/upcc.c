@@ -245,13 +245,13 @@ static char *read_fd(int fd)
 }
 
 // Run the C compiler on translated text; what it says is about the text before.
-static int run_and_report(const struct cmd *c, const struct job *j, int map)
+static int run_and_report(const struct cmd *c, const struct job *j, int map, bool is_bare)
 {
     char path[64];
     int err = temporary("upcc.err", path, sizeof path);
     int rc = pli_cmd_run_to(c, j->verbose, err);
     char *said = read_fd(err), *places = read_fd(map);
-    pli_report_print(said, places);
+    pli_report_print(said, places, is_bare);
     free(said);
     free(places);
     close(err);
@@ -297,7 +297,11 @@ static int compile(const struct job *j, const struct tools *t, bool is_c, const 
         pli_cmd_add(&c, "-o");
         pli_cmd_add(&c, out);
     }
-    return map >= 0 ? run_and_report(&c, j, map) : pli_cmd_run(&c, j->verbose);
+    bool is_bare = strstr(t->cc, "clang") != NULL;
+    if (map >= 0 && is_bare) {
+        pli_cmd_add(&c, "-fno-caret-diagnostics");
+    }
+    return map >= 0 ? run_and_report(&c, j, map, is_bare) : pli_cmd_run(&c, j->verbose);
 }
 
 // One source down to the stage asked for. object is where the result goes.
