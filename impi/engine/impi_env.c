@@ -141,6 +141,7 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
         { "IMPI_HIWATER", 1, 1 << 30, 2048 },
         { "IMPI_COLL_XSIZE", -1, INT32_MAX, -1 },
         { "IMPI_COLL_MAXLINEAR", -1, INT32_MAX, -1 },
+        { "IMPI_SILENCE", 0, 1000000, 60 },
     };
     long long v[sizeof row / sizeof *row];
     *out = (struct pli_impi_env){ .server = getenv("IMPI_SERVER"),
@@ -186,6 +187,7 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
     out->hiwater = (uint32_t)v[4];
     out->coll_xsize = (int32_t)v[5];
     out->coll_maxlinear = (int32_t)v[6];
+    out->silence_s = (int)v[7];
     return PLI_IMPI_OK;
 }
 

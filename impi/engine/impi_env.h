@@ -36,7 +36,7 @@ struct pli_impi_env {
     uint64_t key;
     uint16_t port;      // to listen on
     uint16_t told_port; // to tell the others; 0: the one we listen on
-    int timeout_s;
+    int timeout_s, silence_s;
     uint32_t datalen, ackmark, hiwater;
     int32_t coll_xsize, coll_maxlinear;
 };

@@ -27,6 +27,7 @@ static enum pli_impi_err open_link(struct pli_impi_net *net, uint32_t host)
                      pli_impi_err_text(err));
         return pli_impi_net_fail(net, err);
     }
+    pli_impi_sock_expect(net->link[host].s.fd, net->conf.silence_s);
     if (net->link[host].n_hello > 0) {
         pli_impi_mesh_mark(net, host);
     }
@@ -105,15 +106,15 @@ enum pli_impi_err pli_impi_mesh_begin(struct pli_impi_net *net)
     return net->err;
 }
 
-bool pli_impi_mesh_is_whole(const struct pli_impi_net *net)
+uint32_t pli_impi_mesh_missing(const struct pli_impi_net *net)
 {
     for (uint32_t h = 0; h < net->job->n_host; h++) {
         if (pli_impi_engine_is_peer(net->engine, h) &&
             pli_impi_engine_link(net->engine, h) == PLI_IMPI_LINK_NONE) {
-            return false;
+            return h;
         }
     }
-    return true;
+    return UINT32_MAX;
 }
 
 static struct guest *free_guest(struct pli_impi_net *net)
@@ -203,6 +204,11 @@ static void want_out(struct pli_impi_net *net, uint32_t host, bool on)
     }
 }
 
+static uint64_t judge_every(const struct pli_impi_net *net)
+{
+    return (uint64_t)net->conf.silence_s * 250;
+}
+
 // The hello, then packets, as much as the socket takes.
 static enum pli_impi_err write_link(struct pli_impi_net *net, uint32_t host)
 {
@@ -228,6 +234,9 @@ static enum pli_impi_err write_link(struct pli_impi_net *net, uint32_t host)
         }
         if (err != PLI_IMPI_OK) {
             return err;
+        }
+        if (net->judge_ms == 0 && net->conf.silence_s > 0) {
+            net->judge_ms = pli_impi_net_clock() + judge_every(net);
         }
         if (l->n_hello > 0) {
             l->n_hello -= (uint32_t)len;
@@ -317,9 +326,38 @@ void pli_impi_mesh_flush(struct pli_impi_net *net)
     }
 }
 
+// A cable that was pulled breaks no connection: look whether what was written is acknowledged, as
+// long as something is not.
+static void judge(struct pli_impi_net *net, uint64_t now_ms)
+{
+    uint64_t limit = (uint64_t)net->conf.silence_s * 1000;
+    bool awaits = false;
+    for (uint32_t h = 0; net->link != NULL && h < net->job->n_host; h++) {
+        uint32_t ms = 0;
+        if (net->link[h].s.fd < 0 || net->link[h].is_dialing) {
+            continue;
+        }
+        awaits = pli_impi_sock_awaits(net->link[h].s.fd, &ms) || awaits;
+        if (ms > limit) {
+            errno = ETIMEDOUT;
+            (void)settle(net, h, PLI_IMPI_ERR_SYS); // has failed the net
+        }
+    }
+    net->judge_ms = awaits ? now_ms + judge_every(net) : 0;
+}
+
 int pli_impi_mesh_tick(struct pli_impi_net *net, uint64_t now_ms)
 {
     int next = -1;
+    if (net->judge_ms != 0 && now_ms >= net->judge_ms) {
+        judge(net, now_ms);
+    }
+    if (net->judge_ms != 0) {
+        next = (int)(net->judge_ms - now_ms);
+    }
+    if (net->err != PLI_IMPI_OK) {
+        return 0;
+    }
     if (net->accept_ms != 0 && now_ms >= net->accept_ms && net->listen_fd >= 0) {
         net->accept_ms = 0;
         (void)pli_impi_net_watch(net, net->listen_fd, KEY_LISTEN, 0, false);

@@ -158,11 +158,28 @@ void pli_impi_net_destroy(struct pli_impi_net *net)
     free(net);
 }
 
-static void set_deadline(struct pli_impi_net *net)
+// In so many seconds, unless there is an earlier one; 0: none.
+static void set_deadline(struct pli_impi_net *net, int seconds)
 {
-    if (net->conf.timeout_s > 0) {
-        net->deadline_ms = pli_impi_net_clock() + 1000 * (uint64_t)net->conf.timeout_s;
+    uint64_t at = pli_impi_net_clock() + 1000 * (uint64_t)seconds;
+    if (seconds > 0 && (net->deadline_ms == 0 || at < net->deadline_ms)) {
+        net->deadline_ms = at;
     }
+}
+
+static enum pli_impi_err give_up(struct pli_impi_net *net)
+{
+    uint32_t h = net->state == PLI_IMPI_NET_MESH ? pli_impi_mesh_missing(net) : UINT32_MAX;
+    if (h != UINT32_MAX) {
+        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR,
+                     "host %u of client %u waits in vain for a connection from host %u of client "
+                     "%u",
+                     net->host, net->job->host[net->host].client, h, net->job->host[h].client);
+    } else {
+        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "port %u: no job after %d s", net->port,
+                     net->conf.timeout_s);
+    }
+    return pli_impi_net_fail(net, PLI_IMPI_ERR_TIMEOUT);
 }
 
 // The job is known: make the connections.
@@ -172,6 +189,7 @@ static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_i
     net->job = job;
     net->host = host;
     go(net, PLI_IMPI_NET_MESH);
+    set_deadline(net, net->conf.silence_s); // all know where all are: who does not call is gone
     net->link = calloc(job->n_host, sizeof *net->link);
     net->dirty = calloc(job->n_host, sizeof *net->dirty);
     enum pli_impi_err err =
@@ -212,7 +230,7 @@ enum pli_impi_err pli_impi_net_start(struct pli_impi_net *net, const char *serve
     net->host_of_client = host;
     net->host = client->rank; // for the log, until the job is known
     net->is_server_dialing = net->has_server_out = true;
-    set_deadline(net);
+    set_deadline(net, net->conf.timeout_s);
     go(net, PLI_IMPI_NET_SERVER);
     return pli_impi_net_watch(net, net->server.fd, KEY_SERVER, 0, true);
 }
@@ -223,7 +241,7 @@ enum pli_impi_err pli_impi_net_join(struct pli_impi_net *net, const struct pli_i
     if (net->state != PLI_IMPI_NET_IDLE || host >= job->n_host) {
         return PLI_IMPI_ERR_ARG;
     }
-    set_deadline(net);
+    set_deadline(net, net->conf.timeout_s);
     return begin_mesh(net, job, host);
 }
 
@@ -365,7 +383,7 @@ static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_eve
 // What follows from all that has happened.
 static void advance(struct pli_impi_net *net)
 {
-    if (net->state == PLI_IMPI_NET_MESH && pli_impi_mesh_is_whole(net)) {
+    if (net->state == PLI_IMPI_NET_MESH && pli_impi_mesh_missing(net) == UINT32_MAX) {
         go(net, PLI_IMPI_NET_RUN);
         close_fd(&net->listen_fd); // nobody else is expected
         pli_impi_mesh_dismiss(net);
@@ -420,9 +438,7 @@ enum pli_impi_err pli_impi_net_poll(struct pli_impi_net *net, int timeout_ms)
     }
     if (net->err == PLI_IMPI_OK && net->deadline_ms != 0 &&
         pli_impi_net_clock() >= net->deadline_ms) {
-        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "port %u: no job after %d s", net->port,
-                     net->conf.timeout_s);
-        return pli_impi_net_fail(net, PLI_IMPI_ERR_TIMEOUT);
+        return give_up(net);
     }
     return net->err;
 }

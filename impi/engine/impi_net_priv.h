@@ -49,6 +49,7 @@ struct pli_impi_net {
     uint16_t port;
     uint64_t deadline_ms; // until RUN; 0: none
     uint64_t accept_ms;   // accept again from then on; 0: accepting
+    uint64_t judge_ms;    // look who has not answered; 0: nobody has to
     bool is_server_dialing, has_server_out;
     struct pli_impi_client *client;
     uint32_t host_of_client, host; // host: global
@@ -72,7 +73,7 @@ enum pli_impi_err pli_impi_net_rewatch(struct pli_impi_net *net, int fd, enum ne
 
 // impi_mesh.c: the connections between hosts
 enum pli_impi_err pli_impi_mesh_begin(struct pli_impi_net *net); // dial, and take waiting guests
-bool pli_impi_mesh_is_whole(const struct pli_impi_net *net);
+uint32_t pli_impi_mesh_missing(const struct pli_impi_net *net);  // a host; UINT32_MAX: none
 void pli_impi_mesh_accept(struct pli_impi_net *net);
 void pli_impi_mesh_guest(struct pli_impi_net *net, uint32_t i);
 enum pli_impi_err pli_impi_mesh_event(struct pli_impi_net *net, uint32_t host, uint32_t events);

@@ -20,6 +20,28 @@ static void tune(int fd)
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 }
 
+void pli_impi_sock_expect(int fd, int silence_s)
+{
+    if (silence_s > 0) { // so that all probes have gone unanswered by then
+        int each = silence_s < 5 ? 1 : silence_s / 5, n = silence_s < 2 ? 1 : silence_s / each - 1;
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &each, sizeof each);
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &each, sizeof each);
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &n, sizeof n);
+    }
+}
+
+bool pli_impi_sock_awaits(int fd, uint32_t *ms_out)
+{
+    struct tcp_info info;
+    socklen_t len = sizeof info;
+    *ms_out = 0;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0 || info.tcpi_unacked == 0) {
+        return false;
+    }
+    *ms_out = info.tcpi_retransmits > 0 ? info.tcpi_last_ack_recv : 0;
+    return true;
+}
+
 static void close_keep(int fd)
 {
     int saved = errno;

@@ -4,6 +4,7 @@
 #ifndef PLI_IMPI_SOCK_H
 #define PLI_IMPI_SOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "engine/impi_log.h"
 #include "wire/impi_err.h"
@@ -27,6 +28,13 @@ enum pli_impi_err pli_impi_sock_dial(const unsigned char addr[PLI_IMPI_HOSTID], 
 enum pli_impi_err pli_impi_sock_dial_name(const char *where, const struct pli_impi_log *log,
                                           int *fd_out);
 int pli_impi_sock_error(int fd);
+
+// A connection on which nothing is said is lost when the other machine does not answer for so long;
+// 0: as long as the system likes, which is hours.
+void pli_impi_sock_expect(int fd, int silence_s);
+// What was written is not all acknowledged; *ms_out: how long the other machine has not answered
+// although it was asked again, else 0. One that merely does not read answers.
+bool pli_impi_sock_awaits(int fd, uint32_t *ms_out);
 
 enum pli_impi_err pli_impi_sock_write(int fd, const struct iovec *iov, int n, size_t *len_out);
 enum pli_impi_err pli_impi_sock_read(int fd, const struct iovec *iov, int n, size_t *len_out);

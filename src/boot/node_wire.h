@@ -122,9 +122,9 @@ _Static_assert(sizeof(struct pli_node_host) == 288, "shared with other processes
 struct pli_node_proc {
     uint32_t host, row;
     _Atomic uint32_t has_ended;
-    uint32_t port;                  // where it listens itself; 0: its launcher does
-    _Atomic uint32_t failure;       // it died: how, see alarm_wire.h; written by the launcher, last
-    uint32_t failed_at, pid, spare; // as which of all that died, and its process id
+    uint32_t port;            // where it listens itself; 0: its launcher does
+    _Atomic uint32_t failure; // it died: how, see alarm_wire.h; written by the launcher, last
+    uint32_t failed_at, pid, upc_leads; // of all that died; process id; a UPC group begins here
 };
 _Static_assert(sizeof(struct pli_node_proc) == 32, "shared with other processes");
 

@@ -18,8 +18,9 @@ struct option {
 };
 
 static struct option option[] = {
-    { "procs", 1 },     { "datalen", 1024 }, { "ackmark", 10 }, { "hiwater", 20 }, { "msgs", 20 },
-    { "maxlen", 5000 }, { "timeout", 20 },   { "xsize", -1 },   { "port", 0 },     { "verbose", 0 },
+    { "procs", 1 },  { "datalen", 1024 }, { "ackmark", 10 }, { "hiwater", 20 },
+    { "msgs", 20 },  { "maxlen", 5000 },  { "timeout", 20 }, { "silence", 60 },
+    { "xsize", -1 }, { "port", 0 },       { "verbose", 0 },
 };
 static const char *bind_to = "127.0.0.1";
 
@@ -308,6 +309,7 @@ int main(int argc, char **argv)
     struct pli_impi_net_conf conf = { .bind = bind_to,
                                       .port = (uint16_t)get("port"),
                                       .timeout_s = get("timeout"),
+                                      .silence_s = get("silence"),
                                       .tls_file = getenv("IMPI_TLS"),
                                       .ops = &ops,
                                       .arg = &n,

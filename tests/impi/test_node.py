@@ -377,6 +377,16 @@ def case_unreachable():
         h.bye()
 
 
+def case_never_calls():
+    """Host 1 has met at the server and is not heard of again: the node does not wait for ever."""
+    with Server(2, code=LOST) as s, \
+            Node(s.address, 0, "echo", "silence=1", code=1,
+                 said="host 0 of client 0 waits in vain for a connection from host 1 of client 1") as node:
+        h = Host(s, 1)
+        node.wait()
+        h.bye()
+
+
 def case_server_dies():
     """The server is killed while the job runs: the job does not need it."""
     with Server(2) as s, Node(s.address, 0, "echo", said="the server is gone") as node:

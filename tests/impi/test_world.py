@@ -38,8 +38,8 @@ def launcher(name):
 class Job:
     """Clients that meet at one server: Job(["mpich:2", "openmpi:2"], "ring").run()."""
 
-    def __init__(self, clients, *parts, env=None, each=None):
-        self.clients, self.parts = clients, parts
+    def __init__(self, clients, *parts, env=None, each=None, is_fortran=False):
+        self.clients, self.parts, self.is_fortran = clients, parts, is_fortran
         self.mark = secrets.token_hex(8)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("IMPI_")}
         self.env.update({"IMPI_AUTH_KEY": str(secrets.randbits(63)), "IMPI_TEST_MARK": self.mark,
@@ -61,6 +61,10 @@ class Job:
         if name not in OTHERS:
             raise Skip(f"{name} is not installed (no mpicc.{name} when the tree was configured)")
         library, program = OTHERS[name]
+        if self.is_fortran:
+            if name not in FORTRAN:
+                raise Skip(f"no mpifort.{name} when the tree was configured")
+            program = FORTRAN[name]
         return [*launcher(name), "-n", count, "env", f"LD_PRELOAD={library}", program,
                 *self.parts], library
 
@@ -218,6 +222,19 @@ def case_sanitized():
     check("ThreadSanitizer" not in job.text(), job, "the thread sanitizer has something to say")
 
 
+def case_fortran():
+    """A Fortran program of MPICH takes part; one of Open MPI would not, and says so at once."""
+    good(["mpich:2", "mpich:1"], is_fortran=True)
+    if "openmpi" in FORTRAN:
+        job = Job(["openmpi:2"], is_fortran=True).start()
+        job.server.terminate()
+        codes = finish(job)
+        check(codes[0] != 0 and "Fortran programs of Open MPI cannot" in job.text(), job, f"exit codes {codes}")
+        alone = subprocess.run([*launcher("openmpi"), "-n", "2", "env", f"LD_PRELOAD={OTHERS['openmpi'][0]}",
+                                FORTRAN["openmpi"]], capture_output=True, text=True, timeout=LIMIT, check=False)
+        check(alone.stdout.count("of 2 ok") == 2, job, f"without a server it runs as always: {alone}")
+
+
 def case_tls():
     """The same with every connection encrypted."""
     with tempfile.TemporaryDirectory() as folder:
@@ -297,9 +314,11 @@ if __name__ == "__main__":
     parser.add_argument("--other", nargs=3, action="append", default=[])
     parser.add_argument("--ours", nargs=2)
     parser.add_argument("--sanitized")
+    parser.add_argument("--fortran", nargs=2, action="append", default=[])
     parser.add_argument("case", nargs="+")
     ARGS = parser.parse_args()
     OTHERS = {name: (library, program) for name, library, program in ARGS.other}
+    FORTRAN = dict(ARGS.fortran)
     try:
         for case in ARGS.case:
             globals()[f"case_{case}"]()

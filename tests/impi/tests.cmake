@@ -137,7 +137,17 @@ if(PLI_IMPI_MPICC_mpich AND PLI_IMPI_HAS_TSAN)
     add_custom_target(build_impi_world_thread ALL DEPENDS ${exe})
     list(APPEND world_args --sanitized ${exe})
 endif()
-foreach(case alone two three many own threads sanitized tls nat lost)
+foreach(mpi ${PLI_IMPI_OTHERS})
+    find_program(PLI_IMPI_MPIFORT_${mpi} mpifort.${mpi})
+    if(PLI_IMPI_MPICC_${mpi} AND PLI_IMPI_MPIFORT_${mpi})
+        set(exe ${CMAKE_CURRENT_BINARY_DIR}/impi_fortran.${mpi})
+        add_custom_command(OUTPUT ${exe} COMMAND ${PLI_IMPI_MPIFORT_${mpi}} ${PLI_IMPI_TESTS}/world.f90 -o ${exe}
+            DEPENDS ${PLI_IMPI_TESTS}/world.f90 VERBATIM)
+        add_custom_target(build_impi_fortran_${mpi} ALL DEPENDS ${exe})
+        list(APPEND world_args --fortran ${mpi} ${exe})
+    endif()
+endforeach()
+foreach(case alone two three many own threads sanitized fortran tls nat lost)
     add_test(NAME impi.world_${case}
         COMMAND Python3::Interpreter ${PLI_IMPI_TESTS}/test_world.py ${world_args} ${case})
     set_tests_properties(impi.world_${case} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77

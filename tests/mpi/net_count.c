@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connections are made on first contact, and collectives go host by host: who does not speak for
 // its host has none. args: how many hosts. Counted are descriptors that are connected.
-#include "t.h"
+#include "net_t.h"
 
 #include <mpi.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-enum { MOST = 1024 };
-
-static int connections(void)
-{
-    int n = 0;
-    for (int fd = 0; fd < MOST; fd++) {
-        struct sockaddr_storage a;
-        socklen_t len = sizeof a;
-        n += getpeername(fd, (struct sockaddr *)&a, &len) == 0 &&
-             (a.ss_family == AF_INET || a.ss_family == AF_INET6);
-    }
-    return n;
-}
 
 // Connections, when there are no more than this: two that were made at once become one.
 static int settled(int most)

@@ -71,13 +71,19 @@ def launchers():
     paragraph(r, "host vc2 cannot be reached: cannot run /nowhere/rsh", "--launcher")
     for words, hint in (("Permission denied (publickey).", "ssh-copy-id"),
                         ("Host key verification failed.", "once by hand"),
-                        ("connect to host vc2 port 22: Connection refused", "no ssh server listens")):
+                        ("connect to host vc2 port 22: Connection refused", "no ssh server listens"),
+                        ("something else", "Try by hand what mpiexec -v shows")):
         with tempfile.NamedTemporaryFile("w", suffix=".sh", dir="/tmp") as f:
             f.write(f"#!/bin/sh\necho 'ssh: {words}' >&2\nexit 255\n")
             f.flush()
             r = HostRun(C, "--hosts", "vc1:1,vc2:1", "true", launcher=f"sh {f.name}")
             check(r.rc == 1, r)
             paragraph(r, "host vc2 cannot be reached", words, hint)
+    r = HostRun(C, "-v", "--hosts", "vc1:1,vc2:1", "true")
+    check(r.rc == 0 and f"starting the daemon of host vc2: {C.launcher} vc2 {MPIEXEC} --as-daemon 1" in r.words, r)
+    r = HostRun(C, "--hosts", "vc1:1,vc2:1", "true", env={"PLIANT_NET": "shm"})
+    check(r.rc == 2, r)
+    paragraph(r, "PLIANT_NET=shm is for jobs on one host, and this one has 2")
     r = HostRun(C, "--launch-agent", "/nowhere/agent", *ALL, "true")
     check(r.rc == 1, r)
     paragraph(r, "there is no mpiexec of Pliant MPI at /nowhere/agent", "--launch-agent")

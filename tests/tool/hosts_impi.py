@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """IMPI clients on several (virtual) hosts each: an agent on every host, and what happens when one dies."""
 import os
+import re
 import subprocess
 import sys
 
@@ -70,6 +71,24 @@ def lost(host, name):
     check(" lost host " in out[0][2] + out[1][2], f"both ends are named: {out}")
 
 
+def cut(says):
+    """A cable is pulled, which closes no connection; while both wait, or one has something to say."""
+    silence = {k: {"IMPI_SILENCE": "4"} for k in range(2)}
+    job = Job(["vc1:1,vc2:1", "vc3:2"], program("span_comm"), "wait", more=silence)
+    check(job.jobs[0].stdout.readline() == "ready\n", "the ranks have met")
+    C.link("vc3", "down")
+    if says:
+        job.jobs[0].stdin.write("go\n")
+        job.jobs[0].stdin.flush()
+    for j in job.jobs:
+        j.wait(timeout=LIMIT * SLOW)
+    C.link("vc3", "up")
+    out = job.end()
+    check(all(rc != 0 for rc, _, _ in out), f"the way between the clients was cut: {out}")
+    for me, other in ((0, 1), (1, 0)):
+        check(re.search(rf"host \d of client {me} lost host \d of client {other}", out[me][2]), f"both ends are named: {out}")
+
+
 def translated():
     """Both hosts of a client are behind vc4, under ports of that; what each tells is given by hand."""
     relay = C.popen("vc4", [sys.executable, RELAY, "7001", "vc1:6001", "7002", "vc2:6002"],
@@ -94,6 +113,8 @@ good(["vc1:2,vc2:1", "vc3:1,vc4:2"], program("span_coll"))
 good(["vc1:1,vc2:2,vc3:1", "vc4:1"], program("span_comm"), "2", "4")
 good(["vc1:1,vc2:1", "vc3:1,vc4:1"], program("dyn_spawn"))
 lost("vc2", "pliant-impi")
+cut(False)
+cut(True)
 lost("vc4", "mpi.span_comm")
 r = HostRun(C, "--impi", "127.0.0.1:1", "--impi-rank", "0", "-n", "4", "--map-by", "node", "--hosts", "vc1:2,vc2:2",
             "true", env={"IMPI_AUTH_KEY": "1"})

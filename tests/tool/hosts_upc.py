@@ -138,6 +138,9 @@ def named(folder):
     pthreads = compile_to(folder, os.path.join(HYBRID, "triple.upc"), "triple_pt", "-pthreads")
     r = HostRun(C, *hosts("hosts.both", pthreads, 2))
     check(r.rc != 0 and "(-p 1)" in r.words, r)
+    r = HostRun(C, "--ranks-per-proc=2", *hosts("hosts.1", pthreads, 2, "where"), ":",
+                "--ranks-per-proc=2", *hosts("hosts.2", pthreads, 2, "where"))
+    check(r.rc == 0 and where(r) == [f"{k // 2}/2 {k % 2}/2 {k}/4 good on vc{2 + k // 2}" for k in range(4)], r)
     r = HostRun(C, "--ranks-per-proc=2", "-env", f"HOSTS={folder}/hosts.both", UPCRUN, "-n", "2", "-p", "1", pthreads)
     check(r.rc == 0 and sorted(r.out.splitlines()) == ["0/1 0/2 0/2 good", "0/1 1/2 1/2 good"], r)
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Jobs of ours that IMPI joins: programs over two and more of them, and what happens when parts die."""
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
@@ -163,6 +165,10 @@ def go_wrong():
                        (("--local", "true", ":"), "last ':'"), (("--nonsense",), "first word")):
         r = Run(*words, tool=IMPIRUN)
         check((r.rc == 2 and why in r.words) or not words, f"{words}: {r}")
+    with tempfile.TemporaryDirectory() as folder:  # without ours beside it, another MPI's mpiexec is not taken
+        alone = shutil.copy(IMPIRUN, folder)
+        r = Run("-client", "0", "127.0.0.1:1", "-n", 1, "true", tool=alone, env={"IMPI_AUTH_NONE": ""})
+        check(r.rc == 2 and f"cannot run {folder}/mpiexec" in r.words, f"impirun alone in a folder: {r}")
     check(not gone(MARK), f"left behind: {carriers(MARK)}")
 
 

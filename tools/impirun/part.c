@@ -46,7 +46,7 @@ const char *pli_part_tool(const char *name)
     if (asprintf(&path, "%s%s", here(), name) < 0) {
         pli_impirun_bad("out of memory");
     }
-    return access(path, X_OK) == 0 ? path : name;
+    return path; // of that name there may be others' programs in PATH
 }
 
 static struct part read_part(char **words)

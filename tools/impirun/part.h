@@ -9,7 +9,7 @@
 // Complain and end.
 _Noreturn void pli_impirun_bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-// A program that lies beside this one, else its bare name, to be looked for as any other.
+// The path of a program that lies beside this one.
 const char *pli_part_tool(const char *name);
 
 // Whether the part can be run, else a complaint.

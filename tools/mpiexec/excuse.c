@@ -26,6 +26,9 @@ static const struct {
     { "unreachable", "Is the host up, and may this one reach it?" },
 };
 
+#define BY_HAND                                                                                    \
+    "Try by hand what mpiexec -v shows; the login there must read no input and say nothing."
+
 // The last words on one line.
 static void clean(const char *said, char *to, size_t cap)
 {
@@ -51,7 +54,7 @@ static const char *hint_for(const char *said)
             return hints[i].hint;
         }
     }
-    return "";
+    return BY_HAND;
 }
 
 void pli_excuse_write(const char *host, const char *tool, const char *agent, int status,
@@ -64,7 +67,8 @@ void pli_excuse_write(const char *host, const char *tool, const char *agent, int
              host != NULL ? host : "");
     int code = status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (status < 0) {
-        snprintf(to, cap, "%s has not answered for 30 s; %s said: %s", who, tool, quote);
+        snprintf(to, cap, "%s has not answered for 30 s; %s said: %s. %s", who, tool, quote,
+                 BY_HAND);
     } else if (code == PLI_REACH_NO_CALL) {
         snprintf(to, cap,
                  "%s was reached, but its daemon cannot connect to mpiexec here (%s). A firewall "
@@ -91,11 +95,7 @@ void pli_excuse_write(const char *host, const char *tool, const char *agent, int
     } else {
         const char *hint = hint_for(words);
         bool is_closed = strchr(".!?", quote[strlen(quote) - 1]) != NULL;
-        snprintf(to, cap, "%s cannot be reached: %s ended with status %d and said: %s%s%s", who,
-                 tool, code, quote,
-                 hint[0] == '\0' ? ""
-                 : is_closed     ? " "
-                                 : ". ",
-                 hint);
+        snprintf(to, cap, "%s cannot be reached: %s ended with status %d and said: %s%s %s", who,
+                 tool, code, quote, is_closed ? "" : ".", hint);
     }
 }

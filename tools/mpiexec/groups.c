@@ -121,6 +121,10 @@ void pli_groups_write(struct pli_job *job)
     job->node.header->n_extra = job->n_extra;
     for (uint32_t a = 0; a < job->n_app; a++) {
         uint32_t mine = n_group_of(job, &job->apps[a]);
+        for (uint32_t k = 0; k < mine; k++) {
+            const struct pli_app *app = &job->apps[a];
+            job->node.procs[app->first + app->n_rank / mine * k].upc_leads = 1;
+        }
         for (uint32_t i = 0; i < job->n_task; i++) {
             const struct pli_task *t = &job->tasks[i];
             for (uint32_t k = 0; t->app == &job->apps[a] && k < t->n + t->n_extra; k++) {

@@ -112,10 +112,11 @@ static void close_own(const int own[N_OWN])
     }
 }
 
-static void add_guest(struct pli_task *t, uint32_t row, pid_t pid, int control)
+// pidfd: of the process, -1: it is to be found by its number.
+static void add_guest(struct pli_task *t, uint32_t row, pid_t pid, int pidfd, int control)
 {
     struct pli_guest *g = calloc(1, sizeof *g);
-    int fd = g != NULL && pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    int fd = g == NULL || pid <= 0 ? -1 : pidfd >= 0 ? pidfd : (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0) {
         if (errno == ESRCH) {
             judge(t, row, pid, -1);
@@ -158,9 +159,17 @@ static void hear_clone(struct pli_task *t, uint32_t row, pid_t pid, const int ow
     close_own(own);
 }
 
+// Who has sent a word.
+struct sender {
+    pid_t pid;
+    int fd; // pidfd, -1: none
+};
+
 // own: what came with it, -1 where there is none: a control socket, a door.
-static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, pid_t pid, const int own[N_OWN])
+static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, struct sender *from,
+                 const int own[N_OWN])
 {
+    pid_t pid = from->pid;
     if (msg->kind == PLI_CTL_CLONE) {
         hear_clone(t, msg->row, pid, own);
         return;
@@ -168,7 +177,8 @@ static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, pid_t pid, c
     bool is_mine = pli_task_has(t, msg->row);
     if (is_mine && msg->kind == PLI_CTL_HELLO) {
         pli_door_set(msg->row, own[1]);
-        add_guest(t, msg->row, pid, own[0]);
+        add_guest(t, msg->row, pid, from->fd, own[0]);
+        from->fd = -1;
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_PACT) {
@@ -212,7 +222,8 @@ static bool listen_once(struct pli_task *t, struct pli_watch *from)
     struct pli_ctl_msg msg = { 0 };
     struct iovec iov = { &msg, sizeof msg };
     union {
-        char space[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(N_OWN * sizeof(int))];
+        char space[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(N_OWN * sizeof(int)) +
+                   CMSG_SPACE(sizeof(int))];
         struct cmsghdr align;
     } u;
     struct msghdr mh = {
@@ -227,7 +238,7 @@ static bool listen_once(struct pli_task *t, struct pli_watch *from)
         return false;
     }
     int own[N_OWN] = { -1, -1, -1, -1 };
-    pid_t pid = 0;
+    struct sender who = { 0, -1 };
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&mh); c != NULL; c = CMSG_NXTHDR(&mh, c)) {
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
             size_t len = c->cmsg_len - CMSG_LEN(0);
@@ -235,11 +246,16 @@ static bool listen_once(struct pli_task *t, struct pli_watch *from)
         } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
             struct ucred cred;
             memcpy(&cred, CMSG_DATA(c), sizeof cred);
-            pid = cred.pid; // in our own numbering, whatever namespace the sender is in
+            who.pid = cred.pid; // in our own numbering, whatever namespace the sender is in
+        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == PLI_GUEST_PIDFD) {
+            memcpy(&who.fd, CMSG_DATA(c), sizeof who.fd);
         }
     }
     msg.text[sizeof msg.text - 1] = '\0';
-    hear(t, &msg, pid, own);
+    hear(t, &msg, &who, own);
+    if (who.fd >= 0) {
+        close(who.fd);
+    }
     return true;
 }
 
@@ -290,6 +306,6 @@ void pli_guest_forget(struct pli_task *t)
 
 bool pli_guest_adopt(struct pli_task *t, uint32_t row, pid_t pid)
 {
-    add_guest(t, row, pid, -1);
+    add_guest(t, row, pid, -1, -1);
     return t->guests != NULL;
 }

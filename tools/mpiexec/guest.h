@@ -24,6 +24,10 @@ struct pli_guest {
     bool is_over;
 };
 
+// Names that older headers lack: who sends comes with a descriptor, by which it is known how it
+// ended even if it is gone when the word is read.
+enum { PLI_GUEST_PASS_PIDFD = 76, PLI_GUEST_PIDFD = 4 };
+
 // Listen to the task's control socket from now on.
 void pli_guest_begin(struct pli_task *task);
 

@@ -5,6 +5,7 @@
 #include "door.h"
 #include "environment.h"
 #include "feed.h"
+#include "guest.h"
 #include "hosts.h"
 #include "job.h"
 #include "nest.h"
@@ -245,6 +246,7 @@ bool pli_launch_start(struct pli_job *job, struct pli_task *t, char *why)
         close_all(fds, 8);
         return false;
     }
+    setsockopt(fds[4], SOL_SOCKET, PLI_GUEST_PASS_PIDFD, &yes, sizeof yes); // from Linux 6.5 on
     pli_environment_fill(job, t, s.ctl, s.door);
     pid_t pid = vfork();
     if (pid == 0) {

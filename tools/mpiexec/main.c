@@ -208,6 +208,16 @@ static int run(struct pli_job *job, char **argv, int signals)
     return pli_warden_finish(job);
 }
 
+static void check_net(uint32_t n_host)
+{
+    pli_conf_load();
+    if (n_host > 1 && strcmp(pli_conf.net, "shm") == 0) {
+        pli_say_bad("PLIANT_NET=shm is for jobs on one host, and this one has %u; leave it out, or "
+                    "say shm+tcp",
+                    n_host);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static struct pli_job job;
@@ -238,6 +248,7 @@ int main(int argc, char **argv)
     pli_restart_is_image(&job) ? pli_restart_spread(&job) : pli_spread_tasks(&job);
     if (job.n_host > 0) {
         pli_place_check(&job.opt);
+        check_net(job.n_host);
         pli_spread_number(&job);
     } else { // else that is found out on each host
         for (uint32_t a = 0; a < job.n_app && job.opt.behind == NULL; a++) {

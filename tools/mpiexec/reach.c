@@ -203,6 +203,7 @@ static void pid_fire(struct pli_watch *w, uint32_t events)
     }
     r->is_over = true;
     pli_loop_close(w);
+    pli_loop_close(&r->in);
     while (r->out.fd >= 0) { // its last words; who else holds the pipe is not waited for
         struct pollfd p = { .fd = r->out.fd, .events = POLLIN };
         if (poll(&p, 1, 0) <= 0) {
@@ -238,11 +239,26 @@ static _Noreturn void child(char **argv, const int *fds, pid_t parent)
     _exit(127);
 }
 
+// For -v: what can be typed by hand to see what is wrong.
+static void tell(const struct runner *r, char **argv)
+{
+    char text[1024] = "";
+    size_t len = 0;
+    for (int i = 0; argv[i] != NULL && len < sizeof text; i++) {
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i > 0 ? " " : "", argv[i]);
+    }
+    pli_say("starting the daemon of %s%s: %s", r->host != UINT32_MAX ? "host " : "all hosts",
+            r->host != UINT32_MAX ? the_job->hosts[r->host].name : "", text);
+}
+
 static bool start(struct runner *r, char **argv)
 {
     int fds[4] = { -1, -1, -1, -1 }; // its input, ours; its output: ours, its
     pid_t self = getpid();
     r->in.fd = r->out.fd = r->watch.fd = -1;
+    if (the_job->opt.is_verbose) {
+        tell(r, argv);
+    }
     bool is_piped = pipe2(&fds[0], O_CLOEXEC) == 0 && pipe2(&fds[2], O_CLOEXEC) == 0;
     r->pid = is_piped ? fork() : -1;
     if (r->pid == 0) {

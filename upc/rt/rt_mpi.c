@@ -64,14 +64,9 @@ static enum pli_err all_processes(struct pli_group **out)
         pli_group_build_add_id(&b, ep->id);
         return pli_group_build_finish(&b, NULL, ep->id, out);
     }
-    for (int g = 0; g < pli_rt.n_group; g++) {
-        uint32_t r = 0;
-        while (r < node->header->n_row && (node->rows[r].upc_group != (uint32_t)g ||
-                                           node->rows[r].index != node->rows[r].upc_first)) {
-            r++;
-        }
-        for (uint32_t i = 0; r < node->header->n_row && i < pli_rt.n_proc; i++) {
-            uint64_t proc = pli_proc.boot->job | (node->rows[r].upc_first + i);
+    for (uint32_t i = 0; i < node->header->n_world; i++) { // of all hosts
+        for (uint32_t k = 0; node->procs[i].upc_leads != 0 && k < pli_rt.n_proc; k++) {
+            uint64_t proc = pli_proc.boot->job | (i + k);
             pli_group_build_add_id(&b, (struct pli_id){ proc, ep->id.ep });
         }
     }

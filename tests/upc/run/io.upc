@@ -147,6 +147,8 @@ int main(void)
     CHECK(upc_all_fcntl(f, UPC_GET_FP, NULL) == UPC_COMMON_FP && upc_all_fcntl(f, UPC_SET_INDIVIDUAL_FP, NULL) == 0);
     CHECK(upc_all_fcntl(f, UPC_GET_FP, NULL) == UPC_INDIVIDUAL_FP && upc_all_fseek(f, 0, UPC_SEEK_CUR) == 0);
     CHECK(upc_all_fcntl(f, UPC_GET_FL, NULL) == (flags ^ UPC_COMMON_FP ^ UPC_INDIVIDUAL_FP));
+    CHECK(upc_all_fcntl(f, UPC_SET_COMMON_FP, NULL) == 0 && upc_all_fcntl(f, UPC_GET_FP, NULL) == UPC_COMMON_FP);
+    CHECK(upc_all_fcntl(f, UPC_SET_INDIVIDUAL_FP, NULL) == 0);
     const char *name = NULL; const struct upc_hint *got = NULL;
     CHECK(upc_all_fcntl(f, UPC_GET_FN, &name) == 0 && strcmp(name, "io.data") == 0);
     CHECK(upc_all_fcntl(f, UPC_SET_HINT, &more) == 0 && upc_all_fcntl(f, UPC_SET_HINT, &other) == 0);
