@@ -98,11 +98,10 @@ _Static_assert(sizeof(struct pli_node_header) <= PLI_NODE_SAVE, "header fits its
 
 // One address of a host, as other hosts may reach it.
 struct pli_node_addr {
-    uint8_t family; // 4 or 6
-    uint8_t prefix; // bits that hosts on the same wire have in common
-    uint8_t spare[2];
-    uint32_t speed;          // Mbit/s, 0: not known
-    unsigned char bytes[16]; // in network order; of IPv4 the first four
+    uint8_t family;           // 4 or 6
+    uint8_t prefix, spare[2]; // bits that hosts on the same wire have in common
+    uint32_t speed;           // Mbit/s, 0: not known
+    unsigned char bytes[16];  // in network order; of IPv4 the first four
 };
 _Static_assert(sizeof(struct pli_node_addr) == 24, "shared with other processes");
 
@@ -124,7 +123,8 @@ struct pli_node_proc {
     _Atomic uint32_t has_ended;
     uint32_t port;            // where it listens itself; 0: its launcher does
     _Atomic uint32_t failure; // it died: how, see alarm_wire.h; written by the launcher, last
-    uint32_t failed_at, pid, upc_leads; // of all that died; process id; a UPC group begins here
+    uint32_t failed_at, pid;  // as which of all that died, and its process id
+    uint32_t upc_leads;       // not 0: a UPC group begins with it
 };
 _Static_assert(sizeof(struct pli_node_proc) == 32, "shared with other processes");
 
