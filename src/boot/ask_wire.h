@@ -22,6 +22,7 @@ enum pli_ask_kind {
     // A rank goes to another host: pli_ask_migrate; answered when it is there: `n` ranks went, from
     // `first` on, and `text` says which
     PLI_ASK_MIGRATE = 19,
+    PLI_ASK_LOOK = 20, // have what all ranks do in the memory of mpiexec, also those of other hosts
 };
 
 enum pli_ask_resize_how { PLI_ASK_TO = 1, PLI_ASK_GROW = 2, PLI_ASK_SHRINK = 3 };

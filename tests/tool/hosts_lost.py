@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 from hosts import HostRun, left_behind, open_cluster
 from launch import BUILD, MPIEXEC, SLOW, check, status
 
+MPICTL = os.path.join(BUILD, "bin", "mpictl")
 HOSTS_PROBE = os.path.join(BUILD, "tests", "bin", "hosts_probe")
 C = open_cluster(4)
 ALL = ["--hosts", "vc1:1,vc2:2,vc3:1"]
@@ -62,6 +63,19 @@ def deadlock():
     check(r.rc == 0 and r.out == "done\n" * 4 and r.err == "", r)
 
 
+def looked_at():
+    """mpictl status shows what the ranks of all hosts wait for, where mpiexec is."""
+    p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *ALL, HOSTS_PROBE, "waiting"], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True)
+    out, end = "", time.monotonic() + 60 * SLOW
+    want = [f"rank {r} is in MPI_Bcast on MPI_COMM_WORLD" for r in (1, 3)] + ["rank 0 is not waiting in MPI"]
+    while not all(w in out for w in want) and time.monotonic() < end and p.poll() is None:
+        out = C.popen("vc1", [MPICTL, "status"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).communicate()[0]
+    check(all(w in out for w in want) and "on several hosts: 4 processes are between" in out, out)
+    os.kill(C.inner(p), signal.SIGTERM)
+    p.communicate(timeout=60 * SLOW)
+
+
 def ended():
     """All ranks have ended, and nobody has read what they wrote: they wait for nothing."""
     p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, "--hosts", "vc1:1,vc2:1", "sh", "-c",
@@ -75,7 +89,7 @@ def ended():
 
 
 with C:
-    for part in (deadlock, ended, lost):
+    for part in (deadlock, looked_at, ended, lost):
         begin = time.monotonic()
         part()
         print(f"{part.__name__} {time.monotonic() - begin:.2f} s", flush=True)

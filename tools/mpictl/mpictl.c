@@ -225,8 +225,33 @@ static void show_states(struct pli_node *node)
     }
     printf(
         "on several hosts: %u processes are between MPI_Init and MPI_Finalize, %u have ended, %u "
-        "are before or behind; mpictl status on a host shows what those there wait for\n",
+        "are before or behind\n",
         n_run, n_over, n_row - n_run - n_over);
+    fflush(stdout);
+}
+
+// Places in programs of other hosts are not known here.
+static const char *no_site(uint32_t row)
+{
+    (void)row;
+    return "";
+}
+
+static void ask(long pid, enum pli_ask_kind kind, const void *body, uint32_t len,
+                struct pli_answer *answer);
+
+// What all ranks of several hosts do, which their mpiexec finds out.
+static void show_all(long pid, struct pli_node *node)
+{
+    struct pli_answer answer;
+    show_states(node);
+    ask(pid, PLI_ASK_LOOK, NULL, 0, &answer);
+    if (answer.error != 0) {
+        printf("what they wait for cannot be shown: %s\n", answer.text);
+        return;
+    }
+    pli_picture_sites(no_site);
+    pli_picture_print(node, is_over, node, print);
 }
 
 static int status(const char *which)
@@ -245,7 +270,7 @@ static int status(const char *which)
         printf("the world is version %d, of %u ranks\n", version, node.header->world_size);
     }
     if ((node.header->net & PLI_NODE_HEAD) != 0) {
-        show_states(&node);
+        show_all(pid, &node);
     } else {
         pli_picture_print(&node, is_over, &node, print);
     }

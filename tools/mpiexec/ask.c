@@ -11,6 +11,7 @@
 #include "leave.h"
 #include "move.h"
 #include "link_wire.h"
+#include "look.h"
 #include "loop.h"
 #include "muster.h"
 #include "resize.h"
@@ -137,6 +138,8 @@ static void serve(struct ask *a)
         a->is_pending = !pli_leave_ask(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_MIGRATE) {
         a->is_pending = !pli_move_ask(a->job, a->body + sizeof *head, head->len, a, &answer);
+    } else if (head->kind == PLI_ASK_LOOK) {
+        a->is_pending = !pli_look_ask(a->job, a, &answer);
     } else if (head->kind == PLI_ASK_FORK) {
         a->is_pending = !pli_resize_fork(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_FORKED) {
@@ -187,6 +190,7 @@ static void give_up(struct ask *a)
     pli_ckpt_forget(a);
     pli_leave_forget(a);
     pli_move_forget(a);
+    pli_look_forget(a);
     finish(a);
 }
 

@@ -528,6 +528,11 @@ void pli_head_show(void (*done)(void))
     check_shown();
 }
 
+bool pli_head_is_showing(void)
+{
+    return on_shown != NULL;
+}
+
 const char *pli_head_site(uint32_t row)
 {
     return sites[row] != NULL ? sites[row] : "";

@@ -36,6 +36,7 @@ bool pli_head_is_stuck(uint64_t *mark_out);
 
 // Get what all ranks wait for into job->node, then call `done`.
 void pli_head_show(void (*done)(void));
+bool pli_head_is_showing(void);          // somebody waits for that
 const char *pli_head_site(uint32_t row); // where its rank waits, "": not known
 
 // A word to a host, or to PLI_LINK_ALL.

@@ -170,9 +170,7 @@ static int run_hosts(struct pli_job *job, int signals)
     take_fault(job);
     pli_sink_init();
     pli_warden_begin(job, signals);
-    if (!pli_ckpt_open(job, job->words) ||
-        ((job->opt.ckpt_dir != NULL || job->opt.elastic_max > 0 || job->opt.is_movable) &&
-         !pli_control_open(job)) ||
+    if (!pli_ckpt_open(job, job->words) || !pli_control_open(job) ||
         (job->from != NULL && !pli_restart_run(job, signals)) || !pli_ckpt_hosts_mark(job) ||
         !pli_head_begin(job)) {
         pli_ckpt_hosts_unmark();

@@ -69,7 +69,9 @@ static void look(struct pli_timer *t)
         (is_head ? pli_head_is_stuck(&mark)
                  : pli_picture_is_stuck(&v.job->node, pli_vigil_is_row_over, v.job, &mark));
     bool is_same = is_asleep && v.is_asleep && mark == v.mark;
-    if (is_same && !v.is_told && is_head) {
+    if (is_same && !v.is_told && is_head && pli_head_is_showing()) {
+        // mpictl status looks: at the next turn
+    } else if (is_same && !v.is_told && is_head) {
         v.is_told = true;
         pli_head_show(deadlock);
     } else if (is_same && !v.is_told) {
