@@ -139,7 +139,15 @@ if(PLI_IMPI_MPICC_mpich AND PLI_IMPI_HAS_TSAN)
 endif()
 foreach(mpi ${PLI_IMPI_OTHERS})
     find_program(PLI_IMPI_MPIFORT_${mpi} mpifort.${mpi})
-    if(PLI_IMPI_MPICC_${mpi} AND PLI_IMPI_MPIFORT_${mpi})
+    set(has_fortran FALSE)
+    if(PLI_IMPI_MPIFORT_${mpi}) # which may be there without the compiler it calls
+        execute_process(COMMAND ${PLI_IMPI_MPIFORT_${mpi}} --version RESULT_VARIABLE rc
+            OUTPUT_QUIET ERROR_QUIET)
+        if(rc EQUAL 0)
+            set(has_fortran TRUE)
+        endif()
+    endif()
+    if(PLI_IMPI_MPICC_${mpi} AND has_fortran)
         set(exe ${CMAKE_CURRENT_BINARY_DIR}/impi_fortran.${mpi})
         add_custom_command(OUTPUT ${exe} COMMAND ${PLI_IMPI_MPIFORT_${mpi}} ${PLI_IMPI_TESTS}/world.f90 -o ${exe}
             DEPENDS ${PLI_IMPI_TESTS}/world.f90 VERBATIM)
