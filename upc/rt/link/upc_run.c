@@ -47,7 +47,9 @@ static void *join(void *to, size_t n, const void *more, const void *end)
         fprintf(stderr, "no memory for the tables of a UPC library\n");
         _exit(1);
     }
-    memcpy(p + n, more, m);
+    if (m > 0) { // who has none may have no address either
+        memcpy(p + n, more, m);
+    }
     return p;
 }
 
