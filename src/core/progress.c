@@ -128,16 +128,29 @@ static int progress_locked(struct pli_lane *lane)
     return n;
 }
 
+static int count_culls(struct pli_lane *lane)
+{
+    pli_lock_take(&lane->lock);
+    int n = (int)lane->n_dead;
+    pli_lock_drop(&lane->lock);
+    return n;
+}
+
+// What was withdrawn counts as done: who waits for it must look again and not go to sleep now.
+__attribute__((cold)) static int hear_news(struct pli_lane *lane)
+{
+    int before = count_culls(lane);
+    pli_alarm_look(lane);
+    return count_culls(lane) != before;
+}
+
 int pli_progress_once(struct pli_lane *lane)
 {
     if (!pli_lock_try(&lane->lock)) {
         return 0; // somebody else is at it
     }
     int n = progress_locked(lane);
-    if (n == 0 && pli_alarm_is_due()) {
-        pli_alarm_look(lane);
-    }
-    return n;
+    return n == 0 && pli_alarm_is_due() ? hear_news(lane) : n;
 }
 
 uint32_t pli_progress_spins(void)
