@@ -1,4 +1,5 @@
 """Helpers for the tests of mpiexec on virtual hosts."""
+import atexit
 import os
 import subprocess
 import sys
@@ -57,10 +58,14 @@ def left_behind(c, hosts, seconds=10.0):
 
 def small_disk():
     """A file system that is soon full, for all hosts made later: they have copies of the mounts that are there then. Where
-    it is, and whether it could be mounted."""
+    it is, and whether it could be mounted. It goes with this process."""
     where = tempfile.mkdtemp()
-    return where, subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "none", where], capture_output=True,
-                                 check=False).returncode == 0
+    atexit.register(os.rmdir, where)
+    is_there = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "none", where], capture_output=True,
+                              check=False).returncode == 0
+    if is_there:
+        atexit.register(subprocess.run, ["umount", where], check=False)
+    return where, is_there
 
 
 def fill(where):
