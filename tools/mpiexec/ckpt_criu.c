@@ -70,7 +70,8 @@ void pli_criu_reason(const char *log, char *to, size_t cap)
     while (f != NULL && fgets(line, sizeof line, f) != NULL) {
         const char *error = strstr(line, "Error (");
         const char *text = error != NULL ? strstr(error, "): ") : NULL;
-        if (text != NULL && strstr(text, " FAILED") == NULL) {
+        if (text != NULL && strstr(text, " FAILED") == NULL &&
+            strstr(text, "Unable to open fd=") == NULL) { // the line before says why
             snprintf(to, cap, "%.*s", (int)strcspn(text + 3, "\n"), text + 3);
         }
     }
