@@ -335,6 +335,25 @@ def refused(env, d):
     p = start(env, "-n", 1, PROBE, 3, 1, "call=1")
     text = finish(p)
     check(p.returncode == 0 and "without checkpoints" in text, text)
+    not_allowed(env, d)
+
+
+def not_allowed(env, d):
+    """CRIU is there and refuses to work, for root and for another user: each is told what helps."""
+    fake = os.path.join(d, "criu")
+    with open(fake, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\nexit 1\n")
+    for name, mode in ((fake, 0o755), (d, 0o777), (os.path.dirname(d), 0o711)):
+        os.chmod(name, mode)
+    for user, want in ((0, "must be allowed CAP_SYS_ADMIN"), (65534, "CRIU works for root only: run mpiexec as root")):
+        try:
+            r = subprocess.run([MPIEXEC, "--checkpoint-dir", os.path.join(d, str(user)), "-n", "1", "true"], user=user, text=True,
+                               capture_output=True, check=False, env={**os.environ, **env, "PATH": f"{d}:/bin"})
+        except PermissionError:
+            print(f"user {user}: skipped, it cannot be had here")
+            continue
+        words = " ".join(r.stderr.split())
+        check(r.returncode == 1 and want in words and "--checkpoint-mode=state needs none" in words, f"{user}: {r}")
 
 
 def at_once(env, d):
