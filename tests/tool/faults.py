@@ -211,6 +211,43 @@ def criu_at_work(env, d):
         nothing_left(env, f"{6 * i} ms")
 
 
+def find_criu(d, c):
+    """The process of a CRIU that writes below this directory; None: mpictl came back before one was seen."""
+    while c.poll() is None:
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    words = f.read()
+                if words.startswith(b"criu\0dump\0") and d.encode() in words:
+                    return int(pid)
+            except OSError:
+                pass
+    return None
+
+
+def criu_killed(env, d):
+    """CRIU is killed, as by a system without memory: that is said, the job goes on, and the next checkpoint is good."""
+    want = undisturbed(env, 300, 10)
+    p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 300, 10, "mb=64")
+    text = wait_for(p, "step 3 ")
+    for _ in range(20):
+        c = subprocess.Popen([MPICTL, "checkpoint", str(p.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        criu = find_criu(d, c)
+        if criu is not None:
+            os.kill(criu, signal.SIGKILL)
+        _, err = c.communicate()
+        if c.returncode == 1:
+            break
+    check(c.returncode == 1 and "CRIU was killed by signal 9" in " ".join(err.split()), f"{c.returncode} {err}")
+    check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, "the next checkpoint")
+    p.kill()
+    finish(p, text)
+    nothing_left(env, "killed")
+    p = start(env, "--restart", d)
+    text = finish(p)
+    check(p.returncode == 0 and result(text) == (want, 2), f"{p.returncode}\n{text}\nwanted {want}")
+
+
 def mounted(d, mib):
     """Whether the directory is a small file system now."""
     if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "none", d], capture_output=True,
@@ -278,5 +315,5 @@ def full(env, d):
 reason = skip_reason()
 if reason is not None:
     print(f"images are not tested: {reason}")
-sys.exit(cases((fork, resize, state, full_state, image, image_tcp, killed_while_writing, criu_at_work, full),
-               (image, image_tcp, killed_while_writing, criu_at_work, full) if reason else ()))
+sys.exit(cases((fork, resize, state, full_state, image, image_tcp, killed_while_writing, criu_at_work, criu_killed, full),
+               (image, image_tcp, killed_while_writing, criu_at_work, criu_killed, full) if reason else ()))
