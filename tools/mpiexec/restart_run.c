@@ -413,8 +413,10 @@ bool pli_restart_run(struct pli_job *job, int signals)
         return false;
     }
     char parent[PATH_MAX];
-    snprintf(parent, sizeof parent, "%.*s/..%s", PATH_MAX - 8, job->from->dir,
-             job->is_daemon ? "/.." : "");
+    snprintf(parent, sizeof parent, "%.*s%s", PATH_MAX - 8, job->from->dir,
+             job->opt.takes   ? "" // nobody else sees it
+             : job->is_daemon ? "/../.."
+                              : "/..");
     pli_ckpt_temp(work, parent, getpid(), "restart");
     if (mkdir(work, 0700) != 0) {
         pli_say("%s cannot be made, for the messages of CRIU: %s", work, strerror(errno));
