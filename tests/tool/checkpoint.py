@@ -162,6 +162,39 @@ def connected(env, d):
         tidy(where)
 
 
+def files(env, d):
+    """Files that ranks wrote to after the checkpoint go on as they were at it; one that is missing or too short is named,
+    and the others are not touched then."""
+    want = undisturbed(env, 30, 5)
+    log = os.path.join(d, "log")
+    images = os.path.join(d, "images")
+    steps = "".join(f"step {i}\n" for i in range(30))
+
+    def read(name):
+        with open(f"{log}.{name}", encoding="utf-8") as f:
+            return f.read()
+
+    for i in range(2):  # the first ends well, the second is killed
+        p = start(env, "--checkpoint-dir", images, "-n", 2, PROBE, 30, 5, "call=8", f"log={log}", f"die={20 if i else -1}")
+        text = finish(p)
+        check(p.returncode == (137 if i else 0), f"{p.returncode}\n{text}")
+        check(i or read(0) == read(1) == steps, f"{read(0)}{read(1)}")
+        if i:
+            break
+        rc, text = restart(env, images)
+        check(rc == 0 and result(text) == (want, 2), f"{rc}\n{text}\nwanted {want}")
+        check("log.0 has grown since the checkpoint" in " ".join(text.split()) and read(0) == read(1) == steps, text)
+        check(read("0.tmp") == "of somebody else, and longer", "the file of the same name was touched")
+    before = read(0)
+    for cut, words in ((lambda: os.truncate(f"{log}.1", 3), "bytes at the checkpoint; it has 3 now"),
+                       (lambda: os.unlink(f"{log}.1"), "open, which cannot be found")):
+        cut()
+        rc, text = restart(env, images)
+        check(rc == 1 and f"rank 1 had {log}.1" in " ".join(text.split()) and words in " ".join(text.split()), f"{rc}\n{text}")
+        check(read(0) == before, "a file was cut although another is missing")
+    tidy(images)
+
+
 def by_interval(env, d):
     """--checkpoint-interval; a restarted job makes them too; a rank is killed."""
     want = undisturbed(env, 200, 10)
@@ -302,6 +335,25 @@ def refused(env, d):
     p = start(env, "-n", 1, PROBE, 3, 1, "call=1")
     text = finish(p)
     check(p.returncode == 0 and "without checkpoints" in text, text)
+    not_allowed(env, d)
+
+
+def not_allowed(env, d):
+    """CRIU is there and refuses to work, for root and for another user: each is told what helps."""
+    fake = os.path.join(d, "criu")
+    with open(fake, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\nexit 1\n")
+    for name, mode in ((fake, 0o755), (d, 0o777), (os.path.dirname(d), 0o711)):
+        os.chmod(name, mode)
+    for user, want in ((0, "must be allowed CAP_SYS_ADMIN"), (65534, "CRIU works for root only: run mpiexec as root")):
+        try:
+            r = subprocess.run([MPIEXEC, "--checkpoint-dir", os.path.join(d, str(user)), "-n", "1", "true"], user=user, text=True,
+                               capture_output=True, check=False, env={**os.environ, **env, "PATH": f"{d}:/bin"})
+        except PermissionError:
+            print(f"user {user}: skipped, it cannot be had here")
+            continue
+        words = " ".join(r.stderr.split())
+        check(r.returncode == 1 and want in words and "--checkpoint-mode=state needs none" in words, f"{user}: {r}")
 
 
 def at_once(env, d):
@@ -338,7 +390,7 @@ def main():
     reason = skip_reason()
     if reason is not None:
         print(f"only registered state is tested: {reason}")
-    images = (by_call, connected, polled, forked, by_mpictl, by_interval, damaged, full_disk, told, example, at_once,
+    images = (by_call, connected, polled, forked, by_mpictl, files, by_interval, damaged, full_disk, told, example, at_once,
               out_of_sight)
     return cases((refused, state, *images), images if reason else ())
 

@@ -4,7 +4,7 @@
 // derived datatype, a split communicator with an attribute, a thread. The last line is the result.
 //
 //     ckpt_probe STEPS MS [call=K] [die=K] [abort=K] [fork=K] [mb=N] [flood=KB] [poll] [state]
-//         [threads] [gate=FILE]
+//         [threads] [gate=FILE] [log=FILE]
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,8 +19,10 @@ static int n_step, nap_ms, call_at = -1, die_at = -1, abort_at = -1, fork_at = -
 static int with_poll, with_state, with_threads;
 static long n_byte, n_flood;
 static const char *gate; // the last steps come when this file is there
-static int step;         // both are the state that is registered
-static double value;     // the same at all ranks
+static const char *log_name;
+static FILE *log_file, *scratch; // every rank's own; the second has no name
+static int step;                 // both are the state that is registered
+static double value;             // the same at all ranks
 static atomic_long n_beat;
 static atomic_int is_over;
 
@@ -75,6 +77,32 @@ static void *beat(void *arg)
         nap(1);
     }
     return NULL;
+}
+
+// The name of the second is anybody's soon.
+static void open_files(int rank)
+{
+    char name[512], other[520];
+    snprintf(name, sizeof name, "%s.%d", log_name, rank);
+    snprintf(other, sizeof other, "%s.tmp", name);
+    log_file = fopen(name, "w");
+    scratch = fopen(other, "w+");
+    check(log_file != NULL && scratch != NULL && remove(other) == 0, "the file");
+    fprintf(scratch, "kept");
+    fflush(scratch);
+    FILE *f = fopen(other, "w");
+    fprintf(f, "of somebody else, and longer");
+    fclose(f);
+}
+
+static void close_files(void)
+{
+    char text[8] = "";
+    rewind(scratch);
+    check(fgets(text, sizeof text, scratch) != NULL && strcmp(text, "kept") == 0,
+          "the scratch file");
+    fclose(scratch);
+    fclose(log_file);
 }
 
 struct pending {
@@ -273,6 +301,10 @@ static void work(MPI_Comm world, int version)
             printf("step %d of %d ranks\n", step, size);
             fflush(stdout);
         }
+        if (log_file != NULL) {
+            fprintf(log_file, "step %d\n", step);
+            fflush(log_file);
+        }
         if (step == die_at && rank == size - 1) {
             raise(SIGKILL);
         }
@@ -324,6 +356,7 @@ int main(int argc, char **argv)
         n_flood = strncmp(argv[i], "flood=", 6) == 0 ? atol(argv[i] + 6) << 10 : n_flood;
         n_byte = strncmp(argv[i], "mb=", 3) == 0 ? atol(argv[i] + 3) << 20 : n_byte;
         gate = strncmp(argv[i], "gate=", 5) == 0 ? argv[i] + 5 : gate;
+        log_name = strncmp(argv[i], "log=", 4) == 0 ? argv[i] + 4 : log_name;
         with_poll = with_poll || strcmp(argv[i], "poll") == 0;
         with_state = with_state || strcmp(argv[i], "state") == 0;
         with_threads = with_threads || strcmp(argv[i], "threads") == 0;
@@ -352,7 +385,13 @@ int main(int argc, char **argv)
         MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         step = at[0] + 1;
     }
+    if (log_name != NULL) {
+        open_files(rank);
+    }
     work(MPI_COMM_WORLD, version);
+    if (log_name != NULL) {
+        close_files();
+    }
     for (long i = 0; i < n_byte; i++) {
         if (memory[i] != pattern(i, rank)) {
             check(0, "the memory");

@@ -60,7 +60,7 @@ def told(env, folder):
                          text=True, env={**os.environ, **env})
     while Run("status", p.pid, tool=MPICTL).rc != 0 and p.poll() is None:
         time.sleep(0.01)
-    for args, want in ((("grow", 3), "version 1, of 5 ranks"), (("shrink", 4), "version 2, of 1 ranks"),
+    for args, want in ((("grow", 3), "version 1, of 5 ranks"), (("shrink", 4), "version 2, of 1 rank"),
                        (("resize", 3), "version 3, of 3 ranks")):
         r = Run(*args, p.pid, tool=MPICTL)
         for _ in range(500):  # the last one may not be known to all yet

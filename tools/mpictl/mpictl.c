@@ -27,10 +27,11 @@ static long wait_s = WAIT_S; // for ranks that leave
 static bool is_together;     // a rank may take others with it
 
 static const char help[] =
-    "usage: mpictl COMMAND [PID]\n"
+    "usage: mpictl [PID] COMMAND\n"
     "\n"
-    "Looks at the MPI jobs of this user on this host. PID is that of the job's mpiexec; with one\n"
-    "job running it may be left out.\n"
+    "Looks at the MPI jobs of this user on this host. PID is that of the job's mpiexec, before "
+    "the\n"
+    "command or behind it; with one job running it may be left out.\n"
     "\n"
     "  list          the jobs: process, ranks, how long they run, program\n"
     "  status [PID]  what every rank is doing: who waits for whom, where, since when\n"
@@ -152,14 +153,27 @@ static int each_job(void (*fn)(long pid, struct pli_node *node, void *arg), void
     return n;
 }
 
+// 's', where there are several ranks.
+static const char *plural(uint32_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+// How many ranks the world has now.
+static uint32_t n_rank(const struct pli_node *node)
+{
+    const struct pli_node_header *h = node->header;
+    return atomic_load(&h->world) > 0 ? h->world_size : h->n_world - h->n_extra;
+}
+
 static void show_job(long pid, struct pli_node *node, void *arg)
 {
     char command[COMMAND];
     (void)arg;
     command_of(pid, command, sizeof command);
     bool is_part = (node->header->net & PLI_NODE_PART) != 0;
-    uint32_t n = is_part ? node->header->n_row : node->header->n_world - node->header->n_extra;
-    printf("%-8ld %4u ranks %8.1f s  %s%s\n", pid, n, seconds_of(node), command,
+    uint32_t n = is_part ? node->header->n_row : n_rank(node);
+    printf("%-8ld %4u rank%-1s %8.1f s  %s%s\n", pid, n, plural(n), seconds_of(node), command,
            is_part ? " (this host's part of a job on several)" : "");
 }
 
@@ -263,11 +277,12 @@ static int status(const char *which)
     }
     char command[COMMAND];
     command_of(pid, command, sizeof command);
-    printf("job %ld, %u ranks, running %.1f s: %s\n", pid,
-           node.header->n_world - node.header->n_extra, seconds_of(&node), command);
+    uint32_t n = n_rank(&node);
+    printf("job %ld, %u rank%s, running %.1f s: %s\n", pid, n, plural(n), seconds_of(&node),
+           command);
     int version = atomic_load(&node.header->world);
     if (version > 0) {
-        printf("the world is version %d, of %u ranks\n", version, node.header->world_size);
+        printf("the world is version %d, of %u rank%s\n", version, n, plural(n));
     }
     if ((node.header->net & PLI_NODE_HEAD) != 0) {
         show_all(pid, &node);
@@ -290,6 +305,16 @@ static bool is_young(long pid)
     return is;
 }
 
+// Over a connection to the mpiexec of another user nothing would be answered.
+static void check_owner(int fd, long pid)
+{
+    struct ucred who;
+    socklen_t len = sizeof who;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid != geteuid()) {
+        bad("job %ld belongs to another user (uid %u), who alone may change it", pid, who.uid);
+    }
+}
+
 // A connection to the mpiexec of a job; -1: it does not listen.
 static int dial(long pid)
 {
@@ -305,6 +330,7 @@ static int dial(long pid)
         }
         usleep(10000);
     }
+    check_owner(fd, pid);
     return fd;
 }
 
@@ -344,7 +370,8 @@ static int checkpoint(const char *which)
         fprintf(stderr, "mpictl: %s\n", answer.text);
         return 1;
     }
-    printf("checkpoint %u of job %ld is complete, with %u ranks\n", answer.first, pid, answer.n);
+    printf("checkpoint %u of job %ld is complete, with %u rank%s\n", answer.first, pid, answer.n,
+           plural(answer.n));
     return 0;
 }
 
@@ -354,8 +381,11 @@ static int see_off(long pid, bool is_said)
     struct pli_ask_left left = { (uint32_t)(wait_s * 1000), 0 };
     struct pli_answer answer;
     int fd = dial(pid);
-    // A job that has ended since has nobody who could still be there.
-    if (fd >= 0 && talk(fd, PLI_ASK_LEFT, &left, sizeof left, &answer) && answer.n > 0) {
+    if (fd < 0 || !talk(fd, PLI_ASK_LEFT, &left, sizeof left, &answer)) {
+        puts("the ranks that left are gone, with the whole job");
+        return 0;
+    }
+    if (answer.n > 0) {
         printf("still there: %s\n", answer.text);
         return 1;
     }
@@ -390,7 +420,8 @@ static int resize(enum pli_ask_resize_how how, const char *count, const char *wh
         fprintf(stderr, "mpictl: %s\n", answer.text);
         return 1;
     }
-    printf("the world of job %ld is version %u, of %u ranks\n", pid, answer.first, answer.n);
+    printf("the world of job %ld is version %u, of %u rank%s\n", pid, answer.first, answer.n,
+           plural(answer.n));
     fflush(stdout);
     return how == PLI_ASK_GROW || wait_s == 0 ? 0 : see_off(pid, how == PLI_ASK_SHRINK);
 }
@@ -446,9 +477,34 @@ static int take_options(int argc, char **argv)
     return n;
 }
 
+// A process number in front of the command goes behind its arguments.
+static void put_job_last(int argc, char **argv)
+{
+    char *job = argv[1];
+    if (argc > 2 && strspn(job, "0123456789") == strlen(job)) {
+        memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof *argv);
+        argv[argc - 1] = job;
+    }
+}
+
+static const char *const names[] = { "list",   "status", "stop",       "grow",
+                                     "shrink", "resize", "checkpoint", "migrate" };
+
+static _Noreturn void refuse(const char *command, int n_arg)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(command, names[i]) == 0) {
+            bad("'%s' does not take %d argument%s; see mpictl --help", command, n_arg,
+                plural((uint32_t)n_arg));
+        }
+    }
+    bad("there is no command '%s'; see mpictl --help", command);
+}
+
 int main(int argc, char **argv)
 {
     argc = take_options(argc, argv);
+    put_job_last(argc, argv);
     const char *command = argc > 1 ? argv[1] : "--help";
     if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0) {
         fputs(help, stdout);
@@ -472,9 +528,9 @@ int main(int argc, char **argv)
                 return resize(sizes[i].how, argv[2], argc == 4 ? argv[3] : NULL);
             }
         }
-        bad("there is no command '%s'; see mpictl --help", command);
+        refuse(command, argc - 2);
     } else {
-        bad("there is no command '%s' with %d arguments; see mpictl --help", command, argc - 2);
+        refuse(command, argc - 2);
     }
     return fflush(stdout) == 0 ? 0 : 1;
 }

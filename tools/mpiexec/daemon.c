@@ -12,6 +12,7 @@
 #include "ckpt_hosts.h"
 #include "ckpt_parts.h"
 #include "client.h"
+#include "dock.h"
 #include "door.h"
 #include "environment.h"
 #include "gate.h"
@@ -21,6 +22,7 @@
 #include "launch.h"
 #include "link.h"
 #include "mishap.h"
+#include "move.h"
 #include "news.h"
 #include "picture.h"
 #include "place.h"
@@ -347,7 +349,7 @@ static void came(int fd, uint32_t host)
             return;
         }
     }
-    close(fd);
+    pli_dock_take(fd);
 }
 
 static void cannot_reach(uint32_t host, const char *why)
@@ -457,6 +459,7 @@ static void leave(void)
         pli_environment_cookie(&job, cookie, sizeof cookie);
         pli_keeper_sweep(cookie);
     }
+    pli_dock_close();
     pli_keeper_stop();
     pli_client_end();
     // Those below have heard it too; what they say until they are gone is not worth hearing.
@@ -483,7 +486,7 @@ static void take_settings(void)
 // What can be wrong here is known before a rank stands still anywhere.
 static bool wait_for_ranks(void)
 {
-    pli_ckpt_part_report(PLI_PART_THERE);
+    pli_move_part_there(&job, spec.secret, came);
     while (!is_leaving && job.from == NULL) {
         pli_loop_once(true);
     }

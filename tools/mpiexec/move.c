@@ -18,6 +18,7 @@
 #include "hosts.h"
 #include "job.h"
 #include "link.h"
+#include "mishap.h"
 #include "reach.h"
 #include "refuse.h"
 #include "roll.h"
@@ -54,6 +55,7 @@ static struct {
     struct pli_link link, old; // to the daemon there, to the one here when it has lost them
     struct pli_spec spec;
     struct pli_roll roll;
+    struct pli_gate_place dock; // where it takes the images
     struct pli_timer timer;
     uint64_t stop_ns;
     struct pli_answer answer;
@@ -167,9 +169,14 @@ static void start_ranks(struct pli_unpack *u)
     pli_pack_fini(&p);
 }
 
-static void hear_part(uint16_t stage)
+static void hear_part(uint16_t stage, struct pli_unpack *u)
 {
     if (stage == PLI_PART_THERE && m.stage == STARTING) {
+        pli_gate_unpack(&m.dock, u);
+        if (u->is_bad) {
+            give_up(EPROTO, "the daemon there said something that makes no sense");
+            return;
+        }
         m.stage = WAITING;
         pli_ckpt_hosts_unmark();
         pli_loop_timer(&m.timer, 0);
@@ -198,7 +205,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         start_ranks(&u);
         break;
     case PLI_LINK_PART:
-        hear_part(f->flag);
+        hear_part(f->flag, &u);
         break;
     case PLI_LINK_FAILED:
     case PLI_LINK_CASE:
@@ -233,11 +240,15 @@ void pli_move_take(void)
         return;
     }
     m.stage = TAKING;
-    pli_pack_text(&p, pli_ckpt.plan.temp);
     pli_pack_u32(&p, pli_rows_count());
     pli_pack_bytes(&p, said->data, said->len);
     tell(PLI_LINK_STEP, PLI_PART_TAKE, &p);
     pli_pack_fini(&p);
+}
+
+void pli_move_pack_way(struct pli_pack *to)
+{
+    pli_gate_pack(&m.dock, to);
 }
 
 void pli_move_pack_streams(uint32_t host, struct pli_pack *to)
@@ -355,10 +366,13 @@ static bool may_move(const struct pli_job *job, struct pli_answer *a)
     const char *why = NULL;
     if (!pli_job_is_head(job)) {
         why = "the job runs on one host, and its ranks share one memory, which none can leave; "
-              "mpiexec --movable --checkpoint-dir DIR gives each a memory of its own";
-    } else if (job->opt.ckpt_dir == NULL || job->opt.is_state) {
-        why = "a rank goes to another host as an image of its process; start the job with mpiexec "
-              "--checkpoint-dir DIR, in a directory that all hosts share";
+              "mpiexec --movable gives each a memory of its own";
+    } else if (job->opt.is_state || (job->opt.ckpt_dir == NULL && !job->opt.is_movable)) {
+        why = "a rank goes to another host as an image of its process, for which it has to be "
+              "prepared: start the job with mpiexec --movable, or with images as checkpoints "
+              "(--checkpoint-dir DIR)";
+    } else if (pli_mishap_is_survived(job)) {
+        why = "ranks of a job that goes on after failures (--on-failure) are not moved";
     } else if (m.stage != NONE) {
         pli_refuse(a, EBUSY, "other ranks are being moved; try again");
         return false;
@@ -431,7 +445,7 @@ static bool begin(struct pli_job *job, uint32_t host, const char *name)
     struct pli_head_means means;
     char *here = getcwd(NULL, 0);
     pli_head_side(host, &means);
-    if (here == NULL || !pli_ckpt_hosts_mark_dir(job)) {
+    if (here == NULL || (job->opt.ckpt_dir != NULL && !pli_ckpt_hosts_mark_dir(job))) {
         free(here);
         return false;
     }
