@@ -23,6 +23,9 @@ enum pli_ask_kind {
     // `first` on, and `text` says which
     PLI_ASK_MIGRATE = 19,
     PLI_ASK_LOOK = 20, // have what all ranks do in the memory of mpiexec, also those of other hosts
+    // Spawned processes are not wanted: pli_ask_unspawn. With one that has ended before MPI_Init
+    // `first` says which, counted from 0, and `text` how
+    PLI_ASK_UNSPAWN = 24,
 };
 
 enum pli_ask_resize_how { PLI_ASK_TO = 1, PLI_ASK_GROW = 2, PLI_ASK_SHRINK = 3 };
@@ -83,6 +86,11 @@ struct pli_ask_spawn {
     uint32_t spare;
 };
 _Static_assert(sizeof(struct pli_ask_spawn) == 24, "shared with other processes");
+
+struct pli_ask_unspawn {
+    uint32_t first, n; // as the answer to PLI_ASK_SPAWN had them
+};
+_Static_assert(sizeof(struct pli_ask_unspawn) == 8, "shared with other processes");
 
 // Strings follow, each with its zero: the program's file, its directory (may be empty), n_arg
 // arguments beginning with its name, n_env settings NAME=VALUE. Then the next part.

@@ -114,6 +114,9 @@ static enum pli_err find_program(const char *name, const char *wdir, const char 
     if (access(out, F_OK) == 0) {
         return pli_fail(PLI_ERR_SPAWN, "%s cannot be run: it is no file that may be executed", out);
     }
+    if (name[0] == '/') {
+        return pli_fail(PLI_ERR_SPAWN, "there is no program %s", name);
+    }
     return pli_fail(PLI_ERR_SPAWN, "there is no program %s in %s%s%s", name,
                     path != NULL ? path : "", path != NULL ? ", " : "",
                     strchr(name, '/') != NULL ? base : "PATH or the current directory");
@@ -160,6 +163,20 @@ static enum pli_err check_arch(const char *arch)
     return pli_fail(PLI_ERR_SPAWN, "hint arch is '%s', but this machine is %s", arch, u.machine);
 }
 
+// The largest of the numbers a, a + c, a + 2c, ... up (or down) to b that is at most n; -1: none.
+static long largest(long a, long b, long c, long n)
+{
+    long low = c > 0 ? a : b, high = c > 0 ? b : a;
+    high = high < n ? high : n;
+    if (c == 0 || low > high) {
+        return -1;
+    }
+    c = labs(c);
+    long over = (high - a) % c;
+    high -= over < 0 ? over + c : over;
+    return high >= low && high >= 0 ? high : -1;
+}
+
 // The largest number that the hint allows, at most n. [MPI-5.0 11.8.4 soft]
 static enum pli_err soften(const char *soft, int *n)
 {
@@ -170,7 +187,7 @@ static enum pli_err soften(const char *soft, int *n)
         char *end;
         do {
             v[k++] = strtol(s, &end, 10);
-            if (end == s) {
+            if (end == s || labs(v[k - 1]) > LONG_MAX / 4) {
                 return pli_fail(PLI_ERR_INFO_VALUE,
                                 "hint soft is '%s'; it is a list of numbers and ranges a:b or "
                                 "a:b:c with commas",
@@ -179,9 +196,8 @@ static enum pli_err soften(const char *soft, int *n)
             s = *end == ':' ? end + 1 : end;
         } while (*end == ':' && k < 3);
         v[1] = k == 1 ? v[0] : v[1];
-        for (long x = v[0]; v[2] != 0 && (v[2] > 0 ? x <= v[1] : x >= v[1]); x += v[2]) {
-            best = x <= *n && x > best ? x : best;
-        }
+        long top = largest(v[0], v[1], v[2], *n);
+        best = top > best ? top : best;
         s += strspn(s, ", ");
         if (*s != '\0' && end == s) {
             return pli_fail(PLI_ERR_INFO_VALUE, "hint soft is '%s', which is not understood", soft);

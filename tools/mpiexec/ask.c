@@ -17,6 +17,7 @@
 #include "resize.h"
 #include "say.h"
 #include "spawn.h"
+#include "stillborn.h"
 #include "warden.h"
 
 #include <errno.h>
@@ -97,7 +98,8 @@ static bool pass_on(struct ask *a, const struct pli_ask_head *head)
     bool is_for_all = head->kind == PLI_ASK_SPAWN || head->kind == PLI_ASK_RESIZE ||
                       head->kind == PLI_ASK_LEFT || head->kind == PLI_ASK_STATE ||
                       head->kind == PLI_ASK_SEAL || head->kind == PLI_ASK_MIGRATE ||
-                      head->kind == PLI_ASK_FORK || head->kind == PLI_ASK_FORKED;
+                      head->kind == PLI_ASK_FORK || head->kind == PLI_ASK_FORKED ||
+                      head->kind == PLI_ASK_UNSPAWN;
     if (!a->job->is_daemon || !is_for_all) {
         return false;
     }
@@ -126,6 +128,8 @@ static void serve(struct ask *a)
         a->is_pending = !pli_muster_spawn(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_SPAWN) {
         pli_spawn(a->job, a->body + sizeof *head, head->len, &answer);
+    } else if (head->kind == PLI_ASK_UNSPAWN) {
+        pli_stillborn_clear(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_RESIZE) {
         a->is_pending = !pli_resize_begin(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_CHECKPOINT) {
