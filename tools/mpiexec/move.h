@@ -19,6 +19,7 @@ struct pli_task;
 bool pli_move_ask(struct pli_job *job, const char *body, size_t len, void *token,
                   struct pli_answer *a);
 void pli_move_forget(const void *token);
+bool pli_move_is_on(void);
 
 bool pli_move_came(int fd, uint32_t host); // false: not for a move
 void pli_move_take(void);                  // the images are there
