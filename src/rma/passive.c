@@ -87,6 +87,12 @@ enum pli_err pli_passive_finish_all(struct pli_win *w, const char *call)
     return err == PLI_OK ? fault(w) : err;
 }
 
+// Who comes again and again may wait for something that others need this process for.
+static void look_around(const struct pli_win *w)
+{
+    pli_progress_once(w->comm->ep->lane);
+}
+
 // A lock may be taken in this state of the window.
 static enum pli_err may_lock(struct pli_win *w, const char *what)
 {
@@ -187,6 +193,7 @@ enum pli_err pli_passive_unlock(int rank, struct pli_win *w)
         w->access = PLI_ACCESS_NONE;
     }
     pli_lock_drop(&w->lock);
+    look_around(w);
     return err == PLI_OK ? fault(w) : err;
 }
 
@@ -245,6 +252,7 @@ enum pli_err pli_passive_unlock_all(struct pli_win *w)
     }
     enum pli_err rest = ask_all(w, PLI_RMA_FLUSH, 0, is_dirty); // without MPI_MODE_NOCHECK: none
     w->access = PLI_ACCESS_NONE;
+    look_around(w);
     err = err == PLI_OK ? rest : err;
     return err == PLI_OK ? fault(w) : err;
 }
@@ -273,12 +281,6 @@ static enum pli_err may_flush_all(const struct pli_win *w)
                           "%s is not locked: MPI_Win_lock or MPI_Win_lock_all must come before a "
                           "flush",
                           pli_win_say(w));
-}
-
-// Who flushes again and again may wait for something that others need this process for.
-static void look_around(const struct pli_win *w)
-{
-    pli_progress_once(w->comm->ep->lane);
 }
 
 enum pli_err pli_passive_flush(int rank, struct pli_win *w)
