@@ -158,7 +158,7 @@ static void end_windows(struct pending *p, int rank, int size)
                  MPI_STATUS_IGNORE);
     for (int i = 1; i < WIN_LEN; i++) {
         check(p->shared[i] == rank * 1000 + i % 997, "the memory of a window");
-        check(p->own[i] == (i == 1                      ? before
+        check(p->own[i] == (i == 1                       ? before
                             : i >= 50 && i < 50 + AROUND ? -left - (i - 50)
                                                          : rank * 7 + i),
               "the memory that a window exposes");
