@@ -6,13 +6,13 @@
 
 #include "boot/boot.h"
 #include "coll/coll.h"
-#include "comm/comm_make.h"
 #include "comm/intercomm.h"
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/process.h"
-#include "dynamic/rendezvous.h"
+#include "dynamic/outcome.h"
 #include "dynamic/plea.h"
+#include "dynamic/rendezvous.h"
 #include "dynamic/spawn_part.h"
 #include "obj/comm.h"
 
@@ -136,25 +136,17 @@ static enum pli_err start(const struct pli_spawner_order *order, struct pli_comm
     return hear(order, counts, comm, &answer, context, bridge_out);
 }
 
-// What the root tells the others of its attempt.
-struct outcome {
-    int32_t n_part;
-    int32_t why; // enum pli_err
-    char text[512];
-};
-
-static enum pli_err share(struct outcome *o, struct pli_spawner_count **counts, int root,
-                          struct pli_comm *comm)
+// What was made of each part. Collective; the root's count, others get a copy.
+static enum pli_err share_counts(struct pli_spawner_count **counts, int n_part, int root,
+                                 struct pli_comm *comm)
 {
-    enum pli_err err = pli_coll_bcast(o, sizeof *o, pli_comm_make_byte(), root, comm);
-    if (err == PLI_OK && *counts == NULL) {
-        *counts = calloc((size_t)o->n_part + 1, sizeof **counts);
-        err = *counts != NULL ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory for error codes");
+    if (*counts == NULL) {
+        *counts = calloc((size_t)n_part + 1, sizeof **counts);
     }
-    return err == PLI_OK && o->n_part > 0
-               ? pli_coll_bcast(*counts, (MPI_Count)((size_t)o->n_part * sizeof **counts),
-                                pli_comm_make_byte(), root, comm)
-               : err;
+    if (*counts == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for %d error codes", n_part);
+    }
+    return pli_outcome_copy(comm, root, *counts, (size_t)n_part * sizeof **counts);
 }
 
 enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
@@ -162,7 +154,8 @@ enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
                                int *n_part_out, struct pli_comm **out)
 {
     struct pli_comm *bridge = NULL;
-    struct outcome o = { 0 };
+    enum pli_err why = PLI_OK;
+    int32_t n_part = 0;
     *counts_out = NULL;
     *n_part_out = 0;
     if (comm->is_inter) {
@@ -172,22 +165,21 @@ enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
         return pli_comm_refuse_span(comm, "spawned processes");
     }
     if (comm->rank == root) {
-        o.n_part = order->n_part > 0 && order->maxprocs != NULL ? order->n_part : 0;
-        *counts_out = calloc((size_t)o.n_part + 1, sizeof **counts_out);
-        for (int i = 0; i < o.n_part && *counts_out != NULL; i++) {
+        n_part = order->n_part > 0 && order->maxprocs != NULL ? order->n_part : 0;
+        *counts_out = calloc((size_t)n_part + 1, sizeof **counts_out);
+        n_part = *counts_out != NULL ? n_part : 0;
+        for (int i = 0; i < n_part; i++) {
             (*counts_out)[i].asked = order->maxprocs[i] > 0 ? order->maxprocs[i] : 0;
         }
-        o.why = *counts_out != NULL ? start(order, comm, *counts_out, &bridge)
-                                    : pli_fail(PLI_ERR_NOMEM, "no memory for error codes");
-        o.n_part = *counts_out != NULL ? o.n_part : 0;
-        snprintf(o.text, sizeof o.text, "%s", o.why != PLI_OK ? pli_fail_take(NULL) : "");
+        why = *counts_out != NULL ? start(order, comm, *counts_out, &bridge)
+                                  : pli_fail(PLI_ERR_NOMEM, "no memory for error codes");
     }
-    enum pli_err err = share(&o, counts_out, root, comm);
-    *n_part_out = err == PLI_OK ? o.n_part : 0;
-    if (err == PLI_OK && o.why == PLI_OK) {
+    why = pli_outcome_share(comm, root, why, &n_part);
+    enum pli_err err = share_counts(counts_out, n_part, root, comm);
+    *n_part_out = err == PLI_OK ? n_part : 0;
+    err = why != PLI_OK ? why : err;
+    if (err == PLI_OK) {
         err = pli_intercomm_join(comm, root, bridge, 1, PLI_OK, out);
-    } else if (err == PLI_OK) {
-        err = pli_fail((enum pli_err)o.why, "%s", o.text);
     }
     pli_rendezvous_drop(bridge);
     pli_process_recount();

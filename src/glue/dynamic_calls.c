@@ -2,7 +2,7 @@
 // Looks up what counts at the root only, and fills the error codes of spawned processes.
 #include "glue/dynamic_calls.h"
 
-#include "dynamic/port.h"
+#include "dynamic/join.h"
 #include "dynamic/spawner.h"
 #include "glue/check.h"
 #include "glue/raise.h"
@@ -92,7 +92,7 @@ int pli_dynamic_calls_join(int fd, MPI_Comm *intercomm)
     if (intercomm == NULL) {
         return pli_bad_pointer(&self->obj, fn, "intercomm");
     }
-    enum pli_err err = pli_port_join(self, fd, &made);
+    enum pli_err err = pli_join(self, fd, &made);
     *intercomm = err == PLI_OK ? (MPI_Comm)pli_handle_of(made, PLI_KIND_COMM) : MPI_COMM_NULL;
     return pli_glue_return(&self->obj, fn, err);
 }

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
@@ -59,6 +60,32 @@ def server_dies(name):
     end(server, "server")
 
 
+def client_dies(name):
+    """A client that was killed while it waited is passed over; the next one is served."""
+    gate = tempfile.NamedTemporaryFile(delete=False)
+    server = start(MPIEXEC, "-n", 2, PORTS, "serve", name, 1, gate.name)
+    dead = start(MPIEXEC, "-n", 1, PORTS, "call", name, 1, env={"DYN_TELL": "1"})
+    check(dead.stdout.readline() == "knocks\n", "a client that knocks")
+    time.sleep(0.2 * SLOW)  # it may also die before it has; both are to be survived
+    dead.kill()
+    dead.communicate()
+    client = start(MPIEXEC, "-n", 2, PORTS, "call", name, 1, env={"DYN_TELL": "1"})
+    client.stdout.readline()
+    os.unlink(gate.name)
+    end(client, "client after a dead one")
+    end(server, "server of a client that died")
+
+
+def joined():
+    """Two jobs, and one without mpiexec, with a socket between them."""
+    program = os.path.join(BIN, "mpi.dyn_join")
+    for command in ([MPIEXEC, "-n", "1"], []):
+        with tempfile.TemporaryDirectory() as where:
+            sides = [start(*command, program, what, f"{where}/place") for what in ("listen", "call")]
+            for p in sides:
+                end(p, f"joining two jobs by a socket {command}")
+
+
 def solo(env):
     p = start(SPAWN, env=env)
     end(p, "spawning without mpiexec")
@@ -90,6 +117,9 @@ def main():
         alone_server(base + " c")
         many_clients(base + " d")
         server_dies(base + " e")
+        for i in range(3):
+            client_dies(f"{base} f{i}")
+        joined()
         solo(env)
         for _ in range(5):
             killed(env, "mpiexec")

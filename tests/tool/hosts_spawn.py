@@ -36,9 +36,23 @@ def places(r, found, want):
 def corpus():
     """The programs that try everything, which know nothing of hosts."""
     for hosts, n, args in (("vc1:1,vc2:1", 2, ["mpi.dyn_spawn"]), ("vc1:2,vc2:2,vc3:2", 5, ["mpi.dyn_spawn"]),
-                           ("vc1:1,vc2:1", 2, ["mpi.dyn_cycles", "600", "2"])):
+                           ("vc1:1,vc2:1", 2, ["mpi.dyn_cycles", "600", "2"]),
+                           ("vc1:1,vc2:1", 2, ["mpi.dyn_ports"]), ("vc1:2,vc2:2,vc3:2", 5, ["mpi.dyn_ports"]),
+                           ("vc1:1,vc2:1", 2, ["mpi.dyn_join"])):
         r = HostRun(C, "--hosts", hosts, "-n", n, "--timeout", 120, os.path.join(BIN, args[0]), *args[1:], timeout=150)
         check(r.rc == 0, r)
+
+
+def strangers():
+    """A job that was started separately meets another where all who take part are on one host, and is told where not."""
+    ports = os.path.join(BIN, "mpi.dyn_ports")
+    for hosts, why in (("vc2:1,vc1:1", "rank 0 of the communicator is on host vc2, the root on vc1"),
+                       ("vc1:1,vc2:1", "the port is on host vc2 and this process on vc1")):
+        server = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, "--hosts", hosts, ports, "serve", hosts, "1"])
+        r = HostRun(C, "-n", 1, ports, "call", hosts, "1")
+        check(r.rc == 1 and why in r.words, r)
+        os.kill(C.inner(server), signal.SIGTERM)
+        server.wait()
 
 
 def where():
@@ -110,7 +124,7 @@ def killed():
 
 
 with C:
-    for part in (corpus, where, spare, hints, deaths, killed):
+    for part in (corpus, strangers, where, spare, hints, deaths, killed):
         begin = time.monotonic()
         part()
         check(not left_behind(C, C.names), f"{part.__name__}: left are {left_behind(C, C.names, 0)}")

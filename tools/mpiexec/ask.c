@@ -18,6 +18,7 @@
 #include "say.h"
 #include "spawn.h"
 #include "stillborn.h"
+#include "ties.h"
 #include "warden.h"
 
 #include <errno.h>
@@ -108,7 +109,7 @@ static bool pass_on(struct ask *a, const struct pli_ask_head *head)
                       head->kind == PLI_ASK_LEFT || head->kind == PLI_ASK_STATE ||
                       head->kind == PLI_ASK_SEAL || head->kind == PLI_ASK_MIGRATE ||
                       head->kind == PLI_ASK_FORK || head->kind == PLI_ASK_FORKED ||
-                      head->kind == PLI_ASK_UNSPAWN;
+                      head->kind == PLI_ASK_UNSPAWN || head->kind == PLI_ASK_TIE;
     if (!a->job->is_daemon || !is_for_all) {
         return false;
     }
@@ -155,6 +156,8 @@ static void serve(struct ask *a)
         pli_spawn(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_UNSPAWN) {
         pli_stillborn_clear(a->job, a->body + sizeof *head, head->len, &answer);
+    } else if (head->kind == PLI_ASK_TIE) {
+        pli_ties_serve(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_RESIZE) {
         a->is_pending = !pli_resize_begin(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_CHECKPOINT) {

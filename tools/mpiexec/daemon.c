@@ -85,8 +85,9 @@ static void send_case(const struct pli_case *c, bool is_beside)
     pli_pack_u32(&p, (uint32_t)c->number);
     pli_pack_u32(&p, c->state);
     pli_pack_text(&p, c->why);
-    pli_daemon_send(PLI_LINK_CASE, is_beside, job.node.rows[c->row].index - job.base, p.data,
-                    p.len);
+    // Those that came later are known by their numbers among the jobs that IMPI has joined, too.
+    uint32_t rank = job.node.rows[c->row].index - (c->task->is_spawned ? 0 : job.base);
+    pli_daemon_send(PLI_LINK_CASE, is_beside, rank, p.data, p.len);
     pli_pack_fini(&p);
 }
 
