@@ -32,7 +32,8 @@ enum pli_ask_kind {
 enum pli_ask_resize_how { PLI_ASK_TO = 1, PLI_ASK_GROW = 2, PLI_ASK_SHRINK = 3 };
 
 // The answer comes when the new version counts, or the attempt was given up: `first` is then the
-// version that counts and `n` its size.
+// version that counts and `n` its size. The names of hosts may follow, "a:2,b" with its zero: new
+// ranks go there, and those that are not of the job join it; then those that are only to join.
 struct pli_ask_resize {
     uint32_t how; // enum pli_ask_resize_how
     uint32_t n;   // ranks: in all, more, fewer
@@ -114,16 +115,15 @@ struct pli_ask_tie {
 };
 _Static_assert(sizeof(struct pli_ask_tie) == 520, "shared with other processes");
 
-// Strings follow, each with its zero: the program's file, its directory (may be empty), n_arg
-// arguments beginning with its name, n_env settings NAME=VALUE. Then the next part.
+// Strings follow, each with its zero: the program's file, its directory, the hosts it is to be on
+// and hosts that are to join the job (these three may be empty; "a:2,b"), n_arg arguments beginning
+// with its name, n_env settings NAME=VALUE. Then the next part.
 struct pli_ask_part {
     uint32_t n; // processes
     uint32_t n_arg, n_env;
-    uint32_t len;  // of the strings, rounded up to 8
-    uint32_t host; // of the job, counted from 1, where they are to be; 0: anywhere
-    uint32_t spare;
+    uint32_t len; // of the strings, rounded up to 8
 };
-_Static_assert(sizeof(struct pli_ask_part) == 24, "shared with other processes");
+_Static_assert(sizeof(struct pli_ask_part) == 16, "shared with other processes");
 
 struct pli_answer {
     int32_t error;  // errno, 0: done

@@ -4,6 +4,7 @@
 
 #include "boot/ask_wire.h"
 #include "boot/boot.h"
+#include "dynamic/where.h"
 #include "obj/info.h"
 
 #include <errno.h>
@@ -86,7 +87,7 @@ static const char *search_path(void)
 // Whether processes may come to other hosts, which look at files themselves.
 static bool is_elsewhere(void)
 {
-    return pli_boot.node.header->n_host > 1;
+    return (pli_boot.node.header->net & PLI_NODE_PART) != 0;
 }
 
 static enum pli_err find_program(const char *name, const char *wdir, const char *path, char *out)
@@ -120,38 +121,6 @@ static enum pli_err find_program(const char *name, const char *wdir, const char 
     return pli_fail(PLI_ERR_SPAWN, "there is no program %s in %s%s%s", name,
                     path != NULL ? path : "", path != NULL ? ", " : "",
                     strchr(name, '/') != NULL ? base : "PATH or the current directory");
-}
-
-static bool is_name_of(const char *host, const char *name)
-{
-    size_t len = strcspn(name, ".");
-    return strcasecmp(host, name) == 0 ||
-           (strncasecmp(host, name, len) == 0 && (host[len] == '\0' || host[len] == '.'));
-}
-
-// The host that the hint names, counted from 1; 0: none does.
-static enum pli_err find_host(const char *host, uint32_t *out)
-{
-    const struct pli_node *node = &pli_boot.node;
-    char all[160] = "";
-    *out = 0;
-    if (host == NULL) {
-        return PLI_OK;
-    }
-    if (is_name_of(host, node->header->host) || strcasecmp(host, "localhost") == 0 ||
-        strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0) {
-        *out = pli_boot.host + 1;
-    }
-    for (uint32_t h = 0; h < node->header->n_host && *out == 0; h++) {
-        const char *name = node->hosts[h].name;
-        *out = is_name_of(host, name) ? h + 1 : 0;
-        size_t at = strlen(all);
-        snprintf(all + at, sizeof all - at, "%s%s", h > 0 ? ", " : "", name);
-    }
-    return *out != 0 ? PLI_OK
-                     : pli_fail(PLI_ERR_SPAWN,
-                                "hint host is '%s', but this job can start processes on %s only",
-                                host, all);
 }
 
 static enum pli_err check_arch(const char *arch)
@@ -244,7 +213,7 @@ static enum pli_err check_errhandler(const char *name)
                     name);
 }
 
-static enum pli_err check(const char *command, int *n, struct pli_info *info, uint32_t *host_out)
+static enum pli_err check(const char *command, int *n, struct pli_info *info)
 {
     if (command == NULL || command[0] == '\0') {
         return pli_fail(PLI_ERR_ARG, "argument command is %s", command == NULL ? "NULL" : "empty");
@@ -252,8 +221,7 @@ static enum pli_err check(const char *command, int *n, struct pli_info *info, ui
     if (*n < 0) {
         return pli_fail(PLI_ERR_ARG, "argument maxprocs is %d, but must be 0 or more", *n);
     }
-    enum pli_err err = find_host(pli_info_find(info, "host"), host_out);
-    err = err == PLI_OK ? check_arch(pli_info_find(info, "arch")) : err;
+    enum pli_err err = check_arch(pli_info_find(info, "arch"));
     err = err == PLI_OK ? check_errhandler(pli_info_find(info, "mpi_initial_errhandler")) : err;
     return err == PLI_OK ? soften(pli_info_find(info, "soft"), n) : err;
 }
@@ -263,8 +231,7 @@ enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, c
 {
     char file[PATH_MAX] = "", here[PATH_MAX];
     const char *wdir = pli_info_find(info, "wdir");
-    uint32_t host = 0;
-    enum pli_err err = check(command, n, info, &host);
+    enum pli_err err = check(command, n, info);
     if (err == PLI_OK) {
         err = find_program(command, wdir, pli_info_find(info, "path"), file);
     }
@@ -283,10 +250,11 @@ enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, c
         wdir = now != NULL ? here : "";
     }
     size_t head = t->len;
-    struct pli_ask_part part = { .n = (uint32_t)*n, .n_arg = 1, .host = host };
+    struct pli_ask_part part = { .n = (uint32_t)*n, .n_arg = 1 };
     pli_spawn_text_put(t, &part, sizeof part);
     put_string(t, file);
     put_string(t, wdir);
+    pli_where_put(t, info);
     put_string(t, command);
     for (; argv != NULL && argv[part.n_arg - 1] != NULL; part.n_arg++) {
         put_string(t, argv[part.n_arg - 1]);

@@ -18,7 +18,7 @@
 static int n_step, nap_ms, call_at = -1, die_at = -1, abort_at = -1, fork_at = -1;
 static int with_poll, with_state, with_threads;
 static long n_byte, n_flood;
-static const char *gate; // the last steps come when this file is there
+static const char *gate; // the last steps come when this file is there, and checkpoints until then
 static const char *log_name;
 static FILE *log_file, *scratch; // every rank's own; the second has no name
 static int step;                 // both are the state that is registered
@@ -199,21 +199,6 @@ static void flood(MPI_Comm world)
     free(out);
 }
 
-// Messages go on meanwhile.
-static void wait_at_gate(MPI_Comm world)
-{
-    int rank, is_open = 0;
-    MPI_Comm_rank(world, &rank);
-    while (!is_open) {
-        is_open = rank == 0 && access(gate, F_OK) == 0;
-        MPI_Bcast(&is_open, 1, MPI_INT, 0, world);
-        if (n_flood > 0) {
-            flood(world);
-        }
-        nap(1);
-    }
-}
-
 // Take up the resized world when all have seen it in the place that a program may look at and
 // assign to. Nobody leaves here.
 static void look(MPI_Comm *world, int *version)
@@ -275,6 +260,46 @@ static void call_checkpoint(MPI_Comm world)
     }
 }
 
+// Of a step that is done.
+static void save(MPI_Comm world)
+{
+    step++;
+    call_checkpoint(world);
+    step--;
+}
+
+// Whether the state of all is to be saved.
+static int is_wanted(MPI_Comm world)
+{
+    int wanted = 0, all;
+    if (with_state) {
+        MPIX_Checkpoint_wanted(&wanted);
+    }
+    MPI_Allreduce(&wanted, &all, 1, MPI_INT, MPI_MAX, world);
+    return all;
+}
+
+// Messages go on meanwhile. A test that forgot it is not waited for.
+static void wait_at_gate(MPI_Comm world)
+{
+    enum { PATIENCE_S = 300 };
+    int rank, is_open = 0;
+    double begin = MPI_Wtime();
+    MPI_Comm_rank(world, &rank);
+    while (!is_open) {
+        is_open = rank == 0 && access(gate, F_OK) == 0;
+        MPI_Bcast(&is_open, 1, MPI_INT, 0, world);
+        if (n_flood > 0) {
+            flood(world);
+        }
+        if (is_wanted(world)) {
+            save(world);
+        }
+        check(MPI_Wtime() - begin < PATIENCE_S, "the gate");
+        nap(1);
+    }
+}
+
 static void work(MPI_Comm world, int version)
 {
     struct pending p;
@@ -284,16 +309,13 @@ static void work(MPI_Comm world, int version)
         begin_pending(&p, MPI_COMM_WORLD);
     }
     for (; step < n_step; step++) {
-        int rank, size, wanted = 0, all;
+        int rank, size;
         MPI_Comm_rank(world, &rank);
         MPI_Comm_size(world, &size);
         double mine = rank == 0 ? value * 1.0000001 + step : 0, sum;
         MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, world);
         value = sum; // does not depend on the number of ranks
-        if (with_state) {
-            MPIX_Checkpoint_wanted(&wanted);
-        }
-        MPI_Allreduce(&wanted, &all, 1, MPI_INT, MPI_MAX, world);
+        int all = is_wanted(world);
         if (n_flood > 0) {
             flood(world);
         }
@@ -310,9 +332,7 @@ static void work(MPI_Comm world, int version)
         }
         check(step != abort_at, "this step");
         if (step == call_at || all) {
-            step++; // it is done
-            call_checkpoint(world);
-            step--;
+            save(world);
         }
         if (step == fork_at) {
             check(MPI_Fork(size) >= 0, "the fork");

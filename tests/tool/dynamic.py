@@ -8,7 +8,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, SLOW, Run, carriers, check, clean_up, gone, mark, status
+from launch import BUILD, MPIEXEC, SLOW, Run, check, clean_up, mark, nothing_left, status
 
 BIN = os.path.join(BUILD, "tests", "bin")
 PORTS, SPAWN = os.path.join(BIN, "mpi.dyn_ports"), os.path.join(BIN, "mpi.dyn_spawn")
@@ -89,7 +89,7 @@ def joined():
 def solo(env):
     p = start(SPAWN, env=env)
     end(p, "spawning without mpiexec")
-    check(not gone(env), f"left behind: {carriers(env)}")
+    nothing_left(env)
 
 
 def killed(env, who):
@@ -98,7 +98,7 @@ def killed(env, who):
     time.sleep(0.1 * SLOW)
     p.send_signal(signal.SIGKILL)
     p.communicate()
-    check(not gone(env), f"left behind after {who} was killed: {carriers(env)}")
+    nothing_left(env, f"left behind after {who} was killed")
 
 
 def crash():

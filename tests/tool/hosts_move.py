@@ -12,7 +12,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from checkpoint import MPICTL, PROBE, finish, result, skip_reason, wait_for
+from checkpoint import MPICTL, PROBE, finish, gate, open_gate, result, shut_gate, skip_reason, wait_for
 from checkpoint import tidy as tidy_folder
 from hosts import BUILD, HostRun, files, left_behind, open_cluster, own_disk
 from launch import MPIEXEC, SLOW, cases, check
@@ -46,19 +46,6 @@ def undisturbed(*args):
     r = HostRun(C, "-n", 2, PROBE, *args)
     check(r.rc == 0, r)
     return result(r.out)[0]
-
-
-def gate(d):
-    """For the probe to wait at, until open_gate."""
-    return "gate=" + os.path.join(d, "gate")
-
-
-def open_gate(d):
-    open(os.path.join(d, "gate"), "w", encoding="ascii").close()
-
-
-def shut_gate(d):
-    os.unlink(os.path.join(d, "gate"))
 
 
 def tidy(d):

@@ -25,6 +25,7 @@ enum { USAGE = 2, YOUNG_S = 2, WAIT_S = 60, COMMAND = 4096 };
 
 static long wait_s = WAIT_S; // for ranks that leave
 static bool is_together;     // a rank may take others with it
+static const char *hosts;    // where new ranks are to go, NULL: anywhere
 
 static const char help[] =
     "usage: mpictl [PID] COMMAND\n"
@@ -42,6 +43,8 @@ static const char help[] =
     "                --movable --checkpoint-dir; --together: and those who share its memory)\n"
     "  checkpoint [PID] write a checkpoint (of a job started with mpiexec --checkpoint-dir)\n"
     "  stop [PID]       end the job as ^C would\n"
+    "  --hosts LIST  grow and resize: new ranks go to these hosts, \"a,b:2\"; those that are not\n"
+    "                of the job join it\n"
     "  --wait S      wait no longer than S seconds for ranks that leave (60)\n"
     "  -h, --help    this\n"
     "  --version\n";
@@ -237,10 +240,9 @@ static void show_states(struct pli_node *node)
         n_over += is_gone;
         n_run += !is_gone && atomic_load(&node->rows[row].state) == PLI_NODE_RUNNING;
     }
-    printf(
-        "on several hosts: %u processes are between MPI_Init and MPI_Finalize, %u have ended, %u "
-        "are before or behind\n",
-        n_run, n_over, n_row - n_run - n_over);
+    printf("on all hosts: %u processes are between MPI_Init and MPI_Finalize, %u have ended, %u "
+           "are before or behind\n",
+           n_run, n_over, n_row - n_run - n_over);
     fflush(stdout);
 }
 
@@ -412,10 +414,21 @@ static int resize(enum pli_ask_resize_how how, const char *count, const char *wh
     if (n < 1) {
         bad("'%s' is not a number of ranks", count);
     }
+    if (hosts != NULL && how == PLI_ASK_SHRINK) {
+        bad("--hosts says where new ranks go, and shrink makes none");
+    }
     long pid = choose(which);
     struct pli_ask_resize want = { how, (uint32_t)n };
     struct pli_answer answer;
-    ask(pid, PLI_ASK_RESIZE, &want, sizeof want, &answer);
+    size_t len = sizeof want + (hosts != NULL ? strlen(hosts) + 2 : 0);
+    char *body = calloc(1, len);
+    if (body == NULL) {
+        bad("no memory for %zu bytes", len);
+    }
+    memcpy(body, &want, sizeof want);
+    memcpy(body + sizeof want, hosts != NULL ? hosts : "", hosts != NULL ? strlen(hosts) : 0);
+    ask(pid, PLI_ASK_RESIZE, body, (uint32_t)len, &answer);
+    free(body);
     if (answer.error != 0) {
         fprintf(stderr, "mpictl: %s\n", answer.text);
         return 1;
@@ -461,13 +474,15 @@ static const struct {
     enum pli_ask_resize_how how;
 } sizes[] = { { "grow", PLI_ASK_GROW }, { "shrink", PLI_ASK_SHRINK }, { "resize", PLI_ASK_TO } };
 
-// Take --wait S and --together out of the arguments; how many are left.
+// Take --wait S, --hosts LIST and --together out of the arguments; how many are left.
 static int take_options(int argc, char **argv)
 {
     int n = 0;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc) {
             wait_s = number(argv[++i], "number of seconds");
+        } else if (strcmp(argv[i], "--hosts") == 0 && i + 1 < argc) {
+            hosts = argv[++i];
         } else if (strcmp(argv[i], "--together") == 0) {
             is_together = true;
         } else {

@@ -62,8 +62,12 @@ bool pli_criu_dump(struct pli_ckpt_rank *r, const struct pli_ckpt_plan *plan)
 
 // "(00.123456) Error (criu/files.c:123): what": only the last part is for people. The first of them
 // may be about something that CRIU can do without; the last only says that it failed.
-void pli_criu_reason(const char *log, char *to, size_t cap)
+void pli_criu_reason(const char *log, int killed_by, char *to, size_t cap)
 {
+    if (killed_by != 0) {
+        snprintf(to, cap, "CRIU was killed by signal %d (%s)", killed_by, strsignal(killed_by));
+        return;
+    }
     FILE *f = fopen(log, "r");
     char line[512];
     snprintf(to, cap, "CRIU gave no reason");

@@ -33,8 +33,9 @@ static struct pli_pack said; // by the host whose ranks move, of them
 
 void pli_ckpt_parts_open(struct pli_job *job)
 {
-    parts = pli_say_need(calloc(job->n_host, sizeof *parts));
-    clocks = pli_say_need(calloc(job->n_host, sizeof *clocks));
+    uint32_t cap = job->n_host + PLI_NODE_N_LATE;
+    parts = pli_say_need(calloc(cap, sizeof *parts));
+    clocks = pli_say_need(calloc(cap, sizeof *clocks));
 }
 
 static void say_to(uint32_t host, enum pli_part_step step, const char *where)

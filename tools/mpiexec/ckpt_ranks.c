@@ -162,7 +162,7 @@ static void dump_done(struct pli_helper *h, bool is_good)
     char log[PATH_MAX + 64], reason[256];
     if (!is_good) {
         snprintf(log, sizeof log, "%s/rank.%u/dump.log", pli_ckpt.plan.temp, r->task->first);
-        pli_criu_reason(log, reason, sizeof reason);
+        pli_criu_reason(log, h->killed_by, reason, sizeof reason);
         pli_ckpt_fail(EIO, "rank %u could not be written: %s", r->task->rank, reason);
     }
     r->is_dumped = is_good;

@@ -6,6 +6,7 @@
 #include "ask.h"
 #include "base/clock.h"
 #include "base/conf.h"
+#include "base/fault.h"
 #include "boot/ask_wire.h"
 #include "boot/pset.h"
 #include "ckpt.h"
@@ -24,6 +25,7 @@
 #include "mishap.h"
 #include "move.h"
 #include "news.h"
+#include "past.h"
 #include "picture.h"
 #include "place.h"
 #include "program.h"
@@ -63,7 +65,7 @@ static struct pli_link *below; // links to the daemons started from here
 static uint32_t n_below;
 static uint32_t *last_state; // of each row, as told
 static struct pli_timer look_timer = { .fire = look };
-static bool is_running, is_leaving, is_bad_end, has_told_rest;
+static bool has_begun, is_running, is_leaving, is_bad_end, has_told_rest;
 static bool is_stuck;   // as told
 static uint64_t mark;   // as told
 static unsigned n_look; // at the ranks
@@ -111,6 +113,10 @@ static void say_up(const char *text, unsigned long len)
 // What cannot be done is said, and mpiexec ends the job with this status.
 static void leave_early(int status)
 {
+    if (job.opt.joins && has_begun) {
+        is_leaving = true; // the others go on without this host
+        return;
+    }
     pli_daemon_send(PLI_LINK_FAILED, 0, (uint32_t)status, NULL, 0);
     pli_link_drain(&up, DRAIN_MS);
 }
@@ -170,6 +176,7 @@ static void look(struct pli_timer *t)
 static void begin_tasks(const struct pli_frame *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    has_begun = true;
     if (is_running || !pli_roll_fill_node(&job, &u) || !pli_launch_check(&job) ||
         !pli_keeper_start(&job, program) || (job.from != NULL && !pli_restart_run(&job, signals))) {
         leave_early(1);
@@ -203,6 +210,18 @@ static void take_world(struct pli_unpack *u)
     }
 }
 
+static void take_past(struct pli_unpack *u)
+{
+    pli_fault("daemon_join_past", job.here);
+    if (is_running) {
+        pli_past_take(&job, u);
+    }
+    if (u->is_bad) {
+        pli_say("host %s: mpiexec sent something that makes no sense", job.hosts[job.here].name);
+        leave_early(1);
+    }
+}
+
 static void take_ended(struct pli_unpack *u)
 {
     while (is_running && u->at < u->end && !u->is_bad) {
@@ -214,11 +233,20 @@ static void take_ended(struct pli_unpack *u)
     }
 }
 
+static void show(void)
+{
+    struct pli_pack p = { 0 };
+    if (is_running) {
+        pli_scene_pack_rows(&job.node, &p);
+    }
+    pli_daemon_send(PLI_LINK_PICTURE, 0, 0, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
 static void hear_mine(const struct pli_frame *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     struct pli_task *t;
-    struct pli_pack p = { 0 };
     switch (f->kind) {
     case PLI_LINK_START:
         begin_tasks(f);
@@ -239,11 +267,7 @@ static void hear_mine(const struct pli_frame *f)
         tell_stuck(f->a);
         break;
     case PLI_LINK_SHOW:
-        if (is_running) {
-            pli_scene_pack_rows(&job.node, &p);
-        }
-        pli_daemon_send(PLI_LINK_PICTURE, 0, 0, p.data, p.len);
-        pli_pack_fini(&p);
+        show();
         break;
     case PLI_LINK_SETS:
         if (is_running) {
@@ -284,7 +308,10 @@ static void hear_mine(const struct pli_frame *f)
         pli_ckpt_part_hear(&job, f);
         break;
     case PLI_LINK_PLACE:
-        pli_roll_moved(&job, f->a, &u);
+        pli_roll_place(&job, f->a, &u);
+        break;
+    case PLI_LINK_PAST:
+        take_past(&u);
         break;
     case PLI_LINK_QUIT:
         is_leaving = true;
@@ -300,7 +327,7 @@ static void hear_up(struct pli_link *l, const struct pli_frame *f)
 {
     (void)l;
     bool is_all = f->host == (uint32_t)PLI_LINK_ALL;
-    uint32_t next = is_all ? UINT32_MAX : pli_tree_next(job.here, f->host, spec.fan);
+    uint32_t next = is_all ? UINT32_MAX : pli_tree_next(job.here, f->host, spec.tree);
     for (uint32_t i = 0; i < n_below; i++) {
         if (is_all || below[i].host == next) {
             pli_link_send(&below[i], f);
@@ -321,7 +348,7 @@ static void lost_up(struct pli_link *l, const char *why)
 
 static void hear_below(struct pli_link *l, const struct pli_frame *f)
 {
-    if (pli_tree_next(job.here, f->host, spec.fan) == l->host) {
+    if (pli_tree_next(job.here, f->host, spec.tree) == l->host) {
         pli_link_send(&up, f);
     }
 }
@@ -362,12 +389,12 @@ static void cannot_reach(uint32_t host, const char *why)
 
 static bool start_below(void)
 {
-    uint64_t first = pli_tree_first(job.here, spec.fan);
-    if (spec.launcher[0] == NULL || first >= job.n_host) {
+    uint64_t first = pli_tree_first(job.here, spec.tree);
+    n_below = (uint32_t)(pli_tree_end(job.here, spec.tree) - first);
+    if (spec.launcher[0] == NULL || n_below == 0) {
+        n_below = 0;
         return true;
     }
-    uint64_t n = job.n_host - first;
-    n_below = n < spec.fan ? (uint32_t)n : spec.fan;
     below = pli_say_need(calloc(n_below, sizeof *below));
     for (uint32_t i = 0; i < n_below; i++) {
         below[i] = (struct pli_link){ .host = (uint32_t)first + i,
@@ -520,7 +547,11 @@ int pli_daemon_main(char **argv)
     if (signals < 0 || !pli_loop_init() || !start_below()) {
         return 1;
     }
-    int fd = pli_gate_call(&spec.place, spec.secret, job.here, why, sizeof why);
+    if (job.opt.joins) {
+        pli_fault("daemon_join_call", job.here);
+    }
+    int fd = pli_gate_call(&spec.place, spec.secret, spec.pass != 0 ? spec.pass : job.here, why,
+                           sizeof why);
     if (fd < 0) {
         fprintf(stderr, "%s\n", why);
         pli_reach_end();
@@ -542,6 +573,9 @@ int pli_daemon_main(char **argv)
         return 1;
     }
     pli_mishap_begin(&job);
+    if (job.opt.joins) {
+        pli_fault("daemon_join_hello", job.here);
+    }
     say_hello();
     pli_warden_begin(&job, signals);
     run();

@@ -4,6 +4,7 @@
 // those they were made from only stand still, and are called back whatever goes wrong.
 #include "move.h"
 
+#include "annex.h"
 #include "ask.h"
 #include "base/clock.h"
 #include "base/fault.h"
@@ -194,11 +195,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
     switch (f->kind) {
     case PLI_LINK_SAY:
         if (m.said[0] == '\0') { // the first is the reason
-            const char *text = f->data, *at = memchr(text, ':', f->len);
-            size_t skip =
-                at != NULL && (size_t)(at - text) + 2 < f->len ? (size_t)(at - text) + 2 : 0;
-            snprintf(m.said, sizeof m.said, "%.*s", (int)(f->len - skip), text + skip);
-            m.said[strcspn(m.said, "\n")] = '\0';
+            pli_say_bare(f->data, f->len, m.said, sizeof m.said);
         }
         break;
     case PLI_LINK_HELLO:
@@ -373,15 +370,17 @@ static bool may_move(const struct pli_job *job, struct pli_answer *a)
               "(--checkpoint-dir DIR)";
     } else if (pli_mishap_is_survived(job)) {
         why = "ranks of a job that goes on after failures (--on-failure) are not moved";
-    } else if (m.stage != NONE) {
-        pli_refuse(a, EBUSY, "other ranks are being moved; try again");
+    } else if (m.stage != NONE || pli_annex_is_on()) {
+        pli_refuse(a, EBUSY,
+                   m.stage != NONE ? "other ranks are being moved; try again"
+                                   : "other hosts are about to join; try again");
         return false;
     } else {
         pli_head_side(0, &means);
         why = means.spec->launcher == NULL
                   ? "hosts of this job were reached with srun, which starts no daemon later; "
                     "mpiexec --launcher ssh can move ranks"
-              : job->n_host > means.spec->fan
+              : means.spec->tree.n > means.spec->tree.fan
                   ? "daemons of this job start each other; mpiexec --movable, or a larger "
                     "PLIANT_LAUNCH_FAN, lets mpiexec start them all"
                   : pli_ckpt_obstacle(job, true);
@@ -491,6 +490,11 @@ bool pli_move_ask(struct pli_job *job, const char *body, size_t len, void *token
 void pli_move_forget(const void *token)
 {
     m.token = m.token == token ? NULL : m.token;
+}
+
+bool pli_move_is_on(void)
+{
+    return m.stage != NONE;
 }
 
 void pli_move_end(void)

@@ -20,6 +20,7 @@ struct pli_unpack;
 bool pli_move_ask(struct pli_job *job, const char *body, size_t len, void *token,
                   struct pli_answer *a);
 void pli_move_forget(const void *token);
+bool pli_move_is_on(void);
 
 bool pli_move_came(int fd, uint32_t host);   // false: not for a move
 void pli_move_pack_way(struct pli_pack *to); // where the images go

@@ -213,7 +213,7 @@ static bool collect(struct back *b)
         return true;
     }
     snprintf(log, sizeof log, "%s/%u.log", work, b->from->row);
-    pli_criu_reason(log, reason, sizeof reason);
+    pli_criu_reason(log, WIFSIGNALED(status) ? WTERMSIG(status) : 0, reason, sizeof reason);
     pli_say("rank %u cannot be restored: %s", b->from->row, reason);
     return false;
 }
