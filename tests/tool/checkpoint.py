@@ -162,14 +162,11 @@ def by_mpictl(env, d):
     tidy(d)
 
 
-def connected(env, d):
-    """Ranks with TCP between them, and much on its way: what was said before a checkpoint is heard once, and once after
-    a restart."""
+def flooded(env, d, *nets):
     want = undisturbed(env, 60, 1)
-    for net, n in (("PLIANT_NET=tcp", 3), ("PLIANT_FAKE_HOSTS=2", 4)):
+    for net, n in nets:
         where = os.path.join(d, str(n))
-        name, value = net.split("=")
-        p = start({**env, name: value}, "--checkpoint-dir", where, "-n", n, PROBE, 60, 1, "flood=300", "threads", "call=50",
+        p = start({**env, **net}, "--checkpoint-dir", where, "-n", n, PROBE, 60, 1, "flood=300", "threads", "call=50",
                   gate(where))
         text = wait_for(p, "step 2 ")
         for _ in range(4):
@@ -183,6 +180,12 @@ def connected(env, d):
         rc, text = restart(env, where)
         check(rc == 0 and result(text) == (want, n), f"{net}: {rc}\n{text}\nwanted {want}")
         tidy(where)
+
+
+def connected(env, d):
+    """Ranks with TCP between them, and much on its way: what was said before a checkpoint is heard once, and once after
+    a restart."""
+    flooded(env, d, ({"PLIANT_NET": "tcp"}, 3), ({"PLIANT_FAKE_HOSTS": "2"}, 4))
 
 
 def files(env, d):

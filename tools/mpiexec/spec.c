@@ -71,8 +71,7 @@ static void write_options(struct pli_pack *p, const struct pli_options *o)
                      (o->is_line ? F_LINE : 0) | (o->is_resize_error ? F_TELLS : 0) |
                      (o->on_deadlock != PLI_DEADLOCK_IGNORE ? F_WATCH : 0) |
                      (o->is_state ? F_STATE : 0) | (o->takes ? F_TAKES : 0) |
-                     (o->is_movable ? F_MOVABLE : 0) |
-                     (o->joins ? F_JOINS : 0);
+                     (o->is_movable ? F_MOVABLE : 0) | (o->joins ? F_JOINS : 0);
     pli_pack_u32(p, flags);
     pli_pack_u32(p, (uint32_t)o->on_failure);
     pli_pack_u64(p, (uint64_t)o->feed);
