@@ -51,6 +51,7 @@ static struct {
     dev_t dev;
     ino_t ino;
     void (*on_move)(bool is_leaving);
+    bool (*on_ask)(void);
     uint32_t round;     // the last one this process was parked for
     _Atomic int leader; // thread that parks the process, 0: none
     _Atomic int shut;   // the round for which the other threads sleep on it, 0: none
@@ -83,6 +84,16 @@ void pli_park_let(void)
 void pli_park_forbid(const char *why)
 {
     atomic_store(&p.forbidden, why);
+}
+
+bool pli_park_is_open(void)
+{
+    return p.boot != NULL;
+}
+
+PLI_START void pli_park_on_ask(bool (*fn)(void))
+{
+    p.on_ask = fn;
 }
 
 PLI_START void pli_park_on_move(void (*fn)(bool is_leaving))
@@ -363,12 +374,23 @@ static void come_back(int rope)
     }
 }
 
+static bool is_calm(void)
+{
+    return p.on_ask == NULL || p.on_ask();
+}
+
 // Whether the process may be dumped now; else the launcher hears why not.
 static bool may_leave(void)
 {
     char text[120];
+    if (!is_calm()) {
+        tell(EAGAIN, "it has not left UCX", -1);
+        return false;
+    }
     pid_t tid = stop_others();
-    if (tid != 0) {
+    if (tid == 0 && !is_calm()) { // a thread has made a lane
+        tell(EAGAIN, "it has not left UCX", -1);
+    } else if (tid != 0) {
         snprintf(text, sizeof text, "thread %d does not take signal %d: it blocks it", (int)tid,
                  PLI_PARK_SIGNAL);
         tell(EBUSY, text, -1);
@@ -440,7 +462,7 @@ enum pli_err pli_park_open(struct pli_boot *boot, int fd, int *ctl)
     if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) {
         return pli_fail(PLI_ERR_OTHER,
                         "the program has a handler for signal %d, which checkpoints need; use "
-                        "another signal, or start mpiexec without --checkpoint-dir",
+                        "another signal, or start mpiexec without --checkpoint-dir and --movable",
                         PLI_PARK_SIGNAL);
     }
     p.boot = boot;

@@ -23,6 +23,14 @@ void pli_park_let(void);
 // This process can never be dumped; why, in words that stay.
 void pli_park_forbid(const char *why);
 
+// Whether this process may be parked.
+bool pli_park_is_open(void);
+
+// Asked before: whether the process has nothing that cannot be given up in a signal handler; else
+// it sees to that, and is asked again 20 ms later. Async-signal-safe. Context: start-up only, one
+// function.
+void pli_park_on_ask(bool (*fn)(void));
+
 // Called when all threads stand still, and once more after the return, before they go on: for what
 // the kernel knew of the process and does not any more. Async-signal-safe. Context: start-up only,
 // one function.

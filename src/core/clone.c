@@ -103,11 +103,9 @@ enum pli_err pli_clone_may(void)
                         "(OpenMP: omp_pause_resource_all)",
                         n);
     }
-    const struct pli_netlane *net = pli_proc.lanes[0]->net;
-    if (boot->gate != NULL || (net != NULL && net->ucx != NULL)) {
+    if (boot->gate != NULL) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
-                        "is in a job of several MPIs, or one that uses UCX (PLIANT_NET=tcp does "
-                        "without); ranks of such jobs are not cloned");
+                        "is in a job of several MPIs; ranks of such jobs are not cloned");
     }
     if (boot->row >= h->n_row && boot->version == 0) {
         return pli_fail(PLI_ERR_UNSUPPORTED,

@@ -50,6 +50,9 @@ const char *pli_frame_check(const struct pli_frame *f)
     case PLI_WIRE_CTS_PIECES:
     case PLI_WIRE_SURE:
     case PLI_WIRE_SURED:
+    case PLI_WIRE_AWAY:
+    case PLI_WIRE_OVER:
+    case PLI_WIRE_MET:
         return f->len != 0 ? "a note with data" : NULL;
     default:
         return "of an unknown kind"; // others belong to shared memory

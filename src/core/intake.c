@@ -329,6 +329,10 @@ static bool hear_note(struct pli_sock *s, const struct pli_frame *f)
     case PLI_WIRE_BYE:
         l->has_left = l->ucx == NULL || pli_ucxlane_bye(l, f->word[0]);
         return true;
+    case PLI_WIRE_AWAY:
+    case PLI_WIRE_OVER:
+    case PLI_WIRE_MET:
+        return pli_ucxcalm_hear(l, f);
     default:
         return pli_intake_note(l, f);
     }
@@ -341,7 +345,7 @@ static bool hear(struct pli_sock *s, const struct pli_frame *f, const char *body
     if (wrong != NULL) {
         return pli_intake_refuse(s->link, wrong);
     }
-    s->link->has_left = false;
+    s->link->has_left = s->link->has_left && f->kind >= PLI_WIRE_AWAY; // these say nothing new
     if (f->kind == PLI_WIRE_WORKER && f->len <= n) {
         pli_ucxlane_meet(s->link, f, body);
         return true;
@@ -367,8 +371,14 @@ static bool hear(struct pli_sock *s, const struct pli_frame *f, const char *body
     return true;
 }
 
-// What the other side wrote here it wrote after all that comes over its old connection. False: no
-// memory, and the link is lost.
+// What the other side wrote here it wrote after all that comes over its old connection, or by UCX.
+static bool is_early(const struct pli_sock *s)
+{
+    const struct pli_link *l = s->link;
+    return (l->old != NULL && s == l->out) || (l->ucx != NULL && pli_ucxcalm_is_behind(l->ucx));
+}
+
+// False: no memory, and the link is lost.
 static bool put_off(struct pli_sock *s, const char *at, size_t n)
 {
     s->rest = malloc(n);
@@ -397,7 +407,7 @@ static bool take_apart(struct pli_sock *s, const char *at, size_t n)
             s->n_head = (uint32_t)n;
             return true;
         }
-        if (s->link->old != NULL && s == s->link->out) {
+        if (is_early(s)) {
             return put_off(s, at, n);
         }
         struct pli_frame f;
@@ -428,6 +438,19 @@ void pli_intake_resume(struct pli_sock *s)
     pli_netlane_watch(s->eye.net, &s->eye, EPOLLIN, false);
     take_apart(s, rest, n);
     free(rest);
+}
+
+void pli_intake_catch_up(struct pli_link *l)
+{
+    struct pli_list *at = l->net->socks.next;
+    while (at != &l->net->socks) {
+        struct pli_sock *s = PLI_CONTAINER(at, struct pli_sock, at);
+        at = at->next;
+        if (s->link == l && s->rest != NULL && !is_early(s)) {
+            pli_intake_resume(s);
+            at = l->net->socks.next; // others may be gone
+        }
+    }
 }
 
 void pli_intake_feed(struct pli_sock *s, const char *data, size_t n)

@@ -88,9 +88,9 @@ static bool is_writing(const struct pli_link *l)
 // Messages go over the connection unless they go by UCX.
 static bool has_unwritten(const struct pli_link *l)
 {
-    bool has_message = !pli_list_is_empty(&l->conn->pending) || !pli_list_is_empty(&l->streams);
     return is_writing(l) || l->next != NULL || !pli_list_is_empty(&l->notes) ||
-           (l->ucx != NULL && pli_ucxlane_has_hail(l->ucx)) || (has_message && !l->by_ucx);
+           !pli_list_is_empty(&l->streams) || (l->ucx != NULL && pli_ucxlane_has_hail(l->ucx)) ||
+           (!pli_list_is_empty(&l->conn->pending) && !l->by_ucx);
 }
 
 bool pli_link_has_unsent(const struct pli_link *l)
@@ -205,7 +205,8 @@ static bool next(struct pli_link *l)
         set_head(l, PLI_WIRE_MOVE);
         return true;
     }
-    if (l->ucx != NULL && pli_ucxlane_has_hail(l->ucx)) {
+    if (l->ucx != NULL && pli_ucxlane_has_hail(l->ucx) &&
+        (!l->ucx->is_again || pli_list_is_empty(&l->notes))) {
         set_head(l, PLI_WIRE_WORKER);
         l->body = pli_ucxlane_hail(l, &l->head);
         l->body_left = l->body_len = l->head.len;
@@ -219,10 +220,7 @@ static bool next(struct pli_link *l)
         free(n);
         return true;
     }
-    if (l->by_ucx) {
-        return false;
-    }
-    if (!pli_list_is_empty(&l->conn->pending)) {
+    if (!l->by_ucx && !pli_list_is_empty(&l->conn->pending)) {
         struct pli_request *r = PLI_CONTAINER(l->conn->pending.next, struct pli_request, link);
         pli_list_remove(&r->link);
         issue(l, r);

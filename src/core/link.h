@@ -155,6 +155,7 @@ void pli_link_cull(struct pli_link *l, bool has_died);
 // ucxlane.c, of core/ucxlink.h: the connection of a link ended, look once more; is its way broken?
 void pli_ucxlane_finish(struct pli_link *l);
 void pli_ucxlane_judge(struct pli_link *l, uint64_t now);
+void pli_ucxcalm_retire(bool is_over);     // MPI is being left; UCX before, where images are made
 void pli_ucxlink_bury(struct pli_link *l); // nothing is under way any more when it returns
 
 // intake.c: read what is there. How many messages or pieces.

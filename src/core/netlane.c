@@ -224,7 +224,13 @@ int pli_netlane_poll(struct pli_netlane *net)
         return 0;
     }
     net->skip = 0;
-    int n = net->ucx != NULL ? pli_ucxlane_poll(net->ucx) : 0;
+    int n = 0;
+    if (net->ucx != NULL) {
+        n = pli_ucxlane_poll(net->ucx);
+        if (net->ucx->is_unsettled || (must && pli_ucxcalm_is_wanted())) {
+            pli_ucxcalm_poll(net->ucx);
+        }
+    }
     if (net->hot != NULL && pli_intake_read(net->hot) > 0) {
         count_hot(net);
         n++;
@@ -331,15 +337,22 @@ enum pli_err pli_netlane_clone(struct pli_lane *lane)
     while (pli_moor_untaken(&c)) {
         pli_moor_close(c.fd);
     }
-    for (struct pli_list *at = net->socks.next; at != &net->socks; at = at->next) {
-        pli_moor_close(PLI_CONTAINER(at, struct pli_sock, at)->eye.fd);
+    while (!pli_list_is_empty(&net->socks)) {
+        struct pli_sock *s = PLI_CONTAINER(net->socks.next, struct pli_sock, at);
+        pli_moor_close(s->eye.fd);
+        pli_intake_drop(s);
+        pli_list_remove(&s->at);
+        pli_list_push(&net->dead, &s->at);
     }
+    free_dead(net);
     while (!pli_list_is_empty(&net->links)) {
         struct pli_link *l = PLI_CONTAINER(net->links.next, struct pli_link, at);
         pli_list_remove(&l->at);
         pli_dial_close(l->dial);
+        free(l->ucx);
         free(l);
     }
+    pli_ucxlane_clone(net);
     forget_waiting(lane->index);
     close(net->epoll);
     close(net->bell.fd);
@@ -361,6 +374,7 @@ void pli_netlane_park(struct pli_netlane *net, bool is_leaving)
     }
     close(fd);
     if (!is_leaving) {
+        pli_ucxcalm_parked();
         pli_netlane_watch(net, &net->bell, EPOLLIN, true);
         atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
         pli_shm_wake(net->lane->shm.box);

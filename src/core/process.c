@@ -182,8 +182,10 @@ void pli_process_close(void)
     pthread_mutex_lock(&guard);
     if (--n_user == 0) {
         pli_process_drain();
+        pli_ucxcalm_retire(false);
         say_bye();
         pli_process_drain();
+        pli_ucxcalm_retire(true);
         pli_proc.boot->ops->tell(pli_proc.boot, PLI_NODE_FINALIZED);
     }
     pthread_mutex_unlock(&guard);

@@ -50,12 +50,19 @@ static const struct pli_request_ops access_ops = {
 enum pli_err pli_region_ucx_open(struct pli_region *r)
 {
     const struct pli_netlane *net = r->comm->ep->lane->net;
-    if (net == NULL || net->ucx == NULL || strcmp(pli_conf.ucx_rma, "never") == 0) {
+    if (net == NULL || net->ucx == NULL || strcmp(pli_conf.ucx_rma, "never") == 0 ||
+        !net->ucx->may_lend) {
         return PLI_OK;
     }
     r->is_native = pli_ucx_has_device();
     r->ways = calloc((size_t)r->comm->size, sizeof *r->ways);
-    return r->ways != NULL ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory for a region");
+    if (r->ways == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a region");
+    }
+    pli_lock_take(&net->lane->lock);
+    net->ucx->n_region++;
+    pli_lock_drop(&net->lane->lock);
+    return PLI_OK;
 }
 
 void pli_region_ucx_close(struct pli_region *r)
@@ -71,6 +78,7 @@ void pli_region_ucx_close(struct pli_region *r)
         }
         free(r->ways[i].all);
     }
+    lane->net->ucx->n_region--;
     pli_lock_drop(&lane->lock);
     free(r->ways);
     while (r->loans != NULL) {

@@ -70,6 +70,9 @@ static bool hear_frame(struct pli_link *l, const struct pli_frame *f, const char
     case PLI_WIRE_BYE:
     case PLI_WIRE_MERGE:
     case PLI_WIRE_MOVE:
+    case PLI_WIRE_AWAY:
+    case PLI_WIRE_OVER:
+    case PLI_WIRE_MET:
         return pli_intake_refuse(l, "what belongs to a connection");
     default:
         return pli_intake_note(l, f);
@@ -97,6 +100,10 @@ static void hear(void *arg, const void *head, size_t n_head, const void *data, s
         return;
     }
     l->ucx->n_in++;
+    if (l->ucx->has_away && l->ucx->n_in > l->ucx->away_at) {
+        pli_intake_refuse(l, "more than it had sent");
+        return;
+    }
     if (hear_frame(l, &h.frame, data, n, offer) && has_all(l->ucx) &&
         l->ucx->n_in == l->ucx->bye_at) {
         l->has_left = true;
@@ -116,6 +123,31 @@ static void lost(void *arg, const char *why)
 
 static const struct pli_ucx_calls calls = { hear, lost };
 
+enum pli_err pli_ucxlane_start(struct pli_ucxlane *u)
+{
+    pli_ucxcalm_count(1);
+    enum pli_err err = pli_ucx_open(&calls, u, &u->ucx);
+    if (err == PLI_OK) {
+        u->address = pli_ucx_address(u->ucx, &u->n_address);
+        if (u->address == NULL || u->n_address > PLI_FRAME_WORKER_MAX) {
+            pli_ucxlane_stop(u);
+            return pli_fail(PLI_ERR_OTHER, "its address cannot be had");
+        }
+    } else {
+        pli_ucxcalm_count(-1);
+    }
+    return err;
+}
+
+void pli_ucxlane_stop(struct pli_ucxlane *u)
+{
+    pli_ucx_close(u->ucx);
+    u->ucx = NULL;
+    free(u->address);
+    u->address = NULL;
+    pli_ucxcalm_count(-1);
+}
+
 enum pli_err pli_ucxlane_open(struct pli_netlane *net)
 {
     const char *why;
@@ -128,28 +160,28 @@ enum pli_err pli_ucxlane_open(struct pli_netlane *net)
         return pli_fail(PLI_ERR_NOMEM, "no memory for the network side of a lane");
     }
     u->net = net;
-    pli_park_forbid("it uses UCX; PLIANT_NET=shm+tcp does without");
+    u->may_lend = !pli_park_is_open();
+    if (!u->may_lend) {
+        pli_ucx_keep_apart();
+    }
     u->is_must = strcmp(pli_conf.net, "auto") != 0;
     pli_list_init(&u->streams);
     pli_list_init(&u->free);
-    enum pli_err err = pli_ucx_open(&calls, u, &u->ucx);
-    if (err == PLI_OK) {
-        u->address = pli_ucx_address(u->ucx, &u->n_address);
-    }
-    if (err != PLI_OK || u->address == NULL || u->n_address > PLI_FRAME_WORKER_MAX) {
-        const char *what = err != PLI_OK ? pli_fail_take(NULL) : "its address cannot be had";
+    u->is_unsettled = pli_ucxcalm_is_wanted();
+    enum pli_err err = u->is_unsettled ? PLI_OK : pli_ucxlane_start(u);
+    if (err != PLI_OK) {
+        const char *what = pli_fail_take(NULL);
         if (u->is_must) {
             err = pli_fail(PLI_ERR_OTHER, "PLIANT_NET=%s, but %s", pli_conf.net, what);
         } else {
             pli_log(PLI_INFO, "%s, but %s; using tcp", why, what);
             err = PLI_OK;
         }
-        pli_ucx_close(u->ucx);
-        free(u->address);
         free(u);
         return err;
     }
     net->ucx = u;
+    pli_ucxcalm_open();
     pli_log(PLI_DEBUG, "lane %d uses UCX: %s", net->lane->index, why);
     return PLI_OK;
 }
@@ -190,7 +222,9 @@ bool pli_ucxlane_create(struct pli_link *l)
     pli_list_init(&x->notes);
     pli_list_init(&x->stranded);
     l->ucx = x;
-    l->by_ucx = true;
+    l->by_ucx = u->ucx != NULL;
+    x->phase = u->ucx != NULL ? PLI_UCXLINK_IN : PLI_UCXLINK_OUT;
+    x->has_hailed = u->ucx == NULL;
     return true;
 }
 
@@ -211,21 +245,35 @@ bool pli_ucxlane_destroy(struct pli_link *l)
     return true;
 }
 
+void pli_ucxlane_clone(struct pli_netlane *net)
+{
+    struct pli_ucxlane *u = net->ucx;
+    if (u != NULL) {
+        pli_ucxlink_forget(u);
+        free(u->places);
+        free(u);
+        net->ucx = NULL;
+    }
+}
+
 int pli_ucxlane_poll(struct pli_ucxlane *u)
 {
+    if (u->ucx == NULL) {
+        return 0;
+    }
     int n = pli_ucx_progress(u->ucx);
     return pli_list_is_empty(&u->streams) ? n : n + pli_ucxlink_pump(u);
 }
 
 int pli_ucxlane_fd(const struct pli_ucxlane *u)
 {
-    return pli_ucx_fd(u->ucx);
+    return u->ucx != NULL ? pli_ucx_fd(u->ucx) : -1;
 }
 
 bool pli_ucxlane_arm(struct pli_netlane *net)
 {
     pli_lock_take(&net->lane->lock);
-    bool is_quiet = pli_ucx_arm(net->ucx->ucx);
+    bool is_quiet = net->ucx->ucx == NULL || pli_ucx_arm(net->ucx->ucx);
     pli_lock_drop(&net->lane->lock);
     return is_quiet;
 }
@@ -237,6 +285,7 @@ const char *pli_ucxlane_hail(struct pli_link *l, struct pli_frame *head)
     pli_ucxlane_wait(l->ucx, l->ucx->peer == NULL && !l->ucx->is_refused);
     head->word[0] = l->ucx->place;
     head->word[1] = l->ucx->key;
+    head->word[2] = l->ucx->is_again;
     head->len = (uint32_t)u->n_address;
     return u->address;
 }
@@ -262,7 +311,13 @@ void pli_ucxlane_meet(struct pli_link *l, const struct pli_frame *f, const char 
         pli_link_say(l, PLI_WIRE_WORKER, 0, 0, 0); // there is no worker here
         return;
     }
-    if (x->peer != NULL || x->is_refused || l->state >= PLI_LINK_LOST) {
+    if (l->state >= PLI_LINK_LOST || !pli_ucxcalm_may_meet(l)) {
+        return;
+    }
+    if (f->word[2] != 0) {
+        pli_link_say(l, PLI_WIRE_MET, 0, 0, 0);
+    }
+    if (x->peer != NULL || x->is_refused) {
         return;
     }
     pli_ucxlane_wait(x, false);
@@ -297,7 +352,7 @@ uint64_t pli_ucxlane_leave(struct pli_link *l)
 
 void pli_ucxlane_finish(struct pli_link *l)
 {
-    for (int i = 0; i < LAST_LOOKS && !has_all(l->ucx); i++) {
+    for (int i = 0; i < LAST_LOOKS && !has_all(l->ucx) && l->ucx->lane->ucx != NULL; i++) {
         pli_ucx_progress(l->ucx->lane->ucx);
     }
 }

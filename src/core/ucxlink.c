@@ -71,7 +71,20 @@ static void give_op(struct op *o)
 
 static bool is_open(const struct pli_link *l)
 {
-    return l->ucx->peer != NULL && !l->ucx->is_broken && l->state == PLI_LINK_UP;
+    const struct pli_ucxlink *x = l->ucx;
+    return x->peer != NULL && !x->is_broken && l->state == PLI_LINK_UP &&
+           x->phase == PLI_UCXLINK_IN && (!x->is_again || x->is_met);
+}
+
+// The rest of a large message that was begun.
+static void go_on_with(struct pli_link *l, struct pli_request *send)
+{
+    if (l->by_ucx) {
+        pli_list_push(&l->ucx->lane->streams, &send->link);
+    } else {
+        pli_list_push(&l->streams, &send->link);
+        pli_link_push(l);
+    }
 }
 
 // Something of this link failed. The connection decides what to make of it: mostly the other side
@@ -107,7 +120,7 @@ static void end_good(struct op *o)
         if (r->moved == r->bytes) {
             pli_link_end_stream(l, r);
         } else {
-            pli_list_push(&l->ucx->lane->streams, &r->link);
+            go_on_with(l, r);
         }
     }
 }
@@ -240,7 +253,7 @@ void pli_ucxlink_push(struct pli_link *l)
     while (!pli_list_is_empty(&l->ucx->notes)) {
         struct note *n = PLI_CONTAINER(l->ucx->notes.next, struct note, at);
         pli_list_remove(&n->at);
-        if (l->ucx->is_refused) {
+        if (!l->by_ucx) {
             pli_link_say(l, n->kind, n->word[0], n->word[1], n->word[2]);
         } else {
             issue_note(l, n->kind, n->word);
@@ -275,14 +288,19 @@ static void issue_data(struct pli_link *l, struct pli_request *send, uint64_t n,
 
 void pli_ucxlink_stream(struct pli_link *l, struct pli_request *send, bool in_pieces)
 {
-    if (!is_open(l)) {
+    if (l->ucx->is_broken || l->state != PLI_LINK_UP) {
         return; // its ticket is out, and ends with the link
+    }
+    if (!is_open(l)) { // it was offered over the connection
+        pli_list_push(&l->streams, &send->link);
+        pli_link_push(l);
+        return;
     }
     if (!in_pieces && send->cursor == NULL) {
         issue_data(l, send, send->bytes, send->bytes > (uint64_t)pli_conf.ucx_eager_max);
         return;
     }
-    pli_list_push(&l->ucx->lane->streams, &send->link);
+    go_on_with(l, send);
 }
 
 int pli_ucxlink_pump(struct pli_ucxlane *u)
@@ -367,6 +385,38 @@ void pli_ucxlink_took(struct pli_link *l, struct pli_request *recv, uint64_t n)
     }
 }
 
+static void take_streams(struct pli_link *l, bool is_kept)
+{
+    struct pli_list *at = l->ucx->lane->streams.next;
+    while (at != &l->ucx->lane->streams) {
+        struct pli_request *send = PLI_CONTAINER(at, struct pli_request, link);
+        at = at->next;
+        if (send->conn == l->conn) {
+            pli_list_remove(&send->link);
+            if (is_kept) {
+                pli_list_push(&l->streams, &send->link);
+            }
+        }
+    }
+}
+
+void pli_ucxlink_leave(struct pli_link *l)
+{
+    l->by_ucx = false;
+    take_streams(l, true);
+    pli_ucxlink_push(l);
+    pli_link_push(l);
+}
+
+void pli_ucxlink_forget(struct pli_ucxlane *u)
+{
+    while (!pli_list_is_empty(&u->free)) {
+        struct op *o = PLI_CONTAINER(u->free.next, struct op, at);
+        pli_list_remove(&o->at);
+        free(o);
+    }
+}
+
 // UCX must not touch the buffers of requests that have failed.
 void pli_ucxlink_bury(struct pli_link *l)
 {
@@ -374,20 +424,13 @@ void pli_ucxlink_bury(struct pli_link *l)
     u->is_broken = true;
     pli_ucxlane_wait(u, false);
     pli_ucxlink_hush(l);
-    struct pli_list *at = u->lane->streams.next;
-    while (at != &u->lane->streams) {
-        struct pli_request *send = PLI_CONTAINER(at, struct pli_request, link);
-        at = at->next;
-        if (send->conn == l->conn) {
-            pli_list_remove(&send->link);
-        }
-    }
+    take_streams(l, false);
     if (u->peer != NULL) {
         pli_ucx_part(u->peer);
         u->peer = NULL;
         u->lane->n_met--;
     }
-    for (int i = 0; i < LAST_LOOKS && !pli_list_is_empty(&u->ops); i++) {
+    for (int i = 0; i < LAST_LOOKS && !pli_list_is_empty(&u->ops); i++) { // there is a worker
         pli_ucx_progress(u->lane->ucx);
     }
     while (!pli_list_is_empty(&u->ops)) {

@@ -22,8 +22,11 @@ struct pli_request;
 // The worker of a lane.
 struct pli_ucxlane {
     struct pli_netlane *net;
-    struct pli_ucx *ucx;
-    bool is_must; // the user asked for UCX: nothing else will do
+    struct pli_ucx *ucx; // NULL: UCX was left
+    bool is_unsettled;   // it is being left, or was: see ucxcalm.c
+    bool is_given_up;    // it could not be had again
+    bool may_lend;       // memory to others: it is never left for an image
+    bool is_must;        // the user asked for UCX: nothing else will do
     char *address;
     size_t n_address;
     struct pli_link **places;  // by place, which a message names
@@ -33,10 +36,26 @@ struct pli_ucxlane {
     uint32_t n_op;             // operations under way
     struct pli_list streams;   // sends whose data goes out in pieces
     struct pli_list free;      // operations to be used again
+    uint32_t n_region;         // that UCX reaches far memory for: it cannot be left
+};
+
+enum pli_ucxlink_phase {
+    PLI_UCXLINK_IN,      // messages go by UCX, as soon as both have met
+    PLI_UCXLINK_LEAVING, // mine go over the connection; some of before may be under way
+    PLI_UCXLINK_OUT,     // both sides' do, and nothing is under way
 };
 
 struct pli_ucxlink {
     struct pli_ucxlane *lane;
+    enum pli_ucxlink_phase phase;
+    bool is_mine;   // it was this side that began to leave
+    bool has_away;  // the other side leaves, too, and has sent away_at messages
+    bool is_even;   // all of them are here
+    bool has_over;  // the other side has all of mine, and nothing under way
+    bool said_over; // so have I
+    bool is_again;  // messages went over the connection before this meeting,
+    bool is_met;    // and all of them are there: the other side has read my address behind them
+    uint64_t away_at;
     struct pli_ucx_peer *peer; // NULL: the other side's address is not known yet
     bool is_refused;           // the other side has no worker, or there is no way to it: TCP
     bool has_hailed;           // my address is out
@@ -58,7 +77,10 @@ struct pli_ucxlink {
 // ucxlane.c. Make the worker of a lane, if the job's messages are to go by UCX; fails when it
 // cannot be had and the user wants nothing else.
 enum pli_err pli_ucxlane_open(struct pli_netlane *net);
-bool pli_ucxlane_create(struct pli_link *l); // false: no memory
+bool pli_ucxlane_create(struct pli_link *l);           // false: no memory
+enum pli_err pli_ucxlane_start(struct pli_ucxlane *u); // make its worker
+void pli_ucxlane_stop(struct pli_ucxlane *u);          // and end it; no link may use it
+void pli_ucxlane_clone(struct pli_netlane *net);       // of a process that was forked: forget it
 // The end of a link's part; false: something is under way, or UCX cannot let go of the other side.
 bool pli_ucxlane_destroy(struct pli_link *l);
 int pli_ucxlane_poll(struct pli_ucxlane *u); // how much was done
@@ -95,7 +117,27 @@ uint64_t pli_ucxlane_leave(struct pli_link *l); // so do we: how many
 // Whether the other side may not have all that was sent to it; it is asked.
 bool pli_ucxlane_is_unsure(struct pli_link *l);
 
+// ucxcalm.c, see core/ucxcalm.h: what the other side says of leaving UCX, over the connection.
+void pli_ucxcalm_poll(struct pli_ucxlane *u);
+void pli_ucxcalm_open(void);                                          // start-up only
+bool pli_ucxcalm_hear(struct pli_link *l, const struct pli_frame *f); // false: the link is lost
+bool pli_ucxcalm_may_meet(struct pli_link *l); // its address came; false: it is told to wait
+void pli_ucxcalm_count(int n);                 // of workers that are open
+bool pli_ucxcalm_is_wanted(void);              // whether it is to be left, or stay so. Context: any
+void pli_ucxcalm_parked(void);                 // the process goes on. Context: pli_park_on_move
+
+// Whether frames of the connection must wait for messages that UCX still has.
+static inline bool pli_ucxcalm_is_behind(const struct pli_ucxlink *x)
+{
+    return x->has_away && !x->is_even;
+}
+
+// intake.c: all that went by UCX before is here; take apart what was put off.
+void pli_intake_catch_up(struct pli_link *l);
+
 // ucxlink.c: sending.
+void pli_ucxlink_leave(struct pli_link *l);     // what has waited goes over the connection
+void pli_ucxlink_forget(struct pli_ucxlane *u); // operations that are not used
 void pli_ucxlink_start(struct pli_request *r);
 void pli_ucxlink_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
 void pli_ucxlink_stream(struct pli_link *l, struct pli_request *send, bool in_pieces);

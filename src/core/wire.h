@@ -44,10 +44,13 @@ enum pli_wire_kind {
     PLI_WIRE_GATE_UNSEND,    // word[0] = sender's number, word[1] = sending rank: forget it
     // Between lanes that use UCX, see core/ucxlink.h.
     PLI_WIRE_WORKER,     // over TCP; address of my worker, none: I have none; word[0] = place,
-                         // word[1] = key that your messages must bear
+                         // word[1] = key that your messages must bear, word[2] = say MET
     PLI_WIRE_CTS_PIECES, // as CTS, and the data is to come in pieces that are no offers
     PLI_WIRE_SURE,       // word[0] = what I have sent: have you got it?
     PLI_WIRE_SURED,      // word[0] = the same: yes
+    PLI_WIRE_AWAY,       // over TCP; I sent word[0] messages by UCX; all else comes over TCP
+    PLI_WIRE_OVER,       // over TCP; I have all of yours, and nothing is under way here
+    PLI_WIRE_MET,        // over TCP; I have read your address, and all before it
     PLI_N_WIRE
 };
 

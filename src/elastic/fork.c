@@ -12,6 +12,7 @@
 #include "coll/coll.h"
 #include "core/clone.h"
 #include "core/process.h"
+#include "core/ucxcalm.h"
 #include "elastic/fork_part.h"
 #include "elastic/fork_talk.h"
 #include "elastic/resize.h"
@@ -27,6 +28,11 @@ static enum pli_err check(int m, const struct pli_comm *world)
         return pli_fail(PLI_ERR_ARG,
                         "has argument m = %d, but it must be 1 to %d, the number of ranks", m,
                         world->size);
+    }
+    if (!pli_ucxcalm_is_calm()) {
+        return pli_fail(PLI_ERR_UNSUPPORTED,
+                        "reaches far memory by UCX (PLIANT_UCX_RMA=never does without); ranks of "
+                        "such jobs are not cloned");
     }
     return pli_clone_may();
 }
@@ -69,7 +75,7 @@ static enum pli_err begin(uint32_t row, uint32_t version, int n_old, int told)
     return enter(version, n_old);
 }
 
-enum pli_err pli_fork(int m, enum pli_err why, int *n_out)
+static enum pli_err fork_calmly(int m, enum pli_err why, int *n_out)
 {
     uint32_t version;
     struct pli_comm *world = pli_resize_newest(&version);
@@ -104,5 +110,15 @@ enum pli_err pli_fork(int m, enum pli_err why, int *n_out)
         err = enter(version + 1, n_old);
     }
     *n_out = m;
+    return err;
+}
+
+enum pli_err pli_fork(int m, enum pli_err why, int *n_out)
+{
+    bool is_calm = pli_ucxcalm_begin();
+    enum pli_err err = fork_calmly(m, why, n_out);
+    if (is_calm) { // old and new ranks alike
+        pli_ucxcalm_end();
+    }
     return err;
 }

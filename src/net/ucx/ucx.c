@@ -3,6 +3,8 @@
 // so that a program runs where there is none.
 #include "net/ucx/ucx.h"
 
+#include "base/list.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,9 +18,11 @@ struct pli_ucx {
     int fd;
     const struct pli_ucx_calls *calls;
     void *arg;
+    struct pli_list peers;
 };
 
 struct pli_ucx_peer {
+    struct pli_list at; // of its worker
     struct pli_ucx *u;
     ucp_ep_h ep;
     bool is_guarded; // UCX itself looks whether the other side lives
@@ -30,6 +34,7 @@ struct pli_ucx_peer {
     X(ucp_get_version)                                                                             \
     X(ucp_get_version_string)                                                                      \
     X(ucp_init_version)                                                                            \
+    X(ucp_cleanup)                                                                                 \
     X(ucp_worker_create)                                                                           \
     X(ucp_worker_destroy)                                                                          \
     X(ucp_worker_get_address)                                                                      \
@@ -67,6 +72,8 @@ static struct {
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static void *handle;          // guarded by guard
 static ucp_context_h context; // one for all workers; guarded by guard
+static int n_worker;          // guarded by guard
+static bool is_apart;         // guarded by guard
 
 // Context: guard held.
 static enum pli_err load(void)
@@ -128,6 +135,9 @@ static enum pli_err make_context(void)
     ucs_status_t s = lib.ucp_config_read(NULL, NULL, &config);
     if (s == UCS_OK) {
         s = lib.ucp_config_modify(config, "ATOMIC_MODE", "cpu");
+        if (s == UCS_OK && is_apart && getenv("UCX_TLS") == NULL) {
+            s = lib.ucp_config_modify(config, "TLS", "^shm");
+        }
         if (s == UCS_OK) {
             s = lib.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context);
         }
@@ -155,18 +165,44 @@ static ucs_status_t on_message(void *arg, const void *head, size_t n_head, void 
     return offer.desc == NULL ? UCS_INPROGRESS : UCS_ERR_REJECTED;
 }
 
-enum pli_err pli_ucx_open(const struct pli_ucx_calls *calls, void *arg, struct pli_ucx **out)
+void pli_ucx_keep_apart(void)
+{
+    pthread_mutex_lock(&guard);
+    is_apart = true;
+    pthread_mutex_unlock(&guard);
+}
+
+static enum pli_err hold_context(void)
 {
     pthread_mutex_lock(&guard);
     enum pli_err err = make_context();
+    n_worker += err == PLI_OK;
     pthread_mutex_unlock(&guard);
+    return err;
+}
+
+static void drop_context(void)
+{
+    pthread_mutex_lock(&guard);
+    if (--n_worker == 0) {
+        lib.ucp_cleanup(context);
+        context = NULL;
+    }
+    pthread_mutex_unlock(&guard);
+}
+
+enum pli_err pli_ucx_open(const struct pli_ucx_calls *calls, void *arg, struct pli_ucx **out)
+{
+    enum pli_err err = hold_context();
     if (err != PLI_OK) {
         return err;
     }
     struct pli_ucx *u = calloc(1, sizeof *u);
     if (u == NULL) {
+        drop_context();
         return pli_fail(PLI_ERR_NOMEM, "no memory for a worker of UCX");
     }
+    pli_list_init(&u->peers);
     u->calls = calls;
     u->arg = arg;
     const ucp_worker_params_t params = { .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
@@ -182,6 +218,7 @@ enum pli_err pli_ucx_open(const struct pli_ucx_calls *calls, void *arg, struct p
     ucs_status_t s = lib.ucp_worker_create(context, &params, &u->worker);
     if (s != UCS_OK) {
         free(u);
+        drop_context();
         return pli_fail(PLI_ERR_OTHER, "UCX cannot make a worker: %s", lib.ucs_status_string(s));
     }
     s = lib.ucp_worker_get_efd(u->worker, &u->fd);
@@ -195,11 +232,21 @@ enum pli_err pli_ucx_open(const struct pli_ucx_calls *calls, void *arg, struct p
     return PLI_OK;
 }
 
+static void free_peer(struct pli_ucx_peer *p)
+{
+    pli_list_remove(&p->at);
+    free(p);
+}
+
 void pli_ucx_close(struct pli_ucx *u)
 {
     if (u != NULL) {
         lib.ucp_worker_destroy(u->worker);
+        while (!pli_list_is_empty(&u->peers)) {
+            free_peer(PLI_CONTAINER(u->peers.next, struct pli_ucx_peer, at));
+        }
         free(u);
+        drop_context();
     }
 }
 
@@ -251,6 +298,7 @@ enum pli_err pli_ucx_meet(struct pli_ucx *u, const void *address, void *peer_arg
         free(p);
         return pli_fail(PLI_ERR_OTHER, "UCX has no way there: %s", lib.ucs_status_string(s));
     }
+    pli_list_push(&u->peers, &p->at);
     *out = p;
     return PLI_OK;
 }
@@ -259,15 +307,15 @@ static void on_parted(void *request, ucs_status_t status, void *arg)
 {
     (void)status;
     lib.ucp_request_free(request);
-    free(arg);
+    free_peer(arg);
 }
 
 bool pli_ucx_part(struct pli_ucx_peer *p)
 {
-    if (!p->is_guarded) {
-        return false; // UCX would wait for the other side; what it holds goes with the process
-    }
     p->is_parted = true;
+    if (!p->is_guarded) {
+        return false; // UCX would wait for the other side; what it holds goes with the worker
+    }
     const ucp_request_param_t param = {
         .op_attr_mask =
             UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
@@ -277,7 +325,7 @@ bool pli_ucx_part(struct pli_ucx_peer *p)
     };
     ucs_status_ptr_t r = lib.ucp_ep_close_nbx(p->ep, &param);
     if (r == NULL || UCS_PTR_IS_ERR(r)) {
-        free(p);
+        free_peer(p);
     }
     return true;
 }
@@ -369,7 +417,7 @@ static ucs_status_t lend(struct pli_ucx_loan *m, void *at, size_t len)
 enum pli_err pli_ucx_lend(void *at, size_t len, struct pli_ucx_loan *out)
 {
     struct pli_ucx_loan m = { 0 };
-    ucs_status_t s = lend(&m, at, len);
+    ucs_status_t s = context != NULL ? lend(&m, at, len) : UCS_ERR_UNSUPPORTED;
     if (s != UCS_OK || m.key == NULL) {
         pli_ucx_unlend(&m);
         return pli_fail(PLI_ERR_OTHER, "UCX cannot lend memory: %s",

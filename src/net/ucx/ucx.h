@@ -32,7 +32,12 @@ struct pli_ucx_calls {
 
 // Make a worker. Fails with the reason when UCX is not built in, not there, or of no use.
 enum pli_err pli_ucx_open(const struct pli_ucx_calls *calls, void *arg, struct pli_ucx **out);
-void pli_ucx_close(struct pli_ucx *u); // NULL is fine; nothing may be under way
+// NULL is fine; nothing may be under way. With the last one goes all that UCX has in this process:
+// its thread, descriptors and shared memory.
+void pli_ucx_close(struct pli_ucx *u);
+// Workers that are opened from now on go without UCX's own shared memory, unless the user names
+// ways (UCX_TLS): UCX guards nobody there, and believes for ever that who was on this host is.
+void pli_ucx_keep_apart(void);
 
 // What another worker must know to reach this one; NULL: no memory. The caller frees it.
 void *pli_ucx_address(struct pli_ucx *u, size_t *n_out);

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checkpoints of jobs whose messages go by UCX: it is left before each and used again after it, with nothing lost."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import checkpoint
+from checkpoint import MPICTL, PROBE, finish, flooded, skip_reason, start, wait_for
+from launch import Run, cases, check
+from ucx_env import MIXED, SHM, TCP, need_ucx
+
+
+def flood(env, d):
+    """Much on its way: over UCX's TCP, beside shared memory of ours, over UCX's shared memory."""
+    flooded(env, d, (TCP, 3), (MIXED, 4), (SHM, 2))
+
+
+def left(env, d):
+    """It is used before, left by all, and used again after a checkpoint; and left at the end."""
+    p = start({**env, **TCP, "PLIANT_LOG": "debug"}, "--checkpoint-dir", d, "-n", 2, PROBE, 20, 1, "call=10")
+    text = finish(p)
+    check(p.returncode == 0 and "checkpoint called: made" in text, text)
+    for words, times in (("lane 0 uses UCX: PLIANT_NET=ucx", 2), ("lane 0 uses UCX again", 2), ("has left UCX", 4)):
+        check(text.count(words) == times, f"{words}: {text}")
+
+
+def late(env, d):
+    """A rank that calls MPI seldom is waited for."""
+    p = start({**env, **TCP}, "--checkpoint-dir", d, "-n", 2, PROBE, 5, 1500)
+    text = wait_for(p, "step 1 ")
+    r = Run("checkpoint", p.pid, tool=MPICTL)
+    check(r.rc == 0, r)
+    text = finish(p, text)
+    check(p.returncode == 0, text)
+
+
+def by_call(env, d):
+    checkpoint.by_call({**env, **TCP}, d)
+
+
+def forked(env, d):
+    checkpoint.forked({**env, **TCP}, d)
+
+
+def by_interval(env, d):
+    checkpoint.by_interval({**env, **TCP}, d)
+
+
+def state(env, d):
+    checkpoint.state({**env, **TCP}, d)
+
+
+need_ucx()
+reason = skip_reason()
+if reason is not None:
+    print(f"only registered state is tested: {reason}")
+images = (flood, left, late, by_call, forked, by_interval)
+sys.exit(cases((state, *images), images if reason else ()))
