@@ -88,6 +88,7 @@ def measure(bench, ready, i, quick, results, hosts):
             one_run(bench, c, ready[c], args, results, hosts)
         except RuntimeError as e:
             results.failed[(bench.name, c.name)] = str(e)
+            print(f"bench: {bench.name} mpi={c.name} is left out: {e}", file=sys.stderr, flush=True)
 
 
 def open_hosts(benches):

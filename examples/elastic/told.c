@@ -50,18 +50,11 @@ static int share_out(void)
     return status;
 }
 
-static int is_resized(int status)
-{
-    int class;
-    MPI_Error_class(status, &class);
-    return class == MPI_WORLD_RESIZED;
-}
-
 // After any MPI operation, with its status. True: the round begins anew.
 static int repartition_data(int status)
 {
     int is_new = 0;
-    while (is_resized(status) && !is_over) {
+    while (status == MPI_WORLD_RESIZED && !is_over) {
         MPI_Comm before;
         MPIX_Comm_world_at(n_change++, &before);
         // Some may leave: what they have goes to the others, in the world as it was.

@@ -23,12 +23,17 @@ enum pli_ask_kind {
     // `first` on, and `text` says which
     PLI_ASK_MIGRATE = 19,
     PLI_ASK_LOOK = 20, // have what all ranks do in the memory of mpiexec, also those of other hosts
+    // Spawned processes are not wanted: pli_ask_unspawn. With one that has ended before MPI_Init
+    // `first` says which, counted from 0, and `text` how
+    PLI_ASK_UNSPAWN = 24,
+    PLI_ASK_TIE = 25, // ports and names of a job on several hosts: pli_ask_tie
 };
 
 enum pli_ask_resize_how { PLI_ASK_TO = 1, PLI_ASK_GROW = 2, PLI_ASK_SHRINK = 3 };
 
 // The answer comes when the new version counts, or the attempt was given up: `first` is then the
-// version that counts and `n` its size.
+// version that counts and `n` its size. The names of hosts may follow, "a:2,b" with its zero: new
+// ranks go there, and those that are not of the job join it; then those that are only to join.
 struct pli_ask_resize {
     uint32_t how; // enum pli_ask_resize_how
     uint32_t n;   // ranks: in all, more, fewer
@@ -84,16 +89,41 @@ struct pli_ask_spawn {
 };
 _Static_assert(sizeof(struct pli_ask_spawn) == 24, "shared with other processes");
 
-// Strings follow, each with its zero: the program's file, its directory (may be empty), n_arg
-// arguments beginning with its name, n_env settings NAME=VALUE. Then the next part.
+struct pli_ask_unspawn {
+    uint32_t first, n; // as the answer to PLI_ASK_SPAWN had them
+};
+_Static_assert(sizeof(struct pli_ask_unspawn) == 8, "shared with other processes");
+
+enum pli_ask_tie_what {
+    PLI_ASK_TIE_OPEN = 1,
+    PLI_ASK_TIE_CLOSE,
+    PLI_ASK_TIE_OWN,
+    PLI_ASK_TIE_OWNER, // `first` of the answer is the process, `n` which of its endpoints
+    PLI_ASK_TIE_PUBLISH,
+    PLI_ASK_TIE_UNPUBLISH,
+    PLI_ASK_TIE_LOOKUP // `text` of the answer is the port
+};
+
+// `error` of the answer is an enum pli_err.
+struct pli_ask_tie {
+    uint32_t what; // enum pli_ask_tie_what
+    uint32_t owner, ep;
+    uint32_t spare;
+    uint64_t cookie; // of a port
+    char service[256];
+    char port[240]; // as much as an answer can say
+};
+_Static_assert(sizeof(struct pli_ask_tie) == 520, "shared with other processes");
+
+// Strings follow, each with its zero: the program's file, its directory, the hosts it is to be on
+// and hosts that are to join the job (these three may be empty; "a:2,b"), n_arg arguments beginning
+// with its name, n_env settings NAME=VALUE. Then the next part.
 struct pli_ask_part {
     uint32_t n; // processes
     uint32_t n_arg, n_env;
-    uint32_t len;  // of the strings, rounded up to 8
-    uint32_t host; // of the job, counted from 1, where they are to be; 0: anywhere
-    uint32_t spare;
+    uint32_t len; // of the strings, rounded up to 8
 };
-_Static_assert(sizeof(struct pli_ask_part) == 24, "shared with other processes");
+_Static_assert(sizeof(struct pli_ask_part) == 16, "shared with other processes");
 
 struct pli_answer {
     int32_t error;  // errno, 0: done

@@ -51,7 +51,8 @@ PLI_START static void lay_out(const struct pli_node_plan *plan, struct pli_node_
     uint64_t n_proc = (uint64_t)plan->n_world + plan->n_more;
     h->rows = PLI_NODE_HEADER;
     h->hosts = h->rows + n_row * sizeof(struct pli_node_row);
-    h->procs = h->hosts + (uint64_t)plan->n_host * sizeof(struct pli_node_host);
+    h->cap_host = plan->n_host + plan->n_late;
+    h->procs = h->hosts + (uint64_t)h->cap_host * sizeof(struct pli_node_host);
     h->psets = round_up(h->procs + n_proc * sizeof(struct pli_node_proc));
     h->ties = h->psets + round_up(sizeof(struct pli_pset_table));
     h->alarms = h->ties + round_up(sizeof(struct pli_tie_table));
@@ -233,7 +234,7 @@ PLI_START static bool is_laid_out(const struct pli_node_header *h)
     struct pli_node_header want = { 0 };
     const struct pli_node_plan plan = { .n_row = h->n_row,
                                         .n_world = h->n_world,
-                                        .n_host = h->n_host,
+                                        .n_host = h->cap_host,
                                         .n_more = h->n_more,
                                         .heap = h->gate_heap };
     lay_out(&plan, &want);
@@ -250,7 +251,7 @@ PLI_START enum pli_err pli_node_map(int fd, struct pli_node *node_out)
         return pli_fail(PLI_ERR_OTHER, "descriptor %d is not the shared memory of a job", fd);
     }
     if (head.magic != PLI_NODE_MAGIC || head.version != PLI_NODE_VERSION || head.n_world == 0 ||
-        !is_laid_out(&head) || head.segs != head.size ||
+        head.n_host > head.cap_host || !is_laid_out(&head) || head.segs != head.size ||
         head.size + head.n_row * head.seg_size != (uint64_t)end) {
         return pli_fail(PLI_ERR_OTHER,
                         "the shared memory of the job was made by another version of Pliant MPI "

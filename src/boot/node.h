@@ -34,6 +34,7 @@ enum pli_err pli_node_create_gate(uint32_t n_row, uint64_t heap, struct pli_node
 // the host's own number in the header, and the job's number and secret, before it starts a rank.
 struct pli_node_plan {
     uint32_t n_row, n_world, n_host;
+    uint32_t n_late; // hosts that may join
     uint64_t heap;   // of a gateway, 0: there is none
     uint32_t n_more; // found out: as many as there is room for
 };

@@ -16,13 +16,14 @@
 
 enum {
     PLI_NODE_MAGIC = 0x504c4931, // "PLI1"
-    PLI_NODE_VERSION = 11,
+    PLI_NODE_VERSION = 12,
     PLI_NODE_HEADER = 4096,
     PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see save_wire.h
     PLI_NODE_N_LANE = 8,               // lanes a process can have
     PLI_NODE_LANE = 1024 * 1024,       // mailbox and outbox of one lane
     PLI_NODE_ARENA = 32 * 1024 * 1024, // shared objects a process makes (collective flags, windows)
     PLI_NODE_N_ADDR = 8,               // addresses of a host
+    PLI_NODE_N_LATE = 256,             // hosts that can join the job while it runs
     PLI_NODE_N_MORE = 4096,      // processes that can be there at a time beside those of the start
     PLI_NODE_MAX_INDEX = 1 << 22 // processes a job can have in all its life
 };
@@ -72,14 +73,14 @@ struct pli_node_header {
     uint64_t epoch_ns;    // CLOCK_MONOTONIC at launch: a common zero for clocks
     _Atomic uint32_t n_running;
     char host[64];
-    unsigned char secret[32];    // of the job, the same on all its hosts; all zero: there is none
-    uint32_t n_host, host_index; // hosts of the job, and which of them this is
-    uint32_t net;                // see above
-    uint32_t n_more;             // rows behind the first n_row
-    _Atomic uint32_t n_used;     // rows that are or were in use; those of the start always are
-    uint32_t memory;             // descriptor under which the launcher has this memory
-    _Atomic int world;           // of the world, 0 at the start; whoever waits for it sleeps here
-    uint32_t world_size;         // ranks of that version, for people
+    unsigned char secret[32];      // of the job, the same on all its hosts; all zero: there is none
+    _Atomic uint32_t n_host;       // hosts of the job; others may join
+    uint32_t host_index, cap_host; // which of them this is, and how many there is room for
+    uint32_t net, n_more;          // see above; rows behind the first n_row
+    _Atomic uint32_t n_used;       // rows that are or were in use; those of the start always are
+    uint32_t memory;               // descriptor under which the launcher has this memory
+    _Atomic int world;             // of the world, 0 at the start; whoever waits for it sleeps here
+    uint32_t world_size;           // ranks of that version, for people
     uint64_t ties;             // offset of the table of other jobs, ports and names, see tie_wire.h
     uint32_t n_extra;          // processes that are no ranks: the last of n_world
     uint64_t hosts, procs;     // offsets of the two tables
@@ -143,7 +144,6 @@ struct pli_node_kept {
     int32_t source, tag;
     uint64_t context, size;
 };
-
 enum { PLI_NODE_N_KEPT = 4 };
 
 // The record a process leaves when it has slept for a while; nobody writes it while awake.

@@ -462,7 +462,7 @@ enum pli_err pli_park_open(struct pli_boot *boot, int fd, int *ctl)
     if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) {
         return pli_fail(PLI_ERR_OTHER,
                         "the program has a handler for signal %d, which checkpoints need; use "
-                        "another signal, or start mpiexec without --checkpoint-dir",
+                        "another signal, or start mpiexec without --checkpoint-dir and --movable",
                         PLI_PARK_SIGNAL);
     }
     p.boot = boot;

@@ -33,7 +33,8 @@ static inline struct pli_node_save *pli_node_save(struct pli_node_header *h)
 enum pli_node_save_how {
     PLI_NODE_SAVE_OFF,
     PLI_NODE_SAVE_IMAGE, // of whole processes
-    PLI_NODE_SAVE_STATE  // of what programs register
+    PLI_NODE_SAVE_STATE, // of what programs register
+    PLI_NODE_SAVE_MOVE   // none, but processes may go to another host
 };
 
 #endif

@@ -145,7 +145,7 @@ static bool has_ended(const struct pli_node *node, uint32_t index)
 }
 
 enum pli_err pli_tie_open_port(const struct pli_node *node, uint32_t owner, uint32_t *place_out,
-                               uint64_t *cookie_out)
+                               uint64_t *cookie)
 {
     struct pli_tie_table *t = table_of(node);
     uint32_t place = 0;
@@ -157,16 +157,27 @@ enum pli_err pli_tie_open_port(const struct pli_node *node, uint32_t owner, uint
     }
     if (place < PLI_TIE_N_PORT) {
         *place_out = place;
-        *cookie_out = make_cookie();
+        *cookie = *cookie != 0 ? *cookie : make_cookie();
         t->ports[place].owner = owner;
         t->ports[place].ep = 0;
-        atomic_store_explicit(&t->ports[place].cookie, *cookie_out, memory_order_release);
+        atomic_store_explicit(&t->ports[place].cookie, *cookie, memory_order_release);
     }
     pli_owner_drop(&t->owner);
     return place < PLI_TIE_N_PORT
                ? PLI_OK
                : pli_fail(PLI_ERR_NO_SPACE, "the job has %d ports open; close one first",
                           PLI_TIE_N_PORT);
+}
+
+uint32_t pli_tie_find_port(const struct pli_node *node, uint64_t cookie)
+{
+    const struct pli_tie_table *t = table_of(node);
+    uint32_t place = 0;
+    while (place < PLI_TIE_N_PORT &&
+           atomic_load_explicit(&t->ports[place].cookie, memory_order_acquire) != cookie) {
+        place++;
+    }
+    return place;
 }
 
 enum pli_err pli_tie_close_port(const struct pli_node *node, uint32_t place, uint64_t cookie)

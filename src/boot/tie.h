@@ -32,10 +32,12 @@ bool pli_tie_get_job(const struct pli_node *node, uint32_t number, struct pli_ti
 // Whether the job has ever met another.
 bool pli_tie_has_met(const struct pli_node *node);
 
-// Open a port of a process: its place in the table and its cookie. Closing one that is not open
-// says so.
+// Open a port of a process: its place in the table and its cookie, a new one where that is 0.
+// Closing one that is not open says so.
 enum pli_err pli_tie_open_port(const struct pli_node *node, uint32_t owner, uint32_t *place_out,
-                               uint64_t *cookie_out);
+                               uint64_t *cookie);
+// The place of a port, PLI_TIE_N_PORT: it is not open.
+uint32_t pli_tie_find_port(const struct pli_node *node, uint64_t cookie);
 enum pli_err pli_tie_close_port(const struct pli_node *node, uint32_t place, uint64_t cookie);
 // The process that has the port open; false: nobody has.
 bool pli_tie_port_owner(const struct pli_node *node, uint32_t place, uint64_t cookie,

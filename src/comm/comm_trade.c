@@ -5,6 +5,7 @@
 #include "coll/coll.h"
 #include "comm/comm_make.h"
 #include "core/p2p.h"
+#include "core/pair.h"
 #include "core/probe.h"
 #include "core/progress.h"
 #include "core/request.h"
@@ -29,8 +30,8 @@ static enum pli_err swap(const void *out, size_t n_out, void *in, size_t n_in,
                          struct pli_comm *peer, int far, int tag)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
-    return pli_p2p_sendrecv_on(out, (MPI_Count)n_out, byte, far, tag, in, (MPI_Count)n_in, byte,
-                               far, tag, peer, PLI_CHAN_SETUP, MPI_STATUS_IGNORE);
+    return pli_pair_on(out, (MPI_Count)n_out, byte, far, tag, in, (MPI_Count)n_in, byte, far, tag,
+                       peer, PLI_CHAN_SETUP, MPI_STATUS_IGNORE, NULL);
 }
 
 enum pli_err pli_comm_trade_lead(struct pli_comm *peer, int far, int tag, const void *said,

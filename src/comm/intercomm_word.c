@@ -5,7 +5,7 @@
 #include "comm/comm_cid.h"
 #include "comm/comm_make.h"
 #include "comm/intercomm_span.h"
-#include "core/p2p.h"
+#include "core/pair.h"
 #include "obj/comm.h"
 
 #include <endian.h>
@@ -23,8 +23,8 @@ static enum pli_err swap(struct pli_comm *inter, int tag, const void *out, void 
     struct pli_datatype *byte = pli_comm_make_byte();
     enum pli_err err = PLI_OK;
     if (inter->rank == 0) {
-        err = pli_p2p_sendrecv_on(out, len, byte, 0, tag, in, len, byte, 0, tag, inter,
-                                  PLI_CHAN_COLL, MPI_STATUS_IGNORE);
+        err = pli_pair_on(out, len, byte, 0, tag, in, len, byte, 0, tag, inter, PLI_CHAN_COLL,
+                          MPI_STATUS_IGNORE, NULL);
     }
     return err == PLI_OK ? pli_coll_bcast(in, len, byte, 0, inter->local) : err;
 }

@@ -337,9 +337,14 @@ enum pli_err pli_netlane_clone(struct pli_lane *lane)
     while (pli_moor_untaken(&c)) {
         pli_moor_close(c.fd);
     }
-    for (struct pli_list *at = net->socks.next; at != &net->socks; at = at->next) {
-        pli_moor_close(PLI_CONTAINER(at, struct pli_sock, at)->eye.fd);
+    while (!pli_list_is_empty(&net->socks)) {
+        struct pli_sock *s = PLI_CONTAINER(net->socks.next, struct pli_sock, at);
+        pli_moor_close(s->eye.fd);
+        pli_intake_drop(s);
+        pli_list_remove(&s->at);
+        pli_list_push(&net->dead, &s->at);
     }
+    free_dead(net);
     while (!pli_list_is_empty(&net->links)) {
         struct pli_link *l = PLI_CONTAINER(net->links.next, struct pli_link, at);
         pli_list_remove(&l->at);

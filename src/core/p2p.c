@@ -346,8 +346,8 @@ static enum pli_err begin_recv(void *buf, MPI_Count count, struct pli_datatype *
     return err;
 }
 
-enum pli_err pli_p2p_irecv_on(void *buf, MPI_Count count, struct pli_datatype *type, int source,
-                              int tag, struct pli_comm *comm, enum pli_chan chan,
+enum pli_err pli_p2p_irecv_as(void *buf, MPI_Count count, struct pli_datatype *type, int source,
+                              int tag, struct pli_comm *comm, enum pli_chan chan, int flags,
                               struct pli_request **out)
 {
     if (source == MPI_PROC_NULL) {
@@ -356,27 +356,14 @@ enum pli_err pli_p2p_irecv_on(void *buf, MPI_Count count, struct pli_datatype *t
     if (is_null_buffer(buf, count, type)) {
         return null_buffer(count);
     }
-    return begin_recv(buf, count, type, source, tag, comm, chan, 0, out);
+    return begin_recv(buf, count, type, source, tag, comm, chan, flags, out);
 }
 
-enum pli_err pli_p2p_sendrecv_on(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
-                                 int dest, int sendtag, void *recvbuf, MPI_Count n_recv,
-                                 struct pli_datatype *rtype, int source, int recvtag,
-                                 struct pli_comm *comm, enum pli_chan chan, MPI_Status *status)
+enum pli_err pli_p2p_irecv_on(void *buf, MPI_Count count, struct pli_datatype *type, int source,
+                              int tag, struct pli_comm *comm, enum pli_chan chan,
+                              struct pli_request **out)
 {
-    struct pli_request *recv = NULL;
-    enum pli_err err = pli_p2p_irecv_on(recvbuf, n_recv, rtype, source, recvtag, comm, chan, &recv);
-    if (err != PLI_OK) {
-        return err;
-    }
-    enum pli_err sent = pli_p2p_send_on(sendbuf, n_send, stype, dest, sendtag, comm, chan, 0);
-    if (sent != PLI_OK) {
-        recv->ops->cancel(recv); // its buffer is the caller's: it must not stay posted
-    }
-    pli_progress_wait(recv);
-    bool is_gone;
-    err = pli_request_report(recv, status, &is_gone);
-    return sent != PLI_OK ? sent : err;
+    return pli_p2p_irecv_as(buf, count, type, source, tag, comm, chan, 0, out);
 }
 
 enum pli_err pli_p2p_imrecv(void *buf, MPI_Count count, struct pli_datatype *type,

@@ -22,16 +22,16 @@ enum pli_err pli_p2p_isend_on(const void *buf, MPI_Count count, struct pli_datat
 enum pli_err pli_p2p_irecv_on(void *buf, MPI_Count count, struct pli_datatype *type, int source,
                               int tag, struct pli_comm *comm, enum pli_chan chan,
                               struct pli_request **out);
+// With flags: PLI_REQ_BLOCKING where the caller waits for it at once.
+enum pli_err pli_p2p_irecv_as(void *buf, MPI_Count count, struct pli_datatype *type, int source,
+                              int tag, struct pli_comm *comm, enum pli_chan chan, int flags,
+                              struct pli_request **out);
 // Blocking forms, without a request object.
 enum pli_err pli_p2p_send_on(const void *buf, MPI_Count count, struct pli_datatype *type, int dest,
                              int tag, struct pli_comm *comm, enum pli_chan chan, int flags);
 enum pli_err pli_p2p_recv_on(void *buf, MPI_Count count, struct pli_datatype *type, int source,
                              int tag, struct pli_comm *comm, enum pli_chan chan,
                              MPI_Status *status);
-enum pli_err pli_p2p_sendrecv_on(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
-                                 int dest, int sendtag, void *recvbuf, MPI_Count n_recv,
-                                 struct pli_datatype *rtype, int source, int recvtag,
-                                 struct pli_comm *comm, enum pli_chan chan, MPI_Status *status);
 // The same with a request of the caller's, which is told when it is over; nothing is retained. peer
 // is not MPI_PROC_NULL. On failure nothing was begun.
 enum pli_err pli_p2p_begin_send(struct pli_request_child *c, const void *buf, MPI_Count count,

@@ -4,8 +4,10 @@
 
 #include "core/ep.h"
 #include "core/gate.h"
+#include "core/half.h"
 #include "core/lane.h"
 #include "core/p2p.h"
+#include "core/progress.h"
 #include "core/request.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
@@ -19,13 +21,67 @@ struct pair {
     void *copy; // of the data to send, when the buffer is the receive's too
 };
 
+// The send failed. The receive's buffer is the caller's: it must not stay posted. Whether it was
+// done all the same; the reason of the send stays the one that is told.
+static bool give_up(struct pli_request *recv, MPI_Status *status)
+{
+    recv->ops->cancel(recv);
+    pli_progress_wait(recv);
+    bool is_done = recv->err == PLI_OK && (recv->state & PLI_REQ_CANCELLED) == 0, is_gone;
+    if (is_done) {
+        pli_request_report(recv, status, &is_gone);
+    } else {
+        pli_request_destroy(recv);
+    }
+    return is_done;
+}
+
+enum pli_err pli_pair_on(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
+                         int dest, int sendtag, void *recvbuf, MPI_Count n_recv,
+                         struct pli_datatype *rtype, int source, int recvtag, struct pli_comm *comm,
+                         enum pli_chan chan, MPI_Status *status, struct pli_pair_half *half)
+{
+    struct pli_request *recv = NULL;
+    struct pli_pair_half none;
+    bool is_gone;
+    half = half != NULL ? half : &none;
+    half->is_sent = half->is_received = false;
+    enum pli_err err = pli_p2p_irecv_as(recvbuf, n_recv, rtype, source, recvtag, comm, chan,
+                                        PLI_REQ_BLOCKING, &recv);
+    if (err != PLI_OK) {
+        return err;
+    }
+    err = pli_p2p_send_on(sendbuf, n_send, stype, dest, sendtag, comm, chan, 0);
+    if (err != PLI_OK) {
+        half->is_received = give_up(recv, &half->status);
+        return err;
+    }
+    half->is_sent = true;
+    pli_progress_wait(recv);
+    return pli_request_report(recv, status, &is_gone);
+}
+
+static enum pli_err exchange(const struct pli_half_call *c, MPI_Status *status)
+{
+    struct pli_pair_half done;
+    enum pli_err err;
+    if (__builtin_expect(atomic_load_explicit(&pli_half_n, memory_order_relaxed) != 0, 0) &&
+        pli_half_go_on(c, status, &err)) {
+        return err;
+    }
+    err = pli_pair_on(c->sendbuf, c->n_send, c->stype, c->dest, c->sendtag, c->recvbuf, c->n_recv,
+                      c->rtype, c->source, c->recvtag, c->comm, PLI_CHAN_P2P, status, &done);
+    return __builtin_expect(err == PLI_OK, 1) ? PLI_OK : pli_half_note(c, &done, err);
+}
+
 enum pli_err pli_pair_sendrecv(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
                                int dest, int sendtag, void *recvbuf, MPI_Count n_recv,
                                struct pli_datatype *rtype, int source, int recvtag,
                                struct pli_comm *comm, MPI_Status *status)
 {
-    return pli_p2p_sendrecv_on(sendbuf, n_send, stype, dest, sendtag, recvbuf, n_recv, rtype,
-                               source, recvtag, comm, PLI_CHAN_P2P, status);
+    struct pli_half_call c = { sendbuf, n_send, stype,  dest,    sendtag, recvbuf,
+                               n_recv,  rtype,  source, recvtag, comm };
+    return exchange(&c, status);
 }
 
 // A packed copy of the buffer, as the destination understands it. *len_out bytes; to be freed.
@@ -61,9 +117,16 @@ enum pli_err pli_pair_replace(void *buf, MPI_Count count, struct pli_datatype *t
     if (copy == NULL) {
         return no_memory(len);
     }
-    enum pli_err err =
-        pli_p2p_sendrecv_on(copy, len, pli_datatype_basic(MPI_BYTE), dest, sendtag, buf, count,
-                            type, source, recvtag, comm, PLI_CHAN_P2P, status);
+    struct pli_half_call c = { copy,    len,     pli_datatype_basic(MPI_BYTE),
+                               dest,    sendtag, buf,
+                               count,   type,    source,
+                               recvtag, comm };
+    enum pli_err err = exchange(&c, status);
+    if (err == PLI_ERR_WORLD_RESIZED) { // the call is repeated with what it had
+        struct pli_cursor back;
+        pli_cursor_init(&back, buf, count, type);
+        pli_cursor_unpack(&back, copy, (size_t)len);
+    }
     free(copy);
     return err;
 }

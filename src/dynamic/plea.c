@@ -27,7 +27,7 @@ static enum pli_err move(struct pli_lane *lane, int fd, char *buf, size_t len, b
             done += (size_t)n;
         } else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
             struct pollfd p = { .fd = fd, .events = is_send ? POLLOUT : POLLIN };
-            while (pli_progress_once(lane) > 0) {
+            while (lane != NULL && pli_progress_once(lane) > 0) {
             }
             poll(&p, 1, NAP_MS);
         } else {

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A port is a random number in the table of its job; the number is also the context on which its
-// owner listens. Who connects sends its identity there and a context for the two of them.
+// owner listens. Who connects sends its identity there and a context for the two of them, is
+// answered on that, and says that it is still there: one that waited too long has left by then.
 #include "dynamic/port.h"
 
+#include "base/clock.h"
 #include "boot/boot.h"
 #include "boot/tie.h"
 #include "comm/intercomm.h"
 #include "core/lane.h"
 #include "core/outside.h"
 #include "core/process.h"
-#include "core/progress.h"
-#include "core/ep.h"
+#include "dynamic/ledger.h"
+#include "dynamic/meeting.h"
+#include "dynamic/outcome.h"
 #include "dynamic/rendezvous.h"
 #include "obj/comm.h"
 #include "obj/info.h"
-#include "obj/span.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 // What a port's name says.
 struct port {
+    char host[64]; // where its job, or that part of it, is
     struct pli_outside_name job;
     uint32_t place;
     uint64_t cookie;
@@ -37,13 +37,28 @@ struct hello {
     uint64_t context; // for the two
 };
 
+// To who connects: come in, or why not.
+struct reply {
+    enum pli_err why;
+    char text[200];
+};
+
+// What ends a wait at a port.
+struct vigil {
+    struct port port;
+    struct pli_id owner; // who accepts at it; only for who connects
+    struct pli_id guest; // who has connected; only for who accepts
+    uint64_t end;        // by the clock, 0: never
+    double seconds;      // so long that is
+    bool is_late;
+};
+
 enum pli_err pli_port_open(struct pli_info *info, char *port_out)
 {
     struct port p = { 0 };
     (void)info; // the standard defines no hints
     pli_outside_self(&p.job);
-    enum pli_err err =
-        pli_tie_open_port(&pli_proc.boot->node, pli_proc.boot->index, &p.place, &p.cookie);
+    enum pli_err err = pli_ledger_open(&p.place, &p.cookie);
     if (err == PLI_OK) {
         snprintf(port_out, MPI_MAX_PORT_NAME,
                  "pliant:%s:%08" PRIx32 ":%" PRIu32 ":%" PRIu32 ":%" PRIu32 ":%016" PRIx64,
@@ -57,8 +72,8 @@ static enum pli_err parse(const char *text, struct port *out)
 {
     uint32_t job = 0;
     int end = 0;
-    const char *at =
-        text != NULL && strncmp(text, "pliant:", 7) == 0 ? strchr(text + 7, ':') : NULL;
+    const char *host = text != NULL && strncmp(text, "pliant:", 7) == 0 ? text + 7 : NULL;
+    const char *at = host != NULL ? strchr(host, ':') : NULL;
     *out = (struct port){ 0 };
     if (at == NULL ||
         sscanf(at, ":%8" SCNx32 ":%" SCNu32 ":%" SCNu32 ":%" SCNu32 ":%16" SCNx64 "%n", &job,
@@ -67,6 +82,7 @@ static enum pli_err parse(const char *text, struct port *out)
         return pli_fail(PLI_ERR_PORT, "'%s' is not the name of a port of Pliant MPI",
                         text != NULL ? text : "NULL");
     }
+    snprintf(out->host, sizeof out->host, "%.*s", (int)(at - host), host);
     out->job.job = (uint64_t)job << 32;
     return PLI_OK;
 }
@@ -78,7 +94,7 @@ enum pli_err pli_port_close(const char *port)
     if (err == PLI_OK && p.job.job != pli_proc.boot->job) {
         err = pli_fail(PLI_ERR_PORT, "the port '%s' belongs to another job", port);
     }
-    return err == PLI_OK ? pli_tie_close_port(&pli_proc.boot->node, p.place, p.cookie) : err;
+    return err == PLI_OK ? pli_ledger_close(p.place, p.cookie) : err;
 }
 
 static uint64_t context_of(const struct port *p)
@@ -86,118 +102,189 @@ static uint64_t context_of(const struct port *p)
     return (p->cookie | (uint64_t)1 << 63) & ~(uint64_t)3;
 }
 
-static const struct pli_node *node_of(const struct port *p)
+static bool is_ours(const struct port *p)
 {
-    const struct pli_outside *o =
-        p->job.job != pli_proc.boot->job ? pli_outside_find(p->job.job) : NULL;
-    return p->job.job == pli_proc.boot->job ? &pli_proc.boot->node : o != NULL ? &o->node : NULL;
+    return p->job.job == pli_proc.boot->job;
 }
 
-// Whether the port is still there. A job whose launcher is gone has no ports.
+// Who accepts at the port. A job whose launcher is gone has no ports.
+static enum pli_err find_owner(const struct port *p, struct pli_id *out)
+{
+    uint32_t index = 0, ep = 0;
+    if (is_ours(p)) {
+        enum pli_err err = pli_ledger_owner(p->place, p->cookie, out);
+        if (err != PLI_ERR_PORT) {
+            return err;
+        }
+    } else {
+        const struct pli_outside *o = pli_outside_find(p->job.job);
+        if (o != NULL && pli_meeting_has_launcher(&o->node) &&
+            pli_tie_port_owner(&o->node, p->place, p->cookie, &index, &ep)) {
+            *out = (struct pli_id){ p->job.job | index, ep };
+            return PLI_OK;
+        }
+    }
+    return pli_fail(PLI_ERR_PORT, "the port was closed, or the process that had it has ended");
+}
+
+static enum pli_err look_at_clock(struct vigil *v)
+{
+    v->is_late = v->end != 0 && pli_clock_ns() > v->end;
+    return v->is_late
+               ? pli_fail(PLI_ERR_PORT, "nobody has come to the port within %g s, the hint timeout",
+                          v->seconds)
+               : PLI_OK;
+}
+
+// Whether the port is still there, and the time has not run out.
 static enum pli_err look(void *arg)
 {
-    const struct port *p = arg;
-    const struct pli_node *node = node_of(p);
-    char path[64];
-    uint32_t owner, ep;
-    snprintf(path, sizeof path, "/proc/%u", p->job.launcher);
-    if (node == NULL || access(path, F_OK) != 0 ||
-        !pli_tie_port_owner(node, p->place, p->cookie, &owner, &ep)) {
-        return pli_fail(PLI_ERR_PORT, "the port was closed, or the process that had it has ended");
+    struct vigil *v = arg;
+    enum pli_err err = find_owner(&v->port, &v->owner);
+    return err == PLI_OK ? look_at_clock(v) : err;
+}
+
+// Whether who has connected is still there.
+static enum pli_err look_at_guest(void *arg)
+{
+    const struct vigil *v = arg;
+    return pli_meeting_is_gone(v->guest.proc)
+               ? pli_fail(PLI_ERR_PORT, "the process that connected has ended")
+               : PLI_OK;
+}
+
+// The hints count at the root alone, and so does whether they are hints.
+static enum pli_err read_hints(MPI_Info info, struct vigil *v)
+{
+    struct pli_info *i = info != MPI_INFO_NULL ? pli_handle_get(info, PLI_KIND_INFO) : NULL;
+    if (i == NULL && info != MPI_INFO_NULL) {
+        return pli_fail(PLI_ERR_INFO, "argument info %s", pli_handle_why(info, PLI_KIND_INFO));
+    }
+    const char *text = pli_info_find(i, "timeout");
+    char *end = NULL;
+    if (text == NULL) {
+        return PLI_OK;
+    }
+    v->seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(v->seconds >= 0) || v->seconds > 1e9) {
+        return pli_fail(PLI_ERR_INFO_VALUE, "hint timeout is '%s'; it is a number of seconds",
+                        text);
+    }
+    v->end = pli_clock_ns() + (uint64_t)(v->seconds * 1e9);
+    return PLI_OK;
+}
+
+// One who has knocked: let it in. *is_in_out: it is; else it has left, or died, or cannot come.
+static enum pli_err welcome(struct vigil *v, struct pli_comm *comm, const struct hello *hello,
+                            struct pli_comm **bridge_out, bool *is_in_out)
+{
+    struct reply reply = { .why = pli_meeting_check(comm, hello->who.proc) };
+    uint32_t word = 0;
+    *is_in_out = false;
+    if (reply.why != PLI_OK) {
+        snprintf(reply.text, sizeof reply.text, "%s", pli_fail_take(NULL));
+    }
+    v->guest = hello->who;
+    enum pli_err err = pli_rendezvous_make(comm, hello->who, true, hello->context, bridge_out);
+    if (err != PLI_OK) {
+        return err;
+    }
+    if (pli_rendezvous_say(*bridge_out, 1, &reply, sizeof reply) == PLI_OK &&
+        pli_rendezvous_hear(*bridge_out, &word, sizeof word, look_at_guest, v) == PLI_OK) {
+        *is_in_out = word != 0 && reply.why == PLI_OK;
+    }
+    if (!*is_in_out) {
+        pli_rendezvous_drop(*bridge_out);
+        *bridge_out = NULL;
+        pli_fail_take(NULL); // the next one
     }
     return PLI_OK;
 }
 
 // The root's part of accepting: a bridge to who connects.
-static enum pli_err let_in(const char *name, struct pli_comm *comm, struct pli_comm **bridge_out)
+static enum pli_err let_in(struct vigil *v, const char *name, struct pli_comm *comm,
+                           struct pli_comm **bridge_out)
 {
-    struct port p;
     struct pli_comm *door;
     struct hello hello;
     struct pli_id me = comm->group->me;
-    enum pli_err err = parse(name, &p);
-    if (err == PLI_OK &&
-        (p.job.job != pli_proc.boot->job ||
-         !pli_tie_own_port(&pli_proc.boot->node, p.place, p.cookie, (uint32_t)me.proc, me.ep))) {
-        err = pli_fail(PLI_ERR_PORT, "the port '%s' is not open in this job", name);
+    enum pli_err err = PLI_ERR_PORT;
+    if (is_ours(&v->port)) {
+        err = pli_ledger_own(v->port.place, v->port.cookie, me);
     }
-    if (err == PLI_OK) {
-        err = pli_rendezvous_make(comm, me, true, context_of(&p), &door);
+    if (err == PLI_ERR_PORT) {
+        return pli_fail(PLI_ERR_PORT, "the port '%s' is not open in this job", name);
     }
+    err = err == PLI_OK ? pli_rendezvous_make(comm, me, true, context_of(&v->port), &door) : err;
     if (err != PLI_OK) {
         return err;
     }
-    err = pli_rendezvous_hear(door, &hello, sizeof hello, look, &p);
-    pli_rendezvous_drop(door);
-    if (err == PLI_OK) {
-        err = pli_rendezvous_make(comm, hello.who, true, hello.context, bridge_out);
+    for (bool is_in = false; err == PLI_OK && !is_in;) {
+        err = pli_rendezvous_hear(door, &hello, sizeof hello, look, v);
+        err = err == PLI_OK ? welcome(v, comm, &hello, bridge_out, &is_in) : err;
     }
-    return err == PLI_OK ? pli_rendezvous_say(*bridge_out, 1, &hello, sizeof hello) : err;
-}
-
-// Jobs that IMPI joins go by one number, under which a process knows its own alone.
-static enum pli_err refuse_joined(void)
-{
-    return pli_fail(PLI_ERR_PORT, "the other process belongs to a job that IMPI has joined to this "
-                                  "one; MPI_COMM_WORLD has both, and MPI_Intercomm_create connects "
-                                  "them");
-}
-
-// The root's part of connecting.
-static enum pli_err knock(const char *name, struct pli_comm *comm, struct pli_comm **bridge_out)
-{
-    struct port p;
-    struct pli_comm *door = NULL;
-    struct hello hello = { .who = comm->group->me }, answer;
-    struct pli_id owner = { 0 };
-    uint32_t index;
-    enum pli_err err = parse(name, &p);
-    if (err == PLI_OK && pli_boot.gate != NULL && p.job.job == pli_proc.boot->job &&
-        p.job.launcher != pli_proc.boot->node.header->launcher) {
-        err = refuse_joined();
-    }
-    err = err == PLI_OK ? pli_outside_meet(&p.job) : err;
-    err = err == PLI_OK ? look(&p) : err;
-    if (err != PLI_OK) {
-        return err;
-    }
-    if (!pli_tie_port_owner(node_of(&p), p.place, p.cookie, &index, &owner.ep)) {
-        return pli_fail(PLI_ERR_PORT, "the port '%s' was closed", name);
-    }
-    owner.proc = p.job.job | index;
-    if (pli_group_same(owner, hello.who)) {
-        return pli_fail(PLI_ERR_PORT, "the port '%s' is this process's own", name);
-    }
-    hello.context = pli_process_context();
-    err = pli_rendezvous_make(comm, owner, false, hello.context, bridge_out);
-    err = err == PLI_OK ? pli_rendezvous_make(comm, owner, false, context_of(&p), &door) : err;
-    err = err == PLI_OK ? pli_rendezvous_say(door, 0, &hello, sizeof hello) : err;
-    err = err == PLI_OK ? pli_rendezvous_hear(*bridge_out, &answer, sizeof answer, look, &p) : err;
     pli_rendezvous_drop(door);
     return err;
 }
 
-// Both sides: the leader's way to the other is there or not, then the groups meet.
-static enum pli_err meet(struct pli_comm *comm, int root, struct pli_comm *bridge, int far,
-                         enum pli_err why, struct pli_comm **out)
+// Knock at the door of the owner and hear what it says.
+static enum pli_err talk(struct vigil *v, struct pli_comm *comm, struct pli_comm *bridge,
+                         uint64_t context)
 {
-    char text[512] = "";
-    if (why != PLI_OK) {
-        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+    struct hello hello = { comm->group->me, context };
+    struct reply reply = { 0 };
+    struct pli_comm *door = NULL;
+    uint32_t word;
+    enum pli_err err = pli_rendezvous_make(comm, v->owner, false, context_of(&v->port), &door);
+    err = err == PLI_OK ? pli_rendezvous_say(door, 0, &hello, sizeof hello) : err;
+    err = err == PLI_OK ? pli_rendezvous_hear(bridge, &reply, sizeof reply, look, v) : err;
+    pli_rendezvous_drop(door);
+    word = err == PLI_OK;
+    if (err == PLI_OK || v->is_late) { // the owner waits for this word
+        enum pli_err said = pli_rendezvous_say(bridge, 0, &word, sizeof word);
+        err = err == PLI_OK ? said : err;
     }
-    enum pli_err err = pli_intercomm_join(comm, root, bridge, far, why, out);
-    pli_rendezvous_drop(bridge);
-    return why != PLI_OK ? pli_fail(why, "%s", text) : err;
+    reply.text[sizeof reply.text - 1] = '\0';
+    return err == PLI_OK && reply.why != PLI_OK ? pli_fail(reply.why, "%s", reply.text) : err;
+}
+
+// The root's part of connecting.
+static enum pli_err knock(struct vigil *v, const char *name, struct pli_comm *comm,
+                          struct pli_comm **bridge_out)
+{
+    const struct port *p = &v->port;
+    enum pli_err err = PLI_OK;
+    if (pli_boot.gate != NULL && is_ours(p) &&
+        p->job.launcher != pli_proc.boot->node.header->launcher) {
+        return pli_meeting_refuse_joined();
+    }
+    if (!is_ours(p)) {
+        err = pli_meeting_check_host(p->host);
+        err = err == PLI_OK ? pli_meeting_check(comm, p->job.job) : err;
+        err = err == PLI_OK ? pli_outside_meet(&p->job) : err;
+    }
+    err = err == PLI_OK ? find_owner(p, &v->owner) : err;
+    if (err == PLI_OK && pli_group_same(v->owner, comm->group->me)) {
+        err = pli_fail(PLI_ERR_PORT, "the port '%s' is this process's own", name);
+    }
+    if (err != PLI_OK) {
+        return err;
+    }
+    uint64_t context = pli_process_context();
+    err = pli_rendezvous_make(comm, v->owner, false, context, bridge_out);
+    return err == PLI_OK ? talk(v, comm, *bridge_out, context) : err;
 }
 
 // One side of a meeting at a port; make is what its root does, far its place among the two.
-static enum pli_err at_port(const char *port, int root, struct pli_comm *comm, int far,
-                            enum pli_err (*make)(const char *, struct pli_comm *,
-                                                 struct pli_comm **),
-                            struct pli_comm **out)
+static enum pli_err
+at_port(const char *port, MPI_Info info, int root, struct pli_comm *comm, int far,
+        enum pli_err (*make)(struct vigil *, const char *, struct pli_comm *, struct pli_comm **),
+        struct pli_comm **out)
 {
     struct pli_comm *bridge = NULL;
-    enum pli_err why = PLI_OK;
+    struct vigil v = { 0 };
+    enum pli_err err = PLI_OK;
+    int32_t none = 0;
     if (comm->is_inter) {
         return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator");
     }
@@ -205,86 +292,24 @@ static enum pli_err at_port(const char *port, int root, struct pli_comm *comm, i
         return pli_comm_refuse_span(comm, "connections to other jobs");
     }
     if (comm->rank == root) {
-        why = make(port, comm, &bridge);
+        err = parse(port, &v.port);
+        err = err == PLI_OK ? read_hints(info, &v) : err;
+        err = err == PLI_OK ? make(&v, port, comm, &bridge) : err;
     }
-    return meet(comm, root, bridge, far, why, out);
+    err = pli_outcome_share(comm, root, err, &none);
+    err = err == PLI_OK ? pli_intercomm_join(comm, root, bridge, far, PLI_OK, out) : err;
+    pli_rendezvous_drop(bridge);
+    return err;
 }
 
 enum pli_err pli_port_accept(const char *port, MPI_Info info, int root, struct pli_comm *comm,
                              struct pli_comm **out)
 {
-    (void)info;
-    return at_port(port, root, comm, 1, let_in, out);
+    return at_port(port, info, root, comm, 1, let_in, out);
 }
 
 enum pli_err pli_port_connect(const char *port, MPI_Info info, int root, struct pli_comm *comm,
                               struct pli_comm **out)
 {
-    (void)info;
-    return at_port(port, root, comm, 0, knock, out);
-}
-
-// What the two ends of a socket tell each other. Both are of one host, or cannot be joined.
-struct card {
-    char magic[8];
-    struct pli_outside_name job;
-    struct pli_id who;
-    uint64_t context;
-};
-
-static enum pli_err move(int fd, void *buf, size_t len, bool is_send)
-{
-    for (size_t done = 0; done < len;) {
-        ssize_t n = is_send ? send(fd, (char *)buf + done, len - done, MSG_NOSIGNAL)
-                            : recv(fd, (char *)buf + done, len - done, 0);
-        if (n <= 0 && !(n < 0 && errno == EINTR)) {
-            return pli_fail(PLI_ERR_ARG, "argument fd: the other process cannot be reached: %s",
-                            n == 0 ? "it closed the socket" : strerror(errno));
-        }
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return PLI_OK;
-}
-
-static enum pli_err swap_cards(int fd, struct card *mine, struct card *theirs)
-{
-    enum pli_err err = move(fd, mine, sizeof *mine, true);
-    err = err == PLI_OK ? move(fd, theirs, sizeof *theirs, false) : err;
-    if (err == PLI_OK && memcmp(mine->magic, theirs->magic, sizeof mine->magic) != 0) {
-        err = pli_fail(PLI_ERR_ARG, "argument fd: the other process does not call MPI_Comm_join of "
-                                    "this version of Pliant MPI");
-    }
-    return err;
-}
-
-enum pli_err pli_port_join(struct pli_comm *self, int fd, struct pli_comm **out)
-{
-    struct card mine = { .magic = "PLIJOIN", .who = self->group->me }, theirs;
-    struct pli_comm *bridge = NULL;
-    uint32_t is_good, are_good;
-    pli_outside_self(&mine.job);
-    // A context of its own in any case: whether the other is of another job is not known yet.
-    atomic_store_explicit(&pli_proc.boot->is_linked, true, memory_order_relaxed);
-    mine.context = pli_process_context();
-    enum pli_err err = swap_cards(fd, &mine, &theirs);
-    if (err != PLI_OK) {
-        return err;
-    }
-    if (pli_group_same(mine.who, theirs.who)) {
-        return pli_fail(PLI_ERR_ARG, "argument fd: both ends of the socket are in this process");
-    }
-    bool is_low = mine.who.proc < theirs.who.proc;
-    err = pli_span_is_far(theirs.who.proc) ? refuse_joined() : pli_outside_meet(&theirs.job);
-    if (err == PLI_OK) {
-        err = pli_rendezvous_make(self, theirs.who, is_low, is_low ? mine.context : theirs.context,
-                                  &bridge);
-    }
-    is_good = err == PLI_OK;
-    enum pli_err said = move(fd, &is_good, sizeof is_good, true);
-    said = said == PLI_OK ? move(fd, &are_good, sizeof are_good, false) : said;
-    err = err == PLI_OK ? said : err;
-    if (err == PLI_OK && !are_good) {
-        err = pli_fail(PLI_ERR_OTHER, "the other process cannot reach this one");
-    }
-    return meet(self, 0, bridge, is_low ? 1 : 0, err, out);
+    return at_port(port, info, root, comm, 0, knock, out);
 }

@@ -20,7 +20,4 @@ enum pli_err pli_port_accept(const char *port, MPI_Info info, int root, struct p
 enum pli_err pli_port_connect(const char *port, MPI_Info info, int root, struct pli_comm *comm,
                               struct pli_comm **out);
 
-// MPI_Comm_join: two processes with a socket between them; self is MPI_COMM_SELF.
-enum pli_err pli_port_join(struct pli_comm *self, int fd, struct pli_comm **out);
-
 #endif

@@ -7,6 +7,7 @@
 #include "boot/boot.h"
 #include "boot/tie.h"
 #include "core/lane.h"
+#include "dynamic/ledger.h"
 #include "obj/info.h"
 
 #include <ctype.h>
@@ -38,9 +39,7 @@ enum pli_err pli_service_publish(const char *service, struct pli_info *info, con
     if (err == PLI_OK && (port == NULL || strlen(port) >= PLI_TIE_PORT)) {
         err = pli_fail(PLI_ERR_ARG, "argument port_name is %s", port == NULL ? "NULL" : "too long");
     }
-    return err == PLI_OK
-               ? pli_tie_publish(&pli_proc.boot->node, pli_proc.boot->index, service, port)
-               : err;
+    return err == PLI_OK ? pli_ledger_publish(service, port) : err;
 }
 
 enum pli_err pli_service_unpublish(const char *service, struct pli_info *info, const char *port)
@@ -48,7 +47,7 @@ enum pli_err pli_service_unpublish(const char *service, struct pli_info *info, c
     enum pli_err err = check(service);
     (void)info;
     (void)port; // the name alone says which
-    return err == PLI_OK ? pli_tie_unpublish(&pli_proc.boot->node, service) : err;
+    return err == PLI_OK ? pli_ledger_unpublish(service) : err;
 }
 
 // The memory of the job that a process keeps, if it keeps one that is not ours; else -1.
@@ -106,7 +105,11 @@ enum pli_err pli_service_lookup(const char *service, struct pli_info *info, char
     if (err != PLI_OK) {
         return err;
     }
-    bool is_found = pli_tie_lookup(&pli_proc.boot->node, service, port);
+    err = pli_ledger_lookup(service, port);
+    if (err != PLI_OK && err != PLI_ERR_NAME) {
+        return err;
+    }
+    bool is_found = err == PLI_OK;
     DIR *d = is_found ? NULL : opendir("/proc");
     for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL && !is_found; e = readdir(d)) {
         is_found = isdigit((unsigned char)e->d_name[0]) && ask(dirfd(d), e->d_name, service, port);
@@ -116,8 +119,9 @@ enum pli_err pli_service_lookup(const char *service, struct pli_info *info, char
     }
     if (!is_found) {
         return pli_fail(PLI_ERR_NAME,
-                        "no job of this user on this host has published the service name '%s'",
-                        service);
+                        "neither this job nor another of this user on host %s has published the "
+                        "service name '%s'",
+                        pli_proc.boot->node.header->host, service);
     }
     snprintf(port_out, MPI_MAX_PORT_NAME, "%s", port);
     return PLI_OK;

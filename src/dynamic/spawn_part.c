@@ -4,6 +4,7 @@
 
 #include "boot/ask_wire.h"
 #include "boot/boot.h"
+#include "dynamic/where.h"
 #include "obj/info.h"
 
 #include <errno.h>
@@ -86,7 +87,7 @@ static const char *search_path(void)
 // Whether processes may come to other hosts, which look at files themselves.
 static bool is_elsewhere(void)
 {
-    return pli_boot.node.header->n_host > 1;
+    return (pli_boot.node.header->net & PLI_NODE_PART) != 0;
 }
 
 static enum pli_err find_program(const char *name, const char *wdir, const char *path, char *out)
@@ -114,41 +115,12 @@ static enum pli_err find_program(const char *name, const char *wdir, const char 
     if (access(out, F_OK) == 0) {
         return pli_fail(PLI_ERR_SPAWN, "%s cannot be run: it is no file that may be executed", out);
     }
+    if (name[0] == '/') {
+        return pli_fail(PLI_ERR_SPAWN, "there is no program %s", name);
+    }
     return pli_fail(PLI_ERR_SPAWN, "there is no program %s in %s%s%s", name,
                     path != NULL ? path : "", path != NULL ? ", " : "",
                     strchr(name, '/') != NULL ? base : "PATH or the current directory");
-}
-
-static bool is_name_of(const char *host, const char *name)
-{
-    size_t len = strcspn(name, ".");
-    return strcasecmp(host, name) == 0 ||
-           (strncasecmp(host, name, len) == 0 && (host[len] == '\0' || host[len] == '.'));
-}
-
-// The host that the hint names, counted from 1; 0: none does.
-static enum pli_err find_host(const char *host, uint32_t *out)
-{
-    const struct pli_node *node = &pli_boot.node;
-    char all[160] = "";
-    *out = 0;
-    if (host == NULL) {
-        return PLI_OK;
-    }
-    if (is_name_of(host, node->header->host) || strcasecmp(host, "localhost") == 0 ||
-        strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0) {
-        *out = pli_boot.host + 1;
-    }
-    for (uint32_t h = 0; h < node->header->n_host && *out == 0; h++) {
-        const char *name = node->hosts[h].name;
-        *out = is_name_of(host, name) ? h + 1 : 0;
-        size_t at = strlen(all);
-        snprintf(all + at, sizeof all - at, "%s%s", h > 0 ? ", " : "", name);
-    }
-    return *out != 0 ? PLI_OK
-                     : pli_fail(PLI_ERR_SPAWN,
-                                "hint host is '%s', but this job can start processes on %s only",
-                                host, all);
 }
 
 static enum pli_err check_arch(const char *arch)
@@ -158,6 +130,20 @@ static enum pli_err check_arch(const char *arch)
         return PLI_OK;
     }
     return pli_fail(PLI_ERR_SPAWN, "hint arch is '%s', but this machine is %s", arch, u.machine);
+}
+
+// The largest of the numbers a, a + c, a + 2c, ... up (or down) to b that is at most n; -1: none.
+static long largest(long a, long b, long c, long n)
+{
+    long low = c > 0 ? a : b, high = c > 0 ? b : a;
+    high = high < n ? high : n;
+    if (c == 0 || low > high) {
+        return -1;
+    }
+    c = labs(c);
+    long over = (high - a) % c;
+    high -= over < 0 ? over + c : over;
+    return high >= low && high >= 0 ? high : -1;
 }
 
 // The largest number that the hint allows, at most n. [MPI-5.0 11.8.4 soft]
@@ -170,7 +156,7 @@ static enum pli_err soften(const char *soft, int *n)
         char *end;
         do {
             v[k++] = strtol(s, &end, 10);
-            if (end == s) {
+            if (end == s || labs(v[k - 1]) > LONG_MAX / 4) {
                 return pli_fail(PLI_ERR_INFO_VALUE,
                                 "hint soft is '%s'; it is a list of numbers and ranges a:b or "
                                 "a:b:c with commas",
@@ -179,9 +165,8 @@ static enum pli_err soften(const char *soft, int *n)
             s = *end == ':' ? end + 1 : end;
         } while (*end == ':' && k < 3);
         v[1] = k == 1 ? v[0] : v[1];
-        for (long x = v[0]; v[2] != 0 && (v[2] > 0 ? x <= v[1] : x >= v[1]); x += v[2]) {
-            best = x <= *n && x > best ? x : best;
-        }
+        long top = largest(v[0], v[1], v[2], *n);
+        best = top > best ? top : best;
         s += strspn(s, ", ");
         if (*s != '\0' && end == s) {
             return pli_fail(PLI_ERR_INFO_VALUE, "hint soft is '%s', which is not understood", soft);
@@ -228,7 +213,7 @@ static enum pli_err check_errhandler(const char *name)
                     name);
 }
 
-static enum pli_err check(const char *command, int *n, struct pli_info *info, uint32_t *host_out)
+static enum pli_err check(const char *command, int *n, struct pli_info *info)
 {
     if (command == NULL || command[0] == '\0') {
         return pli_fail(PLI_ERR_ARG, "argument command is %s", command == NULL ? "NULL" : "empty");
@@ -236,8 +221,7 @@ static enum pli_err check(const char *command, int *n, struct pli_info *info, ui
     if (*n < 0) {
         return pli_fail(PLI_ERR_ARG, "argument maxprocs is %d, but must be 0 or more", *n);
     }
-    enum pli_err err = find_host(pli_info_find(info, "host"), host_out);
-    err = err == PLI_OK ? check_arch(pli_info_find(info, "arch")) : err;
+    enum pli_err err = check_arch(pli_info_find(info, "arch"));
     err = err == PLI_OK ? check_errhandler(pli_info_find(info, "mpi_initial_errhandler")) : err;
     return err == PLI_OK ? soften(pli_info_find(info, "soft"), n) : err;
 }
@@ -247,8 +231,7 @@ enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, c
 {
     char file[PATH_MAX] = "", here[PATH_MAX];
     const char *wdir = pli_info_find(info, "wdir");
-    uint32_t host = 0;
-    enum pli_err err = check(command, n, info, &host);
+    enum pli_err err = check(command, n, info);
     if (err == PLI_OK) {
         err = find_program(command, wdir, pli_info_find(info, "path"), file);
     }
@@ -267,10 +250,11 @@ enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, c
         wdir = now != NULL ? here : "";
     }
     size_t head = t->len;
-    struct pli_ask_part part = { .n = (uint32_t)*n, .n_arg = 1, .host = host };
+    struct pli_ask_part part = { .n = (uint32_t)*n, .n_arg = 1 };
     pli_spawn_text_put(t, &part, sizeof part);
     put_string(t, file);
     put_string(t, wdir);
+    pli_where_put(t, info);
     put_string(t, command);
     for (; argv != NULL && argv[part.n_arg - 1] != NULL; part.n_arg++) {
         put_string(t, argv[part.n_arg - 1]);

@@ -6,13 +6,13 @@
 
 #include "boot/boot.h"
 #include "coll/coll.h"
-#include "comm/comm_make.h"
 #include "comm/intercomm.h"
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/process.h"
-#include "dynamic/rendezvous.h"
+#include "dynamic/outcome.h"
 #include "dynamic/plea.h"
+#include "dynamic/rendezvous.h"
 #include "dynamic/spawn_part.h"
 #include "obj/comm.h"
 
@@ -24,31 +24,33 @@
 
 static struct pli_comm *_Atomic parent; // of a spawned process, until it is freed
 
-// The request for the launcher; *n_out: how many processes it makes.
+// The request for the launcher; counts: of each part, for what was made of it.
 static enum pli_err write_order(const struct pli_spawner_order *order, const struct pli_comm *comm,
-                                uint64_t context, struct pli_spawn_text *t, int *n_asked_out,
-                                int *n_out)
+                                uint64_t context, struct pli_spawn_text *t,
+                                struct pli_spawner_count *counts)
 {
     struct pli_ask_spawn head = { .context = context,
                                   .parent = (uint32_t)comm->group->me.proc,
                                   .parent_ep = comm->group->me.ep,
                                   .n_part = (uint32_t)order->n_part };
-    int64_t n_asked = 0, n_all = 0;
+    int64_t n_all = 0;
     enum pli_err err = order->why;
     pli_spawn_text_put(t, &head, sizeof head);
     for (int i = 0; err == PLI_OK && i < order->n_part; i++) {
         int n = order->maxprocs[i];
-        n_asked += n > 0 ? n : 0;
         err =
             pli_spawn_part_add(t, order->commands[i], order->argvs != NULL ? order->argvs[i] : NULL,
                                &n, order->infos[i]);
+        counts[i].made = n;
         n_all += n;
     }
-    *n_asked_out = n_asked <= INT_MAX ? (int)n_asked : INT_MAX;
-    *n_out = (int)n_all;
     if (err == PLI_OK && n_all > PLI_NODE_MAX_INDEX) {
         err = pli_fail(PLI_ERR_SPAWN, "%lld processes are more than a job can have",
                        (long long)n_all);
+    }
+    if (err == PLI_OK && n_all == 0) {
+        err = pli_fail(PLI_ERR_SPAWN, "no process is to be started: there would be nobody at the "
+                                      "other side of the intercommunicator");
     }
     return err;
 }
@@ -61,28 +63,65 @@ static enum pli_err look(void *arg)
     for (uint32_t i = 0; i < a->n; i++) {
         uint32_t row = pli_node_row_of(node, a->first + i);
         if (row != UINT32_MAX && node->rows[row].has_ended != 0) {
-            return pli_fail(PLI_ERR_SPAWN,
-                            "process %u of the %u that were started ended without having called "
-                            "MPI_Init",
-                            i, a->n);
+            return PLI_ERR_SPAWN; // give_up has the words
         }
     }
     return PLI_OK;
 }
 
+static const char *program_of(const struct pli_spawner_order *order,
+                              const struct pli_spawner_count *counts, uint32_t index)
+{
+    int i = 0;
+    while (i + 1 < order->n_part && index >= (uint32_t)counts[i].made) {
+        index -= (uint32_t)counts[i++].made;
+    }
+    return order->commands[i];
+}
+
+// The new processes cannot be met: none of them is to stay. The sentence that says why.
+static enum pli_err give_up(const struct pli_spawner_order *order,
+                            const struct pli_spawner_count *counts, struct pli_comm *comm,
+                            const struct pli_answer *made)
+{
+    struct pli_ask_unspawn ask = { made->first, made->n };
+    struct pli_answer a = { 0 };
+    enum pli_err err = pli_plea(comm->ep->lane, PLI_ASK_UNSPAWN, &ask, sizeof ask, &a);
+    a.text[sizeof a.text - 1] = '\0';
+    return err != PLI_OK ? err
+                         : pli_fail(PLI_ERR_SPAWN,
+                                    "process %u of the %u that were started, %s, %s without having "
+                                    "called MPI_Init",
+                                    a.first, made->n, program_of(order, counts, a.first),
+                                    a.text[0] != '\0' ? a.text : "ended");
+}
+
+// Wait for the first of the new processes, which speaks for all.
+static enum pli_err hear(const struct pli_spawner_order *order,
+                         const struct pli_spawner_count *counts, struct pli_comm *comm,
+                         struct pli_answer *made, uint64_t context, struct pli_comm **bridge_out)
+{
+    struct pli_id first = { pli_proc.boot->job | made->first, 0 };
+    uint64_t hello = 0;
+    enum pli_err err = pli_rendezvous_make(comm, first, true, context, bridge_out);
+    if (err == PLI_OK) {
+        err = pli_rendezvous_hear(*bridge_out, &hello, sizeof hello, look, made);
+        err = err == PLI_ERR_SPAWN ? give_up(order, counts, comm, made) : err;
+    }
+    if (err == PLI_OK && hello != context) {
+        err = pli_fail(PLI_ERR_INTERN, "a spawned process said something else than its name");
+    }
+    return err;
+}
+
 // The root's part up to a bridge to the first of the new processes.
 static enum pli_err start(const struct pli_spawner_order *order, struct pli_comm *comm,
-                          int *n_asked_out, struct pli_comm **bridge_out)
+                          struct pli_spawner_count *counts, struct pli_comm **bridge_out)
 {
     struct pli_spawn_text t = { 0 };
     struct pli_answer answer;
     uint64_t context = pli_process_context();
-    int n = 0;
-    enum pli_err err = write_order(order, comm, context, &t, n_asked_out, &n);
-    if (err == PLI_OK && n == 0) {
-        err = pli_fail(PLI_ERR_SPAWN, "no process is to be started: there would be nobody at the "
-                                      "other side of the intercommunicator");
-    }
+    enum pli_err err = write_order(order, comm, context, &t, counts);
     if (err == PLI_OK) {
         err = pli_plea(comm->ep->lane, PLI_ASK_SPAWN, t.data, t.len, &answer);
     }
@@ -94,25 +133,31 @@ static enum pli_err start(const struct pli_spawner_order *order, struct pli_comm
         answer.text[sizeof answer.text - 1] = '\0';
         return pli_fail(PLI_ERR_SPAWN, "%s", answer.text);
     }
-    struct pli_id first = { pli_proc.boot->job | answer.first, 0 };
-    uint64_t hello = 0;
-    err = pli_rendezvous_make(comm, first, true, context, bridge_out);
-    if (err == PLI_OK) {
-        err = pli_rendezvous_hear(*bridge_out, &hello, sizeof hello, look, &answer);
+    return hear(order, counts, comm, &answer, context, bridge_out);
+}
+
+// What was made of each part. Collective; the root's count, others get a copy.
+static enum pli_err share_counts(struct pli_spawner_count **counts, int n_part, int root,
+                                 struct pli_comm *comm)
+{
+    if (*counts == NULL) {
+        *counts = calloc((size_t)n_part + 1, sizeof **counts);
     }
-    if (err == PLI_OK && hello != context) {
-        err = pli_fail(PLI_ERR_INTERN, "a spawned process said something else than its name");
+    if (*counts == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for %d error codes", n_part);
     }
-    return err;
+    return pli_outcome_copy(comm, root, *counts, (size_t)n_part * sizeof **counts);
 }
 
 enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
-                               struct pli_comm *comm, int *n_asked_out, struct pli_comm **out)
+                               struct pli_comm *comm, struct pli_spawner_count **counts_out,
+                               int *n_part_out, struct pli_comm **out)
 {
     struct pli_comm *bridge = NULL;
     enum pli_err why = PLI_OK;
-    int n_asked = 0;
-    char text[512] = "";
+    int32_t n_part = 0;
+    *counts_out = NULL;
+    *n_part_out = 0;
     if (comm->is_inter) {
         return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator");
     }
@@ -120,18 +165,23 @@ enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
         return pli_comm_refuse_span(comm, "spawned processes");
     }
     if (comm->rank == root) {
-        why = start(order, comm, &n_asked, &bridge);
-        if (why != PLI_OK) {
-            snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+        n_part = order->n_part > 0 && order->maxprocs != NULL ? order->n_part : 0;
+        *counts_out = calloc((size_t)n_part + 1, sizeof **counts_out);
+        n_part = *counts_out != NULL ? n_part : 0;
+        for (int i = 0; i < n_part; i++) {
+            (*counts_out)[i].asked = order->maxprocs[i] > 0 ? order->maxprocs[i] : 0;
         }
+        why = *counts_out != NULL ? start(order, comm, *counts_out, &bridge)
+                                  : pli_fail(PLI_ERR_NOMEM, "no memory for error codes");
     }
-    enum pli_err err = pli_coll_bcast(&n_asked, sizeof n_asked, pli_comm_make_byte(), root, comm);
-    *n_asked_out = n_asked;
-    err = err == PLI_OK ? pli_intercomm_join(comm, root, bridge, 1, why, out) : err;
+    why = pli_outcome_share(comm, root, why, &n_part);
+    enum pli_err err = share_counts(counts_out, n_part, root, comm);
+    *n_part_out = err == PLI_OK ? n_part : 0;
+    err = why != PLI_OK ? why : err;
+    if (err == PLI_OK) {
+        err = pli_intercomm_join(comm, root, bridge, 1, PLI_OK, out);
+    }
     pli_rendezvous_drop(bridge);
-    if (why != PLI_OK) {
-        err = pli_fail(why, "%s", text);
-    }
     pli_process_recount();
     return err;
 }
@@ -155,11 +205,16 @@ enum pli_err pli_spawner_meet_parent(struct pli_comm *world)
     if (boot->row < boot->node.header->n_row || row->parent_context == 0) {
         return PLI_OK;
     }
+    // All are there, or nobody is: who ends before it gets here makes the spawning call fail.
+    enum pli_err err = pli_coll_barrier(world);
+    if (err != PLI_OK) {
+        return err;
+    }
     if (world->rank == 0) {
         why = greet(world, row, &bridge);
     }
     struct pli_comm *c = NULL;
-    enum pli_err err = pli_intercomm_join(world, 0, bridge, 0, why, &c);
+    err = pli_intercomm_join(world, 0, bridge, 0, why, &c);
     pli_rendezvous_drop(bridge);
     if (err == PLI_OK) {
         pli_comm_set_name(c, "MPI_COMM_PARENT");

@@ -20,10 +20,17 @@ struct pli_spawner_order {
     enum pli_err why; // not PLI_OK: the root's arguments are wrong already, and noted
 };
 
+// Processes of one program.
+struct pli_spawner_count {
+    int asked, made;
+};
+
 // Collective over comm: start the programs and make the intercommunicator with them.
-// *n_asked_out: processes that were asked for; written on failure too. Context: no lock held.
+// *counts_out: of each of the root's programs, also on failure; the caller frees them. Whoever
+// fails, fails with the root's sentence. Context: no lock held.
 enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
-                               struct pli_comm *comm, int *n_asked_out, struct pli_comm **out);
+                               struct pli_comm *comm, struct pli_spawner_count **counts_out,
+                               int *n_part_out, struct pli_comm **out);
 
 // For a process that was spawned: meet the parent. Collective over its world. Others: nothing.
 enum pli_err pli_spawner_meet_parent(struct pli_comm *world);

@@ -104,7 +104,7 @@ enum pli_err pli_checkpoint_make(struct pli_comm *comm, int *is_restarted_out)
         return pli_comm_refuse_span(comm, "checkpoints");
     }
     uint32_t how = pli_node_save(pli_proc.boot->node.header)->how;
-    if (how == PLI_NODE_SAVE_OFF) {
+    if (how == PLI_NODE_SAVE_OFF || how == PLI_NODE_SAVE_MOVE) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "the job was started without checkpoints; mpiexec --checkpoint-dir DIR "
                         "allows them");

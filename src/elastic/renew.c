@@ -135,7 +135,7 @@ static void hear(void)
 static void take_up(void)
 {
     atomic_store_explicit(&my_row()->works, works, memory_order_release);
-    if (pli_boot.node.header->n_host > 1) {
+    if ((pli_boot.node.header->net & PLI_NODE_PART) != 0) {
         pli_boot_say_taken(&pli_boot, works);
     }
 }

@@ -11,7 +11,7 @@
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/process.h"
-#include "dynamic/plea.h"
+#include "dynamic/where.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
 #include "session/session_pset.h"
@@ -215,6 +215,11 @@ PLI_START void pli_resize_prepare(void)
 
 enum pli_err pli_resize_world(struct pli_comm *comm, int size)
 {
+    return pli_resize_world_info(comm, size, NULL);
+}
+
+enum pli_err pli_resize_world_info(struct pli_comm *comm, int size, struct pli_info *info)
+{
     struct pli_answer answer = { 0 };
     enum pli_err err = PLI_OK;
     if (comm->is_inter) {
@@ -224,8 +229,7 @@ enum pli_err pli_resize_world(struct pli_comm *comm, int size)
         return pli_comm_refuse_span(comm, "a world of another size");
     }
     if (comm->rank == 0) {
-        struct pli_ask_resize ask = { PLI_ASK_TO, (uint32_t)(size > 0 ? size : 0) };
-        err = pli_plea(comm->ep->lane, PLI_ASK_RESIZE, &ask, sizeof ask, &answer);
+        err = pli_where_resize(comm->ep->lane, size, info, &answer);
         answer.error = err != PLI_OK && answer.error == 0 ? -1 : answer.error;
         if (err != PLI_OK) {
             snprintf(answer.text, sizeof answer.text, "%.230s", pli_fail_take(NULL));

@@ -26,6 +26,8 @@ void pli_resize_clone(void);
 // MPIX_World_version, MPIX_Comm_world_at (NULL: not a member), MPIX_World_resize.
 enum pli_err pli_resize_version(int *version_out);
 enum pli_err pli_resize_world_at(int version, struct pli_comm **out);
+struct pli_info;
+enum pli_err pli_resize_world_info(struct pli_comm *comm, int size, struct pli_info *info);
 enum pli_err pli_resize_world(struct pli_comm *comm, int size);
 
 // Tell lower rooms. Context: start-up only.

@@ -83,15 +83,18 @@ int pli_code_make(const char *fn, enum pli_err err)
     if (reason[0] == '\0') {
         reason = pli_err_text(err);
     }
-    pthread_mutex_lock(&guard);
-    unsigned seq = n_made++;
-    int code = CARRIES | (int)(seq % N_SEQ) << 16 | class;
-    mine.code = code;
     snprintf(mine.text, sizeof mine.text, "%s%s%s", fn,
              strncmp(reason, "was ", 4) == 0 ? " " : ": ", reason);
+    mine.code = class;
+    if (class == MPI_WORLD_RESIZED) {
+        return class; // with this too; the sentence is this thread's
+    }
+    pthread_mutex_lock(&guard);
+    unsigned seq = n_made++;
+    mine.code = CARRIES | (int)(seq % N_SEQ) << 16 | class;
     notes[seq % N_NOTE] = mine;
     pthread_mutex_unlock(&guard);
-    return code;
+    return mine.code;
 }
 
 static bool carries(int code)
@@ -114,11 +117,12 @@ bool pli_code_class(int code, int *class_out)
 
 bool pli_code_text(int code, char *text_out)
 {
-    const char *text = class_text(code);
+    bool is_mine = code != MPI_SUCCESS && mine.code == code;
+    const char *text = is_mine ? mine.text : class_text(code);
     if (carries(code)) {
         text = class_text(code & 0xffff);
         pthread_mutex_lock(&guard);
-        const struct note *n = mine.code == code ? &mine : &notes[(code >> 16) % N_NOTE];
+        const struct note *n = is_mine ? &mine : &notes[(code >> 16) % N_NOTE];
         snprintf(text_out, MPI_MAX_ERROR_STRING, "%s", n->code == code ? n->text : text);
         pthread_mutex_unlock(&guard);
         return true;

@@ -2,7 +2,7 @@
 // Looks up what counts at the root only, and fills the error codes of spawned processes.
 #include "glue/dynamic_calls.h"
 
-#include "dynamic/port.h"
+#include "dynamic/join.h"
 #include "dynamic/spawner.h"
 #include "glue/check.h"
 #include "glue/raise.h"
@@ -23,7 +23,8 @@ static int spawn(const char *fn, struct pli_spawner_order *order, const MPI_Info
     if (root < 0 || root >= c->size) {
         return pli_bad_root(&c->obj, fn, "root", c, root);
     }
-    int n_part = c->rank == root ? order->n_part : 0, n_asked = 0;
+    int n_part = c->rank == root ? order->n_part : 0, n_count = 0;
+    struct pli_spawner_count *counts;
     struct pli_info **list = calloc((size_t)(n_part > 0 ? n_part : 1), sizeof *list);
     if (list == NULL) {
         return pli_raise(&c->obj, fn, pli_fail(PLI_ERR_NOMEM, "no memory for %d hints", n_part));
@@ -40,13 +41,15 @@ static int spawn(const char *fn, struct pli_spawner_order *order, const MPI_Info
         }
     }
     order->infos = list;
-    enum pli_err err = pli_spawner_start(order, root, c, &n_asked, &made);
+    enum pli_err err = pli_spawner_start(order, root, c, &counts, &n_count, &made);
     free(list);
     *intercomm = err == PLI_OK ? (MPI_Comm)pli_handle_of(made, PLI_KIND_COMM) : MPI_COMM_NULL;
-    int n_made = err == PLI_OK ? made->n_peer : 0;
-    for (int i = 0; errcodes != MPI_ERRCODES_IGNORE && i < n_asked; i++) {
-        errcodes[i] = i < n_made ? MPI_SUCCESS : MPI_ERR_SPAWN;
+    for (int p = 0, at = 0; errcodes != MPI_ERRCODES_IGNORE && p < n_count; p++) {
+        for (int i = 0; i < counts[p].asked; i++, at++) {
+            errcodes[at] = err == PLI_OK && i < counts[p].made ? MPI_SUCCESS : MPI_ERR_SPAWN;
+        }
     }
+    free(counts);
     return pli_glue_return(&c->obj, fn, err);
 }
 
@@ -89,7 +92,7 @@ int pli_dynamic_calls_join(int fd, MPI_Comm *intercomm)
     if (intercomm == NULL) {
         return pli_bad_pointer(&self->obj, fn, "intercomm");
     }
-    enum pli_err err = pli_port_join(self, fd, &made);
+    enum pli_err err = pli_join(self, fd, &made);
     *intercomm = err == PLI_OK ? (MPI_Comm)pli_handle_of(made, PLI_KIND_COMM) : MPI_COMM_NULL;
     return pli_glue_return(&self->obj, fn, err);
 }

@@ -7,6 +7,7 @@
 #include "obj/comm.h"
 #include "obj/errhandler.h"
 #include "obj/session.h"
+#include "rma/win.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -138,5 +139,11 @@ enum pli_err pli_raise_call_file(MPI_File h, int code)
 enum pli_err pli_raise_call_session(struct pli_session *s, int code)
 {
     pli_raise_user(&s->obj, "MPI_Session_call_errhandler", code);
+    return PLI_OK;
+}
+
+enum pli_err pli_raise_call_win(struct pli_win *w, int code)
+{
+    pli_raise_user(&w->obj, "MPI_Win_call_errhandler", code);
     return PLI_OK;
 }

@@ -11,6 +11,7 @@
 struct pli_comm;
 struct pli_errhandler;
 struct pli_session;
+struct pli_win;
 
 // Handle a failure noted with pli_fail: make a code whose MPI_Error_string is the whole sentence,
 // call the error handler of the owner (a communicator, window, file or session; NULL means
@@ -32,6 +33,7 @@ int pli_raise_user(struct pli_obj *owner, const char *fn, int code) __attribute_
 enum pli_err pli_raise_call_comm(struct pli_comm *c, int code);
 enum pli_err pli_raise_call_file(MPI_File h, int code);
 enum pli_err pli_raise_call_session(struct pli_session *s, int code);
+enum pli_err pli_raise_call_win(struct pli_win *w, int code);
 
 static inline int pli_glue_return(struct pli_obj *owner, const char *fn, enum pli_err err)
 {

@@ -49,7 +49,8 @@ static void use(MPI_Comm inter, int high)
     free(in);
 }
 
-static void serve(MPI_Comm group, int root, const char *name, int n)
+// gate: NULL, or a file; nobody is let in before it is gone.
+static void serve(MPI_Comm group, int root, const char *name, int n, const char *gate)
 {
     char port[MPI_MAX_PORT_NAME] = "";
     int rank;
@@ -59,6 +60,9 @@ static void serve(MPI_Comm group, int root, const char *name, int n)
         T_MPI(MPI_Open_port(MPI_INFO_NULL, port));
         T_MPI(MPI_Publish_name(name, MPI_INFO_NULL, port));
         T_REFUSED(MPI_Publish_name(name, MPI_INFO_NULL, port), MPI_ERR_SERVICE, name);
+    }
+    while (gate != NULL && access(gate, F_OK) == 0) {
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
     }
     for (int i = 0; i < n; i++) {
         T_MPI(MPI_Comm_accept(port, MPI_INFO_NULL, root, group, &inter));
@@ -99,6 +103,10 @@ static void call(MPI_Comm group, int root, const char *name, int n)
     MPI_Comm_rank(group, &rank);
     if (rank == root) {
         look_up(name, port);
+        if (getenv("DYN_TELL") != NULL) {
+            puts("knocks");
+            fflush(stdout);
+        }
     }
     for (int i = 0; i < n; i++) {
         int code = MPI_Comm_connect(port, MPI_INFO_NULL, root, group, &inter);
@@ -124,8 +132,40 @@ static void miss(MPI_Comm group, const char *name)
     if (rank == 0) {
         look_up(name, port);
     }
-    T_REFUSED(MPI_Comm_connect(port, MPI_INFO_NULL, 0, group, &inter), MPI_ERR_PORT,
-              rank == 0 ? "joined" : "failed");
+    T_REFUSED(MPI_Comm_connect(port, MPI_INFO_NULL, 0, group, &inter), MPI_ERR_PORT, "joined");
+}
+
+// Who waits too long leaves, and nobody meets its ghost afterwards. Reasons are known at all ranks.
+static void time_out(MPI_Comm home, MPI_Comm group, int is_server)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm inter;
+    MPI_Info info;
+    int rank;
+    MPI_Comm_rank(home, &rank);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "timeout", "0.1");
+    if (rank == 0) {
+        T_MPI(MPI_Open_port(MPI_INFO_NULL, port));
+    }
+    MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, home);
+    if (!is_server) {
+        T_REFUSED(MPI_Comm_connect(port, info, 0, group, &inter), MPI_ERR_PORT, "within 0.1 s");
+    }
+    MPI_Barrier(home);
+    if (is_server) {
+        T_REFUSED(MPI_Comm_accept(port, info, 0, group, &inter), MPI_ERR_PORT, "within 0.1 s");
+        MPI_Info_set(info, "timeout", "soon");
+        T_REFUSED(MPI_Comm_accept(port, info, 0, group, &inter), MPI_ERR_INFO_VALUE, "'soon'");
+    }
+    MPI_Info_free(&info);
+    if (rank == 0) {
+        T_MPI(MPI_Close_port(port));
+    }
+    MPI_Barrier(home);
+    if (!is_server) {
+        T_REFUSED(MPI_Comm_connect(port, MPI_INFO_NULL, 0, group, &inter), MPI_ERR_PORT, "closed");
+    }
 }
 
 static void refuse(void)
@@ -156,7 +196,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(home, &rank);
     MPI_Comm_size(home, &size);
     if (argc > 3 && strcmp(argv[1], "serve") == 0) {
-        serve(home, size - 1, argv[2], atoi(argv[3]));
+        serve(home, size - 1, argv[2], atoi(argv[3]), argc > 4 ? argv[4] : NULL);
         MPI_Comm_free(&home);
         return t_end();
     }
@@ -170,12 +210,16 @@ int main(int argc, char **argv)
     }
     refuse();
     char name[64];
-    snprintf(name, sizeof name, "dyn_ports %d", (int)getppid());
+    int number = (int)getppid(); // of mpiexec, or of its daemon on one of several hosts
+    MPI_Bcast(&number, 1, MPI_INT, 0, home);
+    snprintf(name, sizeof name, "dyn_ports %d", number);
     MPI_Comm group;
     int is_server = rank < size / 2;
     T_MPI(MPI_Comm_split(home, is_server, rank, &group));
+    MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN);
+    time_out(home, group, is_server);
     if (is_server) {
-        serve(group, 0, name, 3);
+        serve(group, 0, name, 3, NULL);
     } else {
         int last;
         MPI_Comm_size(group, &last);

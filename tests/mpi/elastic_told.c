@@ -7,6 +7,7 @@
 #include "t.h"
 
 #include <stdbool.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,9 +18,15 @@ static double *big;
 
 static bool is_told(int code)
 {
-    int class = -1;
+    int class = -1, len;
+    char text[MPI_MAX_ERROR_STRING];
     MPI_Error_class(code, &class);
-    return class == MPI_WORLD_RESIZED;
+    T_OK((class == MPI_WORLD_RESIZED) == (code == MPI_WORLD_RESIZED)); // programs compare with it
+    if (code == MPI_WORLD_RESIZED) {
+        MPI_Error_string(code, text, &len);
+        T_OK(strstr(text, "ranks now, which MPI_COMM_WORLD means from here on") != NULL);
+    }
+    return code == MPI_WORLD_RESIZED;
 }
 
 // MPI_COMM_WORLD is the new version, and no error comes any more.
@@ -38,25 +45,50 @@ static void use(int want)
     }
 }
 
+// One half of each is done when it is interrupted, and is not done again when it is repeated: rank
+// 0 has sent, rank 2 has received, into what it sends from as well.
+static int exchange(MPI_Comm c, int *x)
+{
+    int nine = 9, rc;
+    MPI_Status s;
+    if (rank == 0) {
+        rc = MPI_Sendrecv(&nine, 1, MPI_INT, 3, 6, x, 1, MPI_INT, 1, 9, c, &s);
+        T_OK(rc != MPI_SUCCESS || (s.MPI_SOURCE == 1 && s.MPI_TAG == 9 && *x == 7));
+        return rc;
+    }
+    rc = MPI_Sendrecv_replace(big, LARGE, MPI_DOUBLE, 1, 2, MPI_ANY_SOURCE, 8, c, &s);
+    if (rc == MPI_SUCCESS) {
+        int n;
+        MPI_Get_count(&s, MPI_DOUBLE, &n);
+        T_OK(s.MPI_SOURCE == 3 && s.MPI_TAG == 8 && n == 3 && big[2] == 3 && big[3] == 3);
+    } else {
+        T_OK(big[0] == 0 && big[2] == 2); // what is to be sent is there
+        big[3] = 3;
+    }
+    return rc;
+}
+
 // Everybody waits in another call.
 static void blocked(void)
 {
     MPI_Comm c = MPI_COMM_WORLD, old;
-    int x = 0, rc = MPI_SUCCESS, seven = 7, version;
+    int x = 0, rc = MPI_SUCCESS, seven = 7, version, flag = 1;
+    double three[3] = { 1, 2, 3 };
     MPI_Request r = MPI_REQUEST_NULL;
     if (rank == 0) {
         MPI_Send(&seven, 1, MPI_INT, 1, 5, c); // comes before, and is received after
+        rc = exchange(c, &x);
+    } else if (rank == 1) {
         usleep(100000);
         T_EQ(MPIX_World_resize(MPI_COMM_SELF, OLD + 2), MPI_SUCCESS);
-        rc = MPI_Recv(&x, 1, MPI_INT, 1, 9, c, MPI_STATUS_IGNORE);
-    } else if (rank == 1) {
         rc = MPI_Probe(0, 1, c, MPI_STATUS_IGNORE);
     } else if (rank == 2) {
         for (int i = 0; i < LARGE; i++) {
             big[i] = i;
         }
-        rc = MPI_Send(big, LARGE, MPI_DOUBLE, 1, 2, c);
+        rc = exchange(c, NULL);
     } else {
+        MPI_Send(three, 3, MPI_DOUBLE, 2, 8, c);
         MPI_Irecv(&x, 1, MPI_INT, 0, 4, c, &r);
         rc = MPI_Wait(&r, MPI_STATUS_IGNORE);
         T_OK(r != MPI_REQUEST_NULL);
@@ -68,21 +100,26 @@ static void blocked(void)
     T_EQ(version, 1);
     // The old version is as it was.
     if (rank == 0) {
+        T_EQ(exchange(old, &x), MPI_SUCCESS);
         T_EQ(MPI_Send(&seven, 1, MPI_INT, 3, 4, old), MPI_SUCCESS);
     } else if (rank == 1) {
+        T_EQ(MPI_Send(&seven, 1, MPI_INT, 0, 9, old), MPI_SUCCESS);
         T_EQ(MPI_Recv(&x, 1, MPI_INT, 0, 5, old, MPI_STATUS_IGNORE), MPI_SUCCESS);
         T_EQ(x, 7);
         T_EQ(MPI_Recv(big, LARGE, MPI_DOUBLE, 2, 2, old, MPI_STATUS_IGNORE), MPI_SUCCESS);
-        T_OK(big[LARGE - 1] == LARGE - 1);
-        int flag = 1;
+        T_OK(big[LARGE - 1] == LARGE - 1 && big[2] == 2);
         usleep(50000);
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, old, &flag, MPI_STATUS_IGNORE);
         T_EQ(flag, 0); // nothing was doubled
     } else if (rank == 2) {
-        T_EQ(MPI_Send(big, LARGE, MPI_DOUBLE, 1, 2, old), MPI_SUCCESS);
+        T_EQ(exchange(old, NULL), MPI_SUCCESS);
     } else {
-        T_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        T_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS); // comes behind what follows
         T_EQ(x, 7);
+        T_EQ(MPI_Recv(&x, 1, MPI_INT, 0, 6, old, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        T_EQ(x, 9);
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, old, &flag, MPI_STATUS_IGNORE);
+        T_EQ(flag, 0);
     }
     T_EQ(MPI_Barrier(old), MPI_SUCCESS);
 }

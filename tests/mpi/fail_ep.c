@@ -50,6 +50,7 @@ static void lose(MPI_Comm c)
     MPI_Comm_rank(c, &rank);
     MPI_Comm_size(c, &size);
     use(c, size);
+    T_EQ(MPIX_Comm_agree(c, &flag), MPI_SUCCESS); // nobody dies before all have come so far
     if (process == 1) {
         if (atomic_fetch_add(&n_ready, 1) + 1 == n_ep) { // the last of its threads
             usleep(50000);

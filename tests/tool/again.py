@@ -7,8 +7,9 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from checkpoint import PROBE, finish, numbers, ranks_of, result, skip_reason, start, tidy, undisturbed, wait_for
-from launch import SLOW, Run, carriers, cases, check, gone
+from checkpoint import (PROBE, finish, gate, let_go, numbers, ranks_of, result, shut_gate, skip_reason, start,
+                        tidy, undisturbed, wait_for)
+from launch import SLOW, Run, cases, check, nothing_left
 
 KILLED = 128 + signal.SIGKILL
 AGAIN = "--on-failure=restart"
@@ -24,9 +25,9 @@ def kill_one(env):
 
 def killed(env, d, *mode):
     """Killed twice, with a new checkpoint in between; one mpiexec, one exit status, one answer."""
-    want = undisturbed(env, 200, 10 * SLOW)
+    want = undisturbed(env, 50, 10 * SLOW)
     p = start(env, "--checkpoint-dir", d, "--checkpoint-interval", "200ms", AGAIN, "--max-restarts", 1, *mode,
-              "-n", 2, PROBE, 200, 10 * SLOW, *(("state",) if mode else ()))
+              "-n", 2, PROBE, 50, 10 * SLOW, gate(d), *(("state",) if mode else ()))
     done = ", the state of 2 ranks, is in" if mode else " of 2 ranks is in"
     text = wait_for(p, f"checkpoint 2{done}")
     kill_one(env)
@@ -34,7 +35,7 @@ def killed(env, d, *mode):
     last = numbers(d)[-1]
     text += wait_for(p, f"checkpoint {last + 1}{done}")
     kill_one(env)
-    text = finish(p, text)
+    text = let_go(p, d, text)
     check(p.returncode == 0 and result(text) == (want, 2), f"{p.returncode}\n{text}\nwanted {want}")
     check(words(text).count("The job is restarted from") == 2 and words(text).count("restart 1 of at most 1") == 2, text)
     tidy(d)
@@ -59,24 +60,25 @@ def in_vain(env, d):
     p = start(env, *args, "-n", 2, PROBE, 40, 2, "call=5", "abort=20")
     text = finish(p)
     check(p.returncode == 3 and "restarted" not in text.replace("--on-failure=restart", ""), f"{p.returncode}\n{text}")
-    check(not gone(env), f"left behind: {carriers(env)}")
+    nothing_left(env)
     tidy(d)
 
 
 def with_size(env, d):
     """Restarted by hand with another number of ranks and killed before there is a new checkpoint: the same number again,
     and the options that were said then."""
-    want = undisturbed(env, 120, 10)
-    p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 120, 10, "call=5")
-    finish(p)
+    want = undisturbed(env, 30, 10)
+    p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 30, 10, "call=5", gate(d))
+    let_go(p, d)
+    shut_gate(d)
     p = start(env, "--restart", d, "-n", 3, AGAIN, "--label")
     text = wait_for(p, " of 3 ranks")
     kill_one(env)
     text += wait_for(p, "is restarted from")
-    text = finish(p, text)
+    text = let_go(p, d, text)
     check(p.returncode == 0 and result(re.sub(r"^\[\d+\] ", "", text, flags=re.M)) == (want, 3),
           f"{p.returncode}\n{text}\nwanted {want}")
-    check("[0] step 119 of 3 ranks" in text, text)
+    check("[0] step 29 of 3 ranks" in text, text)
     tidy(d)
 
 

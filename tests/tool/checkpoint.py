@@ -11,7 +11,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, carriers, cases, check, gone, inside
+from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, carriers, cases, check, inside, nothing_left
 
 MPICTL = os.path.join(BUILD, "bin", "mpictl")
 PROBE = os.path.join(BUILD, "tests", "bin", "ckpt_probe")
@@ -48,6 +48,25 @@ def wait_for(p, line):
             return text
     check(False, f"'{line}' did not come:\n{text}")
     return text
+
+
+def gate(d):
+    """For the probe to wait at, a few steps before its end, until open_gate: what a test does meanwhile takes as long as it
+    takes."""
+    return f"gate={d}.gate"
+
+
+def open_gate(d):
+    open(d + ".gate", "w", encoding="ascii").close()
+
+
+def shut_gate(d):
+    os.unlink(d + ".gate")
+
+
+def let_go(p, d, text=""):
+    open_gate(d)
+    return finish(p, text)
 
 
 def finish(p, text=""):
@@ -128,16 +147,16 @@ def forked(env, d):
 
 def by_mpictl(env, d):
     """mpictl in the middle of anything; the last two are kept; mpiexec is killed; all is gone; it goes on."""
-    want = undisturbed(env, 150, 10)
-    p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 150, 10)
+    want = undisturbed(env, 50, 10)
+    p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 50, 10, gate(d))
     text = wait_for(p, "step 5 ")
     for i in range(1, 4):
         r = Run("checkpoint", p.pid, tool=MPICTL)
         check(r.rc == 0 and f"checkpoint {i} of job" in r.out, f"mpictl: {r}")
     check(numbers(d) == [2, 3], f"kept: {os.listdir(d)}")
     p.kill()
-    finish(p, text)
-    check(not gone(env), f"left behind: {carriers(env)}")
+    let_go(p, d, text)
+    nothing_left(env)
     rc, text = restart(env, d)
     check(rc == 0 and result(text) == (want, 2), f"{rc}\n{text}\nwanted {want}")
     tidy(d)
@@ -147,13 +166,17 @@ def flooded(env, d, *nets):
     want = undisturbed(env, 60, 1)
     for net, n in nets:
         where = os.path.join(d, str(n))
-        p = start({**env, **net}, "--checkpoint-dir", where, "-n", n, PROBE, 60, 1, "flood=300", "threads", "call=50")
+        p = start({**env, **net}, "--checkpoint-dir", where, "-n", n, PROBE, 60, 1, "flood=300", "threads", "call=50",
+                  gate(where))
         text = wait_for(p, "step 2 ")
-        made = 0
-        while Run("checkpoint", p.pid, tool=MPICTL).rc == 0:
-            made += 1
+        for _ in range(4):
+            r = Run("checkpoint", p.pid, tool=MPICTL)
+            check(r.rc == 0, f"{net}: {r}")
+        open_gate(where)
+        while Run("checkpoint", p.pid, tool=MPICTL).rc == 0:  # until it finds ranks that have ended
+            pass
         text = finish(p, text)
-        check(p.returncode == 0 and result(text) == (want, n) and made > 0, f"{net}: {made} {p.returncode}\n{text}")
+        check(p.returncode == 0 and result(text) == (want, n), f"{net}: {p.returncode}\n{text}")
         rc, text = restart(env, where)
         check(rc == 0 and result(text) == (want, n), f"{net}: {rc}\n{text}\nwanted {want}")
         tidy(where)
@@ -165,29 +188,62 @@ def connected(env, d):
     flooded(env, d, ({"PLIANT_NET": "tcp"}, 3), ({"PLIANT_FAKE_HOSTS": "2"}, 4))
 
 
+def files(env, d):
+    """Files that ranks wrote to after the checkpoint go on as they were at it; one that is missing or too short is named,
+    and the others are not touched then."""
+    want = undisturbed(env, 30, 5)
+    log = os.path.join(d, "log")
+    images = os.path.join(d, "images")
+    steps = "".join(f"step {i}\n" for i in range(30))
+
+    def read(name):
+        with open(f"{log}.{name}", encoding="utf-8") as f:
+            return f.read()
+
+    for i in range(2):  # the first ends well, the second is killed
+        p = start(env, "--checkpoint-dir", images, "-n", 2, PROBE, 30, 5, "call=8", f"log={log}", f"die={20 if i else -1}")
+        text = finish(p)
+        check(p.returncode == (137 if i else 0), f"{p.returncode}\n{text}")
+        check(i or read(0) == read(1) == steps, f"{read(0)}{read(1)}")
+        if i:
+            break
+        rc, text = restart(env, images)
+        check(rc == 0 and result(text) == (want, 2), f"{rc}\n{text}\nwanted {want}")
+        check("log.0 has grown since the checkpoint" in " ".join(text.split()) and read(0) == read(1) == steps, text)
+        check(read("0.tmp") == "of somebody else, and longer", "the file of the same name was touched")
+    before = read(0)
+    for cut, words in ((lambda: os.truncate(f"{log}.1", 3), "bytes at the checkpoint; it has 3 now"),
+                       (lambda: os.unlink(f"{log}.1"), "open, which cannot be found")):
+        cut()
+        rc, text = restart(env, images)
+        check(rc == 1 and f"rank 1 had {log}.1" in " ".join(text.split()) and words in " ".join(text.split()), f"{rc}\n{text}")
+        check(read(0) == before, "a file was cut although another is missing")
+    tidy(images)
+
+
 def by_interval(env, d):
     """--checkpoint-interval; a restarted job makes them too; a rank is killed."""
-    want = undisturbed(env, 200, 10)
-    p = start(env, "--checkpoint-dir", d, "--checkpoint-interval", "200ms", "-n", 2, PROBE, 200, 10)
+    want = undisturbed(env, 50, 10)
+    p = start(env, "--checkpoint-dir", d, "--checkpoint-interval", "200ms", "-n", 2, PROBE, 50, 10, gate(d))
     text = wait_for(p, "checkpoint 2 of 2 ranks is in")
     os.kill(max(ranks_of(env)), signal.SIGKILL)
     text = finish(p, text)
     check(p.returncode == 137, f"{p.returncode}\n{text}")
-    last = numbers(d)[-1]
-    rc, text = restart(env, d)
-    check(rc == 0 and result(text) == (want, 2), f"{rc}\n{text}\nwanted {want}")
-    check(numbers(d)[-1] > last, f"it makes them too: {os.listdir(d)}")
+    p = start(env, "--restart", d)
+    text = wait_for(p, f"checkpoint {numbers(d)[-1] + 1} of 2 ranks is in")  # it makes them too
+    text = let_go(p, d, text)
+    check(p.returncode == 0 and result(text) == (want, 2), f"{p.returncode}\n{text}\nwanted {want}")
     tidy(d)
 
 
 def damaged(env, d):
     """A damaged image is named, and the checkpoint before it used; a damaged manifest; nothing at all."""
-    want = undisturbed(env, 60, 5)
-    p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 60, 5)
+    want = undisturbed(env, 20, 5)
+    p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 20, 5, gate(d))
     text = wait_for(p, "step 3 ")
     for _ in range(2):
         check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, "mpictl")
-    finish(p, text)
+    let_go(p, d, text)
     with open(os.path.join(d, "2", "rank.1", "pages-1.img"), "r+b") as f:
         f.seek(5000)
         byte = f.read(1)
@@ -213,7 +269,7 @@ def full_disk(env, d):
         print("full_disk: skipped, a small file system cannot be mounted here")
         return
     try:
-        p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 100, 10)
+        p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 20, 10, gate(d))
         text = wait_for(p, "step 3 ")
         check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, "there is room for the first")
         with open(os.path.join(d, "ballast"), "wb") as f:
@@ -225,7 +281,7 @@ def full_disk(env, d):
                     break
         r = Run("checkpoint", p.pid, tool=MPICTL)
         check(r.rc == 1 and ("written" in r.err or "space" in r.err), f"{r}")
-        text = finish(p, text)
+        text = let_go(p, d, text)
         check(p.returncode == 0, f"the job goes on: {p.returncode}\n{text}")
         tidy(d)
         os.unlink(os.path.join(d, "ballast"))
@@ -237,14 +293,14 @@ def full_disk(env, d):
 
 def state(env, d, how="mpictl"):
     """Registered state: needs no CRIU; restarted with 2, 5 and 1 ranks."""
-    want = undisturbed(env, 80, 10)
-    p = start(env, "--checkpoint-dir", d, "--checkpoint-mode", "state", "-n", 3, PROBE, 80, 10, "state")
+    want = undisturbed(env, 20, 10)
+    p = start(env, "--checkpoint-dir", d, "--checkpoint-mode", "state", "-n", 3, PROBE, 20, 10, "state", gate(d))
     text = wait_for(p, "step 5 ")
     r = Run("checkpoint", p.pid, tool=MPICTL)
     check(r.rc == 0 and "checkpoint 1 of job" in r.out, f"mpictl: {r}")
     p.kill()
-    finish(p, text)
-    check(not gone(env), f"left behind: {carriers(env)}")
+    let_go(p, d, text)
+    nothing_left(env)
     for n in (2, 5, 1):
         rc, text = restart(env, os.path.join(d, "1"), "-n", n)
         check(rc == 0 and result(text) == (want, n), f"{n}: {rc}\n{text}\nwanted {want}")
@@ -305,6 +361,25 @@ def refused(env, d):
     p = start(env, "-n", 1, PROBE, 3, 1, "call=1")
     text = finish(p)
     check(p.returncode == 0 and "without checkpoints" in text, text)
+    not_allowed(env, d)
+
+
+def not_allowed(env, d):
+    """CRIU is there and refuses to work, for root and for another user: each is told what helps."""
+    fake = os.path.join(d, "criu")
+    with open(fake, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\nexit 1\n")
+    for name, mode in ((fake, 0o755), (d, 0o777), (os.path.dirname(d), 0o711)):
+        os.chmod(name, mode)
+    for user, want in ((0, "must be allowed CAP_SYS_ADMIN"), (65534, "CRIU works for root only: run mpiexec as root")):
+        try:
+            r = subprocess.run([MPIEXEC, "--checkpoint-dir", os.path.join(d, str(user)), "-n", "1", "true"], user=user, text=True,
+                               capture_output=True, check=False, env={**os.environ, **env, "PATH": f"{d}:/bin"})
+        except PermissionError:
+            print(f"user {user}: skipped, it cannot be had here")
+            continue
+        words = " ".join(r.stderr.split())
+        check(r.returncode == 1 and want in words and "--checkpoint-mode=state needs none" in words, f"{user}: {r}")
 
 
 def at_once(env, d):
@@ -341,7 +416,7 @@ def main():
     reason = skip_reason()
     if reason is not None:
         print(f"only registered state is tested: {reason}")
-    images = (by_call, connected, polled, forked, by_mpictl, by_interval, damaged, full_disk, told, example, at_once,
+    images = (by_call, connected, polled, forked, by_mpictl, files, by_interval, damaged, full_disk, told, example, at_once,
               out_of_sight)
     return cases((refused, state, *images), images if reason else ())
 

@@ -4,7 +4,7 @@
 // derived datatype, a split communicator with an attribute, a thread. The last line is the result.
 //
 //     ckpt_probe STEPS MS [call=K] [die=K] [abort=K] [fork=K] [mb=N] [flood=KB] [poll] [state]
-//         [threads] [gate=FILE]
+//         [threads] [gate=FILE] [log=FILE]
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,9 +18,11 @@
 static int n_step, nap_ms, call_at = -1, die_at = -1, abort_at = -1, fork_at = -1;
 static int with_poll, with_state, with_threads;
 static long n_byte, n_flood;
-static const char *gate; // the last steps come when this file is there
-static int step;         // both are the state that is registered
-static double value;     // the same at all ranks
+static const char *gate; // the last steps come when this file is there, and checkpoints until then
+static const char *log_name;
+static FILE *log_file, *scratch; // every rank's own; the second has no name
+static int step;                 // both are the state that is registered
+static double value;             // the same at all ranks
 static atomic_long n_beat;
 static atomic_int is_over;
 
@@ -75,6 +77,32 @@ static void *beat(void *arg)
         nap(1);
     }
     return NULL;
+}
+
+// The name of the second is anybody's soon.
+static void open_files(int rank)
+{
+    char name[512], other[520];
+    snprintf(name, sizeof name, "%s.%d", log_name, rank);
+    snprintf(other, sizeof other, "%s.tmp", name);
+    log_file = fopen(name, "w");
+    scratch = fopen(other, "w+");
+    check(log_file != NULL && scratch != NULL && remove(other) == 0, "the file");
+    fprintf(scratch, "kept");
+    fflush(scratch);
+    FILE *f = fopen(other, "w");
+    fprintf(f, "of somebody else, and longer");
+    fclose(f);
+}
+
+static void close_files(void)
+{
+    char text[8] = "";
+    rewind(scratch);
+    check(fgets(text, sizeof text, scratch) != NULL && strcmp(text, "kept") == 0,
+          "the scratch file");
+    fclose(scratch);
+    fclose(log_file);
 }
 
 struct pending {
@@ -171,21 +199,6 @@ static void flood(MPI_Comm world)
     free(out);
 }
 
-// Messages go on meanwhile.
-static void wait_at_gate(MPI_Comm world)
-{
-    int rank, is_open = 0;
-    MPI_Comm_rank(world, &rank);
-    while (!is_open) {
-        is_open = rank == 0 && access(gate, F_OK) == 0;
-        MPI_Bcast(&is_open, 1, MPI_INT, 0, world);
-        if (n_flood > 0) {
-            flood(world);
-        }
-        nap(1);
-    }
-}
-
 // Take up the resized world when all have seen it in the place that a program may look at and
 // assign to. Nobody leaves here.
 static void look(MPI_Comm *world, int *version)
@@ -247,6 +260,46 @@ static void call_checkpoint(MPI_Comm world)
     }
 }
 
+// Of a step that is done.
+static void save(MPI_Comm world)
+{
+    step++;
+    call_checkpoint(world);
+    step--;
+}
+
+// Whether the state of all is to be saved.
+static int is_wanted(MPI_Comm world)
+{
+    int wanted = 0, all;
+    if (with_state) {
+        MPIX_Checkpoint_wanted(&wanted);
+    }
+    MPI_Allreduce(&wanted, &all, 1, MPI_INT, MPI_MAX, world);
+    return all;
+}
+
+// Messages go on meanwhile. A test that forgot it is not waited for.
+static void wait_at_gate(MPI_Comm world)
+{
+    enum { PATIENCE_S = 300 };
+    int rank, is_open = 0;
+    double begin = MPI_Wtime();
+    MPI_Comm_rank(world, &rank);
+    while (!is_open) {
+        is_open = rank == 0 && access(gate, F_OK) == 0;
+        MPI_Bcast(&is_open, 1, MPI_INT, 0, world);
+        if (n_flood > 0) {
+            flood(world);
+        }
+        if (is_wanted(world)) {
+            save(world);
+        }
+        check(MPI_Wtime() - begin < PATIENCE_S, "the gate");
+        nap(1);
+    }
+}
+
 static void work(MPI_Comm world, int version)
 {
     struct pending p;
@@ -256,16 +309,13 @@ static void work(MPI_Comm world, int version)
         begin_pending(&p, MPI_COMM_WORLD);
     }
     for (; step < n_step; step++) {
-        int rank, size, wanted = 0, all;
+        int rank, size;
         MPI_Comm_rank(world, &rank);
         MPI_Comm_size(world, &size);
         double mine = rank == 0 ? value * 1.0000001 + step : 0, sum;
         MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, world);
         value = sum; // does not depend on the number of ranks
-        if (with_state) {
-            MPIX_Checkpoint_wanted(&wanted);
-        }
-        MPI_Allreduce(&wanted, &all, 1, MPI_INT, MPI_MAX, world);
+        int all = is_wanted(world);
         if (n_flood > 0) {
             flood(world);
         }
@@ -273,14 +323,16 @@ static void work(MPI_Comm world, int version)
             printf("step %d of %d ranks\n", step, size);
             fflush(stdout);
         }
+        if (log_file != NULL) {
+            fprintf(log_file, "step %d\n", step);
+            fflush(log_file);
+        }
         if (step == die_at && rank == size - 1) {
             raise(SIGKILL);
         }
         check(step != abort_at, "this step");
         if (step == call_at || all) {
-            step++; // it is done
-            call_checkpoint(world);
-            step--;
+            save(world);
         }
         if (step == fork_at) {
             check(MPI_Fork(size) >= 0, "the fork");
@@ -324,6 +376,7 @@ int main(int argc, char **argv)
         n_flood = strncmp(argv[i], "flood=", 6) == 0 ? atol(argv[i] + 6) << 10 : n_flood;
         n_byte = strncmp(argv[i], "mb=", 3) == 0 ? atol(argv[i] + 3) << 20 : n_byte;
         gate = strncmp(argv[i], "gate=", 5) == 0 ? argv[i] + 5 : gate;
+        log_name = strncmp(argv[i], "log=", 4) == 0 ? argv[i] + 4 : log_name;
         with_poll = with_poll || strcmp(argv[i], "poll") == 0;
         with_state = with_state || strcmp(argv[i], "state") == 0;
         with_threads = with_threads || strcmp(argv[i], "threads") == 0;
@@ -352,7 +405,13 @@ int main(int argc, char **argv)
         MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         step = at[0] + 1;
     }
+    if (log_name != NULL) {
+        open_files(rank);
+    }
     work(MPI_COMM_WORLD, version);
+    if (log_name != NULL) {
+        close_files();
+    }
     for (long i = 0; i < n_byte; i++) {
         if (memory[i] != pattern(i, rank)) {
             check(0, "the memory");

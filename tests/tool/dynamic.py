@@ -4,10 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, SLOW, Run, carriers, check, clean_up, gone, mark, status
+from launch import BUILD, MPIEXEC, SLOW, Run, check, clean_up, mark, nothing_left, status
 
 BIN = os.path.join(BUILD, "tests", "bin")
 PORTS, SPAWN = os.path.join(BIN, "mpi.dyn_ports"), os.path.join(BIN, "mpi.dyn_spawn")
@@ -59,10 +60,36 @@ def server_dies(name):
     end(server, "server")
 
 
+def client_dies(name):
+    """A client that was killed while it waited is passed over; the next one is served."""
+    gate = tempfile.NamedTemporaryFile(delete=False)
+    server = start(MPIEXEC, "-n", 2, PORTS, "serve", name, 1, gate.name)
+    dead = start(MPIEXEC, "-n", 1, PORTS, "call", name, 1, env={"DYN_TELL": "1"})
+    check(dead.stdout.readline() == "knocks\n", "a client that knocks")
+    time.sleep(0.2 * SLOW)  # it may also die before it has; both are to be survived
+    dead.kill()
+    dead.communicate()
+    client = start(MPIEXEC, "-n", 2, PORTS, "call", name, 1, env={"DYN_TELL": "1"})
+    client.stdout.readline()
+    os.unlink(gate.name)
+    end(client, "client after a dead one")
+    end(server, "server of a client that died")
+
+
+def joined():
+    """Two jobs, and one without mpiexec, with a socket between them."""
+    program = os.path.join(BIN, "mpi.dyn_join")
+    for command in ([MPIEXEC, "-n", "1"], []):
+        with tempfile.TemporaryDirectory() as where:
+            sides = [start(*command, program, what, f"{where}/place") for what in ("listen", "call")]
+            for p in sides:
+                end(p, f"joining two jobs by a socket {command}")
+
+
 def solo(env):
     p = start(SPAWN, env=env)
     end(p, "spawning without mpiexec")
-    check(not gone(env), f"left behind: {carriers(env)}")
+    nothing_left(env)
 
 
 def killed(env, who):
@@ -71,7 +98,7 @@ def killed(env, who):
     time.sleep(0.1 * SLOW)
     p.send_signal(signal.SIGKILL)
     p.communicate()
-    check(not gone(env), f"left behind after {who} was killed: {carriers(env)}")
+    nothing_left(env, f"left behind after {who} was killed")
 
 
 def crash():
@@ -90,6 +117,9 @@ def main():
         alone_server(base + " c")
         many_clients(base + " d")
         server_dies(base + " e")
+        for i in range(3):
+            client_dies(f"{base} f{i}")
+        joined()
         solo(env)
         for _ in range(5):
             killed(env, "mpiexec")

@@ -9,7 +9,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, carriers, check, clean_up, gone, mark, status
+from launch import BUILD, MPIEXEC, SLOW, SOURCE, Run, check, clean_up, mark, nothing_left, status
 
 BIN = os.path.join(BUILD, "bin")
 MPICTL = os.path.join(BIN, "mpictl")
@@ -23,7 +23,7 @@ def soap(env, folder):
         check(r.rc == 0 and tuple(ranks) == want and "the error fell as it should" in r.out, f"{r}")
     r = Run("--elastic", "1:3", "-n", 2, os.path.join(folder, "soap"), 4, env=env)
     check(r.rc == 0 and "no finer grid: MPI_Fork: 4 ranks are outside --elastic 1:3" in r.out, f"{r}")
-    check(not gone(env), f"left behind: {carriers(env)}")
+    nothing_left(env)
 
 
 def answer_of(text):
@@ -47,7 +47,7 @@ def resize(env, folder):
     out, _ = p.communicate(timeout=100 * SLOW)
     check(p.returncode == 0 and f"{STEPS} steps, 2 changes, 3 ranks at the end" in out, out)
     check(answer_of(out) == fixed[1], f"{out}, but should be {fixed[1]}")
-    check(not gone(env), f"left behind: {carriers(env)}")
+    nothing_left(env)
 
 
 def told(env, folder):
@@ -60,7 +60,7 @@ def told(env, folder):
                          text=True, env={**os.environ, **env})
     while Run("status", p.pid, tool=MPICTL).rc != 0 and p.poll() is None:
         time.sleep(0.01)
-    for args, want in ((("grow", 3), "version 1, of 5 ranks"), (("shrink", 4), "version 2, of 1 ranks"),
+    for args, want in ((("grow", 3), "version 1, of 5 ranks"), (("shrink", 4), "version 2, of 1 rank"),
                        (("resize", 3), "version 3, of 3 ranks")):
         r = Run(*args, p.pid, tool=MPICTL)
         for _ in range(500):  # the last one may not be known to all yet
@@ -72,7 +72,7 @@ def told(env, folder):
     out, _ = p.communicate(timeout=100 * SLOW)
     check(p.returncode == 0 and f"{STEPS} items, 3 changes, 3 ranks at the end" in out, out)
     check(answer(out) in fixed, f"{out}, but should be {fixed}")
-    check(not gone(env), f"left behind: {carriers(env)}")
+    nothing_left(env)
 
 
 def answer(text):
@@ -96,7 +96,7 @@ def survive(env, folder):
     check(len(digests) == 1, f"{digests}")
     r = Run("--on-failure=shrink", "-n", 4, program, 300, 1, 155, 2, 155, env=env)
     check(r.rc == 1 and "points are lost with their copies" in r.err, f"{r}")
-    check(not gone(env), f"left behind: {carriers(env)}")
+    nothing_left(env)
 
 
 def main():

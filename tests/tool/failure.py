@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, SLOW, Run, carriers, check, clean_up, gone, mark, status
+from launch import BUILD, SLOW, Run, check, clean_up, mark, nothing_left, status
 
 BIN = os.path.join(BUILD, "tests", "bin")
 WORLD = os.path.join(BIN, "mpi.fail_world")
@@ -27,7 +27,7 @@ def say(env):
     check(r.rc == 128 + 9 and "The 2 others still at work are ended." in r.words, f"{r}")
     r = Run("--on-failure=abort", "-n", 2, WORLD, "recv", 1, env=env)
     check(r.rc == 128 + 9, f"{r}")
-    check(not gone(env), f"left behind: {carriers(env)}")
+    nothing_left(env)
 
 
 def ends(env):
@@ -42,7 +42,7 @@ def ends(env):
     r = Run(SHRINK, "-n", 3, os.path.join(BIN, "fail_probe"), "fatal", env=env)
     check(r.rc not in (0, 137) and "MPI_Barrier: barrier on communicator MPI_COMM_WORLD failed: rank 1"
           in r.words and "MPI_ERRORS_ARE_FATAL" in r.words, f"{r}")
-    check(not gone(env), f"left behind: {carriers(env)}")
+    nothing_left(env)
 
 
 def refused(env):
@@ -75,7 +75,7 @@ def respawn(env):
         script = f"[ -e {flag} ] && exit 3; touch {flag}; exec {BIN}/fail_probe respawn 0 5 0"
         r = Run("--on-failure=respawn", "-n", 1, "sh", "-c", script, env=env)
         check(r.rc != 0 and "was to take the place" in r.words, f"{r}")
-    check(not gone(env), f"left behind: {carriers(env)}")
+    nothing_left(env)
 
 
 def resized(env):
@@ -88,7 +88,7 @@ def resized(env):
     r = Run("--elastic", "1:4", "--on-resize=error", "-n", 2, os.path.join(BIN, "fail_probe"), "deaf", env=env)
     check(r.rc == 0 and "MPI_WORLD_RESIZED cannot be returned" in r.words and
           "MPI_ERRORS_ARE_FATAL" in r.words and r.out == "2 ranks went on\n", f"{r}")
-    check(not gone(env), f"left behind: {carriers(env)}")
+    nothing_left(env)
 
 
 def soon(env):

@@ -7,14 +7,14 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, SLOW, Run, carriers, check, clean_up, gone, mark, status
+from launch import BUILD, MPIEXEC, SLOW, Run, carriers, check, clean_up, mark, nothing_left, status
 
 PROBE = os.path.join(BUILD, "tests", "bin", "fork_probe")
 
 
 def run(env, what, *args, n=2, **kw):
     r = Run("--label", *args, "--timeout", 40 * SLOW, "-n", n, PROBE, what, env=env, **kw)
-    check(not gone(env), f"{what} left behind: {carriers(env)}")
+    nothing_left(env, f"{what} left behind")
     return r
 
 
@@ -76,7 +76,7 @@ def killed(env):
         os.kill(p.pid if whom == "mpiexec" else ranks[-1], signal.SIGKILL)
         err = " ".join(p.communicate(timeout=60 * SLOW)[1].split())
         check(whom == "mpiexec" or ("was killed" in err and re.search("rank [0-3] ", err)), err)
-        check(not gone(env), f"left behind: {carriers(env)}")
+        nothing_left(env)
 
 
 def main():

@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from checkpoint import MPICTL, PROBE, finish, numbers, result, skip_reason, wait_for
+from checkpoint import MPICTL, PROBE, finish, gate, let_go, numbers, open_gate, result, shut_gate, skip_reason, wait_for
 from checkpoint import tidy as tidy_folder
 from hosts import HostRun, fill, left_behind, open_cluster, small_disk
 from launch import MPIEXEC, SLOW, cases, check
@@ -38,6 +38,14 @@ def restart(env, where, *args):
     return p.returncode, text
 
 
+def restart_until(env, d, number, *args):
+    """It ends when it has made this checkpoint."""
+    shut_gate(d)
+    p = start(env, "--restart", d, *args)
+    text = let_go(p, d, wait_for(p, f" checkpoint {number}"))
+    return p.returncode, text
+
+
 def mpictl(*args):
     p = C.popen("vc1", [MPICTL, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 text=True)
@@ -58,13 +66,13 @@ def slay(host, name):
 
 def state(env, d):
     """mpictl; mpiexec is killed; the same hosts, others, fewer, more ranks, everything on one."""
-    want = undisturbed(80, 10)
-    p = start(env, "--checkpoint-dir", d, *STATE, "--hosts", "vc1:2,vc2:2", PROBE, 80, 10, "state")
+    want = undisturbed(20, 10)
+    p = start(env, "--checkpoint-dir", d, *STATE, "--hosts", "vc1:2,vc2:2", PROBE, 20, 10, "state", gate(d))
     text = wait_for(p, "step 5 ")
     out, rc = mpictl("checkpoint")
     check(rc == 0 and "checkpoint 1 of job" in out, out)
     os.kill(C.inner(p), signal.SIGKILL)
-    finish(p, text)
+    let_go(p, d, text)
     check(not left_behind(C, HOSTS), "all are gone with mpiexec")
     for n, args in ((4, ()), (4, ("--hosts", "vc3:2,vc2:2")), (3, ("--hosts", "vc3", "-n", 3)),
                     (5, ("-n", 5, "--hosts=vc1,vc2,vc3")), (2, ("-n", 2, "-host", "localhost")),
@@ -78,12 +86,12 @@ def state(env, d):
 
 def state_made(env, d):
     """By the program and by the clock, from ranks of any host; the last two are kept; a restarted job makes them too."""
-    want = undisturbed(40, 10)
-    p = start(env, "--checkpoint-dir", d, *STATE, "--hosts", "vc2:1,vc3:2", PROBE, 40, 10, "state", "call=8")
-    text = finish(p)
+    want = undisturbed(20, 10)
+    p = start(env, "--checkpoint-dir", d, *STATE, "--hosts", "vc2:1,vc3:2", PROBE, 20, 10, "state", "call=8", gate(d))
+    text = let_go(p, d)
     check(p.returncode == 0 and "checkpoint called: made" in text and result(text) == (want, 3), text)
     check(numbers(d) == [1], f"one was asked for: {os.listdir(d)}")
-    rc, text = restart(env, d, "--checkpoint-interval", "100ms", "-n", 4)
+    rc, text = restart_until(env, d, 3, "--checkpoint-interval", "100ms", "-n", 4)
     check(rc == 0 and result(text) == (want, 4), f"{rc}\n{text}\nwanted {want}")
     last = numbers(d)
     check(len(last) == 2 and last[1] > 2, f"by the clock: {last}\n{text}")
@@ -92,8 +100,9 @@ def state_made(env, d):
 
 def state_dies(env, d):
     """A rank, a daemon, mpiexec dies while state is written or sealed: the one before is good."""
-    want = undisturbed(40, 10)
-    args = ("--checkpoint-dir", d, *STATE, "--hosts", "vc1:1,vc2:2", PROBE, 40, 10, "state")
+    want = undisturbed(20, 10)
+    args = ("--checkpoint-dir", d, *STATE, "--hosts", "vc1:1,vc2:2", PROBE, 20, 10, "state", gate(d))
+    open_gate(d)
     p = start(env, *args, "call=5")
     check(result(finish(p)) == (want, 3), "it has its result")
     for fault in ("state_write:2", "state_written:1", "mpiexec_state_writing", "mpiexec_state_sealing"):
@@ -103,24 +112,25 @@ def state_dies(env, d):
         rc, text = restart(env, d)
         check(rc == 0 and "checkpoint 1" in text and result(text) == (want, 3), f"{fault}: {rc}\n{text}")
         check(numbers(d) == [1], f"{fault}: {os.listdir(d)}")
+    shut_gate(d)
     p = start(env, *args)
     text = wait_for(p, "step 3 ")
     slay("vc2", f"{MPIEXEC} --as-daemon")
-    text = finish(p, text)
+    text = let_go(p, d, text)
     check(p.returncode != 0 and "host vc2 is lost" in text, f"{p.returncode}\n{text}")
-    rc, text = restart(env, d, "--checkpoint-interval", "50ms", "--hosts", "vc3:2,vc1:1")
+    rc, text = restart_until(env, d, 2, "--checkpoint-interval", "50ms", "--hosts", "vc3:2,vc1:1")
     check(rc == 0 and numbers(d)[-1] > 1, f"{rc}\n{text}")
     tidy(d)  # also of what mpiexecs left that died
 
 
 def state_again(env, d):
     """--on-failure=restart: a rank on another host dies, and the job goes on by itself."""
-    want = undisturbed(40, 10)
-    p = start(env, "--checkpoint-dir", d, *STATE, "--on-failure=restart", "--hosts", "vc1:1,vc2:2", PROBE, 40, 10,
-              "state", "call=5")
+    want = undisturbed(20, 10)
+    p = start(env, "--checkpoint-dir", d, *STATE, "--on-failure=restart", "--hosts", "vc1:1,vc2:2", PROBE, 20, 10,
+              "state", "call=5", gate(d))
     text = wait_for(p, "step 12 ")
     slay("vc2", PROBE)
-    text = finish(p, text)
+    text = let_go(p, d, text)
     check(p.returncode == 0 and "The job is restarted from" in text and result(text) == (want, 3),
           f"{p.returncode}\n{text}\nwanted {want}")
     tidy(d)
@@ -128,14 +138,15 @@ def state_again(env, d):
 
 def host_lost(env, d, *mode):
     """--on-failure=restart: hosts are lost, one after the other, and the job goes on by itself on those that are left."""
-    want = undisturbed(60, 10)
-    p = start(env, "--checkpoint-dir", d, *mode, "--on-failure=restart", "--hosts", "vc1:1,vc2:2,vc3:1", PROBE, 60, 10,
-              *(("state",) if mode else ()), "call=5")
+    want = undisturbed(40, 10)
+    p = start(env, "--checkpoint-dir", d, *mode, "--on-failure=restart", "--hosts", "vc1:1,vc2:2,vc3:1", PROBE, 40, 10,
+              *(("state",) if mode else ()), "call=5", gate(d))
     text = wait_for(p, "step 12 ")
     slay("vc2", f"{MPIEXEC} --as-daemon")
+    text += wait_for(p, "going on from")
     text += wait_for(p, "step 25 ")
     slay("vc3", f"{MPIEXEC} --as-daemon")
-    text = finish(p, text)
+    text = let_go(p, d, text)
     check(p.returncode == 0 and text.count("The job is restarted from") == 2 and result(text) == (want, 4)
           and "host vc2 is lost" in text and "host vc3 is lost" in text, f"{p.returncode}\n{text}\nwanted {want}")
     tidy(d)
@@ -155,13 +166,13 @@ def state_full(env, d):
         print("state_full: not tested, a small file system cannot be mounted here")
         return
     ballast = os.path.join(SMALL, "ballast")
-    want = undisturbed(60, 10)
-    p = start(env, "--checkpoint-dir", SMALL, *STATE, "--hosts", "vc1:1,vc2:1", PROBE, 60, 10, "state", "call=5")
+    want = undisturbed(20, 10)
+    p = start(env, "--checkpoint-dir", SMALL, *STATE, "--hosts", "vc1:1,vc2:1", PROBE, 20, 10, "state", "call=5", gate(d))
     text = wait_for(p, "step 8 ")
     fill(ballast)
     out, rc = mpictl("checkpoint")
     check(rc == 1 and "could not write" in out, out)
-    text = finish(p, text)
+    text = let_go(p, d, text)
     check(p.returncode == 0 and result(text) == (want, 2) and "could not write" in text, text)
     os.unlink(ballast)
     rc, text = restart(env, SMALL, "--hosts", "vc3:1,vc2:1")
@@ -173,16 +184,17 @@ def state_full(env, d):
 
 def image(env, d):
     """Processes: by the program and by mpictl, with much on its way; the same hosts, others, fewer, everything on one."""
-    want = undisturbed(120, 5)
-    p = start(env, "--checkpoint-dir", d, "--hosts", "vc1:2,vc2:2", PROBE, 120, 5, "flood=300", "threads", "mb=1", "call=8")
+    want = undisturbed(40, 5)
+    p = start(env, "--checkpoint-dir", d, "--hosts", "vc1:2,vc2:2", PROBE, 40, 5, "flood=300", "threads", "mb=1", "call=8",
+              gate(d))
     text = wait_for(p, "checkpoint called: ")
     check("checkpoint called: made" in text, text)
-    made = 1
-    while made < 4 and mpictl("checkpoint")[1] == 0:  # a later one may find ranks that have ended
-        made += 1
-    text = finish(p, text)
-    check(p.returncode == 0 and result(text) == (want, 4) and made > 1, f"{made} {p.returncode}\n{text}\nwanted {want}")
-    check(numbers(d) == [made - 1, made], f"kept: {os.listdir(d)}")
+    for _ in range(3):
+        out, rc = mpictl("checkpoint")
+        check(rc == 0, out)
+    text = let_go(p, d, text)
+    check(p.returncode == 0 and result(text) == (want, 4), f"{p.returncode}\n{text}\nwanted {want}")
+    check(numbers(d) == [3, 4], f"kept: {os.listdir(d)}")
     tidy(d)
     for args in ((), ("--hosts", "vc3:2,vc1:2"), ("--hosts", "vc2,vc3"), ("--hosts", "vc3"), ("--hosts", "localhost")):
         rc, text = restart(env, d, *args)
@@ -197,7 +209,7 @@ def image(env, d):
 def image_resized(env, d):
     """Images of a world that was resized on several hosts are refused with a sentence; its state can be saved."""
     for args, good in (((), False), (STATE, True)):
-        p = start(env, "--elastic", "1:6", "--checkpoint-dir", d, *args, "--hosts", "vc1:1,vc2:1", PROBE, 100, 10,
+        p = start(env, "--elastic", "1:6", "--checkpoint-dir", d, *args, "--hosts", "vc1:1,vc2:1", PROBE, 400, 10,
                   *(("state",) if good else ()))
         text = wait_for(p, "step 3 ")
         out, rc = mpictl("grow", 1)
@@ -212,8 +224,9 @@ def image_resized(env, d):
 
 def image_dies(env, d):
     """A rank, a daemon, mpiexec, the process that seals die at each step: the checkpoint before is good."""
-    want = undisturbed(40, 5)
-    args = ("--checkpoint-dir", d, "--hosts", "vc1:1,vc2:2", PROBE, 40, 5, "flood=50")
+    want = undisturbed(20, 5)
+    args = ("--checkpoint-dir", d, "--hosts", "vc1:1,vc2:2", PROBE, 20, 5, "flood=50", gate(d))
+    open_gate(d)
     p = start(env, *args, "call=5")
     text = finish(p)
     check(result(text) == (want, 3) and numbers(d) == [1], text)
@@ -230,22 +243,23 @@ def image_dies(env, d):
         text = finish(p)
         check(p.returncode == 0 and result(text) == (want, 3) and "was killed" in text, f"{fault}: {p.returncode}\n{text}")
         check(numbers(d) == [1], f"{fault}: {os.listdir(d)}")
-    rc, text = restart(env, d, "--checkpoint-interval", "100ms")
+    rc, text = restart_until(env, d, 2, "--checkpoint-interval", "100ms")
     check(rc == 0 and result(text) == (want, 3) and numbers(d)[-1] > 1, f"{rc}\n{text}")
     tidy(d)  # also of what mpiexecs left that died
 
 
 def image_again(env, d):
     """--on-failure=restart with images: a rank dies, the job goes on by itself, and makes checkpoints as before."""
-    want = undisturbed(60, 10)
-    p = start(env, "--checkpoint-dir", d, "--on-failure=restart", "--hosts", "vc1:1,vc2:2", PROBE, 60, 10, "call=5")
+    want = undisturbed(30, 10)
+    p = start(env, "--checkpoint-dir", d, "--on-failure=restart", "--hosts", "vc1:1,vc2:2", PROBE, 30, 10, "call=5", gate(d))
     text = wait_for(p, "step 12 ")
     slay("vc2", PROBE)
+    text += wait_for(p, "going on from")
     text += wait_for(p, "step 20 ")
     out, rc = mpictl("checkpoint")
     check(rc == 0, out)
     slay("vc1", PROBE)
-    text = finish(p, text)
+    text = let_go(p, d, text)
     check(p.returncode == 0 and text.count("The job is restarted from") == 2 and result(text) == (want, 3),
           f"{p.returncode}\n{text}\nwanted {want}")
     tidy(d)
@@ -257,14 +271,14 @@ def image_full(env, d):
         print("image_full: not tested, a small file system cannot be mounted here")
         return
     ballast = os.path.join(SMALL, "ballast")
-    want = undisturbed(60, 10)
-    p = start(env, "--checkpoint-dir", SMALL, "--hosts", "vc1:1,vc2:1", PROBE, 60, 10, "call=5")
+    want = undisturbed(20, 10)
+    p = start(env, "--checkpoint-dir", SMALL, "--hosts", "vc1:1,vc2:1", PROBE, 20, 10, "call=5", gate(d))
     text = wait_for(p, "step 8 ")
     check(numbers(SMALL) == [1], f"there is room for one: {text}")
     fill(ballast)
     out, rc = mpictl("checkpoint")
     check(rc == 1 and "No space left" in " ".join(out.split()), out)
-    text = finish(p, text)
+    text = let_go(p, d, text)
     check(p.returncode == 0 and result(text) == (want, 2), text)
     os.unlink(ballast)
     rc, text = restart(env, SMALL, "--hosts", "vc3:1,vc2:1")

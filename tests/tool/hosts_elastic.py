@@ -84,7 +84,7 @@ def spare():
     """From one rank over all hosts of the list and back to one; a host that nobody is on any more may go."""
     p = start("--hosts", "vc1:1,vc2:2,vc3:1", "-n", 1, "--elastic", "1:8", WORLD, "poll", 3)
     change(0, "version 1, of 4 ranks", "resize", 4)
-    change(0, "version 2, of 1 ranks\nthe ranks that left are gone", "shrink", 3)
+    change(0, "version 2, of 1 rank\nthe ranks that left are gone", "shrink", 3)
     C.popen("vc3", ["sh", "-c", "kill -9 $(pgrep -f 'mpiexec --as-daemon')"]).wait()
     end = time.monotonic() + 60 * SLOW
     rc = 1

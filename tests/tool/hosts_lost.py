@@ -71,7 +71,7 @@ def looked_at():
     want = [f"rank {r} is in MPI_Bcast on MPI_COMM_WORLD" for r in (1, 3)] + ["rank 0 is not waiting in MPI"]
     while not all(w in out for w in want) and time.monotonic() < end and p.poll() is None:
         out = C.popen("vc1", [MPICTL, "status"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).communicate()[0]
-    check(all(w in out for w in want) and "on several hosts: 4 processes are between" in out, out)
+    check(all(w in out for w in want) and "on all hosts: 4 processes are between" in out, out)
     os.kill(C.inner(p), signal.SIGTERM)
     p.communicate(timeout=60 * SLOW)
 

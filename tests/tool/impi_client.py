@@ -9,7 +9,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, SLOW, Run, carriers, check, gone, mark, status
+from launch import BUILD, MPIEXEC, SLOW, Run, carriers, check, mark, nothing_left, status
 
 IMPIRUN = os.path.join(BUILD, "bin", "impirun")
 SERVER = os.path.join(BUILD, "bin", "impi-server")
@@ -96,7 +96,7 @@ class Job:
             out.append((j.returncode, text, " ".join(err.split())))
         self.server.stdout.close()
         self.server.wait(timeout=LIMIT * SLOW)
-        check(not gone(MARK), f"left behind: {carriers(MARK)}")
+        nothing_left(MARK)
         return out
 
 
@@ -169,7 +169,7 @@ def go_wrong():
         alone = shutil.copy(IMPIRUN, folder)
         r = Run("-client", "0", "127.0.0.1:1", "-n", 1, "true", tool=alone, env={"IMPI_AUTH_NONE": ""})
         check(r.rc == 2 and f"cannot run {folder}/mpiexec" in r.words, f"impirun alone in a folder: {r}")
-    check(not gone(MARK), f"left behind: {carriers(MARK)}")
+    nothing_left(MARK)
 
 
 if len(sys.argv) > 1 and sys.argv[1] == "corpus":
@@ -183,5 +183,5 @@ else:
     kill_server()
     kill_launcher()
     run_programs()
-check(not gone(MARK), f"left behind: {carriers(MARK)}")
+nothing_left(MARK)
 sys.exit(status())

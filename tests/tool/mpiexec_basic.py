@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import MPIEXEC, PROBE, SLOW, Run, check, mark, gone, shm_files, status
+from launch import MPIEXEC, PROBE, SLOW, Run, check, mark, nothing_left, shm_files, status
 
 
 def lines(run):
@@ -164,6 +164,6 @@ os.environ.update(env)
 for part in (ranks_and_parts, task_with_several_ranks, environment, standard_input, cost, words,
              exit_status, leaks):
     part()
-check(not gone(env), "processes are left")
+nothing_left(env, "processes are left")
 check(shm_files() <= before, "files are left")
 sys.exit(status())

@@ -8,7 +8,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import PROBE, SLOW, Run, check, gone, mark, status
+from launch import PROBE, SLOW, Run, check, mark, nothing_left, status
 
 HOST = os.uname().nodename
 
@@ -129,6 +129,6 @@ os.environ.update(env)
 for part in (crash, how_fast, no_finalize, abort, before_init, go_on, timeout, under_wrappers):
     begin = time.monotonic()
     part()
-    check(not gone(env), f"{part.__name__}: processes are left: {gone(env, 0)}")
+    nothing_left(env, f"{part.__name__}: processes are left")
     print(f"{part.__name__} {time.monotonic() - begin:.2f} s", flush=True)
 sys.exit(status())

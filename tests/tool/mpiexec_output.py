@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import MPIEXEC, PROBE, SLOW, Run, check, gone, mark, status
+from launch import MPIEXEC, PROBE, SLOW, Run, check, gone, mark, nothing_left, status
 
 
 def whole_lines():
@@ -109,7 +109,7 @@ def slow_reader():
                         " echo ${PIPESTATUS[0]}"], capture_output=True, text=True, timeout=60,
                        check=False)
     check(p.stdout.splitlines()[1:] == ["141"] and p.stderr == "", p)
-    check(not gone(env), "processes are left")
+    nothing_left(env, "processes are left")
 
 
 def full_disk():

@@ -5,7 +5,7 @@ import statistics
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import PROBE, SLOW, Run, check, gone, mark, status
+from launch import PROBE, SLOW, Run, check, mark, nothing_left, status
 
 env = mark()
 os.environ.update(env)
@@ -24,5 +24,5 @@ got = sorted(int(line.split()[1]) for line in r.out.splitlines())
 check(got == list(range(n)), f"{len(got)} ranks answered")
 r = Run("-n", n, PROBE, "init", "barrier", "only", n - 1, "kill", "SEGV", "end", "sleep", 30, timeout=60)
 check(r.rc == 139 and f"rank {n - 1}" in r.words, f"rc {r.rc}: {r.err[:500]}")
-check(not gone(env), "processes are left")
+nothing_left(env, "processes are left")
 sys.exit(status())

@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import MPIEXEC, PROBE, SLOW, check, clean_up, gone, mark, status
+from launch import MPIEXEC, PROBE, SLOW, check, clean_up, gone, mark, nothing_left, status
 
 ENV = mark()
 FULL = {**os.environ, **ENV}
@@ -136,7 +136,7 @@ def at_a_terminal(what):
     what(fd)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     check(time.monotonic() - begin < 20 * SLOW, "it ends soon")
-    check(not gone(ENV), "processes are left")
+    nothing_left(ENV, "processes are left")
     return code
 
 

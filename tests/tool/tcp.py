@@ -9,7 +9,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, SLOW, Run, check, gone, mark, status
+from launch import BUILD, MPIEXEC, SLOW, Run, check, mark, nothing_left, status
 
 PROBE = os.path.join(BUILD, "tests", "bin", "tcp_probe")
 TCP = {"PLIANT_NET": "tcp"}
@@ -94,7 +94,7 @@ def strangers():
         for s in idle:
             s.close()
         print(f"with strangers: {time.monotonic() - begin:.1f} s")
-    check(not gone(env), "processes were left")
+    nothing_left(env, "processes were left")
 
 
 def patience():
@@ -117,7 +117,7 @@ def lost():
         lines = [line for line in r.out.split("\n") if "class" in line]
         check(len(lines) == 2 and all("class aborted" in line for line in lines), r)
         check("rank 2 on host" in r.words and "is lost" in r.words, r)
-        check(not gone(env), "processes were left")
+        nothing_left(env, "processes were left")
     # By default the launcher speaks first, and the others are silent.
     r = Run("-n", 3, PROBE, "lose", env=TCP)
     check(r.rc == 137 and "SIGKILL" in r.words and "is lost" not in r.words, r)

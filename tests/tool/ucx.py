@@ -5,7 +5,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, SLOW, Run, check, gone, mark, status
+from launch import BUILD, SLOW, Run, check, mark, nothing_left, status
 from ucx_env import MIXED, SHM, TCP, need_ucx
 
 BIN = os.path.join(BUILD, "tests", "bin")
@@ -45,7 +45,7 @@ def lost():
             lines = [line for line in r.out.split("\n") if "class" in line]
             check(len(lines) == 2 and all("class aborted" in line for line in lines), r)
             check("rank 2 on host" in r.words and "is lost" in r.words, r)
-            check(not gone(named), "processes were left")
+            nothing_left(named, "processes were left")
     r = Run("-n", 3, PROBE, "lose", env=TCP)
     check(r.rc == 137 and "SIGKILL" in r.words and "is lost" not in r.words, r)
 

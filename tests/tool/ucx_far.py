@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, SLOW, SOURCE, Run, check, gone, mark, status
+from launch import BUILD, SLOW, SOURCE, Run, check, mark, nothing_left, status
 from ucx_env import MIXED, SHM, TCP, need_ucx
 
 sys.path.insert(0, os.path.join(SOURCE, "tests", "upc"))
@@ -93,7 +93,7 @@ def far_death():
                 check("of member 1 is reached by UCX" in r.words, r)
                 check("UPC thread 0: " in r.words and "thread 1 cannot be reached: access to far memory" in r.words, r)
                 check(r.seconds < 20 * SLOW, f"it took {r.seconds} s")
-                check(not gone(named), "processes were left")
+                nothing_left(named, "processes were left")
 
 
 need_ucx()

@@ -25,12 +25,14 @@ enum { USAGE = 2, YOUNG_S = 2, WAIT_S = 60, COMMAND = 4096 };
 
 static long wait_s = WAIT_S; // for ranks that leave
 static bool is_together;     // a rank may take others with it
+static const char *hosts;    // where new ranks are to go, NULL: anywhere
 
 static const char help[] =
-    "usage: mpictl COMMAND [PID]\n"
+    "usage: mpictl [PID] COMMAND\n"
     "\n"
-    "Looks at the MPI jobs of this user on this host. PID is that of the job's mpiexec; with one\n"
-    "job running it may be left out.\n"
+    "Looks at the MPI jobs of this user on this host. PID is that of the job's mpiexec, before "
+    "the\n"
+    "command or behind it; with one job running it may be left out.\n"
     "\n"
     "  list          the jobs: process, ranks, how long they run, program\n"
     "  status [PID]  what every rank is doing: who waits for whom, where, since when\n"
@@ -41,6 +43,8 @@ static const char help[] =
     "                --movable --checkpoint-dir; --together: and those who share its memory)\n"
     "  checkpoint [PID] write a checkpoint (of a job started with mpiexec --checkpoint-dir)\n"
     "  stop [PID]       end the job as ^C would\n"
+    "  --hosts LIST  grow and resize: new ranks go to these hosts, \"a,b:2\"; those that are not\n"
+    "                of the job join it\n"
     "  --wait S      wait no longer than S seconds for ranks that leave (60)\n"
     "  -h, --help    this\n"
     "  --version\n";
@@ -152,14 +156,27 @@ static int each_job(void (*fn)(long pid, struct pli_node *node, void *arg), void
     return n;
 }
 
+// 's', where there are several ranks.
+static const char *plural(uint32_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+// How many ranks the world has now.
+static uint32_t n_rank(const struct pli_node *node)
+{
+    const struct pli_node_header *h = node->header;
+    return atomic_load(&h->world) > 0 ? h->world_size : h->n_world - h->n_extra;
+}
+
 static void show_job(long pid, struct pli_node *node, void *arg)
 {
     char command[COMMAND];
     (void)arg;
     command_of(pid, command, sizeof command);
     bool is_part = (node->header->net & PLI_NODE_PART) != 0;
-    uint32_t n = is_part ? node->header->n_row : node->header->n_world - node->header->n_extra;
-    printf("%-8ld %4u ranks %8.1f s  %s%s\n", pid, n, seconds_of(node), command,
+    uint32_t n = is_part ? node->header->n_row : n_rank(node);
+    printf("%-8ld %4u rank%-1s %8.1f s  %s%s\n", pid, n, plural(n), seconds_of(node), command,
            is_part ? " (this host's part of a job on several)" : "");
 }
 
@@ -223,10 +240,9 @@ static void show_states(struct pli_node *node)
         n_over += is_gone;
         n_run += !is_gone && atomic_load(&node->rows[row].state) == PLI_NODE_RUNNING;
     }
-    printf(
-        "on several hosts: %u processes are between MPI_Init and MPI_Finalize, %u have ended, %u "
-        "are before or behind\n",
-        n_run, n_over, n_row - n_run - n_over);
+    printf("on all hosts: %u processes are between MPI_Init and MPI_Finalize, %u have ended, %u "
+           "are before or behind\n",
+           n_run, n_over, n_row - n_run - n_over);
     fflush(stdout);
 }
 
@@ -263,11 +279,12 @@ static int status(const char *which)
     }
     char command[COMMAND];
     command_of(pid, command, sizeof command);
-    printf("job %ld, %u ranks, running %.1f s: %s\n", pid,
-           node.header->n_world - node.header->n_extra, seconds_of(&node), command);
+    uint32_t n = n_rank(&node);
+    printf("job %ld, %u rank%s, running %.1f s: %s\n", pid, n, plural(n), seconds_of(&node),
+           command);
     int version = atomic_load(&node.header->world);
     if (version > 0) {
-        printf("the world is version %d, of %u ranks\n", version, node.header->world_size);
+        printf("the world is version %d, of %u rank%s\n", version, n, plural(n));
     }
     if ((node.header->net & PLI_NODE_HEAD) != 0) {
         show_all(pid, &node);
@@ -290,6 +307,16 @@ static bool is_young(long pid)
     return is;
 }
 
+// Over a connection to the mpiexec of another user nothing would be answered.
+static void check_owner(int fd, long pid)
+{
+    struct ucred who;
+    socklen_t len = sizeof who;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid != geteuid()) {
+        bad("job %ld belongs to another user (uid %u), who alone may change it", pid, who.uid);
+    }
+}
+
 // A connection to the mpiexec of a job; -1: it does not listen.
 static int dial(long pid)
 {
@@ -305,6 +332,7 @@ static int dial(long pid)
         }
         usleep(10000);
     }
+    check_owner(fd, pid);
     return fd;
 }
 
@@ -344,7 +372,8 @@ static int checkpoint(const char *which)
         fprintf(stderr, "mpictl: %s\n", answer.text);
         return 1;
     }
-    printf("checkpoint %u of job %ld is complete, with %u ranks\n", answer.first, pid, answer.n);
+    printf("checkpoint %u of job %ld is complete, with %u rank%s\n", answer.first, pid, answer.n,
+           plural(answer.n));
     return 0;
 }
 
@@ -354,8 +383,11 @@ static int see_off(long pid, bool is_said)
     struct pli_ask_left left = { (uint32_t)(wait_s * 1000), 0 };
     struct pli_answer answer;
     int fd = dial(pid);
-    // A job that has ended since has nobody who could still be there.
-    if (fd >= 0 && talk(fd, PLI_ASK_LEFT, &left, sizeof left, &answer) && answer.n > 0) {
+    if (fd < 0 || !talk(fd, PLI_ASK_LEFT, &left, sizeof left, &answer)) {
+        puts("the ranks that left are gone, with the whole job");
+        return 0;
+    }
+    if (answer.n > 0) {
         printf("still there: %s\n", answer.text);
         return 1;
     }
@@ -382,15 +414,27 @@ static int resize(enum pli_ask_resize_how how, const char *count, const char *wh
     if (n < 1) {
         bad("'%s' is not a number of ranks", count);
     }
+    if (hosts != NULL && how == PLI_ASK_SHRINK) {
+        bad("--hosts says where new ranks go, and shrink makes none");
+    }
     long pid = choose(which);
     struct pli_ask_resize want = { how, (uint32_t)n };
     struct pli_answer answer;
-    ask(pid, PLI_ASK_RESIZE, &want, sizeof want, &answer);
+    size_t len = sizeof want + (hosts != NULL ? strlen(hosts) + 2 : 0);
+    char *body = calloc(1, len);
+    if (body == NULL) {
+        bad("no memory for %zu bytes", len);
+    }
+    memcpy(body, &want, sizeof want);
+    memcpy(body + sizeof want, hosts != NULL ? hosts : "", hosts != NULL ? strlen(hosts) : 0);
+    ask(pid, PLI_ASK_RESIZE, body, (uint32_t)len, &answer);
+    free(body);
     if (answer.error != 0) {
         fprintf(stderr, "mpictl: %s\n", answer.text);
         return 1;
     }
-    printf("the world of job %ld is version %u, of %u ranks\n", pid, answer.first, answer.n);
+    printf("the world of job %ld is version %u, of %u rank%s\n", pid, answer.first, answer.n,
+           plural(answer.n));
     fflush(stdout);
     return how == PLI_ASK_GROW || wait_s == 0 ? 0 : see_off(pid, how == PLI_ASK_SHRINK);
 }
@@ -430,13 +474,15 @@ static const struct {
     enum pli_ask_resize_how how;
 } sizes[] = { { "grow", PLI_ASK_GROW }, { "shrink", PLI_ASK_SHRINK }, { "resize", PLI_ASK_TO } };
 
-// Take --wait S and --together out of the arguments; how many are left.
+// Take --wait S, --hosts LIST and --together out of the arguments; how many are left.
 static int take_options(int argc, char **argv)
 {
     int n = 0;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc) {
             wait_s = number(argv[++i], "number of seconds");
+        } else if (strcmp(argv[i], "--hosts") == 0 && i + 1 < argc) {
+            hosts = argv[++i];
         } else if (strcmp(argv[i], "--together") == 0) {
             is_together = true;
         } else {
@@ -446,9 +492,34 @@ static int take_options(int argc, char **argv)
     return n;
 }
 
+// A process number in front of the command goes behind its arguments.
+static void put_job_last(int argc, char **argv)
+{
+    char *job = argv[1];
+    if (argc > 2 && strspn(job, "0123456789") == strlen(job)) {
+        memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof *argv);
+        argv[argc - 1] = job;
+    }
+}
+
+static const char *const names[] = { "list",   "status", "stop",       "grow",
+                                     "shrink", "resize", "checkpoint", "migrate" };
+
+static _Noreturn void refuse(const char *command, int n_arg)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(command, names[i]) == 0) {
+            bad("'%s' does not take %d argument%s; see mpictl --help", command, n_arg,
+                plural((uint32_t)n_arg));
+        }
+    }
+    bad("there is no command '%s'; see mpictl --help", command);
+}
+
 int main(int argc, char **argv)
 {
     argc = take_options(argc, argv);
+    put_job_last(argc, argv);
     const char *command = argc > 1 ? argv[1] : "--help";
     if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0) {
         fputs(help, stdout);
@@ -472,9 +543,9 @@ int main(int argc, char **argv)
                 return resize(sizes[i].how, argv[2], argc == 4 ? argv[3] : NULL);
             }
         }
-        bad("there is no command '%s'; see mpictl --help", command);
+        refuse(command, argc - 2);
     } else {
-        bad("there is no command '%s' with %d arguments; see mpictl --help", command, argc - 2);
+        refuse(command, argc - 2);
     }
     return fflush(stdout) == 0 ? 0 : 1;
 }

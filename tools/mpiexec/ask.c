@@ -17,6 +17,8 @@
 #include "resize.h"
 #include "say.h"
 #include "spawn.h"
+#include "stillborn.h"
+#include "ties.h"
 #include "warden.h"
 
 #include <errno.h>
@@ -40,9 +42,10 @@ struct ask {
     char *body; // head and what follows
 };
 
-static struct ask *over; // to be forgotten: events of this turn may still name them
-static struct ask *far;  // in mpiexec: from other hosts; in a daemon: asked of mpiexec
-static uint32_t n_asked; // in a daemon
+static struct ask *over;  // to be forgotten: events of this turn may still name them
+static struct ask *far;   // in mpiexec: from other hosts; in a daemon: asked of mpiexec
+static uint32_t n_asked;  // in a daemon
+static struct ask *early; // in mpiexec: for when all hosts have begun
 
 void pli_ask_sweep(void)
 {
@@ -63,12 +66,20 @@ static struct ask **find_far(uint32_t host, uint32_t id)
     return at;
 }
 
-static void finish(struct ask *a)
+static void unlist(struct ask **at, const struct ask *a)
 {
-    struct ask **at = find_far(a->host, a->id);
-    if (*at == a) {
+    while (*at != NULL && *at != a) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) {
         *at = a->next;
     }
+}
+
+static void finish(struct ask *a)
+{
+    unlist(&far, a);
+    unlist(&early, a);
     pli_loop_close(&a->watch);
     a->next = over;
     over = a;
@@ -97,7 +108,8 @@ static bool pass_on(struct ask *a, const struct pli_ask_head *head)
     bool is_for_all = head->kind == PLI_ASK_SPAWN || head->kind == PLI_ASK_RESIZE ||
                       head->kind == PLI_ASK_LEFT || head->kind == PLI_ASK_STATE ||
                       head->kind == PLI_ASK_SEAL || head->kind == PLI_ASK_MIGRATE ||
-                      head->kind == PLI_ASK_FORK || head->kind == PLI_ASK_FORKED;
+                      head->kind == PLI_ASK_FORK || head->kind == PLI_ASK_FORKED ||
+                      head->kind == PLI_ASK_UNSPAWN || head->kind == PLI_ASK_TIE;
     if (!a->job->is_daemon || !is_for_all) {
         return false;
     }
@@ -108,10 +120,26 @@ static bool pass_on(struct ask *a, const struct pli_ask_head *head)
     return true;
 }
 
+// A resize of a job whose hosts have not all begun waits until they have.
+static bool is_early(struct ask *a, const struct pli_ask_head *head)
+{
+    struct pli_head_means means;
+    if (head->kind != PLI_ASK_RESIZE || !pli_job_is_head(a->job)) {
+        return false;
+    }
+    pli_head_side(0, &means);
+    if (!means.is_started) {
+        a->next = early;
+        early = a;
+    }
+    return !means.is_started;
+}
+
 static void serve(struct ask *a)
 {
     const struct pli_ask_head *head = (const struct pli_ask_head *)a->body;
     struct pli_answer answer = { 0 };
+    a->is_pending = false;
     if (pli_warden_is_ending()) {
         answer.error = ECANCELED;
         snprintf(answer.text, sizeof answer.text, "the job is ending");
@@ -120,12 +148,16 @@ static void serve(struct ask *a)
         answer.error = EBUSY;
         snprintf(answer.text, sizeof answer.text,
                  "the ranks stand still for a checkpoint or a move; try again");
-    } else if (pass_on(a, head)) {
+    } else if (pass_on(a, head) || is_early(a, head)) {
         a->is_pending = true;
     } else if (head->kind == PLI_ASK_SPAWN && pli_job_is_head(a->job)) {
         a->is_pending = !pli_muster_spawn(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_SPAWN) {
         pli_spawn(a->job, a->body + sizeof *head, head->len, &answer);
+    } else if (head->kind == PLI_ASK_UNSPAWN) {
+        pli_stillborn_clear(a->job, a->body + sizeof *head, head->len, &answer);
+    } else if (head->kind == PLI_ASK_TIE) {
+        pli_ties_serve(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_RESIZE) {
         a->is_pending = !pli_resize_begin(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_CHECKPOINT) {
@@ -153,6 +185,15 @@ static void serve(struct ask *a)
     }
     if (!a->is_pending) {
         answer_with(a, &answer);
+    }
+}
+
+void pli_ask_begun(void)
+{
+    while (early != NULL) {
+        struct ask *a = early;
+        early = a->next;
+        serve(a);
     }
 }
 

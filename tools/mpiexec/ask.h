@@ -24,4 +24,7 @@ void pli_ask_answer(void *token, const struct pli_answer *answer);
 // Forget requests that were answered. Context: between two turns of the loop.
 void pli_ask_sweep(void);
 
+// In mpiexec: the tasks of all hosts are about to start.
+void pli_ask_begun(void);
+
 #endif

@@ -150,7 +150,6 @@ static void end_move(void)
     pli_ckpt_go(PLI_CKPT_IDLE);
     pli_ckpt.is_move = false;
     pli_ckpt.again.at = 0;
-    pli_ckpt_remove(pli_ckpt.plan.temp);
     arm_interval();
     pli_move_over(pli_ckpt.error, pli_ckpt.why);
     if (pli_ckpt.is_asked || pli_ckpt_wait_is_any()) {
@@ -212,7 +211,7 @@ bool pli_ckpt_move(uint32_t host)
     pli_ckpt.error = 0;
     pli_ckpt.why[0] = '\0';
     pli_ckpt.interval.at = 0;
-    pli_ckpt_temp(pli_ckpt.plan.temp, pli_ckpt.plan.dir, pli_ckpt.plan.owner, "move");
+    pli_ckpt.plan.temp[0] = '\0';
     pli_loop_timer(&pli_ckpt.again, 0);
     return true;
 }
@@ -226,7 +225,7 @@ static void interval_fire(struct pli_timer *t)
 bool pli_ckpt_ask(void *token, struct pli_answer *a)
 {
     a->error = EPERM;
-    if (pli_ckpt.job == NULL) {
+    if (pli_ckpt.job == NULL || pli_ckpt.job->opt.ckpt_dir == NULL) {
         snprintf(
             a->text, sizeof a->text,
             "the job was started without checkpoints; mpiexec --checkpoint-dir DIR allows them");
@@ -307,7 +306,7 @@ void pli_ckpt_all_back(struct pli_job *job)
 static bool open_ranks(struct pli_job *job)
 {
     char why[PLI_CKPT_WHY];
-    if (!pli_criu_check(why)) {
+    if (job->opt.ckpt_dir != NULL && !pli_criu_check(why)) {
         pli_say("checkpoints cannot be made: %s", why);
         return false;
     }
@@ -319,7 +318,7 @@ static bool open_ranks(struct pli_job *job)
 
 bool pli_ckpt_open_part(struct pli_job *job)
 {
-    if (job->opt.ckpt_dir == NULL || job->opt.is_state) {
+    if ((job->opt.ckpt_dir == NULL && !job->opt.is_movable) || job->opt.is_state) {
         return true;
     }
     pli_ckpt.job = pli_ckpt.plan.job = job;
@@ -327,9 +326,21 @@ bool pli_ckpt_open_part(struct pli_job *job)
     return open_ranks(job);
 }
 
+// No checkpoints are made, but ranks may have to stand still.
+static void open_moves(struct pli_job *job)
+{
+    pli_ckpt.job = pli_ckpt.plan.job = job;
+    pli_ckpt.plan.owner = getpid();
+    pli_node_save(job->node.header)->how = PLI_NODE_SAVE_MOVE;
+    pli_ckpt_parts_open(job);
+}
+
 bool pli_ckpt_open(struct pli_job *job, char **argv)
 {
     if (job->opt.ckpt_dir == NULL) {
+        if (job->opt.is_movable) {
+            open_moves(job);
+        }
         return true;
     }
     if ((mkdir(job->opt.ckpt_dir, 0700) != 0 && errno != EEXIST) ||

@@ -34,12 +34,12 @@ bool pli_criu_check(char *why)
         snprintf(why, PLI_CKPT_WHY,
                  "CRIU is not there: install it (Debian: apt-get install criu); %s", other);
     } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        snprintf(
-            why, PLI_CKPT_WHY,
-            "CRIU is there but may not work here (criu check): run mpiexec as root, or allow it "
-            "with setcap cap_checkpoint_restore,cap_sys_ptrace,cap_sys_admin+eip $(which criu); "
-            "%s",
-            other);
+        snprintf(why, PLI_CKPT_WHY, "%s; %s",
+                 geteuid() != 0
+                     ? "CRIU works for root only: run mpiexec as root"
+                     : "CRIU is there but cannot work here (criu check says why): a container must "
+                       "be allowed CAP_SYS_ADMIN, CAP_SYS_PTRACE and CAP_CHECKPOINT_RESTORE",
+                 other);
     } else {
         return true;
     }
@@ -62,15 +62,20 @@ bool pli_criu_dump(struct pli_ckpt_rank *r, const struct pli_ckpt_plan *plan)
 
 // "(00.123456) Error (criu/files.c:123): what": only the last part is for people. The first of them
 // may be about something that CRIU can do without; the last only says that it failed.
-void pli_criu_reason(const char *log, char *to, size_t cap)
+void pli_criu_reason(const char *log, int killed_by, char *to, size_t cap)
 {
+    if (killed_by != 0) {
+        snprintf(to, cap, "CRIU was killed by signal %d (%s)", killed_by, strsignal(killed_by));
+        return;
+    }
     FILE *f = fopen(log, "r");
     char line[512];
     snprintf(to, cap, "CRIU gave no reason");
     while (f != NULL && fgets(line, sizeof line, f) != NULL) {
         const char *error = strstr(line, "Error (");
         const char *text = error != NULL ? strstr(error, "): ") : NULL;
-        if (text != NULL && strstr(text, " FAILED") == NULL) {
+        if (text != NULL && strstr(text, " FAILED") == NULL &&
+            strstr(text, "Unable to open fd=") == NULL) { // the line before says why
             snprintf(to, cap, "%.*s", (int)strcspn(text + 3, "\n"), text + 3);
         }
     }

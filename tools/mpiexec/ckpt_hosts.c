@@ -74,7 +74,7 @@ void pli_ckpt_hosts_unmark(void)
 void pli_ckpt_hosts_begin(struct pli_job *job)
 {
     pli_ckpt_hosts_unmark();
-    if (job->opt.ckpt_dir != NULL || job->from != NULL) {
+    if (job->opt.ckpt_dir != NULL || job->from != NULL || job->opt.is_movable) {
         pli_ckpt_hosts_tell(job);
     }
 }

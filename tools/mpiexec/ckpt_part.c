@@ -64,6 +64,9 @@ void pli_ckpt_part_home(void)
 {
     pli_ckpt_go(PLI_CKPT_IDLE);
     pli_ckpt.may_call = pli_ckpt.is_begun = false;
+    if (pli_ckpt.is_move) {
+        pli_move_part_stay();
+    }
     pli_ckpt_part_report(PLI_PART_HOME);
 }
 
@@ -100,10 +103,11 @@ static void leave(const struct pli_job *job, const struct pli_frame *f)
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     pli_ckpt.plan.number = pli_unpack_u32(&u);
     char *where = pli_unpack_text(&u);
-    bool is_move = pli_unpack_u32(&u) != 0;
+    pli_ckpt.is_move = pli_unpack_u32(&u) != 0;
     pli_ckpt.plan.temp[0] = '\0';
-    pli_ckpt.is_move = is_move && where != NULL && where[0] != '\0';
-    if (where != NULL && where[0] != '\0') {
+    if (pli_ckpt.is_move) {
+        pli_move_part_leave(&u);
+    } else if (where != NULL && where[0] != '\0') {
         snprintf(pli_ckpt.plan.temp, sizeof pli_ckpt.plan.temp, "%.*s/host.%u", PATH_MAX - 32,
                  where, job->here);
     }

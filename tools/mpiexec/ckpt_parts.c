@@ -33,8 +33,9 @@ static struct pli_pack said; // by the host whose ranks move, of them
 
 void pli_ckpt_parts_open(struct pli_job *job)
 {
-    parts = pli_say_need(calloc(job->n_host, sizeof *parts));
-    clocks = pli_say_need(calloc(job->n_host, sizeof *clocks));
+    uint32_t cap = job->n_host + PLI_NODE_N_LATE;
+    parts = pli_say_need(calloc(cap, sizeof *parts));
+    clocks = pli_say_need(calloc(cap, sizeof *clocks));
 }
 
 static void say_to(uint32_t host, enum pli_part_step step, const char *where)
@@ -42,8 +43,11 @@ static void say_to(uint32_t host, enum pli_part_step step, const char *where)
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, pli_ckpt.plan.number);
     pli_pack_text(&p, where);
-    pli_pack_u32(&p, pli_ckpt.is_move);
-    if (pli_ckpt.is_move && step == PLI_PART_BACK) {
+    bool is_mover = pli_ckpt.is_move && host == pli_ckpt.mover;
+    pli_pack_u32(&p, is_mover);
+    if (is_mover && step == PLI_PART_LEAVE) {
+        pli_move_pack_way(&p);
+    } else if (is_mover && step == PLI_PART_BACK) {
         pli_move_pack_streams(host, &p);
     }
     pli_head_send(host, PLI_LINK_STEP, (uint16_t)step, 0, p.data, p.len);
@@ -54,7 +58,7 @@ static void say_to(uint32_t host, enum pli_part_step step, const char *where)
 static void say(enum pli_part_step step)
 {
     for (uint32_t h = 0; h < pli_ckpt.job->n_host && pli_ckpt.is_move; h++) {
-        say_to(h, step, h == pli_ckpt.mover ? pli_ckpt.plan.temp : "");
+        say_to(h, step, "");
     }
     if (!pli_ckpt.is_move) {
         say_to((uint32_t)PLI_LINK_ALL, step, pli_ckpt.plan.temp);
@@ -102,6 +106,10 @@ void pli_ckpt_parts_stop(void)
         pli_ckpt_count();
     }
     pli_ckpt_hosts_tell(pli_ckpt.job); // before: who asks from now on means the next one
+    if (pli_ckpt.is_move) {
+        say(PLI_PART_STOP);
+        return;
+    }
     pli_ckpt_remove(pli_ckpt.plan.temp);
     if (mkdir(pli_ckpt.plan.temp, 0700) != 0) {
         pli_ckpt_fail(errno, "%.300s cannot be made: %s", pli_ckpt.plan.temp, strerror(errno));

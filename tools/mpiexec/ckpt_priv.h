@@ -20,6 +20,7 @@ enum { PLI_CKPT_WHY = 400 };
 struct pli_helper {
     struct pli_watch watch; // its pidfd; first: the loop gets it
     pid_t pid;              // 0: none
+    int killed_by;          // the signal that ended it, 0: none
     int report;             // its end of a pipe; closed when it has ended, -1: there is none
     void (*done)(struct pli_helper *h, bool is_good);
 };
@@ -140,8 +141,8 @@ void pli_ckpt_wait_end(struct pli_job *job, const struct pli_answer *a);
 // ckpt_criu.c: whether CRIU works here; else one sentence says what to install or allow.
 bool pli_criu_check(char *why);
 bool pli_criu_dump(struct pli_ckpt_rank *r, const struct pli_ckpt_plan *plan);
-// Why CRIU failed, from its log.
-void pli_criu_reason(const char *log, char *to, size_t cap);
+// Why CRIU failed: a signal, 0 where it was none, or what its log says.
+void pli_criu_reason(const char *log, int killed_by, char *to, size_t cap);
 
 // ckpt_node.c: the node memory to a file, and back; holes stay holes.
 bool pli_ckpt_node_write(int memory, const char *path, int report);

@@ -80,7 +80,7 @@ void pli_ckpt_ranks_call_back(void)
     struct pli_node_header *h = pli_ckpt.job->node.header;
     enum pli_ckpt_state before = pli_ckpt.state;
     if (pli_ckpt.job->is_daemon && !pli_ckpt.may_call && !is_dumping()) {
-        if (before != PLI_CKPT_PARKING && pli_ckpt.is_move && !pli_move_part_is_dry()) {
+        if (before != PLI_CKPT_PARKING && pli_ckpt.is_move && !pli_move_part_is_sent()) {
             return; // it will be looked at again
         }
         pli_ckpt_part_report(before == PLI_CKPT_PARKING ? PLI_PART_STOPPED : PLI_PART_WRITTEN);
@@ -162,7 +162,7 @@ static void dump_done(struct pli_helper *h, bool is_good)
     char log[PATH_MAX + 64], reason[256];
     if (!is_good) {
         snprintf(log, sizeof log, "%s/rank.%u/dump.log", pli_ckpt.plan.temp, r->task->first);
-        pli_criu_reason(log, reason, sizeof reason);
+        pli_criu_reason(log, h->killed_by, reason, sizeof reason);
         pli_ckpt_fail(EIO, "rank %u could not be written: %s", r->task->rank, reason);
     }
     r->is_dumped = is_good;

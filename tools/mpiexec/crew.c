@@ -54,6 +54,7 @@ void pli_crew_release(struct pli_crew *c)
             free(c->app.env);
         }
         free(c->text);
+        free(c->may);
         free(c);
     }
 }
@@ -69,7 +70,8 @@ static struct pli_crew *read_part(const struct pli_job *job, const char **at, co
     }
     memcpy(&p, *at, sizeof p);
     *at += sizeof p;
-    uint64_t n = (uint64_t)p.n_arg + p.n_env + 2;
+    enum { FILE_NAME, DIRECTORY, HOSTS, ADD, ARGS };
+    uint64_t n = (uint64_t)p.n_arg + p.n_env + ARGS;
     struct pli_crew *c = calloc(1, sizeof *c);
     if (c == NULL || p.len > (size_t)(end - *at) || p.n_arg == 0 || n > p.len) {
         pli_refuse(a, EINVAL, "the request is cut short");
@@ -77,9 +79,8 @@ static struct pli_crew *read_part(const struct pli_job *job, const char **at, co
         return NULL;
     }
     c->n_user = 1;
-    c->host = p.host;
     c->text = malloc(p.len + 1u);
-    c->app.argv = calloc(n + 1, sizeof *c->app.argv); // file, directory, arguments, settings
+    c->app.argv = calloc(n + 1, sizeof *c->app.argv); // and settings
     bool is_good = c->text != NULL && c->app.argv != NULL;
     char *s = c->text;
     if (is_good) {
@@ -94,12 +95,14 @@ static struct pli_crew *read_part(const struct pli_job *job, const char **at, co
     *at += p.len;
     if (is_good) {
         char **words = c->app.argv;
-        c->app.path = words[0];
-        c->app.wdir = words[1][0] != '\0' ? words[1] : NULL;
+        c->app.path = words[FILE_NAME];
+        c->app.wdir = words[DIRECTORY][0] != '\0' ? words[DIRECTORY] : NULL;
+        c->hosts = words[HOSTS];
+        c->add = words[ADD];
         c->app.n_rank = p.n;
         c->app.ranks_per_proc = 1;
-        is_good = make_env(job, &c->app, words + 2 + p.n_arg, p.n_env);
-        memmove(words, words + 2, p.n_arg * sizeof *words);
+        is_good = make_env(job, &c->app, words + ARGS + p.n_arg, p.n_env);
+        memmove(words, words + ARGS, p.n_arg * sizeof *words);
         words[p.n_arg] = NULL;
     }
     if (!is_good) {
@@ -166,6 +169,7 @@ struct pli_crew *pli_crew_borrow(const struct pli_app *app, uint32_t n)
         c->app.n_rank = n;
         c->n_user = 1;
         c->is_borrowed = true;
+        c->hosts = c->add = "";
     }
     return c;
 }

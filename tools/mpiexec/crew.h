@@ -16,7 +16,8 @@ struct pli_answer;
 struct pli_crew {
     struct pli_app app; // first: tasks point to it
     uint32_t n_user;
-    uint32_t host; // of the job, counted from 1, where they are to be; 0: anywhere
+    const char *hosts, *add; // names of those they are to be on, and that are to join; "": none
+    bool *may; // by host of the job, whether they may be there, of the heap; NULL: anywhere
     char *text;
     bool is_borrowed; // all is the command line's
 };

@@ -6,12 +6,14 @@
 #include "ask.h"
 #include "base/clock.h"
 #include "base/conf.h"
+#include "base/fault.h"
 #include "boot/ask_wire.h"
 #include "boot/pset.h"
 #include "ckpt.h"
 #include "ckpt_hosts.h"
 #include "ckpt_parts.h"
 #include "client.h"
+#include "dock.h"
 #include "door.h"
 #include "environment.h"
 #include "gate.h"
@@ -21,7 +23,9 @@
 #include "launch.h"
 #include "link.h"
 #include "mishap.h"
+#include "move.h"
 #include "news.h"
+#include "past.h"
 #include "picture.h"
 #include "place.h"
 #include "program.h"
@@ -61,7 +65,7 @@ static struct pli_link *below; // links to the daemons started from here
 static uint32_t n_below;
 static uint32_t *last_state; // of each row, as told
 static struct pli_timer look_timer = { .fire = look };
-static bool is_running, is_leaving, is_bad_end, has_told_rest;
+static bool has_begun, is_running, is_leaving, is_bad_end, has_told_rest;
 static bool is_stuck;   // as told
 static uint64_t mark;   // as told
 static unsigned n_look; // at the ranks
@@ -81,8 +85,9 @@ static void send_case(const struct pli_case *c, bool is_beside)
     pli_pack_u32(&p, (uint32_t)c->number);
     pli_pack_u32(&p, c->state);
     pli_pack_text(&p, c->why);
-    pli_daemon_send(PLI_LINK_CASE, is_beside, job.node.rows[c->row].index - job.base, p.data,
-                    p.len);
+    // Those that came later are known by their numbers among the jobs that IMPI has joined, too.
+    uint32_t rank = job.node.rows[c->row].index - (c->task->is_spawned ? 0 : job.base);
+    pli_daemon_send(PLI_LINK_CASE, is_beside, rank, p.data, p.len);
     pli_pack_fini(&p);
 }
 
@@ -108,6 +113,10 @@ static void say_up(const char *text, unsigned long len)
 // What cannot be done is said, and mpiexec ends the job with this status.
 static void leave_early(int status)
 {
+    if (job.opt.joins && has_begun) {
+        is_leaving = true; // the others go on without this host
+        return;
+    }
     pli_daemon_send(PLI_LINK_FAILED, 0, (uint32_t)status, NULL, 0);
     pli_link_drain(&up, DRAIN_MS);
 }
@@ -167,6 +176,7 @@ static void look(struct pli_timer *t)
 static void begin_tasks(const struct pli_frame *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    has_begun = true;
     if (is_running || !pli_roll_fill_node(&job, &u) || !pli_launch_check(&job) ||
         !pli_keeper_start(&job, program) || (job.from != NULL && !pli_restart_run(&job, signals))) {
         leave_early(1);
@@ -200,6 +210,18 @@ static void take_world(struct pli_unpack *u)
     }
 }
 
+static void take_past(struct pli_unpack *u)
+{
+    pli_fault("daemon_join_past", job.here);
+    if (is_running) {
+        pli_past_take(&job, u);
+    }
+    if (u->is_bad) {
+        pli_say("host %s: mpiexec sent something that makes no sense", job.hosts[job.here].name);
+        leave_early(1);
+    }
+}
+
 static void take_ended(struct pli_unpack *u)
 {
     while (is_running && u->at < u->end && !u->is_bad) {
@@ -211,11 +233,20 @@ static void take_ended(struct pli_unpack *u)
     }
 }
 
+static void show(void)
+{
+    struct pli_pack p = { 0 };
+    if (is_running) {
+        pli_scene_pack_rows(&job.node, &p);
+    }
+    pli_daemon_send(PLI_LINK_PICTURE, 0, 0, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
 static void hear_mine(const struct pli_frame *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     struct pli_task *t;
-    struct pli_pack p = { 0 };
     switch (f->kind) {
     case PLI_LINK_START:
         begin_tasks(f);
@@ -236,11 +267,7 @@ static void hear_mine(const struct pli_frame *f)
         tell_stuck(f->a);
         break;
     case PLI_LINK_SHOW:
-        if (is_running) {
-            pli_scene_pack_rows(&job.node, &p);
-        }
-        pli_daemon_send(PLI_LINK_PICTURE, 0, 0, p.data, p.len);
-        pli_pack_fini(&p);
+        show();
         break;
     case PLI_LINK_SETS:
         if (is_running) {
@@ -281,7 +308,10 @@ static void hear_mine(const struct pli_frame *f)
         pli_ckpt_part_hear(&job, f);
         break;
     case PLI_LINK_PLACE:
-        pli_roll_moved(&job, f->a, &u);
+        pli_roll_place(&job, f->a, &u);
+        break;
+    case PLI_LINK_PAST:
+        take_past(&u);
         break;
     case PLI_LINK_QUIT:
         is_leaving = true;
@@ -297,7 +327,7 @@ static void hear_up(struct pli_link *l, const struct pli_frame *f)
 {
     (void)l;
     bool is_all = f->host == (uint32_t)PLI_LINK_ALL;
-    uint32_t next = is_all ? UINT32_MAX : pli_tree_next(job.here, f->host, spec.fan);
+    uint32_t next = is_all ? UINT32_MAX : pli_tree_next(job.here, f->host, spec.tree);
     for (uint32_t i = 0; i < n_below; i++) {
         if (is_all || below[i].host == next) {
             pli_link_send(&below[i], f);
@@ -318,7 +348,7 @@ static void lost_up(struct pli_link *l, const char *why)
 
 static void hear_below(struct pli_link *l, const struct pli_frame *f)
 {
-    if (pli_tree_next(job.here, f->host, spec.fan) == l->host) {
+    if (pli_tree_next(job.here, f->host, spec.tree) == l->host) {
         pli_link_send(&up, f);
     }
 }
@@ -347,7 +377,7 @@ static void came(int fd, uint32_t host)
             return;
         }
     }
-    close(fd);
+    pli_dock_take(fd);
 }
 
 static void cannot_reach(uint32_t host, const char *why)
@@ -359,12 +389,12 @@ static void cannot_reach(uint32_t host, const char *why)
 
 static bool start_below(void)
 {
-    uint64_t first = pli_tree_first(job.here, spec.fan);
-    if (spec.launcher[0] == NULL || first >= job.n_host) {
+    uint64_t first = pli_tree_first(job.here, spec.tree);
+    n_below = (uint32_t)(pli_tree_end(job.here, spec.tree) - first);
+    if (spec.launcher[0] == NULL || n_below == 0) {
+        n_below = 0;
         return true;
     }
-    uint64_t n = job.n_host - first;
-    n_below = n < spec.fan ? (uint32_t)n : spec.fan;
     below = pli_say_need(calloc(n_below, sizeof *below));
     for (uint32_t i = 0; i < n_below; i++) {
         below[i] = (struct pli_link){ .host = (uint32_t)first + i,
@@ -457,6 +487,7 @@ static void leave(void)
         pli_environment_cookie(&job, cookie, sizeof cookie);
         pli_keeper_sweep(cookie);
     }
+    pli_dock_close();
     pli_keeper_stop();
     pli_client_end();
     // Those below have heard it too; what they say until they are gone is not worth hearing.
@@ -483,7 +514,7 @@ static void take_settings(void)
 // What can be wrong here is known before a rank stands still anywhere.
 static bool wait_for_ranks(void)
 {
-    pli_ckpt_part_report(PLI_PART_THERE);
+    pli_move_part_there(&job, spec.secret, came);
     while (!is_leaving && job.from == NULL) {
         pli_loop_once(true);
     }
@@ -516,7 +547,11 @@ int pli_daemon_main(char **argv)
     if (signals < 0 || !pli_loop_init() || !start_below()) {
         return 1;
     }
-    int fd = pli_gate_call(&spec.place, spec.secret, job.here, why, sizeof why);
+    if (job.opt.joins) {
+        pli_fault("daemon_join_call", job.here);
+    }
+    int fd = pli_gate_call(&spec.place, spec.secret, spec.pass != 0 ? spec.pass : job.here, why,
+                           sizeof why);
     if (fd < 0) {
         fprintf(stderr, "%s\n", why);
         pli_reach_end();
@@ -538,6 +573,9 @@ int pli_daemon_main(char **argv)
         return 1;
     }
     pli_mishap_begin(&job);
+    if (job.opt.joins) {
+        pli_fault("daemon_join_hello", job.here);
+    }
     say_hello();
     pli_warden_begin(&job, signals);
     run();

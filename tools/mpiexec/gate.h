@@ -20,7 +20,7 @@ struct pli_gate_place {
 };
 
 // Listen; `came` gets the connection (to keep) and the number of the host that has proved to be of
-// the job. False with a message on failure.
+// the job. False with a message on failure. Once it is open it only says where.
 bool pli_gate_open(const unsigned char *secret, void (*came)(int fd, uint32_t host),
                    struct pli_gate_place *out);
 void pli_gate_close(void);

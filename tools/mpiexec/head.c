@@ -4,6 +4,7 @@
 
 #include "again.h"
 #include "agents.h"
+#include "annex.h"
 #include "ask.h"
 #include "base/clock.h"
 #include "base/conf.h"
@@ -21,7 +22,6 @@
 #include "muster.h"
 #include "pact.h"
 #include "reach.h"
-#include "refuse.h"
 #include "renewal.h"
 #include "resize.h"
 #include "roll.h"
@@ -74,10 +74,10 @@ void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, cons
 {
     struct pli_frame f = { kind, flag, host, a, data, len };
     if (host != (uint32_t)PLI_LINK_ALL) {
-        pli_link_send(&sides[pli_tree_next(PLI_TREE_TOP, host, spec.fan)].link, &f);
+        pli_link_send(&sides[pli_tree_next(PLI_TREE_TOP, host, spec.tree)].link, &f);
         return;
     }
-    for (uint32_t h = 0; h < job->n_host && h < spec.fan; h++) {
+    for (uint32_t h = 0; h < job->n_host; h++) {
         pli_link_send(&sides[h].link, &f);
     }
 }
@@ -149,7 +149,7 @@ static void give_up(uint32_t host)
 {
     bool *is_new = pli_say_need(calloc(job->n_host, sizeof *is_new));
     for (uint32_t h = 0; h < job->n_host; h++) {
-        bool is_below = h == host || pli_tree_next(host, h, spec.fan) != UINT32_MAX;
+        bool is_below = h == host || pli_tree_next(host, h, spec.tree) != UINT32_MAX;
         is_new[h] = is_below && !sides[h].is_lost;
         if (is_new[h]) {
             sides[h].is_lost = job->hosts[h].is_lost = true;
@@ -179,11 +179,11 @@ static void lose(uint32_t host, const char *why)
     if (sides[host].is_lost || is_leaving) {
         return;
     }
-    bool is_news = !pli_warden_is_ending() && !has_left(host);
+    bool is_news = !pli_warden_is_ending() && (!is_started || pli_annex_is_missed(job, host));
     bool is_survived = is_started && pli_mishap_is_survived(job);
     uint32_t n_below = 0;
     for (uint32_t h = host + 1; h < job->n_host; h++) {
-        n_below += pli_tree_next(host, h, spec.fan) != UINT32_MAX;
+        n_below += pli_tree_next(host, h, spec.tree) != UINT32_MAX;
     }
     if (is_news) {
         char below[80] = "", ran[64] = "UPC threads without a rank";
@@ -268,6 +268,7 @@ void pli_head_start(void)
     }
     pli_feed_begin();
     pli_ckpt_begin();
+    pli_ask_begun();
 }
 
 static void hear_hello(struct side *side, uint32_t host, struct pli_unpack *u)
@@ -324,7 +325,7 @@ static void hear_stuck(struct side *side, const struct pli_frame *f, struct pli_
 static void hear(struct pli_link *l, const struct pli_frame *f)
 {
     uint32_t host = f->host;
-    if (host >= job->n_host || pli_tree_next(PLI_TREE_TOP, host, spec.fan) != l->host) {
+    if (host >= job->n_host || pli_tree_next(PLI_TREE_TOP, host, spec.tree) != l->host) {
         return;
     }
     struct side *side = &sides[host];
@@ -370,6 +371,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         pli_renewal_check(job);
         break;
     case PLI_LINK_MADE:
+        pli_roll_add_made(job, &u); // for hosts that join
         pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_SETS, 0, 0, f->data, f->len);
         break;
     case PLI_LINK_AGENT:
@@ -406,10 +408,10 @@ static void link_lost(struct pli_link *l, const char *why)
 
 static void came(int fd, uint32_t host)
 {
-    if (pli_move_came(fd, host)) {
+    if (pli_move_came(fd, host) || pli_annex_came(fd, host)) {
         return;
     }
-    bool is_ours = host < job->n_host && pli_tree_parent(host, spec.fan) == PLI_TREE_TOP;
+    bool is_ours = host < job->n_host && pli_tree_parent(host, spec.tree) == PLI_TREE_TOP;
     if (!is_ours || sides[host].link.watch.fd >= 0 || sides[host].is_lost) {
         close(fd);
         return;
@@ -432,10 +434,12 @@ static void cannot_reach(uint32_t host, const char *why)
 bool pli_head_begin(struct pli_job *the_job)
 {
     job = the_job;
-    sides = pli_say_need(calloc(job->n_host, sizeof *sides));
-    rolls = pli_say_need(calloc(job->n_host, sizeof *rolls));
+    uint32_t cap = job->n_host + PLI_NODE_N_LATE; // what is pointed to stays where it is
+    sides = pli_say_need(calloc(cap, sizeof *sides));
+    rolls = pli_say_need(calloc(cap, sizeof *rolls));
+    job->hosts = pli_say_need(reallocarray(job->hosts, cap, sizeof *job->hosts));
     sites = pli_say_need(calloc(job->node.header->n_row + job->node.header->n_more, sizeof *sites));
-    for (uint32_t h = 0; h < job->n_host; h++) {
+    for (uint32_t h = 0; h < cap; h++) {
         sides[h].link.watch.fd = -1;
     }
     memcpy(spec.secret, job->node.header->secret, sizeof spec.secret);
@@ -455,7 +459,8 @@ bool pli_head_begin(struct pli_job *the_job)
         spec.agent = pli_say_need(strdup(job->opt.agent));
     }
     // srun has a tree of its own.
-    spec.fan =
+    spec.tree.n = job->n_host;
+    spec.tree.fan =
         spec.launcher != NULL && !job->opt.is_movable ? (uint32_t)pli_conf.launch_fan : job->n_host;
     pli_spec_make(&spec, job);
     if (!pli_gate_open(spec.secret, came, &place)) {
@@ -550,28 +555,18 @@ void pli_head_add(struct pli_task *t)
     pli_launch_open_remote(job, t, took);
 }
 
-bool pli_head_may_grow(struct pli_answer *a)
+void pli_head_admit(void)
 {
-    uint32_t mine = job->node.header->n_more;
-    if (!is_started) {
-        pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
-        return false;
-    }
-    for (uint32_t h = 0; h < job->n_host; h++) {
-        if (rolls[h].n_more != mine) {
-            pli_refuse(a, ENOSPC,
-                       "host %.64s has room for %u processes that come later, and mpiexec for %u; "
-                       "they need the same limit on address space (ulimit -v)",
-                       job->hosts[h].name, rolls[h].n_more, mine);
-            return false;
-        }
-    }
-    return true;
+    uint32_t host = job->n_host++;
+    sides[host].link.hear = hear;
+    sides[host].link.lost = link_lost;
+    sides[host].is_up = true;
+    n_up++;
 }
 
 struct pli_link *pli_head_side(uint32_t host, struct pli_head_means *out)
 {
-    *out = (struct pli_head_means){ &spec, &place, rolls };
+    *out = (struct pli_head_means){ &spec, &place, rolls, is_started };
     return &sides[host].link;
 }
 
@@ -579,6 +574,7 @@ void pli_head_finish(bool is_bad)
 {
     is_leaving = true;
     pli_move_end();
+    pli_annex_end();
     pli_gate_close();
     pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_QUIT, is_bad, 0, NULL, 0);
     uint64_t until = pli_clock_ns() + (uint64_t)LEAVE_MS * PLI_MS;
@@ -586,7 +582,7 @@ void pli_head_finish(bool is_bad)
     turn.fire = show_late; // only to wake up
     for (bool is_open = true; is_open && pli_clock_ns() < until;) {
         is_open = false;
-        for (uint32_t h = 0; h < job->n_host && h < spec.fan; h++) {
+        for (uint32_t h = 0; h < job->n_host; h++) {
             is_open |= sides[h].link.watch.fd >= 0;
         }
         if (is_open) {

@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct pli_answer;
 struct pli_gate_place;
 struct pli_job;
 struct pli_link;
@@ -43,18 +42,20 @@ const char *pli_head_site(uint32_t row); // where its rank waits, "": not known
 void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, const void *data,
                    size_t len);
 
-// Whether all hosts can take processes that come later, as many as each other; else a refusal.
-bool pli_head_may_grow(struct pli_answer *a);
 // A task that came later is about to be started on its host.
 void pli_head_add(struct pli_task *task);
 
-// The link to a host, and what daemons are reached with and have said; for move.c.
+// The link to a host, and what daemons are reached with and have said; for move.c and annex.c.
 struct pli_head_means {
     const struct pli_spec *spec;
     const struct pli_gate_place *place;
     struct pli_roll *rolls; // by host
+    bool is_started;
 };
 struct pli_link *pli_head_side(uint32_t host, struct pli_head_means *out);
+
+// The host behind the last one has said hello, over its link, and is one of the job from now on.
+void pli_head_admit(void);
 
 // All is over: the daemons leave. is_bad: they look for what is left of the job first.
 void pli_head_finish(bool is_bad);

@@ -85,6 +85,8 @@ static _Noreturn void become(const char *const argv[], int null, const int *keep
     _exit(127);
 }
 
+enum { KILLED = 128, N_SIGNAL = 64 }; // exit status: and the signal, as shells have it
+
 // Stand between mpiexec and the program: CRIU changes its rights, and the kernel then forgets which
 // signal it should get when its parent dies. Ends as the program does; kills it when mpiexec goes.
 static _Noreturn void leash(const char *const argv[], int null, int rope)
@@ -107,7 +109,7 @@ static _Noreturn void leash(const char *const argv[], int null, int rope)
     if (pid > 0) {
         waitpid(pid, &status, 0);
     }
-    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : KILLED + WTERMSIG(status));
 }
 
 bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *keep)
@@ -145,7 +147,9 @@ static bool collect(struct pli_helper *h)
     waitpid(h->pid, &status, 0);
     h->pid = 0;
     pli_loop_close(&h->watch);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : KILLED + WTERMSIG(status);
+    h->killed_by = code > KILLED && code <= KILLED + N_SIGNAL ? code - KILLED : 0;
+    return code == 0;
 }
 
 static void fire(struct pli_watch *w, uint32_t events)

@@ -52,9 +52,8 @@ bool pli_hosts_is_name(const char *text, size_t len)
     return len > 0 && strchr("-+^", text[0]) == NULL && memchr(text, '\'', len) == NULL;
 }
 
-// "name", "name:4" or "[fe80::1]:4"; slots stays as it is when none are said.
-static void read_name(const char *option, const char *text, size_t len, const char **name_out,
-                      size_t *len_out, uint32_t *slots)
+const char *pli_hosts_parse(const char *text, size_t len, const char **name_out, size_t *len_out,
+                            uint32_t *slots)
 {
     *name_out = text;
     *len_out = len;
@@ -70,12 +69,19 @@ static void read_name(const char *option, const char *text, size_t len, const ch
         *len_out = (size_t)(colon - text);
     }
     if (!pli_hosts_is_name(*name_out, *len_out)) {
-        pli_say_bad("%s: '%.*s' is not the name of a host", option, (int)len, text);
+        return "is not the name of a host";
     }
-    if (colon != NULL &&
-        (*colon != ':' || !is_slots(colon + 1, len - (size_t)(colon + 1 - text), slots))) {
-        pli_say_bad("%s: in '%.*s' a number of ranks must follow the colon", option, (int)len,
-                    text);
+    bool is_good = colon == NULL ||
+                   (*colon == ':' && is_slots(colon + 1, len - (size_t)(colon + 1 - text), slots));
+    return is_good ? NULL : "needs a number of ranks behind the colon";
+}
+
+static void read_name(const char *option, const char *text, size_t len, const char **name_out,
+                      size_t *len_out, uint32_t *slots)
+{
+    const char *why = pli_hosts_parse(text, len, name_out, len_out, slots);
+    if (why != NULL) {
+        pli_say_bad("%s: '%.*s' %s", option, (int)len, text, why);
     }
 }
 

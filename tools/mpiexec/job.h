@@ -73,6 +73,7 @@ struct pli_options {
     bool is_state;                     // of what programs register, not of processes
     bool is_movable;                   // every process has a memory of its own, and can be moved
     bool takes;                        // in a daemon: its ranks come from another host
+    bool joins;                        // in a daemon: its host was not there at the start
     bool is_in_place;                  // restored ranks get no numbers of their own
     const char *restart;               // a checkpoint to go on from, or a directory of them
     uint32_t max_restarts;             // in a row without a new checkpoint

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum {
-    PLI_LINK_VERSION = 4,
+    PLI_LINK_VERSION = 5,
     PLI_LINK_LEN = 64 * 1024 * 1024, // no frame is longer
     PLI_LINK_CREDIT = 64 * 1024,     // bytes of one stream on their way at most
     PLI_LINK_ALL = -1                // host: all below
@@ -53,8 +53,9 @@ enum pli_link_kind {
     PLI_LINK_WORLD,      // this version of the world counts
     PLI_LINK_SAVE,       // what ranks are to know of checkpoints, see save_wire.h
     PLI_LINK_STEP,       // the next step of a checkpoint: `flag`, see ckpt_parts.h
-    PLI_LINK_PLACE,      // the ranks of host `a` are elsewhere now: its name, and where it is
-    PLI_LINK_NEWS        // somebody died, or something was agreed, see pact_wire.h
+    PLI_LINK_PLACE, // the ranks of host `a` are elsewhere now, or it joins: its name, and where
+    PLI_LINK_NEWS,  // somebody died, or something was agreed, see pact_wire.h
+    PLI_LINK_PAST   // for a host that joins: what has become of the job, see past.h
 };
 
 enum pli_coming { PLI_COMING_SPAWNED, PLI_COMING_RANKS, PLI_COMING_CLONES };

@@ -4,6 +4,7 @@
 // those they were made from only stand still, and are called back whatever goes wrong.
 #include "move.h"
 
+#include "annex.h"
 #include "ask.h"
 #include "base/clock.h"
 #include "base/fault.h"
@@ -18,6 +19,7 @@
 #include "hosts.h"
 #include "job.h"
 #include "link.h"
+#include "mishap.h"
 #include "reach.h"
 #include "refuse.h"
 #include "roll.h"
@@ -54,6 +56,7 @@ static struct {
     struct pli_link link, old; // to the daemon there, to the one here when it has lost them
     struct pli_spec spec;
     struct pli_roll roll;
+    struct pli_gate_place dock; // where it takes the images
     struct pli_timer timer;
     uint64_t stop_ns;
     struct pli_answer answer;
@@ -167,9 +170,14 @@ static void start_ranks(struct pli_unpack *u)
     pli_pack_fini(&p);
 }
 
-static void hear_part(uint16_t stage)
+static void hear_part(uint16_t stage, struct pli_unpack *u)
 {
     if (stage == PLI_PART_THERE && m.stage == STARTING) {
+        pli_gate_unpack(&m.dock, u);
+        if (u->is_bad) {
+            give_up(EPROTO, "the daemon there said something that makes no sense");
+            return;
+        }
         m.stage = WAITING;
         pli_ckpt_hosts_unmark();
         pli_loop_timer(&m.timer, 0);
@@ -187,18 +195,14 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
     switch (f->kind) {
     case PLI_LINK_SAY:
         if (m.said[0] == '\0') { // the first is the reason
-            const char *text = f->data, *at = memchr(text, ':', f->len);
-            size_t skip =
-                at != NULL && (size_t)(at - text) + 2 < f->len ? (size_t)(at - text) + 2 : 0;
-            snprintf(m.said, sizeof m.said, "%.*s", (int)(f->len - skip), text + skip);
-            m.said[strcspn(m.said, "\n")] = '\0';
+            pli_say_bare(f->data, f->len, m.said, sizeof m.said);
         }
         break;
     case PLI_LINK_HELLO:
         start_ranks(&u);
         break;
     case PLI_LINK_PART:
-        hear_part(f->flag);
+        hear_part(f->flag, &u);
         break;
     case PLI_LINK_FAILED:
     case PLI_LINK_CASE:
@@ -233,11 +237,15 @@ void pli_move_take(void)
         return;
     }
     m.stage = TAKING;
-    pli_pack_text(&p, pli_ckpt.plan.temp);
     pli_pack_u32(&p, pli_rows_count());
     pli_pack_bytes(&p, said->data, said->len);
     tell(PLI_LINK_STEP, PLI_PART_TAKE, &p);
     pli_pack_fini(&p);
+}
+
+void pli_move_pack_way(struct pli_pack *to)
+{
+    pli_gate_pack(&m.dock, to);
 }
 
 void pli_move_pack_streams(uint32_t host, struct pli_pack *to)
@@ -355,19 +363,24 @@ static bool may_move(const struct pli_job *job, struct pli_answer *a)
     const char *why = NULL;
     if (!pli_job_is_head(job)) {
         why = "the job runs on one host, and its ranks share one memory, which none can leave; "
-              "mpiexec --movable --checkpoint-dir DIR gives each a memory of its own";
-    } else if (job->opt.ckpt_dir == NULL || job->opt.is_state) {
-        why = "a rank goes to another host as an image of its process; start the job with mpiexec "
-              "--checkpoint-dir DIR, in a directory that all hosts share";
-    } else if (m.stage != NONE) {
-        pli_refuse(a, EBUSY, "other ranks are being moved; try again");
+              "mpiexec --movable gives each a memory of its own";
+    } else if (job->opt.is_state || (job->opt.ckpt_dir == NULL && !job->opt.is_movable)) {
+        why = "a rank goes to another host as an image of its process, for which it has to be "
+              "prepared: start the job with mpiexec --movable, or with images as checkpoints "
+              "(--checkpoint-dir DIR)";
+    } else if (pli_mishap_is_survived(job)) {
+        why = "ranks of a job that goes on after failures (--on-failure) are not moved";
+    } else if (m.stage != NONE || pli_annex_is_on()) {
+        pli_refuse(a, EBUSY,
+                   m.stage != NONE ? "other ranks are being moved; try again"
+                                   : "other hosts are about to join; try again");
         return false;
     } else {
         pli_head_side(0, &means);
         why = means.spec->launcher == NULL
                   ? "hosts of this job were reached with srun, which starts no daemon later; "
                     "mpiexec --launcher ssh can move ranks"
-              : job->n_host > means.spec->fan
+              : means.spec->tree.n > means.spec->tree.fan
                   ? "daemons of this job start each other; mpiexec --movable, or a larger "
                     "PLIANT_LAUNCH_FAN, lets mpiexec start them all"
                   : pli_ckpt_obstacle(job, true);
@@ -431,7 +444,7 @@ static bool begin(struct pli_job *job, uint32_t host, const char *name)
     struct pli_head_means means;
     char *here = getcwd(NULL, 0);
     pli_head_side(host, &means);
-    if (here == NULL || !pli_ckpt_hosts_mark_dir(job)) {
+    if (here == NULL || (job->opt.ckpt_dir != NULL && !pli_ckpt_hosts_mark_dir(job))) {
         free(here);
         return false;
     }
@@ -477,6 +490,11 @@ bool pli_move_ask(struct pli_job *job, const char *body, size_t len, void *token
 void pli_move_forget(const void *token)
 {
     m.token = m.token == token ? NULL : m.token;
+}
+
+bool pli_move_is_on(void)
+{
+    return m.stage != NONE;
 }
 
 void pli_move_end(void)

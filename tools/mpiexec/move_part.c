@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The daemons' side of a move: one lets go of its ranks, the other takes them.
 #include "base/clock.h"
+#include "base/conf.h"
 #include "base/fault.h"
 #include "ckpt_back.h"
 #include "ckpt_parts.h"
 #include "ckpt_priv.h"
 #include "daemon.h"
+#include "dock.h"
 #include "link.h"
 #include "manifest.h"
 #include "move.h"
 #include "pump.h"
 #include "rows.h"
 #include "say.h"
+#include "stash.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,6 +28,11 @@ static void look(struct pli_timer *t);
 static struct pli_timer timer = { .fire = look };
 static uint64_t dry_end;       // until when their output must be read
 static struct pli_unpack rest; // of what was said of the ranks: rows, and their input
+static struct {
+    struct pli_helper helper;
+    struct pli_gate_place to;
+    bool is_begun, is_over;
+} send = { .helper = { .watch = { .fd = -1 }, .report = -1 } };
 
 static void look(struct pli_timer *t)
 {
@@ -34,7 +42,7 @@ static void look(struct pli_timer *t)
     }
 }
 
-bool pli_move_part_is_dry(void)
+static bool is_dry(void)
 {
     uint64_t now = pli_clock_ns();
     dry_end = dry_end != 0 ? dry_end : now + (uint64_t)DRY_MS * PLI_MS;
@@ -51,6 +59,59 @@ bool pli_move_part_is_dry(void)
     }
     dry_end = 0;
     return true;
+}
+
+void pli_move_part_leave(struct pli_unpack *u)
+{
+    char why[PLI_CKPT_WHY];
+    pli_gate_unpack(&send.to, u);
+    send.is_begun = send.is_over = false;
+    if (u->is_bad) {
+        pli_ckpt_fail(EPROTO, "mpiexec sent something that makes no sense");
+    } else if (pli_ckpt.job->opt.ckpt_dir == NULL && !pli_criu_check(why)) {
+        pli_ckpt_fail(ENOTSUP, "%s", why);
+    } else if (!pli_stash_open()) {
+        pli_ckpt_fail(errno, "there is no room for images in PLIANT_IMAGE_DIR, %.200s: %s",
+                      pli_conf.image_dir, strerror(errno));
+    } else {
+        snprintf(pli_ckpt.plan.temp, sizeof pli_ckpt.plan.temp, "%.*s/out", PATH_MAX - 8,
+                 pli_stash_path());
+    }
+}
+
+static void send_done(struct pli_helper *h, bool is_good)
+{
+    send.is_over = true;
+    if (!is_good) {
+        char text[PLI_CKPT_WHY];
+        pli_helper_reason(h, text, sizeof text);
+        pli_ckpt_fail(EIO, "%s", text);
+    }
+    look(NULL);
+}
+
+bool pli_move_part_is_sent(void)
+{
+    if (!is_dry()) {
+        return false;
+    }
+    if (pli_ckpt.error == 0 && !send.is_begun) {
+        pli_fault("daemon_move_send", pli_ckpt.job->here);
+        send.helper.done = send_done;
+        send.is_begun = pli_dock_send(&send.helper, pli_ckpt.job, &send.to, pli_ckpt.plan.temp);
+        if (send.is_begun) {
+            pli_helper_watch(&send.helper);
+        } else {
+            pli_ckpt_fail(errno, "a process cannot be started: %s", strerror(errno));
+        }
+    }
+    return pli_ckpt.error != 0 || send.is_over;
+}
+
+void pli_move_part_stay(void)
+{
+    pli_helper_kill(&send.helper);
+    pli_stash_close();
 }
 
 // Whether a thread of a process has started others.
@@ -86,13 +147,26 @@ const struct pli_task *pli_move_part_parent(const struct pli_job *job)
     return NULL;
 }
 
+void pli_move_part_there(struct pli_job *job, const unsigned char *secret,
+                         void (*came)(int fd, uint32_t host))
+{
+    char why[PLI_CKPT_WHY];
+    struct pli_gate_place dock;
+    struct pli_pack p = { 0 };
+    if (!pli_criu_check(why) || !pli_dock_open(job, secret, came, &dock, why)) {
+        pli_say_bad("%s", why);
+    }
+    pli_gate_pack(&dock, &p);
+    pli_daemon_send(PLI_LINK_PART, PLI_PART_THERE, 0, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
 void pli_move_part_take(struct pli_job *job, const struct pli_frame *f)
 {
     unsigned char *copy = pli_say_need(malloc(f->len + 1));
     memcpy(copy, f->data, f->len);
     struct pli_unpack u = { copy, copy + f->len, false };
     struct pli_manifest *m = pli_say_need(calloc(1, sizeof *m));
-    char *where = pli_unpack_text(&u);
     m->spawned = pli_unpack_u32(&u);
     m->clock_ns = pli_unpack_u64(&u);
     m->n_task = pli_unpack_count(&u, 40);
@@ -100,12 +174,11 @@ void pli_move_part_take(struct pli_job *job, const struct pli_frame *f)
     for (uint32_t i = 0; i < m->n_task; i++) {
         pli_ckpt_parts_take(&u, &m->tasks[i]);
     }
-    if (u.is_bad || where == NULL) {
+    if (u.is_bad) {
         pli_say_bad("mpiexec sent something that makes no sense");
     }
     pli_fault("daemon_move_take", job->here);
-    snprintf(m->dir, sizeof m->dir, "%.*s/host.%u", PATH_MAX - 32, where, job->here);
-    free(where);
+    snprintf(m->dir, sizeof m->dir, "%s", pli_stash_path());
     rest = u;
     job->from = m;
 }
@@ -113,6 +186,7 @@ void pli_move_part_take(struct pli_job *job, const struct pli_frame *f)
 void pli_move_part_restored(void)
 {
     pli_fault("daemon_move_restored", pli_ckpt.job->here);
+    pli_dock_close(); // the images are read
     pli_rows_unpack(&rest);
     pli_pump_unpack(&rest);
     pli_ckpt.state = PLI_CKPT_CALLING;

@@ -2,6 +2,7 @@
 // Says where processes go, and sees to it that all of an order are started, or none.
 #include "muster.h"
 
+#include "annex.h"
 #include "ask.h"
 #include "boot/ask_wire.h"
 #include "crew.h"
@@ -34,15 +35,19 @@ struct order {
     enum state state;
     void *token;             // who waits, NULL: nobody
     const uint32_t *parents; // of clones, which come by themselves; NULL: they are started
+    char *body;              // the request, of one that waits
+    size_t len;
 };
 
 static struct order *orders;
 static uint32_t n_order;
+static struct order *waiting; // for hosts to join
 
 static void destroy(struct order *o)
 {
     pli_crew_list_fini(&o->list);
     free(o->hosts);
+    free(o->body);
     free(o);
 }
 
@@ -198,6 +203,18 @@ void pli_muster_forget(const void *token)
     for (struct order *o = orders; o != NULL; o = o->next) {
         o->token = o->token == token ? NULL : o->token;
     }
+    if (waiting != NULL && waiting->token == token) {
+        waiting->token = NULL;
+    }
+}
+
+bool pli_muster_is_new(uint32_t index)
+{
+    const struct order *o = orders;
+    while (o != NULL && index - o->first >= o->list.n_all) {
+        o = o->next;
+    }
+    return o != NULL;
 }
 
 // Where the processes go: to the hosts that have most room.
@@ -208,12 +225,13 @@ static bool place(struct order *o, struct pli_answer *a)
     for (uint32_t i = 0; i < o->list.ask.n_part && a->error == 0; i++) {
         const struct pli_crew *c = o->list.crews[i];
         a->part = i;
-        if (!pli_spread_more(o->job, o->hosts, at, c->app.n_rank, c->host)) {
+        if (!pli_spread_more(o->job, o->hosts, at, c->app.n_rank, c->may)) {
             pli_refuse(a, ENOSPC,
-                       c->host != 0 ? "the host takes no more processes: see max_slots in the list "
-                                      "of hosts, or it is lost"
-                                    : "the hosts take no more processes: see max_slots in the "
-                                      "list of hosts");
+                       c->may != NULL
+                           ? "the host takes no more processes: see max_slots in the list "
+                             "of hosts, or it is lost"
+                           : "the hosts take no more processes: see max_slots in the "
+                             "list of hosts");
         }
         at += c->app.n_rank;
     }
@@ -256,14 +274,66 @@ static bool announce(struct order *o, const char *body, size_t len, struct pli_a
     return true;
 }
 
+// The hosts that all parts name; of the heap.
+static char *list_hosts(const struct order *o)
+{
+    struct pli_pack p = { 0 };
+    for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
+        const struct pli_crew *c = o->list.crews[i];
+        pli_pack_bytes(&p, c->hosts, strlen(c->hosts));
+        pli_pack_bytes(&p, ",", 1);
+        pli_pack_bytes(&p, c->add, strlen(c->add));
+        pli_pack_bytes(&p, ",", 1);
+    }
+    pli_pack_bytes(&p, "", 1);
+    return (char *)p.data;
+}
+
+// All hosts are there that the request names.
+static bool go_on(struct order *o, const char *body, size_t len, struct pli_answer *a)
+{
+    for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
+        struct pli_crew *c = o->list.crews[i];
+        c->may = pli_annex_named(o->job, c->hosts);
+    }
+    return announce(o, body, len, a);
+}
+
+static void joined(void *arg, const struct pli_answer *how)
+{
+    struct order *o = arg;
+    struct pli_answer a = *how;
+    waiting = NULL;
+    if (a.error == 0 && o->token != NULL && go_on(o, o->body, o->len, &a)) {
+        return;
+    }
+    if (o->token != NULL) {
+        pli_ask_answer(o->token, &a);
+    }
+    destroy(o);
+}
+
 bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *token,
                       struct pli_answer *a)
 {
     struct order *o = pli_say_need(calloc(1, sizeof *o));
     o->job = job;
     o->token = token;
-    if (!pli_crew_read(job, body, len, &o->list, a) || !pli_head_may_grow(a) ||
-        !announce(o, body, len, a)) {
+    if (!pli_crew_read(job, body, len, &o->list, a) || !pli_annex_may_grow(job, a)) {
+        destroy(o);
+        return true;
+    }
+    char *list = list_hosts(o);
+    enum pli_annex when = pli_annex_ask(job, list, joined, o, a);
+    free(list);
+    if (when == PLI_ANNEX_LATER) {
+        o->body = pli_say_need(malloc(len + 1));
+        memcpy(o->body, body, len);
+        o->len = len;
+        waiting = o;
+        return false;
+    }
+    if (a->error != 0 || !go_on(o, body, len, a)) {
         destroy(o);
         return true;
     }
@@ -271,16 +341,17 @@ bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *t
 }
 
 void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
-                      uint32_t host, struct pli_answer *a)
+                      const bool *may, struct pli_answer *a)
 {
     struct order *o = pli_say_need(calloc(1, sizeof *o));
     o->job = job;
     if (!pli_crew_ranks(job, n, rank, version, &o->list)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
-    } else {
-        o->list.crews[0]->host = host + 1; // 0: any
+    } else if (may != NULL) {
+        o->list.crews[0]->may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
+        memcpy(o->list.crews[0]->may, may, job->n_host * sizeof *may);
     }
-    if (a->error != 0 || !pli_head_may_grow(a) || !announce(o, NULL, 0, a)) {
+    if (a->error != 0 || !pli_annex_may_grow(job, a) || !announce(o, NULL, 0, a)) {
         destroy(o);
         return;
     }
@@ -312,7 +383,7 @@ bool pli_muster_clones(struct pli_job *job, const uint32_t *parents, uint32_t n,
     if (!pli_crew_ranks(job, n, rank, version, &o->list)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
     }
-    if (a->error != 0 || !pli_head_may_grow(a) || !announce(o, NULL, 0, a)) {
+    if (a->error != 0 || !pli_annex_may_grow(job, a) || !announce(o, NULL, 0, a)) {
         destroy(o);
         return true;
     }

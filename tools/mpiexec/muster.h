@@ -16,10 +16,12 @@ struct pli_job;
 bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *token,
                       struct pli_answer *a);
 // Start n more ranks of the command line's program, from `rank` on, for a version of the world; on
-// this host, UINT32_MAX: where there is room.
+// hosts that may take them (by host; NULL: all), where there is room.
 // a->first: their first index. What fails later is told by pli_resize_fail.
 void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
-                      uint32_t host, struct pli_answer *a);
+                      const bool *may, struct pli_answer *a);
+// Whether a process is on its way, and nobody but who asked for it knows of it.
+bool pli_muster_is_new(uint32_t index);
 // Let clones of n processes with these indices come, on their hosts. True: it is refused. False:
 // the answer comes when all hosts know of them; a->first is their first index already. The list of
 // parents stays where it is until then.

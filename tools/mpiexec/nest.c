@@ -142,6 +142,28 @@ void pli_nest_enter(void)
     }
 }
 
+pid_t pli_nest_fork_outside(void)
+{
+    int inside = mount_fd >= 0 ? open("/proc/self/ns/pid_for_children", O_RDONLY | O_CLOEXEC) : -1;
+    int outside = inside >= 0 ? open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC) : -1;
+    bool is_out = outside >= 0 && setns(outside, CLONE_NEWPID) == 0;
+    pid_t pid = fork();
+    if (pid != 0) {
+        int error = errno;
+        if (is_out) {
+            setns(inside, CLONE_NEWPID);
+        }
+        if (inside >= 0) {
+            close(inside);
+        }
+        if (outside >= 0) {
+            close(outside);
+        }
+        errno = error;
+    }
+    return pid;
+}
+
 bool pli_nest_status(pid_t inner, int *status_out)
 {
     static struct end *others; // told of before they were asked for

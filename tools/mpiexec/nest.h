@@ -18,6 +18,9 @@ void pli_nest_close(void);
 // system calls only.
 void pli_nest_enter(void);
 
+// A child that is not in it, and so does not end with it.
+pid_t pli_nest_fork_outside(void);
+
 // Our number for a child of ours that has this one in the nest; 0: there is none.
 pid_t pli_nest_find(pid_t inner);
 

@@ -8,6 +8,7 @@
 #include "job.h"
 #include "link_wire.h"
 #include "net/shm/shm.h"
+#include "pack.h"
 #include "warden.h"
 
 #include <string.h>
@@ -144,4 +145,61 @@ void pli_news_tell(struct pli_job *job, const struct pli_news *n)
     if (pli_job_is_head(job)) {
         pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_NEWS, 0, 0, n, sizeof *n);
     }
+}
+
+static void pack_failure(const struct pli_node *node, uint32_t index, struct pli_pack *to)
+{
+    const struct pli_node_proc *p = pli_node_find(node, index);
+    if (p != NULL && atomic_load(&p->failure) != 0) {
+        pli_pack_u32(to, index);
+        pli_pack_u32(to, atomic_load(&p->failure));
+        pli_pack_u32(to, p->failed_at);
+        pli_pack_u32(to, p->pid);
+    }
+}
+
+void pli_news_pack_past(const struct pli_job *job, struct pli_pack *to)
+{
+    const struct pli_node *node = &job->node;
+    const struct pli_node_header *h = node->header;
+    struct pli_pack dead = { 0 }, revoked = { 0 };
+    for (uint32_t i = 0; i < h->n_world; i++) {
+        pack_failure(node, h->base + i, &dead);
+    }
+    for (uint32_t row = h->n_row; row < pli_node_n_used(node); row++) {
+        pack_failure(node, node->rows[row].index, &dead);
+    }
+    for (uint32_t i = 0; i < PLI_ALARM_N_MARK; i++) {
+        uint64_t key = pli_alarm_table(node->header)->revoked[i];
+        if (key > PLI_ALARM_WAS) {
+            pli_pack_u64(&revoked, key);
+        }
+    }
+    pli_pack_u32(to, (uint32_t)(dead.len / 16));
+    pli_pack_bytes(to, dead.data, dead.len);
+    pli_pack_u32(to, (uint32_t)(revoked.len / 8));
+    pli_pack_bytes(to, revoked.data, revoked.len);
+    pli_pack_u32(to, atomic_load(&h->n_failed));
+    pli_pack_u64(to, atomic_load(&h->end));
+    pli_pack_fini(&dead);
+    pli_pack_fini(&revoked);
+}
+
+void pli_news_take_past(struct pli_job *job, struct pli_unpack *from)
+{
+    struct pli_node_header *h = job->node.header;
+    uint32_t n_dead = pli_unpack_count(from, 16);
+    for (uint32_t i = 0; i < n_dead; i++) {
+        struct pli_news n = { .what = PLI_NEWS_FAILED, .index = pli_unpack_u32(from) };
+        n.how = pli_unpack_u32(from);
+        n.n_failed = pli_unpack_u32(from);
+        n.pid = pli_unpack_u32(from);
+        write_failed(job, &n);
+    }
+    uint32_t n_revoked = pli_unpack_count(from, 8);
+    for (uint32_t i = 0; i < n_revoked; i++) {
+        write_revoked(&job->node, pli_unpack_u64(from)); // they had room where they come from
+    }
+    atomic_store(&h->n_failed, pli_unpack_u32(from));
+    atomic_store(&h->end, pli_unpack_u64(from));
 }

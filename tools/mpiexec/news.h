@@ -13,4 +13,10 @@ void pli_news_tell(struct pli_job *job, const struct pli_news *n);
 // In a daemon: write it into the memory of this host.
 void pli_news_unpack(struct pli_job *job, const void *data, size_t len);
 
+// All that still counts, for a host that joins; and there.
+struct pli_pack;
+struct pli_unpack;
+void pli_news_pack_past(const struct pli_job *job, struct pli_pack *to);
+void pli_news_take_past(struct pli_job *job, struct pli_unpack *from);
+
 #endif

@@ -383,8 +383,8 @@ void pli_reach_begin(const struct pli_job *job, const struct pli_spec *spec, int
         start_srun(place, failed);
         return;
     }
-    uint64_t first = pli_tree_first(me, spec->fan);
-    for (uint64_t h = first; h < first + spec->fan && h < job->n_host; h++) {
+    uint64_t end = pli_tree_end(me, spec->tree);
+    for (uint64_t h = pli_tree_first(me, spec->tree); h < end; h++) {
         if (!pli_reach_one(spec, (uint32_t)h, &job->hosts[h], place, failed)) {
             pli_say_bad(unreachable, strerror(errno));
         }
@@ -399,6 +399,20 @@ void pli_reach_came(uint32_t host)
             n_wanted -= r->host == UINT32_MAX && n_wanted > 0;
             return;
         }
+    }
+}
+
+void pli_reach_drop(uint32_t host)
+{
+    struct runner *r = runners;
+    while (r != NULL && r->host != host) {
+        r = r->next;
+    }
+    if (r != NULL && !r->has_come && !r->is_over && kill(-r->pid, SIGKILL) != 0) {
+        kill(r->pid, SIGKILL); // it has no group of its own yet
+    }
+    if (r != NULL) {
+        r->has_come = true;
     }
 }
 

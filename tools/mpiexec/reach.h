@@ -37,6 +37,9 @@ bool pli_reach_one(const struct pli_spec *spec, uint32_t host, const struct pli_
 // The daemon of this host has called.
 void pli_reach_came(uint32_t host);
 
+// Nobody waits for the daemon of this host any more, which was started last for it.
+void pli_reach_drop(uint32_t host);
+
 // What was last said by the program that reaches the host, "": nothing.
 const char *pli_reach_words_of(uint32_t host);
 

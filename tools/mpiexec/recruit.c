@@ -2,6 +2,7 @@
 // Notes who will come, and starts those who come here.
 #include "recruit.h"
 
+#include "base/fault.h"
 #include "boot/ask_wire.h"
 #include "crew.h"
 #include "daemon.h"
@@ -119,6 +120,7 @@ void pli_recruit_coming(struct pli_job *job, const struct pli_frame *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     struct pli_answer a = { 0 };
+    pli_fault("daemon_coming", job->here);
     struct order *o = pli_say_need(calloc(1, sizeof *o));
     o->id = f->a;
     o->first = pli_unpack_u32(&u);
@@ -174,6 +176,7 @@ void pli_recruit_go(struct pli_job *job, const struct pli_frame *f)
     if (!pli_spawn_start(job, &o->list, o->first, &a)) {
         tell_missing(job, o);
     }
+    pli_fault("daemon_begun", job->here);
     if (o->n_mine > 0) {
         tell(PLI_LINK_BEGUN, f->a, job, &a);
     }

@@ -4,6 +4,7 @@
 // dies leaves everything as it was. A smaller world needs nobody: the word is changed at once.
 #include "resize.h"
 
+#include "annex.h"
 #include "ask.h"
 #include "base/fault.h"
 #include "boot/ask_wire.h"
@@ -28,9 +29,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-enum state { S_IDLE, S_COMING, N_STATE };
+enum state { S_IDLE, S_JOINING, S_COMING, N_STATE };
 static const bool may_go[N_STATE][N_STATE] = {
-    [S_IDLE] = { [S_COMING] = true },
+    [S_IDLE] = { [S_JOINING] = true, [S_COMING] = true },
+    [S_JOINING] = { [S_IDLE] = true, [S_COMING] = true }, // hosts are on their way
     [S_COMING] = { [S_IDLE] = true },
 };
 
@@ -47,6 +49,7 @@ static struct {
     bool is_repair; // the new one takes the place of one that died
     uint32_t n_repair;
     uint32_t asker; // row of the rank that asked for it
+    char *hosts;    // where new ranks are to go, "": anywhere
 } z;
 
 static bool go(const struct pli_job *job, enum state to)
@@ -54,11 +57,14 @@ static bool go(const struct pli_job *job, enum state to)
     if (!may_go[z.state][to]) {
         return false;
     }
+    static const char *const says[] = { "over", "hosts are on their way",
+                                        "new ranks are on their way" };
+    static const char *const points[] = { "mpiexec_resized", "mpiexec_joining", "mpiexec_coming" };
     z.state = to;
     if (job->opt.is_verbose) {
-        pli_say("resize: %s", to == S_COMING ? "new ranks are on their way" : "over");
+        pli_say("resize: %s", says[to]);
     }
-    pli_fault(to == S_COMING ? "mpiexec_coming" : "mpiexec_resized", 0);
+    pli_fault(points[to], 0);
     return true;
 }
 
@@ -142,17 +148,36 @@ static bool plan(const struct pli_job *job, uint32_t n)
     return z.next != NULL;
 }
 
+static void drop_plan(void)
+{
+    free(z.next);
+    z.next = NULL;
+}
+
+// Tell who asked how it ended.
+static void finish(struct pli_job *job, const struct pli_answer *a)
+{
+    void *token = z.token;
+    go(job, S_IDLE);
+    z.token = NULL;
+    if (token != NULL) {
+        pli_ask_answer(token, a);
+    }
+    pli_resize_replace(job);
+}
+
 static bool grow(struct pli_job *job, uint32_t more, void *token, struct pli_answer *a)
 {
     uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
     if (pli_job_is_head(job)) {
-        pli_muster_ranks(job, more, z.n_next - more, version, UINT32_MAX, a);
+        bool *may = pli_annex_named(job, z.hosts);
+        pli_muster_ranks(job, more, z.n_next - more, version, may, a);
+        free(may);
     } else {
         pli_spawn_ranks(job, more, z.n_next - more, version, a);
     }
     if (a->error != 0) {
-        free(z.next);
-        z.next = NULL;
+        drop_plan();
         return true;
     }
     for (uint32_t i = 0; i < more; i++) {
@@ -209,17 +234,74 @@ static uint32_t goal(const struct pli_job *job, const struct pli_ask_resize *ask
     return a->error == 0 ? (uint32_t)n : 0;
 }
 
+// Names of hosts behind a request: where new ranks are to go, and who is only to join.
+static bool read_hosts(const char *body, size_t len, const char **hosts, const char **add)
+{
+    const char *at = body + sizeof(struct pli_ask_resize), *end = body + len;
+    if (at == end) {
+        return true;
+    }
+    const char *zero = memchr(at, '\0', (size_t)(end - at));
+    if (end[-1] != '\0' || zero == end - 1) {
+        return false;
+    }
+    *hosts = at;
+    *add = zero + 1;
+    return true;
+}
+
+// All hosts are of the job, or none joined it.
+static void joined(void *arg, const struct pli_answer *how)
+{
+    struct pli_job *job = arg;
+    struct pli_answer a = *how;
+    if (a.error != 0) {
+        drop_plan();
+    } else if (!grow(job, z.n_next - size_now(job), z.token, &a)) {
+        return;
+    }
+    a.first = (uint32_t)atomic_load(&job->node.header->world);
+    finish(job, &a);
+}
+
+static bool grow_onto(struct pli_job *job, const char *hosts, const char *add, void *token,
+                      struct pli_answer *a)
+{
+    char *list;
+    free(z.hosts);
+    z.hosts = pli_say_need(strdup(hosts));
+    pli_say_need(asprintf(&list, "%s,%s", hosts, add) >= 0 ? list : NULL);
+    enum pli_annex when = pli_annex_ask(job, list, joined, job, a);
+    free(list);
+    if (when == PLI_ANNEX_LATER) {
+        z.token = token;
+        go(job, S_JOINING);
+        return false;
+    }
+    if (a->error != 0) {
+        drop_plan();
+        return true;
+    }
+    return grow(job, z.n_next - size_now(job), token, a);
+}
+
 bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *token,
                       struct pli_answer *a)
 {
     struct pli_ask_resize ask;
-    if (len != sizeof ask) {
+    const char *hosts = "", *add = "";
+    if (len < sizeof ask || !read_hosts(body, len, &hosts, &add)) {
         pli_refuse(a, EINVAL, "the request is cut short");
         return true;
     }
     memcpy(&ask, body, sizeof ask);
     uint32_t n = goal(job, &ask, a), now = size_now(job);
     if (a->error != 0) {
+        return true;
+    }
+    if (n <= now && (hosts[0] != '\0' || add[0] != '\0')) {
+        pli_refuse(a, EINVAL, "hosts are named, but %u ranks are no more than the %u there are", n,
+                   now);
         return true;
     }
     if (n == now) {
@@ -232,7 +314,7 @@ bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *t
         return true;
     }
     if (n > now) {
-        return grow(job, n - now, token, a);
+        return grow_onto(job, hosts, add, token, a);
     }
     commit(job, a);
     return true;
@@ -240,7 +322,7 @@ bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *t
 
 bool pli_resize_is_coming(void)
 {
-    return z.state != S_IDLE;
+    return z.state == S_COMING;
 }
 
 uint32_t *pli_resize_members(uint32_t *n_out)
@@ -264,18 +346,6 @@ static bool is_new(const struct pli_job *job, uint32_t row)
 {
     uint32_t index = job->node.rows[row].index;
     return z.state == S_COMING && index >= z.first && index - z.first < z.n_new;
-}
-
-// Tell who asked how it ended.
-static void finish(struct pli_job *job, const struct pli_answer *a)
-{
-    void *token = z.token;
-    go(job, S_IDLE);
-    z.token = NULL;
-    if (token != NULL) {
-        pli_ask_answer(token, a);
-    }
-    pli_resize_replace(job);
 }
 
 static void undo(struct pli_job *job)
@@ -310,10 +380,13 @@ static void start_replacement(struct pli_job *job, uint32_t rank, uint32_t versi
         return;
     }
     const struct pli_node_proc *dead = pli_node_find(&job->node, member(rank));
-    pli_muster_ranks(job, 1, rank, version, dead->host, a);
+    bool *may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
+    may[dead->host] = true;
+    pli_muster_ranks(job, 1, rank, version, may, a);
+    free(may);
     if (a->error != 0) {
         *a = (struct pli_answer){ 0 };
-        pli_muster_ranks(job, 1, rank, version, UINT32_MAX, a);
+        pli_muster_ranks(job, 1, rank, version, NULL, a);
     }
 }
 
@@ -338,8 +411,7 @@ void pli_resize_replace(struct pli_job *job)
     }
     start_replacement(job, i, version, &a);
     if (a.error != 0) {
-        free(z.next);
-        z.next = NULL;
+        drop_plan();
         pli_warden_lose(a.text);
         return;
     }
@@ -367,8 +439,7 @@ static void give_up(struct pli_job *job, int error, const char *why)
 {
     struct pli_answer a = { 0 };
     undo(job);
-    free(z.next);
-    z.next = NULL;
+    drop_plan();
     pli_refuse(&a, error, "%s", why);
     a.first = (uint32_t)atomic_load(&job->node.header->world);
     finish(job, &a);
@@ -404,7 +475,8 @@ void pli_resize_gone(struct pli_task *t)
                             "before it was in MPI_Init");
         }
         give_up(t->job, ECHILD,
-                z.is_fork
+                is_lost(t) ? "the host of a new rank is lost; the world stays as it was"
+                : z.is_fork
                     ? "a clone ended before it was a rank; the world stays as it was"
                     : "a new rank ended before it was in MPI_Init; the world stays as it was");
     } else if (z.state == S_COMING && z.is_fork && pli_task_has(t, z.asker)) {
@@ -461,8 +533,7 @@ bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *to
         pli_spawn_reserve(job, z.next, ask.n, now, ask.version + 1, a);
     }
     if (a->error != 0) {
-        free(z.next);
-        z.next = NULL;
+        drop_plan();
         return true;
     }
     for (uint32_t i = 0; i < ask.n; i++) {

@@ -18,6 +18,7 @@
 #include "move.h"
 #include "nest.h"
 #include "resize.h"
+#include "restart_files.h"
 #include "say.h"
 #include "rows.h"
 #include "spawn.h"
@@ -125,13 +126,12 @@ static bool make_pipe(int ours, int *ours_out, int *theirs_out)
     return true;
 }
 
-static bool start(struct pli_job *job, struct back *b)
+static bool start(struct pli_job *job, struct back *b, const char *dir)
 {
     enum { N_WORD = 16 };
-    char dir[PATH_MAX + 32], log[32], fd_text[4][64];
+    char log[32], fd_text[4][64];
     int theirs[5] = { -1, -1, -1, -1, -1 };
     uint64_t inodes[4] = { b->from->out, b->from->err, b->from->rope, b->from->in };
-    snprintf(dir, sizeof dir, "%s/rank.%u", job->from->dir, b->from->row);
     snprintf(log, sizeof log, "%u.log", b->from->row);
     const char *argv[N_WORD + 8] = { "criu",
                                      "restore",
@@ -168,6 +168,38 @@ static bool start(struct pli_job *job, struct back *b)
     return b->is_started;
 }
 
+static void images_of(const struct pli_job *job, const struct back *b, char *to, size_t cap)
+{
+    snprintf(to, cap, "%s/rank.%u", job->from->dir, b->from->row);
+}
+
+// Whether all files are there, before any is changed.
+static bool look_at_files(const struct pli_job *job)
+{
+    char dir[PATH_MAX + 32];
+    bool is_good = true;
+    for (uint32_t i = 0; i < n_back && is_good; i++) {
+        images_of(job, &backs[i], dir, sizeof dir);
+        is_good = pli_restart_files(dir, backs[i].from->row, false);
+    }
+    return is_good;
+}
+
+// False with a message: it cannot be.
+static bool begin(struct pli_job *job, struct back *b)
+{
+    char dir[PATH_MAX + 32];
+    images_of(job, b, dir, sizeof dir);
+    if (!pli_restart_files(dir, b->from->row, true)) {
+        return false;
+    }
+    if (!start(job, b, dir)) {
+        pli_say("CRIU cannot be started: %s", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
 // How one attempt ended. False with a message: badly.
 static bool collect(struct back *b)
 {
@@ -181,7 +213,7 @@ static bool collect(struct back *b)
         return true;
     }
     snprintf(log, sizeof log, "%s/%u.log", work, b->from->row);
-    pli_criu_reason(log, reason, sizeof reason);
+    pli_criu_reason(log, WIFSIGNALED(status) ? WTERMSIG(status) : 0, reason, sizeof reason);
     pli_say("rank %u cannot be restored: %s", b->from->row, reason);
     return false;
 }
@@ -203,7 +235,7 @@ static bool restore(struct pli_job *job, int signals)
 {
     long n_most = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t n_next = 0, n_done = 0;
-    bool is_good = true;
+    bool is_good = look_at_files(job);
     while (is_good && n_done < n_back) {
         struct pollfd p[64 + 1] = { { .fd = signals, .events = POLLIN } };
         struct back *who[64 + 1];
@@ -215,10 +247,7 @@ static bool restore(struct pli_job *job, int signals)
             }
         }
         if (n <= n_most && n <= 64 && n_next < n_back) {
-            is_good = start(job, &backs[n_next++]);
-            if (!is_good) {
-                pli_say("CRIU cannot be started: %s", strerror(errno));
-            }
+            is_good = begin(job, &backs[n_next++]);
             continue;
         }
         poll(p, (nfds_t)n, -1);
@@ -384,8 +413,10 @@ bool pli_restart_run(struct pli_job *job, int signals)
         return false;
     }
     char parent[PATH_MAX];
-    snprintf(parent, sizeof parent, "%.*s/..%s", PATH_MAX - 8, job->from->dir,
-             job->is_daemon ? "/.." : "");
+    snprintf(parent, sizeof parent, "%.*s%s", PATH_MAX - 8, job->from->dir,
+             job->opt.takes   ? "" // nobody else sees it
+             : job->is_daemon ? "/../.."
+                              : "/..");
     pli_ckpt_temp(work, parent, getpid(), "restart");
     if (mkdir(work, 0700) != 0) {
         pli_say("%s cannot be made, for the messages of CRIU: %s", work, strerror(errno));
@@ -393,6 +424,7 @@ bool pli_restart_run(struct pli_job *job, int signals)
     }
     bool is_good = restore(job, signals);
     pli_ckpt_remove(work);
+    pli_restart_files_say();
     if (!is_good || !adopt(job)) {
         kill_all();
         return false;

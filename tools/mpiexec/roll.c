@@ -182,21 +182,25 @@ void pli_roll_pack_place(const struct pli_roll *roll, struct pli_pack *to)
     pack_place(to, &roll->place);
 }
 
-void pli_roll_moved(struct pli_job *job, uint32_t host, struct pli_unpack *from)
+void pli_roll_place(struct pli_job *job, uint32_t host, struct pli_unpack *from)
 {
     char *name = pli_unpack_text(from);
     struct pli_node_host place = { 0 };
     unpack_place(from, &place);
-    if (host >= job->n_host || name == NULL || from->is_bad) {
+    struct pli_node_header *h = job->node.header;
+    if (host > job->n_host || host >= h->cap_host || name == NULL || from->is_bad) {
         free(name);
         return;
     }
-    struct pli_node_host *h = &job->node.hosts[host];
-    place.n_proc = h->n_proc;
+    place.n_proc = job->node.hosts[host].n_proc;
     snprintf(place.name, sizeof place.name, "%s", name);
-    *h = place;
+    job->node.hosts[host] = place;
     job->hosts[host].name = name; // the one before may be in use somewhere
-    job->node.header->n_beside = pli_node_beside(&job->node);
+    if (host == job->n_host) {
+        job->n_host++;
+        atomic_store(&h->n_host, job->n_host);
+    }
+    h->n_beside = pli_node_beside(&job->node);
 }
 
 bool pli_roll_pack_all(struct pli_job *job, const struct pli_roll *rolls, struct pli_pack *to)
@@ -285,6 +289,7 @@ bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64
     uint32_t n = job->n_rank + job->n_extra;
     struct pli_node_plan plan = { .n_world = n,
                                   .n_host = job->n_host,
+                                  .n_late = PLI_NODE_N_LATE,
                                   .heap = pli_client_memory(job) };
     for (uint32_t r = 0; r < n; r++) {
         plan.n_row += job->procs[r].host == job->here;

@@ -30,10 +30,10 @@ struct pli_roll {
 void pli_roll_pack(const struct pli_job *job, struct pli_pack *to);
 bool pli_roll_unpack(const struct pli_job *job, struct pli_unpack *from, struct pli_roll *out);
 
-// Where its ranks are reached; and in a daemon: those of a host are elsewhere by now (its name and
-// place follow).
+// Where its ranks are reached; and in a daemon: those of a host are elsewhere by now, or it is a
+// new one, behind the last (its name and place follow).
 void pli_roll_pack_place(const struct pli_roll *roll, struct pli_pack *to);
-void pli_roll_moved(struct pli_job *job, uint32_t host, struct pli_unpack *from);
+void pli_roll_place(struct pli_job *job, uint32_t host, struct pli_unpack *from);
 
 // All hosts and all process sets, for a daemon to start with; the sets go through job->node.
 // False with a message.

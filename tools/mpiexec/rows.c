@@ -312,3 +312,56 @@ void pli_rows_adopt(const struct pli_job *job, uint32_t row)
     uint32_t i = row - job->node.header->n_row;
     rows[i].is_taken = rows[i].is_dirty = true;
 }
+
+void pli_rows_pack_past(const struct pli_job *job, struct pli_pack *to)
+{
+    const struct pli_node *node = &job->node;
+    struct pli_pack list = { 0 };
+    uint32_t n = 0;
+    for (uint32_t row = node->header->n_row; row < pli_node_n_used(node); row++) {
+        uint32_t i = row - node->header->n_row;
+        const struct pli_node_row *r = &node->rows[row];
+        const struct pli_node_proc *p = &node->procs[node->header->n_world + i];
+        if (is_free(job, i, FREE)) {
+            continue;
+        }
+        const uint32_t words[] = {
+            r->index,  r->app,       r->n_app,   r->world, r->n_world,
+            r->parent, r->parent_ep, r->version, p->host,  atomic_load(&p->has_ended)
+        };
+        for (size_t k = 0; k < sizeof words / sizeof words[0]; k++) {
+            pli_pack_u32(&list, words[k]);
+        }
+        pli_pack_u64(&list, r->parent_context);
+        rows[i].n_need++; // it will say too when it needs the row no more
+        n++;
+    }
+    pli_pack_u32(to, n);
+    pli_pack_bytes(to, list.data, list.len);
+    pli_pack_fini(&list);
+}
+
+void pli_rows_take_past(struct pli_job *job, struct pli_unpack *from)
+{
+    uint32_t n = pli_unpack_count(from, 48);
+    for (uint32_t i = 0; i < n && !from->is_bad; i++) {
+        struct pli_node_row as = { .index = pli_unpack_u32(from) };
+        as.app = pli_unpack_u32(from);
+        as.n_app = pli_unpack_u32(from);
+        as.world = pli_unpack_u32(from);
+        as.n_world = pli_unpack_u32(from);
+        as.parent = pli_unpack_u32(from);
+        as.parent_ep = pli_unpack_u32(from);
+        as.version = pli_unpack_u32(from);
+        uint32_t host = pli_unpack_u32(from), has_ended = pli_unpack_u32(from);
+        as.parent_context = pli_unpack_u64(from);
+        if (from->is_bad || host >= job->n_host) {
+            from->is_bad = true;
+            return;
+        }
+        pli_rows_fill(job, host, &as);
+        if (has_ended != 0) {
+            pli_rows_ended(job, as.index);
+        }
+    }
+}

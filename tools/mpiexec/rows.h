@@ -42,4 +42,8 @@ void pli_rows_unpack(struct pli_unpack *from);
 void pli_rows_restore(const struct pli_job *job, uint32_t count);
 void pli_rows_adopt(const struct pli_job *job, uint32_t row);
 
+// Those in use, for a host that joins; and there.
+void pli_rows_pack_past(const struct pli_job *job, struct pli_pack *to);
+void pli_rows_take_past(struct pli_job *job, struct pli_unpack *from);
+
 #endif

@@ -121,3 +121,17 @@ void pli_say_plain(const char *fmt, ...)
         put(text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
     }
 }
+
+void pli_say_bare(const char *text, size_t len, char *to, size_t cap)
+{
+    const char *colon = memchr(text, ':', len), *end = text + len;
+    const char *at = colon != NULL && colon + 2 < end ? colon + 2 : text;
+    size_t n = 0;
+    for (; at < end && n + 1 < cap; at++) {
+        to[n++] = *at == '\n' ? ' ' : *at;
+    }
+    while (n > 0 && to[n - 1] == ' ') {
+        n--;
+    }
+    to[n] = '\0';
+}

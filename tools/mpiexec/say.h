@@ -3,6 +3,8 @@
 #ifndef PLI_MPIEXEC_SAY_H
 #define PLI_MPIEXEC_SAY_H
 
+#include <stddef.h>
+
 // One paragraph, wrapped to 80 columns and begun with "mpiexec: ".
 void pli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -28,5 +30,8 @@ void pli_say_at_exit(void (*fn)(int status));
 
 // The name people call this program by: mpiexec or mpirun.
 extern const char *pli_say_name;
+
+// What a message that was shown says, on one line and without our name.
+void pli_say_bare(const char *text, size_t len, char *to, size_t cap);
 
 #endif

@@ -2,6 +2,7 @@
 // Starts processes that a rank asked for, on this host.
 #include "spawn.h"
 
+#include "annex.h"
 #include "boot/ask_wire.h"
 #include "crew.h"
 #include "door.h"
@@ -218,7 +219,13 @@ void pli_spawn_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t ve
 void pli_spawn(struct pli_job *job, const char *body, size_t len, struct pli_answer *a)
 {
     struct pli_crew_list l;
-    if (pli_crew_read(job, body, len, &l, a) && l.n_all > 0) {
+    bool is_read = pli_crew_read(job, body, len, &l, a);
+    for (uint32_t i = 0; is_read && i < l.ask.n_part && a->error == 0; i++) {
+        a->part = i;
+        pli_annex_is_here(l.crews[i]->hosts, a);
+        pli_annex_is_here(l.crews[i]->add, a);
+    }
+    if (a->error == 0 && l.n_all > 0) {
         start_all(job, &l, a);
     }
     pli_crew_list_fini(&l);

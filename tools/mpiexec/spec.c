@@ -24,7 +24,9 @@ enum {
     F_TELLS = 8,
     F_WATCH = 16,
     F_STATE = 32,
-    F_TAKES = 64
+    F_TAKES = 64,
+    F_MOVABLE = 128,
+    F_JOINS = 256
 };
 
 static const char magic[8] = "PLIANTJ";
@@ -68,7 +70,8 @@ static void write_options(struct pli_pack *p, const struct pli_options *o)
     uint32_t flags = (o->is_verbose ? F_VERBOSE : 0) | (o->is_report ? F_REPORT : 0) |
                      (o->is_line ? F_LINE : 0) | (o->is_resize_error ? F_TELLS : 0) |
                      (o->on_deadlock != PLI_DEADLOCK_IGNORE ? F_WATCH : 0) |
-                     (o->is_state ? F_STATE : 0) | (o->takes ? F_TAKES : 0);
+                     (o->is_state ? F_STATE : 0) | (o->takes ? F_TAKES : 0) |
+                     (o->is_movable ? F_MOVABLE : 0) | (o->joins ? F_JOINS : 0);
     pli_pack_u32(p, flags);
     pli_pack_u32(p, (uint32_t)o->on_failure);
     pli_pack_u64(p, (uint64_t)o->feed);
@@ -93,7 +96,9 @@ void pli_spec_make(struct pli_spec *spec, const struct pli_job *job)
                     strerror(errno));
     }
     pli_pack_u64(p, spec->job_id);
-    pli_pack_u32(p, spec->fan);
+    pli_pack_u32(p, spec->tree.fan);
+    pli_pack_u32(p, spec->tree.n);
+    pli_pack_u32(p, spec->pass);
     char *none[] = { NULL };
     pli_pack_texts(p, spec->launcher != NULL ? spec->launcher : none);
     pli_pack_text(p, spec->agent);
@@ -181,6 +186,8 @@ static void read_options(struct pli_unpack *u, struct pli_options *o)
     o->on_deadlock = (flags & F_WATCH) != 0 ? PLI_DEADLOCK_REPORT : PLI_DEADLOCK_IGNORE;
     o->is_state = (flags & F_STATE) != 0;
     o->takes = (flags & F_TAKES) != 0;
+    o->is_movable = (flags & F_MOVABLE) != 0;
+    o->joins = (flags & F_JOINS) != 0;
     o->feed = (int64_t)pli_unpack_u64(u);
     o->bind = pli_unpack_text(u);
     o->map = pli_unpack_text(u);
@@ -234,7 +241,7 @@ static void read_tasks(struct pli_unpack *u, struct pli_job *job)
 static void read_hosts(struct pli_unpack *u, struct pli_job *job, const char *name)
 {
     job->n_host = pli_unpack_count(u, 8);
-    job->hosts = pli_say_need(calloc((size_t)job->n_host + 1, sizeof *job->hosts));
+    job->hosts = pli_say_need(calloc((size_t)job->n_host + PLI_NODE_N_LATE, sizeof *job->hosts));
     for (uint32_t h = 0; h < job->n_host; h++) {
         job->hosts[h].name = pli_unpack_text(u);
         job->hosts[h].is_local = pli_unpack_u32(u) != 0;
@@ -254,11 +261,13 @@ static void read_body(struct pli_unpack *u, struct pli_spec *spec, struct pli_jo
                       const char *name)
 {
     spec->job_id = pli_unpack_u64(u);
-    spec->fan = pli_unpack_u32(u);
+    spec->tree.fan = pli_unpack_u32(u);
+    spec->tree.n = pli_unpack_u32(u);
+    spec->pass = pli_unpack_u32(u);
     spec->launcher = pli_unpack_texts(u);
     spec->agent = pli_unpack_text(u);
     job->wdir = pli_unpack_text(u);
-    u->is_bad |= spec->fan == 0 || spec->agent == NULL || job->wdir == NULL;
+    u->is_bad |= spec->tree.fan == 0 || spec->agent == NULL || job->wdir == NULL;
     read_options(u, &job->opt);
     job->n_app = pli_unpack_count(u, 16);
     job->apps = pli_say_need(calloc((size_t)job->n_app + 1, sizeof *job->apps));

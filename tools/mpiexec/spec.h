@@ -7,6 +7,7 @@
 
 #include "gate.h"
 #include "pack.h"
+#include "tree.h"
 
 #include <stdbool.h>
 
@@ -15,7 +16,8 @@ struct pli_job;
 struct pli_spec {
     unsigned char secret[PLI_GATE_SECRET];
     uint64_t job_id;
-    uint32_t fan;                // see tree.h
+    struct pli_tree tree;
+    uint32_t pass;               // of a host that joins: what it calls itself, 0: its number
     char **launcher;             // words before the name of the host; NULL: srun has started all
     char *agent;                 // program to run there
     struct pli_gate_place place; // whom to call
@@ -24,7 +26,7 @@ struct pli_spec {
 
 enum pli_spec_result { PLI_SPEC_GOOD, PLI_SPEC_BAD, PLI_SPEC_VERSION };
 
-// Put job and spec->fan, launcher, agent and job_id into spec->body.
+// Put job and spec->tree, pass, launcher, agent and job_id into spec->body.
 void pli_spec_make(struct pli_spec *spec, const struct pli_job *job);
 
 // All for one daemon: length, version, secret, place, body.

@@ -2,14 +2,18 @@
 // Which task goes to which host.
 #include "spread.h"
 
+#include "environment.h"
 #include "hosts.h"
 #include "job.h"
 #include "lodge.h"
+#include "reach.h"
+#include "restart.h"
 #include "say.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 void pli_spread_shares(const struct pli_host *hosts, uint32_t n_host, uint32_t n_rank,
                        uint32_t *share)
@@ -152,10 +156,23 @@ static void part(struct pli_job *job)
     job->n_host = n;
 }
 
+// Whether other hosts may join the job later: it then has a daemon here too. Not where hosts are
+// pretended or reached by srun; and images of a job on one host stay what they are.
+static bool may_be_joined(const struct pli_job *job)
+{
+    return job->opt.elastic_max > 0 && job->opt.impi_server == NULL && job->opt.behind == NULL &&
+           !pli_restart_is_image(job) &&
+           pli_environment_get(&job->apps[0], "PLIANT_FAKE_HOSTS") == NULL &&
+           pli_reach_words(job) != NULL;
+}
+
 void pli_spread_tasks(struct pli_job *job)
 {
-    if (job->n_host == 0 && job->opt.is_movable) {
-        pli_hosts_add(job, "localhost", strlen("localhost"), 0, 0);
+    bool is_open = may_be_joined(job);
+    if (job->n_host == 0 && (is_open || job->opt.is_movable)) {
+        char name[256] = "localhost";
+        gethostname(name, sizeof name - 1);
+        pli_hosts_add(job, name, strlen(name), 0, 0);
         job->hosts[0].is_local = true;
     }
     if (job->n_host == 0) {
@@ -175,7 +192,7 @@ void pli_spread_tasks(struct pli_job *job)
         part(job);
         return;
     }
-    if (job->n_host == 1 && job->hosts[0].is_local) {
+    if (job->n_host == 1 && job->hosts[0].is_local && !is_open) {
         job->n_host = 0;
         for (uint32_t i = 0; i < job->n_task; i++) {
             job->tasks[i].host = 0;
@@ -215,7 +232,7 @@ static uint64_t room_of(const struct pli_job *job, uint32_t h)
 }
 
 bool pli_spread_more(const struct pli_job *job, uint32_t *hosts_io, uint32_t at, uint32_t n,
-                     uint32_t only)
+                     const bool *may)
 {
     uint32_t *n_more = pli_say_need(calloc(job->n_host, sizeof *n_more)); // by this request
     uint32_t *n_now = pli_say_need(calloc(job->n_host, sizeof *n_now));   // by this part of it
@@ -229,7 +246,7 @@ bool pli_spread_more(const struct pli_job *job, uint32_t *hosts_io, uint32_t at,
         for (uint32_t h = 0; h < job->n_host; h++) {
             const struct pli_host *host = &job->hosts[h];
             uint64_t load = (uint64_t)host->n_rank + n_more[h] + 1, room = room_of(job, h);
-            if (host->is_lost || (only != 0 && h != only - 1) ||
+            if (host->is_lost || (may != NULL && !may[h]) ||
                 (host->max_slots != 0 && load > host->max_slots)) {
                 continue;
             }

@@ -24,9 +24,9 @@ void pli_spread_put(struct pli_job *job, struct pli_task *t, uint32_t h);
 void pli_spread_number(struct pli_job *job);
 
 // Hosts for n processes that come later: hosts_io[at] and those behind it. `at` others of the same
-// request have theirs already. only: the host they are to be on, counted from 1; 0: those with
-// most room for their slots. False: they take no more.
+// request have theirs already. They go to those with most room for their slots; may: by host,
+// whether it is allowed, NULL: all are. False: they take no more.
 bool pli_spread_more(const struct pli_job *job, uint32_t *hosts_io, uint32_t at, uint32_t n,
-                     uint32_t only);
+                     const bool *may);
 
 #endif

@@ -25,6 +25,7 @@
 #include "say.h"
 #include "sink.h"
 #include "spawn.h"
+#include "stillborn.h"
 #include "verdict.h"
 #include "vigil.h"
 
@@ -271,7 +272,7 @@ void pli_warden_report(const struct pli_case *c)
         }
         return;
     }
-    if (pli_mishap_take(w.job, c)) {
+    if (pli_stillborn_take(w.job, c) || pli_mishap_take(w.job, c)) {
         return;
     }
     bool end = is_fatal(c);

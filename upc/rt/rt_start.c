@@ -11,6 +11,7 @@
 #include "core/lane.h"
 #include "core/process.h"
 #include "core/region.h"
+#include "core/segment.h"
 #include "endpoint/endpoint.h"
 #include "net/shm/shm.h"
 #include "obj/comm.h"
@@ -170,7 +171,7 @@ static void map_all(const struct shape *s)
     uint64_t each = (uint64_t)(pli_rt.n + (int)s->n_proc - 1) / s->n_proc;
     uint64_t span = h->seg_size / each / RT_PAGE * RT_PAGE;
     char *segs;
-    need(pli_node_map_segments(&pli_proc.boot->node, &segs));
+    need(pli_segment_claim(&segs));
     pli_rt.span = span < SPAN_MOST ? span : SPAN_MOST;
     pli_rt.page_at = pli_rt.span - RT_PAGE;
     pli_rt.own_base = pli_rt.span / 2 / RT_PAGE * RT_PAGE;

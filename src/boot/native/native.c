@@ -220,8 +220,8 @@ PLI_START static enum pli_err native_open(struct pli_boot *boot)
         return err;
     }
     err = join(boot, &inv);
-    if (err == PLI_OK && pli_node_save(boot->node.header)->how == PLI_NODE_SAVE_IMAGE &&
-        inv.n == 1) {
+    uint32_t how = pli_node_save(boot->node.header)->how;
+    if (err == PLI_OK && (how == PLI_NODE_SAVE_IMAGE || how == PLI_NODE_SAVE_MOVE) && inv.n == 1) {
         err = pli_park_open(boot, inv.fd, &control);
         if (door >= 0) {
             pli_moor_open(boot, &door);

@@ -68,6 +68,18 @@ def small_disk():
     return where, is_there
 
 
+def own_disk(c, host, where, size="1g"):
+    """Give a host a file system that no other host sees, on this directory. Whether that could be done."""
+    p = c.popen(host, ["mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "none", where], stderr=subprocess.DEVNULL)
+    return p.wait() == 0
+
+
+def files(c, host, where):
+    """What a host has in a directory."""
+    p = c.popen(host, ["find", where, "-mindepth", "1"], stdout=subprocess.PIPE, text=True)
+    return p.communicate()[0].split()
+
+
 def fill(where):
     """Write until the disk is full."""
     with open(where, "wb") as f:
@@ -79,4 +91,4 @@ def fill(where):
             pass
 
 
-__all__ = ["BUILD", "HostRun", "cluster", "fill", "left_behind", "open_cluster", "small_disk"]
+__all__ = ["BUILD", "HostRun", "cluster", "files", "fill", "left_behind", "own_disk", "open_cluster", "small_disk"]

@@ -22,12 +22,12 @@ with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
 n_failed = 0
 
 
-def check(condition, what):
-    """The condition must hold; the test goes on so that one run shows every failure."""
+def check(condition, what, depth=1):
+    """The condition must hold; the test goes on so that one run shows every failure. depth: whose line is named."""
     global n_failed
     if not condition:
         n_failed += 1
-        line = sys._getframe(1).f_lineno
+        line = sys._getframe(depth).f_lineno
         print(f"line {line}: failed: {what}", flush=True)
 
 
@@ -94,6 +94,11 @@ def gone(env, seconds=10.0):
         time.sleep(0.01)
 
 
+def nothing_left(env, what="left behind"):
+    left = gone(env)
+    check(not left, f"{what}: {left}", 2)
+
+
 def clean_up(env):
     for pid, _ in carriers(env):
         try:
@@ -126,8 +131,7 @@ def cases(functions, left_out=()):
         try:
             with tempfile.TemporaryDirectory() as d:
                 f(env, d)
-            left = gone(env)
-            check(not left, f"{f.__name__}: left behind {left}")
+            nothing_left(env, f"{f.__name__}: left behind")
         finally:
             clean_up(env)
         print(f"{f.__name__}: {time.monotonic() - begin:.1f} s", flush=True)

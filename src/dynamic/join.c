@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Each end says who it is, and whether it can reach the other.
+#include "dynamic/join.h"
+
+#include "boot/boot.h"
+#include "comm/intercomm.h"
+#include "core/lane.h"
+#include "core/outside.h"
+#include "core/process.h"
+#include "dynamic/meeting.h"
+#include "dynamic/rendezvous.h"
+#include "obj/comm.h"
+#include "obj/span.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+// What the two ends of a socket tell each other. Both are of one host, or cannot be joined.
+struct card {
+    char magic[8];
+    struct pli_outside_name job;
+    struct pli_id who;
+    uint64_t context;
+};
+
+static enum pli_err move(int fd, void *buf, size_t len, bool is_send)
+{
+    for (size_t done = 0; done < len;) {
+        ssize_t n = is_send ? send(fd, (char *)buf + done, len - done, MSG_NOSIGNAL)
+                            : recv(fd, (char *)buf + done, len - done, 0);
+        if (n <= 0 && !(n < 0 && errno == EINTR)) {
+            return pli_fail(PLI_ERR_ARG, "argument fd: the other process cannot be reached: %s",
+                            n == 0 ? "it closed the socket" : strerror(errno));
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return PLI_OK;
+}
+
+static enum pli_err swap_cards(int fd, struct card *mine, struct card *theirs)
+{
+    enum pli_err err = move(fd, mine, sizeof *mine, true);
+    err = err == PLI_OK ? move(fd, theirs, sizeof *theirs, false) : err;
+    if (err == PLI_OK && memcmp(mine->magic, theirs->magic, sizeof mine->magic) != 0) {
+        err = pli_fail(PLI_ERR_ARG, "argument fd: the other process does not call MPI_Comm_join of "
+                                    "this version of Pliant MPI");
+    }
+    return err;
+}
+
+enum pli_err pli_join(struct pli_comm *self, int fd, struct pli_comm **out)
+{
+    struct card mine = { .magic = "PLIJOIN", .who = self->group->me }, theirs;
+    struct pli_comm *bridge = NULL;
+    uint32_t is_good, are_good;
+    pli_outside_self(&mine.job);
+    // A context of its own in any case: whether the other is of another job is not known yet.
+    atomic_store_explicit(&pli_proc.boot->is_linked, true, memory_order_relaxed);
+    mine.context = pli_process_context();
+    enum pli_err err = swap_cards(fd, &mine, &theirs);
+    if (err != PLI_OK) {
+        return err;
+    }
+    if (pli_group_same(mine.who, theirs.who)) {
+        return pli_fail(PLI_ERR_ARG, "argument fd: both ends of the socket are in this process");
+    }
+    bool is_low = mine.who.proc < theirs.who.proc;
+    err = pli_span_is_far(theirs.who.proc) ? pli_meeting_refuse_joined()
+                                           : pli_outside_meet(&theirs.job);
+    if (err == PLI_OK) {
+        err = pli_rendezvous_make(self, theirs.who, is_low, is_low ? mine.context : theirs.context,
+                                  &bridge);
+    }
+    is_good = err == PLI_OK;
+    enum pli_err said = move(fd, &is_good, sizeof is_good, true);
+    said = said == PLI_OK ? move(fd, &are_good, sizeof are_good, false) : said;
+    err = err == PLI_OK ? said : err;
+    if (err == PLI_OK && !are_good) {
+        err = pli_fail(PLI_ERR_OTHER, "the other process cannot reach this one");
+    }
+    if (err == PLI_OK) {
+        err = pli_intercomm_join(self, 0, bridge, is_low ? 1 : 0, PLI_OK, out);
+    }
+    pli_rendezvous_drop(bridge);
+    return err;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fences are flushes and a barrier. Exposures are told by empty messages: of the target when it
+// posts, of the origin when its accesses are done.
+#include "rma/epoch.h"
+
+#include "coll/coll.h"
+#include "core/p2p.h"
+#include "core/progress.h"
+#include "obj/comm.h"
+#include "obj/datatype.h"
+#include "obj/group.h"
+#include "rma/passive.h"
+#include "rma/rma_mail.h"
+
+#include <stdlib.h>
+
+enum pli_err pli_epoch_check_assert(int assert, int allowed)
+{
+    return (assert & ~allowed) == 0
+               ? PLI_OK
+               : pli_fail(PLI_ERR_ASSERT,
+                          "argument assert is %d, which has bits that this call does not know",
+                          assert);
+}
+
+enum pli_err pli_epoch_none(const struct pli_win *w, const char *what)
+{
+    switch ((enum pli_win_access)w->access) {
+    case PLI_ACCESS_FENCE:
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "%s has been accessed since the last MPI_Win_fence; another MPI_Win_fence "
+                        "must come before %s",
+                        pli_win_say(w), what);
+    case PLI_ACCESS_START:
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "an access to %s has been started; MPI_Win_complete must come before %s",
+                        pli_win_say(w), what);
+    case PLI_ACCESS_LOCK:
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "%s is locked at %d rank%s; MPI_Win_unlock must come before %s",
+                        pli_win_say(w), w->n_hold, w->n_hold == 1 ? "" : "s", what);
+    case PLI_ACCESS_LOCK_ALL:
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "%s is locked at all ranks; MPI_Win_unlock_all must come before %s",
+                        pli_win_say(w), what);
+    default:
+        return PLI_OK;
+    }
+}
+
+enum pli_err pli_epoch_fence(int assert, struct pli_win *w)
+{
+    enum pli_err err = pli_epoch_check_assert(assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT |
+                                                          MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED);
+    if (err == PLI_OK && w->access != PLI_ACCESS_FENCE) {
+        err = pli_epoch_none(w, "MPI_Win_fence");
+    }
+    if (err == PLI_OK && w->is_posted) {
+        err = pli_fail(PLI_ERR_RMA_SYNC,
+                       "%s is exposed by MPI_Win_post; MPI_Win_wait must come before MPI_Win_fence",
+                       pli_win_say(w));
+    }
+    if (err == PLI_OK && w->access == PLI_ACCESS_FENCE && (assert &MPI_MODE_NOPRECEDE) != 0) {
+        err = pli_fail(PLI_ERR_RMA_SYNC,
+                       "MPI_MODE_NOPRECEDE says that no access came before, but %s has been "
+                       "accessed since the last MPI_Win_fence",
+                       pli_win_say(w));
+    }
+    if (err != PLI_OK) {
+        return err;
+    }
+    err = pli_passive_finish_all(w, "MPI_Win_fence");
+    enum pli_err met = pli_coll_barrier(w->comm); // others wait there, whatever went wrong here
+    w->access = PLI_ACCESS_NONE;
+    w->is_fenced = (assert &MPI_MODE_NOSUCCEED) == 0;
+    return err == PLI_OK ? met : err;
+}
+
+// The ranks in the window of a group's members; the caller frees them.
+static enum pli_err ranks_of(const struct pli_win *w, struct pli_group *group, int **out)
+{
+    int n = group->size;
+    int *from = calloc(2 * (size_t)n + 1, sizeof *from);
+    if (from == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for the ranks of a group");
+    }
+    int *to = from + n;
+    for (int i = 0; i < n; i++) {
+        from[i] = i;
+    }
+    enum pli_err err = pli_group_translate_ranks(group, n, from, w->comm->group, to);
+    for (int i = 0; i < n && err == PLI_OK; i++) {
+        from[i] = to[i];
+        if (to[i] == MPI_UNDEFINED) {
+            err = pli_fail(PLI_ERR_GROUP, "rank %d of the group is not a member of %s", i,
+                           pli_win_say(w));
+        }
+    }
+    if (err != PLI_OK) {
+        free(from);
+        return err;
+    }
+    *out = from;
+    return PLI_OK;
+}
+
+static enum pli_err tell(struct pli_win *w, int rank, uint32_t tag)
+{
+    struct pli_rma_mail *m = pli_rma_mail_new(w, 0, 0);
+    return m == NULL
+               ? PLI_ERR_NOMEM
+               : pli_rma_mail_send_data(m, rank, tag, &m->msg, 0, pli_datatype_basic(MPI_BYTE));
+}
+
+static enum pli_err hear(struct pli_win *w, int rank, uint32_t tag, struct pli_request **out)
+{
+    static char nowhere;
+    return pli_p2p_irecv_on(&nowhere, 0, pli_datatype_basic(MPI_BYTE), rank, (int)tag, w->comm,
+                            PLI_CHAN_P2P, out);
+}
+
+// All of them are over; the first error.
+static enum pli_err wait_for(struct pli_request **reqs, int n)
+{
+    enum pli_err err = PLI_OK;
+    for (int i = 0; i < n; i++) {
+        bool is_gone;
+        pli_progress_wait(reqs[i]);
+        enum pli_err e = pli_request_report(reqs[i], MPI_STATUS_IGNORE, &is_gone);
+        err = err == PLI_OK ? e : err;
+    }
+    return err;
+}
+
+// Begin to listen to all of them.
+static enum pli_err hear_all(struct pli_win *w, const int *ranks, int n, uint32_t tag,
+                             struct pli_request ***out)
+{
+    struct pli_request **reqs = malloc(((size_t)n + 1) * sizeof *reqs);
+    enum pli_err err =
+        reqs != NULL ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory to hear %d ranks", n);
+    int done = 0;
+    while (done < n && err == PLI_OK) {
+        err = hear(w, ranks[done], tag, &reqs[done]);
+        done += err == PLI_OK;
+    }
+    if (err != PLI_OK) {
+        for (int i = 0; i < done; i++) {
+            reqs[i]->ops->cancel(reqs[i]);
+            pli_request_forget(reqs[i]);
+        }
+        free(reqs);
+        return err;
+    }
+    *out = reqs;
+    return PLI_OK;
+}
+
+enum pli_err pli_epoch_post(struct pli_group *group, int assert, struct pli_win *w)
+{
+    int *ranks;
+    enum pli_err err =
+        pli_epoch_check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT);
+    if (err == PLI_OK && w->is_posted) {
+        err = pli_fail(PLI_ERR_RMA_SYNC,
+                       "%s is exposed already; MPI_Win_wait must come before MPI_Win_post",
+                       pli_win_say(w));
+    }
+    if (err == PLI_OK && w->access == PLI_ACCESS_FENCE) {
+        err = pli_epoch_none(w, "MPI_Win_post");
+    }
+    err = err == PLI_OK ? ranks_of(w, group, &ranks) : err;
+    if (err != PLI_OK) {
+        return err;
+    }
+    err = hear_all(w, ranks, group->size, PLI_RMA_TAG_COMPLETE, &w->posts);
+    if (err == PLI_OK) {
+        w->is_posted = true;
+        w->is_fenced = false;
+        w->n_post = group->size;
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    for (int i = 0; i < group->size && err == PLI_OK && (assert &MPI_MODE_NOCHECK) == 0; i++) {
+        err = tell(w, ranks[i], PLI_RMA_TAG_POST);
+    }
+    free(ranks);
+    return err;
+}
+
+enum pli_err pli_epoch_start(struct pli_group *group, int assert, struct pli_win *w)
+{
+    int *ranks;
+    struct pli_request **reqs = NULL;
+    enum pli_err err = pli_epoch_check_assert(assert, MPI_MODE_NOCHECK);
+    err = err == PLI_OK ? pli_epoch_none(w, "MPI_Win_start") : err;
+    err = err == PLI_OK ? ranks_of(w, group, &ranks) : err;
+    if (err != PLI_OK) {
+        return err;
+    }
+    if ((assert &MPI_MODE_NOCHECK) == 0) {
+        err = hear_all(w, ranks, group->size, PLI_RMA_TAG_POST, &reqs);
+        err = err == PLI_OK ? wait_for(reqs, group->size) : err;
+    }
+    if (err == PLI_OK) {
+        for (int i = 0; i < group->size; i++) {
+            w->peers[ranks[i]].is_started = true;
+        }
+        w->is_fenced = false;
+        w->access = PLI_ACCESS_START;
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    free(reqs);
+    free(ranks);
+    return err;
+}
+
+enum pli_err pli_epoch_complete(struct pli_win *w)
+{
+    if (w->access != PLI_ACCESS_START) {
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "no access to %s has been started: MPI_Win_start must come before",
+                        pli_win_say(w));
+    }
+    enum pli_err err = pli_passive_finish_all(w, "MPI_Win_complete");
+    for (int i = 0; i < w->comm->size; i++) {
+        if (w->peers[i].is_started) {
+            enum pli_err e = tell(w, i, PLI_RMA_TAG_COMPLETE);
+            err = err == PLI_OK ? e : err;
+            w->peers[i].is_started = false;
+        }
+    }
+    w->access = PLI_ACCESS_NONE;
+    return err;
+}
+
+static enum pli_err not_posted(const struct pli_win *w)
+{
+    return pli_fail(PLI_ERR_RMA_SYNC, "%s is not exposed: MPI_Win_post must come before",
+                    pli_win_say(w));
+}
+
+enum pli_err pli_epoch_wait(struct pli_win *w)
+{
+    if (!w->is_posted) {
+        return not_posted(w);
+    }
+    enum pli_err err = wait_for(w->posts, w->n_post);
+    free(w->posts);
+    w->posts = NULL;
+    w->is_posted = false;
+    atomic_thread_fence(memory_order_seq_cst);
+    return err;
+}
+
+enum pli_err pli_epoch_test(struct pli_win *w, int *flag_out)
+{
+    if (!w->is_posted) {
+        return not_posted(w);
+    }
+    pli_passive_sync(w);
+    bool is_done = true;
+    for (int i = 0; i < w->n_post && is_done; i++) {
+        is_done = pli_request_is_done(w->posts[i]);
+    }
+    *flag_out = is_done;
+    return is_done ? pli_epoch_wait(w) : PLI_OK;
+}

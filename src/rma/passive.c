@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Locks are words beside the memory: near members change them, and ask the owner only when somebody
+// is in the way; the owner changes them for far ones.
+#include "rma/passive.h"
+
+#include "core/ep.h"
+#include "core/progress.h"
+#include "obj/comm.h"
+#include "rma/epoch.h"
+#include "rma/rma_mail.h"
+#include "rma/rma_serve.h"
+#include "rma/rma_target.h"
+
+#include <stdlib.h>
+
+// What went wrong with an access that nobody was told of yet.
+static enum pli_err fault(struct pli_win *w)
+{
+    int err = atomic_exchange_explicit(&w->fault, PLI_OK, memory_order_relaxed);
+    return err == PLI_OK ? PLI_OK
+                         : pli_fail((enum pli_err)err, "an access to %s failed: %s", pli_win_say(w),
+                                    pli_err_text((enum pli_err)err));
+}
+
+static enum pli_err finish(struct pli_win *w, int rank, const char *call)
+{
+    struct pli_win_peer *p = &w->peers[rank];
+    enum pli_err err = PLI_OK;
+    atomic_thread_fence(memory_order_seq_cst);
+    pli_rma_mail_settle(w, rank, call);
+    if (atomic_exchange_explicit(&p->is_dirty, false, memory_order_relaxed)) {
+        err = pli_rma_mail_call(w, rank, PLI_RMA_FLUSH, 0);
+    }
+    return err == PLI_OK ? fault(w) : err;
+}
+
+// Ask some members at once, then hear them all. want: whether a member is asked.
+static enum pli_err ask_all(struct pli_win *w, enum pli_rma_kind kind, int op,
+                            bool (*want)(struct pli_win_peer *p))
+{
+    int n = w->comm->size, n_asked = 0;
+    enum pli_err err = PLI_OK;
+    struct pli_rma_question *q = NULL;
+    int *ranks = NULL;
+    for (int i = 0; i < n && err == PLI_OK; i++) {
+        if (!want(&w->peers[i])) {
+            continue;
+        }
+        if (q == NULL) {
+            q = malloc((size_t)n * sizeof *q);
+            ranks = malloc((size_t)n * sizeof *ranks);
+        }
+        if (q == NULL || ranks == NULL) {
+            err = pli_fail(PLI_ERR_NOMEM, "no memory to ask %d ranks", n);
+            break;
+        }
+        err = pli_rma_mail_ask(w, i, kind, op, &q[n_asked]);
+        ranks[n_asked] = i;
+        n_asked += err == PLI_OK;
+    }
+    for (int i = 0; i < n_asked; i++) {
+        enum pli_err e = pli_rma_mail_hear(w, ranks[i], &q[i]);
+        err = err == PLI_OK ? e : err;
+    }
+    free(q);
+    free(ranks);
+    return err;
+}
+
+static bool is_dirty(struct pli_win_peer *p)
+{
+    return atomic_exchange_explicit(&p->is_dirty, false, memory_order_relaxed);
+}
+
+static void settle_all(struct pli_win *w, const char *call)
+{
+    for (int i = 0; i < w->comm->size; i++) {
+        pli_rma_mail_settle(w, i, call);
+    }
+}
+
+enum pli_err pli_passive_finish_all(struct pli_win *w, const char *call)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    settle_all(w, call);
+    enum pli_err err = ask_all(w, PLI_RMA_FLUSH, 0, is_dirty);
+    return err == PLI_OK ? fault(w) : err;
+}
+
+// A lock may be taken in this state of the window.
+static enum pli_err may_lock(struct pli_win *w, const char *what)
+{
+    if (w->access == PLI_ACCESS_FENCE || w->access == PLI_ACCESS_START) {
+        return pli_epoch_none(w, what);
+    }
+    if (w->access == PLI_ACCESS_LOCK_ALL || (w->access == PLI_ACCESS_LOCK && w->n_hold == 0)) {
+        return pli_fail(PLI_ERR_RMA_SYNC, "%s is locked at all ranks by MPI_Win_lock_all",
+                        pli_win_say(w));
+    }
+    return PLI_OK;
+}
+
+static enum pli_err take(struct pli_win *w, int rank, int hold)
+{
+    struct pli_win_peer *p = &w->peers[rank];
+    return p->is_near && pli_rma_serve_try(p->guard, hold)
+               ? PLI_OK
+               : pli_rma_mail_call(w, rank, PLI_RMA_LOCK, hold);
+}
+
+// Nothing is heard of a near one; what was done to a far one is done when it answers.
+static enum pli_err leave(struct pli_win *w, int rank, int hold)
+{
+    struct pli_win_peer *p = &w->peers[rank];
+    if (!p->is_near) {
+        atomic_store_explicit(&p->is_dirty, false, memory_order_relaxed);
+        return pli_rma_mail_call(w, rank, PLI_RMA_UNLOCK, hold);
+    }
+    if (!pli_rma_serve_leave(p->guard, hold)) {
+        return PLI_OK;
+    }
+    struct pli_rma_mail *m = pli_rma_mail_new(w, PLI_RMA_LOCK_FREE, 0);
+    return m == NULL ? PLI_ERR_NOMEM : pli_rma_mail_send(m, rank, 0);
+}
+
+enum pli_err pli_passive_lock(int type, int rank, int assert, struct pli_win *w)
+{
+    if (type != MPI_LOCK_SHARED && type != MPI_LOCK_EXCLUSIVE) {
+        return pli_fail(PLI_ERR_LOCKTYPE,
+                        "argument lock_type is %d, but must be MPI_LOCK_SHARED or "
+                        "MPI_LOCK_EXCLUSIVE",
+                        type);
+    }
+    enum pli_err err = pli_epoch_check_assert(assert, MPI_MODE_NOCHECK);
+    if (err != PLI_OK || rank == MPI_PROC_NULL) {
+        return err;
+    }
+    err = pli_rma_target_check_rank(w, rank);
+    err = err == PLI_OK ? may_lock(w, "MPI_Win_lock") : err;
+    if (err != PLI_OK) {
+        return err;
+    }
+    struct pli_win_peer *p = &w->peers[rank];
+    int hold = type == MPI_LOCK_SHARED ? PLI_RMA_SHARED : PLI_RMA_EXCLUSIVE;
+    if (p->hold != 0) {
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "this rank has locked %s at rank %d already; MPI_Win_unlock must come "
+                        "before",
+                        pli_win_say(w), rank);
+    }
+    if ((assert &MPI_MODE_NOCHECK) == 0) {
+        err = take(w, rank, hold);
+    }
+    if (err == PLI_OK) {
+        pli_lock_take(&w->lock);
+        p->hold = (uint8_t)hold;
+        p->is_unchecked = (assert &MPI_MODE_NOCHECK) != 0;
+        w->n_hold++;
+        w->access = PLI_ACCESS_LOCK;
+        w->is_fenced = false;
+        pli_lock_drop(&w->lock);
+    }
+    return err;
+}
+
+enum pli_err pli_passive_unlock(int rank, struct pli_win *w)
+{
+    if (rank == MPI_PROC_NULL) {
+        return PLI_OK;
+    }
+    enum pli_err err = pli_rma_target_check_rank(w, rank);
+    if (err != PLI_OK) {
+        return err;
+    }
+    struct pli_win_peer *p = &w->peers[rank];
+    if (w->access != PLI_ACCESS_LOCK || p->hold == 0) {
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "%s is not locked at rank %d: MPI_Win_lock must come before",
+                        pli_win_say(w), rank);
+    }
+    pli_rma_mail_settle(w, rank, "MPI_Win_unlock");
+    atomic_thread_fence(memory_order_seq_cst);
+    err = p->is_unchecked ? finish(w, rank, "MPI_Win_unlock") : leave(w, rank, p->hold);
+    pli_lock_take(&w->lock);
+    p->hold = 0;
+    if (--w->n_hold == 0) {
+        w->access = PLI_ACCESS_NONE;
+    }
+    pli_lock_drop(&w->lock);
+    return err == PLI_OK ? fault(w) : err;
+}
+
+// Whether the lock of a member must be asked for; else it is held now.
+static bool must_ask(struct pli_win_peer *p)
+{
+    p->hold = PLI_RMA_SHARED;
+    return !p->is_near || !pli_rma_serve_try(p->guard, PLI_RMA_SHARED);
+}
+
+enum pli_err pli_passive_lock_all(int assert, struct pli_win *w)
+{
+    enum pli_err err = pli_epoch_check_assert(assert, MPI_MODE_NOCHECK);
+    err = err == PLI_OK ? may_lock(w, "MPI_Win_lock_all") : err;
+    if (err == PLI_OK && w->access == PLI_ACCESS_LOCK) {
+        err = pli_fail(PLI_ERR_RMA_SYNC,
+                       "this rank has locked %s already; MPI_Win_unlock must come before",
+                       pli_win_say(w));
+    }
+    if (err == PLI_OK && (assert &MPI_MODE_NOCHECK) == 0) {
+        err = ask_all(w, PLI_RMA_LOCK, PLI_RMA_SHARED, must_ask);
+    }
+    if (err == PLI_OK) {
+        w->access = PLI_ACCESS_LOCK_ALL;
+        w->is_fenced = false;
+    }
+    return err;
+}
+
+static bool is_far_held(struct pli_win_peer *p)
+{
+    bool is = p->hold != 0 && !p->is_near;
+    if (is) {
+        atomic_store_explicit(&p->is_dirty, false, memory_order_relaxed);
+        p->hold = 0;
+    }
+    return is;
+}
+
+enum pli_err pli_passive_unlock_all(struct pli_win *w)
+{
+    if (w->access != PLI_ACCESS_LOCK_ALL) {
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "%s is not locked at all ranks: MPI_Win_lock_all must come before",
+                        pli_win_say(w));
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+    settle_all(w, "MPI_Win_unlock_all");
+    enum pli_err err = ask_all(w, PLI_RMA_UNLOCK, PLI_RMA_SHARED, is_far_held);
+    for (int i = 0; i < w->comm->size; i++) {
+        if (w->peers[i].hold != 0) {
+            enum pli_err e = leave(w, i, PLI_RMA_SHARED);
+            err = err == PLI_OK ? e : err;
+            w->peers[i].hold = 0;
+        }
+    }
+    enum pli_err rest = ask_all(w, PLI_RMA_FLUSH, 0, is_dirty); // without MPI_MODE_NOCHECK: none
+    w->access = PLI_ACCESS_NONE;
+    err = err == PLI_OK ? rest : err;
+    return err == PLI_OK ? fault(w) : err;
+}
+
+// A rank that can be flushed.
+static enum pli_err may_flush(struct pli_win *w, int rank)
+{
+    enum pli_err err = pli_rma_target_check_rank(w, rank);
+    if (err != PLI_OK) {
+        return err;
+    }
+    bool is_held = w->access == PLI_ACCESS_LOCK_ALL ||
+                   (w->access == PLI_ACCESS_LOCK && w->peers[rank].hold != 0);
+    return is_held ? PLI_OK
+                   : pli_fail(PLI_ERR_RMA_SYNC,
+                              "%s is not locked at rank %d: MPI_Win_lock or MPI_Win_lock_all must "
+                              "come before a flush",
+                              pli_win_say(w), rank);
+}
+
+static enum pli_err may_flush_all(const struct pli_win *w)
+{
+    return w->access == PLI_ACCESS_LOCK_ALL || w->access == PLI_ACCESS_LOCK
+               ? PLI_OK
+               : pli_fail(PLI_ERR_RMA_SYNC,
+                          "%s is not locked: MPI_Win_lock or MPI_Win_lock_all must come before a "
+                          "flush",
+                          pli_win_say(w));
+}
+
+// Who flushes again and again may wait for something that others need this process for.
+static void look_around(const struct pli_win *w)
+{
+    pli_progress_once(w->comm->ep->lane);
+}
+
+enum pli_err pli_passive_flush(int rank, struct pli_win *w)
+{
+    if (rank == MPI_PROC_NULL) {
+        return PLI_OK;
+    }
+    enum pli_err err = may_flush(w, rank);
+    if (err == PLI_OK) {
+        err = finish(w, rank, "MPI_Win_flush");
+        look_around(w);
+    }
+    return err;
+}
+
+enum pli_err pli_passive_flush_all(struct pli_win *w)
+{
+    enum pli_err err = may_flush_all(w);
+    if (err == PLI_OK) {
+        err = pli_passive_finish_all(w, "MPI_Win_flush_all");
+        look_around(w);
+    }
+    return err;
+}
+
+enum pli_err pli_passive_flush_local(int rank, struct pli_win *w)
+{
+    if (rank == MPI_PROC_NULL) {
+        return PLI_OK;
+    }
+    enum pli_err err = may_flush(w, rank);
+    if (err == PLI_OK) {
+        pli_rma_mail_settle(w, rank, "MPI_Win_flush_local");
+        look_around(w);
+        err = fault(w);
+    }
+    return err;
+}
+
+enum pli_err pli_passive_flush_local_all(struct pli_win *w)
+{
+    enum pli_err err = may_flush_all(w);
+    if (err == PLI_OK) {
+        settle_all(w, "MPI_Win_flush_local_all");
+        look_around(w);
+        err = fault(w);
+    }
+    return err;
+}
+
+enum pli_err pli_passive_sync(struct pli_win *w)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    look_around(w);
+    atomic_thread_fence(memory_order_seq_cst);
+    return PLI_OK;
+}

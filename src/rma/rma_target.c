@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rma/rma_target.h"
+
+#include "obj/comm.h"
+#include "rma/rma_layout.h"
+#include "rma/win_attach.h"
+
+enum pli_err pli_rma_target_check_rank(const struct pli_win *w, int rank)
+{
+    return rank >= 0 && rank < w->comm->size
+               ? PLI_OK
+               : pli_fail(PLI_ERR_RANK, "rank %d is not one of %s, which has ranks 0 to %d", rank,
+                          pli_win_say(w), w->comm->size - 1);
+}
+
+static __attribute__((cold)) enum pli_err no_epoch(const struct pli_win *w, int rank)
+{
+    switch ((enum pli_win_access)w->access) {
+    case PLI_ACCESS_START:
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "rank %d is not in the group of MPI_Win_start, so %s cannot be accessed "
+                        "there",
+                        rank, pli_win_say(w));
+    case PLI_ACCESS_LOCK:
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "%s is not locked at rank %d: MPI_Win_lock must come before",
+                        pli_win_say(w), rank);
+    default:
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "no access epoch of %s is open: MPI_Win_fence, MPI_Win_start, MPI_Win_lock "
+                        "or MPI_Win_lock_all must come before",
+                        pli_win_say(w));
+    }
+}
+
+static bool may_access(struct pli_win *w, const struct pli_win_peer *p)
+{
+    switch ((enum pli_win_access)w->access) {
+    case PLI_ACCESS_FENCE:
+    case PLI_ACCESS_LOCK_ALL:
+        return true;
+    case PLI_ACCESS_START:
+        return p->is_started;
+    case PLI_ACCESS_LOCK:
+        return p->hold != 0;
+    default:
+        if (w->is_fenced) {
+            w->access = PLI_ACCESS_FENCE;
+        }
+        return w->is_fenced;
+    }
+}
+
+static __attribute__((cold)) enum pli_err out_of_range(const struct pli_win *w, int rank,
+                                                       int64_t from, int64_t to)
+{
+    if (w->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+        return pli_fail(PLI_ERR_RMA_RANGE,
+                        "%lld bytes from address %#llx on are not all attached to %s at rank %d",
+                        (long long)(to - from), (unsigned long long)from, pli_win_say(w), rank);
+    }
+    return pli_fail(PLI_ERR_RMA_RANGE,
+                    "bytes %lld to %lld are accessed, but %s has %llu bytes at rank %d",
+                    (long long)from, (long long)to - 1, pli_win_say(w),
+                    (unsigned long long)w->peers[rank].size, rank);
+}
+
+enum pli_err pli_rma_target_find(struct pli_win *w, int rank, MPI_Aint disp, MPI_Count count,
+                                 struct pli_datatype *type, struct pli_rma_target *out)
+{
+    int64_t from, to;
+    if (rank == MPI_PROC_NULL) {
+        out->peer = NULL;
+        return PLI_OK;
+    }
+    if (__builtin_expect((unsigned)rank >= (unsigned)w->comm->size, 0)) {
+        return pli_rma_target_check_rank(w, rank);
+    }
+    struct pli_win_peer *p = &w->peers[rank];
+    if (__builtin_expect(!may_access(w, p), 0)) {
+        return no_epoch(w, rank);
+    }
+    bool is_dynamic = w->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    if (__builtin_expect(disp < 0 && !is_dynamic, 0)) {
+        return pli_fail(PLI_ERR_DISP, "argument target_disp is %lld, but must not be negative",
+                        (long long)disp);
+    }
+    int64_t at = 0;
+    bool is_over = __builtin_mul_overflow(disp, is_dynamic ? 1 : p->unit, &at) ||
+                   !pli_datatype_bytes(type, count, &out->bytes);
+    if (!is_over && pli_rma_layout_bounds(count, type, &from, &to)) {
+        from += at;
+        to += at;
+        is_over = is_dynamic
+                      ? p->same != NULL && !pli_win_attach_has(p->same, from, (uint64_t)(to - from))
+                      : from < 0 || (uint64_t)to > p->size;
+    } else {
+        from = to = at;
+    }
+    if (__builtin_expect(is_over, 0)) {
+        return out_of_range(w, rank, from, to);
+    }
+    out->peer = p;
+    out->rank = rank;
+    out->at = at;
+    out->count = count;
+    out->type = type;
+    return PLI_OK;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Windows: memory that the members of a communicator let each other reach. [MPI-5.0 12]
+#ifndef PLI_RMA_WIN_H
+#define PLI_RMA_WIN_H
+
+#include "base/err.h"
+#include "base/lock.h"
+#include "obj/handle.h"
+#include "rma/rma_wire.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_attr_list;
+struct pli_comm;
+struct pli_errhandler;
+struct pli_group;
+struct pli_info;
+struct pli_request;
+struct pli_rma_serve;
+
+// What a member is to this one. Guarded by the window's lock but for what is atomic.
+struct pli_win_peer {
+    uintptr_t base;          // of a near one: where its memory is here; 0 where addresses count
+    struct pli_guard *guard; // of a near one
+    struct pli_win *same;    // its window, when it is of this process
+    uint64_t size;
+    int64_t unit;
+    bool is_near;            // load and store
+    uint8_t hold;            // enum pli_rma_hold, 0: no lock
+    bool is_unchecked;       // the lock was not asked for: MPI_MODE_NOCHECK
+    bool is_started;         // by MPI_Win_start
+    _Atomic bool is_dirty;   // something was sent there that it may not have done yet
+    _Atomic uint32_t n_open; // operations that use memory here
+};
+
+// How this member accesses others at the moment.
+enum pli_win_access {
+    PLI_ACCESS_NONE,
+    PLI_ACCESS_FENCE, // from the first access after a fence on
+    PLI_ACCESS_START,
+    PLI_ACCESS_LOCK,
+    PLI_ACCESS_LOCK_ALL
+};
+
+// Memory that MPI_Win_allocate got.
+struct pli_win_memory {
+    enum { PLI_MEMORY_NONE, PLI_MEMORY_SEGMENT, PLI_MEMORY_ARENA, PLI_MEMORY_PRIVATE } where;
+    void *at;
+    size_t len;
+};
+
+struct pli_win_stretch {
+    struct pli_win_stretch *next;
+    uintptr_t at;
+    size_t len;
+};
+
+struct pli_win {
+    struct pli_obj obj;
+    struct pli_comm *comm; // the window's alone
+    int flavor, model;
+    void *base;
+    MPI_Aint size, unit;
+    int unit_int; // what MPI_Win_get_attr points to
+    struct pli_errhandler *errhandler;
+    struct pli_attr_list *attrs;
+    struct pli_info *info;
+    struct pli_win_memory memory;
+    struct pli_guard own, *guard; // guard: of this member's memory
+    struct pli_win_peer *peers;
+    struct pli_lock lock;   // of what follows
+    _Atomic int access;     // enum pli_win_access
+    _Atomic bool is_fenced; // accesses may follow the last fence
+    int n_hold;             // locks
+    bool is_posted;
+    int n_post;                        // members that MPI_Win_post named, and
+    struct pli_request **posts;        // their completions
+    struct pli_win_stretch *stretches; // attached memory
+    _Atomic int fault;                 // enum pli_err of an access that failed
+    _Atomic uint32_t n_out;            // messages that are not sent yet
+    _Atomic uint32_t next_tag;
+    struct pli_rma_serve *serve;
+    char name[MPI_MAX_OBJECT_NAME];
+};
+
+// Zeroed, with what all windows have; NULL: no memory, noted.
+struct pli_win *pli_win_new(int flavor);
+void pli_win_destroy(struct pli_win *w); // NULL and half-built ones are fine
+
+// "window NAME" or "the window", for messages.
+const char *pli_win_say(const struct pli_win *w);
+
+// Whether a size and unit are possible.
+enum pli_err pli_win_check(MPI_Aint size, MPI_Aint unit);
+// Whether a communicator can have windows.
+enum pli_err pli_win_check_comm(const struct pli_comm *comm);
+
+// As the API table calls them.
+enum pli_err pli_win_free(struct pli_win *w);
+enum pli_err pli_win_get_group(struct pli_win *w, struct pli_group **out);
+enum pli_err pli_win_set_name(struct pli_win *w, const char *name);
+enum pli_err pli_win_get_name(struct pli_win *w, char *name_out, int *len_out);
+enum pli_err pli_win_set_errhandler(struct pli_win *w, struct pli_errhandler *e);
+enum pli_err pli_win_get_errhandler(struct pli_win *w, struct pli_errhandler **out);
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rma/win_attach.h"
+
+#include "rma/win.h"
+
+#include <stdlib.h>
+
+static enum pli_err check(const struct pli_win *w)
+{
+    return w->flavor == MPI_WIN_FLAVOR_DYNAMIC
+               ? PLI_OK
+               : pli_fail(PLI_ERR_RMA_FLAVOR,
+                          "%s was not made by MPI_Win_create_dynamic, so no memory is attached to "
+                          "it",
+                          pli_win_say(w));
+}
+
+enum pli_err pli_win_attach(struct pli_win *w, void *base, MPI_Aint size)
+{
+    enum pli_err err = check(w);
+    if (err == PLI_OK && size < 0) {
+        err = pli_fail(PLI_ERR_SIZE, "argument size is %lld, but must not be negative",
+                       (long long)size);
+    }
+    if (err != PLI_OK) {
+        return err;
+    }
+    struct pli_win_stretch *s = malloc(sizeof *s);
+    if (s == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory to attach some");
+    }
+    *s = (struct pli_win_stretch){ .at = (uintptr_t)base, .len = (size_t)size };
+    pli_lock_take(&w->lock);
+    for (const struct pli_win_stretch *o = w->stretches; o != NULL && err == PLI_OK; o = o->next) {
+        if (s->at < o->at + o->len && o->at < s->at + s->len) {
+            err = PLI_ERR_RMA_ATTACH;
+        }
+    }
+    if (err == PLI_OK) {
+        s->next = w->stretches;
+        w->stretches = s;
+    }
+    pli_lock_drop(&w->lock);
+    if (err != PLI_OK) {
+        free(s);
+        return pli_fail(err, "part of the %lld bytes from %p on is attached to %s already",
+                        (long long)size, base, pli_win_say(w));
+    }
+    return PLI_OK;
+}
+
+enum pli_err pli_win_attach_end(struct pli_win *w, const void *base)
+{
+    enum pli_err err = check(w);
+    if (err != PLI_OK) {
+        return err;
+    }
+    pli_lock_take(&w->lock);
+    struct pli_win_stretch **at = &w->stretches;
+    while (*at != NULL && (*at)->at != (uintptr_t)base) {
+        at = &(*at)->next;
+    }
+    struct pli_win_stretch *s = *at;
+    if (s != NULL) {
+        *at = s->next;
+    }
+    pli_lock_drop(&w->lock);
+    free(s);
+    return s != NULL ? PLI_OK
+                     : pli_fail(PLI_ERR_RMA_ATTACH, "no memory that begins at %p is attached to %s",
+                                base, pli_win_say(w));
+}
+
+void pli_win_attach_clear(struct pli_win *w)
+{
+    while (w->stretches != NULL) {
+        struct pli_win_stretch *s = w->stretches;
+        w->stretches = s->next;
+        free(s);
+    }
+}
+
+// Stretches that touch each other are one to who accesses them.
+bool pli_win_attach_has(struct pli_win *w, int64_t at, uint64_t len)
+{
+    if (w->flavor != MPI_WIN_FLAVOR_DYNAMIC) {
+        return at >= 0 && (uint64_t)at <= (uint64_t)w->size &&
+               len <= (uint64_t)w->size - (uint64_t)at;
+    }
+    uintptr_t from = (uintptr_t)at, to = from + len;
+    pli_lock_take(&w->lock);
+    for (bool is_found = true; is_found && from < to;) {
+        is_found = false;
+        for (const struct pli_win_stretch *s = w->stretches; s != NULL && !is_found; s = s->next) {
+            if (from >= s->at && from < s->at + s->len) {
+                from = s->at + s->len;
+                is_found = true;
+            }
+        }
+    }
+    pli_lock_drop(&w->lock);
+    return from >= to;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making a window: everybody tells what memory it brings, in one exchange, which also brings the
+// context of the window's own communicator.
+#include "rma/win_make.h"
+
+#include "boot/boot.h"
+#include "coll/coll.h"
+#include "comm/comm_make.h"
+#include "core/lane.h"
+#include "core/process.h"
+#include "obj/comm.h"
+#include "rma/rma_serve.h"
+#include "rma/win.h"
+#include "rma/win_info.h"
+#include "rma/win_memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+// What a member tells the others of its memory. Numbers in the host's order: members have the same.
+struct card {
+    uint64_t base, window; // addresses, for members of the same process
+    uint64_t size;
+    int64_t unit;
+    uint64_t memory, guard; // offsets, for members of the same host
+    uint64_t context;       // proposed by the first member
+    int32_t where, err;
+};
+
+// How this member reaches another one.
+static void meet(const struct pli_win *w, struct pli_id id, const struct card *c,
+                 struct pli_win_peer *p)
+{
+    const struct pli_boot *boot = pli_proc.boot;
+    uint32_t row;
+    p->size = c->size;
+    p->unit = c->unit;
+    if (id.proc == pli_proc.id) {
+        p->is_near = true;
+        p->same = (struct pli_win *)(uintptr_t)c->window;
+        p->base = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? 0 : (uintptr_t)c->base;
+        p->guard = p->same->guard;
+    } else if (c->where == PLI_MEMORY_SEGMENT || c->where == PLI_MEMORY_ARENA) {
+        bool is_here = w->flavor == MPI_WIN_FLAVOR_SHARED ? pli_boot_is_here(boot, id.proc, &row)
+                                                          : pli_boot_shares(boot, id.proc, &row);
+        void *at = is_here ? pli_win_memory_at(c->where, c->memory) : NULL;
+        if (at != NULL) {
+            p->is_near = true;
+            p->base = (uintptr_t)at;
+            p->guard = pli_win_memory_at(c->where, c->guard);
+        }
+    }
+}
+
+static enum pli_err meet_all(struct pli_win *w, const struct card *cards)
+{
+    size_t n = (size_t)w->comm->size;
+    w->peers = calloc(n, sizeof *w->peers);
+    if (w->peers == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %zu members", n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        meet(w, pli_group_at(w->comm->group, (int)i), &cards[i], &w->peers[i]);
+    }
+    return PLI_OK;
+}
+
+// All cards; every member fails where one does.
+static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_err why,
+                             struct card *cards)
+{
+    struct pli_datatype *byte = pli_comm_make_byte();
+    char reason[256] = "";
+    if (why != PLI_OK) {
+        snprintf(reason, sizeof reason, "%s", pli_fail_take(NULL));
+    }
+    struct card mine = { .base = (uintptr_t)w->base,
+                         .window = (uintptr_t)w,
+                         .size = (uint64_t)w->size,
+                         .unit = w->unit,
+                         .memory = pli_win_memory_offset(&w->memory, w->base),
+                         .guard = pli_win_memory_offset(&w->memory, w->guard),
+                         .context = comm->rank == 0 ? pli_process_context() : 0,
+                         .where = (int32_t)w->memory.where,
+                         .err = (int32_t)why };
+    enum pli_err err = pli_coll_allgather(&mine, sizeof mine, byte, cards, sizeof mine, byte, comm);
+    if (why != PLI_OK) {
+        return pli_fail(why, "%s", reason);
+    }
+    for (int i = 0; i < comm->size && err == PLI_OK; i++) {
+        if (cards[i].err != PLI_OK) {
+            err = pli_fail((enum pli_err)cards[i].err, "rank %d could not take part: %s", i,
+                           pli_err_text((enum pli_err)cards[i].err));
+        }
+    }
+    return err;
+}
+
+enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_info *info,
+                          enum pli_err why)
+{
+    struct card *cards = malloc((size_t)comm->size * sizeof *cards);
+    if (cards == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %d members", comm->size);
+    }
+    w->unit_int = w->unit > INT32_MAX ? MPI_UNDEFINED : (int)w->unit;
+    enum pli_err err = exchange(w, comm, why, cards);
+    if (err == PLI_OK) {
+        err = pli_comm_make_child(comm, comm->group, NULL, cards[0].context, &w->comm);
+    }
+    err = err == PLI_OK ? meet_all(w, cards) : err;
+    err = err == PLI_OK ? pli_win_info_keep(w, info) : err;
+    err = err == PLI_OK ? pli_rma_serve_open(w) : err;
+    free(cards);
+    return err;
+}
+
+static enum pli_err create(int flavor, void *base, MPI_Aint size, MPI_Aint unit,
+                           struct pli_info *info, struct pli_comm *comm, struct pli_win **out)
+{
+    enum pli_err err = pli_win_check_comm(comm);
+    struct pli_win *w = err == PLI_OK ? pli_win_new(flavor) : NULL;
+    if (w == NULL) {
+        return err == PLI_OK ? PLI_ERR_NOMEM : err;
+    }
+    w->base = base;
+    w->size = size;
+    w->unit = unit;
+    err = pli_win_check(size, unit);
+    if (err == PLI_OK && size > 0 && base == NULL && flavor == MPI_WIN_FLAVOR_CREATE) {
+        err = pli_fail(PLI_ERR_BASE, "argument base is NULL, but size is %lld", (long long)size);
+    }
+    err = pli_win_make(w, comm, info, err);
+    if (err != PLI_OK) {
+        pli_win_destroy(w);
+        return err;
+    }
+    *out = w;
+    return PLI_OK;
+}
+
+enum pli_err pli_win_make_create(void *base, MPI_Aint size, MPI_Aint unit, struct pli_info *info,
+                                 struct pli_comm *comm, struct pli_win **out)
+{
+    return create(MPI_WIN_FLAVOR_CREATE, base, size, unit, info, comm, out);
+}
+
+enum pli_err pli_win_make_dynamic(struct pli_info *info, struct pli_comm *comm,
+                                  struct pli_win **out)
+{
+    return create(MPI_WIN_FLAVOR_DYNAMIC, MPI_BOTTOM, 0, 1, info, comm, out);
+}
