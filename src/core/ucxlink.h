@@ -125,8 +125,8 @@ bool pli_ucxcalm_may_meet(struct pli_link *l); // its address came; false: it is
 void pli_ucxcalm_count(int n);                 // of workers that are open
 // Whether a send must wait for the next poll: who only sends would never leave.
 bool pli_ucxcalm_is_due(struct pli_netlane *net);
-bool pli_ucxcalm_is_wanted(void);              // whether it is to be left, or stay so. Context: any
-void pli_ucxcalm_parked(void);                 // the process goes on. Context: pli_park_on_move
+bool pli_ucxcalm_is_wanted(void); // whether it is to be left, or stay so. Context: any
+void pli_ucxcalm_parked(void);    // the process goes on. Context: pli_park_on_move
 
 // Whether frames of the connection must wait for messages that UCX still has.
 static inline bool pli_ucxcalm_is_behind(const struct pli_ucxlink *x)
