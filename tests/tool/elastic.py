@@ -70,7 +70,7 @@ def notice(env):
     check(r.rc == 1 and "version 1, of 1 rank\n" in r.out and "still there: rank 1 (process" in r.out and
           "rank 2 (process" in r.out, f"shrink: {r}")
     r = ctl("migrate", 0, "nowhere", p.pid)
-    check(r.rc == 1 and "start the job with mpiexec --checkpoint-dir DIR" in " ".join(r.err.split()), f"migrate: {r}")
+    check(r.rc == 1 and "start the job with mpiexec --movable" in " ".join(r.err.split()), f"migrate: {r}")
     os.kill(p.pid, signal.SIGTERM)
     out, _ = p.communicate(timeout=60 * SLOW)
     check("rank 1 has its notice\n" in out and "rank 2 has its notice\n" in out and
