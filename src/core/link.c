@@ -353,7 +353,8 @@ void pli_link_start(struct pli_request *r)
         pli_ucxlink_start(r);
         return;
     }
-    if (l->state == PLI_LINK_UP && !has_unwritten(l)) {
+    bool must_wait = l->ucx != NULL && pli_ucxcalm_is_due(l->net);
+    if (l->state == PLI_LINK_UP && !has_unwritten(l) && !must_wait) {
         issue(l, r);
         pli_link_push(l);
         return;
@@ -361,6 +362,8 @@ void pli_link_start(struct pli_request *r)
     pli_list_push(&l->conn->pending, &r->link);
     if (l->state == PLI_LINK_IDLE) {
         pli_link_dial(l);
+    } else if (must_wait && l->state == PLI_LINK_UP && pli_list_is_empty(&l->busy)) {
+        pli_list_push(&l->net->busy, &l->busy);
     }
 }
 

@@ -207,7 +207,7 @@ static void issue(struct pli_link *l, struct pli_request *r)
 void pli_ucxlink_start(struct pli_request *r)
 {
     struct pli_link *l = r->conn->link;
-    if (is_open(l) && pli_list_is_empty(&l->conn->pending)) {
+    if (is_open(l) && pli_list_is_empty(&l->conn->pending) && !pli_ucxcalm_is_due(l->net)) {
         issue(l, r);
         return;
     }
@@ -250,7 +250,7 @@ void pli_ucxlink_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, ui
 
 void pli_ucxlink_push(struct pli_link *l)
 {
-    while (!pli_list_is_empty(&l->ucx->notes)) {
+    while ((!l->by_ucx || is_open(l)) && !pli_list_is_empty(&l->ucx->notes)) {
         struct note *n = PLI_CONTAINER(l->ucx->notes.next, struct note, at);
         pli_list_remove(&n->at);
         if (!l->by_ucx) {
@@ -260,7 +260,7 @@ void pli_ucxlink_push(struct pli_link *l)
         }
         free(n);
     }
-    while (is_open(l) && !pli_list_is_empty(&l->conn->pending)) {
+    while (l->by_ucx && is_open(l) && !pli_list_is_empty(&l->conn->pending)) {
         struct pli_request *r = PLI_CONTAINER(l->conn->pending.next, struct pli_request, link);
         pli_list_remove(&r->link);
         issue(l, r);

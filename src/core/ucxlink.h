@@ -123,8 +123,10 @@ void pli_ucxcalm_open(void);                                          // start-u
 bool pli_ucxcalm_hear(struct pli_link *l, const struct pli_frame *f); // false: the link is lost
 bool pli_ucxcalm_may_meet(struct pli_link *l); // its address came; false: it is told to wait
 void pli_ucxcalm_count(int n);                 // of workers that are open
-bool pli_ucxcalm_is_wanted(void);              // whether it is to be left, or stay so. Context: any
-void pli_ucxcalm_parked(void);                 // the process goes on. Context: pli_park_on_move
+// Whether a send must wait for the next poll: who only sends would never leave.
+bool pli_ucxcalm_is_due(struct pli_netlane *net);
+bool pli_ucxcalm_is_wanted(void); // whether it is to be left, or stay so. Context: any
+void pli_ucxcalm_parked(void);    // the process goes on. Context: pli_park_on_move
 
 // Whether frames of the connection must wait for messages that UCX still has.
 static inline bool pli_ucxcalm_is_behind(const struct pli_ucxlink *x)

@@ -292,6 +292,7 @@ static void look(MPI_Comm *world, int *version)
     MPI_Comm next = MPI_COMM_RESIZED_WORLD;
     int seen = next != MPI_COMM_NULL, all, at[2] = { step, 0 };
     MPI_Allreduce(&seen, &all, 1, MPI_INT, MPI_MIN, *world);
+    MPIX_World_version(&at[1]);
     if (all) {
         MPI_Bcast(at, 2, MPI_INT, 0, next);
         MPI_Bcast(&value, 1, MPI_DOUBLE, 0, next);
@@ -311,11 +312,10 @@ static int follow(MPI_Comm *world, int *version)
     }
     MPIX_World_version(&now);
     MPI_Allreduce(&now, &all, 1, MPI_INT, MPI_MIN, *world);
-    while (*version < all) {
+    if (*version < all) { // one at a time: who came for it goes on from there
         MPI_Comm next;
-        int old_rank, at[2] = { step, 0 };
-        MPI_Comm_rank(*world, &old_rank);
-        MPIX_Comm_world_at(++*version, &next);
+        int at[2] = { step, ++*version };
+        MPIX_Comm_world_at(*version, &next);
         if (next == MPI_COMM_NULL) {
             return 0;
         }
@@ -493,6 +493,7 @@ int main(int argc, char **argv)
         MPI_Bcast(at, 2, MPI_INT, 0, MPI_COMM_WORLD);
         MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         step = at[0] + 1;
+        version = at[1]; // there may be a newer one by now
     }
     if (log_name != NULL) {
         open_files(rank);
