@@ -44,6 +44,7 @@
 #include "glue/request_calls.h"
 #include "glue/session_calls.h"
 #include "glue/wait.h"
+#include "glue/win_calls.h"
 #include "glue/world.h"
 #include "obj/attr.h"
 #include "obj/comm_get.h"

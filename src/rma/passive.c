@@ -59,7 +59,7 @@ static enum pli_err ask_all(struct pli_win *w, enum pli_rma_kind kind, int op,
         n_asked += err == PLI_OK;
     }
     for (int i = 0; i < n_asked; i++) {
-        enum pli_err e = pli_rma_mail_hear(w, ranks[i], &q[i]);
+        enum pli_err e = pli_rma_mail_hear(ranks[i], &q[i]);
         err = err == PLI_OK ? e : err;
     }
     free(q);
@@ -87,6 +87,12 @@ enum pli_err pli_passive_finish_all(struct pli_win *w, const char *call)
     return err == PLI_OK ? fault(w) : err;
 }
 
+// Who comes again and again may wait for something that others need this process for.
+static void look_around(const struct pli_win *w)
+{
+    pli_progress_once(w->comm->ep->lane);
+}
+
 // A lock may be taken in this state of the window.
 static enum pli_err may_lock(struct pli_win *w, const char *what)
 {
@@ -108,15 +114,21 @@ static enum pli_err take(struct pli_win *w, int rank, int hold)
                : pli_rma_mail_call(w, rank, PLI_RMA_LOCK, hold);
 }
 
-// Nothing is heard of a near one; what was done to a far one is done when it answers.
-static enum pli_err leave(struct pli_win *w, int rank, int hold)
+// What was done to a far one is done when it answers: it keeps the order.
+static enum pli_err leave_far(struct pli_win *w, int rank, int hold)
 {
-    struct pli_win_peer *p = &w->peers[rank];
-    if (!p->is_near) {
-        atomic_store_explicit(&p->is_dirty, false, memory_order_relaxed);
-        return pli_rma_mail_call(w, rank, PLI_RMA_UNLOCK, hold);
-    }
-    if (!pli_rma_serve_leave(p->guard, hold)) {
+    struct pli_rma_question q;
+    atomic_store_explicit(&w->peers[rank].is_dirty, false, memory_order_relaxed);
+    enum pli_err err = pli_rma_mail_ask(w, rank, PLI_RMA_UNLOCK, hold, &q);
+    pli_rma_mail_settle(w, rank, "MPI_Win_unlock");
+    return err == PLI_OK ? pli_rma_mail_hear(rank, &q) : err;
+}
+
+// Nothing is heard of a near one.
+static enum pli_err leave_near(struct pli_win *w, int rank, int hold)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!pli_rma_serve_leave(w->peers[rank].guard, hold)) {
         return PLI_OK;
     }
     struct pli_rma_mail *m = pli_rma_mail_new(w, PLI_RMA_LOCK_FREE, 0);
@@ -178,15 +190,16 @@ enum pli_err pli_passive_unlock(int rank, struct pli_win *w)
                         "%s is not locked at rank %d: MPI_Win_lock must come before",
                         pli_win_say(w), rank);
     }
-    pli_rma_mail_settle(w, rank, "MPI_Win_unlock");
-    atomic_thread_fence(memory_order_seq_cst);
-    err = p->is_unchecked ? finish(w, rank, "MPI_Win_unlock") : leave(w, rank, p->hold);
+    err = p->is_unchecked ? finish(w, rank, "MPI_Win_unlock")
+          : p->is_near    ? leave_near(w, rank, p->hold)
+                          : leave_far(w, rank, p->hold);
     pli_lock_take(&w->lock);
     p->hold = 0;
     if (--w->n_hold == 0) {
         w->access = PLI_ACCESS_NONE;
     }
     pli_lock_drop(&w->lock);
+    look_around(w);
     return err == PLI_OK ? fault(w) : err;
 }
 
@@ -238,13 +251,14 @@ enum pli_err pli_passive_unlock_all(struct pli_win *w)
     enum pli_err err = ask_all(w, PLI_RMA_UNLOCK, PLI_RMA_SHARED, is_far_held);
     for (int i = 0; i < w->comm->size; i++) {
         if (w->peers[i].hold != 0) {
-            enum pli_err e = leave(w, i, PLI_RMA_SHARED);
+            enum pli_err e = leave_near(w, i, PLI_RMA_SHARED);
             err = err == PLI_OK ? e : err;
             w->peers[i].hold = 0;
         }
     }
     enum pli_err rest = ask_all(w, PLI_RMA_FLUSH, 0, is_dirty); // without MPI_MODE_NOCHECK: none
     w->access = PLI_ACCESS_NONE;
+    look_around(w);
     err = err == PLI_OK ? rest : err;
     return err == PLI_OK ? fault(w) : err;
 }
@@ -273,12 +287,6 @@ static enum pli_err may_flush_all(const struct pli_win *w)
                           "%s is not locked: MPI_Win_lock or MPI_Win_lock_all must come before a "
                           "flush",
                           pli_win_say(w));
-}
-
-// Who flushes again and again may wait for something that others need this process for.
-static void look_around(const struct pli_win *w)
-{
-    pli_progress_once(w->comm->ep->lane);
 }
 
 enum pli_err pli_passive_flush(int rank, struct pli_win *w)

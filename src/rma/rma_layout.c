@@ -10,9 +10,13 @@ struct pli_rma_elem pli_rma_layout_elem(const struct pli_datatype *type)
     struct pli_cursor c;
     struct iovec part[2];
     int n;
+    uint16_t size = (uint16_t)type->size;
+    struct pli_rma_elem e = { type->number, type->index, size, size, size };
+    if (type->index == 0) {
+        return e;
+    }
     pli_cursor_init(&c, NULL, 1, type);
     pli_cursor_iov(&c, part, 2, (size_t)type->size, &n);
-    struct pli_rma_elem e = { type->number, type->index, 0, 0, (uint16_t)type->size };
     e.first = (uint16_t)part[0].iov_len;
     e.second = n > 1 ? (uint16_t)((char *)part[1].iov_base - (char *)part[0].iov_base) : e.first;
     return e;

@@ -256,11 +256,10 @@ enum pli_err pli_rma_mail_ask(struct pli_win *w, int to, enum pli_rma_kind kind,
     return err;
 }
 
-enum pli_err pli_rma_mail_hear(struct pli_win *w, int from, struct pli_rma_question *q)
+enum pli_err pli_rma_mail_hear(int from, struct pli_rma_question *q)
 {
     MPI_Status status;
     bool is_gone;
-    (void)w;
     pli_progress_wait(q->req);
     enum pli_err err = pli_request_report(q->req, &status, &is_gone);
     if (err == PLI_OK && q->reply.err != PLI_OK) {
@@ -274,5 +273,5 @@ enum pli_err pli_rma_mail_call(struct pli_win *w, int to, enum pli_rma_kind kind
 {
     struct pli_rma_question q;
     enum pli_err err = pli_rma_mail_ask(w, to, kind, op, &q);
-    return err == PLI_OK ? pli_rma_mail_hear(w, to, &q) : err;
+    return err == PLI_OK ? pli_rma_mail_hear(to, &q) : err;
 }

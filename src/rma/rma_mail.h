@@ -64,7 +64,7 @@ struct pli_rma_question {
 };
 enum pli_err pli_rma_mail_ask(struct pli_win *w, int to, enum pli_rma_kind kind, int op,
                               struct pli_rma_question *q);
-enum pli_err pli_rma_mail_hear(struct pli_win *w, int from, struct pli_rma_question *q);
+enum pli_err pli_rma_mail_hear(int from, struct pli_rma_question *q);
 // The same at once.
 enum pli_err pli_rma_mail_call(struct pli_win *w, int to, enum pli_rma_kind kind, int op);
 

@@ -81,25 +81,35 @@ static enum pli_err flatten(const struct side *s, size_t bytes, bool is_in, char
     return PLI_OK;
 }
 
+// `in` goes to the target's blocks, and what was there to `out`.
+static void apply_near(const struct update *u, char *in, char *out)
+{
+    struct pli_rma_block blocks[NEAR_BLOCKS];
+    struct pli_rma_change c = { u->t.peer->base, blocks, 1, u->elem, u->op->which };
+    struct pli_rma_layout layout;
+    size_t len;
+    if (pli_datatype_is_run(u->t.type, u->t.count) && !pli_rma_layout_is_split(&u->elem)) {
+        blocks[0] = (struct pli_rma_block){ u->t.at + u->t.type->true_lb, u->t.bytes, 0, 1 };
+        pli_rma_apply_op(&c, u->t.peer->guard, in, out);
+        return;
+    }
+    pli_rma_layout_init(&layout, u->t.at, u->t.count, u->t.type, &u->elem, u->t.bytes);
+    while ((len = pli_rma_layout_next(&layout, blocks, NEAR_BLOCKS, SIZE_MAX, &c.n_block)) > 0) {
+        pli_rma_apply_op(&c, u->t.peer->guard, in, out);
+        in = in != NULL ? in + len : NULL;
+        out = out != NULL ? out + len : NULL;
+    }
+}
+
 static enum pli_err update_near(struct update *u)
 {
     char *in, *in_copy = NULL, *out, *out_copy = NULL;
-    struct pli_rma_block blocks[NEAR_BLOCKS];
-    struct pli_rma_change c = { u->t.peer->base, blocks, 0, u->elem, u->op->which };
-    struct pli_rma_layout layout;
-    size_t len;
     enum pli_err err = flatten(&u->from, u->t.bytes, true, &in, &in_copy);
     if (err == PLI_OK) {
         err = flatten(&u->result, u->t.bytes, false, &out, &out_copy);
     }
     if (err == PLI_OK) {
-        pli_rma_layout_init(&layout, u->t.at, u->t.count, u->t.type, &u->elem, u->t.bytes);
-        while ((len = pli_rma_layout_next(&layout, blocks, NEAR_BLOCKS, SIZE_MAX, &c.n_block)) >
-               0) {
-            pli_rma_apply_op(&c, u->t.peer->guard, in, out);
-            in = in != NULL ? in + len : NULL;
-            out = out != NULL ? out + len : NULL;
-        }
+        apply_near(u, in, out);
     }
     if (err == PLI_OK && out_copy != NULL) {
         struct pli_cursor to;

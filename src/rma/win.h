@@ -101,7 +101,6 @@ enum pli_err pli_win_check_comm(const struct pli_comm *comm);
 enum pli_err pli_win_free(struct pli_win *w);
 enum pli_err pli_win_get_group(struct pli_win *w, struct pli_group **out);
 enum pli_err pli_win_set_name(struct pli_win *w, const char *name);
-enum pli_err pli_win_get_name(struct pli_win *w, char *name_out, int *len_out);
 enum pli_err pli_win_set_errhandler(struct pli_win *w, struct pli_errhandler *e);
 enum pli_err pli_win_get_errhandler(struct pli_win *w, struct pli_errhandler **out);
 

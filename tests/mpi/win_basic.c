@@ -56,6 +56,8 @@ static void check_object(void)
     MPI_Info_free(&info);
     T_EQ(MPI_Win_free(&win), 0);
     T_OK(win == MPI_WIN_NULL);
+    T_EQ(MPI_Win_get_name(win, name, &len), 0);
+    T_STR(name, "MPI_WIN_NULL");
 }
 
 // Everybody writes its number everywhere, adds, and reads.

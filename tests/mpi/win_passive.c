@@ -124,6 +124,31 @@ static void check_requests(void)
     MPI_Win_free(&win);
 }
 
+// Who only looks at its own memory, again and again, must let the others write to it.
+static void check_spin(MPI_Win win, long *mem)
+{
+    int right = (me + 1) % n;
+    long got = 0, one = 1;
+    mem[0] = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == n - 1) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, right, 0, win);
+        MPI_Put(&one, 1, MPI_LONG, right, 0, 1, MPI_LONG, win);
+        MPI_Win_unlock(right, win);
+    }
+    while (got == 0) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, me, 0, win);
+        MPI_Get(&got, 1, MPI_LONG, me, 0, 1, MPI_LONG, win);
+        MPI_Win_unlock(me, win);
+    }
+    if (me != n - 1) {
+        MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win);
+        MPI_Put(&one, 1, MPI_LONG, right, 0, 1, MPI_LONG, win);
+        MPI_Win_unlock(right, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     long *mem;
@@ -141,6 +166,7 @@ int main(int argc, char **argv)
         }
         check_lock(win, mem);
         check_fetch(win, mem);
+        check_spin(win, mem);
         MPI_Win_free(&win);
         if (i == 1) {
             free(mem);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the tests of checkpoints run. Works in steps on a world that may change its size, with much
 // on its way at every moment: an unexpected message, an outstanding receive, a synchronous send, a
-// derived datatype, a split communicator with an attribute, a thread. The last line is the result.
+// derived datatype, a split communicator with an attribute, windows in the middle of epochs, a
+// thread. The last line is the result.
 //
 //     ckpt_probe STEPS MS [call=K] [die=K] [abort=K] [fork=K] [mb=N] [flood=KB] [poll] [state]
 //         [threads] [gate=FILE] [log=FILE]
@@ -105,7 +106,13 @@ static void close_files(void)
     fclose(log_file);
 }
 
+enum { WIN_LEN = 50000, AROUND = 100 };
+
 struct pending {
+    MPI_Win near, far; // memory that members of a host share, and memory that they do not
+    int *shared, own[WIN_LEN], row[AROUND], fetched;
+    int n_added, last; // how often, and at which step it last wrote
+    MPI_Request fetch;
     MPI_Comm comm;
     MPI_Request recv, sync;
     MPI_Datatype column;
@@ -113,6 +120,83 @@ struct pending {
     int got, token, sync_got;
     double grid[4][4];
 };
+
+// One window is locked, with a request under way, the other one exposed and accessed, and written
+// to already.
+static void begin_windows(struct pending *p, int rank, int size)
+{
+    MPI_Group all, around;
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    MPI_Win_allocate(WIN_LEN * sizeof(int), sizeof(int), MPI_INFO_NULL, p->comm, &p->shared,
+                     &p->near);
+    MPI_Win_create(p->own, sizeof p->own, sizeof(int), MPI_INFO_NULL, p->comm, &p->far);
+    MPI_Win_set_name(p->near, "near");
+    p->n_added = 0;
+    for (int i = 0; i < WIN_LEN; i++) {
+        p->shared[i] = i == 0 ? 0 : rank * 1000 + i % 997;
+        p->own[i] = rank * 7 + i;
+    }
+    for (int i = 0; i < AROUND; i++) {
+        p->row[i] = -rank - i;
+    }
+    MPI_Barrier(p->comm); // all have written to their own
+    MPI_Win_lock_all(0, p->near);
+    MPI_Rget(&p->fetched, 1, MPI_INT, right, 1, 1, MPI_INT, p->near, &p->fetch);
+    MPI_Comm_group(p->comm, &all);
+    MPI_Group_incl(all, 1, &left, &around);
+    MPI_Win_post(around, 0, p->far);
+    MPI_Group_free(&around);
+    MPI_Group_incl(all, 1, &right, &around);
+    MPI_Win_start(around, 0, p->far);
+    MPI_Group_free(&around);
+    MPI_Group_free(&all);
+    MPI_Put(p->row, AROUND, MPI_INT, right, 50, AROUND, MPI_INT, p->far);
+}
+
+// Every rank counts at all others in turn.
+static void use_windows(struct pending *p)
+{
+    int size, was = -1, one = 1, to;
+    MPI_Comm_size(p->comm, &size);
+    to = step % size;
+    MPI_Fetch_and_op(&one, &was, MPI_INT, to, 0, MPI_SUM, p->near);
+    MPI_Win_flush(to, p->near);
+    check(was >= 0, "the counter in a window");
+    p->n_added++;
+    p->last = step;
+    MPI_Comm_rank(p->comm, &to);
+    MPI_Put(&p->last, 1, MPI_INT, (to + 1) % size, 1, 1, MPI_INT, p->far);
+}
+
+static void end_windows(struct pending *p, int rank, int size)
+{
+    int left = (rank + size - 1) % size, added, counted, flag, len, before;
+    char name[MPI_MAX_OBJECT_NAME];
+    MPI_Aint *bytes;
+    MPI_Wait(&p->fetch, MPI_STATUS_IGNORE);
+    check(p->fetched == (rank + 1) % size * 1000 + 1, "the request of a window");
+    MPI_Win_unlock_all(p->near);
+    MPI_Barrier(p->comm);
+    MPI_Allreduce(&p->n_added, &added, 1, MPI_INT, MPI_SUM, p->comm);
+    MPI_Allreduce(&p->shared[0], &counted, 1, MPI_INT, MPI_SUM, p->comm);
+    check(added == counted && added > 0, "the sum of the counters");
+    MPI_Win_complete(p->far);
+    MPI_Win_wait(p->far);
+    MPI_Sendrecv(&p->last, 1, MPI_INT, (rank + 1) % size, 4, &before, 1, MPI_INT, left, 4, p->comm,
+                 MPI_STATUS_IGNORE);
+    for (int i = 1; i < WIN_LEN; i++) {
+        check(p->shared[i] == rank * 1000 + i % 997, "the memory of a window");
+        check(p->own[i] == (i == 1                       ? before
+                            : i >= 50 && i < 50 + AROUND ? -left - (i - 50)
+                                                         : rank * 7 + i),
+              "the memory that a window exposes");
+    }
+    MPI_Win_get_name(p->near, name, &len);
+    MPI_Win_get_attr(p->near, MPI_WIN_SIZE, &bytes, &flag);
+    check(strcmp(name, "near") == 0 && *bytes == WIN_LEN * (MPI_Aint)sizeof(int), "the window");
+    MPI_Win_free(&p->near);
+    MPI_Win_free(&p->far);
+}
 
 // Things that a checkpoint at any later moment must keep.
 static void begin_pending(struct pending *p, MPI_Comm world)
@@ -133,6 +217,7 @@ static void begin_pending(struct pending *p, MPI_Comm world)
     p->token = rank;
     MPI_Issend(&p->token, 1, MPI_INT, (rank + 1) % size, 2, p->comm, &p->sync);
     MPI_Send(&p->grid[0][1], 1, p->column, (rank + 1) % size, 3, p->comm); // nobody asks for it yet
+    begin_windows(p, rank, size);
 }
 
 static void end_pending(struct pending *p)
@@ -154,6 +239,7 @@ static void end_pending(struct pending *p)
     }
     MPI_Comm_get_attr(p->comm, p->key, &value_of, &flag);
     check(flag && *value_of == 4711 + rank, "the attribute");
+    end_windows(p, rank, size);
     MPI_Comm_free_keyval(&p->key);
     MPI_Type_free(&p->column);
     MPI_Comm_free(&p->comm);
@@ -206,6 +292,7 @@ static void look(MPI_Comm *world, int *version)
     MPI_Comm next = MPI_COMM_RESIZED_WORLD;
     int seen = next != MPI_COMM_NULL, all, at[2] = { step, 0 };
     MPI_Allreduce(&seen, &all, 1, MPI_INT, MPI_MIN, *world);
+    MPIX_World_version(&at[1]);
     if (all) {
         MPI_Bcast(at, 2, MPI_INT, 0, next);
         MPI_Bcast(&value, 1, MPI_DOUBLE, 0, next);
@@ -225,11 +312,10 @@ static int follow(MPI_Comm *world, int *version)
     }
     MPIX_World_version(&now);
     MPI_Allreduce(&now, &all, 1, MPI_INT, MPI_MIN, *world);
-    while (*version < all) {
+    if (*version < all) { // one at a time: who came for it goes on from there
         MPI_Comm next;
-        int old_rank, at[2] = { step, 0 };
-        MPI_Comm_rank(*world, &old_rank);
-        MPIX_Comm_world_at(++*version, &next);
+        int at[2] = { step, ++*version };
+        MPIX_Comm_world_at(*version, &next);
         if (next == MPI_COMM_NULL) {
             return 0;
         }
@@ -302,7 +388,7 @@ static void wait_at_gate(MPI_Comm world)
 
 static void work(MPI_Comm world, int version)
 {
-    struct pending p;
+    static struct pending p;
     // Who came later has no part in what is pending, and who has that is not forked.
     int was_first = version == 0 && fork_at < 0;
     if (was_first) {
@@ -316,6 +402,9 @@ static void work(MPI_Comm world, int version)
         MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, world);
         value = sum; // does not depend on the number of ranks
         int all = is_wanted(world);
+        if (was_first) {
+            use_windows(&p);
+        }
         if (n_flood > 0) {
             flood(world);
         }
@@ -404,6 +493,7 @@ int main(int argc, char **argv)
         MPI_Bcast(at, 2, MPI_INT, 0, MPI_COMM_WORLD);
         MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         step = at[0] + 1;
+        version = at[1]; // there may be a newer one by now
     }
     if (log_name != NULL) {
         open_files(rank);

@@ -84,11 +84,11 @@ def carriers(env):
     return found
 
 
-def gone(env, seconds=10.0):
-    """Wait until nobody carries the mark; who still does."""
+def gone(env, seconds=10.0, name=None):
+    """Wait until nobody, or nobody of this name, carries the mark; who still does."""
     end = time.monotonic() + seconds * SLOW
     while True:
-        left = carriers(env)
+        left = [c for c in carriers(env) if name in (None, c[1])]
         if not left or time.monotonic() > end:
             return left
         time.sleep(0.01)

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "glue/win_calls.h"
+
+#include "glue/check.h"
+#include "rma/win.h"
+
+#include <string.h>
+
+int pli_win_calls_get_name(MPI_Win win, char *name, int *len)
+{
+    static const char fn[] = "MPI_Win_get_name";
+    struct pli_win *w = pli_arg_win(win);
+    if (w == NULL && win != MPI_WIN_NULL) {
+        return pli_bad_handle(NULL, fn, "win", PLI_KIND_WIN, win);
+    }
+    if (name == NULL || len == NULL) {
+        return pli_bad_pointer(w != NULL ? &w->obj : NULL, fn,
+                               name == NULL ? "win_name" : "resultlen");
+    }
+    strcpy(name, w != NULL ? w->name : "MPI_WIN_NULL");
+    *len = (int)strlen(name);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that take MPI_WIN_NULL for an answer.
+#ifndef PLI_GLUE_WIN_CALLS_H
+#define PLI_GLUE_WIN_CALLS_H
+
+#include <mpi.h>
+
+int pli_win_calls_get_name(MPI_Win win, char *name, int *len);
+
+#endif
