@@ -462,9 +462,9 @@ bool pli_head_begin(struct pli_job *the_job)
     }
     // srun has a tree of its own.
     spec.tree.n = job->n_host;
-    spec.tree.fan =
-        spec.launcher != NULL && !job->opt.is_movable && n_up == 0 ? (uint32_t)pli_conf.launch_fan
-                                                                   : job->n_host;
+    spec.tree.fan = spec.launcher != NULL && !job->opt.is_movable && n_up == 0
+                        ? (uint32_t)pli_conf.launch_fan
+                        : job->n_host;
     pli_spec_make(&spec, job);
     if (!pli_gate_open(spec.secret, came, &place)) {
         return false;
