@@ -89,7 +89,8 @@ static bool is_writing(const struct pli_link *l)
 static bool has_unwritten(const struct pli_link *l)
 {
     return is_writing(l) || l->next != NULL || !pli_list_is_empty(&l->notes) ||
-           !pli_list_is_empty(&l->streams) || (l->ucx != NULL && pli_ucxlane_has_hail(l->ucx)) ||
+           !pli_list_is_empty(&l->streams) ||
+           (l->ucx != NULL && l->state != PLI_LINK_IDLE && pli_ucxlane_has_hail(l->ucx)) ||
            (!pli_list_is_empty(&l->conn->pending) && !l->by_ucx);
 }
 

@@ -25,7 +25,7 @@ struct pli_ucxlane {
     struct pli_ucx *ucx; // NULL: UCX was left
     bool is_unsettled;   // it is being left, or was: see ucxcalm.c
     bool is_given_up;    // it could not be had again
-    bool may_lend;       // memory to others: it is never left for an image
+    bool may_lend;       // memory to others: no image is made, nobody dies
     bool is_must;        // the user asked for UCX: nothing else will do
     char *address;
     size_t n_address;
@@ -138,7 +138,9 @@ static inline bool pli_ucxcalm_is_behind(const struct pli_ucxlink *x)
 void pli_intake_catch_up(struct pli_link *l);
 
 // ucxlink.c: sending.
-void pli_ucxlink_leave(struct pli_link *l);     // what has waited goes over the connection
+void pli_ucxlink_leave(struct pli_link *l); // what has waited goes over the connection
+// A request is to be withdrawn; true: UCX has its memory, and when it has not, it is tried again.
+bool pli_ucxlink_doom(struct pli_link *l, struct pli_request *r);
 void pli_ucxlink_forget(struct pli_ucxlane *u); // operations that are not used
 void pli_ucxlink_start(struct pli_request *r);
 void pli_ucxlink_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
