@@ -56,7 +56,7 @@ test: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS)
 	@cd $(BUILD) && ctest --output-on-failure --no-label-summary -j$(JOBS) $(if $(T),-R '$(T)') $(if $(L),-L '$(L)')
 
-# Tests of what jobs without shared memory refuse: clones; with UCX also failures that are outlived, and resizes that are told of.
+# Tests of what jobs without shared memory refuse: clones.
 NEED_SHM = ^mpi\.fork_world
 
 test-tcp: $(BUILD)/CMakeCache.txt
@@ -68,8 +68,8 @@ test-tcp: $(BUILD)/CMakeCache.txt
 test-ucx: $(BUILD)/CMakeCache.txt
 	@tools/setup/need build test
 	@cmake --build $(BUILD) -j$(JOBS)
-	@cd $(BUILD) && UCX_TLS=$(UCX_TLS) PLIANT_NET=ucx ctest --output-on-failure --no-label-summary -j$(JOBS) -L mpi -E '$(NEED_SHM)|^mpi.(fail_|elastic_told)' $(if $(T),-R '$(T)')
-	@cd $(BUILD) && UCX_TLS=$(UCX_TLS) PLIANT_NET=shm+ucx PLIANT_FAKE_HOSTS=3 ctest --output-on-failure --no-label-summary -j$(JOBS) -L mpi -LE onehost -E '^mpi.(fail_|elastic_told)' $(if $(T),-R '$(T)')
+	@cd $(BUILD) && UCX_TLS=$(UCX_TLS) PLIANT_NET=ucx ctest --output-on-failure --no-label-summary -j$(JOBS) -L mpi $(if $(T),-R '$(T)')
+	@cd $(BUILD) && UCX_TLS=$(UCX_TLS) PLIANT_NET=shm+ucx PLIANT_FAKE_HOSTS=3 ctest --output-on-failure --no-label-summary -j$(JOBS) -L mpi -LE onehost $(if $(T),-R '$(T)')
 
 test-hosts: $(BUILD)/CMakeCache.txt
 	@tools/setup/need build test

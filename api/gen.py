@@ -359,7 +359,31 @@ def words_for(kind):
     return said + "".join(", " + more[m] for m in kind.split("+")[1:] if m in more)
 
 
-def man_page(f):
+def read_examples(path):
+    """By function: the lines of its example, from the C file of all."""
+    found, names, lines = {}, [], []
+    for line in open(path, encoding="utf-8"):
+        line = line.rstrip()
+        if line.startswith("// man:"):
+            names, lines = names + line[7:].split(), []
+        elif line == "}":
+            found.update({name: lines for name in names})
+            names = []
+        elif names and (line.startswith((" ", "#")) or not line):
+            lines.append(re.sub(r"^    ", "", line).replace("pli_examples_", ""))
+    return found
+
+
+def check_examples(functions, found):
+    known = {name for f in functions if f.implemented() for name in f.names()}
+    missing = [f.name for f in functions
+               if f.implemented() and not found.get(f.name) and any(n.startswith("MPIX_") for n in f.names())]
+    wrong = [f"{name} is no function" for name in found if name not in known]
+    if missing or wrong:
+        sys.exit("api/examples.c: " + "; ".join(wrong + [f"no example of {name}" for name in missing]))
+
+
+def man_page(f, example):
     title = f.doc[0] if f.doc else f.name
     lines = [f'.TH {f.name} 3 "" "Pliant MPI" "MPI functions"', ".SH NAME",
              f"{f.name} \\- {title}", ".SH SYNOPSIS", ".nf", "#include <mpi.h>", ".sp"]
@@ -376,8 +400,11 @@ def man_page(f):
         said = words_for(p.kind)
         lines += [".TP", f"\\fI{p.name}\\fR", f"{said} ({types})" if said else types]
     lines += [".SH RETURN VALUE", "MPI_SUCCESS, or an error code after the error handler was called."
-              if f.returns == "int" else f"The result, of type {f.returns}.",
-              ".SH SEE ALSO", ".BR mpiexec (1),", ".BR mpiinfo (1)"]
+              if f.returns == "int" else f"The result, of type {f.returns}."]
+    if example:
+        text = [re.sub(r"^(?=[.'])", r"\\&", line.replace("\\", "\\e")) for line in example]
+        lines += [".SH EXAMPLE", ".nf", *text, ".fi"]
+    lines += [".SH SEE ALSO", ".BR mpiexec (1),", ".BR mpiinfo (1)"]
     return "\n".join(lines) + "\n"
 
 
@@ -404,10 +431,12 @@ def main():
     write(os.path.join(out, "include", "mpi.h"), header(api, flat))
     write(os.path.join(out, "exports.map"), exports(flat))
     write(os.path.join(out, "coverage.def"), coverage(all_functions))
+    examples = read_examples(os.path.join(api, "examples.c"))
+    check_examples(flat, examples)
     for f in flat:
         if f.implemented():
             folder = os.path.join(out, "man", "man3")
-            write(os.path.join(folder, f.name + ".3"), man_page(f))
+            write(os.path.join(folder, f.name + ".3"), man_page(f, examples.get(f.name)))
             for other in f.also:
                 write(os.path.join(folder, other + ".3"), f".so man3/{f.name}.3\n")
 

@@ -89,7 +89,8 @@ static bool is_writing(const struct pli_link *l)
 static bool has_unwritten(const struct pli_link *l)
 {
     return is_writing(l) || l->next != NULL || !pli_list_is_empty(&l->notes) ||
-           !pli_list_is_empty(&l->streams) || (l->ucx != NULL && pli_ucxlane_has_hail(l->ucx)) ||
+           !pli_list_is_empty(&l->streams) ||
+           (l->ucx != NULL && l->state != PLI_LINK_IDLE && pli_ucxlane_has_hail(l->ucx)) ||
            (!pli_list_is_empty(&l->conn->pending) && !l->by_ucx);
 }
 
@@ -353,7 +354,8 @@ void pli_link_start(struct pli_request *r)
         pli_ucxlink_start(r);
         return;
     }
-    if (l->state == PLI_LINK_UP && !has_unwritten(l)) {
+    bool must_wait = l->ucx != NULL && pli_ucxcalm_is_due(l->net);
+    if (l->state == PLI_LINK_UP && !has_unwritten(l) && !must_wait) {
         issue(l, r);
         pli_link_push(l);
         return;
@@ -361,6 +363,8 @@ void pli_link_start(struct pli_request *r)
     pli_list_push(&l->conn->pending, &r->link);
     if (l->state == PLI_LINK_IDLE) {
         pli_link_dial(l);
+    } else if (must_wait && l->state == PLI_LINK_UP && pli_list_is_empty(&l->busy)) {
+        pli_list_push(&l->net->busy, &l->busy);
     }
 }
 

@@ -148,13 +148,13 @@ void pli_link_drain(struct pli_link *l); // its process died: read all that it h
 void pli_link_hang_up(struct pli_sock *s, const char *why); // the other side closed, or it broke
 // Dials that take too long, links lost long enough ago, hosts that do not answer. Now and then.
 void pli_link_judge(struct pli_netlane *net);
-
 // link_cull.c: withdraw what can never complete, after bad news; has_died: its process did.
 void pli_link_cull(struct pli_link *l, bool has_died);
 
 // ucxlane.c, of core/ucxlink.h: the connection of a link ended, look once more; is its way broken?
 void pli_ucxlane_finish(struct pli_link *l);
 void pli_ucxlane_judge(struct pli_link *l, uint64_t now);
+bool pli_ucxlane_is_read(const struct pli_link *l); // nothing more can come by UCX
 void pli_ucxcalm_retire(bool is_over);     // MPI is being left; UCX before, where images are made
 void pli_ucxlink_bury(struct pli_link *l); // nothing is under way any more when it returns
 

@@ -6,6 +6,7 @@
 #include "core/link.h"
 #include "core/request.h"
 #include "core/transfer.h"
+#include "core/ucxlink.h"
 #include "core/wire.h"
 
 #include "base/clock.h"
@@ -60,6 +61,9 @@ static void withdraw(struct pli_link *l, struct pli_request *r, enum pli_err err
     if ((r->flags & PLI_REQ_SEND) != 0) {
         unlist(&l->conn->pending, r);
         unlist(&l->streams, r);
+        if (l->net->ucx != NULL) {
+            unlist(&l->net->ucx->streams, r);
+        }
     } else {
         divert(l, r);
     }
@@ -89,6 +93,9 @@ static void cull_tickets(struct pli_link *l)
                 r->err = (int16_t)err;
                 pli_link_unsend(r);
             }
+            continue;
+        }
+        if (l->ucx != NULL && pli_ucxlink_doom(l, r)) {
             continue;
         }
         l->n_asked -= kind == PLI_TICKET_RECV;

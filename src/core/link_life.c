@@ -361,7 +361,7 @@ void pli_link_drain(struct pli_link *l)
             at = l->net->socks.next; // there may be more, and others may be gone
         }
     }
-    bool is_over = l->state == PLI_LINK_LOST || l->is_gone;
+    bool is_over = (l->state == PLI_LINK_LOST || l->is_gone) && pli_ucxlane_is_read(l);
     if (!is_over && pli_clock_ns() - l->died_ns > LAST_WORDS_NS) {
         is_over = true;
     }

@@ -4,7 +4,9 @@
 
 #include "base/conf.h"
 #include "base/cpu.h"
+#include "base/fault.h"
 #include "base/futex.h"
+#include "boot/boot.h"
 #include "core/alarm.h"
 #include "core/gate.h"
 #include "core/link.h"
@@ -345,6 +347,9 @@ static void forget_record(struct pli_waiter *w)
 static void go_to_sleep(struct pli_waiter *w)
 {
     if (w->watched == 0) {
+        if (w->n_nap > 0 && pli_request_is_mortal) { // this time without end
+            pli_fault_hold("sleep", pli_boot.index);
+        }
         announce(w);
         return;
     }

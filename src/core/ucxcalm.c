@@ -49,6 +49,17 @@ static void stir(struct pli_ucxlane *u)
     atomic_store_explicit(&u->net->must_look, 1, memory_order_relaxed);
 }
 
+bool pli_ucxcalm_is_due(struct pli_netlane *net)
+{
+    if (!net->ucx->is_unsettled &&
+        (atomic_load_explicit(&net->must_look, memory_order_relaxed) == 0 ||
+         !pli_ucxcalm_is_wanted())) {
+        return false;
+    }
+    stir(net->ucx);
+    return true;
+}
+
 static void wake_lanes(void)
 {
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
@@ -234,6 +245,9 @@ void pli_ucxcalm_poll(struct pli_ucxlane *u)
         }
         if (!is_wanted && u->ucx != NULL && l->ucx->phase == PLI_UCXLINK_OUT && l->ucx->is_mine) {
             come_back(l);
+        }
+        if (l->by_ucx) {
+            pli_ucxlink_push(l);
         }
         is_out = is_out && l->ucx->phase == PLI_UCXLINK_OUT;
         is_leaving = is_leaving || l->ucx->phase == PLI_UCXLINK_LEAVING;

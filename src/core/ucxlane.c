@@ -25,6 +25,9 @@ static bool hear_data(struct pli_link *l, const struct pli_frame *f, const char 
 {
     struct pli_request *recv =
         pli_ticket_find(&l->net->tickets, f->word[0], l->conn, PLI_TICKET_RECV);
+    if (recv == NULL && pli_ticket_is_ghost(&l->net->tickets, f->word[0], l->conn)) {
+        return true; // it was withdrawn: what was offered is refused
+    }
     uint64_t want = recv == NULL ? 0 : recv->bytes < recv->size ? recv->bytes : recv->size;
     if (recv == NULL || n == 0 || f->word[1] != recv->moved || f->word[2] != n ||
         n > want - recv->moved || (offer != NULL && recv->cursor != NULL)) {
@@ -151,8 +154,7 @@ void pli_ucxlane_stop(struct pli_ucxlane *u)
 enum pli_err pli_ucxlane_open(struct pli_netlane *net)
 {
     const char *why;
-    if (pli_request_is_mortal ||
-        !pli_ucx_is_chosen(&why)) { // what it has taken cannot be withdrawn
+    if (!pli_ucx_is_chosen(&why)) {
         return PLI_OK;
     }
     struct pli_ucxlane *u = calloc(1, sizeof *u);
@@ -160,9 +162,9 @@ enum pli_err pli_ucxlane_open(struct pli_netlane *net)
         return pli_fail(PLI_ERR_NOMEM, "no memory for the network side of a lane");
     }
     u->net = net;
-    u->may_lend = !pli_park_is_open();
+    u->may_lend = !pli_park_is_open() && !pli_request_is_mortal;
     if (!u->may_lend) {
-        pli_ucx_keep_apart();
+        pli_ucx_keep_apart(pli_request_is_mortal);
     }
     u->is_must = strcmp(pli_conf.net, "auto") != 0;
     pli_list_init(&u->streams);
@@ -380,4 +382,10 @@ bool pli_ucxlane_is_unsure(struct pli_link *l)
         pli_ucxlink_note(l, PLI_WIRE_SURE, x->said, 0, 0);
     }
     return true;
+}
+
+bool pli_ucxlane_is_read(const struct pli_link *l)
+{
+    const struct pli_ucxlink *x = l->ucx;
+    return x == NULL || x->peer == NULL || x->is_broken || has_all(x);
 }

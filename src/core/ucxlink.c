@@ -29,6 +29,7 @@ struct op {
     char *bounce;
     uint64_t n; // bytes of data
     bool is_fetch;
+    bool is_doomed; // what it is for was withdrawn; UCX still has its memory
     bool is_access; // to the other side's memory: there is no frame
     struct pli_ucx_head head;
 };
@@ -59,6 +60,7 @@ static struct op *take_op(struct pli_link *l, struct pli_request *r)
     o->bounce = NULL;
     o->n = 0;
     o->is_fetch = false;
+    o->is_doomed = false;
     o->is_access = false;
     return o;
 }
@@ -109,6 +111,9 @@ static void end_good(struct op *o)
 {
     struct pli_link *l = o->link;
     struct pli_request *r = o->req;
+    if (r == NULL) {
+        return;
+    }
     if (o->is_fetch) {
         pli_ucxlink_took(l, r, o->n);
     } else if (o->is_access) {
@@ -149,7 +154,9 @@ static void end_bad(struct op *o, const char *why)
 
 static void end(struct op *o, const char *why)
 {
-    if (o->link != NULL) {
+    struct pli_link *l = o->link;
+    bool is_doomed = o->is_doomed;
+    if (l != NULL) {
         if (why == NULL) {
             end_good(o);
         } else {
@@ -157,6 +164,26 @@ static void end(struct op *o, const char *why)
         }
     }
     give_op(o);
+    if (l != NULL && is_doomed) { // what has not ended with it can be withdrawn now
+        pli_link_cull(l, false);
+    }
+}
+
+// UCX cannot be told to let go of memory that it reads or writes for a side that lives; that ends
+// soon, as the other side moves on.
+bool pli_ucxlink_doom(struct pli_link *l, struct pli_request *r)
+{
+    struct pli_list *ops = &l->ucx->ops;
+    for (struct pli_list *at = ops->next; at != ops; at = at->next) {
+        struct op *o = PLI_CONTAINER(at, struct op, at);
+        if (o->req == r) {
+            bool is_ours = o->bounce != NULL || (!o->is_fetch && o->n == 0);
+            o->req = is_ours ? NULL : r;
+            o->is_doomed = !is_ours;
+            return !is_ours;
+        }
+    }
+    return false;
 }
 
 static void op_done(struct pli_ucx_op *ucx, const char *why)
@@ -207,7 +234,7 @@ static void issue(struct pli_link *l, struct pli_request *r)
 void pli_ucxlink_start(struct pli_request *r)
 {
     struct pli_link *l = r->conn->link;
-    if (is_open(l) && pli_list_is_empty(&l->conn->pending)) {
+    if (is_open(l) && pli_list_is_empty(&l->conn->pending) && !pli_ucxcalm_is_due(l->net)) {
         issue(l, r);
         return;
     }
@@ -250,7 +277,7 @@ void pli_ucxlink_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, ui
 
 void pli_ucxlink_push(struct pli_link *l)
 {
-    while (!pli_list_is_empty(&l->ucx->notes)) {
+    while ((!l->by_ucx || is_open(l)) && !pli_list_is_empty(&l->ucx->notes)) {
         struct note *n = PLI_CONTAINER(l->ucx->notes.next, struct note, at);
         pli_list_remove(&n->at);
         if (!l->by_ucx) {
@@ -260,7 +287,7 @@ void pli_ucxlink_push(struct pli_link *l)
         }
         free(n);
     }
-    while (is_open(l) && !pli_list_is_empty(&l->conn->pending)) {
+    while (l->by_ucx && is_open(l) && !pli_list_is_empty(&l->conn->pending)) {
         struct pli_request *r = PLI_CONTAINER(l->conn->pending.next, struct pli_request, link);
         pli_list_remove(&r->link);
         issue(l, r);

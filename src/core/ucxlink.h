@@ -25,7 +25,7 @@ struct pli_ucxlane {
     struct pli_ucx *ucx; // NULL: UCX was left
     bool is_unsettled;   // it is being left, or was: see ucxcalm.c
     bool is_given_up;    // it could not be had again
-    bool may_lend;       // memory to others: it is never left for an image
+    bool may_lend;       // memory to others: no image is made, nobody dies
     bool is_must;        // the user asked for UCX: nothing else will do
     char *address;
     size_t n_address;
@@ -123,8 +123,10 @@ void pli_ucxcalm_open(void);                                          // start-u
 bool pli_ucxcalm_hear(struct pli_link *l, const struct pli_frame *f); // false: the link is lost
 bool pli_ucxcalm_may_meet(struct pli_link *l); // its address came; false: it is told to wait
 void pli_ucxcalm_count(int n);                 // of workers that are open
-bool pli_ucxcalm_is_wanted(void);              // whether it is to be left, or stay so. Context: any
-void pli_ucxcalm_parked(void);                 // the process goes on. Context: pli_park_on_move
+// Whether a send must wait for the next poll: who only sends would never leave.
+bool pli_ucxcalm_is_due(struct pli_netlane *net);
+bool pli_ucxcalm_is_wanted(void); // whether it is to be left, or stay so. Context: any
+void pli_ucxcalm_parked(void);    // the process goes on. Context: pli_park_on_move
 
 // Whether frames of the connection must wait for messages that UCX still has.
 static inline bool pli_ucxcalm_is_behind(const struct pli_ucxlink *x)
@@ -136,7 +138,9 @@ static inline bool pli_ucxcalm_is_behind(const struct pli_ucxlink *x)
 void pli_intake_catch_up(struct pli_link *l);
 
 // ucxlink.c: sending.
-void pli_ucxlink_leave(struct pli_link *l);     // what has waited goes over the connection
+void pli_ucxlink_leave(struct pli_link *l); // what has waited goes over the connection
+// A request is to be withdrawn; true: UCX has its memory, and when it has not, it is tried again.
+bool pli_ucxlink_doom(struct pli_link *l, struct pli_request *r);
 void pli_ucxlink_forget(struct pli_ucxlane *u); // operations that are not used
 void pli_ucxlink_start(struct pli_request *r);
 void pli_ucxlink_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);

@@ -5,7 +5,7 @@
 // thread. The last line is the result.
 //
 //     ckpt_probe STEPS MS [call=K] [die=K] [abort=K] [fork=K] [mb=N] [flood=KB] [poll] [state]
-//         [threads] [gate=FILE] [log=FILE]
+//         [threads] [gate=FILE] [log=FILE] [leave]
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include <time.h>
 
 static int n_step, nap_ms, call_at = -1, die_at = -1, abort_at = -1, fork_at = -1;
-static int with_poll, with_state, with_threads;
+static int with_poll, with_state, with_threads, with_leave;
 static long n_byte, n_flood;
 static const char *gate; // the last steps come when this file is there, and checkpoints until then
 static const char *log_name;
@@ -292,6 +292,7 @@ static void look(MPI_Comm *world, int *version)
     MPI_Comm next = MPI_COMM_RESIZED_WORLD;
     int seen = next != MPI_COMM_NULL, all, at[2] = { step, 0 };
     MPI_Allreduce(&seen, &all, 1, MPI_INT, MPI_MIN, *world);
+    MPIX_World_version(&at[1]);
     if (all) {
         MPI_Bcast(at, 2, MPI_INT, 0, next);
         MPI_Bcast(&value, 1, MPI_DOUBLE, 0, next);
@@ -311,11 +312,10 @@ static int follow(MPI_Comm *world, int *version)
     }
     MPIX_World_version(&now);
     MPI_Allreduce(&now, &all, 1, MPI_INT, MPI_MIN, *world);
-    while (*version < all) {
+    if (*version < all) { // one at a time: who came for it goes on from there
         MPI_Comm next;
-        int old_rank, at[2] = { step, 0 };
-        MPI_Comm_rank(*world, &old_rank);
-        MPIX_Comm_world_at(++*version, &next);
+        int at[2] = { step, ++*version };
+        MPIX_Comm_world_at(*version, &next);
         if (next == MPI_COMM_NULL) {
             return 0;
         }
@@ -392,7 +392,7 @@ static void work(MPI_Comm world, int version)
     // Who came later has no part in what is pending, and who has that is not forked.
     int was_first = version == 0 && fork_at < 0;
     if (was_first) {
-        begin_pending(&p, MPI_COMM_WORLD);
+        begin_pending(&p, world);
     }
     for (; step < n_step; step++) {
         int rank, size;
@@ -468,9 +468,20 @@ int main(int argc, char **argv)
         log_name = strncmp(argv[i], "log=", 4) == 0 ? argv[i] + 4 : log_name;
         with_poll = with_poll || strcmp(argv[i], "poll") == 0;
         with_state = with_state || strcmp(argv[i], "state") == 0;
+        with_leave = with_leave || strcmp(argv[i], "leave") == 0;
         with_threads = with_threads || strcmp(argv[i], "threads") == 0;
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm world = MPI_COMM_WORLD;
+    if (with_leave) { // the last rank has ended before anything happens
+        int size;
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+        MPI_Comm_split(MPI_COMM_WORLD, rank == size - 1, 0, &world);
+        if (rank == size - 1) {
+            MPI_Finalize();
+            return 0;
+        }
+    }
     unsigned char *memory = n_byte > 0 ? malloc((size_t)n_byte) : NULL;
     for (long i = 0; i < n_byte; i++) {
         memory[i] = pattern(i, rank);
@@ -493,11 +504,12 @@ int main(int argc, char **argv)
         MPI_Bcast(at, 2, MPI_INT, 0, MPI_COMM_WORLD);
         MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         step = at[0] + 1;
+        version = at[1]; // there may be a newer one by now
     }
     if (log_name != NULL) {
         open_files(rank);
     }
-    work(MPI_COMM_WORLD, version);
+    work(world, version);
     if (log_name != NULL) {
         close_files();
     }

@@ -9,7 +9,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from launch import BUILD, MPIEXEC, SLOW, Run, check, clean_up, inside, mark, nothing_left, status
+from launch import BUILD, MPIEXEC, SLOW, Run, carriers, check, clean_up, inside, mark, nothing_left, status
 
 MPICTL = os.path.join(BUILD, "bin", "mpictl")
 PROBE = os.path.join(BUILD, "tests", "bin", "fork_probe")
@@ -70,7 +70,8 @@ def notice(env):
     check(r.rc == 1 and "version 1, of 1 rank\n" in r.out and "still there: rank 1 (process" in r.out and
           "rank 2 (process" in r.out, f"shrink: {r}")
     r = ctl("migrate", 0, "nowhere", p.pid)
-    check(r.rc == 1 and "start the job with mpiexec --checkpoint-dir DIR" in " ".join(r.err.split()), f"migrate: {r}")
+    check(r.rc == 1 and "start the job with mpiexec --movable, or with images as checkpoints (--checkpoint-dir DIR)"
+          in " ".join(r.err.split()), f"migrate: {r}")
     os.kill(p.pid, signal.SIGTERM)
     out, _ = p.communicate(timeout=60 * SLOW)
     check("rank 1 has its notice\n" in out and "rank 2 has its notice\n" in out and
@@ -103,7 +104,8 @@ def killed(env):
               f"[ $PLIANT_RANK -lt 2 ] || sleep 60; exec {WORLD} poll 9")
     c = subprocess.Popen([MPICTL, "grow", "2", str(p.pid)], stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
-    time.sleep(0.2 * SLOW)
+    while len([1 for _, name in carriers(env) if name == "sleep"]) < 2 and c.poll() is None:
+        time.sleep(0.01)
     p.send_signal(signal.SIGKILL)
     _, err = c.communicate(timeout=60 * SLOW)
     check(c.returncode == 2 and "did not answer" in err, f"mpictl: {c.returncode} {err}")

@@ -45,6 +45,15 @@ def ends(env):
     nothing_left(env)
 
 
+def asleep(env):
+    """A rank hears of a revocation when it has looked and is about to sleep: it does not."""
+    with tempfile.TemporaryDirectory() as d:
+        hold = os.path.join(d, "hold")
+        r = Run(SHRINK, "--timeout", 60 * SLOW, "-n", 2, os.path.join(BIN, "mpi.fail_late"), "wait", hold,
+                env={**env, "PLIANT_FAULT": f"sleep:1@{hold}"})
+        check(r.rc == 0 and not os.listdir(d), f"{r} {os.listdir(d)}")
+
+
 def refused(env):
     for args, extra, want in ((("-n", 2), {"PLIANT_NET": "ucx"}, "uses UCX"),
                               (("-n", 2, "--impi", "localhost:1", "--impi-rank", 0), {}, "IMPI"),
@@ -95,7 +104,7 @@ def soon(env):
     """A death is known within 100 ms: the best of a few runs, because others use the machine too."""
     best = 1e9
     for _ in range(5):
-        r = Run(SHRINK, "-n", 4, WORLD, "barrier", 2, env=env)
+        r = Run(SHRINK, "-n", 4, WORLD, "barrier", 2, env=env, is_timed=True)
         known = [float(x) for x in re.findall(r"knew after (\S+) ms", r.out)]
         check(r.rc == 0 and len(known) == 3, f"{r}")
         best = min(best, max(known, default=1e9))
@@ -105,7 +114,7 @@ def soon(env):
 
 def main():
     env = mark()
-    for test in (say, ends, refused, respawn, resized, soon):
+    for test in (say, ends, asleep, refused, respawn, resized, soon):
         test(env)
     clean_up(env)
     return status()

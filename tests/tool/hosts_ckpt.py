@@ -206,19 +206,108 @@ def image(env, d):
         tidy(d)
 
 
+def image_over(env, d):
+    """A rank has ended before the checkpoint: the restarted job knows that, and ends when the others do."""
+    want = undisturbed(20, 5)
+    p = start(env, "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:2", PROBE, 20, 5, "leave", gate(d))
+    text = wait_for(p, "step 3 ")
+    while ", 1 have ended," not in mpictl("status")[0] and p.poll() is None:
+        pass
+    out, rc = mpictl("checkpoint")
+    check(rc == 0 and "with 2 ranks" in out, out)
+    text = let_go(p, d, text)
+    check(p.returncode == 0 and result(text)[0] == want, f"{p.returncode}\n{text}\nwanted {want}")
+    for args in ((), ("--hosts", "vc3"), ("--hosts", "vc3,vc1")):
+        rc, text = restart(env, d, "--timeout", str(60 * SLOW), *args)
+        check(rc == 0 and result(text)[0] == want, f"{args}: {rc}\n{text}\nwanted {want}")
+        tidy(d)
+
+
+def slain(env, d, *args, steps=("grow 2",)):
+    """A job that is resized, writes a checkpoint and is killed with its mpiexec."""
+    p = start(env, "--elastic", "1:8", "--checkpoint-dir", d, *args, f"gate={d}/go")
+    text = wait_for(p, "step 3 ")
+    for step in steps:
+        out, rc = mpictl(*step.split())
+        check(rc == 0, f"{step}: {out}")
+    out, rc = mpictl("checkpoint")
+    check(rc == 0, out)
+    os.kill(C.inner(p), signal.SIGKILL)
+    finish(p, text)
+    check(not left_behind(C, HOSTS), "all are gone with mpiexec")
+    open(os.path.join(d, "go"), "w", encoding="utf-8").close()
+
+
 def image_resized(env, d):
-    """Images of a world that was resized on several hosts are refused with a sentence; its state can be saved."""
-    for args, good in (((), False), (STATE, True)):
-        p = start(env, "--elastic", "1:6", "--checkpoint-dir", d, *args, "--hosts", "vc1:1,vc2:1", PROBE, 400, 10,
-                  *(("state",) if good else ()))
-        text = wait_for(p, "step 3 ")
-        out, rc = mpictl("grow", 1)
-        check(rc == 0 and "of 3 ranks" in out, out)
-        out, rc = mpictl("checkpoint")
-        check(rc == 0 if good else rc == 1 and "was resized" in out, out)
+    """The world had another size when it was written, also with ranks that had left: it goes on as it was, and with
+    another number of ranks, on the same hosts and on others."""
+    want = undisturbed(120, 10)
+    for steps, n, ways in ((("grow 2",), 4, ((4, ()), (4, ("--hosts=vc3,vc2",)), (4, ("--hosts=vc3",)), (6, ("-n", 6)))),
+                           (("grow 4", "shrink 3"), 3, ((3, ()), (2, ("-n", 2, "--hosts=vc2,vc3")))),
+                           (("shrink 1 --wait 0",), 1, ((1, ()), (3, ("-n", 3))))):
+        slain(env, d, "--hosts", "vc1:1,vc2:1", PROBE, 120, 10, steps=steps)
+        for now, args in ways:
+            rc, text = restart(env, d, *args)
+            check(rc == 0 and result(text) == (want, now), f"{steps} {args}: {rc}\n{text}\nwanted {want} {now}")
+        os.unlink(os.path.join(d, "go"))
+    tidy(d)
+
+
+def image_again_resized(env, d):
+    """A restarted job is resized, saved and restarted like any other; clones too."""
+    want = undisturbed(120, 10)
+    slain(env, d, "--hosts", "vc1:1,vc2:1", PROBE, 120, 10, "fork=2")
+    os.unlink(os.path.join(d, "go"))
+    p = start(env, "--restart", d)
+    text = wait_for(p, "step 40 ")
+    for args in (("shrink", "2"), ("grow", "1"), ("checkpoint",)):
+        out, rc = mpictl(*args)
+        check(rc == 0, f"{args}: {out}\n{text}")
+    os.kill(C.inner(p), signal.SIGKILL)
+    finish(p, text)
+    open(os.path.join(d, "go"), "w", encoding="utf-8").close()
+    for now, args in ((5, ()), (3, ("-n", 3))):
+        rc, text = restart(env, d, *args)
+        check(rc == 0 and result(text) == (want, now), f"{args}: {rc}\n{text}\nwanted {want} {now}")
+    tidy(d)
+
+
+def joined(env, d):
+    """Hosts that joined the job: its images know them, and go on there when nobody says where."""
+    want = undisturbed(120, 10)
+    slain(env, d, "-n", 2, PROBE, 120, 10, steps=("grow 2 --hosts vc2:2", "grow 1 --hosts vc3"))
+    for now, args, there in ((5, (), HOSTS), (5, ("--hosts=vc1,vc2",), ["vc1", "vc2"]), (3, ("-n", 3), HOSTS),
+                             (6, ("-n", 6, "--hosts=vc3",), ["vc3"])):
+        p = start(env, "--restart", d, *args)
+        text = wait_for(p, "step ")
+        where = [h for h in HOSTS if any("ckpt_probe" in x for x in C.processes(h))]
         text = finish(p, text)
-        check(p.returncode == 0 and result(text)[1] == 3, f"{p.returncode}\n{text}")
-    check(numbers(d) == [1], f"{os.listdir(d)}")
+        check(p.returncode == 0 and result(text) == (want, now), f"{args}: {p.returncode}\n{text}\nwanted {want} {now}")
+        check(where == there, f"{args}: ranks are on {where}, not {there}")
+    shutil.rmtree(os.path.join(d, "1"))
+    os.unlink(os.path.join(d, "go"))
+    slain(env, d, *STATE, "-n", 2, PROBE, 120, 10, "state", steps=("grow 2 --hosts vc2:2",))
+    for now, args in ((4, ()), (3, ("-n", 3, "--hosts=vc1,vc3"))):
+        rc, text = restart(env, d, *args)
+        check(rc == 0 and result(text) == (want, now), f"{args}: {rc}\n{text}\nwanted {want} {now}")
+    tidy(d)
+
+
+def spare_lost(env, d):
+    """A host that nobody was on is lost, and a checkpoint made without it."""
+    want = undisturbed(100, 10)
+    p = start(env, "--elastic", "1:8", "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:1,vc3:1", "-n", 2, PROBE, 100, 10,
+              f"gate={d}/go")
+    text = wait_for(p, "step 3 ")
+    slay("vc3", MPIEXEC + " --as-daemon")
+    out, rc = mpictl("checkpoint")
+    check(rc == 0, out)
+    os.kill(C.inner(p), signal.SIGKILL)
+    finish(p, text)
+    open(os.path.join(d, "go"), "w", encoding="utf-8").close()
+    for now, args in ((2, ()), (4, ("-n", 4))):
+        rc, text = restart(env, d, *args)
+        check(rc == 0 and result(text) == (want, now), f"{args}: {rc}\n{text}\nwanted {want} {now}")
     tidy(d)
 
 
@@ -312,7 +401,7 @@ def main():
     reason = skip_reason()
     if reason is not None:
         print(f"images are not tested: {reason}")
-    images = (image, image_resized, image_dies, image_again, image_lost, image_full)
+    images = (image, image_over, image_resized, image_again_resized, joined, spare_lost, image_dies, image_again, image_lost, image_full)
     return cases((refused, state, state_made, state_dies, state_again, state_lost, state_full, *images), images if reason else ())
 
 

@@ -208,12 +208,15 @@ def signals():
         check(p.returncode in (rc, -sig) and time.monotonic() - begin < 20, f"{sig}: {p.returncode}")
         check(not left_behind(C, C.names), left_behind(C, C.names, 0))
     # Stopped and continued.
-    p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, "--hosts", "vc2:1", "sh", "-c", "echo up; sleep 0.3; echo on"],
-                stdout=subprocess.PIPE, text=True)
-    p.stdout.readline()
-    os.kill(C.inner(p), signal.SIGTSTP)
-    time.sleep(0.5)
-    os.kill(p.pid, signal.SIGCONT)  # nsenter has stopped with it, and passes this on
+    with tempfile.NamedTemporaryFile() as gate:
+        p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, "--hosts", "vc2:1", "sh", "-c",
+                            'echo up; while test -e "$0"; do sleep 0.05; done; echo on', gate.name],
+                    stdout=subprocess.PIPE, text=True)
+        p.stdout.readline()
+        os.kill(C.inner(p), signal.SIGTSTP)
+        _, how = os.waitpid(p.pid, os.WUNTRACED)  # nsenter stops with it, and passes on what continues it
+        check(os.WIFSTOPPED(how), f"stopped: {how}")
+        os.kill(p.pid, signal.SIGCONT)
     check(p.communicate()[0] == "on\n" and p.returncode == 0, p.returncode)
 
 

@@ -100,7 +100,7 @@ def slow_reader():
     begin = time.monotonic()
     line = p.stderr.readline()
     check(b"rank 1" in line and time.monotonic() - begin < 20 * SLOW, line)
-    left = [c for c in gone(env, 0.5) if c[1] == "mpiexec_probe"]
+    left = gone(env, name="mpiexec_probe")
     check(not left, left)
     p.kill()
     p.communicate()

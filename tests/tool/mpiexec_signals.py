@@ -3,6 +3,7 @@
 # ctest: alone
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +24,13 @@ def start(*args, **kw):
     for _ in range(n):
         check("ready" in p.stdout.readline(), "a rank is ready")
     return p
+
+
+def is_pending(p, sig):
+    """Whether it has not looked at the signal yet: another one would be the same one."""
+    with open(f"/proc/{p.pid}/status", encoding="ascii") as f:
+        pending = re.search(r"^ShdPnd:\s*(\w+)$", f.read(), re.M).group(1)
+    return int(pending, 16) >> (sig - 1) & 1 != 0
 
 
 def ends_by(sig, *args, within=20, **kw):
@@ -53,6 +61,8 @@ def ending():
     begin = time.monotonic()
     p = start("-n", "2", "--grace=50", *deaf)
     p.send_signal(signal.SIGINT)
+    while is_pending(p, signal.SIGINT):
+        time.sleep(0.01)
     time.sleep(0.1)
     check(p.poll() is None, "the first ^C waits for ranks")
     p.send_signal(signal.SIGINT)

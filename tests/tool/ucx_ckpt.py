@@ -36,6 +36,20 @@ def late(env, d):
     check(p.returncode == 0, text)
 
 
+def sender(env, d):
+    """Rank 0 only sends, and its small messages need no answer."""
+    gate = os.path.join(d, "open")
+    p = start({**env, **TCP}, "--checkpoint-dir", os.path.join(d, "c"), "-n", 2, PROBE, 10, 1, "gate=" + gate)
+    text = wait_for(p, "step 4 ")
+    for _ in range(3):
+        r = Run("checkpoint", p.pid, tool=MPICTL)
+        check(r.rc == 0, r)
+    with open(gate, "w", encoding="utf-8"):
+        pass
+    text = finish(p, text)
+    check(p.returncode == 0, text)
+
+
 def by_call(env, d):
     checkpoint.by_call({**env, **TCP}, d)
 
@@ -56,5 +70,5 @@ need_ucx()
 reason = skip_reason()
 if reason is not None:
     print(f"only registered state is tested: {reason}")
-images = (flood, left, late, by_call, forked, by_interval)
+images = (flood, left, late, sender, by_call, forked, by_interval)
 sys.exit(cases((state, *images), images if reason else ()))

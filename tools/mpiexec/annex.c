@@ -127,7 +127,9 @@ bool pli_annex_may_grow(const struct pli_job *job, struct pli_answer *a)
         pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
     }
     for (uint32_t h = 0; h < job->n_host && a->error == 0; h++) {
-        check_room(job, h, &means.rolls[h], a);
+        if (!job->hosts[h].is_lost) {
+            check_room(job, h, &means.rolls[h], a);
+        }
     }
     return a->error == 0;
 }

@@ -173,7 +173,7 @@ static void again_fire(struct pli_timer *t)
     if (pli_ckpt.state != PLI_CKPT_WAITING) {
         return;
     }
-    const char *why = pli_ckpt_obstacle(pli_ckpt.job, pli_ckpt.is_move);
+    const char *why = pli_ckpt_obstacle(pli_ckpt.job);
     if (why != NULL) {
         pli_ckpt_fail(ENOTSUP, "%s", why);
         give_up();

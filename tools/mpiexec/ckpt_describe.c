@@ -3,9 +3,12 @@
 #include "base/clock.h"
 #include "boot/save_wire.h"
 #include "ckpt_priv.h"
+#include "head.h"
+#include "hosts.h"
 #include "manifest.h"
 #include "resize.h"
 #include "rows.h"
+#include "spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,14 +60,22 @@ static bool add_hosts(const struct pli_job *job, const uint64_t *clocks, struct 
     if (clocks == NULL) {
         return true;
     }
+    struct pli_head_means means;
+    pli_head_side(0, &means);
+    uint32_t first = means.spec->tree.n;
     m->clocks = (uint64_t *)(uintptr_t)clocks;
     m->n_host = job->n_host;
+    m->n_joined = job->n_host - first;
+    m->joined = calloc(m->n_joined + 1, sizeof *m->joined);
+    for (uint32_t i = 0; m->joined != NULL && i < m->n_joined; i++) {
+        m->joined[i] = job->hosts[first + i].name;
+    }
     m->n_spread = job->n_first;
     m->spread = calloc(job->n_first, sizeof *m->spread);
     for (uint32_t i = 0; m->spread != NULL && i < job->n_first; i++) {
         m->spread[i] = job->tasks[i].host;
     }
-    return m->spread != NULL;
+    return m->spread != NULL && m->joined != NULL;
 }
 
 bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_what *what)
@@ -96,5 +107,6 @@ bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_what *w
         pli_manifest_put(f, &m);
     }
     free(m.spread);
+    free(m.joined);
     return f != NULL && fclose(f) == 0;
 }

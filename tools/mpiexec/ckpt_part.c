@@ -12,6 +12,7 @@
 #include "move.h"
 #include "pump.h"
 #include "restart.h"
+#include "revive.h"
 #include "rows.h"
 
 #include <errno.h>
@@ -52,6 +53,9 @@ void pli_ckpt_part_report(enum pli_part_stage stage)
             pli_rows_pack(pli_ckpt.job, &p);
             pli_pump_pack(pli_ckpt.job, &p);
         }
+    }
+    if (stage == PLI_PART_RESTORED) {
+        pli_revive_pack(pli_ckpt.job, &p);
     }
     if (stage == PLI_PART_STOPPED) {
         pli_daemon_look(); // what they have made until now is known everywhere before they go on

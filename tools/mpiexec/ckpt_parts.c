@@ -11,8 +11,10 @@
 #include "manifest.h"
 #include "move.h"
 #include "restart.h"
+#include "revive.h"
 #include "ckpt.h"
 #include "say.h"
+#include "warden.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,7 +70,7 @@ static void say(enum pli_part_step step)
 static bool are(const struct pli_job *job, enum pli_part_stage stage)
 {
     for (uint32_t h = 0; h < job->n_host; h++) {
-        if (parts[h].stage < stage) {
+        if (parts[h].stage < stage && !job->hosts[h].is_lost) {
             return false;
         }
     }
@@ -125,6 +127,7 @@ static void describe(const struct pli_job *job)
     struct pli_ckpt_what what = { .clocks = clocks };
     what.tasks = pli_say_need(calloc(job->n_task + 1, sizeof *what.tasks));
     for (uint32_t h = 0; h < job->n_host; h++) {
+        clocks[h] = job->hosts[h].is_lost ? 0 : clocks[h];
         for (uint32_t i = 0; i < parts[h].n_task && what.n < job->n_task; i++) {
             what.tasks[what.n++] = parts[h].tasks[i];
         }
@@ -178,6 +181,13 @@ static void advance(struct pli_job *job)
     }
 }
 
+void pli_ckpt_parts_lost(struct pli_job *job)
+{
+    if (parts != NULL) {
+        advance(job);
+    }
+}
+
 void pli_ckpt_parts_take(struct pli_unpack *u, struct pli_manifest_task *t)
 {
     t->row = pli_unpack_u32(u);
@@ -201,10 +211,15 @@ static void take_tasks(struct part *part, uint32_t host, struct pli_unpack *u)
 }
 
 // All ranks of a checkpoint are there, and can be reached.
-static void restored(struct pli_job *job, uint32_t host)
+static void restored(struct pli_job *job, uint32_t host, struct pli_unpack *u)
 {
     parts[host].stage = PLI_PART_RESTORED;
-    if (are(job, PLI_PART_RESTORED)) {
+    pli_revive_take(job, host, u);
+    if (u->is_bad) {
+        pli_say("host %s sent something that makes no sense", job->hosts[host].name);
+        pli_warden_fail(1, false);
+    } else if (are(job, PLI_PART_RESTORED)) {
+        pli_revive_done(job);
         say(PLI_PART_BACK);
         pli_restart_resize(job);
     }
@@ -220,15 +235,17 @@ void pli_ckpt_parts_hear(struct pli_job *job, uint32_t host, const struct pli_fr
         pli_ckpt_save();
         return;
     }
-    if (f->flag == PLI_PART_RESTORED) {
-        restored(job, host);
-        return;
-    }
     struct part *part = &parts[host];
     int error = (int)pli_unpack_u32(&u);
     char *why = pli_unpack_text(&u);
-    pli_ckpt.is_again = pli_unpack_u32(&u) != 0 || pli_ckpt.is_again;
+    bool is_again = pli_unpack_u32(&u) != 0;
     part->n_rank = pli_unpack_u32(&u);
+    if (f->flag == PLI_PART_RESTORED) {
+        free(why);
+        restored(job, host, &u);
+        return;
+    }
+    pli_ckpt.is_again = is_again || pli_ckpt.is_again;
     if (f->flag == PLI_PART_WRITTEN && pli_ckpt.is_move && host == pli_ckpt.mover) {
         said.len = 0;
         pli_pack_bytes(&said, u.at, (size_t)(u.end - u.at));

@@ -130,7 +130,7 @@ struct pli_ckpt_what {
 bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_what *what);
 
 // ckpt_ready.c: why no checkpoint of this job can be made, NULL: it can; and whether now.
-const char *pli_ckpt_obstacle(const struct pli_job *job, bool is_move);
+const char *pli_ckpt_obstacle(const struct pli_job *job);
 bool pli_ckpt_is_ready(const struct pli_job *job);
 
 // ckpt_wait.c: one more who waits, false: there are too many; and all learn how it ended.

@@ -4,12 +4,9 @@
 #include "resize.h"
 #include "warden.h"
 
-const char *pli_ckpt_obstacle(const struct pli_job *job, bool is_move)
+const char *pli_ckpt_obstacle(const struct pli_job *job)
 {
     const char *why = "the job is ending";
-    if (!is_move && pli_job_is_head(job) && atomic_load(&job->node.header->world) > 0) {
-        return "the job is on several hosts and was resized; --checkpoint-mode state can do that";
-    }
     for (struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
         if (t->is_exited) {
             continue;

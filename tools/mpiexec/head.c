@@ -166,6 +166,7 @@ static void give_up(uint32_t host)
             end_tasks(h);
         }
     }
+    pli_ckpt_parts_lost(job);
     free(is_new);
 }
 
@@ -229,14 +230,6 @@ static void hear_case(struct pli_unpack *u, uint32_t rank, bool is_beside)
     free(why);
 }
 
-static void hear_ready(uint32_t index)
-{
-    uint32_t row = pli_node_row_of(&job->node, index);
-    if (row != UINT32_MAX) {
-        pli_resize_ready(job, row);
-    }
-}
-
 void pli_head_tell_agent(uint32_t host, int word, const void *data, size_t len)
 {
     pli_head_send(host, PLI_LINK_TO_AGENT, (uint16_t)word, 0, data, len);
@@ -265,6 +258,11 @@ void pli_head_start(void)
     if (job->opt.is_verbose) {
         pli_say("%u hosts are there after %.1f ms and start %u ranks", job->n_host,
                 (double)(pli_clock_ns() - job->start_ns) / 1e6, job->n_rank);
+    }
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        if (sides[h].is_lost) {
+            end_tasks(h);
+        }
     }
     pli_feed_begin();
     pli_ckpt_begin();
@@ -352,7 +350,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         pli_muster_hear(f->kind, f->a, f->data, f->len);
         break;
     case PLI_LINK_READY:
-        hear_ready(f->a);
+        pli_muster_ready(job, f->a);
         break;
     case PLI_LINK_PACT:
         pli_pact_unpack(job, f->data, f->len);
@@ -442,6 +440,10 @@ bool pli_head_begin(struct pli_job *the_job)
     for (uint32_t h = 0; h < cap; h++) {
         sides[h].link.watch.fd = -1;
     }
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        sides[h].is_lost = job->hosts[h].is_lost; // before the checkpoint was made
+        n_up += sides[h].is_lost;
+    }
     memcpy(spec.secret, job->node.header->secret, sizeof spec.secret);
     static const unsigned char none[PLI_GATE_SECRET];
     if (memcmp(spec.secret, none, sizeof none) == 0) {
@@ -460,8 +462,9 @@ bool pli_head_begin(struct pli_job *the_job)
     }
     // srun has a tree of its own.
     spec.tree.n = job->n_host;
-    spec.tree.fan =
-        spec.launcher != NULL && !job->opt.is_movable ? (uint32_t)pli_conf.launch_fan : job->n_host;
+    spec.tree.fan = spec.launcher != NULL && !job->opt.is_movable && n_up == 0
+                        ? (uint32_t)pli_conf.launch_fan
+                        : job->n_host;
     pli_spec_make(&spec, job);
     if (!pli_gate_open(spec.secret, came, &place)) {
         return false;

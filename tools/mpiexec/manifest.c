@@ -59,6 +59,9 @@ void pli_manifest_put(FILE *f, const struct pli_manifest *m)
     for (uint32_t i = 0; i < m->n_host; i++) {
         fprintf(f, "host %" PRIu64 "\n", m->clocks[i]);
     }
+    for (uint32_t i = 0; i < m->n_joined; i++) {
+        put_text(f, "joined", m->joined[i]);
+    }
     fprintf(f, "job %" PRIx64 "\nattempt %u\ngeneration %u\n", m->job, m->attempt, m->generation);
 }
 
@@ -106,12 +109,12 @@ static bool add_task(struct pli_manifest *m, const char *value)
     return true;
 }
 
-static bool add_word(struct pli_manifest *m, char *value)
+static bool add_word(char ***list, uint32_t *n, char *value)
 {
-    m->argv = more(m->argv, m->n_arg, sizeof *m->argv);
-    char *copy = m->argv != NULL ? strdup(get_text(value)) : NULL;
+    *list = more(*list, *n, sizeof **list);
+    char *copy = *list != NULL ? strdup(get_text(value)) : NULL;
     if (copy != NULL) {
-        m->argv[m->n_arg++] = copy;
+        (*list)[(*n)++] = copy;
     }
     return copy != NULL;
 }
@@ -157,7 +160,9 @@ static bool take_fact(struct pli_manifest *m, const char *word, char *value)
         m->cwd = strdup(get_text(value));
         return m->cwd != NULL;
     } else if (strcmp(word, "arg") == 0) {
-        return add_word(m, value);
+        return add_word(&m->argv, &m->n_arg, value);
+    } else if (strcmp(word, "joined") == 0) {
+        return add_word(&m->joined, &m->n_joined, value);
     } else if (strcmp(word, "member") == 0) {
         return add_number(&m->members, &m->n_member, value);
     } else if (strcmp(word, "spread") == 0) {

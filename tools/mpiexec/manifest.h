@@ -34,8 +34,10 @@ struct pli_manifest {
     uint32_t n_task;
     // Of a job on several hosts.
     uint32_t *spread, n_spread; // the host of each task of the command line; none: one host
-    uint64_t *clocks;           // of each host
+    uint64_t *clocks;           // of each host; 0: it was lost
     uint32_t n_host;
+    char **joined; // names of those that joined the job, which are the last of its hosts
+    uint32_t n_joined;
     uint64_t job;                 // its number
     uint32_t attempt, generation; // see save_wire.h
 };

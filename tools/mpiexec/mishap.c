@@ -4,7 +4,6 @@
 #include "mishap.h"
 
 #include "boot/pact_wire.h"
-#include "environment.h"
 #include "job.h"
 #include "news.h"
 #include "pact.h"
@@ -27,25 +26,13 @@ static const char *name(const struct pli_job *job)
     return job->opt.on_failure == PLI_FAIL_SHRINK ? "shrink" : "respawn";
 }
 
-static const char *setting(const struct pli_job *job, const char *name)
-{
-    const char *value = pli_environment_get(&job->apps[0], name);
-    return value != NULL ? value : "";
-}
-
-static bool has_ucx(const struct pli_job *job)
-{
-    return strstr(setting(job, "PLIANT_NET"), "ucx") != NULL;
-}
-
 void pli_mishap_check(const struct pli_job *job)
 {
     if (job->opt.is_resize_error && job->opt.elastic_max == 0) {
         pli_say_bad("--on-resize=error needs --elastic MIN:MAX: the job is not resized without it");
     }
-    if (job->opt.is_resize_error && (pli_mishap_is_survived(job) || has_ucx(job))) {
-        pli_say_bad("--on-resize=error is for jobs without UCX (PLIANT_NET), and with "
-                    "--on-failure=abort");
+    if (job->opt.is_resize_error && pli_mishap_is_survived(job)) {
+        pli_say_bad("--on-resize=error is for jobs with --on-failure=abort");
     }
     if (!pli_mishap_is_survived(job)) {
         return;
@@ -57,7 +44,6 @@ void pli_mishap_check(const struct pli_job *job)
     }
     const char *why = job->opt.impi_server != NULL  ? "a job that is part of an IMPI job"
                       : has_upc || job->n_extra > 0 ? "UPC threads"
-                      : has_ucx(job)                ? "a job that uses UCX (PLIANT_NET)"
                       : job->opt.ckpt_dir != NULL   ? "a job that makes checkpoints"
                       : job->opt.restart != NULL    ? "a job that was restarted"
                                                     : NULL;

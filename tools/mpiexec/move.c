@@ -383,7 +383,7 @@ static bool may_move(const struct pli_job *job, struct pli_answer *a)
               : means.spec->tree.n > means.spec->tree.fan
                   ? "daemons of this job start each other; mpiexec --movable, or a larger "
                     "PLIANT_LAUNCH_FAN, lets mpiexec start them all"
-                  : pli_ckpt_obstacle(job, true);
+                  : pli_ckpt_obstacle(job);
     }
     if (why != NULL) {
         pli_refuse(a, ENOTSUP, "%s", why);

@@ -208,6 +208,14 @@ void pli_muster_forget(const void *token)
     }
 }
 
+void pli_muster_ready(struct pli_job *job, uint32_t index)
+{
+    uint32_t row = pli_node_row_of(&job->node, index);
+    if (row != UINT32_MAX) {
+        pli_resize_ready(job, row);
+    }
+}
+
 bool pli_muster_is_new(uint32_t index)
 {
     const struct order *o = orders;

@@ -20,6 +20,8 @@ bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *t
 // a->first: their first index. What fails later is told by pli_resize_fail.
 void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
                       const bool *may, struct pli_answer *a);
+// One of them is in MPI_Init, and waits.
+void pli_muster_ready(struct pli_job *job, uint32_t index);
 // Whether a process is on its way, and nobody but who asked for it knows of it.
 bool pli_muster_is_new(uint32_t index);
 // Let clones of n processes with these indices come, on their hosts. True: it is refused. False:

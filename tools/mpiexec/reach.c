@@ -385,7 +385,8 @@ void pli_reach_begin(const struct pli_job *job, const struct pli_spec *spec, int
     }
     uint64_t end = pli_tree_end(me, spec->tree);
     for (uint64_t h = pli_tree_first(me, spec->tree); h < end; h++) {
-        if (!pli_reach_one(spec, (uint32_t)h, &job->hosts[h], place, failed)) {
+        if (!job->hosts[h].is_lost &&
+            !pli_reach_one(spec, (uint32_t)h, &job->hosts[h], place, failed)) {
             pli_say_bad(unreachable, strerror(errno));
         }
     }

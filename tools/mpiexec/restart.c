@@ -260,7 +260,14 @@ void pli_restart_spread(struct pli_job *job)
     }
     struct pli_host *hosts = pli_say_need(calloc(m->n_host, sizeof *hosts));
     for (uint32_t h = 0; h < m->n_host; h++) {
+        uint32_t first = m->n_host - m->n_joined;
+        bool is_own = h >= first && !has_places(job->typed); // where it joined from
         hosts[h] = (struct pli_host){ .name = now[h % n].name, .is_local = now[h % n].is_local };
+        if (is_own) {
+            hosts[h].name = m->joined[h - first];
+            hosts[h].is_local = pli_hosts_is_this(hosts[h].name);
+        }
+        hosts[h].is_lost = m->clocks[h] == 0;
     }
     bool is_good = m->n_spread == job->n_task;
     for (uint32_t i = 0; is_good && i < job->n_task; i++) {

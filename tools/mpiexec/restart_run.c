@@ -344,6 +344,10 @@ static bool offer_images(struct pli_job *job)
     const struct pli_manifest *m = job->from;
     struct pli_node_save *save = pli_node_save(job->node.header);
     job->node.header->job = m->job;
+    pli_rows_restore(job, m->spawned);
+    if (m->members != NULL) {
+        pli_resize_adopt(m->members, m->n_member);
+    }
     save->number = m->number;
     atomic_store(&save->generation, (int)m->generation + 1);
     atomic_store(&save->n_begun, (int)m->attempt);

@@ -74,6 +74,7 @@ static void *handle;          // guarded by guard
 static ucp_context_h context; // one for all workers; guarded by guard
 static int n_worker;          // guarded by guard
 static bool is_apart;         // guarded by guard
+static bool must_guard;       // written at start-up
 
 // Context: guard held.
 static enum pli_err load(void)
@@ -165,10 +166,11 @@ static ucs_status_t on_message(void *arg, const void *head, size_t n_head, void 
     return offer.desc == NULL ? UCS_INPROGRESS : UCS_ERR_REJECTED;
 }
 
-void pli_ucx_keep_apart(void)
+void pli_ucx_keep_apart(bool is_strict)
 {
     pthread_mutex_lock(&guard);
     is_apart = true;
+    must_guard = is_strict;
     pthread_mutex_unlock(&guard);
 }
 
@@ -289,7 +291,7 @@ enum pli_err pli_ucx_meet(struct pli_ucx *u, const void *address, void *peer_arg
         .err_handler = { on_error, p },
     };
     ucs_status_t s = lib.ucp_ep_create(u->worker, &params, &p->ep);
-    if (s != UCS_OK) { // some ways have no such guard, and the caller has one of its own
+    if (s != UCS_OK && !must_guard) { // some ways have none, and the caller has one of its own
         p->is_guarded = false;
         params.err_mode = UCP_ERR_HANDLING_MODE_NONE;
         s = lib.ucp_ep_create(u->worker, &params, &p->ep);
@@ -334,7 +336,9 @@ static void end(void *request, ucs_status_t status, void *arg)
 {
     struct pli_ucx_op *op = arg;
     lib.ucp_request_free(request);
-    op->done(op, status == UCS_OK ? NULL : lib.ucs_status_string(status));
+    // The receiver did not want what it was offered: nothing is wrong with the way there.
+    bool is_good = status == UCS_OK || status == UCS_ERR_REJECTED;
+    op->done(op, is_good ? NULL : lib.ucs_status_string(status));
 }
 
 static void end_fetch(void *request, ucs_status_t status, size_t length, void *arg)

@@ -37,7 +37,8 @@ enum pli_err pli_ucx_open(const struct pli_ucx_calls *calls, void *arg, struct p
 void pli_ucx_close(struct pli_ucx *u);
 // Workers that are opened from now on go without UCX's own shared memory, unless the user names
 // ways (UCX_TLS): UCX guards nobody there, and believes for ever that who was on this host is.
-void pli_ucx_keep_apart(void);
+// is_strict: no way without a guard is taken: what UCX has taken from a peer that dies must end.
+void pli_ucx_keep_apart(bool is_strict);
 
 // What another worker must know to reach this one; NULL: no memory. The caller frees it.
 void *pli_ucx_address(struct pli_ucx *u, size_t *n_out);

@@ -117,7 +117,7 @@ static void messages(void)
     b.takes = false; // and one that nobody wants
     send_from_a(head, from, LARGE, true, &j);
     until(&j.n_done, 1);
-    T_OK(j.is_bad && b.n_heard == 4);
+    T_OK(!j.is_bad && b.n_heard == 4);
 }
 
 // A sleeper is woken by a message.

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The examples of the manual pages: the body of the C function behind "man:" and names of functions
+// goes into their pages. The tests compile it.
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void pli_examples_step(MPI_Comm comm);
+void pli_examples_share_out(MPI_Comm from, MPI_Comm to);
+
+// man: MPIX_World_version MPIX_Comm_world_at MPIX_World_leaving
+int pli_examples_follow(MPI_Comm world, int version)
+{
+    // Once in a step: has mpictl grown or shrunk the job? All ranks go on in the same version.
+    int newest, agreed, leaving;
+    MPI_Comm next;
+    MPIX_World_version(&newest);
+    MPI_Allreduce(&newest, &agreed, 1, MPI_INT, MPI_MIN, world);
+    if (agreed > version) {
+        MPIX_World_leaving(&leaving);
+        MPIX_Comm_world_at(agreed, &next);   // MPI_COMM_NULL in a rank that is to leave
+        pli_examples_share_out(world, next); // the old version still works
+        if (leaving) {
+            MPI_Finalize();
+            return 0;
+        }
+        world = next;
+        version = agreed;
+    }
+    pli_examples_step(world);
+    return version;
+}
+
+// man: MPIX_World_resize MPIX_World_resize_with_info
+void pli_examples_resize(MPI_Comm world)
+{
+    // mpiexec --elastic 1:8 -n 2 ./program
+    MPI_Comm next;
+    MPI_Info where;
+    int version;
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    if (MPIX_World_resize(world, 8) != MPI_SUCCESS) { // all ranks of world call it
+        printf("we stay as many as we are\n");
+    }
+    MPI_Info_create(&where);
+    MPI_Info_set(where, "host", "node7");
+    MPIX_World_resize_with_info(world, 9, where); // one more, there
+    MPI_Info_free(&where);
+    MPIX_World_version(&version);
+    MPIX_Comm_world_at(version, &next);
+    pli_examples_share_out(world, next);
+}
+
+// man: MPIX_Resized_world
+void pli_examples_poll(void)
+{
+    // MPI_COMM_RESIZED_WORLD is *MPIX_Resized_world(): null until the world has changed.
+    MPI_Comm now = MPI_COMM_WORLD;
+    for (int step = 0; step < 1000; step++) {
+        pli_examples_step(now);
+        if (MPI_COMM_RESIZED_WORLD != MPI_COMM_NULL) {
+            pli_examples_share_out(now, MPI_COMM_RESIZED_WORLD);
+            now = MPI_COMM_RESIZED_WORLD;
+            MPI_COMM_RESIZED_WORLD = MPI_COMM_NULL; // until the next resize
+        }
+    }
+}
+
+// man: MPI_Fork MPIX_Comm_parents MPIX_Comm_children MPIX_Comm_parents_at MPIX_Comm_children_at
+void pli_examples_fork(void)
+{
+    int n, version;
+    MPI_Comm twins;
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    int made = MPI_Fork(n); // every rank is cloned, with its memory
+    if (made < 0) {
+        printf("the world is as it was\n");
+    } else if (made > 0) {
+        pli_examples_step(MPI_COMM_PARENTS); // which is MPIX_Comm_parents()
+    } else {
+        pli_examples_step(MPI_COMM_CHILDREN); // which is MPIX_Comm_children()
+    }
+    MPIX_World_version(&version); // later, after other forks: those of this one
+    (made > 0 ? MPIX_Comm_parents_at : MPIX_Comm_children_at)(version, &twins);
+}
+
+// man: MPIX_Comm_revoke MPIX_Comm_agree MPIX_Comm_shrink MPIX_Comm_get_failed MPIX_Comm_is_revoked
+MPI_Comm pli_examples_survive(MPI_Comm world)
+{
+    // mpiexec --on-failure=shrink -n 4 ./program
+    MPI_Comm next = world;
+    MPI_Group dead;
+    int n, revoked;
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    int good = MPI_Barrier(world) == MPI_SUCCESS;
+    MPIX_Comm_is_revoked(world, &revoked);
+    if (!good && !revoked) {
+        MPIX_Comm_revoke(world); // the others get out of whatever they wait for
+    }
+    if (MPIX_Comm_agree(world, &good) != MPI_SUCCESS || !good) {
+        MPIX_Comm_get_failed(world, &dead);
+        MPI_Group_size(dead, &n);
+        MPI_Group_free(&dead);
+        MPIX_Comm_shrink(world, &next); // those who live
+        printf("%d of us died\n", n);
+    }
+    return next;
+}
+
+// man: MPIX_Comm_ack_failed MPIX_Comm_failure_ack MPIX_Comm_failure_get_acked
+int pli_examples_serve(MPI_Comm world)
+{
+    // A server goes on with the clients that live.
+    int word, class, n;
+    MPI_Group dead;
+    int code = MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, world, MPI_STATUS_IGNORE);
+    MPI_Error_class(code, &class);
+    if (class == MPIX_ERR_PROC_FAILED) {
+        MPIX_Comm_failure_ack(world); // receives from anybody work again
+        MPIX_Comm_failure_get_acked(world, &dead);
+        MPI_Group_size(dead, &n);
+        MPI_Group_free(&dead);
+        MPIX_Comm_ack_failed(world, n, &n); // the same by the standard's newer name
+    }
+    return class;
+}
+
+// man: MPIX_Comm_iagree MPIX_Comm_ishrink
+void pli_examples_later(MPI_Comm world)
+{
+    int good = 1;
+    MPI_Comm next;
+    MPI_Request req;
+    MPIX_Comm_iagree(world, &good, &req);
+    pli_examples_step(MPI_COMM_SELF); // meanwhile
+    if (MPI_Wait(&req, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        MPIX_Comm_ishrink(world, &next, &req);
+        MPI_Wait(&req, MPI_STATUS_IGNORE);
+    }
+}
+
+// man: MPIX_Checkpoint
+void pli_examples_checkpoint(void)
+{
+    // mpiexec --checkpoint-dir saved -n 4 ./program; later mpiexec --restart saved
+    int restarted;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (MPIX_Checkpoint(MPI_COMM_WORLD, &restarted) != MPI_SUCCESS) {
+        printf("no checkpoint; we go on\n");
+    } else if (restarted) {
+        printf("here we are again\n");
+    }
+}
+
+static int size_of(void *arg, MPI_Count *bytes)
+{
+    (void)arg;
+    *bytes = sizeof(double[100]);
+    return MPI_SUCCESS;
+}
+
+static int pack(void *grid, void *buf, MPI_Count bytes)
+{
+    memcpy(buf, grid, (size_t)bytes);
+    return MPI_SUCCESS;
+}
+
+static int unpack(void *grid, int piece, int n_pieces, const void *buf, MPI_Count bytes)
+{
+    printf("piece %d of %d\n", piece, n_pieces);
+    memcpy(grid, buf, (size_t)bytes);
+    return MPI_SUCCESS;
+}
+
+// man: MPIX_Checkpoint_register MPIX_Checkpoint_restore MPIX_Checkpoint_wanted
+void pli_examples_state(void)
+{
+    // mpiexec --checkpoint-dir saved --checkpoint-mode state --checkpoint-interval 10m ./program
+    static double grid[100];
+    int n_pieces, wanted, restarted;
+    MPIX_Checkpoint_register("grid", size_of, pack, unpack, grid); // these three copy the grid
+    MPIX_Checkpoint_restore(MPI_COMM_WORLD, &n_pieces);            // 0: a new job
+    for (int step = 0; step < 1000; step++) {
+        pli_examples_step(MPI_COMM_WORLD);
+        MPIX_Checkpoint_wanted(&wanted);
+        MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        if (wanted) {
+            MPIX_Checkpoint(MPI_COMM_WORLD, &restarted);
+        }
+    }
+}
+
+// man: MPI_Comm_create_endpoints MPIX_Comm_best_endpoints MPI_Comm_attach MPI_Comm_detach
+void pli_examples_endpoints(void)
+{
+    int n;
+    MPI_Comm mine[64];
+    MPIX_Comm_best_endpoints(MPI_COMM_WORLD, &n); // it is never many
+    MPI_Comm_create_endpoints(MPI_COMM_WORLD, n, MPI_INFO_NULL, mine);
+#pragma omp parallel for num_threads(n)
+    for (int i = 0; i < n; i++) { // every thread is a rank
+        MPI_Comm_attach(mine[i]);
+        MPI_Barrier(mine[i]);
+        MPI_Comm_detach(mine[i]);
+        MPI_Comm_free(&mine[i]);
+    }
+}
+
+// man: MPI_Init_endpoints MPI_Comm_endpoint_attach
+void pli_examples_init(int argc, char **argv)
+{
+    int provided, rank;
+    MPI_Init_endpoints(&argc, &argv, 4, MPI_THREAD_MULTIPLE, &provided);
+#pragma omp parallel for num_threads(4) private(rank)
+    for (int i = 0; i < 4; i++) {
+        MPI_Comm_endpoint_attach(MPI_COMM_ENDPOINTS, i);
+        MPI_Comm_rank(MPI_COMM_ENDPOINTS, &rank); // of this thread
+        MPI_Comm_detach(MPI_COMM_ENDPOINTS);
+    }
+    MPI_Finalize();
+}
+
+// man: MPIX_Pset_from_group MPIX_Pset_union MPIX_Pset_intersection MPIX_Pset_difference
+// man: MPIX_Pset_wait
+void pli_examples_sets(MPI_Session session, MPI_Group readers)
+{
+    MPI_Group group;
+    MPIX_Pset_from_group(session, readers, "app://readers");
+    MPIX_Pset_difference(session, "mpi://WORLD", "app://readers", "app://writers");
+    MPIX_Pset_union(session, "app://readers", "app://writers", "app://all");
+    MPIX_Pset_intersection(session, "app://all", "app://readers", "app://same");
+    MPIX_Pset_wait(session, "app://made-by-another"); // until some process has made it
+    MPI_Group_from_session_pset(session, "app://made-by-another", &group);
+    MPI_Group_free(&group);
+}
+
+// man: MPIX_Pset_revise
+void pli_examples_revise(MPI_Session session, MPI_Group fewer)
+{
+    char name[MPI_MAX_PSET_NAME_LEN];
+    MPIX_Pset_revise(session, "app://readers", fewer, name);
+    printf("the set's new version is %s\n", name);
+}
+
+// man: MPIX_Comm_create_sparse
+void pli_examples_sparse(MPI_Session session)
+{
+    // The ranks of each host, and the first rank of every host.
+    MPI_Comm local, leaders;
+    MPIX_Comm_create_sparse(session, "mpi://host/", "my-library", MPI_INFO_NULL,
+                            MPI_ERRORS_ARE_FATAL, &local, &leaders);
+    MPI_Barrier(local);
+    if (leaders != MPI_COMM_NULL) {
+        MPI_Barrier(leaders);
+        MPI_Comm_free(&leaders);
+    }
+    MPI_Comm_free(&local);
+}
+
+// man: MPI_Comm_spawn MPI_Comm_get_parent MPI_Comm_disconnect
+void pli_examples_spawn(void)
+{
+    MPI_Comm parent, workers;
+    char *args[] = { "-v", NULL };
+    int codes[4];
+    MPI_Info hints;
+    MPI_Comm_get_parent(&parent); // MPI_COMM_NULL: nobody has spawned us
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "wdir", "/tmp");
+    MPI_Info_set(hints, "env", "LEVEL=2\nMODE=fast");
+    MPI_Info_set(hints, "soft", "1:4"); // one to four will do
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (MPI_Comm_spawn("worker", args, 4, hints, 0, MPI_COMM_WORLD, &workers, codes) ==
+        MPI_SUCCESS) {
+        MPI_Barrier(workers);
+        MPI_Comm_disconnect(&workers);
+    }
+    MPI_Info_free(&hints);
+}
+
+// man: MPI_Open_port MPI_Publish_name MPI_Comm_accept MPI_Unpublish_name MPI_Close_port
+void pli_examples_server(void)
+{
+    char port[MPI_MAX_PORT_NAME];
+    MPI_Comm client;
+    MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Publish_name("weather", MPI_INFO_NULL, port);
+    MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &client);
+    MPI_Send("sun", 4, MPI_CHAR, 0, 0, client);
+    MPI_Comm_disconnect(&client);
+    MPI_Unpublish_name("weather", MPI_INFO_NULL, port);
+    MPI_Close_port(port);
+}
+
+// man: MPI_Lookup_name MPI_Comm_connect
+void pli_examples_client(void)
+{
+    char port[MPI_MAX_PORT_NAME], text[4];
+    MPI_Comm server;
+    MPI_Info hints;
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "timeout", "10"); // seconds; without it as long as it takes
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    while (MPI_Lookup_name("weather", MPI_INFO_NULL, port) != MPI_SUCCESS) {
+        sleep(1); // the server is not there yet
+    }
+    if (MPI_Comm_connect(port, hints, 0, MPI_COMM_SELF, &server) == MPI_SUCCESS) {
+        MPI_Recv(text, 4, MPI_CHAR, 0, 0, server, MPI_STATUS_IGNORE);
+        MPI_Comm_disconnect(&server);
+    }
+    MPI_Info_free(&hints);
+}
