@@ -79,8 +79,9 @@ const char *pli_hosts_parse(const char *text, size_t len, const char **name_out,
     if (slash != NULL) {
         rest = (size_t)(slash - colon) - 1;
     }
-    bool is_good = *colon == ':' && is_slots(colon + 1, rest, slots) &&
-                   (slash == NULL || is_slots(slash + 1, (size_t)(text + len - slash) - 1, max_slots));
+    bool is_good =
+        *colon == ':' && is_slots(colon + 1, rest, slots) &&
+        (slash == NULL || is_slots(slash + 1, (size_t)(text + len - slash) - 1, max_slots));
     return is_good ? NULL : "needs a number of ranks behind the colon";
 }
 
