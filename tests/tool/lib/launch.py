@@ -96,7 +96,7 @@ def carriers(env):
     return found
 
 
-def gone(env, seconds=10.0, name=None):
+def gone(env, seconds=30.0, name=None):
     """Wait until nobody, or nobody of this name, carries the mark; who still does."""
     end = time.monotonic() + seconds * SLOW
     while True:
