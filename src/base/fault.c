@@ -47,8 +47,14 @@ void pli_fault_hold(const char *point, uint32_t who)
     if (!is_meant(point, who, &rest) || *rest != '@') {
         return;
     }
-    snprintf(held, sizeof held, "%s.held", rest + 1);
-    if (rename(rest + 1, held) == 0) {
+    static const char end[] = ".held";
+    size_t len = strlen(++rest);
+    if (len + sizeof end > sizeof held) {
+        return;
+    }
+    memcpy(held, rest, len);
+    memcpy(held + len, end, sizeof end);
+    if (rename(rest, held) == 0) {
         while (access(held, F_OK) == 0) {
             nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
         }

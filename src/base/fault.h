@@ -12,6 +12,7 @@ void pli_fault(const char *point, uint32_t who);
 
 // Hold this thread when PLIANT_FAULT is the name of this point, a colon, who, @ and the name of a
 // file that is there: the file is called FILE.held then, and when it is gone the thread goes on.
+// Async-signal-safe. Context: any thread.
 void pli_fault_hold(const char *point, uint32_t who);
 
 #endif

@@ -178,6 +178,7 @@ static void release_others(void)
     atomic_store(&p.leader, 0);
     atomic_store(&p.shut, 0);
     pli_futex_wake(&p.shut, INT_MAX, true);
+    pli_fault_hold("park_released", p.boot->index);
 }
 
 // One line of the list of mappings: "from-to rwxs offset major:minor inode name".

@@ -15,6 +15,7 @@
 #include "core/ucxcalm.h"
 #include "elastic/fork_part.h"
 #include "elastic/fork_talk.h"
+#include "elastic/renew.h"
 #include "elastic/resize.h"
 #include "elastic/split.h"
 #include "obj/comm.h"
@@ -46,6 +47,7 @@ static enum pli_err enter(uint32_t version, int n_old)
     }
     pli_fault("fork_enter", pli_boot.index);
     enum pli_err err = pli_resize_take_up(version);
+    pli_renew_forked(version);
     if (err == PLI_OK) {
         pli_process_recount();
         struct pli_comm *world = pli_handle_get(MPI_COMM_WORLD, PLI_KIND_COMM);
@@ -91,6 +93,7 @@ static enum pli_err fork_calmly(int m, enum pli_err why, int *n_out)
     if (err != PLI_OK) {
         return err;
     }
+    pli_renew_fork(true);
     pli_fault("fork_split", pli_boot.index);
     if (rank < m) {
         uint32_t row = pli_node_row_of(&pli_boot.node, a.first + (uint32_t)rank);
@@ -108,6 +111,8 @@ static enum pli_err fork_calmly(int m, enum pli_err why, int *n_out)
     err = err == PLI_OK ? end : err;
     if (err == PLI_OK) {
         err = enter(version + 1, n_old);
+    } else {
+        pli_renew_fork(false);
     }
     *n_out = m;
     return err;

@@ -30,6 +30,7 @@ enum { NEVER = INT32_MAX }; // collectives of a rank that cannot be told
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static enum state state; // guarded by guard, as all below
 static uint32_t works;   // version that the program works in, or was told of
+static bool is_forking;  // the ranks change the world themselves, and need not be told
 static uint32_t leave_at;
 
 static struct pli_node_row *my_row(void)
@@ -113,7 +114,7 @@ static void hear(void)
         return;
     }
     bool is_told = false;
-    if (state == S_NONE && now > works) {
+    if (state == S_NONE && now > works && !is_forking) {
         state = S_SAID;
         atomic_store_explicit(&world->is_left, PLI_COMM_LEAVING, memory_order_seq_cst);
         say(world);
@@ -200,6 +201,24 @@ static const struct pli_alarm_resize ops = { .hear = hear, .tell = tell, .enter 
 PLI_START void pli_renew_prepare(void)
 {
     pli_alarm_on_resize(&ops);
+}
+
+void pli_renew_fork(bool is_begun)
+{
+    pthread_mutex_lock(&guard);
+    is_forking = is_begun;
+    pthread_mutex_unlock(&guard);
+}
+
+void pli_renew_forked(uint32_t version)
+{
+    pthread_mutex_lock(&guard);
+    works = version;
+    is_forking = false;
+    pthread_mutex_unlock(&guard);
+    if ((pli_boot.node.header->mode & PLI_NODE_TELLS) != 0) {
+        take_up();
+    }
 }
 
 enum pli_err pli_renew_begin(void)

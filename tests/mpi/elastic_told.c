@@ -150,9 +150,22 @@ static void together(int n, int rounds)
     T_OK(least == i || least == 0); // 0: of the new ones
 }
 
+// Nobody is told of a fork, which all ranks call; of the resize after it old and new ranks are.
+static void fork_all(int n)
+{
+    int got = MPI_Fork(2), version;
+    T_OK(got == 2 || got == 0);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPIX_World_version(&version);
+    T_EQ(version, 3);
+    use(n + 2);
+    together(n + 2, 10);
+}
+
 int main(int argc, char **argv)
 {
-    int version, size;
+    int version, size, last = OLD + 3;
+    bool with_fork = argc > 1 && strcmp(argv[1], "fork") == 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -165,14 +178,22 @@ int main(int argc, char **argv)
     if (version <= 1) {
         use(OLD + 2);
         together(OLD + 2, 40);
-    } else { // what the others do after they were told
+    }
+    if (version > 1) { // what the others do after they were told
         int zero = 0, x;
         MPI_Allreduce(&zero, &x, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         MPI_Allreduce(&zero, &x, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     }
-    use(OLD + 3);
+    if (version <= 2) {
+        use(last);
+    }
+    if (with_fork && version <= 2) {
+        fork_all(last);
+    }
+    last += with_fork ? 3 : 0;
+    use(last);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    T_EQ(size, OLD + 3);
+    T_EQ(size, last);
     free(big);
     MPI_Finalize();
     return t_status();

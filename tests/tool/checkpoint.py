@@ -188,6 +188,26 @@ def connected(env, d):
     flooded(env, d, ({"PLIANT_NET": "tcp"}, 3), ({"PLIANT_FAKE_HOSTS": "2"}, 4))
 
 
+def overtaken(env, d):
+    """The thread that led is held when the others go on already; one of them leads at the next checkpoint."""
+    hold = os.path.join(d, "hold")
+    p = start({**env, "PLIANT_FAULT": f"park_released:0@{hold}"}, "--checkpoint-dir", os.path.join(d, "images"), "-n", 1, PROBE,
+              40, 5, "threads", gate(d))
+    text = wait_for(p, "step 3 ")
+    with open(hold, "w", encoding="utf-8"):
+        pass
+    check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, "the first")
+    while not os.path.exists(hold + ".held") and p.poll() is None:
+        time.sleep(0.01)
+    c = subprocess.Popen([MPICTL, "checkpoint", str(p.pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    time.sleep(1)  # the other thread has the signal by then, or the test is an easier one
+    os.unlink(hold + ".held")
+    out, _ = c.communicate(timeout=100 * SLOW)
+    check(c.returncode == 0, f"the second: {c.returncode} {out}")
+    text = let_go(p, d, text)
+    check(p.returncode == 0 and result(text)[1] == 1, f"{p.returncode}\n{text}")
+
+
 def files(env, d):
     """Files that ranks wrote to after the checkpoint go on as they were at it; one that is missing or too short is named,
     and the others are not touched then."""
@@ -416,7 +436,7 @@ def main():
     reason = skip_reason()
     if reason is not None:
         print(f"only registered state is tested: {reason}")
-    images = (by_call, connected, polled, forked, by_mpictl, files, by_interval, damaged, full_disk, told, example, at_once,
+    images = (by_call, connected, polled, forked, by_mpictl, overtaken, files, by_interval, damaged, full_disk, told, example, at_once,
               out_of_sight)
     return cases((refused, state, *images), images if reason else ())
 

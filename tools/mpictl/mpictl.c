@@ -40,7 +40,7 @@ static const char help[] =
     "  shrink N [PID]   let the last N ranks leave, and wait until they are gone\n"
     "  resize N [PID]   have N ranks (these three: of a job started with mpiexec --elastic)\n"
     "  migrate RANK HOST [PID]  move a rank to another host (of a job started with mpiexec\n"
-    "                --movable --checkpoint-dir; --together: and those who share its memory)\n"
+    "                --movable or --checkpoint-dir; --together: and those who share its memory)\n"
     "  checkpoint [PID] write a checkpoint (of a job started with mpiexec --checkpoint-dir)\n"
     "  stop [PID]       end the job as ^C would\n"
     "  --hosts LIST  grow and resize: new ranks go to these hosts, \"a,b:2\"; those that are not\n"
@@ -240,9 +240,11 @@ static void show_states(struct pli_node *node)
         n_over += is_gone;
         n_run += !is_gone && atomic_load(&node->rows[row].state) == PLI_NODE_RUNNING;
     }
-    printf("on all hosts: %u processes are between MPI_Init and MPI_Finalize, %u have ended, %u "
-           "are before or behind\n",
-           n_run, n_over, n_row - n_run - n_over);
+    uint32_t n_else = n_row - n_run - n_over;
+    printf("on all hosts: %u process%s between MPI_Init and MPI_Finalize, %u ha%s ended, %u %s "
+           "before or behind\n",
+           n_run, n_run == 1 ? " is" : "es are", n_over, n_over == 1 ? "s" : "ve", n_else,
+           n_else == 1 ? "is" : "are");
     fflush(stdout);
 }
 
@@ -260,8 +262,8 @@ static void ask(long pid, enum pli_ask_kind kind, const void *body, uint32_t len
 static void show_all(long pid, struct pli_node *node)
 {
     struct pli_answer answer;
+    ask(pid, PLI_ASK_LOOK, NULL, 0, &answer); // brings what is told of them up to date
     show_states(node);
-    ask(pid, PLI_ASK_LOOK, NULL, 0, &answer);
     if (answer.error != 0) {
         printf("what they wait for cannot be shown: %s\n", answer.text);
         return;

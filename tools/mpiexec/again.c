@@ -7,6 +7,7 @@
 #include "again.h"
 
 #include "ckpt_priv.h"
+#include "head.h"
 #include "hosts.h"
 #include "job.h"
 #include "launch.h"
@@ -15,6 +16,7 @@
 #include "restart.h"
 #include "say.h"
 #include "sink.h"
+#include "spec.h"
 #include "verdict.h"
 
 #include <errno.h>
@@ -58,29 +60,40 @@ void pli_again_lost(void)
     has_failed = true;
 }
 
-// The hosts that are left, as --hosts has them; NULL: none was lost.
+// The hosts that are left, as --hosts has them; NULL: they are those that the job began with.
 static char *hosts_left(const struct pli_job *job)
 {
-    char *list = pli_say_need(strdup(""));
-    bool is_any_lost = false;
-    for (uint32_t h = 0; h < job->n_host; h++) {
-        const struct pli_host *host = &job->hosts[h];
-        char *was = list;
-        is_any_lost = is_any_lost || host->is_lost;
-        if (!host->is_lost) {
-            uint32_t slots = host->slots > 0 ? host->slots : 1;
-            pli_say_need(
-                asprintf(&list, "%s%s%s:%u", was, was[0] != '\0' ? "," : "", host->name, slots) > 0
-                    ? list
-                    : NULL);
-            free(was);
-        }
-    }
-    if (!is_any_lost) {
-        free(list);
+    struct pli_head_means means;
+    struct pli_pack list = { 0 };
+    if (!pli_job_is_head(job)) {
         return NULL;
     }
-    return list;
+    pli_head_side(0, &means);
+    bool is_other = job->n_host > means.spec->tree.n;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        const struct pli_host *host = &job->hosts[h];
+        bool is_address = strchr(host->name, ':') != NULL;
+        char *word = NULL, most[16] = "";
+        is_other = is_other || host->is_lost;
+        if (host->is_lost) {
+            continue;
+        }
+        if (host->max_slots > 0) {
+            snprintf(most, sizeof most, "/%u", host->max_slots);
+        }
+        pli_say_need(asprintf(&word, "%s%s%s%s:%u%s", list.len > 0 ? "," : "",
+                              is_address ? "[" : "", host->name, is_address ? "]" : "",
+                              host->slots > 0 ? host->slots : 1, most) > 0
+                         ? word
+                         : NULL);
+        pli_pack_bytes(&list, word, strlen(word));
+        free(word);
+    }
+    pli_pack_bytes(&list, "", 1);
+    if (!is_other) {
+        pli_pack_fini(&list);
+    }
+    return (char *)list.data;
 }
 
 // How long ago a checkpoint was made, in seconds.

@@ -47,17 +47,17 @@ static struct {
 } x = { .pass = FIRST_PASS, .timer = { .fire = go_on }, .patience = { .fire = too_late } };
 
 // The next name of a list, and *at behind it. False: there is none, or it is wrong.
-static bool next_name(const char **at, char *name, size_t cap, uint32_t *slots,
+static bool next_name(const char **at, char *name, size_t cap, struct pli_host *as,
                       struct pli_answer *a)
 {
     const char *w = *at + strspn(*at, ", "), *begin;
     size_t len = strcspn(w, ", "), name_len;
     *at = w + len;
-    *slots = 0;
+    *as = (struct pli_host){ 0 };
     if (len == 0) {
         return false;
     }
-    const char *why = pli_hosts_parse(w, len, &begin, &name_len, slots);
+    const char *why = pli_hosts_parse(w, len, &begin, &name_len, &as->slots, &as->max_slots);
     if (why == NULL && name_len >= cap) {
         why = "is too long for the name of a host";
     }
@@ -78,13 +78,13 @@ static bool is_name_of(const struct pli_host *h, const char *name)
 bool *pli_annex_named(const struct pli_job *job, const char *list)
 {
     char name[256];
-    uint32_t slots;
+    struct pli_host as;
     struct pli_answer a = { 0 };
     if (list[strspn(list, ", ")] == '\0') {
         return NULL;
     }
     bool *may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
-    while (next_name(&list, name, sizeof name, &slots, &a)) {
+    while (next_name(&list, name, sizeof name, &as, &a)) {
         for (uint32_t h = 0; h < job->n_host; h++) {
             may[h] = may[h] || is_name_of(&job->hosts[h], name);
         }
@@ -95,8 +95,8 @@ bool *pli_annex_named(const struct pli_job *job, const char *list)
 bool pli_annex_is_here(const char *list, struct pli_answer *a)
 {
     char name[256];
-    uint32_t slots;
-    while (a->error == 0 && next_name(&list, name, sizeof name, &slots, a)) {
+    struct pli_host as;
+    while (a->error == 0 && next_name(&list, name, sizeof name, &as, a)) {
         if (!pli_hosts_is_this(name)) {
             pli_refuse(a, ENOTSUP,
                        "host %.64s is not of this job, which runs on one host; mpiexec --elastic "
@@ -356,8 +356,9 @@ static uint32_t list_new(struct pli_job *job, const char *list, uint32_t n_start
                          struct pli_answer *a)
 {
     char name[256];
-    uint32_t slots, n = 0;
-    while (a->error == 0 && next_name(&list, name, sizeof name, &slots, a)) {
+    struct pli_host as;
+    uint32_t n = 0;
+    while (a->error == 0 && next_name(&list, name, sizeof name, &as, a)) {
         uint32_t h = 0;
         while (h < job->n_host + n && !is_name_of(&job->hosts[h], name)) {
             h++;
@@ -369,12 +370,12 @@ static uint32_t list_new(struct pli_job *job, const char *list, uint32_t n_start
             pli_refuse(a, ENOSPC, "%d hosts have joined the job, and there is room for no more",
                        PLI_NODE_N_LATE);
         } else if (h == job->n_host + n) {
-            job->hosts[h] = (struct pli_host){ .name = pli_say_need(strdup(name)),
-                                               .slots = slots,
-                                               .is_local = pli_hosts_is_this(name) };
+            as.name = pli_say_need(strdup(name));
+            as.is_local = pli_hosts_is_this(name);
+            job->hosts[h] = as;
             n++;
         } else {
-            job->hosts[h].slots += slots;
+            job->hosts[h].slots += as.slots;
         }
     }
     return n;
@@ -407,8 +408,9 @@ static void start_all(struct pli_job *job, const struct pli_head_means *means, u
 static bool are_there(const struct pli_job *job, const char *list, struct pli_answer *a)
 {
     char name[256];
-    uint32_t slots, h = 0;
-    while (next_name(&list, name, sizeof name, &slots, a)) {
+    struct pli_host as;
+    uint32_t h = 0;
+    while (next_name(&list, name, sizeof name, &as, a)) {
         for (h = 0; h < job->n_host && !is_name_of(&job->hosts[h], name); h++) {
         }
         if (h == job->n_host) {

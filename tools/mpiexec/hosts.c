@@ -53,7 +53,7 @@ bool pli_hosts_is_name(const char *text, size_t len)
 }
 
 const char *pli_hosts_parse(const char *text, size_t len, const char **name_out, size_t *len_out,
-                            uint32_t *slots)
+                            uint32_t *slots, uint32_t *max_slots)
 {
     *name_out = text;
     *len_out = len;
@@ -71,15 +71,23 @@ const char *pli_hosts_parse(const char *text, size_t len, const char **name_out,
     if (!pli_hosts_is_name(*name_out, *len_out)) {
         return "is not the name of a host";
     }
-    bool is_good = colon == NULL ||
-                   (*colon == ':' && is_slots(colon + 1, len - (size_t)(colon + 1 - text), slots));
+    if (colon == NULL) {
+        return NULL;
+    }
+    size_t rest = len - (size_t)(colon + 1 - text);
+    const char *slash = memchr(colon + 1, '/', rest);
+    if (slash != NULL) {
+        rest = (size_t)(slash - colon) - 1;
+    }
+    bool is_good = *colon == ':' && is_slots(colon + 1, rest, slots) &&
+                   (slash == NULL || is_slots(slash + 1, (size_t)(text + len - slash) - 1, max_slots));
     return is_good ? NULL : "needs a number of ranks behind the colon";
 }
 
 static void read_name(const char *option, const char *text, size_t len, const char **name_out,
-                      size_t *len_out, uint32_t *slots)
+                      size_t *len_out, uint32_t *slots, uint32_t *max_slots)
 {
-    const char *why = pli_hosts_parse(text, len, name_out, len_out, slots);
+    const char *why = pli_hosts_parse(text, len, name_out, len_out, slots, max_slots);
     if (why != NULL) {
         pli_say_bad("%s: '%.*s' %s", option, (int)len, text, why);
     }
@@ -93,10 +101,10 @@ void pli_hosts_take_list(struct pli_job *job, const char *option, const char *te
     for (const char *w = text; *w != '\0'; w += strspn(w, ", ")) {
         size_t len = strcspn(w, ", "), name_len;
         const char *name;
-        uint32_t slots = 0;
+        uint32_t slots = 0, max_slots = 0;
         if (len > 0) {
-            read_name(option, w, len, &name, &name_len, &slots);
-            pli_hosts_add(job, name, name_len, slots, 0);
+            read_name(option, w, len, &name, &name_len, &slots, &max_slots);
+            pli_hosts_add(job, name, name_len, slots, max_slots);
         }
         w += len;
     }
@@ -177,7 +185,7 @@ static void take_line(struct pli_job *job, const char *where, char *at)
     if (len == 0) {
         return;
     }
-    read_name(where, at, len, &name, &name_len, &l.slots);
+    read_name(where, at, len, &name, &name_len, &l.slots, &l.max_slots);
     if (at[len] != '\0') {
         at[len] = '\0';
         read_words(where, at + len + 1, &l);

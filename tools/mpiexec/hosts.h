@@ -38,10 +38,10 @@ bool pli_hosts_is_same(const char *a, const char *b);
 // Whether a name means this machine.
 bool pli_hosts_is_this(const char *name);
 
-// Read "name", "name:4" or "[fe80::1]:4"; slots stays as it is when none are said. NULL, or what is
-// wrong with it.
+// Read "name", "name:4", "name:4/8" (8: max_slots) or "[fe80::1]:4"; slots and max_slots stay as
+// they are when none are said. NULL, or what is wrong with it.
 const char *pli_hosts_parse(const char *text, size_t len, const char **name_out, size_t *len_out,
-                            uint32_t *slots);
+                            uint32_t *slots, uint32_t *max_slots);
 
 // Name a host (its first len characters) with its slots, 0: not said. Adds to an earlier mention.
 void pli_hosts_add(struct pli_job *job, const char *name, size_t len, uint32_t slots,

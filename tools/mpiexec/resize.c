@@ -491,12 +491,10 @@ static bool may_fork(const struct pli_job *job, const struct pli_ask_fork *ask,
     char text[200];
     uint32_t now = size_now(job);
     int version = atomic_load(&job->node.header->world);
-    if (job->opt.is_resize_error) {
-        pli_refuse(a, ENOTSUP,
-                   "with --on-resize=error ranks are not cloned; mpictl grow and "
-                   "MPIX_World_resize start new ones");
-    } else if (z.state != S_IDLE) {
+    if (z.state != S_IDLE) {
         pli_refuse(a, EBUSY, "the job is being resized already");
+    } else if (!have_taken_up(job)) {
+        pli_refuse(a, EBUSY, "not all ranks were told of the last resize yet");
     } else if (ask->version != (uint32_t)version) {
         snprintf(text, sizeof text,
                  "the world has become version %d, and the ranks work in version %u; take it up "

@@ -60,6 +60,6 @@ void pli_stillborn_clear(struct pli_job *job, const char *body, size_t len, stru
     if (pli_job_is_head(job)) {
         pli_muster_undo(job, ask.first, ask.n);
     } else {
-        pli_spawn_undo(job, ask.first, ask.n);
+        pli_spawn_drop(job, ask.first, ask.n);
     }
 }
