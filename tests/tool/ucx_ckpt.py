@@ -18,12 +18,13 @@ def flood(env, d):
 
 
 def left(env, d):
-    """It is used before, left by all, and used again after a checkpoint; and left at the end."""
+    """It is used before, left by all, and used again after a checkpoint; and left at the end. Once more of both where the
+    machine is so busy that an attempt takes two seconds."""
     p = start({**env, **TCP, "PLIANT_LOG": "debug"}, "--checkpoint-dir", d, "-n", 2, PROBE, 20, 1, "call=10")
     text = finish(p)
     check(p.returncode == 0 and "checkpoint called: made" in text, text)
     for words, times in (("lane 0 uses UCX: PLIANT_NET=ucx", 2), ("lane 0 uses UCX again", 2), ("has left UCX", 4)):
-        check(text.count(words) == times, f"{words}: {text}")
+        check(text.count(words) >= times, f"{words}: {text}")
 
 
 def late(env, d):
