@@ -70,7 +70,9 @@ enum pli_err pli_epoch_fence(int assert, struct pli_win *w)
         return err;
     }
     err = pli_passive_finish_all(w, "MPI_Win_fence");
+    pli_win_order(w);
     enum pli_err met = pli_coll_barrier(w->comm); // others wait there, whatever went wrong here
+    pli_win_order(w);
     w->access = PLI_ACCESS_NONE;
     w->is_fenced = (assert &MPI_MODE_NOSUCCEED) == 0;
     return err == PLI_OK ? met : err;
@@ -178,6 +180,7 @@ enum pli_err pli_epoch_post(struct pli_group *group, int assert, struct pli_win 
         w->is_posted = true;
         w->is_fenced = false;
         w->n_post = group->size;
+        pli_win_order(w);
         atomic_thread_fence(memory_order_seq_cst);
     }
     for (int i = 0; i < group->size && err == PLI_OK && (assert &MPI_MODE_NOCHECK) == 0; i++) {
@@ -249,6 +252,7 @@ enum pli_err pli_epoch_wait(struct pli_win *w)
     w->posts = NULL;
     w->is_posted = false;
     atomic_thread_fence(memory_order_seq_cst);
+    pli_win_order(w);
     return err;
 }
 

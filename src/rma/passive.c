@@ -88,9 +88,11 @@ enum pli_err pli_passive_finish_all(struct pli_win *w, const char *call)
 }
 
 // Who comes again and again may wait for something that others need this process for.
-static void look_around(const struct pli_win *w)
+static void look_around(struct pli_win *w)
 {
+    pli_win_order(w);
     pli_progress_once(w->comm->ep->lane);
+    pli_win_order(w);
 }
 
 // A lock may be taken in this state of the window.

@@ -289,9 +289,11 @@ static void run(struct pli_task *t)
     struct pli_rma_serve *s = PLI_CONTAINER(t, struct pli_rma_serve, task);
     bool was_data = s->is_taking;
     s->is_taking = false;
+    pli_win_order(s->win);
     if (!was_data && s->recv.r.err == PLI_OK && s->recv.r.bytes >= sizeof(struct pli_rma_msg)) {
         serve(s, s->recv.r.source);
     }
+    pli_win_order(s->win);
     if (!s->is_taking && wait_for_next(s) != PLI_OK) {
         pli_log(PLI_ERROR, "%s: no more requests can be served: %s", pli_win_say(s->win),
                 pli_fail_take(NULL));

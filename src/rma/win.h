@@ -81,6 +81,7 @@ struct pli_win {
     _Atomic int fault;                 // enum pli_err of an access that failed
     _Atomic uint32_t n_out;            // messages that are not sent yet
     _Atomic uint32_t next_tag;
+    _Atomic uint32_t n_order;
     struct pli_rma_serve *serve;
     char name[MPI_MAX_OBJECT_NAME];
 };
@@ -88,6 +89,13 @@ struct pli_win {
 // Zeroed, with what all windows have; NULL: no memory, noted.
 struct pli_win *pli_win_new(int flavor);
 void pli_win_destroy(struct pli_win *w); // NULL and half-built ones are fine
+
+// Threads of this process that serve the window, and those that synchronise, are in order by way of
+// other processes; here that is said to who looks at this process alone.
+static inline void pli_win_order(struct pli_win *w)
+{
+    atomic_fetch_add_explicit(&w->n_order, 1, memory_order_acq_rel);
+}
 
 // "window NAME" or "the window", for messages.
 const char *pli_win_say(const struct pli_win *w);

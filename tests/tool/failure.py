@@ -55,11 +55,10 @@ def asleep(env):
 
 
 def refused(env):
-    for args, extra, want in ((("-n", 2), {"PLIANT_NET": "ucx"}, "uses UCX"),
-                              (("-n", 2, "--impi", "localhost:1", "--impi-rank", 0), {}, "IMPI"),
-                              (("-n", 2, "--checkpoint-dir", "x"), {}, "checkpoints")):
+    for args, want in ((("-n", 2, "--impi", "localhost:1", "--impi-rank", 0), "IMPI"),
+                       (("-n", 2, "--checkpoint-dir", "x"), "checkpoints")):
         for how in ("shrink", "respawn"):
-            r = Run(f"--on-failure={how}", *args, "true", env={**env, **extra})
+            r = Run(f"--on-failure={how}", *args, "true", env=env)
             check(r.rc != 0 and want in r.words and f"--on-failure={how} is not for" in r.words, f"{args} {r}")
     r = Run("--on-failure=respawn", "-n", 1, "true", ":", "-n", 1, "true", env=env)
     check(r.rc != 0 and "several programs" in r.words, f"{r}")
@@ -91,9 +90,8 @@ def resized(env):
     """--on-resize=error: what is refused, and what a program without an error handler gets."""
     r = Run("--on-resize=error", "-n", 1, "true", env=env)
     check(r.rc != 0 and "--on-resize=error needs --elastic" in r.words, f"{r}")
-    for args, extra in ((("--on-failure=shrink",), {}), ((), {"PLIANT_NET": "ucx"})):
-        r = Run("--elastic", "1:4", "--on-resize=error", *args, "-n", 1, "true", env={**env, **extra})
-        check(r.rc != 0 and "--on-resize=error is for jobs without UCX (PLIANT_NET), and with --on-failure=abort" in r.words, f"{r}")
+    r = Run("--elastic", "1:4", "--on-resize=error", "--on-failure=shrink", "-n", 1, "true", env=env)
+    check(r.rc != 0 and "--on-resize=error is for jobs with --on-failure=abort" in r.words, f"{r}")
     r = Run("--elastic", "1:4", "--on-resize=error", "-n", 2, os.path.join(BIN, "fail_probe"), "deaf", env=env)
     check(r.rc == 0 and "MPI_WORLD_RESIZED cannot be returned" in r.words and
           "MPI_ERRORS_ARE_FATAL" in r.words and r.out == "2 ranks went on\n", f"{r}")

@@ -183,9 +183,15 @@ static void advance(struct pli_job *job)
 
 void pli_ckpt_parts_lost(struct pli_job *job)
 {
-    if (parts != NULL) {
-        advance(job);
+    if (parts == NULL) {
+        return;
     }
+    for (uint32_t h = 0; h < job->n_host && pli_ckpt.is_move; h++) {
+        if (job->hosts[h].is_lost && parts[h].stage < PLI_PART_HOME) {
+            pli_ckpt_fail(EHOSTDOWN, "host %s is lost", job->hosts[h].name);
+        }
+    }
+    advance(job);
 }
 
 void pli_ckpt_parts_take(struct pli_unpack *u, struct pli_manifest_task *t)

@@ -61,7 +61,7 @@ def small_disk():
     it is, and whether it could be mounted. It goes with this process."""
     where = tempfile.mkdtemp()
     atexit.register(os.rmdir, where)
-    is_there = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "none", where], capture_output=True,
+    is_there = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", where], capture_output=True,
                               check=False).returncode == 0
     if is_there:
         atexit.register(subprocess.run, ["umount", where], check=False)
