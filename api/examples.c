@@ -85,6 +85,21 @@ void pli_examples_fork(void)
     (made > 0 ? MPIX_Comm_parents_at : MPIX_Comm_children_at)(version, &twins);
 }
 
+// man: MPIX_Fork_with_info
+void pli_examples_fork_with_info(void)
+{
+    // mpiexec --hosts a:2,b:1,c:1 ./program
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "host", "b,c");
+    int made = MPIX_Fork_with_info(2, info); // rank 0 has a clone on b, rank 1 one on c
+    MPI_Info_free(&info);
+    if (made < 0) {
+        printf("the world is as it was\n");
+    }
+    pli_examples_step(MPI_COMM_WORLD);
+}
+
 // man: MPIX_Comm_revoke MPIX_Comm_agree MPIX_Comm_shrink MPIX_Comm_get_failed MPIX_Comm_is_revoked
 MPI_Comm pli_examples_survive(MPI_Comm world)
 {

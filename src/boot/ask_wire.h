@@ -65,7 +65,7 @@ struct pli_ask_fork {
     uint32_t n;       // ranks 0 to n - 1 of it are cloned
     uint32_t asker;   // index of the process that asks
     uint32_t spare;
-};
+}; // two strings follow: names of hosts for the clones in turn, empty: any; and an empty one
 _Static_assert(sizeof(struct pli_ask_fork) == 16, "shared with other processes");
 
 struct pli_ask_forked {

@@ -55,9 +55,9 @@ PLI_START enum pli_err pli_boot_open(struct pli_boot **out)
     return err;
 }
 
-enum pli_err pli_boot_clone(uint32_t row)
+enum pli_err pli_boot_clone(uint32_t index, void (*known)(void))
 {
-    enum pli_err err = pli_boot.ops->clone(&pli_boot, row);
+    enum pli_err err = pli_boot.ops->clone(&pli_boot, index, known);
     if (err == PLI_OK) {
         opener = getpid();
         pli_log_rank((int)(pli_boot.index - pli_boot.world));
@@ -128,8 +128,9 @@ void pli_boot_no_pact(struct pli_boot *boot, const struct pli_pact_word *word)
     (void)word;
 }
 
-enum pli_err pli_boot_no_clone(struct pli_boot *boot, uint32_t row)
+enum pli_err pli_boot_no_clone(struct pli_boot *boot, uint32_t index, void (*known)(void))
 {
-    (void)row;
+    (void)index;
+    (void)known;
     return pli_boot_no_ask(boot, -1);
 }

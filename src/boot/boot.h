@@ -58,9 +58,10 @@ struct pli_boot_ops {
     // Give the launcher a socket, on which a request follows (ask_wire.h). The socket stays the
     // caller's. May start a launcher where there is none.
     enum pli_err (*ask)(struct pli_boot *boot, int fd);
-    // This process was forked from a rank: become the process of another row, which the launcher
-    // has filled in. Context: the only thread.
-    enum pli_err (*clone)(struct pli_boot *boot, uint32_t row);
+    // This process was forked from a rank: become another process of the job, for which the
+    // launcher has filled in a row. When that is on another host this process first goes there;
+    // known is called when the launcher knows of it, before. Context: the only thread.
+    enum pli_err (*clone)(struct pli_boot *boot, uint32_t index, void (*known)(void));
     // This process waits for the version of the world it came for.
     void (*ready)(struct pli_boot *boot);
     // A word about a communicator whose members are on several hosts (pact_wire.h).
@@ -117,7 +118,7 @@ enum pli_err pli_boot_no_take(struct pli_boot *boot, struct pli_caller *out);
 enum pli_err pli_boot_no_ask(struct pli_boot *boot, int fd);
 void pli_boot_no_ready(struct pli_boot *boot);
 void pli_boot_no_pact(struct pli_boot *boot, const struct pli_pact_word *word);
-enum pli_err pli_boot_no_clone(struct pli_boot *boot, uint32_t row);
+enum pli_err pli_boot_no_clone(struct pli_boot *boot, uint32_t index, void (*known)(void));
 
 // In order of preference, NULL at the end; the last one (solo) always is mine.
 extern const struct pli_boot_ops *const pli_boot_list[];
@@ -127,8 +128,9 @@ extern const struct pli_boot_ops *const pli_boot_list[];
 enum pli_err pli_boot_open(struct pli_boot **out);
 extern struct pli_boot pli_boot;
 
-// This process was forked from a rank: it becomes that of another row. Context: the only thread.
-enum pli_err pli_boot_clone(uint32_t row);
+// This process was forked from a rank: it becomes another one of the job, see pli_boot_ops.clone.
+// Context: the only thread.
+enum pli_err pli_boot_clone(uint32_t index, void (*known)(void));
 
 // Leave the process at once but not without what it printed. Context: any thread.
 _Noreturn void pli_boot_exit(int code);

@@ -16,6 +16,10 @@ enum pli_ctl_kind {
     // I was forked from the rank whose socket this is, and am `row`; carries a control socket of my
     // own and what I print to: output, error
     PLI_CTL_CLONE = 5,
+    // I was forked from the rank whose socket this is, and am to be `row`, whose process is on
+    // another host; I know myself as process `code`. Carries my rope (park_wire.h), what I print
+    // to, and a pipe that ends when I can be written to an image
+    PLI_CTL_FAR = 7,
     PLI_CTL_PACT = 6, // `text` is a word about a communicator, see pact_wire.h
     // For checkpoints, see park_wire.h
     PLI_CTL_PARKED = 16,  // carries my rope; the end of this socket follows. Or why not: code, text

@@ -63,7 +63,8 @@ static struct {
     int n_called;
     struct map maps[MAX_MAP];
     int n_map;
-    bool has_net; // of the job; read while its memory is mapped
+    bool has_net;   // of the job; read while its memory is mapped
+    uintptr_t home; // an address of the node memory, while it is looked for; else 0
 } p;
 
 static pid_t my_tid(void)
@@ -189,7 +190,12 @@ static void note_map(const char *line)
     const char *mode = s + 1;
     unsigned long offset = strtoul(s + 5, &s, 16);
     unsigned long major_no = strtoul(s, &s, 16), minor_no = strtoul(s + 1, &s, 16);
-    if (makedev(major_no, minor_no) == p.dev && strtoul(s, NULL, 10) == p.ino) {
+    unsigned long ino = strtoul(s, NULL, 10);
+    if (p.home - from < to - from) {
+        p.dev = makedev(major_no, minor_no);
+        p.ino = ino;
+    }
+    if (makedev(major_no, minor_no) == p.dev && ino == p.ino) {
         if (p.n_map < MAX_MAP) {
             p.maps[p.n_map] = (struct map){ (char *)from, to - from, (off_t)offset,
                                             (mode[0] == 'r' ? PROT_READ : 0) |
@@ -222,6 +228,16 @@ static bool list_maps(void)
         close(fd);
     }
     return fd >= 0 && n == 0 && p.n_map > 0 && p.n_map <= MAX_MAP;
+}
+
+static void unmap(void)
+{
+    for (int i = 0; i < p.n_map; i++) {
+        munmap(p.maps[i].at, p.maps[i].len);
+    }
+    if (p.on_move != NULL) {
+        p.on_move(true);
+    }
 }
 
 // Tell the launcher: with a rope, that this process is about to stand still; else why not.
@@ -296,12 +312,7 @@ static int leave(void)
         close(rope[0]);
         return -1;
     }
-    for (int i = 0; i < p.n_map; i++) {
-        munmap(p.maps[i].at, p.maps[i].len);
-    }
-    if (p.on_move != NULL) {
-        p.on_move(true);
-    }
+    unmap();
     close(*p.ctl); // the launcher sees this, and knows that all is done
     pli_fault("park_left", p.boot->index);
     return rope[0];
@@ -340,6 +351,22 @@ static void map_again(int fd)
     close(fd);
 }
 
+// Connect to where the launcher listens, and say which row this is; -1: that cannot be.
+static int call_back(const struct pli_park_word *w, uint32_t row)
+{
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    memcpy(a.sun_path + 1, w->name, sizeof w->name);
+    socklen_t len =
+        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strnlen(w->name, sizeof w->name));
+    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (s >= 0 && (connect(s, (struct sockaddr *)&a, len) != 0 ||
+                   !pli_ctl_say(s, PLI_CTL_BACK, row, NULL, 0))) {
+        close(s);
+        s = -1;
+    }
+    return s;
+}
+
 static void come_back(int rope)
 {
     struct pli_park_word w = { .what = PLI_PARK_BACK };
@@ -347,13 +374,8 @@ static void come_back(int rope)
     read_word(rope, &w);
     close(rope);
     pli_fault("park_called", p.boot->index);
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
-    memcpy(a.sun_path + 1, w.name, sizeof w.name);
-    socklen_t len =
-        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strnlen(w.name, sizeof w.name));
-    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (s < 0 || connect(s, (struct sockaddr *)&a, len) != 0 ||
-        !pli_ctl_say(s, PLI_CTL_BACK, p.boot->row, NULL, 0)) {
+    int s = call_back(&w, p.boot->row);
+    if (s < 0) {
         die("the launcher cannot be reached");
     }
     pli_fault("park_back", p.boot->index);
@@ -373,6 +395,59 @@ static void come_back(int rope)
     if (p.has_net && !pli_moor_back(door, why, sizeof why)) {
         die(why);
     }
+}
+
+bool pli_park_unmap(const struct pli_node *node)
+{
+    p.home = (uintptr_t)node->base;
+    list_maps(); // to know whose they are
+    p.home = 0;
+    bool is_found = p.ino != 0 && list_maps();
+    if (is_found) {
+        unmap();
+    }
+    return is_found;
+}
+
+// Where the old memory was nothing is for now: who still has an address of it must not find
+// something else there.
+static enum pli_err map_elsewhere(int fd, struct pli_node *out)
+{
+    for (int i = 0; i < p.n_map; i++) {
+        mmap(p.maps[i].at, p.maps[i].len, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    }
+    enum pli_err err = pli_node_map(fd, out);
+    for (int i = 0; i < p.n_map; i++) {
+        munmap(p.maps[i].at, p.maps[i].len);
+    }
+    return err;
+}
+
+enum pli_err pli_park_land(int rope, struct pli_node *node_out, struct pli_park_place *out)
+{
+    struct pli_park_word w = { .what = PLI_PARK_BACK };
+    struct stat st;
+    read_word(rope, &w);
+    close(rope);
+    out->row = w.row;
+    out->ctl = call_back(&w, w.row);
+    int fd = out->ctl >= 0 ? take_descriptor(out->ctl) : -1;
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        return pli_fail(PLI_ERR_OTHER, "the launcher cannot be reached: %s", strerror(errno));
+    }
+    p.dev = st.st_dev;
+    p.ino = st.st_ino;
+    enum pli_err err = map_elsewhere(fd, node_out);
+    close(fd);
+    out->door = err == PLI_OK ? take_descriptor(out->ctl) : -1;
+    if (err == PLI_OK && out->door < 0) {
+        err = pli_fail(PLI_ERR_OTHER, "the launcher sent no door: %s", strerror(errno));
+    }
+    if (err == PLI_OK && p.on_move != NULL) {
+        p.on_move(false);
+    }
+    return err;
 }
 
 static bool is_calm(void)

@@ -8,8 +8,10 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct pli_boot;
+struct pli_node;
 
 // Be ready to be parked. fd is the node memory, *ctl the control socket: closed while parked,
 // another one afterwards. Context: start-up only.
@@ -35,6 +37,20 @@ void pli_park_on_ask(bool (*fn)(void));
 // the kernel knew of the process and does not any more. Async-signal-safe. Context: start-up only,
 // one function.
 void pli_park_on_move(void (*fn)(bool is_leaving));
+
+// For a process that goes to another host as an image, because it wants to (native/travel.c).
+// Give up the node memory, wherever it is mapped; false: nothing was changed. Context: the only
+// thread.
+bool pli_park_unmap(const struct pli_node *node);
+
+// What it finds there.
+struct pli_park_place {
+    uint32_t row;
+    int ctl, door;
+};
+// Wait at the rope, be dumped and restored, and get the memory of the host it is on then. Does not
+// return when the launcher is gone.
+enum pli_err pli_park_land(int rope, struct pli_node *node_out, struct pli_park_place *out);
 
 // Ask the launcher for a checkpoint; the node memory says when it is over. False: it is gone.
 // Context: any thread.

@@ -20,7 +20,7 @@ enum pli_park_what { PLI_PARK_BACK, PLI_PARK_STAY, PLI_PARK_DRAIN, PLI_PARK_LEAV
 struct pli_park_word {
     char name[PLI_PARK_NAME]; // PLI_PARK_BACK: abstract address of a packet socket, after the zero
     uint32_t what;            // enum pli_park_what
-    uint32_t spare;
+    uint32_t row;             // PLI_PARK_BACK, to one who comes from another host: what it is here
 };
 _Static_assert(sizeof(struct pli_park_word) == 56, "shared with other processes");
 

@@ -92,6 +92,11 @@ PLI_START void pli_alarm_open(void)
     }
 }
 
+void pli_alarm_move(void)
+{
+    pli_alarm_news = &pli_boot.node.header->alarm;
+}
+
 // How many died up to one that did.
 static int count_until(const struct pli_group *g, uint32_t last)
 {

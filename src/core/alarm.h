@@ -19,6 +19,7 @@ struct pli_lane;
 extern const _Atomic uint32_t *pli_alarm_news; // how much bad news there has been in the job
 
 void pli_alarm_open(void); // context: start-up of the process
+void pli_alarm_move(void); // the node memory may be another one. Context: the only thread
 
 // For who has found nothing to do at a lane.
 static inline bool pli_alarm_is_due(void)

@@ -135,16 +135,21 @@ static void sort_out(struct pli_comm *c, void *arg)
     c->group = c->remote = group;
 }
 
-enum pli_err pli_clone_begin(uint32_t row)
+enum pli_err pli_clone_begin(uint32_t index, void (*known)(void))
 {
     bool is_shared = pli_proc.boot->node.rows[pli_proc.boot->row].is_shared != 0;
-    enum pli_err err = pli_boot_clone(row);
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        if (pli_proc.lanes[i] != NULL) {
+            pli_lane_leave(pli_proc.lanes[i]);
+        }
+    }
+    enum pli_err err = pli_boot_clone(index, known);
     if (err != PLI_OK) {
         return err;
     }
     struct pli_boot *boot = pli_proc.boot;
     pli_proc.id = boot->job | boot->index;
-    boot->node.rows[row].is_shared = is_shared;
+    boot->node.rows[boot->row].is_shared = is_shared;
     pli_lock_clone();
     pli_group_clone();
     pli_arena_clone();

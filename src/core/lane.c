@@ -275,14 +275,20 @@ struct pli_conn *pli_lane_conn_find(struct pli_lane *lane, uint64_t key)
     return c;
 }
 
-enum pli_err pli_lane_clone(struct pli_lane *lane)
+void pli_lane_leave(struct pli_lane *lane)
 {
-    struct pli_boot *boot = pli_proc.boot;
     for (uint32_t b = 0; b < lane->n_bucket; b++) {
         while (lane->conns[b] != NULL) {
             drop_conn(lane, &lane->conns[b]);
         }
     }
+    pli_netlane_leave(lane);
+}
+
+enum pli_err pli_lane_clone(struct pli_lane *lane)
+{
+    struct pli_boot *boot = pli_proc.boot;
+    pli_alarm_move();
     lane->proc = pli_proc.id;
     lane->n_dead = 0;
     lane->hole_ns = 0;
@@ -290,7 +296,7 @@ enum pli_err pli_lane_clone(struct pli_lane *lane)
     if (err != PLI_OK) {
         return err;
     }
-    err = pli_netlane_clone(lane);
+    err = pli_netlane_open(lane);
     if (err != PLI_OK) {
         return err;
     }

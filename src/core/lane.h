@@ -109,8 +109,8 @@ extern _Thread_local uint16_t pli_lane_attached[PLI_NODE_N_LANE];
 // Open a lane: idempotent, local. Context: any thread.
 enum pli_err pli_lane_open(int index, struct pli_lane **out);
 
-// This process was forked from another one: the lane gets memory of this process's own and knows
-// nobody. Nothing may be under way at it. Context: the only thread.
+// In a process that was forked: the lane forgets everybody; then it gets memory of its own.
+void pli_lane_leave(struct pli_lane *lane);
 enum pli_err pli_lane_clone(struct pli_lane *lane);
 
 // Of core/link.h, for those who need no more of it. How often the mailbox may be looked at alone

@@ -171,9 +171,9 @@ void pli_intake_drop(struct pli_sock *s); // the frame under way will not be com
 void pli_intake_see(struct pli_eye *e, uint32_t events);
 enum { PLI_INTAKE_ROOM = 128 * 1024 };
 
-// netlane.c: make the network side of a lane, if the job has one; and in a process that was forked.
+// netlane.c: make the network side of a lane, if the job has one; drop it in a forked process.
 enum pli_err pli_netlane_open(struct pli_lane *lane);
-enum pli_err pli_netlane_clone(struct pli_lane *lane);
+void pli_netlane_leave(struct pli_lane *lane);
 // Shared memory is busy: look at the network less often.
 void pli_netlane_defer(struct pli_netlane *net);
 // Look at the connections. How much was done.

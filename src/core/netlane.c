@@ -327,12 +327,12 @@ static void forget_waiting(int lane)
 }
 
 // The connections are the other process's, and go on there: nothing may be said over them here.
-enum pli_err pli_netlane_clone(struct pli_lane *lane)
+void pli_netlane_leave(struct pli_lane *lane)
 {
     struct pli_netlane *net = lane->net;
     struct pli_caller c;
     if (net == NULL) {
-        return PLI_OK;
+        return;
     }
     while (pli_moor_untaken(&c)) {
         pli_moor_close(c.fd);
@@ -355,12 +355,12 @@ enum pli_err pli_netlane_clone(struct pli_lane *lane)
     pli_ucxlane_clone(net);
     forget_waiting(lane->index);
     close(net->epoll);
+    pli_shm_drop_bell(net->bell.fd);
     close(net->bell.fd);
     pli_ticket_fini(&net->tickets);
     free(net->room);
     free(net);
     lane->net = NULL;
-    return pli_netlane_open(lane);
 }
 
 // The bell is another one afterwards, rung once: who wanted to wake us may have had the old name.

@@ -13,17 +13,20 @@ enum { PAGE = 65536 }; // of any machine
 static struct {
     pthread_mutex_t guard;
     bool is_tried, is_claimed;
-    char *all; // of the first row; NULL: not mapped
+    char *all;        // of the first row; NULL: not mapped
+    const char *node; // of which memory: a clone may have gone to another host
     struct pli_pieces pieces;
 } seg = { .guard = PTHREAD_MUTEX_INITIALIZER };
 
 // Context: guard held.
 static enum pli_err map(void)
 {
-    if (seg.is_tried) {
+    if (seg.is_tried && seg.node == pli_proc.boot->node.base) {
         return seg.all != NULL ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "segments cannot be mapped");
     }
     seg.is_tried = true;
+    seg.all = NULL;
+    seg.node = pli_proc.boot->node.base;
     return pli_node_map_segments(&pli_proc.boot->node, &seg.all);
 }
 

@@ -57,11 +57,21 @@ static enum pli_err enter(uint32_t version, int n_old)
     return err;
 }
 
+static int told = -1; // in a clone: where its parent waits
+
+static void tell_parent(void)
+{
+    if (told >= 0) {
+        pli_split_tell(told);
+        told = -1;
+    }
+}
+
 // The life of a new rank begins here. Its memory is that of the other one.
-static enum pli_err begin(uint32_t row, uint32_t version, int n_old, int told)
+static enum pli_err begin(uint32_t index, uint32_t version, int n_old)
 {
     pli_fault("fork_clone", pli_boot.index); // still its parent's
-    enum pli_err err = pli_clone_begin(row);
+    enum pli_err err = pli_clone_begin(index, tell_parent);
     if (err != PLI_OK) {
         pli_log(PLI_ERROR, "a rank cannot be forked: %s", pli_fail_take(NULL));
         _exit(1); // who waits at the pipe sees its end
@@ -72,35 +82,47 @@ static enum pli_err begin(uint32_t row, uint32_t version, int n_old, int told)
     pli_fork_part_clone();
     pli_fault("fork_become", boot->index);
     boot->ops->ready(boot);
-    pli_split_tell(told);
+    tell_parent();
     pli_fault("fork_ready", boot->index);
     return enter(version, n_old);
 }
 
-static enum pli_err fork_calmly(int m, enum pli_err why, int *n_out)
+// Split this process. In the new one *is_new is true; the parent returns when that one has told
+// that it is there, or is known and will go to another host.
+static enum pli_err split(uint32_t index, bool *is_new)
+{
+    uint32_t number = 0;
+    enum pli_err err = pli_fork_talk_number(index, &number);
+    err = err == PLI_OK ? pli_split(number, &told) : err;
+    *is_new = err == PLI_OK && told >= 0;
+    return err;
+}
+
+static enum pli_err fork_calmly(int m, struct pli_info *info, enum pli_err why, int *n_out)
 {
     uint32_t version;
     struct pli_comm *world = pli_resize_newest(&version);
     struct pli_answer a;
-    int n_old = world->size, rank = world->rank, told = -1;
-    enum pli_err err = pli_fork_talk_agree(world, m, why != PLI_OK ? why : check(m, world));
+    int n_old = world->size, rank = world->rank;
+    bool is_new = false;
+    why = why == PLI_OK ? check(m, world) : why;
+    enum pli_err err = pli_fork_talk_agree(world, m, why);
     if (err != PLI_OK) {
         return err;
     }
     pli_fault("fork_ask", pli_boot.index);
     const struct pli_ask_fork want = { version, (uint32_t)m, pli_boot.index, 0 };
-    err = pli_fork_talk_ask(world, PLI_ASK_FORK, &want, sizeof want, &a);
+    err = pli_fork_talk_clones(world, &want, info, &a);
     if (err != PLI_OK) {
         return err;
     }
     pli_renew_fork(true);
     pli_fault("fork_split", pli_boot.index);
     if (rank < m) {
-        uint32_t row = pli_node_row_of(&pli_boot.node, a.first + (uint32_t)rank);
-        err = pli_split(&told);
-        if (err == PLI_OK && told >= 0) {
+        err = split(a.first + (uint32_t)rank, &is_new);
+        if (is_new) {
             *n_out = 0;
-            return begin(row, version + 1, n_old, told);
+            return begin(a.first + (uint32_t)rank, version + 1, n_old);
         }
     }
     pli_fault("fork_made", pli_boot.index);
@@ -118,10 +140,10 @@ static enum pli_err fork_calmly(int m, enum pli_err why, int *n_out)
     return err;
 }
 
-enum pli_err pli_fork(int m, enum pli_err why, int *n_out)
+enum pli_err pli_fork(int m, struct pli_info *info, enum pli_err why, int *n_out)
 {
     bool is_calm = pli_ucxcalm_begin();
-    enum pli_err err = fork_calmly(m, why, n_out);
+    enum pli_err err = fork_calmly(m, info, why, n_out);
     if (is_calm) { // old and new ranks alike
         pli_ucxcalm_end();
     }

@@ -6,11 +6,13 @@
 #include "base/err.h"
 
 struct pli_comm;
+struct pli_info;
 
 // Clone the first m ranks of the newest version of the world that the program works in, all of
-// whose ranks call. why: this rank has a reason against it already. *n_out: the number of new
-// ranks, 0 in a new one. Context: the only thread.
-enum pli_err pli_fork(int m, enum pli_err why, int *n_out);
+// whose ranks call. info, of rank 0: hint host says where clones go; NULL: where there is room, the
+// host of their parent first. why: this rank has a reason against it already. *n_out: the number of
+// new ranks, 0 in a new one. Context: the only thread.
+enum pli_err pli_fork(int m, struct pli_info *info, enum pli_err why, int *n_out);
 
 // The ranks that called a fork, and those it made; the version of the world that it made says which
 // fork. NULL: this process is not among them.

@@ -3,10 +3,14 @@
 // all.
 #include "elastic/fork_talk.h"
 
+#include "base/clock.h"
+#include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
 #include "core/ep.h"
 #include "dynamic/plea.h"
+#include "dynamic/spawn_part.h"
+#include "dynamic/where.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 
@@ -14,6 +18,9 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+enum { NUMBER_S = 10, LOOK_NS = 200000 };
 
 enum pli_err pli_fork_talk_agree(struct pli_comm *world, int m, enum pli_err mine)
 {
@@ -57,4 +64,31 @@ enum pli_err pli_fork_talk_ask(struct pli_comm *world, enum pli_ask_kind kind, c
     err = pli_coll_bcast(a, sizeof *a, pli_comm_make_byte(), 0, world);
     a->text[sizeof a->text - 1] = '\0';
     return err != PLI_OK || a->error == 0 ? err : pli_fail(PLI_ERR_SPAWN, "%s", a->text);
+}
+
+enum pli_err pli_fork_talk_clones(struct pli_comm *world, const struct pli_ask_fork *ask,
+                                  struct pli_info *info, struct pli_answer *a)
+{
+    struct pli_spawn_text body = { 0 };
+    pli_spawn_text_put(&body, ask, sizeof *ask);
+    pli_where_put(&body, info);
+    enum pli_err err = pli_fork_talk_ask(world, PLI_ASK_FORK, body.data, body.len, a);
+    pli_spawn_text_fini(&body);
+    return err;
+}
+
+enum pli_err pli_fork_talk_number(uint32_t index, uint32_t *out)
+{
+    const struct pli_node *node = &pli_boot.node;
+    const struct pli_node_proc *p = pli_node_find(node, index);
+    uint64_t end = pli_clock_ns() + (uint64_t)NUMBER_S * 1000000000u;
+    *out = 0;
+    while (p != NULL && p->host != pli_boot.host && *out == 0) {
+        *out = atomic_load(&node->rows[pli_node_row_of(node, index)].pid);
+        if (*out == 0 && pli_clock_ns() > end) {
+            return pli_fail(PLI_ERR_SPAWN, "was not told that its clone can go to another host");
+        }
+        nanosleep(&(struct timespec){ .tv_nsec = *out == 0 ? LOOK_NS : 0 }, NULL);
+    }
+    return PLI_OK;
 }

@@ -29,23 +29,38 @@ MPI_Comm *pli_elastic_calls_resized(void)
     return &place;
 }
 
-int pli_elastic_calls_fork(int m)
+static int fork_world(const char *fn, int m, struct pli_info *info, enum pli_err why)
 {
-    static const char fn[] = "MPI_Fork";
-    pli_prepare();
     struct pli_comm *world = pli_arg_comm(MPI_COMM_WORLD);
     int n = 0;
     if (world == NULL) {
         return -pli_bad_handle(NULL, fn, "MPI_COMM_WORLD", PLI_KIND_COMM, MPI_COMM_WORLD);
     }
     // The others wait for us: they are told, and all fail.
-    enum pli_err why = pli_arg_comm(MPI_COMM_ENDPOINTS) == NULL
-                           ? PLI_OK
-                           : pli_fail(PLI_ERR_UNSUPPORTED,
-                                      "has MPI_COMM_ENDPOINTS, whose endpoints are not cloned");
-    enum pli_err err = pli_fork(m, why, &n);
+    if (why == PLI_OK && pli_arg_comm(MPI_COMM_ENDPOINTS) != NULL) {
+        why =
+            pli_fail(PLI_ERR_UNSUPPORTED, "has MPI_COMM_ENDPOINTS, whose endpoints are not cloned");
+    }
+    enum pli_err err = pli_fork(m, info, why, &n);
     world = pli_arg_comm(MPI_COMM_WORLD);
     return err == PLI_OK ? n : -pli_raise(&world->obj, fn, err);
+}
+
+int pli_elastic_calls_fork(int m)
+{
+    pli_prepare();
+    return fork_world("MPI_Fork", m, NULL, PLI_OK);
+}
+
+int pli_elastic_calls_fork_with_info(int m, MPI_Info info)
+{
+    pli_prepare();
+    struct pli_info *i = info == MPI_INFO_NULL ? NULL : pli_arg_info(info);
+    enum pli_err why = PLI_OK;
+    if (i == NULL && info != MPI_INFO_NULL) {
+        why = pli_fail(PLI_ERR_ARG, "has an argument info that is no info object");
+    }
+    return fork_world("MPIX_Fork_with_info", m, i, why);
 }
 
 MPI_Comm pli_elastic_calls_parents(void)

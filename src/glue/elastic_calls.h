@@ -7,6 +7,7 @@
 
 MPI_Comm *pli_elastic_calls_resized(void);
 int pli_elastic_calls_fork(int m);
+int pli_elastic_calls_fork_with_info(int m, MPI_Info info);
 MPI_Comm pli_elastic_calls_parents(void);
 MPI_Comm pli_elastic_calls_children(void);
 

@@ -34,6 +34,16 @@ static void dies_in_fork(void)
     kill(getpid(), SIGKILL);
 }
 
+static int fork_on(const char *hosts)
+{
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "host", hosts);
+    int got = MPIX_Fork_with_info(2, info);
+    MPI_Info_free(&info);
+    return got;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -59,7 +69,7 @@ int main(int argc, char **argv)
     if (is(what, "dies") && rank == 0) {
         pthread_atfork(NULL, NULL, dies_in_fork);
     }
-    int got = MPI_Fork(2);
+    int got = argc > 2 ? fork_on(argv[2]) : MPI_Fork(2);
     if (got < 0) {
         MPI_Error_string(-got, text, &len);
         printf(" rank %d: %s\n", rank, text);
@@ -71,7 +81,10 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     printf(" rank %d of %d\n", rank, size);
     fflush(stdout);
-    if (is(what, "children")) { // a clone is nobody's child that the program could meet
+    if (is(what, "where")) {
+        gethostname(text, sizeof text);
+        printf("rank %d is on %s\n", rank, text);
+    } else if (is(what, "children")) { // a clone is nobody's child that the program could meet
         printf("rank %d waits for %d\n", rank, (int)waitpid(-1, NULL, 0));
     } else if (is(what, "input")) {
         printf("rank %d reads %d\n", rank, getchar());

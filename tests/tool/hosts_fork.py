@@ -1,26 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""MPI_Fork in a job on several (virtual) hosts: clones are where their parents are; their output, exit status and crashes;
+"""MPI_Fork in a job on several (virtual) hosts, with clones where their parents are; their output, exit status and crashes;
 whoever dies on the way, the world stays as it was or the job ends, and nothing is left behind."""
+import atexit
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from hosts import BUILD, HostRun, left_behind, open_cluster
+from hosts import BUILD, HostRun, files, left_behind, open_cluster, own_disk
 from launch import MPIEXEC, cases, check
 
 HOSTS = ["vc1", "vc2", "vc3"]
 PROBE = os.path.join(BUILD, "tests", "bin", "fork_probe")
 WORLD = os.path.join(BUILD, "tests", "bin", "mpi.fork_world")
 C = open_cluster(len(HOSTS))
+IMAGES = tempfile.mkdtemp()  # every host has a directory of its own there
+atexit.register(os.rmdir, IMAGES)
+HAS_OWN = all([own_disk(C, h, IMAGES) for h in HOSTS])
 
 
-def run(env, what, *args, hosts="vc1:1,vc2:1", **kw):
-    r = HostRun(C, "--label", *args, "--hosts", hosts, PROBE, what, env=env, **kw)
-    left = left_behind(C, HOSTS)
+def run(env, what, *args, hosts="vc1:1,vc2:1", to=(), **kw):
+    r = HostRun(C, "--label", *args, "--hosts", hosts, PROBE, what, *to, env={"PLIANT_IMAGE_DIR": IMAGES, **env}, **kw)
+    left = left_behind(C, HOSTS) or {h: f for h in HOSTS if (f := files(C, h, IMAGES))}
     check(not left, f"{what} left behind: {left}")
     return r
 
@@ -35,29 +40,29 @@ def world(env, _):
             check(not left, f"{n} {args} {how}: {left}")
 
 
-def output(env, _):
-    r = run(env, "")
+def output(env, _, to=()):
+    r = run(env, "", to=to)
     want = sorted([f"[{i}] before, without an end of line; rank {i} of 4" for i in (0, 1)] +
                   [f"[{i}]  rank {i} of 4" for i in (2, 3)] + [""])
     check(r.rc == 0 and sorted(r.out.split("\n")) == want, r)
-    r = run(env, "children")
+    r = run(env, "children", to=to)
     check(r.rc == 0 and r.out.count("waits for -1") == 4, r)
-    r = run(env, "input", stdin="A\n" * 10)
+    r = run(env, "input", to=to, stdin="A\n" * 10)
     check(r.rc == 0 and "rank 0 reads 65" in r.out and r.out.count("reads -1") == 3, r)
 
 
-def failures(env, _):
-    r = run(env, "crash")
+def failures(env, _, to=()):
+    r = run(env, "crash", to=to)
     check(r.rc == 128 + signal.SIGSEGV and re.search(r"rank [23] .*on host vc[12].*SIGSEGV", r.words), r)
-    r = run(env, "abort")
+    r = run(env, "abort", to=to)
     check(r.rc == 9 and "rank 3" in r.words and "MPI_Abort with code 9" in r.words, r)
-    r = run(env, "exit")
+    r = run(env, "exit", to=to)
     check(r.rc == 5 and "rank 2" in r.words and "exit status 5" in r.words, r)
-    r = run(env, "late")
+    r = run(env, "late", to=to)
     check(r.rc == 7 and "rank 3" in r.words and "exit status 7, after MPI_Finalize" in r.words, r)
-    r = run(env, "early")
+    r = run(env, "early", to=to)
     check(r.rc == 0 and r.err == "", f"parents end first: {r}")
-    r = run(env, "hang")
+    r = run(env, "hang", to=to)
     check(r.rc != 0 and "deadlock" in r.words and "rank 2" in r.words, r)
 
 
@@ -70,11 +75,12 @@ def refused(env, _):
     check(r.rc == 0 and r.out.count("4 ranks are outside --elastic 1:3") == 2, r)
 
 
+def is_as_before(r):
+    return r.rc == 0 and len(re.findall("MPI.?_Fork(_with_info)?: ", r.out)) == 2 and " of 4" not in r.out
+
+
 def dies(env, _):
     """A rank, a clone, a daemon or mpiexec at each step."""
-    def is_as_before(r):
-        return r.rc == 0 and r.out.count("MPI_Fork: ") == 2 and " of 4" not in r.out
-
     faults = [f"fork_{step}:{rank}" for step in ("ask", "split", "made", "agreed", "enter") for rank in (0, 1)]
     for fault in (*faults, "mpiexec_coming", "mpiexec_commit:0", "mpiexec_commit:1", "mpiexec_commit:2",
                   "mpiexec_committed:2", "mpiexec_resized"):

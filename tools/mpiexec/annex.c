@@ -92,6 +92,31 @@ bool *pli_annex_named(const struct pli_job *job, const char *list)
     return may;
 }
 
+uint32_t *pli_annex_list(const struct pli_job *job, const char *list, uint32_t *n_out,
+                         struct pli_answer *a)
+{
+    char name[256];
+    uint32_t slots, n = 0;
+    uint32_t *hosts = pli_say_need(calloc(strlen(list) + 1, sizeof *hosts));
+    while (a->error == 0 && next_name(&list, name, sizeof name, &slots, a)) {
+        uint32_t h = 0;
+        while (h < job->n_host && !is_name_of(&job->hosts[h], name)) {
+            h++;
+        }
+        if (h == job->n_host) {
+            pli_refuse(a, ENOENT, "host %.64s is not of this job, or lost; clones go to its hosts",
+                       name);
+        }
+        hosts[n++] = h;
+    }
+    *n_out = n;
+    if (a->error != 0 || n == 0) {
+        free(hosts);
+        hosts = NULL;
+    }
+    return hosts;
+}
+
 bool pli_annex_is_here(const char *list, struct pli_answer *a)
 {
     char name[256];

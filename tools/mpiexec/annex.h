@@ -23,6 +23,10 @@ enum pli_annex pli_annex_ask(struct pli_job *job, const char *list, pli_annex_fn
 // By host, whether a list names it; of the heap. NULL: the list is empty.
 bool *pli_annex_named(const struct pli_job *job, const char *list);
 
+// The hosts of a list, in its order; of the heap. NULL with a refusal: one is not of the job.
+uint32_t *pli_annex_list(const struct pli_job *job, const char *list, uint32_t *n_out,
+                         struct pli_answer *a);
+
 // In a job that runs here alone: whether the list names no other host, else a refusal.
 bool pli_annex_is_here(const char *list, struct pli_answer *a);
 

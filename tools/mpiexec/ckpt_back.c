@@ -161,6 +161,9 @@ static void listener_fire(struct pli_watch *w, uint32_t events)
 
 bool pli_ckpt_back_open(struct pli_job *job, void (*all_back)(struct pli_job *job))
 {
+    if (b.listener.fd >= 0) {
+        return true;
+    }
     uint64_t random = 0;
     struct sockaddr_un a = { .sun_family = AF_UNIX };
     if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
@@ -188,7 +191,9 @@ void pli_ckpt_back_call(struct pli_task *t, int rope)
     bool *is_called = &b.is_called[pli_job_slot(b.job, t)];
     b.n_called += *is_called ? 0 : 1;
     *is_called = true;
-    ssize_t n = write(rope, &b.word, sizeof b.word);
+    struct pli_park_word word = b.word;
+    word.row = t->first;
+    ssize_t n = write(rope, &word, sizeof word);
     (void)n; // a rank that is gone is noticed as such
     close(rope);
 }

@@ -4,6 +4,8 @@
 #include "say.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,18 +48,74 @@ bool pli_criu_check(char *why)
     return false;
 }
 
+static bool dump(struct pli_helper *h, const char *pid, const char *dir, const char *how)
+{
+    const char *const argv[] = {
+        "criu",       "dump",     "--tree", pid,           "--images-dir", dir,
+        "--log-file", "dump.log", "-v1",    "--shell-job", "--file-locks", "--ghost-limit",
+        "256M",       how,        NULL
+    };
+    return mkdir(dir, 0700) == 0 && pli_helper_exec(h, argv, NULL);
+}
+
 bool pli_criu_dump(struct pli_ckpt_rank *r, const struct pli_ckpt_plan *plan)
 {
     char dir[PATH_MAX + 32], pid[16];
     snprintf(dir, sizeof dir, "%s/rank.%u", plan->temp, r->task->first);
     // As the process knows itself: CRIU is where it is.
     snprintf(pid, sizeof pid, "%u", atomic_load(&plan->job->node.rows[r->task->first].pid));
-    const char *const argv[] = {
-        "criu",        "dump",         "--tree",        pid,    "--images-dir",
-        dir,           "--log-file",   "dump.log",      "-v1",  "--leave-running",
-        "--shell-job", "--file-locks", "--ghost-limit", "256M", NULL
-    };
-    return mkdir(dir, 0700) == 0 && pli_helper_exec(&r->dump, argv, NULL);
+    return dump(&r->dump, pid, dir, "--leave-running");
+}
+
+bool pli_criu_dump_last(struct pli_helper *h, int number, const char *dir)
+{
+    char pid[16];
+    snprintf(pid, sizeof pid, "%d", number);
+    return dump(h, pid, dir, NULL);
+}
+
+bool pli_criu_pipe(int ours, int *ours_out, int *theirs_out)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) != 0 || fcntl(fds[ours], F_SETFL, O_NONBLOCK) != 0) {
+        return false;
+    }
+    *ours_out = fds[ours];
+    *theirs_out = fds[1 - ours];
+    return true;
+}
+
+bool pli_criu_restore(struct pli_helper *h, const struct pli_criu_back *b)
+{
+    enum { N_WORD = 13, N_PIPE = 4 };
+    char fd_text[N_PIPE][64];
+    const char *argv[N_WORD + 2 * N_PIPE + 1] = { "criu",
+                                                  "restore",
+                                                  "--images-dir",
+                                                  b->dir,
+                                                  "--work-dir",
+                                                  b->work,
+                                                  "--log-file",
+                                                  b->log,
+                                                  "-v1",
+                                                  "--restore-detached",
+                                                  "--restore-sibling",
+                                                  "--shell-job",
+                                                  "--file-locks" };
+    int n = N_WORD, keep[N_PIPE + 1], n_keep = 0;
+    for (int i = 0; i < N_PIPE; i++) {
+        if (b->inodes[i] != 0 && b->fds[i] >= 0) {
+            snprintf(fd_text[i], sizeof fd_text[i], "fd[%d]:pipe:[%" PRIu64 "]", b->fds[i],
+                     b->inodes[i]);
+            argv[n++] = "--inherit-fd";
+            argv[n++] = fd_text[i];
+        }
+        if (b->fds[i] >= 0) {
+            keep[n_keep++] = b->fds[i];
+        }
+    }
+    keep[n_keep] = -1;
+    return pli_helper_exec(h, argv, keep);
 }
 
 // "(00.123456) Error (criu/files.c:123): what": only the last part is for people. The first of them

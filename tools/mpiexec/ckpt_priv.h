@@ -141,6 +141,18 @@ void pli_ckpt_wait_end(struct pli_job *job, const struct pli_answer *a);
 // ckpt_criu.c: whether CRIU works here; else one sentence says what to install or allow.
 bool pli_criu_check(char *why);
 bool pli_criu_dump(struct pli_ckpt_rank *r, const struct pli_ckpt_plan *plan);
+// One whose number there is this, into a directory to be made; the process ends with it.
+bool pli_criu_dump_last(struct pli_helper *h, int number, const char *dir);
+// A pipe whose end `ours`, 0 or 1, never waits.
+bool pli_criu_pipe(int ours, int *ours_out, int *theirs_out);
+struct pli_criu_back {
+    const char *dir, *work; // images; where messages go
+    const char *log;        // file with these
+    int fds[4];             // ends of pipes that it gets instead of those with these inodes; -1
+    uint64_t inodes[4];
+};
+// Our child then, or one of the nest.
+bool pli_criu_restore(struct pli_helper *h, const struct pli_criu_back *b);
 // Why CRIU failed: a signal, 0 where it was none, or what its log says.
 void pli_criu_reason(const char *log, int killed_by, char *to, size_t cap);
 

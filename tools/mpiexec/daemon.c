@@ -16,6 +16,7 @@
 #include "dock.h"
 #include "door.h"
 #include "environment.h"
+#include "ferry.h"
 #include "gate.h"
 #include "hosts.h"
 #include "job.h"
@@ -318,6 +319,7 @@ static void hear_mine(const struct pli_frame *f)
         is_bad_end = f->flag != 0;
         break;
     default:
+        pli_ferry_hear(&job, f);
         break;
     }
 }
@@ -378,6 +380,11 @@ static void came(int fd, uint32_t host)
         }
     }
     pli_dock_take(fd);
+}
+
+bool pli_daemon_dock(struct pli_gate_place *out, char *why)
+{
+    return pli_dock_open(&job, spec.secret, came, out, why);
 }
 
 static void cannot_reach(uint32_t host, const char *why)
@@ -514,7 +521,7 @@ static void take_settings(void)
 // What can be wrong here is known before a rank stands still anywhere.
 static bool wait_for_ranks(void)
 {
-    pli_move_part_there(&job, spec.secret, came);
+    pli_move_part_there();
     while (!is_leaving && job.from == NULL) {
         pli_loop_once(true);
     }

@@ -8,6 +8,7 @@
 #include "boot/pact_wire.h"
 #include "ckpt.h"
 #include "door.h"
+#include "ferry.h"
 #include "job.h"
 #include "pact.h"
 #include "resize.h"
@@ -170,6 +171,10 @@ static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, struct sende
                  const int own[N_OWN])
 {
     pid_t pid = from->pid;
+    if (msg->kind == PLI_CTL_FAR) {
+        pli_ferry_depart(t, msg->row, pid, msg->code, own);
+        return;
+    }
     if (msg->kind == PLI_CTL_CLONE) {
         hear_clone(t, msg->row, pid, own);
         return;

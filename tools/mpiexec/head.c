@@ -394,6 +394,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         }
         break;
     default:
+        pli_muster_far(job, host, f);
         break;
     }
 }

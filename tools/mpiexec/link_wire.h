@@ -35,6 +35,8 @@ enum pli_link_kind {
     PLI_LINK_READY, // process `a` is in MPI_Init and waits for its version of the world
     PLI_LINK_PACT,  // a rank's word about a communicator on several hosts, see pact_wire.h
     PLI_LINK_PART,  // how far this host is with a checkpoint: `flag`, see ckpt_parts.h
+    PLI_LINK_BERTH, // clone `a` can come here: the number it should have, and where images go
+    PLI_LINK_FAR,   // clone `a` was sent to its host: what to know to restore it; flag 1: why not
     // From mpiexec down. `host`: for whom.
     PLI_LINK_START = 64, // where everybody is; start your tasks
     PLI_LINK_IN,         // input for task `a`; none: its end
@@ -53,9 +55,11 @@ enum pli_link_kind {
     PLI_LINK_WORLD,      // this version of the world counts
     PLI_LINK_SAVE,       // what ranks are to know of checkpoints, see save_wire.h
     PLI_LINK_STEP,       // the next step of a checkpoint: `flag`, see ckpt_parts.h
-    PLI_LINK_PLACE, // the ranks of host `a` are elsewhere now, or it joins: its name, and where
-    PLI_LINK_NEWS,  // somebody died, or something was agreed, see pact_wire.h
-    PLI_LINK_PAST   // for a host that joins: what has become of the job, see past.h
+    PLI_LINK_PLACE,    // the ranks of host `a` are elsewhere now, or it joins: its name, and where
+    PLI_LINK_NEWS,     // somebody died, or something was agreed, see pact_wire.h
+    PLI_LINK_PAST,     // for a host that joins: what has become of the job, see past.h
+    PLI_LINK_TO_BERTH, // clone `a`, of a rank of yours: what its host has said
+    PLI_LINK_LAND      // clone `a` was sent to you: restore it
 };
 
 enum pli_coming { PLI_COMING_SPAWNED, PLI_COMING_RANKS, PLI_COMING_CLONES };

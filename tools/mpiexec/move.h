@@ -39,8 +39,7 @@ void pli_move_part_stay(void);
 const struct pli_task *pli_move_part_parent(const struct pli_job *job);
 
 // In the one that takes them: it is there, and ready for images. Does not return when it cannot.
-void pli_move_part_there(struct pli_job *job, const unsigned char *secret,
-                         void (*came)(int fd, uint32_t host));
+void pli_move_part_there(void);
 void pli_move_part_take(struct pli_job *job, const struct pli_frame *f);
 void pli_move_part_restored(void); // they are there, and will be called
 void pli_move_part_all_back(struct pli_job *job);

@@ -147,13 +147,12 @@ const struct pli_task *pli_move_part_parent(const struct pli_job *job)
     return NULL;
 }
 
-void pli_move_part_there(struct pli_job *job, const unsigned char *secret,
-                         void (*came)(int fd, uint32_t host))
+void pli_move_part_there(void)
 {
     char why[PLI_CKPT_WHY];
     struct pli_gate_place dock;
     struct pli_pack p = { 0 };
-    if (!pli_criu_check(why) || !pli_dock_open(job, secret, came, &dock, why)) {
+    if (!pli_criu_check(why) || !pli_daemon_dock(&dock, why)) {
         pli_say_bad("%s", why);
     }
     pli_gate_pack(&dock, &p);

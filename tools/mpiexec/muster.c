@@ -16,6 +16,7 @@
 #include "say.h"
 #include "spawn.h"
 #include "spread.h"
+#include "tasks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,6 +36,8 @@ struct order {
     enum state state;
     void *token;             // who waits, NULL: nobody
     const uint32_t *parents; // of clones, which come by themselves; NULL: they are started
+    bool is_our_choice;      // nobody has said where the clones go
+    bool is_refused;         // and it was a bad one
     char *body;              // the request, of one that waits
     size_t len;
 };
@@ -42,6 +45,8 @@ struct order {
 static struct order *orders;
 static uint32_t n_order;
 static struct order *waiting; // for hosts to join
+
+static bool announce(struct order *o, const char *body, size_t len, struct pli_answer *a);
 
 static void destroy(struct order *o)
 {
@@ -162,6 +167,35 @@ static void await(struct order *o)
     finish(o, &a);
 }
 
+static uint32_t host_of(const struct pli_job *job, uint32_t index)
+{
+    const struct pli_task *t = pli_job_next(job, NULL);
+    uint32_t row = pli_node_row_of(&job->node, index);
+    while (t != NULL && !pli_task_has(t, row)) {
+        t = pli_job_next(job, t);
+    }
+    return t != NULL ? t->host : 0;
+}
+
+// No host that has a free slot can take them: they are where their parents are.
+static void stay(struct order *o)
+{
+    struct pli_answer a = { 0 };
+    undo(o);
+    unlist(o);
+    o->is_our_choice = o->is_refused = false;
+    for (uint32_t i = 0; i < o->list.n_all; i++) {
+        o->hosts[i] = host_of(o->job, o->parents[i]);
+    }
+    if (announce(o, NULL, 0, &a)) {
+        pli_resize_renumber(o->first);
+    } else {
+        o->next = orders;
+        orders = o;
+        finish(o, &a);
+    }
+}
+
 void pli_muster_hear(uint16_t kind, uint32_t id, const char *why, size_t len)
 {
     struct order *o = orders;
@@ -171,7 +205,15 @@ void pli_muster_hear(uint16_t kind, uint32_t id, const char *why, size_t len)
     if (o == NULL || (kind == PLI_LINK_KNOWN) != (o->state == S_KNOWING)) {
         return; // it was taken back
     }
-    if (len > 0) {
+    if (o->is_our_choice && (len > 0 || o->is_refused)) {
+        if (len > 0 && !o->is_refused && o->job->opt.is_verbose) {
+            pli_say("clones stay where they are made: %.*s", (int)len, why);
+        }
+        o->is_refused = true;
+        if (--o->n_wait == 0) {
+            stay(o);
+        }
+    } else if (len > 0) {
         char text[240];
         snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text), why);
         take_back(o, text);
@@ -181,6 +223,39 @@ void pli_muster_hear(uint16_t kind, uint32_t id, const char *why, size_t len)
         struct pli_answer a = { .first = o->first, .n = o->list.n_all };
         finish(o, &a);
     }
+}
+
+// A host is ready for a clone: its parent's host learns of it.
+static void to_berth(const struct pli_job *job, const struct pli_frame *f)
+{
+    const struct order *o = orders;
+    while (o != NULL && (o->parents == NULL || f->a - o->first >= o->list.n_all)) {
+        o = o->next;
+    }
+    if (o != NULL) {
+        pli_head_send(host_of(job, o->parents[f->a - o->first]), PLI_LINK_TO_BERTH, 0, f->a,
+                      f->data, f->len);
+    }
+}
+
+void pli_muster_far(struct pli_job *job, uint32_t host, const struct pli_frame *f)
+{
+    char why[240];
+    if (f->kind == PLI_LINK_BERTH) {
+        to_berth(job, f);
+        return;
+    }
+    const struct pli_task *t = f->kind == PLI_LINK_FAR ? pli_tasks_find(job, f->a) : NULL;
+    if (t == NULL || t->is_dropped) {
+        return;
+    }
+    if (f->flag == 0) {
+        pli_head_send(t->host, PLI_LINK_LAND, 0, f->a, f->data, f->len);
+        return;
+    }
+    snprintf(why, sizeof why, "host %.40s: %.*s", job->hosts[host].name,
+             (int)(f->len < 190 ? f->len : 190), (const char *)f->data);
+    pli_resize_fail(job, why);
 }
 
 void pli_muster_lost(const char *name)
@@ -254,8 +329,7 @@ static bool announce(struct order *o, const char *body, size_t len, struct pli_a
         return false;
     }
     if (o->parents != NULL) {
-        pli_spawn_expect(o->job, o->first, o->parents, o->list.n_all, o->list.rank,
-                         o->list.version);
+        pli_spawn_expect(o->job, o->first, o->parents, o->list.n_all, o->hosts, &o->list);
     } else {
         pli_spawn_fill(o->job, &o->list, o->first, o->hosts);
     }
@@ -272,7 +346,9 @@ static bool announce(struct order *o, const char *body, size_t len, struct pli_a
     pli_pack_u32(&p, o->list.version);
     pli_pack_bytes(&p, body, len);
     for (uint32_t i = 0; i < o->list.n_all && o->parents != NULL; i++) {
+        uint32_t row = pli_node_row_of(&o->job->node, o->parents[i]);
         pli_pack_u32(&p, o->parents[i]);
+        pli_pack_u32(&p, row != UINT32_MAX ? o->job->node.rows[row].app : 0);
     }
     enum pli_coming what = o->parents != NULL    ? PLI_COMING_CLONES
                            : o->list.version > 0 ? PLI_COMING_RANKS
@@ -367,18 +443,21 @@ void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t v
     a->n = n;
 }
 
-static uint32_t host_of(const struct pli_job *job, uint32_t index)
+bool pli_muster_find(const struct pli_job *job, const char *names, const char *add,
+                     struct pli_muster_clones *out, struct pli_answer *a)
 {
-    const struct pli_task *t = pli_job_next(job, NULL);
-    uint32_t row = pli_node_row_of(&job->node, index);
-    while (t != NULL && !pli_task_has(t, row)) {
-        t = pli_job_next(job, t);
+    if (add[0] != '\0') {
+        pli_refuse(a, ENOTSUP, "clones go to hosts of the job, for which hint add-host is not");
+    } else if (!pli_job_is_head(job)) {
+        pli_annex_is_here(names, a);
+    } else if (names[0] != '\0') {
+        out->hosts = pli_annex_list(job, names, &out->n_host, a);
     }
-    return t != NULL ? t->host : 0;
+    return a->error == 0;
 }
 
-bool pli_muster_clones(struct pli_job *job, const uint32_t *parents, uint32_t n, uint32_t rank,
-                       uint32_t version, void *token, struct pli_answer *a)
+bool pli_muster_clones(struct pli_job *job, const uint32_t *parents, uint32_t n,
+                       const struct pli_muster_clones *as, void *token, struct pli_answer *a)
 {
     struct order *o = pli_say_need(calloc(1, sizeof *o));
     o->job = job;
@@ -388,7 +467,9 @@ bool pli_muster_clones(struct pli_job *job, const uint32_t *parents, uint32_t n,
     for (uint32_t i = 0; i < n; i++) {
         o->hosts[i] = host_of(job, parents[i]);
     }
-    if (!pli_crew_ranks(job, n, rank, version, &o->list)) {
+    o->is_our_choice =
+        pli_spread_clones(job, o->hosts, n, as->hosts, as->n_host) && as->n_host == 0;
+    if (!pli_crew_ranks(job, n, as->rank, as->version, &o->list)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
     }
     if (a->error != 0 || !pli_annex_may_grow(job, a) || !announce(o, NULL, 0, a)) {

@@ -6,6 +6,7 @@
 #include "boot/ask_wire.h"
 #include "crew.h"
 #include "daemon.h"
+#include "ferry.h"
 #include "hosts.h"
 #include "job.h"
 #include "link.h"
@@ -94,14 +95,38 @@ static bool has_task(const struct pli_job *job, uint32_t number)
     return t != NULL;
 }
 
-static void expect(struct pli_job *job, const struct order *o, struct pli_unpack *u)
+// Those who change the host on their way leave here, come here, or neither.
+static void expect_far(struct pli_job *job, uint32_t index, uint32_t parent, uint32_t host,
+                       struct pli_answer *a)
 {
-    uint32_t *parents = pli_say_need(calloc((size_t)o->list.n_all + 1, sizeof *parents));
-    for (uint32_t i = 0; i < o->list.n_all; i++) {
-        parents[i] = pli_unpack_u32(u);
+    const struct pli_node_proc *p = pli_node_find(&job->node, parent);
+    if (p == NULL || p->host == host || a->error != 0) {
+        return;
     }
-    pli_spawn_expect(job, o->first, parents, o->list.n_all, o->list.rank, o->list.version);
+    if (p->host == job->here) {
+        pli_ferry_expect_leaver(job, index, a);
+    } else if (host == job->here) {
+        pli_ferry_expect_comer(job, index, a);
+    }
+}
+
+static void expect(struct pli_job *job, const struct order *o, struct pli_unpack *u,
+                   const uint32_t *hosts, struct pli_answer *a)
+{
+    uint32_t n = o->list.n_all;
+    uint32_t *parents = pli_say_need(calloc((size_t)n + 1, sizeof *parents));
+    uint32_t *apps = pli_say_need(calloc((size_t)n + 1, sizeof *apps));
+    for (uint32_t i = 0; i < n; i++) {
+        parents[i] = pli_unpack_u32(u);
+        apps[i] = pli_unpack_u32(u);
+    }
+    pli_spawn_expect(job, o->first, parents, n, hosts, &o->list);
+    for (uint32_t i = 0; i < n; i++) {
+        job->node.rows[pli_rows_at(job, o->first + i)].app = apps[i];
+        expect_far(job, o->first + i, parents[i], hosts[i], a);
+    }
     free(parents);
+    free(apps);
     prctl(PR_SET_CHILD_SUBREAPER, 1); // clones are orphans by intention
 }
 
@@ -142,7 +167,7 @@ void pli_recruit_coming(struct pli_job *job, const struct pli_frame *f)
     }
     o->is_clones = f->flag == PLI_COMING_CLONES;
     if (a.error == 0 && o->is_clones) {
-        expect(job, o, &u);
+        expect(job, o, &u, hosts, &a);
     } else if (a.error == 0) {
         note(job, o, hosts, &a);
     }
@@ -194,6 +219,7 @@ void pli_recruit_drop(struct pli_job *job, const struct pli_frame *f)
         }
     }
     forget(id);
+    pli_ferry_drop(first, n);
     if (f->flag != 0) {
         pli_spawn_drop(job, first, n); // their ends are told as any other
         return;
@@ -208,6 +234,7 @@ void pli_recruit_drop(struct pli_job *job, const struct pli_frame *f)
 void pli_recruit_settle(void)
 {
     const struct order *o = orders;
+    pli_ferry_settle();
     while (o != NULL) {
         const struct order *next = o->next;
         if (o->is_clones) {

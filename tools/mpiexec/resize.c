@@ -235,9 +235,10 @@ static uint32_t goal(const struct pli_job *job, const struct pli_ask_resize *ask
 }
 
 // Names of hosts behind a request: where new ranks are to go, and who is only to join.
-static bool read_hosts(const char *body, size_t len, const char **hosts, const char **add)
+static bool read_hosts(const char *body, size_t len, size_t skip, const char **hosts,
+                       const char **add)
 {
-    const char *at = body + sizeof(struct pli_ask_resize), *end = body + len;
+    const char *at = body + skip, *end = body + len;
     if (at == end) {
         return true;
     }
@@ -290,7 +291,7 @@ bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *t
 {
     struct pli_ask_resize ask;
     const char *hosts = "", *add = "";
-    if (len < sizeof ask || !read_hosts(body, len, &hosts, &add)) {
+    if (len < sizeof ask || !read_hosts(body, len, sizeof ask, &hosts, &add)) {
         pli_refuse(a, EINVAL, "the request is cut short");
         return true;
     }
@@ -511,14 +512,28 @@ static bool may_fork(const struct pli_job *job, const struct pli_ask_fork *ask,
     return a->error == 0;
 }
 
+void pli_resize_renumber(uint32_t first)
+{
+    for (uint32_t i = 0; i < z.n_new; i++) {
+        z.next[z.n_next - z.n_new + i] = first + i;
+    }
+    z.first = first;
+}
+
 bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *token,
                      struct pli_answer *a)
 {
     struct pli_ask_fork ask = { 0 };
+    struct pli_muster_clones as = { 0 };
+    const char *names = "", *add = "";
     bool is_done = true;
-    memcpy(&ask, body, len < sizeof ask ? len : sizeof ask);
+    if (len < sizeof ask || !read_hosts(body, len, sizeof ask, &names, &add)) {
+        pli_refuse(a, EINVAL, "the request is cut short");
+        return true;
+    }
+    memcpy(&ask, body, sizeof ask);
     uint32_t now = size_now(job);
-    if (!may_fork(job, &ask, a)) {
+    if (!may_fork(job, &ask, a) || !pli_muster_find(job, names, add, &as, a)) {
         return true;
     }
     if (!plan(job, now + ask.n)) {
@@ -526,20 +541,20 @@ bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *to
         return true;
     }
     if (pli_job_is_head(job)) {
-        is_done = pli_muster_clones(job, z.next, ask.n, now, ask.version + 1, token, a);
+        as.rank = now;
+        as.version = ask.version + 1;
+        is_done = pli_muster_clones(job, z.next, ask.n, &as, token, a);
     } else {
         pli_spawn_reserve(job, z.next, ask.n, now, ask.version + 1, a);
     }
+    free(as.hosts);
     if (a->error != 0) {
         drop_plan();
         return true;
     }
-    for (uint32_t i = 0; i < ask.n; i++) {
-        z.next[now + i] = a->first + i;
-    }
     prctl(PR_SET_CHILD_SUBREAPER, 1); // clones are orphans by intention
-    z.first = a->first;
     z.n_new = ask.n;
+    pli_resize_renumber(a->first);
     z.n_ready = 0;
     z.token = NULL;
     z.is_fork = true;

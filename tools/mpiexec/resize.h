@@ -45,4 +45,7 @@ void pli_resize_fail(struct pli_job *job, const char *why);
 void pli_resize_ready(struct pli_job *job, uint32_t row);
 void pli_resize_gone(struct pli_task *task);
 
+// In mpiexec: the clones that are expected have other numbers.
+void pli_resize_renumber(uint32_t first);
+
 #endif

@@ -26,7 +26,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -115,52 +114,24 @@ static bool wait_free(void)
     return true;
 }
 
-static bool make_pipe(int ours, int *ours_out, int *theirs_out)
-{
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC) != 0 || fcntl(fds[ours], F_SETFL, O_NONBLOCK) != 0) {
-        return false;
-    }
-    *ours_out = fds[ours];
-    *theirs_out = fds[1 - ours];
-    return true;
-}
-
 static bool start(struct pli_job *job, struct back *b, const char *dir)
 {
-    enum { N_WORD = 16 };
-    char log[32], fd_text[4][64];
-    int theirs[5] = { -1, -1, -1, -1, -1 };
-    uint64_t inodes[4] = { b->from->out, b->from->err, b->from->rope, b->from->in };
+    char log[32];
+    struct pli_criu_back back = {
+        .dir = dir,
+        .work = work,
+        .log = log,
+        .fds = { -1, -1, -1, -1 },
+        .inodes = { b->from->out, b->from->err, b->from->rope, b->from->in },
+    };
+    int *theirs = back.fds;
     snprintf(log, sizeof log, "%u.log", b->from->row);
-    const char *argv[N_WORD + 8] = { "criu",
-                                     "restore",
-                                     "--images-dir",
-                                     dir,
-                                     "--work-dir",
-                                     work,
-                                     "--log-file",
-                                     log,
-                                     "-v1",
-                                     "--restore-detached",
-                                     "--restore-sibling",
-                                     "--shell-job",
-                                     "--file-locks" };
-    int n = 13;
-    if (!make_pipe(0, &b->out, &theirs[0]) || !make_pipe(0, &b->err, &theirs[1]) ||
-        !make_pipe(1, &b->rope, &theirs[2])) {
+    if (!pli_criu_pipe(0, &b->out, &theirs[0]) || !pli_criu_pipe(0, &b->err, &theirs[1]) ||
+        !pli_criu_pipe(1, &b->rope, &theirs[2])) {
         return false;
     }
     theirs[3] = pli_feed_input(job, b->task, pli_launch_null());
-    for (int i = 0; i < 4; i++) {
-        if (inodes[i] != 0 && theirs[i] >= 0) {
-            snprintf(fd_text[i], sizeof fd_text[i], "fd[%d]:pipe:[%" PRIu64 "]", theirs[i],
-                     inodes[i]);
-            argv[n++] = "--inherit-fd";
-            argv[n++] = fd_text[i];
-        }
-    }
-    b->is_started = pli_helper_exec(&b->criu, argv, theirs);
+    b->is_started = pli_criu_restore(&b->criu, &back);
     for (int i = 0; i < 3; i++) {
         close(theirs[i]);
     }

@@ -121,8 +121,9 @@ static uint64_t inode_of(const struct pli_stream *s)
 }
 
 void pli_spawn_expect(struct pli_job *job, uint32_t first, const uint32_t *parents, uint32_t n,
-                      uint32_t rank, uint32_t version)
+                      const uint32_t *hosts, const struct pli_crew_list *l)
 {
+    uint32_t rank = l->rank;
     for (uint32_t i = 0; i < n; i++) {
         const struct pli_node_proc *p = pli_node_find(&job->node, parents[i]);
         uint32_t host = p != NULL ? p->host : job->node.header->host_index;
@@ -133,17 +134,14 @@ void pli_spawn_expect(struct pli_job *job, uint32_t first, const uint32_t *paren
                                    .world = first - rank, // so that the first has this rank
                                    .n_world = rank + n,
                                    .n_app = n,
-                                   .version = version,
+                                   .version = l->version,
                                    .parent = parents[i] };
         if (t != NULL) {
             as.app = job->node.rows[from].app;
             as.out = inode_of(&t->out);
             as.err = inode_of(&t->err);
         }
-        if (pli_job_is_head(job)) {
-            host = t != NULL ? t->host : 0;
-        }
-        pli_rows_fill(job, host, &as);
+        pli_rows_fill(job, hosts != NULL ? hosts[i] : host, &as);
     }
 }
 
@@ -151,7 +149,8 @@ void pli_spawn_reserve(struct pli_job *job, const uint32_t *parents, uint32_t n,
                        uint32_t version, struct pli_answer *a)
 {
     if (pli_rows_take(job, n, &a->first, a)) {
-        pli_spawn_expect(job, a->first, parents, n, rank, version);
+        pli_spawn_expect(job, a->first, parents, n, NULL,
+                         &(struct pli_crew_list){ .rank = rank, .version = version });
         a->n = n;
     }
 }

@@ -23,9 +23,10 @@ void pli_spawn_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t ve
 // Rows for clones of the n processes with these indices, which will be ranks from `rank` on.
 void pli_spawn_reserve(struct pli_job *job, const uint32_t *parents, uint32_t n, uint32_t rank,
                        uint32_t version, struct pli_answer *a);
-// The same where it is known which rows: they are where their parents are.
+// The same where it is known which rows; hosts: where each will be, NULL: where its parent is.
+// l: the rank of the first, and the version.
 void pli_spawn_expect(struct pli_job *job, uint32_t first, const uint32_t *parents, uint32_t n,
-                      uint32_t rank, uint32_t version);
+                      const uint32_t *hosts, const struct pli_crew_list *l);
 // A clone of a rank of `from` is there, in a row that was reserved: it is a task from now on.
 // fds: control, output, error; they are its. False: it cannot be watched.
 bool pli_spawn_clone(struct pli_job *job, const struct pli_task *from, uint32_t row, pid_t pid,

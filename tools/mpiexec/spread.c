@@ -273,3 +273,66 @@ bool pli_spread_more(const struct pli_job *job, uint32_t *hosts_io, uint32_t at,
     free(n_now);
     return !is_full;
 }
+
+// Slots that nobody has, 0 where nobody said how many there are.
+static uint32_t n_free(const struct pli_job *job, uint32_t h, const uint32_t *n_more)
+{
+    const struct pli_host *host = &job->hosts[h];
+    uint32_t n = host->n_rank + n_more[h];
+    return host->is_lost || host->slots <= n ? 0 : host->slots - n;
+}
+
+// Of the hosts with the name of this one (--movable has several), that with the fewest ranks.
+static uint32_t least_of(const struct pli_job *job, uint32_t h, const uint32_t *n_more)
+{
+    uint32_t best = h;
+    for (uint32_t k = 0; k < job->n_host; k++) {
+        const struct pli_host *host = &job->hosts[k];
+        if (!host->is_lost && strcmp(host->name, job->hosts[h].name) == 0 &&
+            host->n_rank + n_more[k] < job->hosts[best].n_rank + n_more[best]) {
+            best = k;
+        }
+    }
+    return best;
+}
+
+static uint32_t most_free(const struct pli_job *job, uint32_t parent, const uint32_t *n_more)
+{
+    uint32_t best = parent;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        best = n_free(job, h, n_more) > n_free(job, best, n_more) ? h : best;
+    }
+    return best;
+}
+
+bool pli_spread_clones(const struct pli_job *job, uint32_t *hosts_io, uint32_t n,
+                       const uint32_t *wanted, uint32_t n_wanted)
+{
+    uint32_t *n_more = pli_say_need(calloc(job->n_host, sizeof *n_more));
+    bool *is_full = pli_say_need(calloc((size_t)n + 1, sizeof *is_full));
+    bool is_any = false;
+    for (uint32_t i = 0; i < n; i++) { // who can stay has the first choice
+        uint32_t parent = hosts_io[i];
+        if (n_wanted > 0) {
+            uint32_t h = wanted[i % n_wanted];
+            bool is_there = strcmp(job->hosts[h].name, job->hosts[parent].name) == 0;
+            hosts_io[i] = is_there ? parent : least_of(job, h, n_more);
+            is_any |= !is_there;
+        } else if (job->hosts[parent].slots > 0 && n_free(job, parent, n_more) == 0) {
+            is_full[i] = true;
+            continue;
+        }
+        n_more[hosts_io[i]]++;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_full[i]) {
+            uint32_t h = most_free(job, hosts_io[i], n_more);
+            is_any |= h != hosts_io[i];
+            hosts_io[i] = h;
+            n_more[h]++;
+        }
+    }
+    free(n_more);
+    free(is_full);
+    return is_any;
+}

@@ -29,4 +29,10 @@ void pli_spread_number(struct pli_job *job);
 bool pli_spread_more(const struct pli_job *job, uint32_t *hosts_io, uint32_t at, uint32_t n,
                      const bool *may);
 
+// Hosts for n clones, in hosts_io where their parents are: those that are wanted, in turn; without
+// any, the parent's host while it has a free slot, or none of the list has any, then the one with
+// most free slots. Whether one goes to another host than its parent's.
+bool pli_spread_clones(const struct pli_job *job, uint32_t *hosts_io, uint32_t n,
+                       const uint32_t *wanted, uint32_t n_wanted);
+
 #endif

@@ -329,17 +329,79 @@ static enum pli_err own_ends(const struct pli_node_row *row, uint32_t index)
                : pli_fail(PLI_ERR_OTHER, "a forked rank cannot reach mpiexec: %s", strerror(error));
 }
 
-static enum pli_err native_clone(struct pli_boot *boot, uint32_t row)
+// A rope to wait at, pipes to print to, and one that ends when all else is given up; their other
+// ends go to mpiexec. *rope_out and *busy_out stay here.
+static bool pack_up(const struct pli_node_row *row, uint32_t at, int *rope_out, int *busy_out)
 {
-    struct pli_node_row *r = &boot->node.rows[row];
+    enum { MOST = 4 };
+    int theirs[MOST] = { -1, -1, -1, -1 }, rope[2] = { -1, -1 }, busy[2] = { -1, -1 };
+    struct pli_ctl_msg msg = { .kind = PLI_CTL_FAR, .row = at, .code = (int32_t)getpid() };
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    bool is_made = null >= 0 && dup2(null, STDIN_FILENO) >= 0 && pipe2(rope, O_CLOEXEC) == 0 &&
+                   pipe2(busy, O_CLOEXEC) == 0 && own_pipe(STDOUT_FILENO, row->out, &theirs[1]) &&
+                   own_pipe(STDERR_FILENO, row->err, &theirs[2]);
+    theirs[0] = rope[1];
+    theirs[3] = busy[0];
+    is_made = is_made && pli_ctl_send(control, &msg, theirs, MOST);
+    close_all(&null, 1);
+    close_all(theirs, MOST);
+    *rope_out = rope[0];
+    *busy_out = busy[1];
+    return is_made;
+}
+
+// Go to another host, as an image that the launcher makes of this process. The launcher and the
+// process this one was forked from are told first.
+static enum pli_err go_there(struct pli_boot *boot, uint32_t row, void (*known)(void),
+                             struct pli_park_place *out)
+{
+    int rope, busy;
+    uint32_t index = boot->node.rows[row].index;
+    if (atomic_load(&boot->is_linked)) {
+        return pli_fail(PLI_ERR_UNSUPPORTED, "it is connected with another job");
+    }
+    if (!pack_up(&boot->node.rows[row], row, &rope, &busy)) {
+        return pli_fail(PLI_ERR_OTHER, "a forked rank cannot reach mpiexec: %s", strerror(errno));
+    }
+    known();
+    if (!pli_park_unmap(&boot->node)) {
+        return pli_fail(PLI_ERR_OTHER, "its mappings cannot be listed: %s", strerror(errno));
+    }
+    close(control);
+    close(door);
+    pli_fault("fork_left", index);
+    close(busy);
+    enum pli_err err = pli_park_land(rope, &boot->node, out);
+    pli_fault("fork_landed", index);
+    return err;
+}
+
+// A place on another host, from where this process goes on.
+static enum pli_err move_to(struct pli_boot *boot, uint32_t *row_io, void (*known)(void))
+{
+    struct pli_park_place there = { 0 };
+    enum pli_err err = go_there(boot, *row_io, known, &there);
+    if (err == PLI_OK) {
+        control = there.ctl;
+        door = there.door;
+        *row_io = there.row;
+    }
+    return err;
+}
+
+static enum pli_err native_clone(struct pli_boot *boot, uint32_t index, void (*known)(void))
+{
+    uint32_t row = pli_node_row_of(&boot->node, index);
+    bool is_here = pli_node_find(&boot->node, index)->host == boot->host;
     setpgid(0, 0); // as every process that mpiexec starts
-    enum pli_err err = own_ends(r, row);
+    enum pli_err err = is_here ? own_ends(&boot->node.rows[row], row) : move_to(boot, &row, known);
     if (err == PLI_OK) {
         err = pli_ctl_guard(control);
     }
     if (err != PLI_OK) {
         return err;
     }
+    struct pli_node_row *r = &boot->node.rows[row];
     boot->row = row;
     boot->index = r->index;
     know_world(boot, r);

@@ -148,6 +148,11 @@ bool pli_shm_name_bell(struct pli_shm *s, int fd, const struct sockaddr_un *name
     return true;
 }
 
+void pli_shm_drop_bell(int fd)
+{
+    atomic_compare_exchange_strong(&ringer, &fd, -1);
+}
+
 // Who has no bell of its own, an agent say, rings with a socket made for it.
 static int ringer_fd(void)
 {

@@ -21,6 +21,7 @@ void pli_shm_retract(struct pli_shm *s);
 // Tell writers the address of my bell; fd is also what this process rings others' with. False: the
 // name is too long.
 bool pli_shm_name_bell(struct pli_shm *s, int fd, const struct sockaddr_un *name, unsigned len);
+void pli_shm_drop_bell(int fd); // it is about to be closed
 // The process is the image of another that had opened lanes: tell the kernel anew what it needs to
 // know. Async-signal-safe.
 void pli_shm_again(void);
