@@ -96,9 +96,10 @@ uint32_t *pli_annex_list(const struct pli_job *job, const char *list, uint32_t *
                          struct pli_answer *a)
 {
     char name[256];
-    uint32_t slots, n = 0;
+    struct pli_host as;
+    uint32_t n = 0;
     uint32_t *hosts = pli_say_need(calloc(strlen(list) + 1, sizeof *hosts));
-    while (a->error == 0 && next_name(&list, name, sizeof name, &slots, a)) {
+    while (a->error == 0 && next_name(&list, name, sizeof name, &as, a)) {
         uint32_t h = 0;
         while (h < job->n_host && !is_name_of(&job->hosts[h], name)) {
             h++;
