@@ -211,7 +211,7 @@ def image_over(env, d):
     want = undisturbed(20, 5)
     p = start(env, "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:2", PROBE, 20, 5, "leave", gate(d))
     text = wait_for(p, "step 3 ")
-    while ", 1 have ended," not in mpictl("status")[0] and p.poll() is None:
+    while ", 1 has ended," not in mpictl("status")[0] and p.poll() is None:
         pass
     out, rc = mpictl("checkpoint")
     check(rc == 0 and "with 2 ranks" in out, out)

@@ -7,6 +7,7 @@
 #include "behind.h"
 #include "ckpt.h"
 #include "ckpt_hosts.h"
+#include "claim.h"
 #include "boot/node.h"
 #include "cmdline.h"
 #include "control.h"
@@ -22,6 +23,7 @@
 #include "launch.h"
 #include "lodge.h"
 #include "loop.h"
+#include "manifest.h"
 #include "mishap.h"
 #include "place.h"
 #include "program.h"
@@ -265,7 +267,7 @@ int main(int argc, char **argv)
     }
     job.opt.is_line = isatty(STDOUT_FILENO);
     int signals = pli_launch_init();
-    if (signals < 0) {
+    if (signals < 0 || (pli_restart_is_image(&job) && !pli_claim_wait(job.from->dir))) {
         return 1;
     }
     return job.n_host > 0 ? run_hosts(&job, signals) : run(&job, argv, signals);

@@ -323,8 +323,8 @@ static bool offer_images(struct pli_job *job)
     atomic_store(&save->generation, (int)m->generation + 1);
     atomic_store(&save->n_begun, (int)m->attempt);
     atomic_store(&save->n_done, (int)m->attempt);
-    pli_say("going on from checkpoint %u with %u ranks on %u hosts", m->number, m->n_task,
-            m->n_host);
+    pli_say("going on from checkpoint %u with %u rank%s on %u host%s", m->number, m->n_task,
+            m->n_task == 1 ? "" : "s", m->n_host, m->n_host == 1 ? "" : "s");
     return true;
 }
 
