@@ -181,17 +181,19 @@ static void advance(struct pli_job *job)
     }
 }
 
-void pli_ckpt_parts_lost(struct pli_job *job)
+void pli_ckpt_parts_lose(struct pli_job *job, uint32_t host, bool has_ranks)
 {
-    if (parts == NULL) {
-        return;
+    bool is_on = parts != NULL && pli_ckpt.state != PLI_CKPT_IDLE;
+    if (is_on && (has_ranks || pli_ckpt.is_move) && parts[host].stage < PLI_PART_HOME) {
+        pli_ckpt_fail(EHOSTDOWN, "host %s is lost", job->hosts[host].name);
     }
-    for (uint32_t h = 0; h < job->n_host && pli_ckpt.is_move; h++) {
-        if (job->hosts[h].is_lost && parts[h].stage < PLI_PART_HOME) {
-            pli_ckpt_fail(EHOSTDOWN, "host %s is lost", job->hosts[h].name);
-        }
+}
+
+void pli_ckpt_parts_go_on(struct pli_job *job)
+{
+    if (parts != NULL) {
+        advance(job);
     }
-    advance(job);
 }
 
 void pli_ckpt_parts_take(struct pli_unpack *u, struct pli_manifest_task *t)

@@ -41,8 +41,9 @@ void pli_ckpt_parts_stop(void);
 const struct pli_pack *pli_ckpt_parts_said(void);
 void pli_ckpt_parts_take(struct pli_unpack *u, struct pli_manifest_task *t); // one of them
 void pli_ckpt_parts_call(void);
-// A host is lost: if the job goes on, it is not waited for.
-void pli_ckpt_parts_lost(struct pli_job *job);
+// A host is lost, and a checkpoint under way if ranks were there; else it is not waited for.
+void pli_ckpt_parts_lose(struct pli_job *job, uint32_t host, bool has_ranks);
+void pli_ckpt_parts_go_on(struct pli_job *job);
 void pli_ckpt_parts_hear(struct pli_job *job, uint32_t host, const struct pli_frame *f);
 
 // In a daemon.

@@ -153,6 +153,7 @@ static void give_up(uint32_t host)
         is_new[h] = is_below && !sides[h].is_lost;
         if (is_new[h]) {
             sides[h].is_lost = job->hosts[h].is_lost = true;
+            pli_ckpt_parts_lose(job, h, pli_annex_is_missed(job, h));
         }
     }
     for (uint32_t h = 0; h < job->n_host; h++) {
@@ -166,7 +167,7 @@ static void give_up(uint32_t host)
             end_tasks(h);
         }
     }
-    pli_ckpt_parts_lost(job);
+    pli_ckpt_parts_go_on(job);
     free(is_new);
 }
 
