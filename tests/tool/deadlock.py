@@ -73,13 +73,14 @@ def main():
     if "MPI_Bcast" not in out or "MPI_COMM_WORLD" not in out or "done" in out:
         fail("different_collectives: neither an error nor a deadlock", out)
     looking()
+    looking("--elastic", "1:4")  # with a daemon
     return 1 if bad else 0
 
 
-def looking():
+def looking(*options):
     """--on-deadlock=report tells and leaves the job; mpictl shows the same picture of it."""
     long = "x" * 600
-    p = start("wrong_tag", 2, "--on-deadlock=report", words=[long, "last"])
+    p = start("wrong_tag", 2, "--on-deadlock=report", *options, words=[long, "last"])
     told = ""
     while "near miss" not in told:
         line = p.stdout.readline()
@@ -91,7 +92,8 @@ def looking():
     if not re.search(rf"^ *{p.pid} .*wrong_tag {long} last$", listed, re.M):
         fail(f"mpictl list does not show {p.pid}", listed)
     seen = subprocess.run([MPICTL, "status", str(p.pid)], stdout=subprocess.PIPE, text=True).stdout
-    if "near miss: rank 1 has a message" not in seen or "rank 0 receives from rank 1, tag 8" not in seen:
+    if "near miss: rank 1 has a message" not in seen or "rank 0 receives from rank 1, tag 8" not in seen \
+            or "called at hang_probe.c:" not in seen:
         fail("mpictl status", seen)
     time.sleep(1)  # time enough to say it a second time
     if p.poll() is not None:

@@ -56,6 +56,7 @@ def grow_and_shrink(env):
     check("version 3, of 3 ranks" in r.out and f"job {p.pid}, 3 ranks" in r.out, f"status: {r}")
     r = ctl("list")
     check([str(p.pid), "3", "ranks"] in [line.split()[:3] for line in r.out.splitlines()], f"list: {r}")
+    check("--as-daemon" not in r.out, f"list: one job, not two: {r}")
     other_user(p.pid)
     r = ctl(p.pid, "resize", 5)  # the job may come first
     check(r.rc == 0, f"last: {r}")

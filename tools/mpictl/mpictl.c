@@ -169,10 +169,33 @@ static uint32_t n_rank(const struct pli_node *node)
     return atomic_load(&h->world) > 0 ? h->world_size : h->n_world - h->n_extra;
 }
 
+static long parent_of(long pid)
+{
+    char path[64];
+    long parent = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *f = fopen(path, "re");
+    if (f != NULL) {
+        parent = fscanf(f, "%*d (%*[^)]) %*c %ld", &parent) == 1 ? parent : 0;
+        fclose(f);
+    }
+    return parent;
+}
+
+// Whether this is a daemon whose mpiexec is here too and has no other: the job is on one host.
+static bool is_whole(const struct pli_node *node)
+{
+    const struct pli_node_header *h = node->header;
+    return (h->net & PLI_NODE_PART) != 0 && atomic_load(&h->n_host) == 1;
+}
+
 static void show_job(long pid, struct pli_node *node, void *arg)
 {
     char command[COMMAND];
     (void)arg;
+    if (is_whole(node)) {
+        return;
+    }
     command_of(pid, command, sizeof command);
     bool is_part = (node->header->net & PLI_NODE_PART) != 0;
     uint32_t n = is_part ? node->header->n_row : n_rank(node);
@@ -272,6 +295,28 @@ static void show_all(long pid, struct pli_node *node)
     pli_picture_print(node, is_over, node, print);
 }
 
+static void note_whole(long pid, struct pli_node *node, void *arg)
+{
+    struct choice *c = arg;
+    if (is_whole(node) && parent_of(pid) == c->job) {
+        c->part = pid;
+    }
+}
+
+// Of a job on one host with a daemon its memory is looked at: that knows the programs too.
+static void show_head(long pid, struct pli_node *node)
+{
+    struct choice c = { .job = pid };
+    struct pli_node part;
+    each_job(note_whole, &c);
+    if (c.part == 0 || !map_job(c.part, &part)) {
+        show_all(pid, node);
+        return;
+    }
+    pli_picture_print(&part, is_over, &part, print);
+    pli_node_unmap(&part);
+}
+
 static int status(const char *which)
 {
     long pid = choose(which);
@@ -289,7 +334,7 @@ static int status(const char *which)
         printf("the world is version %d, of %u rank%s\n", version, n, plural(n));
     }
     if ((node.header->net & PLI_NODE_HEAD) != 0) {
-        show_all(pid, &node);
+        show_head(pid, &node);
     } else {
         pli_picture_print(&node, is_over, &node, print);
     }
