@@ -120,12 +120,36 @@ static void others(void)
     must_refuse(MPI_Comm_connect("any", MPI_INFO_NULL, 0, world, &inter), "MPI_Comm_connect");
 }
 
+static void windows(void)
+{
+    int own[2] = { rank, -1 }, *shared, per = per_job;
+    void *base;
+    MPI_Win win;
+    if (is_span) {
+        must_refuse(MPI_Win_create(own, sizeof own, sizeof *own, MPI_INFO_NULL, world, &win),
+                    "MPI_Win_create");
+        must_refuse(MPI_Win_allocate(8, 1, MPI_INFO_NULL, world, &base, &win), "MPI_Win_allocate");
+        must_refuse(MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, world, &base, &win),
+                    "MPI_Win_allocate_shared");
+        must_refuse(MPI_Win_create_dynamic(MPI_INFO_NULL, world, &win), "MPI_Win_create_dynamic");
+    }
+    T_EQ(MPI_Win_allocate(sizeof *shared, sizeof *shared, MPI_INFO_NULL, mine, &shared, &win),
+         MPI_SUCCESS);
+    MPI_Win_fence(0, win);
+    MPI_Put(own, 1, MPI_INT, (rank % per + 1) % per, 0, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    T_EQ(*shared, rank / per * per + (rank % per + per - 1) % per);
+    MPI_Win_free(&win);
+}
+
 // Of the job as a whole: inside it they say what they say in any job that was not started for them.
 static void whole(void)
 {
     int n, flag;
     if (is_span) {
         must_refuse(MPIX_World_resize(world, size + 1), "MPIX_World_resize");
+        must_refuse(MPIX_World_resize_with_info(world, size + 1, MPI_INFO_NULL),
+                    "MPIX_World_resize_with_info");
         T_OK(MPI_Fork(1) < 0);
     }
     MPI_Comm_size(mine, &n);
@@ -154,6 +178,7 @@ int main(int argc, char **argv)
     endpoints();
     partitions();
     survivors();
+    windows();
     if (is_span) {
         others();
     }

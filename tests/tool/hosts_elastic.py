@@ -32,7 +32,9 @@ def start(*args, env=None):
                 stderr=subprocess.STDOUT, text=True, env={**os.environ, **(env or {})})
     end = time.monotonic() + 60 * SLOW
     n = args[args.index("-n") + 1] if "-n" in args else 3
-    while f"{n} processes are between" not in ctl("status")[1] and time.monotonic() < end and p.poll() is None:
+    begun = f"{n} process{'es are' if n > 1 else ' is'} between"
+    while begun not in ctl("status")[1] and p.poll() is None:
+        check(time.monotonic() < end, "the job begins")
         time.sleep(0.02)
     return p
 

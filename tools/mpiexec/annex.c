@@ -203,7 +203,6 @@ static void give_up(int error, const char *why)
 {
     struct pli_answer a = { 0 };
     dismiss();
-    pli_say("no host joins the job: %s", why);
     pli_refuse(&a, error, "%s", why);
     finish(&a);
 }
@@ -355,7 +354,7 @@ static bool start_one(uint32_t i, const struct pli_head_means *means)
 
 // What the job as such lacks.
 static void check_job(const struct pli_job *job, const struct pli_head_means *means,
-                      struct pli_answer *a)
+                      const char *list, struct pli_answer *a)
 {
     const char *why = NULL;
     if (!means->is_started) {
@@ -365,15 +364,15 @@ static void check_job(const struct pli_job *job, const struct pli_head_means *me
                    x.n > 0 ? "other hosts are about to join; try again"
                            : "ranks are being moved; try again");
     } else if (means->spec->launcher == NULL) {
-        why = "hosts of this job were reached with srun, which starts no daemon later; mpiexec "
-              "--launcher ssh lets hosts join";
+        why = "its hosts were reached with srun, which starts no daemon later; mpiexec --launcher "
+              "ssh lets others join";
     } else if (job->opt.impi_server != NULL) {
-        why = "no host can join a job that is part of an IMPI job";
+        why = "it is part of an IMPI job";
     } else if (strcmp(pli_conf.net, "shm") == 0) {
         why = "PLIANT_NET=shm is for jobs on one host; leave it out, or say shm+tcp";
     }
     if (why != NULL) {
-        pli_refuse(a, ENOTSUP, "%s", why);
+        pli_refuse(a, ENOTSUP, "%.64s cannot join the job: %s", list, why);
     }
 }
 
@@ -458,7 +457,7 @@ enum pli_annex pli_annex_ask(struct pli_job *job, const char *list, pli_annex_fn
         return PLI_ANNEX_DONE;
     }
     pli_head_side(0, &means);
-    check_job(job, &means, a);
+    check_job(job, &means, list, a);
     uint32_t n = a->error == 0 ? list_new(job, list, means.spec->tree.n, a) : 0;
     if (a->error == 0) {
         start_all(job, &means, n, a);
