@@ -23,8 +23,8 @@ def left(env, d):
     p = start({**env, **TCP, "PLIANT_LOG": "debug"}, "--checkpoint-dir", d, "-n", 2, PROBE, 20, 1, "call=10")
     text = finish(p)
     check(p.returncode == 0 and "checkpoint called: made" in text, text)
-    for words, times in (("lane 0 uses UCX: PLIANT_NET=ucx", 2), ("lane 0 uses UCX again", 2), ("has left UCX", 4)):
-        check(text.count(words) >= times, f"{words}: {text}")
+    n_first, n_again, n_left = (text.count(w) for w in ("lane 0 uses UCX: PLIANT_NET=ucx", "lane 0 uses UCX again", "has left UCX"))
+    check(n_first == 2 and n_again >= 2 and n_left == n_first + n_again, f"{n_first} {n_again} {n_left}: {text}")
 
 
 def late(env, d):
