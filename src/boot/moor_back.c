@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connections again: who called before calls once more, whoever is where by now, and says which of
 // them it means. Runs in a signal handler, as giving them up does.
+#include "base/ready.h"
 #include "boot/address.h"
 #include "boot/door_wire.h"
 #include "boot/greet.h"
@@ -19,17 +20,6 @@
 
 enum { CALL_MS = 10000, COME_MS = 60000 };
 
-static bool wait_for(int fd, short events, int ms)
-{
-    struct pollfd p = { .fd = fd, .events = events };
-    int n;
-    do {
-        n = poll(&p, 1, ms);
-    } while (n < 0 && errno == EINTR);
-    errno = n == 0 ? ETIMEDOUT : errno;
-    return n > 0;
-}
-
 static bool send_all(int fd, const void *data, size_t len)
 {
     return send(fd, data, len, MSG_NOSIGNAL) == (ssize_t)len; // it fits an empty socket
@@ -38,7 +28,7 @@ static bool send_all(int fd, const void *data, size_t len)
 static bool take_all(int fd, void *to, size_t len)
 {
     for (size_t done = 0; done < len;) {
-        ssize_t n = wait_for(fd, POLLIN, CALL_MS)
+        ssize_t n = pli_ready_wait(fd, POLLIN, CALL_MS)
                         ? recv(fd, (char *)to + done, len - done, MSG_DONTWAIT)
                         : -1;
         if (n == 0) {
@@ -78,7 +68,7 @@ static bool connect_to(int fd, const struct pli_node_addr *addr, uint16_t port)
     socklen_t len = pli_address_fill(addr, port, &a), error_len = sizeof(int);
     int error = 0;
     if (connect(fd, (struct sockaddr *)&a, len) != 0 &&
-        (errno != EINPROGRESS || !wait_for(fd, POLLOUT, CALL_MS))) {
+        (errno != EINPROGRESS || !pli_ready_wait(fd, POLLOUT, CALL_MS))) {
         return false;
     }
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_len) != 0 || error != 0) {
@@ -117,7 +107,7 @@ static bool come(void)
     struct pli_door_msg msg;
     struct pli_moor_mark mark = { 0 };
     int fd;
-    if (!wait_for(*pli_moor.door, POLLIN, COME_MS)) {
+    if (!pli_ready_wait(*pli_moor.door, POLLIN, COME_MS)) {
         return false;
     }
     ssize_t n = pli_hand_take(*pli_moor.door, &msg, sizeof msg, &fd, MSG_DONTWAIT);

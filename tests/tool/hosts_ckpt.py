@@ -224,19 +224,26 @@ def image_over(env, d):
         tidy(d)
 
 
-def slain(env, d, *args, steps=("grow 2",)):
-    """A job that is resized, writes a checkpoint and is killed with its mpiexec."""
+def slain(env, d, *args, steps=("grow 2",), lost=None):
+    """A job that is resized, or loses a host, writes a checkpoint and is killed with its mpiexec."""
     p = start(env, "--elastic", "1:8", "--checkpoint-dir", d, *args, f"gate={d}/go")
     text = wait_for(p, "step 3 ")
-    for step in steps:
+    if lost is not None:
+        slay(lost, MPIEXEC + " --as-daemon")
+    for step in (*steps, "checkpoint"):
         out, rc = mpictl(*step.split())
         check(rc == 0, f"{step}: {out}")
-    out, rc = mpictl("checkpoint")
-    check(rc == 0, out)
     os.kill(C.inner(p), signal.SIGKILL)
     finish(p, text)
     check(not left_behind(C, HOSTS), "all are gone with mpiexec")
     open(os.path.join(d, "go"), "w", encoding="utf-8").close()
+
+
+def goes_on(env, d, want, *ways):
+    """It is restarted in each of these ways, and ends with so many ranks and the right answer."""
+    for now, args in ways:
+        rc, text = restart(env, d, *args)
+        check(rc == 0 and result(text) == (want, now), f"{args}: {rc}\n{text}\nwanted {want} {now}")
 
 
 def image_resized(env, d):
@@ -247,9 +254,7 @@ def image_resized(env, d):
                            (("grow 4", "shrink 3"), 3, ((3, ()), (2, ("-n", 2, "--hosts=vc2,vc3")))),
                            (("shrink 1 --wait 0",), 1, ((1, ()), (3, ("-n", 3))))):
         slain(env, d, "--hosts", "vc1:1,vc2:1", PROBE, 120, 10, steps=steps)
-        for now, args in ways:
-            rc, text = restart(env, d, *args)
-            check(rc == 0 and result(text) == (want, now), f"{steps} {args}: {rc}\n{text}\nwanted {want} {now}")
+        goes_on(env, d, want, *ways)
         os.unlink(os.path.join(d, "go"))
     tidy(d)
 
@@ -267,9 +272,7 @@ def image_again_resized(env, d):
     os.kill(C.inner(p), signal.SIGKILL)
     finish(p, text)
     open(os.path.join(d, "go"), "w", encoding="utf-8").close()
-    for now, args in ((5, ()), (3, ("-n", 3))):
-        rc, text = restart(env, d, *args)
-        check(rc == 0 and result(text) == (want, now), f"{args}: {rc}\n{text}\nwanted {want} {now}")
+    goes_on(env, d, want, (5, ()), (3, ("-n", 3)))
     tidy(d)
 
 
@@ -291,27 +294,15 @@ def joined(env, d):
     shutil.rmtree(os.path.join(d, "1"))
     os.unlink(os.path.join(d, "go"))
     slain(env, d, *STATE, "-n", 2, PROBE, 120, 10, "state", steps=("grow 2 --hosts vc2:2",))
-    for now, args in ((4, ()), (3, ("-n", 3, "--hosts=vc1,vc3"))):
-        rc, text = restart(env, d, *args)
-        check(rc == 0 and result(text) == (want, now), f"{args}: {rc}\n{text}\nwanted {want} {now}")
+    goes_on(env, d, want, (4, ()), (3, ("-n", 3, "--hosts=vc1,vc3")))
     tidy(d)
 
 
 def spare_lost(env, d):
     """A host that nobody was on is lost, and a checkpoint made without it."""
     want = undisturbed(100, 10)
-    p = start(env, "--elastic", "1:8", "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:1,vc3:1", "-n", 2, PROBE, 100, 10,
-              f"gate={d}/go")
-    text = wait_for(p, "step 3 ")
-    slay("vc3", MPIEXEC + " --as-daemon")
-    out, rc = mpictl("checkpoint")
-    check(rc == 0, out)
-    os.kill(C.inner(p), signal.SIGKILL)
-    finish(p, text)
-    open(os.path.join(d, "go"), "w", encoding="utf-8").close()
-    for now, args in ((2, ()), (4, ("-n", 4))):
-        rc, text = restart(env, d, *args)
-        check(rc == 0 and result(text) == (want, now), f"{args}: {rc}\n{text}\nwanted {want} {now}")
+    slain(env, d, "--hosts", "vc1:1,vc2:1,vc3:1", "-n", 2, PROBE, 100, 10, steps=(), lost="vc3")
+    goes_on(env, d, want, (2, ()), (4, ("-n", 4)))
     tidy(d)
 
 

@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from checkpoint import skip_reason
-from hosts import HostRun, own_disk
+from hosts import HostRun, on_host, own_disk
 from hosts_fork import HAS_OWN, IMAGES, WORLD, C, failures, is_as_before, output, run
 from launch import cases, check
 
@@ -69,10 +69,6 @@ def dies(env, _):
     check(is_as_before(r) or r.rc != 0, f"fork_ready: {r}")
 
 
-def on_host(host, *argv):
-    check(C.popen(host, list(argv)).wait() == 0, f"{host}: {argv}")
-
-
 def cannot(env, _):
     """No room for the image on either side, no CRIU: said where a host was named; else clones stay."""
     if not HAS_OWN:
@@ -82,15 +78,15 @@ def cannot(env, _):
         check(own_disk(C, host, IMAGES, "64k"), f"a disk of {host}")
         r = run(env, "where", to=("vc2",))
         check(is_as_before(r) and "host vc1: " in r.out and "No space left" in r.out, f"{host}: {r}")
-        on_host(host, "umount", IMAGES)
+        on_host(C, host, "umount", IMAGES)
     criu = shutil.which("criu")
     for host in ("vc1", "vc2"):
-        on_host(host, "mount", "--bind", "/dev/null", criu)
+        on_host(C, host, "mount", "--bind", "/dev/null", criu)
         r = run(env, "where", to=("vc2",))
         check(is_as_before(r) and f"host {host}: CRIU is not there: install it" in r.out, f"{host}: {r}")
         r = run(env, "where", "-n", 2, hosts="vc1:1,vc2:3")
         check(r.rc == 0 and places(r) == ["vc1", "vc2", "vc1", "vc2"], f"{host}: {places(r)} {r}")
-        on_host(host, "umount", criu)
+        on_host(C, host, "umount", criu)
 
 
 def main():

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from checkpoint import MPICTL, PROBE, finish, gate, open_gate, result, shut_gate, skip_reason, wait_for
 from checkpoint import tidy as tidy_folder
-from hosts import BUILD, HostRun, files, left_behind, open_cluster, own_disk
+from hosts import BUILD, HostRun, files, left_behind, on_host, open_cluster, own_disk
 from launch import MPIEXEC, SLOW, cases, check
 
 HOSTS = ["vc1", "vc2", "vc3"]
@@ -244,10 +244,6 @@ def dies(env, d):
     tidy(d)  # also of what mpiexecs left that died
 
 
-def on_host(host, *argv):
-    check(C.popen(host, list(argv)).wait() == 0, f"{host}: {argv}")
-
-
 def full(env, d):
     """No room for the images, where they are made or where they come: they go on where they are, and can be moved later."""
     if not HAS_OWN:
@@ -259,15 +255,15 @@ def full(env, d):
         ballast = os.path.join(IMAGES, "ballast")
         p = start(env, "--movable", "--hosts", "vc1:1,vc2:1", PROBE, 20, 10, gate(d))
         text = wait_for(p, "step 3 ")
-        on_host(host, "sh", "-c", f"head -c 12m /dev/zero >{ballast} 2>/dev/null; true")
+        on_host(C, host, "sh", "-c", f"head -c 12m /dev/zero >{ballast} 2>/dev/null; true")
         for room in (0, 64 << 10, 256 << 10):  # for nothing, and for a part of the images
-            on_host(host, "truncate", "-s", f"-{room}", ballast)
+            on_host(C, host, "truncate", "-s", f"-{room}", ballast)
             out, rc = mpictl("migrate", 1, "vc3")
             check(rc == 1 and "No space left" in out, f"{host}, {room}: {out}")
         check(not left_behind(C, ["vc3"]), "the daemon there has left")
         left = [f for h in HOSTS for f in files(C, h, IMAGES) if f != ballast]
         check(not left, f"images are left: {left}")
-        on_host(host, "rm", ballast)
+        on_host(C, host, "rm", ballast)
         out, rc = mpictl("migrate", 1, "vc3")
         check(rc == 0, out)
         open_gate(d)
@@ -275,7 +271,7 @@ def full(env, d):
         check(p.returncode == 0 and result(text) == (want, 2), text)
         shut_gate(d)
         tidy(d)
-        on_host(host, "umount", IMAGES)
+        on_host(C, host, "umount", IMAGES)
 
 
 def main():

@@ -2,6 +2,8 @@
 // Files over a socket. Nobody is believed: names and sizes are looked at, and a verdict ends it.
 #include "haul.h"
 
+#include "base/ready.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <endian.h>
@@ -36,17 +38,6 @@ static bool fail(struct haul *h, int error, const char *what, const char *name)
     return false;
 }
 
-static bool is_ready(int fd, short events, int ms)
-{
-    struct pollfd p = { .fd = fd, .events = events };
-    int n;
-    do {
-        n = poll(&p, 1, ms);
-    } while (n < 0 && errno == EINTR);
-    errno = n == 0 ? ETIMEDOUT : errno;
-    return n > 0;
-}
-
 // All of it, unless the other side is gone or silent for a while.
 static bool get(int fd, void *to, size_t len)
 {
@@ -56,7 +47,7 @@ static bool get(int fd, void *to, size_t len)
             errno = n == 0 ? ECONNRESET : errno;
             return false;
         }
-        if (n < 0 && errno == EAGAIN && !is_ready(fd, POLLIN, STALL_MS)) {
+        if (n < 0 && errno == EAGAIN && !pli_ready_wait(fd, POLLIN, STALL_MS)) {
             return false;
         }
         at += n > 0 ? n : 0;
@@ -72,7 +63,7 @@ static bool put(int fd, const void *from, size_t len)
         if (n < 0 && errno != EAGAIN && errno != EINTR) {
             return false;
         }
-        if (n < 0 && errno == EAGAIN && !is_ready(fd, POLLOUT, STALL_MS)) {
+        if (n < 0 && errno == EAGAIN && !pli_ready_wait(fd, POLLOUT, STALL_MS)) {
             return false;
         }
         at += n > 0 ? n : 0;
@@ -86,7 +77,7 @@ static bool put(int fd, const void *from, size_t len)
 // Whoever receives speaks once: before all is sent, that something is wrong there.
 static bool send_some(struct haul *h, const void *from, size_t len)
 {
-    if (is_ready(h->fd, POLLIN, 0)) {
+    if (pli_ready_wait(h->fd, POLLIN, 0)) {
         return false;
     }
     return put(h->fd, from, len);
@@ -290,7 +281,7 @@ static void give_verdict(struct haul *h)
     snprintf(v.why, sizeof v.why, "%s", h->error != 0 ? h->why : "");
     bool is_said = put(h->fd, &v, sizeof v);
     shutdown(h->fd, SHUT_WR);
-    while (is_said && h->error != 0 && is_ready(h->fd, POLLIN, REST_MS)) {
+    while (is_said && h->error != 0 && pli_ready_wait(h->fd, POLLIN, REST_MS)) {
         ssize_t n = recv(h->fd, h->buf, CHUNK, MSG_DONTWAIT);
         is_said = n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
     }

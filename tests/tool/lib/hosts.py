@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from launch import BUILD, MPIEXEC, SLOW, SOURCE
+from launch import BUILD, MPIEXEC, SLOW, SOURCE, check
 
 sys.path.insert(0, os.path.join(SOURCE, "tests", "vcluster"))
 import cluster  # noqa: E402
@@ -68,6 +68,11 @@ def small_disk():
     return where, is_there
 
 
+def on_host(c, host, *argv):
+    """A command that must succeed there."""
+    check(c.popen(host, list(argv)).wait() == 0, f"{host}: {argv}")
+
+
 def own_disk(c, host, where, size="1g"):
     """Give a host a file system that no other host sees, on this directory. Whether that could be done."""
     p = c.popen(host, ["mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "none", where], stderr=subprocess.DEVNULL)
@@ -82,13 +87,12 @@ def files(c, host, where):
 
 def fill(where):
     """Write until the disk is full."""
-    with open(where, "wb") as f:
+    with open(where, "wb", buffering=0) as f:  # else what did not fit is written once more at the end
         try:
             while True:
                 f.write(b"x" * 65536)
-                f.flush()
         except OSError:
             pass
 
 
-__all__ = ["BUILD", "HostRun", "cluster", "files", "fill", "left_behind", "own_disk", "open_cluster", "small_disk"]
+__all__ = ["BUILD", "HostRun", "cluster", "files", "fill", "left_behind", "on_host", "own_disk", "open_cluster", "small_disk"]
