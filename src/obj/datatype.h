@@ -23,7 +23,8 @@ struct pli_datatype {
     bool is_committed;
     bool is_dense;     // `count` elements are one run of count*size bytes that begins at true_lb
     bool is_run;       // one element is one run of bytes that begins at true_lb
-    bool has_bounds;   // lb and extent were set by the user and win over the data's
+    bool has_lb;       // the user has set where it begins, which wins over where its data does
+    bool has_ub;       // the same of its end
     bool is_permanent; // made for the user by name: lives until the end, cannot be freed
     uint8_t family;    // enum pli_family of a predefined type, else 0
     uint8_t number;    // enum pli_number of a predefined type; of a pair's value

@@ -274,10 +274,8 @@ enum pli_err pli_win_memory_query(struct pli_win *w, int rank, MPI_Aint *size_ou
     if (err != PLI_OK) {
         return err;
     }
-    for (rank = is_first ? 0 : rank; // the first that has memory
-         is_first && rank < w->comm->size - 1 &&
-         (w->peers[rank].size == 0 || !w->peers[rank].is_near);
-         rank++) {
+    for (rank = is_first ? 0 : rank; // the first that has memory, the same for all who ask
+         is_first && rank < w->comm->size - 1 && w->peers[rank].size == 0; rank++) {
     }
     const struct pli_win_peer *p = &w->peers[rank];
     // Without shared memory there is nothing to load from. [MPI-5.0 12.2.3]
