@@ -5,6 +5,7 @@
 #include "dynamic/port.h"
 
 #include "base/clock.h"
+#include "base/conf.h"
 #include "boot/boot.h"
 #include "boot/tie.h"
 #include "comm/intercomm.h"
@@ -50,6 +51,7 @@ struct vigil {
     struct pli_id guest; // who has connected; only for who accepts
     uint64_t end;        // by the clock, 0: never
     double seconds;      // so long that is
+    const char *limit;   // and what says so
     bool is_late;
 };
 
@@ -131,8 +133,8 @@ static enum pli_err look_at_clock(struct vigil *v)
 {
     v->is_late = v->end != 0 && pli_clock_ns() > v->end;
     return v->is_late
-               ? pli_fail(PLI_ERR_PORT, "nobody has come to the port within %g s, the hint timeout",
-                          v->seconds)
+               ? pli_fail(PLI_ERR_PORT, "nobody has come to the port within %g s, %s", v->seconds,
+                          v->limit)
                : PLI_OK;
 }
 
@@ -153,8 +155,16 @@ static enum pli_err look_at_guest(void *arg)
                : PLI_OK;
 }
 
-// The hints count at the root alone, and so does whether they are hints.
-static enum pli_err read_hints(MPI_Info info, struct vigil *v)
+static void set_limit(struct vigil *v, double seconds, const char *by)
+{
+    v->seconds = seconds;
+    v->limit = by;
+    v->end = pli_clock_ns() + (uint64_t)(seconds * 1e9);
+}
+
+// The hints count at the root alone, and so does whether they are hints. A caller without one gives
+// up after an implementation-defined time; who accepts waits. [MPI-5.0 11.9.3]
+static enum pli_err read_hints(MPI_Info info, bool is_caller, struct vigil *v)
 {
     struct pli_info *i = info != MPI_INFO_NULL ? pli_handle_get(info, PLI_KIND_INFO) : NULL;
     if (i == NULL && info != MPI_INFO_NULL) {
@@ -163,14 +173,18 @@ static enum pli_err read_hints(MPI_Info info, struct vigil *v)
     const char *text = pli_info_find(i, "timeout");
     char *end = NULL;
     if (text == NULL) {
+        if (is_caller && pli_conf.connect_timeout > 0) {
+            set_limit(v, (double)pli_conf.connect_timeout,
+                      "the setting PLIANT_CONNECT_TIMEOUT: its owner has not called MPI_Comm_accept");
+        }
         return PLI_OK;
     }
-    v->seconds = strtod(text, &end);
-    if (end == text || *end != '\0' || !(v->seconds >= 0) || v->seconds > 1e9) {
+    double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds >= 0) || seconds > 1e9) {
         return pli_fail(PLI_ERR_INFO_VALUE, "hint timeout is '%s'; it is a number of seconds",
                         text);
     }
-    v->end = pli_clock_ns() + (uint64_t)(v->seconds * 1e9);
+    set_limit(v, seconds, "the hint timeout");
     return PLI_OK;
 }
 
@@ -293,7 +307,7 @@ at_port(const char *port, MPI_Info info, int root, struct pli_comm *comm, int fa
     }
     if (comm->rank == root) {
         err = parse(port, &v.port);
-        err = err == PLI_OK ? read_hints(info, &v) : err;
+        err = err == PLI_OK ? read_hints(info, make == knock, &v) : err;
         err = err == PLI_OK ? make(&v, port, comm, &bridge) : err;
     }
     err = pli_outcome_share(comm, root, err, &none);
