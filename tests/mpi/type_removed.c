@@ -98,9 +98,9 @@ static void markers(void)
     T_EQ(size, 0);
     T_EQ(MPI_Type_ub(MPI_LB, &extent), MPI_SUCCESS);
     T_EQ(extent, 0);
-    T_EQ(MPI_Sendrecv(&v, 1, MPI_UB, 0, 3, &got, 1, MPI_INT, 0, 3, MPI_COMM_SELF,
-                      MPI_STATUS_IGNORE),
-         MPI_SUCCESS);
+    T_EQ(
+        MPI_Sendrecv(&v, 1, MPI_UB, 0, 3, &got, 1, MPI_INT, 0, 3, MPI_COMM_SELF, MPI_STATUS_IGNORE),
+        MPI_SUCCESS);
     T_EQ(got, 0);
 }
 
@@ -122,11 +122,12 @@ static void vectors(void)
 static void handlers(void)
 {
     MPI_Handler_function *f = on_error;
+    MPI_Comm_errhandler_fn *same = f; // what MPI 2 called it
     MPI_Errhandler mine, old, now;
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_SELF, &comm);
     MPI_Errhandler_get(comm, &old);
-    T_EQ(MPI_Errhandler_create(f, &mine), MPI_SUCCESS);
+    T_EQ(MPI_Errhandler_create(same, &mine), MPI_SUCCESS);
     T_EQ(MPI_Errhandler_set(comm, mine), MPI_SUCCESS);
     MPI_Errhandler_get(comm, &now);
     T_OK(now == mine);
