@@ -239,8 +239,7 @@ enum pli_err pli_endpoint_attach(struct pli_comm *comm)
         return pli_fail(PLI_ERR_COMM, "the calling thread is attached to a rank of "
                                       "MPI_COMM_ENDPOINTS already");
     }
-    pli_ep_attach(comm->ep);
-    return PLI_OK;
+    return pli_ep_attach(comm->ep);
 }
 
 enum pli_err pli_endpoint_detach(struct pli_comm *comm)
