@@ -379,7 +379,7 @@ static void forget_record(struct pli_waiter *w)
 {
     if (w->is_recorded) {
         w->is_recorded = false;
-        pli_record_erase();
+        pli_record_erase(w);
     }
 }
 

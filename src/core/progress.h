@@ -32,6 +32,8 @@ struct pli_waiter {
     bool is_counted;            // among the lane's n_wait
     bool is_late;               // it also watches lanes whose threads are outside MPI
     bool is_recorded;           // what it waits for is in the node's memory
+    bool has_row;               // in the row of the process
+    uint8_t n_slot;             // and, if not 0, behind that number among its lane's threads
     bool is_far; // waits for another machine: looking in haste would only keep others from work
     bool is_restless; // waits for more than this lane: sleep in short naps only
     uint32_t n_nap;   // short sleeps in a row without an event
