@@ -153,6 +153,7 @@ void pli_eager_start(struct pli_request *r)
     }
     if (pli_list_is_empty(&c->stalled)) {
         pli_list_push(&r->lane->stalled, &c->stalled);
+        pli_lane_stir(r->lane); // who sleeps there must try again; we may not come back to do it
     }
     pli_list_push(&c->pending, &r->link);
 }
@@ -195,6 +196,7 @@ void pli_eager_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint
     memcpy(n->word, word, sizeof word);
     if (pli_list_is_empty(&c->stalled)) {
         pli_list_push(&c->lane->stalled, &c->stalled);
+        pli_lane_stir(c->lane);
     }
     pli_list_push(&c->notes, &n->link);
 }

@@ -88,7 +88,7 @@ enum pli_err pli_probe_iprobe(int source, int tag, struct pli_comm *comm, int *f
         return PLI_OK;
     }
     *flag = look(source, tag, comm, false, status) != NULL;
-    if (!*flag && pli_progress_once(comm->ep->lane) > 0) {
+    if (!*flag && pli_progress_test(comm->ep->lane) > 0) {
         *flag = look(source, tag, comm, false, status) != NULL;
     }
     return *flag ? PLI_OK : lost(source, comm);
@@ -104,7 +104,7 @@ enum pli_err pli_probe_improbe(int source, int tag, struct pli_comm *comm, int *
         return PLI_OK;
     }
     struct pli_parcel *p = look(source, tag, comm, true, status);
-    if (p == NULL && pli_progress_once(comm->ep->lane) > 0) {
+    if (p == NULL && pli_progress_test(comm->ep->lane) > 0) {
         p = look(source, tag, comm, true, status);
     }
     *flag = p != NULL;
