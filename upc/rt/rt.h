@@ -95,7 +95,7 @@ struct rt_thread {
     struct rt_file *files; // open ones
 };
 
-extern _Thread_local struct rt_thread *pli_rt_self __attribute__((tls_model("initial-exec")));
+extern _Thread_local struct rt_thread *pli_rt_self;
 
 // The calling UPC thread. A thread that the program itself made speaks for the process's first.
 static inline struct rt_thread *rt_me(void)
