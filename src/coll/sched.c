@@ -431,6 +431,7 @@ static enum pli_err prepare(struct pli_sched *s, struct pli_comm *comm)
     pli_sched_fence(s);
     s->lane = comm->ep->lane;
     s->task.run = go_on;
+    s->task.is_users = true; // reductions
     pli_list_init(&s->task.link);
     if (s->n_child > 0 && s->build_err == PLI_OK) {
         s->children = s->n_child <= FEW_CHILDREN ? s->few_children
