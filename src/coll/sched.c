@@ -468,6 +468,7 @@ static enum pli_err prepare(struct pli_sched *s, struct pli_comm *comm)
     pli_sched_fence(s);
     s->lane = comm->ep->lane;
     s->task.run = go_on;
+    s->task.is_users = true; // reductions
     pli_list_init(&s->task.link);
     size_t n = (size_t)s->n_child_most;
     if (n > 0 && s->build_err == PLI_OK) {

@@ -2,6 +2,7 @@
 #include "rma/win.h"
 
 #include "coll/coll.h"
+#include "core/progress.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
@@ -44,6 +45,9 @@ void pli_win_destroy(struct pli_win *w)
         return;
     }
     pli_rma_serve_close(w);
+    if (w->has_thread) {
+        pli_progress_thread_release();
+    }
     pli_comm_release(w->comm);
     pli_errhandler_release(w->errhandler);
     pli_win_attach_clear(w);

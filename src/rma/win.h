@@ -83,6 +83,7 @@ struct pli_win {
     _Atomic uint32_t next_tag;
     _Atomic uint32_t n_order;
     struct pli_rma_serve *serve;
+    bool has_thread; // the progress thread serves it too
     char name[MPI_MAX_OBJECT_NAME];
 };
 

@@ -8,6 +8,7 @@
 #include "comm/comm_make.h"
 #include "core/lane.h"
 #include "core/process.h"
+#include "core/progress.h"
 #include "obj/comm.h"
 #include "rma/rma_serve.h"
 #include "rma/win.h"
@@ -96,6 +97,19 @@ static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_
     return err;
 }
 
+// Whether the progress thread serves members that reach memory of this one by messages.
+static bool must_serve(const struct pli_win *w)
+{
+    bool must = false;
+    for (int i = 0; i < w->comm->size && !must; i++) {
+        uint32_t row;
+        must = !w->peers[i].is_near &&
+               pli_progress_thread_serves(
+                   pli_boot_is_here(pli_proc.boot, pli_group_at(w->comm->group, i).proc, &row));
+    }
+    return must;
+}
+
 enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_info *info,
                           enum pli_err why)
 {
@@ -111,6 +125,10 @@ enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_i
     err = err == PLI_OK ? meet_all(w, cards) : err;
     err = err == PLI_OK ? pli_win_info_keep(w, info) : err;
     err = err == PLI_OK ? pli_rma_serve_open(w) : err;
+    if (err == PLI_OK && must_serve(w)) {
+        w->has_thread = true;
+        pli_progress_thread_retain();
+    }
     free(cards);
     return err;
 }

@@ -31,10 +31,10 @@ struct pli_edits {
 // One part of the command line, between colons.
 struct pli_app {
     uint32_t n_rank;
-    uint32_t ranks_per_proc;
-    uint32_t n_upc;         // UPC threads of each task; 0: not started by upcrun
-    uint32_t endpoints;     // of each process
-    uint32_t first;         // rank
+    uint32_t ranks_per_proc; // 0: not given, while the command line is read
+    uint32_t n_upc;          // UPC threads of each task; 0: not started by upcrun
+    uint32_t endpoints;      // of each process
+    uint32_t first;          // rank
     struct pli_host *hosts; // where HOSTS puts its UPC threads, n_host of them; 0: where all may go
     uint32_t n_host;
     const char *wdir;
