@@ -184,6 +184,12 @@ def case_two():
     good(["mpich:2", "openmpi:2"])
 
 
+def case_ours():
+    """Clients of ours alone; of each the processes share memory, or not."""
+    for net in ("auto", "tcp"):
+        good(["pliant:2", "pliant:2"], env={"PLIANT_NET": net})
+
+
 def case_three():
     """Ours, MPICH and Open MPI in one world."""
     good(["pliant:2", "mpich:2", "openmpi:2"])

@@ -511,6 +511,11 @@ static void large_element(void)
     world_large_element(me, n);
 }
 
+static void packed(void)
+{
+    world_packed(me, n);
+}
+
 static void own(void)
 {
     world_own(me, n);
@@ -539,6 +544,7 @@ static const struct {
             { "probes", probes },
             { "busy", busy },
             { "large_element", large_element },
+            { "packed", packed },
             { "own", own },
             { "threads", threads },
             { "hang", hang } };
