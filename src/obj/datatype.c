@@ -76,7 +76,10 @@ enum {
     N_PAIR = sizeof pair_rows / sizeof pair_rows[0]
 };
 
+_Static_assert(PLI_N_FORM == N_BASIC + N_PAIR + 1 && PLI_N_FORM <= UINT8_MAX, "a byte each");
+
 static struct pli_datatype predefined[N_BASIC + N_PAIR + N_MARKER];
+static struct pli_datatype mixed_bytes;
 static struct pli_type_node predefined_nodes[N_BASIC + N_PAIR];
 static MPI_Count pair_places[N_PAIR][5]; // two displacements, three starts
 
@@ -97,6 +100,7 @@ static void init_basic(const struct basic_row *row, struct pli_datatype *t,
                                 .is_committed = true,
                                 .is_dense = true,
                                 .is_run = true,
+                                .form = (uint8_t)(t - predefined + 1),
                                 .family = row->family,
                                 .number = row->number,
                                 .align = row->align,
@@ -133,6 +137,7 @@ static void init_pair(const struct pair_row *row, struct pli_datatype *t,
                                 .is_committed = true,
                                 .is_dense = is_run && size == row->extent,
                                 .is_run = is_run,
+                                .form = (uint8_t)(t - predefined + 1),
                                 .family = PLI_FAMILY_PAIR,
                                 .number = row->number,
                                 .index = row->index,
@@ -176,6 +181,8 @@ PLI_START void pli_datatype_init(void)
     for (int i = 0; i < N_MARKER; i++) {
         init_marker(i, &predefined[N_BASIC + N_PAIR + i]);
     }
+    mixed_bytes = predefined[PLI_FORM_BYTE - 1];
+    mixed_bytes.form = PLI_FORM_MIXED;
 }
 
 void pli_datatype_fini(void)
@@ -192,6 +199,16 @@ void pli_datatype_fini(void)
 struct pli_datatype *pli_datatype_basic(MPI_Datatype handle)
 {
     return pli_handle_get(handle, PLI_KIND_DATATYPE);
+}
+
+struct pli_datatype *pli_datatype_mixed_bytes(void)
+{
+    return &mixed_bytes;
+}
+
+struct pli_datatype *pli_datatype_of_form(uint8_t form)
+{
+    return form > PLI_FORM_MIXED && form < PLI_N_FORM ? &predefined[form - 1] : NULL;
 }
 
 struct pli_datatype *pli_datatype_create(int combiner, bool is_large, MPI_Count n_int,

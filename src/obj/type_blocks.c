@@ -262,6 +262,7 @@ enum pli_err pli_type_blocks_finish(struct pli_datatype *t)
     t->align = s.align;
     t->depth = s.depth;
     t->elem = s.is_mixed ? NULL : s.elem;
+    t->form = t->elem != NULL ? t->elem->form : PLI_FORM_MIXED;
     t->n_elem = s.n_elem;
     t->ext_size = s.ext_size;
     t->is_run = t->size == 0 || t->plan->kind == PLI_NODE_RUN;
