@@ -63,8 +63,9 @@ static bool is_checkpoint(const char *dir)
     return access(path, F_OK) == 0;
 }
 
-// The newest good one above floor; what is wrong with newer ones is said.
-static struct pli_manifest *find(const char *dir, uint32_t floor)
+// The newest good one above floor, below another if that is not 0; what is wrong with newer ones is
+// said.
+static struct pli_manifest *find(const char *dir, uint32_t floor, uint32_t below)
 {
     char path[PATH_MAX + 32], why[PLI_CKPT_WHY];
     struct pli_manifest *m = pli_say_need(calloc(1, sizeof *m));
@@ -75,7 +76,7 @@ static struct pli_manifest *find(const char *dir, uint32_t floor)
         }
         return m;
     }
-    uint32_t n = pli_ckpt_last(dir, UINT32_MAX);
+    uint32_t n = pli_ckpt_last(dir, below > 0 ? below : UINT32_MAX);
     if (n <= floor) {
         pli_say("there is no checkpoint in %s", dir);
         exit(1);
@@ -171,7 +172,7 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
         pli_say_bad("--restart %s: %s", job->opt.restart, strerror(errno));
     }
     struct pli_again again = job->opt.again;
-    struct pli_manifest *m = find(dir, again.floor);
+    struct pli_manifest *m = find(dir, again.floor, again.below);
     uint32_t n_rank = job->apps[0].n_rank, n = 0;
     char **words = pli_say_need(calloc((size_t)*argc + m->n_arg + 3, sizeof *words));
     static const char *const none[] = { NULL };
@@ -195,6 +196,7 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
     }
     uint64_t start = job->start_ns;
     *job = (struct pli_job){ .start_ns = start, .from = m, .restart_n = n_rank };
+    job->restart_dir = strcmp(m->dir, dir) != 0 ? pli_say_need(strdup(dir)) : NULL;
     job->opt.restart = m->dir;
     job->opt.again = again;
     *argc = (int)n;
