@@ -20,6 +20,7 @@
 #include "job.h"
 #include "manifest.h"
 #include "move.h"
+#include "restart_trust.h"
 #include "say.h"
 #include "warden.h"
 
@@ -353,6 +354,7 @@ static void open_moves(struct pli_job *job)
 
 bool pli_ckpt_open(struct pli_job *job, char **argv)
 {
+    char why[PLI_CKPT_WHY];
     if (job->opt.ckpt_dir == NULL) {
         if (job->opt.is_movable) {
             open_moves(job);
@@ -366,6 +368,9 @@ bool pli_ckpt_open(struct pli_job *job, char **argv)
         return false;
     }
     job->opt.ckpt_dir = pli_ckpt.plan.dir;
+    if (!pli_restart_trust_folder(pli_ckpt.plan.dir, why)) {
+        pli_say("mpiexec --restart will refuse these checkpoints: %s", why);
+    }
     pli_ckpt.plan.first = pli_ckpt_last(pli_ckpt.plan.dir, UINT32_MAX) + 1;
     pli_ckpt.plan.good =
         job->restart_dir != NULL && strcmp(job->restart_dir, job->opt.ckpt_dir) == 0

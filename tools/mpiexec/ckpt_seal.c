@@ -157,7 +157,9 @@ static bool write_manifest(const struct pli_ckpt_plan *plan)
     }
     snprintf(path, sizeof path, "%s/%s", plan->temp, PLI_MANIFEST);
     pli_fault("seal_manifest", 0);
-    FILE *f = fopen(path, "wxe");
+    // Nobody else may write what names commands, whatever umask says.
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (f == NULL) {
         return false;
     }

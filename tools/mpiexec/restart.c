@@ -10,6 +10,7 @@
 #include "job.h"
 #include "manifest.h"
 #include "place.h"
+#include "restart_trust.h"
 #include "say.h"
 #include "spread.h"
 
@@ -70,7 +71,7 @@ static struct pli_manifest *find(const char *dir, uint32_t floor, uint32_t below
     char path[PATH_MAX + 32], why[PLI_CKPT_WHY];
     struct pli_manifest *m = pli_say_need(calloc(1, sizeof *m));
     if (is_checkpoint(dir)) {
-        if (!pli_manifest_read(dir, true, m, why)) {
+        if (!pli_restart_trust(dir, why) || !pli_manifest_read(dir, true, m, why)) {
             pli_say("the checkpoint cannot be used: %s", why);
             exit(1);
         }
@@ -83,7 +84,7 @@ static struct pli_manifest *find(const char *dir, uint32_t floor, uint32_t below
     }
     for (; n > floor; n = pli_ckpt_last(dir, n)) {
         snprintf(path, sizeof path, "%s/%u", dir, n);
-        if (pli_manifest_read(path, true, m, why)) {
+        if (pli_restart_trust(path, why) && pli_manifest_read(path, true, m, why)) {
             return m;
         }
         pli_say("checkpoint %u cannot be used: %s%s", n, why,
