@@ -165,6 +165,7 @@ struct pli_job {
     char **typed;              // the words of the command line
     char **words;              // the same, with those of the checkpoint that it goes on from
     uint32_t program_at;       // in those
+    const char *restart_dir;   // of all checkpoints, where it was chosen; NULL: it was named
     uint32_t restart_n;        // ranks wanted after a restart, 0: as many as there were
     struct pli_manifest *from; // what the job goes on from, NULL: it begins
     uint32_t round;            // in which its ranks were parked last
