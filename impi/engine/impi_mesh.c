@@ -16,7 +16,7 @@ static void drop_guest(struct pli_impi_net *net, struct guest *g, const char *wh
 {
     pli_impi_log(&net->conf.log, PLI_IMPI_LOG_WARN, "port %u: a connection was closed: %s",
                  net->port, why);
-    pli_impi_stream_close(&g->s);
+    pli_impi_net_drop(net, &g->s);
 }
 
 static bool has_tokens(const struct pli_impi_net *net)
@@ -347,7 +347,7 @@ static enum pli_impi_err settle(struct pli_impi_net *net, uint32_t host, enum pl
     }
     enum pli_impi_link state = pli_impi_engine_link(net->engine, host);
     if (state == PLI_IMPI_LINK_OVER || state == PLI_IMPI_LINK_LOST) {
-        pli_impi_stream_close(&net->link[host].s);
+        pli_impi_net_drop(net, &net->link[host].s);
     }
     return state == PLI_IMPI_LINK_LOST ? pli_impi_net_fail(net, PLI_IMPI_ERR_PEER) : PLI_IMPI_OK;
 }
@@ -451,11 +451,11 @@ void pli_impi_mesh_dismiss(struct pli_impi_net *net)
 void pli_impi_mesh_close(struct pli_impi_net *net)
 {
     for (uint32_t h = 0; net->link != NULL && h < net->job->n_host; h++) {
-        pli_impi_stream_close(&net->link[h].s);
+        pli_impi_net_drop(net, &net->link[h].s);
     }
     for (int i = 0; i < MAX_GUEST; i++) {
         if (net->guest[i].s.fd >= 0) {
-            pli_impi_stream_close(&net->guest[i].s);
+            pli_impi_net_drop(net, &net->guest[i].s);
         }
     }
 }

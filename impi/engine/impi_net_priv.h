@@ -71,6 +71,8 @@ enum pli_impi_err pli_impi_net_watch(struct pli_impi_net *net, int fd, enum net_
                                      uint32_t index, bool out);
 enum pli_impi_err pli_impi_net_rewatch(struct pli_impi_net *net, int fd, enum net_key key,
                                        uint32_t index, bool out);
+// Watch a connection no more, and close it.
+void pli_impi_net_drop(struct pli_impi_net *net, struct pli_impi_stream *s);
 
 // impi_mesh.c: the connections between hosts
 enum pli_impi_err pli_impi_mesh_begin(struct pli_impi_net *net); // dial, and take waiting guests

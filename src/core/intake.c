@@ -390,7 +390,7 @@ static bool put_off(struct pli_sock *s, const char *at, size_t n)
     }
     memcpy(s->rest, at, n);
     s->n_rest = n;
-    pli_netlane_watch(s->eye.net, &s->eye, 0, false);
+    pli_netlane_watch(s->eye.net, &s->eye, 0);
     return true;
 }
 
@@ -437,7 +437,7 @@ void pli_intake_resume(struct pli_sock *s)
     s->rest = NULL;
     s->n_rest = 0;
     s->is_armed = false;
-    pli_netlane_watch(s->eye.net, &s->eye, EPOLLIN, false);
+    pli_netlane_watch(s->eye.net, &s->eye, EPOLLIN);
     take_apart(s, rest, n);
     free(rest);
 }
@@ -545,7 +545,7 @@ void pli_intake_see(struct pli_eye *e, uint32_t events)
         pli_link_push(s->link);
         if (e->fd >= 0 && s->is_armed && !pli_link_has_unsent(s->link)) {
             s->is_armed = false;
-            pli_netlane_watch(e->net, e, EPOLLIN, false);
+            pli_netlane_watch(e->net, e, EPOLLIN);
         }
     }
 }
