@@ -119,6 +119,15 @@ static void partner(struct look *l, uint32_t row, const struct pli_node_wait *w)
     }
 }
 
+// A rank that died makes collectives fail where the job survives it, and agreements go on without
+// it: nobody waits for it.
+static bool has_died(const struct look *l, uint32_t row)
+{
+    const struct pli_node *node = l->node;
+    return (node->header->mode & PLI_NODE_SURVIVES) != 0 &&
+           pli_node_failure(node, node->rows[row].index) != 0;
+}
+
 // Ranks of one communicator in different collectives, or not in the collective at all.
 static void collectives(struct look *l, uint32_t row, const struct pli_node_wait *w)
 {
@@ -157,7 +166,7 @@ static void collectives(struct look *l, uint32_t row, const struct pli_node_wait
         }
     }
     for (uint32_t i = 0; i < pli_node_n_used(l->node); i++) {
-        if (l->is_over(l->arg, i) && strcmp(w->comm, "MPI_COMM_WORLD") == 0) {
+        if (l->is_over(l->arg, i) && !has_died(l, i) && strcmp(w->comm, "MPI_COMM_WORLD") == 0) {
             if (may_say(l)) {
                 l->line("  clue: %s is in %s on %s, but %s has ended without it\n", me, w->call,
                         w->comm, pli_picture_who(l->node, i, it));

@@ -169,7 +169,8 @@ static void say_row(const struct pli_node *node, uint32_t row, bool is_over, cha
 {
     switch (is_over ? PLI_NODE_N_STATE : state_of(&node->rows[row])) {
     case PLI_NODE_N_STATE:
-        snprintf(to, cap, "has ended");
+        snprintf(to, cap,
+                 pli_node_failure(node, node->rows[row].index) != 0 ? "has died" : "has ended");
         break;
     case PLI_NODE_EMPTY:
     case PLI_NODE_CLAIMED:
