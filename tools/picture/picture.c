@@ -177,7 +177,7 @@ static const char *say_state(const struct pli_node *node, uint32_t row, bool is_
 {
     switch (is_over ? PLI_NODE_N_STATE : state_of(&node->rows[row])) {
     case PLI_NODE_N_STATE:
-        return "has ended";
+        return pli_node_failure(node, node->rows[row].index) != 0 ? "has died" : "has ended";
     case PLI_NODE_EMPTY:
     case PLI_NODE_CLAIMED:
         return "has not called MPI_Init";
