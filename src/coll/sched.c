@@ -53,7 +53,7 @@ struct pli_sched {
     enum pli_coll_kind kind;
     const char *name;
     bool is_persistent;
-    bool is_lean;        // its memory is of sched_mem.h, and it has none of the arrays at the end
+    bool is_lean;        // its memory is of sched_mem.h, and others' is where its arrays would be
     bool has_ghost;      // a child's memory must stay, see PLI_REQ_GHOST
     bool is_doomed;      // it failed for good: what is left is not begun
     const int *among;    // building: who the peers are
@@ -150,14 +150,14 @@ void pli_sched_destroy(struct pli_sched *s)
         give(s, s->scraps);
         s->scraps = next;
     }
-    if (s->steps != s->few_steps) {
+    if (s->is_lean || s->steps != s->few_steps) {
         give(s, s->steps);
     }
     if (s->has_ghost) {
         keep_ghosts(s);
         return;
     }
-    if (s->children != s->few_children) {
+    if (s->is_lean || s->children != s->few_children) {
         give(s, s->children);
     }
     give(s, s);
@@ -222,7 +222,7 @@ static bool grow(struct pli_sched *s)
     if (s->n_step > 0) {
         memcpy(more, s->steps, (size_t)s->n_step * sizeof *more);
     }
-    if (s->steps != s->few_steps) {
+    if (s->is_lean || s->steps != s->few_steps) {
         give(s, s->steps);
     }
     s->steps = more;
