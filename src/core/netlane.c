@@ -23,7 +23,6 @@
 #include <sys/ioctl.h>
 #include <linux/sockios.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -259,22 +258,6 @@ int pli_netlane_poll(struct pli_netlane *net)
     return n;
 }
 
-// A socket with a name that the system chose, told to those who write to the mailbox.
-static int hang_bell(struct pli_shm *shm)
-{
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
-    socklen_t len = sizeof a;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a.sun_family) != 0 ||
-        getsockname(fd, (struct sockaddr *)&a, &len) != 0 || !pli_shm_name_bell(shm, fd, &a, len)) {
-        if (fd >= 0) {
-            close(fd);
-        }
-        return -1;
-    }
-    return fd;
-}
-
 PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
 {
     struct pli_boot *boot = pli_proc.boot;
@@ -297,7 +280,8 @@ PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
     pli_list_init(&net->socks);
     pli_list_init(&net->dead);
     net->set = pli_epollset_create();
-    net->bell = (struct pli_eye){ .fd = hang_bell(&lane->shm), .see = bell_see, .net = net };
+    net->bell =
+        (struct pli_eye){ .fd = pli_shm_bell_open(&lane->shm), .see = bell_see, .net = net };
     net->door = (struct pli_eye){ .fd = door, .see = door_see, .net = net };
     if (net->set == NULL || net->bell.fd < 0 || !pli_netlane_watch(net, &net->bell, EPOLLIN) ||
         !pli_netlane_watch(net, &net->door, EPOLLIN)) {
@@ -353,7 +337,7 @@ void pli_netlane_leave(struct pli_lane *lane)
     pli_ucxlane_clone(net);
     forget_waiting(lane->index);
     pli_epollset_destroy(net->set);
-    pli_shm_drop_bell(net->bell.fd);
+    pli_shm_bell_drop(net->bell.fd);
     close(net->bell.fd);
     pli_ticket_fini(&net->tickets);
     free(net->room);
@@ -368,7 +352,8 @@ void pli_netlane_park(struct pli_netlane *net, bool is_leaving)
     if (is_leaving) { // a copy of it in a forked process would keep it there
         pli_epollset_pause(net->set, net->bell.key, net->bell.fd);
     }
-    int fd = is_leaving ? open("/dev/null", O_RDWR | O_CLOEXEC) : hang_bell(&net->lane->shm);
+    int fd =
+        is_leaving ? open("/dev/null", O_RDWR | O_CLOEXEC) : pli_shm_bell_open(&net->lane->shm);
     if (fd < 0 || dup3(fd, net->bell.fd, O_CLOEXEC) < 0) {
         pli_log(PLI_ERROR, "the bell of a lane cannot be made: %s", strerror(errno));
         abort();

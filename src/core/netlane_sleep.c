@@ -7,6 +7,7 @@
 #include "base/epollset.h"
 #include "base/futex.h"
 #include "core/ucxlink.h"
+#include "net/shm/shm_sleep.h"
 
 #include <limits.h>
 #include <linux/sockios.h>
@@ -45,6 +46,9 @@ static void answer_bell(struct pli_netlane *net)
 static void sleep_on_descriptors(struct pli_netlane *const nets[], int n, uint64_t timeout_ns)
 {
     struct pollfd fds[2 * PLI_NODE_N_LANE];
+    if (timeout_ns == 0 || timeout_ns > PLI_SHM_BELL_NS) {
+        timeout_ns = PLI_SHM_BELL_NS;
+    }
     struct timespec t = { .tv_sec = (time_t)(timeout_ns / 1000000000u),
                           .tv_nsec = (long)(timeout_ns % 1000000000u) };
     nfds_t n_fd = 0;
@@ -57,7 +61,7 @@ static void sleep_on_descriptors(struct pli_netlane *const nets[], int n, uint64
         }
     }
     if (is_quiet) {
-        ppoll(fds, n_fd, timeout_ns != 0 ? &t : NULL, NULL);
+        ppoll(fds, n_fd, &t, NULL);
     }
     for (int i = 0; i < n; i++) {
         atomic_store_explicit(&nets[i]->must_look, 1, memory_order_relaxed);
