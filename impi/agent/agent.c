@@ -181,6 +181,9 @@ static void meet(struct agent *a)
                                            .log = a->conf.log };
     go(a, A_MEET);
     if (err == PLI_IMPI_OK) {
+        err = pli_impi_env_features(&a->conf.log, &info);
+    }
+    if (err == PLI_IMPI_OK) {
         err = pli_impi_net_start(a->net, env->server, &client, 0);
     }
     free(proc);
@@ -450,6 +453,7 @@ static enum pli_impi_err set_up(struct agent *a)
                                      .port = a->conf.env.port,
                                      .timeout_s = a->conf.env.timeout_s,
                                      .silence_s = a->conf.env.silence_s,
+                                     .takes_any_address = a->conf.env.takes_any_address,
                                      .tls_file = a->conf.env.tls_file,
                                      .ops = &pli_agent_relay_ops,
                                      .arg = a,

@@ -315,7 +315,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
     }
 }
 
-bool pli_annex_came(int fd, uint32_t pass)
+bool pli_annex_came(int fd, uint32_t pass, const struct pli_handshake_keys *keys)
 {
     struct pli_head_means means;
     uint32_t i = pass - x.pass;
@@ -330,7 +330,7 @@ bool pli_annex_came(int fd, uint32_t pass)
     l->host = x.job->n_host + i;
     l->hear = hear;
     l->lost = lost;
-    pli_link_open(l, fd);
+    pli_link_open(l, fd, keys);
     pli_reach_came(l->host);
     return true;
 }

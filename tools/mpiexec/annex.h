@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct pli_handshake_keys;
 struct pli_answer;
 struct pli_job;
 
@@ -36,8 +37,9 @@ bool pli_annex_may_grow(const struct pli_job *job, struct pli_answer *a);
 // Whether more than processes that are only on their way goes with a host.
 bool pli_annex_is_missed(const struct pli_job *job, uint32_t host);
 
-bool pli_annex_came(int fd, uint32_t pass); // false: not for a host that joins
-bool pli_annex_is_on(void);                 // hosts are on their way
-void pli_annex_end(void);                   // the job is over
+// False: not for a host that joins.
+bool pli_annex_came(int fd, uint32_t pass, const struct pli_handshake_keys *keys);
+bool pli_annex_is_on(void); // hosts are on their way
+void pli_annex_end(void);   // the job is over
 
 #endif
