@@ -7,6 +7,7 @@
 #include "base/conf.h"
 #include "base/epollset.h"
 #include "base/futex.h"
+#include "base/nofile.h"
 #include "boot/address.h"
 #include "boot/cores.h"
 #include "boot/listen.h"
@@ -276,10 +277,14 @@ static struct guest *room(void)
     return best;
 }
 
-static void answer_calls(void)
+// PLI_ERR_NO_SPACE: no descriptor is free, and who calls has to wait.
+static enum pli_err answer_calls(void)
 {
     struct pli_stranger who;
-    for (int i = 0; i < PLI_STRANGER_AT_ONCE && pli_stranger_accept(net.listener, &who); i++) {
+    for (int i = 0; i < PLI_STRANGER_AT_ONCE; i++) {
+        if (!pli_stranger_accept(net.listener, &who)) {
+            return pli_nofile_is_why(errno) ? PLI_ERR_NO_SPACE : PLI_AGAIN;
+        }
         struct guest *g = room();
         if (g == NULL || !pli_epollset_watch(net.set, &g->key, who.fd, EPOLLIN, g)) {
             close(who.fd);
@@ -287,6 +292,7 @@ static void answer_calls(void)
             g->who = who;
         }
     }
+    return PLI_AGAIN;
 }
 
 // Whether this one is let in: then its descriptor is not watched here any more.
@@ -312,6 +318,7 @@ static bool is_let_in(struct pli_boot *boot, struct guest *g, struct pli_caller 
 enum pli_err pli_store_net_take(struct pli_boot *boot, struct pli_caller *out)
 {
     enum pli_err err = PLI_AGAIN;
+    bool is_short = false;
     if (net.set == NULL || pthread_mutex_trylock(&net.lock) != 0) {
         return PLI_AGAIN; // another thread is at it
     }
@@ -320,13 +327,13 @@ enum pli_err pli_store_net_take(struct pli_boot *boot, struct pli_caller *out)
     for (int i = 0; i < n && err == PLI_AGAIN; i++) {
         void *item = pli_epollset_find(net.set, ev[i].data.u64);
         if (item == &net.listener) {
-            answer_calls();
+            is_short = answer_calls() == PLI_ERR_NO_SPACE;
         } else if (item != NULL && is_let_in(boot, item, out)) {
             err = PLI_OK;
         }
     }
     pthread_mutex_unlock(&net.lock);
-    return err;
+    return err == PLI_AGAIN && is_short ? PLI_ERR_NO_SPACE : err;
 }
 
 void pli_store_net_close(void)

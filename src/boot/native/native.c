@@ -5,6 +5,7 @@
 
 #include "base/conf.h"
 #include "base/fault.h"
+#include "base/nofile.h"
 #include "boot/ctl.h"
 #include "boot/door_wire.h"
 #include "boot/hand.h"
@@ -453,7 +454,15 @@ static enum pli_err take_held(struct pli_boot *boot, struct pli_caller *out)
     if (pli_moor_untaken(out)) {
         return PLI_OK;
     }
+    if (pli_nofile_is_reached(door)) {
+        return PLI_ERR_NO_SPACE; // what is at the door stays there
+    }
     ssize_t n = pli_hand_take(door, &msg, sizeof msg, &out->fd, MSG_DONTWAIT);
+    if (n < 0 && errno == EMFILE) {
+        native_abort(boot, 1,
+                     "a connection was lost: other threads opened the last descriptors "
+                     "that this process may have (see ulimit -n)");
+    }
     if (out->fd < 0) {
         return PLI_AGAIN;
     }

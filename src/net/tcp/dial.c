@@ -3,6 +3,7 @@
 #include "net/tcp/dial.h"
 
 #include "base/clock.h"
+#include "base/nofile.h"
 #include "boot/address.h"
 #include "boot/greet.h"
 #include "boot/moor.h"
@@ -117,9 +118,10 @@ static void give_up(struct pli_dial *d, const char *why)
 // What connect failed by; a firewall that says no does so in other words.
 static const char *refusal(int error)
 {
-    return error == EACCES || error == EPERM ? "Permission denied (a firewall?)"
-           : error == EHOSTUNREACH           ? "No route to host (a firewall?)"
-                                             : strerror(error);
+    return pli_nofile_is_why(error)            ? "Too many open files (see ulimit -n)"
+           : error == EACCES || error == EPERM ? "Permission denied (a firewall?)"
+           : error == EHOSTUNREACH             ? "No route to host (a firewall?)"
+                                               : strerror(error);
 }
 
 // Begin with the next address that can be begun with at all. False: there is none.
