@@ -71,6 +71,7 @@ struct pli_options {
     const char *ckpt_mark;             // on several hosts: by which daemons know the directory
     uint64_t restart_sum;              // and the checkpoint
     bool is_state;                     // of what programs register, not of processes
+    bool takes_foreign;                // programs of another MPI are started too
     bool is_movable;                   // every process has a memory of its own, and can be moved
     bool takes;                        // in a daemon: its ranks come from another host
     bool joins;                        // in a daemon: its host was not there at the start

@@ -254,7 +254,7 @@ int main(int argc, char **argv)
         pli_spread_number(&job);
     } else { // else that is found out on each host
         for (uint32_t a = 0; a < job.n_app && job.opt.behind == NULL; a++) {
-            pli_program_find(&job.apps[a]);
+            pli_program_find(&job.apps[a], job.opt.takes_foreign);
         }
         pli_place_plan(&job);
     }
