@@ -117,7 +117,7 @@ static bool map_job(long pid, struct pli_node *out)
     if (fd < 0) {
         return false;
     }
-    enum pli_err err = pli_node_map(fd, out);
+    enum pli_err err = pli_node_map_to_look(fd, out);
     close(fd);
     if (err != PLI_OK) {
         fprintf(stderr, "mpictl: %ld: %s\n", pid, pli_fail_take(NULL));

@@ -42,8 +42,8 @@ static int null_fd = -1;
 static pid_t self;
 
 // Signals that mean something to mpiexec; one that the shell told us to ignore stays ignored.
-static const int handled[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGTSTP,
-                               SIGCONT, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD };
+static const int handled[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGTSTP, SIGCONT,
+                               SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ, SIGCHLD };
 
 static bool is_ignored(int sig)
 {
@@ -68,6 +68,7 @@ int pli_launch_init(void)
     }
     sigprocmask(SIG_BLOCK, &set, &user_mask);
     sigdelset(&set, SIGPIPE); // a write tells
+    sigdelset(&set, SIGXFSZ);
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0 || null_fd < 0) {
         pli_say("cannot start: %s", strerror(errno));
