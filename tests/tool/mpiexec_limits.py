@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs under limits on address space and on files, and under valgrind: they run wherever what they use fits, and a
 process too many is refused with the reason."""
+import ctypes
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -83,7 +85,33 @@ def valgrind():
     check("runs under valgrind" in " ".join((r.out + r.err).split()), r)
 
 
+def forbid_pidfd_open():
+    """In a child, as the seccomp profile of a container may do it."""
+    class Program(ctypes.Structure):
+        _fields_ = [("n", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+    code = struct.pack("HBBI" * 4, 0x20, 0, 0, 0,  # load the number of the system call
+                       0x15, 0, 1, 434,            # pidfd_open, on every machine
+                       0x06, 0, 0, 0x00050001,     # fails with EPERM
+                       0x06, 0, 0, 0x7fff0000)     # any other is allowed
+    text = ctypes.create_string_buffer(code)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.byref(Program(4, ctypes.addressof(text))), 0, 0) != 0:
+        os._exit(78)
+
+
+def sandbox():
+    """Who forbids it is named, and not the program."""
+    for args in (["-n", "2", "true"], ["--hosts", "no.such.host:1", "true"]):
+        p = subprocess.run([MPIEXEC, *args], capture_output=True, text=True, check=False, preexec_fn=forbid_pidfd_open)
+        words = " ".join(p.stderr.split())
+        if p.returncode == 78:
+            print("a seccomp filter cannot be set here: not tried")
+            return
+        check(p.returncode == 1 and "refuses pidfd_open (Operation not permitted)" in words and "true:" not in words, p)
+
+
 addresses()
 files()
+sandbox()
 valgrind()
 sys.exit(status())

@@ -164,7 +164,7 @@ static void take_fault(const struct pli_job *job)
 // On several hosts: this process starts none of the ranks itself.
 static int run_hosts(struct pli_job *job, int signals)
 {
-    if (!pli_agents_check(job) || !pli_loop_init() || !make_node(job)) {
+    if (!pli_agents_check(job) || !pli_launch_can_watch() || !pli_loop_init() || !make_node(job)) {
         return 1;
     }
     fcntl(job->node_fd, F_SETFD, FD_CLOEXEC); // only mpictl looks at it
