@@ -133,29 +133,12 @@ bool pli_annex_is_here(const char *list, struct pli_answer *a)
     return a->error == 0;
 }
 
-static void check_room(const struct pli_job *job, uint32_t host, const struct pli_roll *roll,
-                       struct pli_answer *a)
-{
-    uint32_t mine = job->node.header->n_more;
-    if (roll->n_more != mine) {
-        pli_refuse(a, ENOSPC,
-                   "host %.64s has room for %u processes that come later, and mpiexec for %u; "
-                   "they need the same limit on address space (ulimit -v)",
-                   job->hosts[host].name, roll->n_more, mine);
-    }
-}
-
-bool pli_annex_may_grow(const struct pli_job *job, struct pli_answer *a)
+bool pli_annex_may_grow(struct pli_answer *a)
 {
     struct pli_head_means means;
     pli_head_side(0, &means);
     if (!means.is_started) {
         pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
-    }
-    for (uint32_t h = 0; h < job->n_host && a->error == 0; h++) {
-        if (!job->hosts[h].is_lost) {
-            check_room(job, h, &means.rolls[h], a);
-        }
     }
     return a->error == 0;
 }
@@ -291,8 +274,6 @@ static void hear_hello(const struct pli_link *l, struct pli_unpack *u)
     if (!pli_roll_unpack(x.job, u, roll)) {
         pli_refuse(&a, EPROTO, "host %.64s sent something that makes no sense",
                    x.job->hosts[l->host].name);
-    } else {
-        check_room(x.job, l->host, roll, &a);
     }
     if (a.error != 0) {
         give_up(a.error, a.text);

@@ -31,8 +31,8 @@ uint32_t *pli_annex_list(const struct pli_job *job, const char *list, uint32_t *
 // In a job that runs here alone: whether the list names no other host, else a refusal.
 bool pli_annex_is_here(const char *list, struct pli_answer *a);
 
-// Whether all hosts can take processes that come later, as many as each other; else a refusal.
-bool pli_annex_may_grow(const struct pli_job *job, struct pli_answer *a);
+// Whether processes can come: all hosts have begun; else a refusal.
+bool pli_annex_may_grow(struct pli_answer *a);
 
 // Whether more than processes that are only on their way goes with a host.
 bool pli_annex_is_missed(const struct pli_job *job, uint32_t host);
