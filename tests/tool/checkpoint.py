@@ -349,6 +349,8 @@ def told(env, d):
     check(r.rc == 0 and p.poll() is None, f"it waits for a change: {r}")
     p.kill()
     finish(p)
+    rc, text = restart(env, where, "-n", 9)
+    check(rc == 2 and "9 ranks are outside --elastic 1:8" in " ".join(text.split()), f"{rc}\n{text}")
     for n in (3, 1, 5):
         rc, text = restart(env, where, "-n", n)
         check(rc == 0 and f"1000 items, 1 changes, {n} ranks at the end: {want.group(0)}" in text, f"{n}: {rc}\n{text}")

@@ -95,6 +95,22 @@ def sockets(env, d):
         tidy(images)
 
 
+def spawning(env, d):
+    """Ranks that spawn processes all the time: what they ask of mpiexec while all stand still is done when they go on."""
+    p, text, images = checkpointed(env, d, "spawn", FILES, 2)
+    n_made = 0
+    for _ in range(8):
+        r = Run("checkpoint", p.pid, tool=MPICTL)
+        n_made += r.rc == 0
+        check(r.rc == 0 or "a process that a rank has spawned is running" in r.words, f"{r}")
+    text = let_go(p, images, text)
+    check(p.returncode == 0 and "all is well" in text, f"{p.returncode}\n{text}")
+    if n_made > 0:
+        rc, text = restart(env, images)
+        check(rc == 0 and "all is well" in text, f"{rc}\n{text}")
+    tidy(images)
+
+
 def told_to_end(env, d):
     """A rank gets SIGTERM while it is written, from somebody else than mpiexec: what was written would end as soon as it is
     restored, and is no checkpoint. The one before it stays."""
@@ -201,5 +217,5 @@ def trusted(env, d):
 reason = skip_reason()
 if reason is not None:
     print(f"images are not tested: {reason}")
-sys.exit(cases((trusted, unlinked, rebuilt, sockets, told_to_end, ended, fallen_back),
-               (unlinked, rebuilt, sockets, told_to_end, ended, fallen_back) if reason else ()))
+sys.exit(cases((trusted, unlinked, rebuilt, sockets, spawning, told_to_end, ended, fallen_back),
+               (unlinked, rebuilt, sockets, spawning, told_to_end, ended, fallen_back) if reason else ()))
