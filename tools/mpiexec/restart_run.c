@@ -449,6 +449,10 @@ bool pli_restart_run(struct pli_job *job, int signals)
     }
     bool is_good = prepare_files(job), is_tried = is_good;
     is_good = is_good && prepare_ghosts(job) && restore(job, signals);
+    if (!is_good) {
+        kill_all();
+        pli_restart_ghosts_clean(work);
+    }
     pli_ckpt_remove(work);
     pli_restart_files_say();
     if (!is_good || !adopt(job)) {
