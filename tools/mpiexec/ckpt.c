@@ -5,6 +5,7 @@
 #include "ckpt.h"
 
 #include "again.h"
+#include "ask.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "boot/ask_wire.h"
@@ -83,6 +84,9 @@ bool pli_ckpt_go(enum pli_ckpt_state to)
         return false;
     }
     pli_ckpt.state = to;
+    if (!pli_ckpt_is_stopping()) {
+        pli_ask_resume();
+    }
     if (pli_ckpt.job->opt.is_verbose && pli_ckpt.is_move) {
         pli_say("move: %s", words[to].say);
     } else if (pli_ckpt.job->opt.is_verbose) {

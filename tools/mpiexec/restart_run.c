@@ -318,9 +318,13 @@ void pli_restart_resize(struct pli_job *job)
     if (job->restart_n == 0 || job->restart_n == n) {
         return;
     }
-    uint32_t least = n < ask.n ? n : ask.n, most = n > ask.n ? n : ask.n;
-    o->elastic_min = o->elastic_max == 0 || least < o->elastic_min ? least : o->elastic_min;
-    o->elastic_max = most > o->elastic_max ? most : o->elastic_max;
+    if (o->elastic_max == 0) { // nobody said how many it may have
+        o->elastic_min = n < ask.n ? n : ask.n;
+        o->elastic_max = n > ask.n ? n : ask.n;
+        pli_say("the job had %u ranks and is resized to %u, which the program must follow as after "
+                "mpictl resize: by MPIX_World_version or MPI_COMM_RESIZED_WORLD",
+                n, ask.n);
+    }
     pli_resize_begin(job, &ask, sizeof ask, NULL, &a);
     if (a.error != 0) {
         pli_say("the job goes on with %u ranks and not %u: %s", n, job->restart_n, a.text);
@@ -445,6 +449,10 @@ bool pli_restart_run(struct pli_job *job, int signals)
     }
     bool is_good = prepare_files(job), is_tried = is_good;
     is_good = is_good && prepare_ghosts(job) && restore(job, signals);
+    if (!is_good) {
+        kill_all();
+        pli_restart_ghosts_clean(work);
+    }
     pli_ckpt_remove(work);
     pli_restart_files_say();
     if (!is_good || !adopt(job)) {
