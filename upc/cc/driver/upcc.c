@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -367,7 +369,7 @@ static bool is_given(const struct cmd *c, const char *word)
 static int link_all(const struct job *j, const struct tools *t, const struct cmd *objects)
 {
     struct cmd c = { 0 };
-    pli_cmd_words(&c, t->cc);
+    pli_cmd_words(&c, j->linker != NULL ? j->linker : t->cc);
     pli_cmd_all(&c, &j->both);
     pli_cmd_all(&c, &j->link);
     pli_cmd_add(&c, "-o");
@@ -383,13 +385,14 @@ static int link_all(const struct job *j, const struct tools *t, const struct cmd
             pli_cmd_addf(&c, "-lupc%s", kind);
         }
         pli_cmd_add(&c, "-lmpi_abi");
+        pli_cmd_add(&c, "-lm"); // as programs for other UPC compilers count on
     }
     if (j->pthreads >= 0) {
         pli_cmd_add(&c, "-pthread");
         pli_cmd_add(&c, "-Wl,--wrap=exit"); // ends one UPC thread, not the process
     }
     if (is_given(&j->link, "-static")) {
-        pli_cmd_words(&c, "-lpthread -ldl -lm");
+        pli_cmd_words(&c, "-lpthread -ldl -lm"); // behind what needs them
     }
     return pli_cmd_run(&c, j->verbose);
 }
@@ -451,13 +454,61 @@ static int run_job(const struct job *j, const struct tools *t)
     return rc > 2 ? 1 : rc;
 }
 
-// -print-include-dir is about us, all other questions about the C compiler.
+#define SIZE(type)                                                                                 \
+    {                                                                                              \
+#type, sizeof(type), _Alignof(type)                                                        \
+    }
+
+static int show_sizes(void)
+{
+    static const struct {
+        const char *name;
+        size_t size, align;
+    } all[] = { SIZE(char),      SIZE(short),  SIZE(int),      SIZE(long),
+                SIZE(long long), SIZE(float),  SIZE(double),   SIZE(long double),
+                SIZE(void *),    SIZE(size_t), SIZE(ptrdiff_t) };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        printf("%-12s %2zu %2zu\n", all[i].name, all[i].size, all[i].align);
+    }
+    printf("%-12s %2zu %2zu\n", "shared void *", sizeof(uint64_t), _Alignof(uint64_t));
+    return 0;
+}
+
+static int echo_variable(const struct tools *t, const char *name)
+{
+    char mpicc[PATH_MAX + 8];
+    snprintf(mpicc, sizeof mpicc, "%s/mpicc", t->dir);
+    const char *const all[][2] = { { "CC", t->cc },
+                                   { "MPI_CC", mpicc },
+                                   { "INCLUDE_DIR", t->include },
+                                   { "LIB_DIR", t->lib },
+                                   { "VERSION", PLIANT_VERSION } };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (strcmp(name, all[i][0]) == 0) {
+            puts(all[i][1]);
+            return 0;
+        }
+    }
+    fprintf(stderr, "upcc: note: there is no setting %s; see upcc --help\n", name);
+    puts("");
+    return 0;
+}
+
+// Some questions are about us, all others about the C compiler.
 static int answer(const struct job *j, const struct tools *t)
 {
     struct cmd c = { 0 };
     if (strcmp(j->ask, "-print-include-dir") == 0) {
-        puts(t->include);
-        return 0;
+        return echo_variable(t, "INCLUDE_DIR");
+    }
+    if (strcmp(j->ask, "-print-mpicc") == 0) {
+        return echo_variable(t, "MPI_CC");
+    }
+    if (strcmp(j->ask, "-show-sizes") == 0) {
+        return show_sizes();
+    }
+    if (strncmp(j->ask, "-echo-var", 9) == 0) {
+        return echo_variable(t, j->ask_value);
     }
     pli_cmd_words(&c, t->cc);
     pli_cmd_add(&c, j->ask);
