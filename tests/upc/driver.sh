@@ -98,6 +98,38 @@ printf '#include <math.h>\n#include <stdio.h>\nint main(int n, char **v) { print
 ok libm "$upcc" -O0 m.c -o m
 ok libm-run ./m
 has libm-text out '^1.000$'
+# <upc.h> brings what programs for other UPC compilers find in it; twice is as good as once.
+cat >headers.upc <<'X'
+#include <upc.h>
+#include <upc.h>
+#include <upc_relaxed.h>
+upc_atomicdomain_t *domain;
+int main(void)
+{
+    int32_t *p = malloc(sizeof(uint64_t));
+    free(p);
+    return domain != NULL;
+}
+X
+ok headers "$upcc" -Wall -Werror headers.upc -o headers
+ok headers-run "$upcrun" -n 2 ./headers
+# Headers beside the source are found as <...> too, and are UPC; those of the system come first.
+mkdir -p beside
+echo 'shared int beside_x[THREADS]; enum { BESIDE = 7 };' >beside/own.h
+echo '#error not this one' >beside/string.h
+printf '#include <upc.h>\n#include <own.h>\n#include <string.h>\nint main(void) { beside_x[MYTHREAD] = BESIDE; return strlen("x") != 1; }\n' >beside/b.upc
+ok beside "$upcc" beside/b.upc -o b
+ok beside-run "$upcrun" -n 2 ./b
+cd beside
+ok beside-here "$upcc" -c b.upc
+cd ..
+# Arithmetic on void * is an extension of GNU C, which -pedantic names.
+echo 'char b[4]; int main(void) { void *p = b; p = p + 1; return (char *)p - b - 1; }' >void.c
+ok void "$upcc" -Werror void.c -o void
+ok void-run ./void
+ok void-pedantic "$upcc" -pedantic void.c -o void
+has void-pedantic-text err 'void.c:1:.*warning: pointer of type .void \*. used in arithmetic'
+no void-errors 1 "$upcc" -pedantic-errors void.c -o void
 no no-input 2 "$upcc"
 no unknown-option 2 "$upcc" -frobnicate-no -qqq a.upc
 no missing-argument 2 "$upcc" -o

@@ -30,6 +30,7 @@ enum action {
     A_VERSION,
     A_IGNORE,
     A_NOTE,
+    A_PEDANTIC,
     A_LINK_WITH,
     A_LANGUAGE,
     A_DEPEND,
@@ -100,8 +101,8 @@ static const struct row {
     { "-std=", F_JOINED, A_STD, "language standard of the C underneath, C99 or later" },
     { "-ansi", F_EXACT, A_STD, NULL },
     // The C that is compiled is GNU C in any case.
-    { "-pedantic", F_EXACT, A_CPP, NULL },
-    { "-pedantic-errors", F_EXACT, A_CPP, NULL },
+    { "-pedantic", F_EXACT, A_PEDANTIC, NULL },
+    { "-pedantic-errors", F_EXACT, A_PEDANTIC, NULL },
     { "-pipe", F_EXACT, A_IGNORE, NULL },
     { "-fsyntax-only", F_EXACT, A_CHECK, NULL },
     { "-O", F_JOINED, A_BOTH, "optimise" },
@@ -288,6 +289,14 @@ static void stage_option(struct job *j, const struct row *r, const char *arg, co
     }
 }
 
+// Of what is not ISO C, arithmetic on void * is often a mistake.
+static void be_pedantic(struct job *j, const char *arg)
+{
+    bool is_error = strcmp(arg, "-pedantic-errors") == 0;
+    pli_cmd_add(&j->cpp, arg);
+    pli_cmd_add(&j->cc, is_error ? "-Werror=pointer-arith" : "-Wpointer-arith");
+}
+
 static bool act(struct job *j, const struct row *r, const char *arg, const char *value)
 {
     switch (r->action) {
@@ -341,6 +350,9 @@ static bool act(struct job *j, const struct row *r, const char *arg, const char 
         break;
     case A_NOTE:
         fprintf(stderr, "upcc: note: %s is for another compiler and has no effect here\n", arg);
+        break;
+    case A_PEDANTIC:
+        be_pedantic(j, arg);
         break;
     case A_LINK_WITH:
         j->linker = value;

@@ -114,6 +114,16 @@ static char *stem(const char *path)
     return s;
 }
 
+// The folder of a source; NULL: standard input has none.
+static char *folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (strcmp(path, "-") == 0) {
+        return NULL;
+    }
+    return slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
 static void add_macros(struct cmd *c, const struct job *j)
 {
     static const char *const always[] = { "-D__UPC__=1",
@@ -190,6 +200,12 @@ static int preprocess(const struct job *j, const struct tools *t, bool is_c, con
     }
     pli_cmd_add(&c, "-isystem");
     pli_cmd_add(&c, t->mpi);
+    char *beside = folder(src);
+    if (beside != NULL) { // <...> finds it there too, after all others
+        pli_cmd_add(&c, "-idirafter");
+        pli_cmd_addf(&c, "%s", beside);
+        free(beside);
+    }
     pli_cmd_add(&c, "-x");
     pli_cmd_add(&c, "c");
     pli_cmd_add(&c, src);
@@ -200,8 +216,8 @@ static int preprocess(const struct job *j, const struct tools *t, bool is_c, con
     return pli_cmd_run(&c, j->verbose);
 }
 
-static int translate(const struct job *j, const struct tools *t, bool is_c, const char *in,
-                     const char *out, const char *map)
+static int translate(const struct job *j, const struct tools *t, bool is_c, const char *src,
+                     const char *in, const char *out, const char *map)
 {
     struct cmd c = { 0 };
     pli_cmd_add(&c, t->translate);
@@ -217,6 +233,12 @@ static int translate(const struct job *j, const struct tools *t, bool is_c, cons
     }
     if (j->pthreads >= 0) {
         pli_cmd_add(&c, "-pthreads");
+    }
+    char *beside = folder(src);
+    if (beside != NULL) {
+        pli_cmd_add(&c, "-beside");
+        pli_cmd_addf(&c, "%s", beside);
+        free(beside);
     }
     if (j->no_lines) {
         pli_cmd_add(&c, "-no-lines");
@@ -268,6 +290,8 @@ static int compile(const struct job *j, const struct tools *t, bool is_c, const 
     pli_cmd_words(&c, t->cc);
     pli_cmd_add(&c, "-c");
     pli_cmd_add(&c, "-pipe"); // no files between the compiler and the assembler either
+    pli_cmd_add(&c,
+                "-fcommon"); // int x; in several files is one object, unless -fno-common follows
     pli_cmd_all(&c, &j->both);
     pli_cmd_all(&c, &j->cc);
     if (j->no_warn) {
@@ -336,7 +360,7 @@ static int build(const struct job *j, const struct tools *t, size_t input, const
             char trans[PATH_MAX];
             snprintf(trans, sizeof trans, "%.200s.trans.c", base);
             bool to_stdout = j->output != NULL && strcmp(j->output, "-") == 0;
-            rc = translate(j, t, kind == KIND_C, pre,
+            rc = translate(j, t, kind == KIND_C, src, pre,
                            to_stdout           ? NULL
                            : j->output != NULL ? j->output
                                                : trans,
@@ -344,7 +368,7 @@ static int build(const struct job *j, const struct tools *t, size_t input, const
         } else if (rc == 0) {
             char map[64];
             int fd = temporary("upcc.map", map, sizeof map);
-            rc = translate(j, t, kind == KIND_C, pre, c, map);
+            rc = translate(j, t, kind == KIND_C, src, pre, c, map);
             rc = rc == 0 ? compile(j, t, true, src, c, object, fd) : rc;
             close(fd);
         }
@@ -390,6 +414,8 @@ static int link_all(const struct job *j, const struct tools *t, const struct cmd
     if (j->pthreads >= 0) {
         pli_cmd_add(&c, "-pthread");
         pli_cmd_add(&c, "-Wl,--wrap=exit"); // ends one UPC thread, not the process
+        pli_cmd_words(&c, "-Wl,--wrap=rand,--wrap=srand,--wrap=random,--wrap=srandom"); // of each
+        pli_cmd_words(&c, "-Wl,--wrap=drand48,--wrap=lrand48,--wrap=mrand48,--wrap=srand48");
     }
     if (is_given(&j->link, "-static")) {
         pli_cmd_words(&c, "-lpthread -ldl -lm"); // behind what needs them
