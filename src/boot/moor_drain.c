@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -226,10 +227,19 @@ static void note_epolls(void)
     }
 }
 
+// A copy of one in another process would keep it in the epoll when its number is another's.
+static void unwatch_all(void)
+{
+    for (uint32_t i = 0; i < pli_moor.n_watch; i++) {
+        epoll_ctl(pli_moor.watches[i].epoll, EPOLL_CTL_DEL, pli_moor.watches[i].fd, NULL);
+    }
+}
+
 // The numbers stay taken: some thread may be about to use one.
 static bool bury(void)
 {
     note_epolls();
+    unwatch_all();
     int tomb = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
     bool is_good = tomb >= 0 && dup3(tomb, *pli_moor.door, O_CLOEXEC) >= 0;
     for (uint32_t i = 0; i < pli_moor.n && is_good; i++) {

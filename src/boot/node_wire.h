@@ -193,7 +193,8 @@ struct pli_node_row {
     _Atomic uint32_t works;    // version that the process works in, in the same case
     _Atomic uint32_t was_held; // n_held was above zero: who made a communicator with it has done so
     _Atomic uint32_t claims[PLI_NODE_N_LANE]; // by lane: the mailbox it writes to, pli_shm_number
-    uint64_t spare2[15];
+    _Atomic uint64_t slept; // bits: lanes at which threads left records, see thread_wire.h
+    uint64_t spare2[14];
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

@@ -13,6 +13,7 @@
 #include "core/link.h"
 #include "core/mark.h"
 #include "core/process.h"
+#include "core/record.h"
 #include "core/progress.h"
 #include "obj/comm.h"
 #include "obj/group.h"
@@ -91,7 +92,9 @@ enum pli_err pli_clone_may(void)
 {
     const struct pli_boot *boot = pli_proc.boot;
     const struct pli_node_header *h = boot->node.header;
-    unsigned long n = n_thread();
+    unsigned long n;
+    pli_progress_thread_rest();
+    n = n_thread() - pli_progress_thread_is_running();
     if (boot->ops->clone == pli_boot_no_clone) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "was not started by Pliant MPI's mpiexec, which alone can have more ranks; "
@@ -154,6 +157,7 @@ enum pli_err pli_clone_begin(uint32_t index, void (*known)(void))
     pli_group_clone();
     pli_arena_clone();
     pli_mark_clone();
+    pli_record_clone();
     for (int i = 0; i < PLI_NODE_N_LANE && err == PLI_OK; i++) {
         struct pli_lane *lane = pli_proc.lanes[i];
         err = lane != NULL ? pli_lane_clone(lane) : PLI_OK;

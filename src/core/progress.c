@@ -30,6 +30,8 @@ enum {
     STALL_NS = 1000000,  // sleep with something to push: look again after this
     NET_LOOK = 8,        // a look at the network takes as long as so many at the mailbox
     OTHERS_EVERY = 16,   // looks between two at other lanes
+    IDLE_EVERY = 1024,   // tests without a result between two at lanes of threads not in MPI
+    IDLE_NS = 2000000,   // sleep: then lanes of threads that are not in MPI are driven too
     NAP_NS = 100000000,  // first sleep; then the record is written and the sleep has no end
     WATCH_NS = 200000000 // but for who watches something besides
 };
@@ -63,6 +65,8 @@ static int poll(struct pli_lane *lane)
 {
     int n = 0;
     const struct pli_shm_cell *cell;
+    uint32_t n_poll = atomic_load_explicit(&lane->n_poll, memory_order_relaxed);
+    atomic_store_explicit(&lane->n_poll, n_poll + 1, memory_order_relaxed);
     while (n < BATCH && (cell = pli_shm_peek(&lane->shm)) != NULL) {
         if (cell->kind <= PLI_WIRE_RTS) {
             pli_arrive_cell(lane, cell);
@@ -92,13 +96,23 @@ static int poll(struct pli_lane *lane)
     return n;
 }
 
-// Each task is taken out under the lock, so two threads never run the same one.
-static int run_tasks(struct pli_lane *lane)
+static struct pli_list *next_task(struct pli_lane *lane, bool has_users)
+{
+    struct pli_list *at = lane->tasks.next;
+    while (!has_users && at != &lane->tasks && PLI_CONTAINER(at, struct pli_task, link)->is_users) {
+        at = at->next;
+    }
+    return at;
+}
+
+// Each task is taken out under the lock, so two threads never run the same one. has_users: also
+// those that call functions of the program.
+static int run_tasks(struct pli_lane *lane, bool has_users)
 {
     int n = 0;
     while (n < BATCH) {
         pli_lock_take(&lane->lock);
-        struct pli_list *at = lane->tasks.next;
+        struct pli_list *at = next_task(lane, has_users);
         bool is_none = at == &lane->tasks;
         if (!is_none) {
             pli_list_remove(at);
@@ -122,7 +136,7 @@ static int progress_locked(struct pli_lane *lane)
     bool has_task = !pli_list_is_empty(&lane->tasks);
     pli_lock_drop(&lane->lock);
     if (has_task) {
-        n += run_tasks(lane);
+        n += run_tasks(lane, true);
     }
     if (has_dead) {
         pli_request_reap(lane);
@@ -155,12 +169,27 @@ int pli_progress_once(struct pli_lane *lane)
     return n == 0 && pli_alarm_is_due() ? hear_news(lane) : n;
 }
 
+int pli_progress_serve(struct pli_lane *lane, uint32_t *n_own)
+{
+    if (!pli_lock_try(&lane->lock)) {
+        return 0;
+    }
+    int n = poll(lane);
+    (*n_own)++;
+    pli_lock_drop(&lane->lock);
+    n += run_tasks(lane, false);
+    if (n > 0) {
+        pli_lane_stir(lane); // who sleeps may have waited for just that
+    }
+    return n;
+}
+
 uint32_t pli_progress_spins(void)
 {
     // Threads with an endpoint each have a core each, as ranks that are processes, while they are
     // no crowd.
-    bool has_others =
-        pli_lock_threads && atomic_load_explicit(&pli_proc.n_attached, memory_order_relaxed) == 0;
+    bool has_others = pli_proc.is_multiple &&
+                      atomic_load_explicit(&pli_proc.n_attached, memory_order_relaxed) == 0;
     return pli_conf.spin >= 0      ? (uint32_t)pli_conf.spin
            : pli_lane_is_crowded() ? 1
            : has_others            ? SPIN_THREADS
@@ -177,14 +206,20 @@ static uint32_t yields(const struct pli_waiter *w)
                                    : YIELD_QUIET;
 }
 
+// Whether no thread waits at another lane: its threads compute, wait for something outside MPI, or
+// have ended.
+static bool is_idle(const struct pli_lane *lane)
+{
+    return atomic_load_explicit(&lane->n_wait, memory_order_relaxed) == 0;
+}
+
 // Whether another lane needs this thread: nobody waits at it, and it has endpoints that are this
 // thread's or nobody's. A thread that blocks moves on all it is responsible for, so one thread may
 // drive any number of endpoints.
 static bool is_orphan(const struct pli_lane *lane)
 {
-    return atomic_load_explicit(&lane->n_wait, memory_order_relaxed) == 0 &&
-           (atomic_load_explicit(&lane->n_free, memory_order_relaxed) != 0 ||
-            pli_lane_attached[lane->index] != 0);
+    return is_idle(lane) && (atomic_load_explicit(&lane->n_free, memory_order_relaxed) != 0 ||
+                             pli_lane_attached[lane->index] != 0);
 }
 
 static struct pli_lane *lane_at(int i)
@@ -195,6 +230,17 @@ static struct pli_lane *lane_at(int i)
 static bool has_others(void)
 {
     return atomic_load_explicit(&pli_proc.n_open, memory_order_relaxed) > 1;
+}
+
+// Poll the lanes that nobody else drives, those of other threads too.
+static int poll_idle(const struct pli_lane *mine)
+{
+    int n = 0;
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = lane_at(i);
+        n += lane != NULL && lane != mine && is_idle(lane) ? pli_progress_once(lane) : 0;
+    }
+    return n;
 }
 
 // Poll the lanes that nobody else looks after, or that this thread announced its sleep at. One that
@@ -216,15 +262,23 @@ static int poll_orphans(const struct pli_waiter *w)
     return n;
 }
 
-static void announce(struct pli_waiter *w)
+int pli_progress_test(struct pli_lane *lane)
 {
-    w->watched = (uint8_t)(1 << w->lane->index);
-    for (int i = 0; has_others() && i < PLI_NODE_N_LANE; i++) {
-        struct pli_lane *lane = lane_at(i);
-        if (lane != NULL && lane != w->lane && is_orphan(lane)) {
-            w->watched |= (uint8_t)(1 << i);
-        }
+    static _Thread_local uint32_t n_test; // that found nothing
+    int n = pli_progress_once(lane);
+    if (n > 0 || !has_others()) {
+        return n;
     }
+    n_test++;
+    struct pli_waiter w = { .lane = lane };
+    return n_test % IDLE_EVERY == 0     ? poll_idle(lane)
+           : n_test % OTHERS_EVERY == 0 ? poll_orphans(&w)
+                                        : 0;
+}
+
+void pli_progress_announce(struct pli_waiter *w, uint8_t lanes)
+{
+    w->watched = lanes;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         if ((w->watched >> i & 1) != 0) {
             struct pli_lane *lane = lane_at(i);
@@ -244,8 +298,21 @@ static void announce(struct pli_waiter *w)
     }
 }
 
+static void announce(struct pli_waiter *w)
+{
+    uint8_t lanes = (uint8_t)(1 << w->lane->index);
+    for (int i = 0; has_others() && i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = lane_at(i);
+        if (lane != NULL && lane != w->lane && (is_orphan(lane) || (w->is_late && is_idle(lane)))) {
+            lanes |= (uint8_t)(1 << i);
+        }
+    }
+    pli_progress_announce(w, lanes);
+}
+
 static void retract(struct pli_waiter *w)
 {
+    bool has_slept = w->watched != 0;
     for (int i = 0; w->watched != 0; i++, w->watched >>= 1) {
         if ((w->watched & 1) != 0) {
             struct pli_lane *lane = lane_at(i);
@@ -255,6 +322,10 @@ static void retract(struct pli_waiter *w)
             }
             pli_lock_drop(&lane->lock);
         }
+    }
+    if (has_slept &&
+        atomic_load_explicit(&pli_progress_thread_is_deep, memory_order_seq_cst) != 0) {
+        pli_progress_thread_kick(); // nobody looks after the lane
     }
 }
 
@@ -282,18 +353,26 @@ static uint64_t net_patience(const struct pli_waiter *w)
 }
 
 // How long to sleep at the watched lanes, 0: without end. Where other threads look after other
-// lanes they may leave them to us without a word: look again after a while.
+// lanes they may leave them to us without a word: look again after a while. A lane whose threads
+// are all outside MPI is left to them for a moment, because taking its lock away from its owner
+// makes both slower.
 static uint64_t sleep_time(struct pli_waiter *w)
 {
-    bool is_short = w->is_restless, is_shared = false;
+    bool is_short = w->is_restless, is_shared = false, has_idle = false;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = lane_at(i);
         bool is_mine = (w->watched >> i & 1) != 0;
         is_short = is_short || (lane != NULL && is_mine && is_stalled(lane));
         is_shared = is_shared || (lane != NULL && !is_mine);
+        has_idle = has_idle || (lane != NULL && !is_mine && is_idle(lane));
     }
+    bool is_early = has_idle && !w->is_late;
+    w->is_late = w->is_late || has_idle;
     if (is_short) {
         return STALL_NS;
+    }
+    if (is_early) {
+        return IDLE_NS;
     }
     if (w->n_nap == 0) {
         w->n_nap++;
@@ -303,7 +382,7 @@ static uint64_t sleep_time(struct pli_waiter *w)
     if (patience != 0) {
         return patience; // something of ours is on its way: nobody may call this a deadlock
     }
-    if (!w->is_recorded) {
+    if (!w->is_recorded && !pli_progress_thread_is_me()) { // it is no rank
         pli_record_write(w);
         w->is_recorded = true;
     }
@@ -334,11 +413,17 @@ static void sleep_at(struct pli_waiter *w, uint64_t time_ns)
     }
 }
 
+void pli_progress_sleep(struct pli_waiter *w, uint64_t time_ns)
+{
+    sleep_at(w, time_ns);
+    retract(w);
+}
+
 static void forget_record(struct pli_waiter *w)
 {
     if (w->is_recorded) {
         w->is_recorded = false;
-        pli_record_erase();
+        pli_record_erase(w);
     }
 }
 
@@ -353,8 +438,7 @@ static void go_to_sleep(struct pli_waiter *w)
         announce(w);
         return;
     }
-    sleep_at(w, sleep_time(w));
-    retract(w);
+    pli_progress_sleep(w, sleep_time(w));
     if (w->watch != NULL) {
         w->watch(w);
     }

@@ -17,6 +17,10 @@ uint32_t pli_progress_spins(void);
 // One poll with the lock. Context: no lock held.
 int pli_progress_once(struct pli_lane *lane);
 
+// The same for a call that only tests: now and then it also polls the lanes that nobody drives, so
+// that a program may wait by testing. Context: no lock held.
+int pli_progress_test(struct pli_lane *lane);
+
 // How far a waiting loop has come: looking, giving way, sleeping.
 struct pli_waiter {
     struct pli_lane *lane;
@@ -26,7 +30,10 @@ struct pli_waiter {
     uint8_t held;               // lanes whose descriptors this thread has slept on
     int stirs;                  // of its own lane, before the condition was last looked at
     bool is_counted;            // among the lane's n_wait
+    bool is_late;               // it also watches lanes whose threads are outside MPI
     bool is_recorded;           // what it waits for is in the node's memory
+    bool has_row;               // in the row of the process
+    uint8_t n_slot;             // and, if not 0, behind that number among its lane's threads
     bool is_far; // waits for another machine: looking in haste would only keep others from work
     bool is_restless; // waits for more than this lane: sleep in short naps only
     uint32_t n_nap;   // short sleeps in a row without an event
@@ -46,10 +53,36 @@ struct pli_waiter {
 void pli_progress_step(struct pli_waiter *w);
 void pli_progress_end(struct pli_waiter *w);
 
+// For the progress thread: one poll without what calls functions of the program; *n_own counts the
+// polls. Announce a sleep at some lanes, look, then sleep or not: pli_progress_end either way.
+int pli_progress_serve(struct pli_lane *lane, uint32_t *n_own);
+void pli_progress_announce(struct pli_waiter *w, uint8_t lanes);
+void pli_progress_sleep(struct pli_waiter *w, uint64_t time_ns);
+
 // Whether a request waits for a process of another MPI job, for pli_waiter.is_far.
 bool pli_progress_is_far(const struct pli_request *r);
 
 // Wait for one request. Context: no lock held.
 void pli_progress_wait(struct pli_request *r);
+
+// progress_thread.c: a thread that serves one-sided access of other processes while the threads of
+// the program are not in MPI or UPC. There is at most one, and none until a window or a region
+// needs it. It sleeps on what wakes the lanes that nobody looks after, and keeps away from the
+// others, so that a thread that waits gets its messages itself.
+//
+// Whether it serves processes of other hosts, or of this one.
+bool pli_progress_thread_serves(bool is_here);
+// Somebody has memory that others reach by messages, or has it no more. From the first on, locks
+// are taken as with MPI_THREAD_MULTIPLE. Context: no lock held, no other thread inside a call.
+void pli_progress_thread_retain(void);
+void pli_progress_thread_release(void);
+// It ends: if nobody needs it, or in any case. Context: no lock held.
+void pli_progress_thread_rest(void);
+void pli_progress_thread_stop(void);
+bool pli_progress_thread_is_running(void);
+bool pli_progress_thread_is_me(void);
+// It sleeps until a thread of the program that sleeps in a call wakes up.
+extern _Atomic int pli_progress_thread_is_deep;
+void pli_progress_thread_kick(void);
 
 #endif

@@ -49,8 +49,9 @@ struct slot {
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static size_t reserved;
 static struct slot *free_of[N_CLASS]; // guarded by guard; index: size in lines
-static bool is_cut[N_CLASS];          // a size that has had slots before
-static char *rest, *rest_end;         // of a chunk that is given out in pieces
+static size_t n_free_of[N_CLASS];
+static bool is_cut[N_CLASS];  // a size that has had slots before
+static char *rest, *rest_end; // of a chunk that is given out in pieces
 static _Atomic size_t n_live[PLI_N_KIND];
 
 static const struct {
@@ -178,6 +179,29 @@ static struct slot *cut(size_t lines, struct slot *list)
     return list;
 }
 
+// Get more free slots of a size; called with guard held. False: no memory.
+static bool add_free(size_t lines)
+{
+    struct slot *before = free_of[lines], *s = cut(lines, before);
+    free_of[lines] = s;
+    for (; s != before; s = s->next) {
+        n_free_of[lines]++;
+    }
+    return free_of[lines] != before;
+}
+
+bool pli_handle_reserve(size_t size, size_t n)
+{
+    size_t lines = lines_of(size);
+    bool has = lines < N_CLASS;
+    pthread_mutex_lock(&guard);
+    while (has && n_free_of[lines] < n) {
+        has = add_free(lines);
+    }
+    pthread_mutex_unlock(&guard);
+    return has;
+}
+
 void *pli_handle_create(enum pli_kind kind, size_t size)
 {
     size_t lines = lines_of(size);
@@ -186,11 +210,12 @@ void *pli_handle_create(enum pli_kind kind, size_t size)
     }
     pthread_mutex_lock(&guard);
     if (free_of[lines] == NULL) {
-        free_of[lines] = cut(lines, NULL);
+        add_free(lines);
     }
     struct slot *s = free_of[lines];
     if (s != NULL) {
         free_of[lines] = s->next;
+        n_free_of[lines]--;
     }
     pthread_mutex_unlock(&guard);
     if (s == NULL) {
@@ -215,6 +240,7 @@ void pli_handle_destroy(void *obj, size_t size)
     pthread_mutex_lock(&guard);
     s->next = free_of[lines_of(size)];
     free_of[lines_of(size)] = s;
+    n_free_of[lines_of(size)]++;
     pthread_mutex_unlock(&guard);
 }
 

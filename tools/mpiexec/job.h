@@ -31,10 +31,10 @@ struct pli_edits {
 // One part of the command line, between colons.
 struct pli_app {
     uint32_t n_rank;
-    uint32_t ranks_per_proc;
-    uint32_t n_upc;         // UPC threads of each task; 0: not started by upcrun
-    uint32_t endpoints;     // of each process
-    uint32_t first;         // rank
+    uint32_t ranks_per_proc; // 0: not given, while the command line is read
+    uint32_t n_upc;          // UPC threads of each task; 0: not started by upcrun
+    uint32_t endpoints;      // of each process
+    uint32_t first;          // rank
     struct pli_host *hosts; // where HOSTS puts its UPC threads, n_host of them; 0: where all may go
     uint32_t n_host;
     const char *wdir;
@@ -165,6 +165,7 @@ struct pli_job {
     char **typed;              // the words of the command line
     char **words;              // the same, with those of the checkpoint that it goes on from
     uint32_t program_at;       // in those
+    const char *restart_dir;   // of all checkpoints, where it was chosen; NULL: it was named
     uint32_t restart_n;        // ranks wanted after a restart, 0: as many as there were
     struct pli_manifest *from; // what the job goes on from, NULL: it begins
     uint32_t round;            // in which its ranks were parked last

@@ -225,7 +225,7 @@ void pli_link_open(struct pli_link *l, int fd, const struct pli_handshake_keys *
 
 void pli_link_hand(struct pli_link *to, struct pli_link *from)
 {
-    uint32_t events = from->watch.events;
+    uint32_t events = pli_loop_events(&from->watch);
     pli_loop_watch(&from->watch, 0);
     free(to->in.data);
     free(to->out.data);
@@ -242,7 +242,7 @@ void pli_link_hand(struct pli_link *to, struct pli_link *from)
     from->seal = from->open = (struct pli_protect){ 0 };
     from->has_head = false;
     to->host = from->host;
-    from->watch.fd = -1;
+    from->watch = (struct pli_watch){ .fd = -1, .fire = from->watch.fire };
     from->in = from->out = (struct pli_pack){ 0 };
     from->out_head = 0;
     pli_loop_watch(&to->watch, events);

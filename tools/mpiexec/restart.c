@@ -10,6 +10,7 @@
 #include "job.h"
 #include "manifest.h"
 #include "place.h"
+#include "restart_trust.h"
 #include "say.h"
 #include "spread.h"
 
@@ -63,26 +64,27 @@ static bool is_checkpoint(const char *dir)
     return access(path, F_OK) == 0;
 }
 
-// The newest good one above floor; what is wrong with newer ones is said.
-static struct pli_manifest *find(const char *dir, uint32_t floor)
+// The newest good one above floor, below another if that is not 0; what is wrong with newer ones is
+// said.
+static struct pli_manifest *find(const char *dir, uint32_t floor, uint32_t below)
 {
     char path[PATH_MAX + 32], why[PLI_CKPT_WHY];
     struct pli_manifest *m = pli_say_need(calloc(1, sizeof *m));
     if (is_checkpoint(dir)) {
-        if (!pli_manifest_read(dir, true, m, why)) {
+        if (!pli_restart_trust(dir, why) || !pli_manifest_read(dir, true, m, why)) {
             pli_say("the checkpoint cannot be used: %s", why);
             exit(1);
         }
         return m;
     }
-    uint32_t n = pli_ckpt_last(dir, UINT32_MAX);
+    uint32_t n = pli_ckpt_last(dir, below > 0 ? below : UINT32_MAX);
     if (n <= floor) {
         pli_say("there is no checkpoint in %s", dir);
         exit(1);
     }
     for (; n > floor; n = pli_ckpt_last(dir, n)) {
         snprintf(path, sizeof path, "%s/%u", dir, n);
-        if (pli_manifest_read(path, true, m, why)) {
+        if (pli_restart_trust(path, why) && pli_manifest_read(path, true, m, why)) {
             return m;
         }
         pli_say("checkpoint %u cannot be used: %s%s", n, why,
@@ -171,7 +173,7 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
         pli_say_bad("--restart %s: %s", job->opt.restart, strerror(errno));
     }
     struct pli_again again = job->opt.again;
-    struct pli_manifest *m = find(dir, again.floor);
+    struct pli_manifest *m = find(dir, again.floor, again.below);
     uint32_t n_rank = job->apps[0].n_rank, n = 0;
     char **words = pli_say_need(calloc((size_t)*argc + m->n_arg + 3, sizeof *words));
     static const char *const none[] = { NULL };
@@ -195,6 +197,7 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
     }
     uint64_t start = job->start_ns;
     *job = (struct pli_job){ .start_ns = start, .from = m, .restart_n = n_rank };
+    job->restart_dir = strcmp(m->dir, dir) != 0 ? pli_say_need(strdup(dir)) : NULL;
     job->opt.restart = m->dir;
     job->opt.again = again;
     *argc = (int)n;
