@@ -261,7 +261,8 @@ static void gate_fire(struct pli_watch *w, uint32_t events)
     for (int i = 0; i < AT_ONCE; i++) {
         int fd = pli_accept_one(w);
         if (fd < 0) {
-            if (w->events == 0 && evict(NULL)) { // for want of a descriptor: there is one again
+            if (pli_loop_events(w) == 0 &&
+                evict(NULL)) { // for want of a descriptor: there is one again
                 pli_loop_watch(w, EPOLLIN);
             }
             return;
