@@ -11,11 +11,13 @@
 #include "boot/tie_wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PAGE = 65536, MAX_ROW = 1 << 20 }; // offsets suit 64 KiB pages too
@@ -280,6 +282,33 @@ PLI_START static bool is_laid_out(const struct pli_node_header *h)
            h->hosts == want.hosts && h->procs == want.procs && h->psets == want.psets &&
            h->ties == want.ties && h->alarms == want.alarms && h->areas == want.areas &&
            h->area_size == want.area_size && h->size == want.size;
+}
+
+int pli_node_open(long pid, long descriptor)
+{
+    char path[64];
+    struct stat process, before, after;
+    snprintf(path, sizeof path, "/proc/%ld", pid);
+    if (stat(path, &process) != 0) {
+        return -1;
+    }
+    snprintf(path, sizeof path, "/proc/%ld/fd/%ld", pid, descriptor);
+    if (stat(path, &before) != 0) {
+        return -1;
+    }
+    errno = EPERM;
+    if (process.st_uid != geteuid() || before.st_uid != geteuid() || !S_ISREG(before.st_mode)) {
+        return -1;
+    }
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    // Another file may have that number by now.
+    if (fd >= 0 && (fstat(fd, &after) != 0 || after.st_dev != before.st_dev ||
+                    after.st_ino != before.st_ino || after.st_uid != geteuid())) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    return fd;
 }
 
 PLI_START static enum pli_err read_header(int fd, struct pli_node_header *head)

@@ -94,6 +94,9 @@ static inline uint32_t pli_node_failure(const struct pli_node *node, uint32_t in
     return p != NULL ? atomic_load_explicit(&p->failure, memory_order_acquire) : 0;
 }
 
+// Open the memory that another process of this user has as this descriptor. -1 with errno; EPERM:
+// the process or the file is another user's, who could cut it short under us. Root is no exception.
+int pli_node_open(long pid, long descriptor);
 // Map an inherited memory and check that it is ours and of our version. A process that may not
 // reserve all of it maps fewer areas of processes to come, and notes that in n_room.
 enum pli_err pli_node_map(int fd, struct pli_node *node_out);

@@ -69,7 +69,7 @@ static int open_memory(int proc, const char *pid)
         ssize_t n = readlinkat(at, e->d_name, link, sizeof link - 1);
         link[n > 0 ? n : 0] = '\0';
         if (strncmp(link, "/memfd:pliant", 13) == 0) {
-            fd = openat(at, e->d_name, O_RDWR | O_CLOEXEC);
+            fd = pli_node_open(atol(pid), atol(e->d_name));
         }
     }
     closedir(d);

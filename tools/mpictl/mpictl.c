@@ -81,7 +81,7 @@ static int open_memory(long pid)
         ssize_t n = readlink(one, link, sizeof link - 1);
         link[n > 0 ? n : 0] = '\0';
         if (strncmp(link, "/memfd:pliant", 13) == 0) {
-            fd = open(one, O_RDWR | O_CLOEXEC);
+            fd = pli_node_open(pid, strtol(e->d_name, NULL, 10));
         }
     }
     int error = d == NULL ? errno : ENOENT;

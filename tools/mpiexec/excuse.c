@@ -58,6 +58,15 @@ static const char *hint_for(const char *said)
     return BY_HAND;
 }
 
+static int count(const char *text, const char *piece)
+{
+    int n = 0;
+    for (const char *at = strstr(text, piece); at != NULL; at = strstr(at + 1, piece)) {
+        n++;
+    }
+    return n;
+}
+
 // What may help a daemon that cannot call, by what has happened at the addresses it has tried.
 static const char *call_hint(const char *said)
 {
@@ -67,7 +76,7 @@ static const char *call_hint(const char *said)
            : strstr(said, PLI_GATE_HUNG_UP) != NULL || strstr(said, PLI_GATE_SILENT) != NULL
                ? "Something between the two takes connections and passes nothing on (a firewall, a "
                  "proxy?), or mpiexec is too busy; PLIANT_TCP_IF chooses other addresses."
-           : strstr(said, PLI_GATE_NO_ANSWER) == NULL && strstr(said, PLI_GATE_OWN) != NULL
+           : count(said, PLI_GATE_OWN) == count(said, ";") + 1
                ? "Both hosts have the same addresses; PLIANT_TCP_IF chooses others."
                : "A firewall between the two must let TCP connections through.";
 }

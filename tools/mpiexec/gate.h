@@ -38,7 +38,6 @@ int pli_gate_call(const struct pli_gate_place *place, const unsigned char *secre
 
 // What may have happened, in `why`.
 #define PLI_GATE_OWN "not tried, it is this host's own"
-#define PLI_GATE_NO_ANSWER "no answer in 5 s"
 #define PLI_GATE_SILENT "it connects, but nobody answers"
 #define PLI_GATE_HUNG_UP "it connects, but hangs up"
 #define PLI_GATE_NOT_OURS "who listens there is not of this job"

@@ -165,7 +165,7 @@ static void explain(const struct call *c, char *why, size_t cap)
         const struct attempt *a = &c->tries[i];
         n += (size_t)snprintf(why + n, cap - n, "%s%s: %s", i > 0 ? "; " : "",
                               pli_address_text(a->addr, c->place->port, text),
-                              a->what != NULL ? a->what : PLI_GATE_NO_ANSWER);
+                              a->what != NULL ? a->what : "no answer in 5 s");
     }
 }
 
