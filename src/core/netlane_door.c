@@ -90,7 +90,8 @@ void pli_netlane_see_door(struct pli_eye *e, uint32_t events)
             pass_on(&c);
         }
     }
-    if (err != PLI_AGAIN) {
+    net->is_crowded = err == PLI_ERR_PENDING; // then look again soon
+    if (err == PLI_ERR_NO_SPACE) {
         starve(net);
     } else if (net->starved_ns != 0) {
         net->starved_ns = 0;
@@ -125,7 +126,7 @@ static int take_waiting(struct pli_netlane *net)
 int pli_netlane_take_calls(struct pli_netlane *net)
 {
     int n = take_waiting(net);
-    if (pli_moor_has_untaken() || net->starved_ns != 0) {
+    if (pli_moor_has_untaken() || net->starved_ns != 0 || net->is_crowded) {
         pli_netlane_see_door(&net->door, 0);
     }
     return n;

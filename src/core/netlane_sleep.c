@@ -105,7 +105,8 @@ static bool is_unsure(struct pli_link *l)
 uint64_t pli_netlane_patience(struct pli_netlane *net)
 {
     pli_lock_take(&net->lane->lock);
-    bool is_soon = net->n_dial > 0 || net->n_lost > 0 || net->n_dying > 0 || net->starved_ns != 0;
+    bool is_soon = net->n_dial > 0 || net->n_lost > 0 || net->n_dying > 0 || net->starved_ns != 0 ||
+                   net->is_crowded;
     for (struct pli_list *at = net->links.next; at != &net->links && !is_soon; at = at->next) {
         struct pli_link *l = PLI_CONTAINER(at, struct pli_link, at);
         is_soon = l->state == PLI_LINK_UP && (pli_link_has_unsent(l) || is_unsure(l) ||

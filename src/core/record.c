@@ -111,8 +111,8 @@ static void publish(struct pli_node_wait *to, uint32_t what)
     atomic_store_explicit(&to->what, what, memory_order_release);
 }
 
-static _Atomic bool is_row_taken;                 // a thread has its record in the row
-static _Atomic uint32_t taken[PLI_NODE_N_LANE];   // bits: records of threads, by lane
+static _Atomic bool is_row_taken;               // a thread has its record in the row
+static _Atomic uint32_t taken[PLI_NODE_N_LANE]; // bits: records of threads, by lane
 _Static_assert(PLI_THREAD_N <= 32, "a bit for each");
 _Static_assert(sizeof(struct pli_shm_mailbox) <= PLI_THREAD_AT, "behind the mailbox");
 
