@@ -11,6 +11,7 @@
 #include "core/ep.h"
 #include "core/process.h"
 #include "dynamic/spawner.h"
+#include "elastic/abort_group.h"
 #include "elastic/fork.h"
 #include "elastic/renew.h"
 #include "elastic/resize.h"
@@ -285,9 +286,11 @@ int pli_world_is_thread_main(int *flag)
 
 int pli_world_abort(MPI_Comm comm, int code)
 {
-    (void)comm; // the whole job ends: nothing smaller can be ended in good order yet
     struct pli_boot *boot;
     pli_prepare();
+    if (pli_abort_group(pli_arg_comm(comm), code)) {
+        pli_boot_exit(pli_boot_exit_code(code));
+    }
     if (pli_boot_open(&boot) == PLI_OK) {
         boot->ops->abort(boot, code, "MPI_Abort");
     }

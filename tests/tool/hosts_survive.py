@@ -106,8 +106,20 @@ def respawn_elsewhere():
         check(r.rc == 0 and set(r.out.splitlines()) == want and "is lost" in r.words, f"{deaths}: {r}")
 
 
+def aborted():
+    """MPI_Abort of a communicator with members on two hosts, and of a rank that is then replaced."""
+    r = HostRun(C, "--on-failure=shrink", *ALL, PROBE, "group", "half")
+    check(r.rc == 0 and r.out.count("goes on with 2\n") == 2 and r.out.count("was ended by MPI_Abort with code 5") == 4 and
+          "rank 1 called MPI_Abort with code 5 on a communicator of 2: its members end, the others go on." in r.words, r)
+    r = HostRun(C, "--on-failure=shrink", *ALL, PROBE, "group", "all")
+    check(r.rc == 5 and "goes on" not in r.out, r)
+    r = HostRun(C, "--on-failure=respawn", *ALL, PROBE, "respawn", "2", "5", "0", env={"FAIL_ABORT": "1"})
+    want = {f"rank {i} of 4: 20 steps, version 1{', came later' if i == 2 else ''}" for i in range(4)}
+    check(r.rc == 0 and set(r.out.splitlines()) == want and "rank 2 called MPI_Abort with code 3" in r.words, r)
+
+
 with C:
-    for part in [globals()[w] for w in sys.argv[1:]] or (ranks, respawn, respawn_elsewhere, lost):
+    for part in [globals()[w] for w in sys.argv[1:]] or (ranks, aborted, respawn, respawn_elsewhere, lost):
         begin = time.monotonic()
         part()
         print(f"{part.__name__}: {time.monotonic() - begin:.1f} s", flush=True)

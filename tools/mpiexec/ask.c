@@ -9,6 +9,7 @@
 #include "head.h"
 #include "job.h"
 #include "leave.h"
+#include "mishap.h"
 #include "move.h"
 #include "link_wire.h"
 #include "look.h"
@@ -123,7 +124,8 @@ static bool pass_on(struct ask *a, const struct pli_ask_head *head)
                       head->kind == PLI_ASK_LEFT || head->kind == PLI_ASK_STATE ||
                       head->kind == PLI_ASK_SEAL || head->kind == PLI_ASK_MIGRATE ||
                       head->kind == PLI_ASK_FORK || head->kind == PLI_ASK_FORKED ||
-                      head->kind == PLI_ASK_UNSPAWN || head->kind == PLI_ASK_TIE;
+                      head->kind == PLI_ASK_UNSPAWN || head->kind == PLI_ASK_TIE ||
+                      head->kind == PLI_ASK_ABORT;
     if (!a->job->is_daemon || !is_for_all) {
         return false;
     }
@@ -182,6 +184,8 @@ static void serve(struct ask *a)
         pli_spawn(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_UNSPAWN) {
         pli_stillborn_clear(a->job, a->body + sizeof *head, head->len, &answer);
+    } else if (head->kind == PLI_ASK_ABORT) {
+        pli_mishap_abort(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_TIE) {
         pli_ties_serve(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_RESIZE) {

@@ -320,6 +320,15 @@ void pli_guest_signal(struct pli_task *t, int sig)
     }
 }
 
+void pli_guest_kill(struct pli_task *t, uint32_t row)
+{
+    for (struct pli_guest *g = t->guests; g != NULL; g = g->next) {
+        if (!g->is_over && g->watch.fd >= 0 && g->row == row) {
+            syscall(SYS_pidfd_send_signal, g->watch.fd, SIGKILL, NULL, 0);
+        }
+    }
+}
+
 void pli_guest_forget(struct pli_task *t)
 {
     while (t->guests != NULL) {
