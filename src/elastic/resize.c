@@ -42,6 +42,18 @@ enum pli_err pli_resize_version(int *version_out)
     return PLI_OK;
 }
 
+enum pli_err pli_resize_version_of(struct pli_comm *comm, int *version_out)
+{
+    int version = comm == pli_comm_any(MPI_COMM_WORLD) ? (int)meant : MPI_UNDEFINED;
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < n_world && version == MPI_UNDEFINED; i++) {
+        version = worlds[i] == comm ? (int)i : MPI_UNDEFINED;
+    }
+    pthread_mutex_unlock(&lock);
+    *version_out = version;
+    return PLI_OK;
+}
+
 static enum pli_err make(uint32_t version, struct pli_comm **out)
 {
     char name[MPI_MAX_PSET_NAME_LEN];

@@ -30,11 +30,8 @@ static int respawn(int argc, char **argv)
     MPI_Comm world = MPI_COMM_WORLD;
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
-    MPIX_World_version(&version);
-    for (MPI_Comm c = world; version > 0 && !is_new; is_new = c == world) {
-        MPIX_Comm_world_at(version, &c); // it may be newer than the one that is mine
-        version -= c != world;
-    }
+    MPIX_Comm_world_version(world, &version);
+    is_new = version > 0;
     step = version > 0 ? STEPS : 0;
     int is_out = version > 0; // of step with the others
     while (step < STEPS || is_out) {

@@ -99,14 +99,15 @@ def refused(env):
 
 def respawn(env):
     """Others take the places of those who died, with their numbers."""
-    for n, deaths, late in ((3, "1 5 0", (1,)), (3, "0 5 0 1 9 1", (0, 1)), (4, "1 5 0 2 5 0", (1, 2)),
-                            (3, "1 5 0 1 9 1", (1,))):
+    for n, deaths, late, versions in ((3, "1 5 0", (1,), (1,)), (3, "0 5 0 1 9 1", (0, 1), (2,)),
+                                      (3, "1 5 0 1 9 1", (1,), (2,)),
+                                      # Who dies together is replaced together, or one after the other.
+                                      (4, "1 5 0 2 5 0", (1, 2), (1, 2)), (6, "0 5 0 2 5 0 5 5 0", (0, 2, 5), (1, 2, 3))):
         r = Run("--on-failure=respawn", "-n", n, os.path.join(BIN, "fail_probe"), "respawn", *deaths.split(),
                 env=env)
-        version = len(deaths.split()) // 3
-        want = {f"rank {i} of {n}: 20 steps, version {version}{', came later' if i in late else ''}"
-                for i in range(n)}
-        check(r.rc == 0 and set(r.out.splitlines()) == want, f"{deaths}: {r}")
+        wants = [{f"rank {i} of {n}: 20 steps, version {v}{', came later' if i in late else ''}" for i in range(n)}
+                 for v in versions]
+        check(r.rc == 0 and set(r.out.splitlines()) in wants, f"{deaths}: {r}")
     with tempfile.TemporaryDirectory() as d:
         flag = os.path.join(d, "die")
         script = f"[ -e {flag} ] && exit 3; touch {flag}; exec {BIN}/fail_probe respawn 0 5 0"

@@ -19,6 +19,7 @@
 #include "manifest.h"
 #include "move.h"
 #include "nest.h"
+#include "members.h"
 #include "resize.h"
 #include "restart_files.h"
 #include "restart_ghosts.h"
@@ -77,7 +78,7 @@ static bool plan(struct pli_job *job)
     backs = pli_say_need(calloc(n_back + 1, sizeof *backs));
     pli_rows_restore(job, m->spawned);
     if (m->members != NULL) {
-        pli_resize_adopt(m->members, m->n_member);
+        pli_members_adopt(m->members, m->n_member);
     }
     for (uint32_t i = 0; i < job->n_first; i++) {
         job->tasks[i].job = job;
@@ -313,7 +314,7 @@ void pli_restart_resize(struct pli_job *job)
     struct pli_ask_resize ask = { PLI_ASK_TO, job->restart_n };
     struct pli_answer a = { 0 };
     uint32_t n;
-    n = pli_resize_members(&n) != NULL ? n : job->n_rank;
+    n = pli_members_list(&n) != NULL ? n : job->n_rank;
     struct pli_options *o = &job->opt;
     if (job->restart_n == 0 || job->restart_n == n) {
         return;
@@ -355,7 +356,7 @@ static bool offer_images(struct pli_job *job)
     job->node.header->job = m->job;
     pli_rows_restore(job, m->spawned);
     if (m->members != NULL) {
-        pli_resize_adopt(m->members, m->n_member);
+        pli_members_adopt(m->members, m->n_member);
     }
     save->number = m->number;
     atomic_store(&save->generation, (int)m->generation + 1);
