@@ -224,6 +224,21 @@ void pli_examples_endpoints(void)
     }
 }
 
+// man: MPIX_Comm_get_process
+void pli_examples_process(MPI_Comm ends)
+{
+    int me, size, mine, n = 0;
+    MPI_Comm_rank(ends, &me);
+    MPI_Comm_size(ends, &size);
+    MPIX_Comm_get_process(ends, me, &mine);
+    for (int i = 0; i < size; i++) { // ranks with which this one shares memory
+        int process;
+        MPIX_Comm_get_process(ends, i, &process);
+        n += process == mine;
+    }
+    printf("%d ranks live in my process\n", n);
+}
+
 // man: MPI_Init_endpoints MPI_Comm_endpoint_attach
 void pli_examples_init(int argc, char **argv)
 {

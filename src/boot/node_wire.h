@@ -193,8 +193,7 @@ struct pli_node_row {
     _Atomic uint32_t works;    // version that the process works in, in the same case
     _Atomic uint32_t was_held; // n_held was above zero: who made a communicator with it has done so
     _Atomic uint32_t claims[PLI_NODE_N_LANE]; // by lane: the mailbox it writes to, pli_shm_number
-    _Atomic uint64_t slept; // bits: lanes at which threads left records, see thread_wire.h
-    uint64_t spare2[14];
+    _Atomic uint64_t slept, spare2[14]; // bits: lanes where threads left records: thread_wire.h
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

@@ -15,6 +15,7 @@
 #include "elastic/fork.h"
 #include "elastic/renew.h"
 #include "elastic/resize.h"
+#include "endpoint/begin.h"
 #include "endpoint/fixed.h"
 #include "glue/check.h"
 #include "glue/prepare.h"
@@ -170,7 +171,7 @@ int pli_world_init_thread(int *argc, char ***argv, int required, int *provided)
     return init_thread("MPI_Init_thread", wish, provided);
 }
 
-int pli_world_init_endpoints(int *argc, char ***argv, int count, int required, int *provided)
+int pli_world_init_endpoints(int *argc, void *argv, int count, int required, int *provided)
 {
     (void)argc;
     (void)argv;
@@ -183,6 +184,15 @@ int pli_world_init_endpoints(int *argc, char ***argv, int count, int required, i
                             count);
     }
     return init_thread("MPI_Init_endpoints", wish, provided);
+}
+
+// Initialise MPI for a program that uses it without having done so; false: it was already, or is
+// over.
+static bool begin_by_use(void)
+{
+    int provided;
+    return atomic_load(&state) == S_NEVER &&
+           pli_world_init_thread(NULL, NULL, MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
 }
 
 enum pli_err pli_world_may_call(void)
@@ -238,6 +248,7 @@ int pli_world_finalize(void)
 
 int pli_world_initialized(int *flag)
 {
+    pli_begin_on_use(begin_by_use); // the runtime of UPC asks this before anything else
     pli_prepare();
     if (flag == NULL) {
         return pli_bad_pointer(NULL, "MPI_Initialized", "flag");
