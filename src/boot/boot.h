@@ -105,6 +105,10 @@ static inline bool pli_boot_shares(const struct pli_boot *boot, uint64_t proc, u
            ((boot->node.header->net & PLI_NODE_NO_SHM) == 0 || *row_out == boot->row);
 }
 
+// A process that comes for a version of the world waits until that counts: all who come for it are
+// there then, or none. Nothing for others.
+void pli_boot_join_world(struct pli_boot *boot);
+
 // Tell the launcher how many collectives this process has begun in the version of the world before
 // this one; and that it works in one.
 void pli_boot_say_begun(struct pli_boot *boot, uint32_t version, uint32_t n);

@@ -10,6 +10,7 @@ struct pli_sched;
 
 typedef void (*pli_coll_build_fn)(struct pli_sched *s, const struct pli_coll_args *a);
 
+void pli_barrier_tree(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_barrier_dissem(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_bcast_binomial(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_bcast_chain(struct pli_sched *s, const struct pli_coll_args *a);

@@ -22,7 +22,7 @@ static const int *peers_of(const struct pli_hosts *h, int place)
 static enum pli_err exchange(const struct pli_coll_args *a, const struct pli_hosts *h, int place)
 {
     struct pli_sched *s;
-    enum pli_err err = pli_sched_create(a->kind, false, &s);
+    enum pli_err err = pli_sched_create(a->kind, PLI_SCHED_ONCE, &s);
     if (err != PLI_OK) {
         return err;
     }

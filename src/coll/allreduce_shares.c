@@ -85,7 +85,7 @@ static enum pli_err sum_between(const struct work *w, const struct pli_hosts *h)
     across.recv.count = (MPI_Count)(begin_of(w, w->me + 1) - begin_of(w, w->me));
     across.recv.buf = across.send.buf = w->to + begin_of(w, w->me) * w->size;
     struct pli_sched *s;
-    enum pli_err err = pli_sched_create(w->a->kind, false, &s);
+    enum pli_err err = pli_sched_create(w->a->kind, PLI_SCHED_ONCE, &s);
     if (err == PLI_OK) {
         bool is_long = (size_t)across.recv.count * w->size > LONG;
         pli_sched_on(s, w->a->comm);

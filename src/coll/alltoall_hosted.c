@@ -83,7 +83,8 @@ static enum pli_err collect(const struct work *w)
 static enum pli_err exchange(const struct work *w, enum pli_err here)
 {
     struct pli_sched *s;
-    enum pli_err err = pli_err_is_news(here) ? here : pli_sched_create(w->a->kind, false, &s);
+    enum pli_err err =
+        pli_err_is_news(here) ? here : pli_sched_create(w->a->kind, PLI_SCHED_ONCE, &s);
     if (err != PLI_OK) {
         return err; // of a death all hear
     }

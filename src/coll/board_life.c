@@ -167,7 +167,7 @@ static enum pli_err tell(struct pli_comm *comm, const struct pli_hosts *hosts, i
                                   .count = sizeof *inv,
                                   .type = pli_datatype_basic(MPI_BYTE) };
     struct pli_sched *s;
-    enum pli_err err = pli_sched_create(PLI_COLL_BCAST, false, &s);
+    enum pli_err err = pli_sched_create(PLI_COLL_BCAST, PLI_SCHED_ONCE, &s);
     if (err == PLI_OK) {
         pli_sched_on(s, comm);
         pli_sched_among(s, hosts->members);

@@ -29,11 +29,11 @@ static bool is_nothing(const struct pli_coll_args *a)
     return !a->comm->is_inter && is_reduction(a->kind) && pli_coll_args_bytes(a) == 0;
 }
 
-static enum pli_err build(const struct pli_coll_args *a, bool is_persistent, pli_coll_build_fn fn,
-                          struct pli_sched **out)
+static enum pli_err build(const struct pli_coll_args *a, enum pli_sched_use use,
+                          pli_coll_build_fn fn, struct pli_sched **out)
 {
     struct pli_sched *s;
-    enum pli_err err = pli_sched_create(a->kind, is_persistent, &s);
+    enum pli_err err = pli_sched_create(a->kind, use, &s);
     if (err != PLI_OK) {
         return err;
     }
@@ -107,7 +107,7 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
                                                                            : err;
     }
     struct pli_sched *s;
-    err = build(a, false, algo->build, &s);
+    err = build(a, PLI_SCHED_ONCE, algo->build, &s);
     if (err == PLI_OK) {
         err = pli_sched_run(s, a->comm);
         pli_sched_destroy(s);
@@ -128,7 +128,11 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
         err = choose(a, false, &algo);
     }
     if (err == PLI_OK) {
-        err = build(a, is_persistent, algo->build, &s);
+        bool is_crowd = a->comm->size >= PLI_SCHED_CROWD;
+        enum pli_sched_use use = is_persistent ? PLI_SCHED_PERSISTENT
+                                 : is_crowd    ? PLI_SCHED_MANY
+                                               : PLI_SCHED_ONCE;
+        err = build(a, use, algo->build, &s);
     }
     if (err == PLI_OK) {
         err = pli_sched_begin(s, a->comm, out);

@@ -9,6 +9,7 @@
 #include "coll/coll_args.h"
 #include "coll/directs.h"
 #include "coll/hosted.h"
+#include "coll/sched.h"
 #include "coll/shape.h"
 #include "coll/window.h"
 #include "obj/comm.h"
@@ -28,7 +29,9 @@ enum need {
     EVEN = 128,   // and each has the same number of them
 };
 
-enum { KIB = 1024, N_ROW = 10 };
+// So many ranks on one host are endpoints of few processes: the least messages in all count, and
+// not the fewest steps of each.
+enum { KIB = 1024, N_ROW = 12, CROWD = PLI_SCHED_CROWD };
 
 // clang-format off
 static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
@@ -37,6 +40,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "nodes", "flags inside hosts, messages between",
           .direct = pli_barrier_hosted, .needs = HOSTS | HERE },
         { "hier", "inside hosts, then between", .build = pli_barrier_hier, .needs = HOSTS },
+        { "tree", "up to rank 0 and back", .build = pli_barrier_tree, .min_rank = CROWD },
         { "dissem", "rounds of messages at doubling distance", .build = pli_barrier_dissem },
     },
     [PLI_COLL_BCAST] = {
@@ -123,11 +127,12 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "shares", "each rank of a host has a share of the vector",
           .direct = pli_allreduce_shares, .needs = HOSTS | HERE | WINDOW | DENSE },
         { "hier", "inside hosts, then between", .build = pli_allreduce_hier, .needs = HOSTS },
+        { "tree", "reduce to rank 0, then broadcast",
+          .build = pli_allreduce_tree, .min_rank = CROWD },
         { "doubling", "pairs exchange, at doubling distance",
           .build = pli_allreduce_doubling, .max_bytes = 32 * KIB },
         { "ring", "pieces go around twice", .build = pli_allreduce_ring, .needs = COMMUTES },
-        { "tree", "reduce to rank 0, then broadcast",
-          .build = pli_allreduce_tree, .needs = FORCED },
+        { "tree", "as above, for fewer ranks", .build = pli_allreduce_tree, .needs = FORCED },
         { "doubling", "as above, for operations with an order", .build = pli_allreduce_doubling },
     },
     [PLI_COLL_REDUCE_SCATTER] = {

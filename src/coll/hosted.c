@@ -24,7 +24,7 @@ static enum pli_err agree(struct pli_comm *comm, bool is_good, bool *out)
     a.recv = (struct pli_blocks){ .buf = &v, .count = 1, .type = pli_datatype_basic(MPI_INT) };
     a.send = a.recv;
     struct pli_sched *s;
-    enum pli_err err = pli_sched_create(PLI_COLL_ALLREDUCE, false, &s);
+    enum pli_err err = pli_sched_create(PLI_COLL_ALLREDUCE, PLI_SCHED_ONCE, &s);
     if (err == PLI_OK) {
         pli_sched_on(s, comm);
         pli_allreduce_hier(s, &a);
@@ -82,7 +82,7 @@ enum pli_err pli_hosted_between(const struct pli_hosted *v, const struct pli_col
         return PLI_OK;
     }
     struct pli_sched *s;
-    enum pli_err err = pli_sched_create(a->kind, false, &s);
+    enum pli_err err = pli_sched_create(a->kind, PLI_SCHED_ONCE, &s);
     if (err == PLI_OK) {
         pli_sched_on(s, a->comm);
         struct pli_hier h = pli_hier_make(s, a, root);

@@ -2,6 +2,7 @@
 // Runs schedules.
 #include "coll/sched.h"
 
+#include "coll/sched_mem.h"
 #include "core/alarm.h"
 #include "core/ep.h"
 #include "core/lane.h"
@@ -20,18 +21,20 @@
 
 enum kind { K_SEND, K_RECV, K_COPY, K_REDUCE, K_WAIT, K_FENCE };
 
-enum { FEW_STEPS = 8, FEW_CHILDREN = 4, INLINE_ROOM = 256 };
+enum { FEW_STEPS = 8, FEW_CHILDREN = 4, INLINE_ROOM = 256, LEAN_STEPS = 5 };
 
 struct step {
     enum kind kind;
     int peer, tag;
     int child; // place among the children; K_WAIT: of the step waited for
-    struct pli_comm *comm;
+    union {
+        struct pli_comm *comm; // of what talks
+        struct pli_op *op;     // K_REDUCE
+    };
     const void *in;
     void *out;
     MPI_Count n_in, n_out;
     struct pli_datatype *in_type, *out_type;
-    struct pli_op *op;
 };
 
 struct child {
@@ -50,6 +53,7 @@ struct pli_sched {
     enum pli_coll_kind kind;
     const char *name;
     bool is_persistent;
+    bool is_lean;        // its memory is of sched_mem.h, and others' is where its arrays would be
     bool has_ghost;      // a child's memory must stay, see PLI_REQ_GHOST
     bool is_doomed;      // it failed for good: what is left is not begun
     const int *among;    // building: who the peers are
@@ -58,7 +62,8 @@ struct pli_sched {
     struct step *steps;
     int n_step, cap;
     struct child *children;
-    int n_child;
+    int n_child;      // since the last fence: behind it they are used again
+    int n_child_most; // at a time
     struct scrap *scraps;
     enum pli_err build_err;
     // Running. The request tells the end; the runner is one thread at a time.
@@ -80,18 +85,38 @@ struct pli_sched {
 
 enum { FOR_NONE = -1, FOR_ALL = -2, TAGS = 0x40000000, SPAN_FIRST = 2048 };
 
-enum pli_err pli_sched_create(enum pli_coll_kind kind, bool is_persistent, struct pli_sched **out)
+static void *take(const struct pli_sched *s, size_t size)
 {
-    struct pli_sched *s = malloc(sizeof *s);
+    return s->is_lean ? pli_sched_mem_take(size, _Alignof(max_align_t)) : malloc(size);
+}
+
+static void give(const struct pli_sched *s, void *p)
+{
+    if (s->is_lean) {
+        pli_sched_mem_give(p);
+    } else {
+        free(p);
+    }
+}
+
+enum pli_err pli_sched_create(enum pli_coll_kind kind, enum pli_sched_use use,
+                              struct pli_sched **out)
+{
+    const size_t head = offsetof(struct pli_sched, few_steps);
+    bool is_lean = use == PLI_SCHED_MANY;
+    struct pli_sched *s =
+        is_lean ? pli_sched_mem_take(head, _Alignof(struct pli_sched)) : malloc(sizeof *s);
     if (s == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a collective operation");
     }
-    memset(s, 0, offsetof(struct pli_sched, few_steps));
-    s->steps = s->few_steps;
-    s->cap = FEW_STEPS;
+    memset(s, 0, head);
+    s->is_lean = is_lean;
+    s->steps = is_lean ? NULL : s->few_steps;
+    s->cap = is_lean ? 0 : FEW_STEPS;
+    s->n_inline = is_lean ? INLINE_ROOM : 0;
     s->kind = kind;
     s->name = pli_coll_args_name(kind);
-    s->is_persistent = is_persistent;
+    s->is_persistent = use == PLI_SCHED_PERSISTENT;
     s->waits_for = FOR_NONE;
     *out = s;
     return PLI_OK;
@@ -116,26 +141,26 @@ void pli_sched_destroy(struct pli_sched *s)
     for (int i = 0; i < s->n_step; i++) {
         pli_datatype_release(s->steps[i].in_type);
         pli_datatype_release(s->steps[i].out_type);
-        if (s->steps[i].op != NULL) {
+        if (s->steps[i].kind == K_REDUCE && s->steps[i].op != NULL) {
             pli_op_release(s->steps[i].op);
         }
     }
     while (s->scraps != NULL) {
         struct scrap *next = s->scraps->next;
-        free(s->scraps);
+        give(s, s->scraps);
         s->scraps = next;
     }
-    if (s->steps != s->few_steps) {
-        free(s->steps);
+    if (s->is_lean || s->steps != s->few_steps) {
+        give(s, s->steps);
     }
     if (s->has_ghost) {
         keep_ghosts(s);
         return;
     }
-    if (s->children != s->few_children) {
-        free(s->children);
+    if (s->is_lean || s->children != s->few_children) {
+        give(s, s->children);
     }
-    free(s);
+    give(s, s);
 }
 
 void pli_sched_on(struct pli_sched *s, struct pli_comm *comm)
@@ -185,23 +210,32 @@ void pli_sched_lack(struct pli_sched *s)
     out_of_memory(s);
 }
 
+// More room for steps. False: no memory.
+static bool grow(struct pli_sched *s)
+{
+    int cap = s->cap == 0 ? LEAN_STEPS : s->cap * 2;
+    struct step *more = take(s, (size_t)cap * sizeof *more);
+    if (more == NULL) {
+        out_of_memory(s);
+        return false;
+    }
+    if (s->n_step > 0) {
+        memcpy(more, s->steps, (size_t)s->n_step * sizeof *more);
+    }
+    if (s->is_lean || s->steps != s->few_steps) {
+        give(s, s->steps);
+    }
+    s->steps = more;
+    s->cap = cap;
+    return true;
+}
+
 // The next step; a place to write to even when there is no memory for it.
 static struct step *add(struct pli_sched *s, enum kind kind)
 {
     static _Thread_local struct step nowhere;
-    if (s->n_step == s->cap) {
-        bool is_few = s->steps == s->few_steps;
-        int cap = s->cap * 2;
-        struct step *more = realloc(is_few ? NULL : s->steps, (size_t)cap * sizeof *more);
-        if (more == NULL) {
-            out_of_memory(s);
-            return &nowhere;
-        }
-        if (is_few) {
-            memcpy(more, s->few_steps, sizeof s->few_steps);
-        }
-        s->steps = more;
-        s->cap = cap;
+    if (s->n_step == s->cap && !grow(s)) {
+        return &nowhere;
     }
     struct step *p = &s->steps[s->n_step++];
     *p = (struct step){ .kind = kind, .child = FOR_NONE };
@@ -224,6 +258,7 @@ static struct step *add_talk(struct pli_sched *s, enum kind kind, int peer, MPI_
     p->n_in = count;
     p->in_type = keep(s, type);
     p->child = s->n_child++;
+    s->n_child_most = s->n_child > s->n_child_most ? s->n_child : s->n_child_most;
     return p;
 }
 
@@ -283,6 +318,7 @@ void pli_sched_wait(struct pli_sched *s, int step)
 void pli_sched_fence(struct pli_sched *s)
 {
     add(s, K_FENCE);
+    s->n_child = 0;
 }
 
 void *pli_sched_bytes(struct pli_sched *s, size_t size)
@@ -294,8 +330,9 @@ void *pli_sched_bytes(struct pli_sched *s, size_t size)
         s->n_inline += skip + size;
         return s->room + s->n_inline - size;
     }
-    void *mem = NULL;
-    if (posix_memalign(&mem, _Alignof(struct scrap), sizeof(struct scrap) + size) != 0) {
+    void *mem = s->is_lean ? pli_sched_mem_take(sizeof(struct scrap) + size, align) : NULL;
+    if (mem == NULL &&
+        (s->is_lean || posix_memalign(&mem, align, sizeof(struct scrap) + size) != 0)) {
         static _Alignas(64) unsigned char nowhere[64]; // a builder may write a few words here
         out_of_memory(s);
         return nowhere; // else only pointed to: a schedule that lacks memory never runs
@@ -433,14 +470,15 @@ static enum pli_err prepare(struct pli_sched *s, struct pli_comm *comm)
     s->task.run = go_on;
     s->task.is_users = true; // reductions
     pli_list_init(&s->task.link);
-    if (s->n_child > 0 && s->build_err == PLI_OK) {
-        s->children = s->n_child <= FEW_CHILDREN ? s->few_children
-                                                 : malloc((size_t)s->n_child * sizeof *s->children);
+    size_t n = (size_t)s->n_child_most;
+    if (n > 0 && s->build_err == PLI_OK) {
+        bool is_few = !s->is_lean && n <= FEW_CHILDREN;
+        s->children = is_few ? s->few_children : take(s, n * sizeof *s->children);
         if (s->children == NULL) {
             out_of_memory(s);
         }
     }
-    for (int i = 0; s->children != NULL && i < s->n_child; i++) {
+    for (size_t i = 0; s->children != NULL && i < n; i++) {
         s->children[i].sched = s;
         s->children[i].c.done = child_done;
     }

@@ -18,9 +18,18 @@ struct pli_op;
 struct pli_request;
 struct pli_sched;
 
-// kind: for messages. is_persistent: may be started many times, and has a tag of its own for as
-// long as it lives. Context: any thread.
-enum pli_err pli_sched_create(enum pli_coll_kind kind, bool is_persistent, struct pli_sched **out);
+enum pli_sched_use {
+    PLI_SCHED_ONCE,
+    PLI_SCHED_PERSISTENT, // may be started many times, and has a tag of its own while it lives
+    PLI_SCHED_MANY,       // once, with very many others at the same time: see sched_mem.h
+};
+
+// Nonblocking collectives of so many ranks are PLI_SCHED_MANY.
+enum { PLI_SCHED_CROWD = 512 };
+
+// kind: for messages. Context: any thread.
+enum pli_err pli_sched_create(enum pli_coll_kind kind, enum pli_sched_use use,
+                              struct pli_sched **out);
 void pli_sched_destroy(struct pli_sched *s);
 
 // What follows talks on this communicator, under a tag that no other collective uses. All its
@@ -57,7 +66,7 @@ void pli_sched_copy(struct pli_sched *s, const void *src, MPI_Count n_src,
 // inout = in op inout.
 void pli_sched_reduce(struct pli_sched *s, const void *in, void *inout, MPI_Count count,
                       struct pli_datatype *type, struct pli_op *op);
-void pli_sched_wait(struct pli_sched *s, int step); // for one send or receive
+void pli_sched_wait(struct pli_sched *s, int step); // for one since the last fence
 void pli_sched_fence(struct pli_sched *s);          // for all so far
 
 // Memory that lives as long as the schedule: `size` bytes, or room for elements laid out as the

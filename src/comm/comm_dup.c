@@ -131,7 +131,7 @@ static enum pli_err idup(struct pli_comm *comm, bool with_hints, struct pli_comm
     struct pli_datatype *byte = pli_comm_make_byte();
     struct pli_comm *c = NULL;
     struct pli_sched *s;
-    enum pli_err err = pli_sched_create(PLI_COLL_BCAST, false, &s); // of the contexts
+    enum pli_err err = pli_sched_create(PLI_COLL_BCAST, PLI_SCHED_ONCE, &s); // of the contexts
     if (err != PLI_OK) {
         return err;
     }

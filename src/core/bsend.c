@@ -7,6 +7,7 @@
 #include "core/ep.h"
 #include "core/gate.h"
 #include "core/lane.h"
+#include "core/packed.h"
 #include "core/p2p.h"
 #include "core/progress.h"
 #include "core/request.h"
@@ -239,8 +240,9 @@ static enum pli_err copy_and_send(struct pli_bsend *b, const void *buf, MPI_Coun
         pli_cursor_pack(&c, p->start, bytes);
     }
     if (err == PLI_OK) {
-        err = pli_p2p_isend_on(p->start, (MPI_Count)bytes, pli_datatype_basic(MPI_BYTE), dest, tag,
-                               comm, PLI_CHAN_P2P, 0, &p->req);
+        MPI_Count n = (MPI_Count)bytes;
+        struct pli_datatype *as = pli_packed_copy_type(type, comm, is_far, &n);
+        err = pli_p2p_isend_on(p->start, n, as, dest, tag, comm, PLI_CHAN_P2P, 0, &p->req);
     }
     if (err != PLI_OK) {
         discard(b, p);

@@ -8,6 +8,7 @@
 #include "core/transfer.h"
 #include "obj/comm.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,17 @@ static _Atomic uint64_t next_number;
 // Numbers are not used again, so one that is left behind names nothing.
 static const uint32_t none = UINT32_MAX;
 static _Thread_local uint32_t mine = UINT32_MAX;
+
+// What a thread is attached to: it is detached when it ends.
+struct attachment {
+    uint32_t number; // of the endpoint
+    struct attachment *next;
+};
+static _Thread_local struct attachment *attachments; // the last first
+static _Thread_local uint32_t n_attachment, prune_at = 64;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t at_thread_end;
+static bool has_key;
 
 // Lane 0 is the one the first endpoint of the process is on: fewer lanes than all leave it out,
 // unless they need it.
@@ -166,17 +178,16 @@ void pli_ep_release(struct pli_ep *ep)
     free(ep);
 }
 
-void pli_ep_attach(struct pli_ep *ep)
+static void attach_one(struct pli_ep *ep)
 {
-    mine = ep->id.ep;
     if (atomic_fetch_add_explicit(&ep->n_attached, 1, memory_order_relaxed) == 0) {
         atomic_fetch_sub_explicit(&ep->lane->n_free, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&pli_proc.n_attached, 1, memory_order_relaxed);
     }
-    pli_lane_attached[ep->lane->index]++;
 }
 
-bool pli_ep_detach(struct pli_ep *ep)
+// False: no thread is attached.
+static bool detach_one(struct pli_ep *ep)
 {
     uint32_t n = atomic_load_explicit(&ep->n_attached, memory_order_relaxed);
     do {
@@ -189,8 +200,93 @@ bool pli_ep_detach(struct pli_ep *ep)
         atomic_fetch_add_explicit(&ep->lane->n_free, 1, memory_order_relaxed);
         atomic_fetch_sub_explicit(&pli_proc.n_attached, 1, memory_order_relaxed);
     }
-    uint16_t *n_here = &pli_lane_attached[ep->lane->index];
-    *n_here = (uint16_t)(*n_here > 0 ? *n_here - 1 : 0); // of another thread: that one keeps it
+    return true;
+}
+
+// The calling thread ends. Its locks belong to nobody that comes again: who wants them next takes
+// them away.
+static void detach_all(void *list)
+{
+    struct attachment **head = list, *a = *head;
+    *head = NULL;
+    while (a != NULL) {
+        struct attachment *next = a->next;
+        struct pli_ep *ep = pli_ep_find(a->number);
+        if (ep != NULL) { // else it is gone, and with it what it counted
+            detach_one(ep);
+            pli_lane_stir(ep->lane); // a thread that sleeps may have to look after it
+            pli_ep_release(ep);
+        }
+        free(a);
+        a = next;
+    }
+}
+
+static void make_key(void)
+{
+    has_key = pthread_key_create(&at_thread_end, detach_all) == 0;
+}
+
+// Take one out of the list of the calling thread.
+static void drop_attachment(struct attachment **at)
+{
+    struct attachment *a = *at;
+    *at = a->next;
+    pli_lane_attached[a->number % PLI_NODE_N_LANE]--;
+    n_attachment--;
+    free(a);
+}
+
+// Forget the endpoints that were freed while the thread was attached to them.
+static void prune(void)
+{
+    struct attachment **at = &attachments;
+    while (*at != NULL) {
+        struct pli_ep *ep = pli_ep_find((*at)->number);
+        if (ep == NULL) {
+            drop_attachment(at);
+        } else {
+            pli_ep_release(ep);
+            at = &(*at)->next;
+        }
+    }
+    prune_at = 64 + 2 * n_attachment;
+}
+
+enum pli_err pli_ep_attach(struct pli_ep *ep)
+{
+    if (n_attachment >= prune_at) {
+        prune();
+    }
+    struct attachment *a = malloc(sizeof *a);
+    pthread_once(&once, make_key);
+    if (a != NULL) {
+        *a = (struct attachment){ ep->id.ep, attachments };
+    }
+    if (a == NULL || !has_key || pthread_setspecific(at_thread_end, &attachments) != 0) {
+        free(a);
+        return pli_fail(PLI_ERR_NOMEM, "no memory to attach a thread to an endpoint");
+    }
+    attachments = a;
+    n_attachment++;
+    attach_one(ep);
+    mine = ep->id.ep;
+    pli_lane_attached[ep->lane->index]++;
+    return PLI_OK;
+}
+
+bool pli_ep_detach(struct pli_ep *ep)
+{
+    if (!detach_one(ep)) {
+        return false;
+    }
+    struct attachment **at = &attachments;
+    while (*at != NULL && (*at)->number != ep->id.ep) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) { // else it is another thread's: that one still looks after the lane
+        drop_attachment(at);
+    }
     mine = mine == ep->id.ep ? none : mine;
     return true;
 }

@@ -43,8 +43,9 @@ void pli_ep_release(struct pli_ep *ep);
 // This process was forked from another one: its endpoints are new ones that have received nothing.
 void pli_ep_clone(struct pli_lane *lane);
 
-// This thread will use the endpoint: it looks after its lane whenever it waits. Counted.
-void pli_ep_attach(struct pli_ep *ep);
+// This thread will use the endpoint: it looks after its lane whenever it waits. Counted. A thread
+// that ends is detached.
+enum pli_err pli_ep_attach(struct pli_ep *ep);
 // False: no thread is attached.
 bool pli_ep_detach(struct pli_ep *ep);
 // The endpoint that the calling thread attached to last, with a reference; NULL: to none, or it is

@@ -151,11 +151,18 @@ void pli_gate_retry(struct pli_conn *c)
     pli_list_remove(&c->stalled);
 }
 
-// A send is over when all was written, a synchronous one when it was matched too.
+// Whether the agent will tell of the match: of all that it cannot send in one packet too, and of
+// these even if all was written before (elements larger than a packet are written whole).
+static bool awaits_match(const struct pli_request *send)
+{
+    return (send->flags & PLI_REQ_SYNC) != 0 || pli_gate_move_size(send) > pli_boot.gate->datalen;
+}
+
+// A send is over when all was written and nothing names the request any more.
 static void settle(struct pli_request *send)
 {
     bool is_written = send->moved >= pli_gate_move_size(send);
-    bool is_known = (send->flags & PLI_REQ_SYNC) == 0 || (send->state & PLI_REQ_MATCHED) != 0;
+    bool is_known = !awaits_match(send) || (send->state & PLI_REQ_MATCHED) != 0;
     if (is_written && is_known && (send->state & PLI_REQ_CANCELLING) == 0) {
         pli_request_complete(send, (enum pli_err)send->err);
     }

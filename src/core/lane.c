@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 struct pli_proc pli_proc;
-_Thread_local uint16_t pli_lane_attached[PLI_NODE_N_LANE];
+_Thread_local uint32_t pli_lane_attached[PLI_NODE_N_LANE];
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
 // This process may be a copy of itself that was just made: the kernel knows nothing of it.
@@ -69,6 +69,12 @@ static enum pli_err open_new(int index, struct pli_lane **out)
     }
     atomic_store_explicit(&pli_proc.lanes[index], l, memory_order_release);
     atomic_fetch_add_explicit(&pli_proc.n_open, 1, memory_order_release);
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *other = atomic_load_explicit(&pli_proc.lanes[i], memory_order_relaxed);
+        if (other != NULL && i != index) {
+            pli_lane_stir(other); // who sleeps there for long must look after this one too
+        }
+    }
     _Atomic uint32_t *n_lane = &boot->node.rows[boot->row].n_lane; // only guarded threads write it
     if (atomic_load_explicit(n_lane, memory_order_relaxed) <= (uint32_t)index) {
         atomic_store_explicit(n_lane, (uint32_t)index + 1, memory_order_release);

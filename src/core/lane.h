@@ -104,7 +104,7 @@ static inline bool pli_lane_is_crowded(void)
 }
 
 // Endpoints of each lane that the calling thread is attached to.
-extern _Thread_local uint16_t pli_lane_attached[PLI_NODE_N_LANE];
+extern _Thread_local uint32_t pli_lane_attached[PLI_NODE_N_LANE];
 
 // Open a lane: idempotent, local. Context: any thread.
 enum pli_err pli_lane_open(int index, struct pli_lane **out);

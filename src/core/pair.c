@@ -6,6 +6,7 @@
 #include "core/gate.h"
 #include "core/half.h"
 #include "core/lane.h"
+#include "core/packed.h"
 #include "core/p2p.h"
 #include "core/progress.h"
 #include "core/request.h"
@@ -117,10 +118,12 @@ enum pli_err pli_pair_replace(void *buf, MPI_Count count, struct pli_datatype *t
     if (copy == NULL) {
         return no_memory(len);
     }
-    struct pli_half_call c = { copy,    len,     pli_datatype_basic(MPI_BYTE),
-                               dest,    sendtag, buf,
-                               count,   type,    source,
-                               recvtag, comm };
+    MPI_Count n = len;
+    struct pli_datatype *as =
+        pli_packed_copy_type(type, comm, dest >= 0 && pli_gate_is_far(comm, dest), &n);
+    struct pli_half_call c = {
+        copy, n, as, dest, sendtag, buf, count, type, source, recvtag, comm
+    };
     enum pli_err err = exchange(&c, status);
     if (err == PLI_ERR_WORLD_RESIZED) { // the call is repeated with what it had
         struct pli_cursor back;
@@ -229,8 +232,10 @@ enum pli_err pli_pair_ireplace(void *buf, MPI_Count count, struct pli_datatype *
     if (copy == NULL) {
         return no_memory(len);
     }
-    enum pli_err err = begin(copy, len, pli_datatype_basic(MPI_BYTE), dest, sendtag, buf, count,
-                             type, source, recvtag, comm, copy, out);
+    struct pli_datatype *as =
+        pli_packed_copy_type(type, comm, dest >= 0 && pli_gate_is_far(comm, dest), &len);
+    enum pli_err err =
+        begin(copy, len, as, dest, sendtag, buf, count, type, source, recvtag, comm, copy, out);
     if (err != PLI_OK) {
         free(copy);
     }

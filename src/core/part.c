@@ -426,7 +426,7 @@ enum pli_err pli_part_parrived(struct pli_request *r, int i, int *flag)
     if ((r->flags & PLI_REQ_ACTIVE) == 0 || part->peer == MPI_PROC_NULL) {
         return PLI_OK; // an inactive request has all its parts
     }
-    pli_progress_once(r->lane);
+    pli_progress_test(r->lane);
     if (!part->is_begun) {
         *flag = 0;
         return PLI_OK;

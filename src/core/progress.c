@@ -30,6 +30,8 @@ enum {
     STALL_NS = 1000000,  // sleep with something to push: look again after this
     NET_LOOK = 8,        // a look at the network takes as long as so many at the mailbox
     OTHERS_EVERY = 16,   // looks between two at other lanes
+    IDLE_EVERY = 1024,   // tests without a result between two at lanes of threads not in MPI
+    IDLE_NS = 2000000,   // sleep: then lanes of threads that are not in MPI are driven too
     NAP_NS = 100000000,  // first sleep; then the record is written and the sleep has no end
     WATCH_NS = 200000000 // but for who watches something besides
 };
@@ -204,14 +206,20 @@ static uint32_t yields(const struct pli_waiter *w)
                                    : YIELD_QUIET;
 }
 
+// Whether no thread waits at another lane: its threads compute, wait for something outside MPI, or
+// have ended.
+static bool is_idle(const struct pli_lane *lane)
+{
+    return atomic_load_explicit(&lane->n_wait, memory_order_relaxed) == 0;
+}
+
 // Whether another lane needs this thread: nobody waits at it, and it has endpoints that are this
 // thread's or nobody's. A thread that blocks moves on all it is responsible for, so one thread may
 // drive any number of endpoints.
 static bool is_orphan(const struct pli_lane *lane)
 {
-    return atomic_load_explicit(&lane->n_wait, memory_order_relaxed) == 0 &&
-           (atomic_load_explicit(&lane->n_free, memory_order_relaxed) != 0 ||
-            pli_lane_attached[lane->index] != 0);
+    return is_idle(lane) && (atomic_load_explicit(&lane->n_free, memory_order_relaxed) != 0 ||
+                             pli_lane_attached[lane->index] != 0);
 }
 
 static struct pli_lane *lane_at(int i)
@@ -222,6 +230,17 @@ static struct pli_lane *lane_at(int i)
 static bool has_others(void)
 {
     return atomic_load_explicit(&pli_proc.n_open, memory_order_relaxed) > 1;
+}
+
+// Poll the lanes that nobody else drives, those of other threads too.
+static int poll_idle(const struct pli_lane *mine)
+{
+    int n = 0;
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = lane_at(i);
+        n += lane != NULL && lane != mine && is_idle(lane) ? pli_progress_once(lane) : 0;
+    }
+    return n;
 }
 
 // Poll the lanes that nobody else looks after, or that this thread announced its sleep at. One that
@@ -241,6 +260,20 @@ static int poll_orphans(const struct pli_waiter *w)
         }
     }
     return n;
+}
+
+int pli_progress_test(struct pli_lane *lane)
+{
+    static _Thread_local uint32_t n_test; // that found nothing
+    int n = pli_progress_once(lane);
+    if (n > 0 || !has_others()) {
+        return n;
+    }
+    n_test++;
+    struct pli_waiter w = { .lane = lane };
+    return n_test % IDLE_EVERY == 0     ? poll_idle(lane)
+           : n_test % OTHERS_EVERY == 0 ? poll_orphans(&w)
+                                        : 0;
 }
 
 void pli_progress_announce(struct pli_waiter *w, uint8_t lanes)
@@ -270,7 +303,7 @@ static void announce(struct pli_waiter *w)
     uint8_t lanes = (uint8_t)(1 << w->lane->index);
     for (int i = 0; has_others() && i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = lane_at(i);
-        if (lane != NULL && lane != w->lane && is_orphan(lane)) {
+        if (lane != NULL && lane != w->lane && (is_orphan(lane) || (w->is_late && is_idle(lane)))) {
             lanes |= (uint8_t)(1 << i);
         }
     }
@@ -320,18 +353,26 @@ static uint64_t net_patience(const struct pli_waiter *w)
 }
 
 // How long to sleep at the watched lanes, 0: without end. Where other threads look after other
-// lanes they may leave them to us without a word: look again after a while.
+// lanes they may leave them to us without a word: look again after a while. A lane whose threads
+// are all outside MPI is left to them for a moment, because taking its lock away from its owner
+// makes both slower.
 static uint64_t sleep_time(struct pli_waiter *w)
 {
-    bool is_short = w->is_restless, is_shared = false;
+    bool is_short = w->is_restless, is_shared = false, has_idle = false;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = lane_at(i);
         bool is_mine = (w->watched >> i & 1) != 0;
         is_short = is_short || (lane != NULL && is_mine && is_stalled(lane));
         is_shared = is_shared || (lane != NULL && !is_mine);
+        has_idle = has_idle || (lane != NULL && !is_mine && is_idle(lane));
     }
+    bool is_early = has_idle && !w->is_late;
+    w->is_late = w->is_late || has_idle;
     if (is_short) {
         return STALL_NS;
+    }
+    if (is_early) {
+        return IDLE_NS;
     }
     if (w->n_nap == 0) {
         w->n_nap++;
@@ -382,7 +423,7 @@ static void forget_record(struct pli_waiter *w)
 {
     if (w->is_recorded) {
         w->is_recorded = false;
-        pli_record_erase();
+        pli_record_erase(w);
     }
 }
 

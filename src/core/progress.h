@@ -17,6 +17,10 @@ uint32_t pli_progress_spins(void);
 // One poll with the lock. Context: no lock held.
 int pli_progress_once(struct pli_lane *lane);
 
+// The same for a call that only tests: now and then it also polls the lanes that nobody drives, so
+// that a program may wait by testing. Context: no lock held.
+int pli_progress_test(struct pli_lane *lane);
+
 // How far a waiting loop has come: looking, giving way, sleeping.
 struct pli_waiter {
     struct pli_lane *lane;
@@ -26,7 +30,10 @@ struct pli_waiter {
     uint8_t held;               // lanes whose descriptors this thread has slept on
     int stirs;                  // of its own lane, before the condition was last looked at
     bool is_counted;            // among the lane's n_wait
+    bool is_late;               // it also watches lanes whose threads are outside MPI
     bool is_recorded;           // what it waits for is in the node's memory
+    bool has_row;               // in the row of the process
+    uint8_t n_slot;             // and, if not 0, behind that number among its lane's threads
     bool is_far; // waits for another machine: looking in haste would only keep others from work
     bool is_restless; // waits for more than this lane: sleep in short naps only
     uint32_t n_nap;   // short sleeps in a row without an event

@@ -3,18 +3,21 @@
 #include "core/record.h"
 
 #include "boot/boot.h"
+#include "boot/thread_wire.h"
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/p2p.h"
 #include "core/parcel.h"
 #include "core/progress.h"
 #include "core/request.h"
+#include "net/shm/shm_wire.h"
 #include "obj/comm.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct pli_node_row *my_row(void)
 {
@@ -68,18 +71,12 @@ static void note_peer(struct pli_node_wait *to, const struct pli_comm *comm, int
                          : UINT32_MAX;
 }
 
-void pli_record_write(const struct pli_waiter *w)
+// Fill a record. Context: the waiter's lane locked.
+static uint32_t fill(struct pli_node_wait *to, const struct pli_waiter *w, uint64_t site)
 {
-    struct pli_node_row *row = my_row();
-    struct pli_node_wait *to = &row->wait;
     const struct pli_request *r = w->request;
     const struct pli_comm *comm = r != NULL ? r->comm : w->comm;
-    if (atomic_fetch_add_explicit(&row->n_asleep, 1, memory_order_acq_rel) != 0) {
-        return; // another thread sleeps already: its record stays
-    }
-    uint64_t site = call_site();
     uint32_t what = PLI_NODE_WAIT_OTHER;
-    pli_lock_take(&w->lane->lock);
     *to->comm = *to->call = '\0';
     to->peer = to->tag = to->rank = MPI_UNDEFINED;
     to->peer_index = UINT32_MAX;
@@ -105,14 +102,112 @@ void pli_record_write(const struct pli_waiter *w)
         what = PLI_NODE_WAIT_PROBE;
         note_peer(to, comm, w->peer, w->tag);
     }
-    pli_lock_drop(&w->lane->lock);
+    return what;
+}
+
+static void publish(struct pli_node_wait *to, uint32_t what)
+{
     atomic_fetch_add_explicit(&to->seq, 1, memory_order_relaxed);
     atomic_store_explicit(&to->what, what, memory_order_release);
 }
 
-void pli_record_erase(void)
+static _Atomic bool is_row_taken;                 // a thread has its record in the row
+static _Atomic uint32_t taken[PLI_NODE_N_LANE];   // bits: records of threads, by lane
+_Static_assert(PLI_THREAD_N <= 32, "a bit for each");
+_Static_assert(sizeof(struct pli_shm_mailbox) <= PLI_THREAD_AT, "behind the mailbox");
+
+// A free place among the records of the lane's threads, counted from 1; 0: there is none.
+static uint8_t take_slot(int lane)
+{
+    uint32_t bits = atomic_load_explicit(&taken[lane], memory_order_relaxed);
+    while (bits != UINT32_MAX) {
+        int i = __builtin_ctz(~bits);
+        if (atomic_compare_exchange_weak_explicit(&taken[lane], &bits, bits | 1u << i,
+                                                  memory_order_acq_rel, memory_order_relaxed)) {
+            return (uint8_t)(i + 1);
+        }
+    }
+    return 0;
+}
+
+static struct pli_thread_wait *slot_of(const struct pli_waiter *w)
+{
+    const struct pli_boot *boot = pli_proc.boot;
+    return &pli_thread_waits(&boot->node, boot->row, w->lane->index)[w->n_slot - 1];
+}
+
+// The first record of a lane: another process may have had the row before. Context: lane locked.
+static void begin_lane(struct pli_node_row *row, int lane)
+{
+    uint64_t bit = (uint64_t)1 << lane;
+    if ((atomic_load_explicit(&row->slept, memory_order_relaxed) & bit) == 0) {
+        const struct pli_boot *boot = pli_proc.boot;
+        memset(pli_thread_waits(&boot->node, boot->row, lane), 0,
+               PLI_THREAD_N * sizeof(struct pli_thread_wait));
+        atomic_fetch_or_explicit(&row->slept, bit, memory_order_release);
+    }
+}
+
+static const struct pli_comm *comm_of(const struct pli_waiter *w)
+{
+    return w->request != NULL ? w->request->comm : w->comm;
+}
+
+void pli_record_write(struct pli_waiter *w)
 {
     struct pli_node_row *row = my_row();
-    atomic_store_explicit(&row->wait.what, PLI_NODE_AWAKE, memory_order_release);
+    const struct pli_comm *comm = comm_of(w);
+    uint32_t ep = comm != NULL ? comm->ep->id.ep : 0;
+    uint64_t site = call_site();
+    uint32_t what = PLI_NODE_WAIT_OTHER;
+    bool is_none = false;
+    atomic_fetch_add_explicit(&row->n_asleep, 1, memory_order_acq_rel);
+    w->has_row = atomic_compare_exchange_strong(&is_row_taken, &is_none, true);
+    pli_lock_take(&w->lane->lock);
+    if (pli_lock_threads || ep != 0) {
+        begin_lane(row, w->lane->index);
+        w->n_slot = take_slot(w->lane->index);
+    }
+    struct pli_thread_wait *slot = w->n_slot != 0 ? slot_of(w) : NULL;
+    if (w->has_row) {
+        what = fill(&row->wait, w, site);
+    }
+    if (slot != NULL) {
+        what = fill(&slot->wait, w, site);
+        slot->tid = (uint32_t)gettid();
+        slot->ep = ep;
+        *slot->site = '\0';
+    }
+    pli_lock_drop(&w->lane->lock);
+    if (slot != NULL) {
+        publish(&slot->wait, what);
+    }
+    if (w->has_row) {
+        publish(&row->wait, what);
+    }
+}
+
+void pli_record_erase(struct pli_waiter *w)
+{
+    struct pli_node_row *row = my_row();
+    if (w->n_slot != 0) {
+        atomic_store_explicit(&slot_of(w)->wait.what, PLI_NODE_AWAKE, memory_order_release);
+        atomic_fetch_and_explicit(&taken[w->lane->index], ~(1u << (w->n_slot - 1)),
+                                  memory_order_acq_rel);
+        w->n_slot = 0;
+    }
+    if (w->has_row) {
+        atomic_store_explicit(&row->wait.what, PLI_NODE_AWAKE, memory_order_release);
+        w->has_row = false;
+        atomic_store_explicit(&is_row_taken, false, memory_order_release);
+    }
     atomic_fetch_sub_explicit(&row->n_asleep, 1, memory_order_acq_rel);
+}
+
+void pli_record_clone(void)
+{
+    atomic_store(&is_row_taken, false);
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        atomic_store(&taken[i], 0);
+    }
 }

@@ -8,7 +8,10 @@ struct pli_waiter;
 
 // Context: no lock held, about to sleep. Written when a sleep has lasted already, so never on the
 // way of a message.
-void pli_record_write(const struct pli_waiter *w) __attribute__((cold));
-void pli_record_erase(void) __attribute__((cold));
+void pli_record_write(struct pli_waiter *w) __attribute__((cold));
+void pli_record_erase(struct pli_waiter *w) __attribute__((cold));
+
+// This process was forked: nobody but the calling thread is there any more.
+void pli_record_clone(void);
 
 #endif

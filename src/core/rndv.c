@@ -178,6 +178,7 @@ static void begin_stream(struct pli_request *send, uint64_t receiver_req, uint64
     send->moved = 0;
     send->bytes = want;
     pli_list_push(&send->lane->streams, &send->link);
+    pli_lane_stir(send->lane); // who sleeps there must push; we may not come back to do it
 }
 
 // Push one piece. False: no block or no room in the mailbox.

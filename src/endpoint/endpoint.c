@@ -4,6 +4,7 @@
 #include "endpoint/endpoint.h"
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
@@ -55,14 +56,53 @@ static void release_all(struct pli_ep **eps, int n)
     free(eps);
 }
 
+// What an endpoint and its handle take, and how often it is looked whether there is still room.
+enum { BYTES_EACH = 1024, LOOK_EVERY = 16384 };
+
+// Refuse what would end in the kernel's killing processes. Others take memory at the same time, so
+// this is asked again on the way.
+static enum pli_err check_memory(int n, uint32_t n_left)
+{
+    uint64_t need = (uint64_t)n_left * BYTES_EACH, left = pli_memory_left();
+    return need < left
+               ? PLI_OK
+               : pli_fail(PLI_ERR_NOMEM,
+                          "%d endpoints need about %llu MiB, and %llu MiB of memory are free; ask "
+                          "for fewer of them",
+                          n, (unsigned long long)((uint64_t)n * BYTES_EACH >> 20),
+                          (unsigned long long)(left >> 20));
+}
+
+// The memory of the handles, before anybody is told of the endpoints: later nothing may fail.
+static enum pli_err reserve_handles(int n)
+{
+    return pli_handle_reserve(sizeof(struct pli_comm), (size_t)n) &&
+                   pli_handle_reserve(sizeof(struct pli_group), (size_t)n + 1)
+               ? PLI_OK
+               : pli_fail(PLI_ERR_NOMEM, "no memory for the handles of %d endpoints", n);
+}
+
 // My endpoints; on failure there are none.
 static enum pli_err make_eps(struct pli_comm *parent, struct told *mine, struct pli_ep ***out)
 {
-    struct pli_ep **eps = calloc((size_t)mine->n + 1, sizeof(struct pli_ep *));
     uint32_t n_new = (uint32_t)(mine->n - mine->has_own);
-    enum pli_err err = eps == NULL ? pli_fail(PLI_ERR_NOMEM, "no memory for %d endpoints", mine->n)
-                                   : pli_ep_number(n_new, mine->n_lane, &mine->first);
+    enum pli_err err = n_new >= LOOK_EVERY ? check_memory(mine->n, n_new) : PLI_OK;
+    struct pli_ep **eps =
+        err == PLI_OK ? calloc((size_t)mine->n + 1, sizeof(struct pli_ep *)) : NULL;
+    if (err == PLI_OK && eps == NULL) {
+        err = pli_fail(PLI_ERR_NOMEM, "no memory for %d endpoints", mine->n);
+    }
+    if (err == PLI_OK) {
+        err = pli_ep_number(n_new, mine->n_lane, &mine->first);
+    }
+    if (err == PLI_OK) {
+        err = reserve_handles(mine->n);
+    }
     for (uint32_t i = 0; i < n_new && err == PLI_OK; i++) {
+        if (i % LOOK_EVERY == LOOK_EVERY - 1 &&
+            (err = check_memory(mine->n, n_new - i)) != PLI_OK) {
+            break;
+        }
         err = pli_ep_create(pli_ep_nth(mine->first, mine->n_lane, i), &eps[mine->has_own + i]);
     }
     if (err == PLI_OK && mine->has_own) {
@@ -239,8 +279,7 @@ enum pli_err pli_endpoint_attach(struct pli_comm *comm)
         return pli_fail(PLI_ERR_COMM, "the calling thread is attached to a rank of "
                                       "MPI_COMM_ENDPOINTS already");
     }
-    pli_ep_attach(comm->ep);
-    return PLI_OK;
+    return pli_ep_attach(comm->ep);
 }
 
 enum pli_err pli_endpoint_detach(struct pli_comm *comm)

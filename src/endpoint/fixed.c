@@ -103,9 +103,9 @@ enum pli_err pli_fixed_attach(int index)
                         "MPI_Comm_detach(MPI_COMM_ENDPOINTS) to change",
                         mine);
     }
-    pli_ep_attach(comms[index]->ep);
-    mine = index;
-    return PLI_OK;
+    enum pli_err err = pli_ep_attach(comms[index]->ep);
+    mine = err == PLI_OK ? index : NONE;
+    return err;
 }
 
 enum pli_err pli_fixed_detach(void)

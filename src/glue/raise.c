@@ -32,17 +32,20 @@ static const char *say_owner(const struct pli_obj *owner)
 // One paragraph, one write: the lines of several failing ranks must not mix.
 static void explain(const struct pli_obj *owner, const char *fn, int code, bool is_abort)
 {
-    char text[MPI_MAX_ERROR_STRING], line[1024];
+    char text[MPI_MAX_ERROR_STRING], line[1024], thread[48] = "";
     if (!pli_code_text(code, text)) {
         snprintf(text, sizeof text, "%s: error code %d", fn, code);
     }
     size_t name = strlen(fn);
     bool has_fn = strncmp(text, fn, name) == 0;
+    if (owner != NULL && pli_handle_kind(owner) == PLI_KIND_COMM && gettid() != getpid()) {
+        snprintf(thread, sizeof thread, " It was raised in thread %d.", (int)gettid());
+    }
     int n = snprintf(line, sizeof line,
-                     "pliant: %s%s%s.\n"
+                     "pliant: %s%s%s.%s\n"
                      "        The error handler of %s is %s, so the job ends here. To go on after "
                      "errors, set MPI_ERRORS_RETURN or a handler of your own.\n",
-                     has_fn ? "" : fn, has_fn ? "" : ": ", text, say_owner(owner),
+                     has_fn ? "" : fn, has_fn ? "" : ": ", text, thread, say_owner(owner),
                      is_abort ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL");
     size_t len = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
     ssize_t done = write(STDERR_FILENO, line, len);

@@ -96,7 +96,7 @@ static void poll_all(int n, const MPI_Request reqs[])
         struct pli_request *r = reqs[i] == MPI_REQUEST_NULL ? NULL : pli_arg_request(reqs[i]);
         if (r != NULL && r->lane != last) {
             last = r->lane;
-            pli_progress_once(last);
+            pli_progress_test(last);
         }
     }
 }

@@ -119,7 +119,7 @@ int pli_wait_test(MPI_Request *request, int *flag, MPI_Status *status)
         return rc;
     }
     if (!pli_request_is_done(r)) {
-        pli_progress_once(r->lane);
+        pli_progress_test(r->lane);
     }
     *flag = pli_request_is_done(r);
     return *flag                  ? finish(fn, request, r, status)
@@ -246,7 +246,7 @@ static void poll_list(int n, MPI_Request reqs[])
         struct pli_request *r = at(reqs, i);
         if (r != NULL && r->lane != last) {
             last = r->lane;
-            pli_progress_once(last);
+            pli_progress_test(last);
         }
     }
 }

@@ -69,10 +69,12 @@ static enum pli_err open_world(int required)
     if (err != PLI_OK) {
         return err;
     }
+    char world[PLI_PSET_NAME]; // a newer one may count by now
     uint64_t context = pli_resize_join();
+    pli_session_pset_world(pli_boot.version, world);
     err = make_comm(PLI_PSET_SELF, PLI_CONTEXT_SELF, MPI_COMM_SELF, "MPI_COMM_SELF");
     if (err == PLI_OK) {
-        err = make_comm(PLI_PSET_WORLD, context, MPI_COMM_WORLD, "MPI_COMM_WORLD");
+        err = make_comm(world, context, MPI_COMM_WORLD, "MPI_COMM_WORLD");
         if (err != PLI_OK) {
             pli_comm_release(pli_arg_comm(MPI_COMM_SELF));
         }

@@ -190,11 +190,16 @@ enum pli_err pli_comm_set_name(struct pli_comm *c, const char *name)
 
 const char *pli_comm_say(const struct pli_comm *c)
 {
-    static _Thread_local char text[MPI_MAX_OBJECT_NAME + 16];
-    if (c->name[0] == '\0') {
+    static _Thread_local char text[MPI_MAX_OBJECT_NAME + 64];
+    bool is_endpoint = c->group != NULL && c->group->me.ep != 0;
+    if (c->name[0] == '\0' && !is_endpoint) {
         return "the communicator";
     }
-    snprintf(text, sizeof text, "communicator %s", c->name);
+    int n = c->name[0] == '\0' ? snprintf(text, sizeof text, "the communicator")
+                               : snprintf(text, sizeof text, "communicator %s", c->name);
+    if (is_endpoint) { // of several ranks in this process
+        snprintf(text + n, sizeof text - (size_t)n, " (endpoint rank %d)", c->rank);
+    }
     return text;
 }
 

@@ -118,7 +118,8 @@ void pli_comm_lose(struct pli_comm *c);
 // Names are cut to MPI_MAX_OBJECT_NAME - 1 characters.
 enum pli_err pli_comm_set_name(struct pli_comm *c, const char *name);
 
-// "communicator MPI_COMM_WORLD" or "the communicator", for messages.
+// "communicator MPI_COMM_WORLD", "the communicator" or "the communicator (endpoint rank 4)", for
+// messages.
 const char *pli_comm_say(const struct pli_comm *c);
 
 // What cannot be done with processes of another MPI is refused: PLI_ERR_COMM with a sentence.

@@ -4,6 +4,7 @@
 
 #include "boot/boot.h"
 #include "obj/comm.h"
+#include "obj/group_index.h"
 
 static bool is_ours(uint64_t proc)
 {
@@ -24,7 +25,35 @@ static bool change(uint64_t proc, uint32_t by)
     return true;
 }
 
-// All members of a group; by is 1 or, to take that back, its complement.
+// Whether all members of a run are of the job's first world, which nobody counts at. Constant time:
+// a process may have a hundred thousand communicators of as many members.
+static bool is_first_world(const struct pli_group_run *run)
+{
+    uint32_t n_world = pli_boot.node.header->n_world;
+    uint64_t last = run->first.proc + (uint64_t)((int64_t)(run->n - 1) * run->proc_step);
+    return is_ours(run->first.proc) && is_ours(last) && (uint32_t)run->first.proc < n_world &&
+           (uint32_t)last < n_world;
+}
+
+// The same of a whole group; known for all groups with the same members once it is known for one.
+static bool is_plain(const struct pli_group *g)
+{
+    bool is = g->store != NULL && pli_group_index_is_plain(g->store);
+    if (!is) {
+        int r = 0;
+        while (r < g->n_run && is_first_world(&g->runs[r])) {
+            r++;
+        }
+        is = r == g->n_run;
+        if (is && g->store != NULL) {
+            pli_group_index_set_plain(g->store);
+        }
+    }
+    return is;
+}
+
+// All members of a group; by is 1 or, to take that back, its complement. The endpoints of one
+// process count once.
 static bool change_all(const struct pli_group *g, uint32_t by)
 {
     bool has = false;
@@ -34,7 +63,8 @@ static bool change_all(const struct pli_group *g, uint32_t by)
             atomic_store_explicit(&pli_boot.is_linked, true, memory_order_relaxed);
             continue;
         }
-        for (int i = 0; i < run->n; i++) {
+        int n = run->proc_step == 0 ? 1 : run->n;
+        for (int i = 0; i < n && !is_first_world(run); i++) {
             has = change(run->first.proc + (uint64_t)((int64_t)i * run->proc_step), by) || has;
         }
     }
@@ -43,11 +73,8 @@ static bool change_all(const struct pli_group *g, uint32_t by)
 
 void pli_comm_hold(struct pli_comm *c)
 {
-    const struct pli_node_header *h = pli_boot.node.header;
-    if (h == NULL ||
-        (pli_node_n_used(&pli_boot.node) == h->n_row && is_ours(c->group->runs[0].first.proc) &&
-         c->remote->size > 0 && is_ours(c->remote->runs[0].first.proc) && c->group->n_run == 1 &&
-         c->remote->n_run == 1)) {
+    if (pli_boot.node.header == NULL ||
+        (c->group->size > 0 && is_plain(c->group) && c->remote->size > 0 && is_plain(c->remote))) {
         return;
     }
     bool has = change_all(c->group, 1);

@@ -29,6 +29,7 @@ struct pli_group_store {
     struct pli_group_run *runs;
     _Atomic(struct pli_group_lines *) lines; // made when first needed
     _Atomic(struct table *) table;
+    _Atomic bool is_plain; // see comm_hold.c
 };
 
 struct pli_group_store *pli_group_index_create(struct pli_group_run *runs, int n_run, int size)
@@ -36,9 +37,20 @@ struct pli_group_store *pli_group_index_create(struct pli_group_run *runs, int n
     struct pli_group_store *s = calloc(1, sizeof *s);
     if (s != NULL) {
         struct pli_group_run *fit = realloc(runs, (size_t)n_run * sizeof *runs);
-        *s = (struct pli_group_store){ 1, n_run, size, fit != NULL ? fit : runs, NULL, NULL };
+        *s =
+            (struct pli_group_store){ 1, n_run, size, fit != NULL ? fit : runs, NULL, NULL, false };
     }
     return s;
+}
+
+bool pli_group_index_is_plain(const struct pli_group_store *s)
+{
+    return atomic_load_explicit(&s->is_plain, memory_order_relaxed);
+}
+
+void pli_group_index_set_plain(struct pli_group_store *s)
+{
+    atomic_store_explicit(&s->is_plain, true, memory_order_relaxed);
 }
 
 struct pli_group_store *pli_group_index_retain(struct pli_group_store *s)

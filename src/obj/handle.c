@@ -3,6 +3,7 @@
 #include "obj/handle.h"
 #include "base/cpu.h"
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "obj/errhandler.h"
 #include "obj/group.h"
@@ -49,8 +50,9 @@ struct slot {
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static size_t reserved;
 static struct slot *free_of[N_CLASS]; // guarded by guard; index: size in lines
-static bool is_cut[N_CLASS];          // a size that has had slots before
-static char *rest, *rest_end;         // of a chunk that is given out in pieces
+static size_t n_free_of[N_CLASS];
+static bool is_cut[N_CLASS];  // a size that has had slots before
+static char *rest, *rest_end; // of a chunk that is given out in pieces
 static _Atomic size_t n_live[PLI_N_KIND];
 
 static const struct {
@@ -90,7 +92,11 @@ void *pli_handle_of(const void *obj, enum pli_kind kind)
 // Reserve address space: no memory is used until a chunk is opened. Small limits get less.
 static bool reserve(void)
 {
+    uint64_t share = pli_limits_share();
     for (size_t len = (size_t)64 << 30; len >= (size_t)64 << 20; len /= 4) {
+        if (len > share && len / 4 >= (size_t)64 << 20) {
+            continue;
+        }
         void *p = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p != MAP_FAILED) {
             reserved = len;
@@ -178,6 +184,29 @@ static struct slot *cut(size_t lines, struct slot *list)
     return list;
 }
 
+// Get more free slots of a size; called with guard held. False: no memory.
+static bool add_free(size_t lines)
+{
+    struct slot *before = free_of[lines], *s = cut(lines, before);
+    free_of[lines] = s;
+    for (; s != before; s = s->next) {
+        n_free_of[lines]++;
+    }
+    return free_of[lines] != before;
+}
+
+bool pli_handle_reserve(size_t size, size_t n)
+{
+    size_t lines = lines_of(size);
+    bool has = lines < N_CLASS;
+    pthread_mutex_lock(&guard);
+    while (has && n_free_of[lines] < n) {
+        has = add_free(lines);
+    }
+    pthread_mutex_unlock(&guard);
+    return has;
+}
+
 void *pli_handle_create(enum pli_kind kind, size_t size)
 {
     size_t lines = lines_of(size);
@@ -186,11 +215,12 @@ void *pli_handle_create(enum pli_kind kind, size_t size)
     }
     pthread_mutex_lock(&guard);
     if (free_of[lines] == NULL) {
-        free_of[lines] = cut(lines, NULL);
+        add_free(lines);
     }
     struct slot *s = free_of[lines];
     if (s != NULL) {
         free_of[lines] = s->next;
+        n_free_of[lines]--;
     }
     pthread_mutex_unlock(&guard);
     if (s == NULL) {
@@ -215,6 +245,7 @@ void pli_handle_destroy(void *obj, size_t size)
     pthread_mutex_lock(&guard);
     s->next = free_of[lines_of(size)];
     free_of[lines_of(size)] = s;
+    n_free_of[lines_of(size)]++;
     pthread_mutex_unlock(&guard);
 }
 

@@ -81,6 +81,9 @@ void *pli_handle_from_int(int i, enum pli_kind kind);
 // A new object of `size` bytes, zeroed but for the header, with one reference; NULL: no memory.
 // Context: any thread. The memory stays ours for ever, so a stale handle is safe to look at.
 void *pli_handle_create(enum pli_kind kind, size_t size);
+// Get the memory of n objects of a size now, so that creating them cannot fail for want of it.
+// False: there is not enough.
+bool pli_handle_reserve(size_t size, size_t n);
 void pli_handle_destroy(void *obj, size_t size); // NULL and predefined objects are left alone
 
 // Enter an object of static storage under its ABI value.

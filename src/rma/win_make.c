@@ -110,10 +110,23 @@ static bool must_serve(const struct pli_win *w)
     return must;
 }
 
+// Memory that is not shared has its guard apart.
+static enum pli_err add_guard(struct pli_win *w, const struct pli_comm *comm, enum pli_err why)
+{
+    if (w->guard == NULL) {
+        w->guard = calloc(1, pli_win_guard_bytes(comm->size));
+        w->is_guard_own = true;
+    }
+    return why != PLI_OK || w->guard != NULL
+               ? why
+               : pli_fail(PLI_ERR_NOMEM, "no memory for the lock of a window");
+}
+
 enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_info *info,
                           enum pli_err why)
 {
     struct card *cards = malloc((size_t)comm->size * sizeof *cards);
+    why = add_guard(w, comm, why);
     if (cards == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %d members", comm->size);
     }

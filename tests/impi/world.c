@@ -506,6 +506,16 @@ static void busy(void)
     world_busy(me, n);
 }
 
+static void large_element(void)
+{
+    world_large_element(me, n);
+}
+
+static void packed(void)
+{
+    world_packed(me, n);
+}
+
 static void own(void)
 {
     world_own(me, n);
@@ -519,12 +529,25 @@ static void threads(void)
 static const struct {
     const char *name;
     void (*fn)(void);
-} all[] = { { "pairs", pairs },           { "ring", ring },     { "wild", wild },
-            { "wild_order", wild_order }, { "modes", modes },   { "persistent", persistent },
-            { "types", types },           { "cancel", cancel }, { "collectives", collectives },
-            { "comms", comms },           { "inter", inter },   { "errors", errors },
-            { "probes", probes },         { "busy", busy },     { "own", own },
-            { "threads", threads },       { "hang", hang } };
+} all[] = { { "pairs", pairs },
+            { "ring", ring },
+            { "wild", wild },
+            { "wild_order", wild_order },
+            { "modes", modes },
+            { "persistent", persistent },
+            { "types", types },
+            { "cancel", cancel },
+            { "collectives", collectives },
+            { "comms", comms },
+            { "inter", inter },
+            { "errors", errors },
+            { "probes", probes },
+            { "busy", busy },
+            { "large_element", large_element },
+            { "packed", packed },
+            { "own", own },
+            { "threads", threads },
+            { "hang", hang } };
 
 // A part that is named, or all but those that want a word if none is; "-name" leaves one out.
 static int is_wanted(const char *name, int argc, char **argv)

@@ -16,6 +16,13 @@ STATUS = 123
 LIMIT = str(60 * SLOW)  # seconds
 bad = 0
 
+ENDPOINTS = [r"rank 0 \(endpoint rank 0, thread \d+\) is in MPI_Barrier on ends, called at hang_probe.c:\d+",
+             r"rank 0 \(endpoint rank 1, thread \d+\) is in MPI_Barrier on ends, called at hang_probe.c:\d+",
+             r"rank 1 \(endpoint rank 3, thread \d+\) receives from rank 0 \(an endpoint of rank 0\), "
+             r"tag 9, on ends, called at hang_probe.c:\d+",
+             r"clue: rank 0 \(endpoint rank 0, thread \d+\) is in MPI_Barrier on ends, rank 1 "
+             r"\(endpoint rank 3, thread \d+\) is not"]
+
 # program, ranks, what the report must say
 MISTAKES = [
     ("both_receive", 2, [r"rank 0 receives from rank 1, tag 7, on MPI_COMM_WORLD",
@@ -34,6 +41,13 @@ MISTAKES = [
                        r"|of another communicator"]),
     ("not_everybody", 3, [r"is in MPI_Allreduce on MPI_COMM_WORLD", r"clue: rank 1 is in MPI_Allreduce"]),
     ("probe_in_vain", 2, [r"rank 0 probes for any rank, tag 99"]),
+    ("endpoints", 2, ENDPOINTS),
+    ("endpoints_of_one", 2, [r"rank 0 \(endpoint rank 1, thread \d+\) receives from any rank, tag 4, on "
+                             r"an endpoint communicator without a name",
+                             r"rank 1 \(endpoint rank 3, thread \d+\) receives"]),
+    ("second_sleep", 2, [r"rank 0 \(thread \d+\) receives from rank 1, tag 7, on MPI_COMM_WORLD",
+                         r"rank 0 \(thread \d+\) receives from rank 0.*, tag 5",
+                         r"rank 1 receives from rank 0, tag 7"]),
 ]
 HEALTHY = [("system_calls", 2), ("long_computation", 2), ("probe_loop", 2), ("test_loop", 2),
            ("late_start", 2), ("other_thread", 2), ("stopped", 2), ("work_after_finalize", 2),
@@ -55,6 +69,7 @@ def start(name, ranks, *options, words=()):
 
 def main():
     runs = [(m, start(m[0], m[1])) for m in MISTAKES]
+    runs.append((("endpoints", 2, ENDPOINTS), start("endpoints", 2, "--elastic", "1:4")))  # with a daemon
     for (name, _, wanted), p in runs:
         out = p.communicate()[0]
         if p.returncode != STATUS:

@@ -45,6 +45,13 @@ def ends(env):
     nothing_left(env)
 
 
+def stuck(env):
+    """A deadlock of those who live is not laid to the one who died."""
+    r = Run(SHRINK, "-n", 3, os.path.join(BIN, "fail_probe"), "stuck", env=env)
+    check(r.rc == 123 and "rank 1 has died" in r.words and "rank 2 is not" in r.words and
+          "has ended without it" not in r.words, f"{r}")
+
+
 def asleep(env):
     """A rank hears of a revocation when it has looked and is about to sleep: it does not."""
     with tempfile.TemporaryDirectory() as d:
@@ -112,7 +119,7 @@ def soon(env):
 
 def main():
     env = mark()
-    for test in (say, ends, asleep, refused, respawn, resized, soon):
+    for test in (say, ends, stuck, asleep, refused, respawn, resized, soon):
         test(env)
     clean_up(env)
     return status()

@@ -3,6 +3,7 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,62 @@ static void probe_in_vain(void)
 {
     MPI_Status s;
     MPI_Probe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &s);
+}
+
+// Two threads of a process, each with an endpoint.
+static MPI_Comm ep[2];
+
+static void *use_endpoint(void *arg)
+{
+    MPI_Comm c = *(MPI_Comm *)arg;
+    int me;
+    MPI_Comm_rank(c, &me);
+    if (me == 2 * size - 1) {
+        recv(0, 9, c);
+    } else {
+        MPI_Barrier(c);
+    }
+    return NULL;
+}
+
+static void endpoints(void)
+{
+    pthread_t t;
+    MPI_Comm_create_endpoints(MPI_COMM_WORLD, 2, MPI_INFO_NULL, ep);
+    MPI_Comm_set_name(ep[0], "ends");
+    MPI_Comm_set_name(ep[1], "ends");
+    pthread_create(&t, NULL, use_endpoint, &ep[1]);
+    use_endpoint(&ep[0]);
+    pthread_join(t, NULL);
+}
+
+// One thread drives both; nobody sends to the second.
+static void endpoints_of_one(void)
+{
+    MPI_Comm_create_endpoints(MPI_COMM_WORLD, 2, MPI_INFO_NULL, ep);
+    recv(MPI_ANY_SOURCE, 4, ep[1]);
+}
+
+static void *sleep_on(void *arg)
+{
+    recv(rank, 5, *(MPI_Comm *)arg);
+    return NULL;
+}
+
+// The first thread that sleeps is woken and sleeps again, while the second goes on sleeping.
+static void second_sleep(void)
+{
+    pthread_t t;
+    MPI_Comm other;
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    if (rank == 1) {
+        sleep(1);
+        send(0, 6, MPI_COMM_WORLD);
+    } else {
+        pthread_create(&t, NULL, sleep_on, &other);
+        recv(1, 6, MPI_COMM_WORLD);
+    }
+    recv(1 - rank, 7, MPI_COMM_WORLD);
 }
 
 // Healthy ones.
@@ -249,6 +306,9 @@ static const struct {
     { "wrong_comm", wrong_comm },
     { "not_everybody", not_everybody },
     { "probe_in_vain", probe_in_vain },
+    { "endpoints", endpoints },
+    { "endpoints_of_one", endpoints_of_one },
+    { "second_sleep", second_sleep },
     { "system_calls", system_calls },
     { "long_computation", long_computation },
     { "probe_loop", probe_loop },
@@ -267,7 +327,9 @@ int main(int argc, char **argv)
     if (strcmp(name, "late_start") == 0 && argc > 2 && strcmp(argv[2], "late") == 0) {
         sleep(1);
     }
-    int level = strcmp(name, "other_thread") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    bool has_threads = strcmp(name, "other_thread") == 0 || strcmp(name, "endpoints") == 0 ||
+                       strcmp(name, "second_sleep") == 0;
+    int level = has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, level, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

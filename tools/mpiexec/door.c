@@ -3,6 +3,7 @@
 // bytes, and when there are too many of them the oldest makes room.
 #include "door.h"
 
+#include "accept.h"
 #include "base/clock.h"
 #include "base/conf.h"
 #include "boot/address.h"
@@ -163,10 +164,7 @@ static void call_fire(struct pli_watch *w, uint32_t events)
     for (int i = 0; i < PLI_STRANGER_AT_ONCE; i++) {
         struct pli_stranger who;
         if (!pli_stranger_accept(w->fd, &who)) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-                pli_loop_watch(w, 0); // it would be ready for ever; the tick takes it up again
-                need_tick();
-            }
+            pli_accept_pause(w); // for want of a descriptor it would be ready for ever
             return;
         }
         struct stranger *s = room();
@@ -193,7 +191,6 @@ static void tick(struct pli_timer *t)
             deliver(&door.porches[r]);
         }
     }
-    pli_loop_watch(&door.listener, EPOLLIN);
     if (is_busy) {
         need_tick();
     }

@@ -272,7 +272,8 @@ static bool grow_onto(struct pli_job *job, const char *hosts, const char *add, v
     free(z.hosts);
     z.hosts = pli_say_need(strdup(hosts));
     pli_say_need(asprintf(&list, "%s,%s", hosts, add) >= 0 ? list : NULL);
-    enum pli_annex when = pli_annex_ask(job, list, joined, job, a);
+    uint32_t n_own = job->opt.is_movable ? z.n_next - size_now(job) : 0;
+    enum pli_annex when = pli_annex_own(job, list, n_own, joined, job, a);
     free(list);
     if (when == PLI_ANNEX_LATER) {
         z.token = token;

@@ -4,6 +4,8 @@
 
 #include "nest.h"
 #include "site.h"
+#include "waits.h"
+#include "boot/thread_wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +100,58 @@ static void unpack_wait(struct pli_unpack *from, struct pli_node_wait *w)
     }
 }
 
+// Where a process of this host, or a thread of it, called MPI.
+static void find_site(const struct pli_node *node, uint32_t pid, const struct pli_node_wait *w,
+                      char *to, size_t cap)
+{
+    bool is_nested = node->header->is_nested != 0; // it has another number for us
+    pli_site_find(is_nested ? (uint32_t)pli_nest_find((pid_t)pid) : pid, w->site, to, cap);
+}
+
+// The threads of a row, as many as were counted.
+static void pack_threads(const struct pli_node *node, uint32_t row, uint32_t pid,
+                         struct pli_pack *to)
+{
+    static struct pli_waits_entry e[PLI_WAITS_MOST];
+    uint32_t n = pli_waits_list(node, row, e);
+    n = n > 0 && e[0].tid != 0 ? n : 0; // else the row says all
+    n = n < PLI_THREAD_N ? n : PLI_THREAD_N;
+    pli_pack_u32(to, n);
+    for (uint32_t i = 0; i < n; i++) {
+        char site[PLI_THREAD_SITE] = "";
+        find_site(node, pid, e[i].wait, site, sizeof site);
+        pli_pack_u32(to, e[i].tid);
+        pli_pack_u32(to, e[i].ep);
+        pli_pack_u32(to, atomic_load_explicit(&e[i].wait->what, memory_order_acquire));
+        pli_pack_text(to, site);
+        pack_wait(e[i].wait, to);
+    }
+}
+
+// They all go where the first lane of the row has its records.
+static void unpack_threads(struct pli_unpack *from, const struct pli_node *node, uint32_t row)
+{
+    struct pli_node_row *r = &node->rows[row];
+    uint32_t n = pli_unpack_u32(from);
+    from->is_bad = from->is_bad || n > PLI_THREAD_N;
+    bool had = (atomic_load_explicit(&r->slept, memory_order_relaxed) & 1) != 0;
+    struct pli_thread_wait *t = pli_thread_waits(node, row, 0);
+    for (uint32_t i = 0; !from->is_bad && i < n; i++) {
+        t[i].tid = pli_unpack_u32(from);
+        t[i].ep = pli_unpack_u32(from);
+        uint32_t what = pli_unpack_u32(from);
+        char *site = pli_unpack_text(from);
+        snprintf(t[i].site, sizeof t[i].site, "%s", site != NULL ? site : "");
+        free(site);
+        unpack_wait(from, &t[i].wait);
+        atomic_store_explicit(&t[i].wait.what, what, memory_order_release);
+    }
+    for (uint32_t i = n; had && !from->is_bad && i < PLI_THREAD_N; i++) {
+        atomic_store_explicit(&t[i].wait.what, PLI_NODE_AWAKE, memory_order_release);
+    }
+    atomic_store_explicit(&r->slept, had || n > 0, memory_order_release);
+}
+
 void pli_scene_pack_rows(const struct pli_node *node, struct pli_pack *to)
 {
     for (uint32_t i = 0; i < pli_node_n_used(node); i++) {
@@ -109,9 +163,7 @@ void pli_scene_pack_rows(const struct pli_node *node, struct pli_pack *to)
         uint32_t pid = atomic_load_explicit(&r->pid, memory_order_relaxed);
         char site[320] = "";
         if (what != PLI_NODE_AWAKE) {
-            bool is_nested = node->header->is_nested != 0; // it has another number for us
-            pli_site_find(is_nested ? (uint32_t)pli_nest_find((pid_t)pid) : pid, r->wait.site, site,
-                          sizeof site);
+            find_site(node, pid, &r->wait, site, sizeof site);
         }
         pli_pack_u32(to, r->index - node->header->base);
         pli_pack_u32(to, atomic_load_explicit(&r->state, memory_order_acquire));
@@ -119,6 +171,7 @@ void pli_scene_pack_rows(const struct pli_node *node, struct pli_pack *to)
         pli_pack_u32(to, what);
         pli_pack_text(to, site);
         pack_wait(&r->wait, to);
+        pack_threads(node, i, pid, to);
     }
 }
 
@@ -135,6 +188,7 @@ bool pli_scene_unpack_rows(struct pli_node *node, struct pli_unpack *from, char 
         }
         struct pli_node_row *r = &node->rows[row];
         unpack_wait(from, &r->wait);
+        unpack_threads(from, node, row);
         atomic_store_explicit(&r->pid, pid, memory_order_relaxed);
         atomic_store_explicit(&r->wait.what, what, memory_order_release);
         pli_node_set_state(node, row, (enum pli_node_state)state);

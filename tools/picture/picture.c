@@ -7,12 +7,13 @@
 #include "clues.h"
 #include "net/shm/shm_wire.h"
 #include "site.h"
+#include "waits.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LINES = 64 }; // ranks shown one by one
+enum { LINES = 64, ALWAYS = 16 }; // lines in all, and before those alike are left out
 
 static const struct pli_shm_mailbox *box_of(const struct pli_node *node, uint32_t row, int lane)
 {
@@ -22,11 +23,6 @@ static const struct pli_shm_mailbox *box_of(const struct pli_node *node, uint32_
 static uint32_t state_of(const struct pli_node_row *r)
 {
     return atomic_load_explicit(&r->state, memory_order_acquire);
-}
-
-static uint32_t what_of(const struct pli_node_row *r)
-{
-    return atomic_load_explicit(&r->wait.what, memory_order_acquire);
 }
 
 static uint32_t n_thread(uint32_t pid)
@@ -48,7 +44,8 @@ static uint32_t n_thread(uint32_t pid)
 static bool is_quiet(const struct pli_node *node, uint32_t row)
 {
     const struct pli_node_row *r = &node->rows[row];
-    uint32_t n_lane = atomic_load_explicit(&r->n_lane, memory_order_acquire);
+    bool has_area = pli_node_has_area(node, row);
+    uint32_t n_lane = has_area ? atomic_load_explicit(&r->n_lane, memory_order_acquire) : 0;
     bool is_asleep = false;
     for (uint32_t k = 0; k < n_lane && k < PLI_NODE_N_LANE; k++) {
         const struct pli_shm_mailbox *b = box_of(node, row, (int)k);
@@ -58,6 +55,21 @@ static bool is_quiet(const struct pli_node *node, uint32_t row)
         is_asleep = is_asleep || atomic_load(&b->asleep) != PLI_SHM_AWAKE;
     }
     return is_asleep;
+}
+
+// Whether threads of the row sleep, and all for what others must do. What woke meanwhile changes
+// the mark.
+static bool is_asleep(const struct pli_node *node, uint32_t row, uint64_t *mark)
+{
+    static struct pli_waits_entry e[PLI_WAITS_MOST]; // the launcher has one thread
+    uint32_t n = pli_waits_list(node, row, e);
+    for (uint32_t i = 0; i < n; i++) {
+        if (atomic_load(&e[i].wait->what) == PLI_NODE_WAIT_OTHER) {
+            return false;
+        }
+        *mark = (*mark ^ atomic_load(&e[i].wait->seq)) * 0x100000001b3u + row;
+    }
+    return n > 0;
 }
 
 bool pli_picture_is_stuck(const struct pli_node *node, pli_picture_over_fn is_over, void *arg,
@@ -73,11 +85,9 @@ bool pli_picture_is_stuck(const struct pli_node *node, pli_picture_over_fn is_ov
         if (is_over(arg, i)) {
             continue;
         }
-        uint32_t what = what_of(r);
         // A rank before MPI_Init or after MPI_Finalize may still do something; so may one that
         // waits for the program itself.
-        if (state_of(r) != PLI_NODE_RUNNING || what == PLI_NODE_AWAKE ||
-            what == PLI_NODE_WAIT_OTHER || !is_quiet(node, i)) {
+        if (state_of(r) != PLI_NODE_RUNNING || !is_quiet(node, i) || !is_asleep(node, i, &mark)) {
             return false;
         }
         // Where several threads may call MPI, one that is awake may be about to.
@@ -85,7 +95,6 @@ bool pli_picture_is_stuck(const struct pli_node *node, pli_picture_over_fn is_ov
             n_thread(atomic_load(&r->pid)) != atomic_load(&r->n_asleep)) {
             return false;
         }
-        mark = (mark ^ atomic_load(&r->wait.seq)) * 0x100000001b3u + i;
         n_wait++;
     }
     *mark_out = mark;
@@ -105,17 +114,15 @@ const char *pli_picture_who(const struct pli_node *node, uint32_t row, char to[P
     return to;
 }
 
-static const char *name_of(const struct pli_node_wait *w)
-{
-    return w->comm[0] != '\0' ? w->comm : "a communicator without a name";
-}
-
 // "rank 3" or "any rank"
-static void say_peer(const struct pli_node *node, const struct pli_node_wait *w, char *to,
+static void say_peer(const struct pli_node *node, const struct pli_waits_entry *e, char *to,
                      size_t cap)
 {
+    const struct pli_node_wait *w = e->wait;
     if (w->peer < 0) {
         snprintf(to, cap, "any rank");
+    } else if (e->ep != 0 && w->peer_index < node->header->n_world) {
+        snprintf(to, cap, "rank %d (an endpoint of rank %u)", w->peer, w->peer_index);
     } else if (strcmp(w->comm, "MPI_COMM_WORLD") == 0 || w->peer_index >= node->header->n_world) {
         snprintf(to, cap, "rank %d", w->peer);
     } else {
@@ -132,32 +139,33 @@ static void say_tag(int tag, char *to, size_t cap)
     }
 }
 
-static void say_wait(const struct pli_node *node, uint32_t row, char *to, size_t cap)
+static void say_wait(const struct pli_node *node, const struct pli_waits_entry *e, char *to,
+                     size_t cap)
 {
-    const struct pli_node_row *r = &node->rows[row];
-    const struct pli_node_wait *w = &r->wait;
+    const struct pli_node_wait *w = e->wait;
+    const char *comm = pli_waits_comm(e);
     char peer[64], tag[24], more[48] = "";
-    say_peer(node, w, peer, sizeof peer);
+    say_peer(node, e, peer, sizeof peer);
     say_tag(w->tag, tag, sizeof tag);
     if (w->n_request > 1) {
         snprintf(more, sizeof more, ", one of %u requests", w->n_request);
     }
-    switch (what_of(r)) {
+    switch (atomic_load_explicit(&w->what, memory_order_acquire)) {
     case PLI_NODE_AWAKE:
         snprintf(to, cap, "is not waiting in MPI");
         break;
     case PLI_NODE_WAIT_SEND:
         snprintf(to, cap, "sends %llu bytes to %s, %s, on %s%s", (unsigned long long)w->bytes, peer,
-                 tag, name_of(w), more);
+                 tag, comm, more);
         break;
     case PLI_NODE_WAIT_RECV:
-        snprintf(to, cap, "receives from %s, %s, on %s%s", peer, tag, name_of(w), more);
+        snprintf(to, cap, "receives from %s, %s, on %s%s", peer, tag, comm, more);
         break;
     case PLI_NODE_WAIT_PROBE:
-        snprintf(to, cap, "probes for %s, %s, on %s", peer, tag, name_of(w));
+        snprintf(to, cap, "probes for %s, %s, on %s", peer, tag, comm);
         break;
     case PLI_NODE_WAIT_COLL:
-        snprintf(to, cap, "is in %s on %s%s", w->call, name_of(w), more);
+        snprintf(to, cap, "is in %s on %s%s", w->call, comm, more);
         break;
     default:
         snprintf(to, cap, "waits for something of its own program");
@@ -165,25 +173,21 @@ static void say_wait(const struct pli_node *node, uint32_t row, char *to, size_t
     }
 }
 
-static void say_row(const struct pli_node *node, uint32_t row, bool is_over, char *to, size_t cap)
+// What a process does of which no thread sleeps in MPI.
+static const char *say_state(const struct pli_node *node, uint32_t row, bool is_over)
 {
     switch (is_over ? PLI_NODE_N_STATE : state_of(&node->rows[row])) {
     case PLI_NODE_N_STATE:
-        snprintf(to, cap, "has ended");
-        break;
+        return pli_node_failure(node, node->rows[row].index) != 0 ? "has died" : "has ended";
     case PLI_NODE_EMPTY:
     case PLI_NODE_CLAIMED:
-        snprintf(to, cap, "has not called MPI_Init");
-        break;
+        return "has not called MPI_Init";
     case PLI_NODE_FINALIZED:
-        snprintf(to, cap, "has called MPI_Finalize");
-        break;
+        return "has called MPI_Finalize";
     case PLI_NODE_ABORTED:
-        snprintf(to, cap, "has called MPI_Abort");
-        break;
+        return "has called MPI_Abort";
     default:
-        say_wait(node, row, to, cap);
-        break;
+        return "is not waiting in MPI";
     }
 }
 
@@ -202,45 +206,91 @@ void pli_picture_sites(const char *(*site_of)(uint32_t row))
     known_site = site_of;
 }
 
-void pli_picture_print(const struct pli_node *node, pli_picture_over_fn is_over, void *arg,
-                       void (*line)(const char *fmt, ...))
+typedef void (*line_fn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+// What was printed so far: many in the same place are one line.
+struct print {
+    const struct pli_node *node;
+    line_fn line;
+    char last[320];
+    uint32_t n_same, n_shown;
+};
+
+static void end_same(struct print *p)
 {
-    char last[256] = "";
-    uint32_t n_same = 0, n_shown = 0, n_row = pli_node_n_used(node);
+    if (p->n_same > 0) {
+        p->line("  (%u more like the last)\n", p->n_same);
+        p->n_same = 0;
+    }
+}
+
+// Where an entry was called, as far as it can be known.
+static void find_site(const struct pli_node *node, const struct pli_waits_entry *e, char *to,
+                      size_t cap)
+{
+    to[0] = '\0';
+    if (e->site[0] != '\0' || (known_site != NULL && e->tid != 0)) {
+        snprintf(to, cap, "%s", e->site);
+    } else if (known_site != NULL) {
+        snprintf(to, cap, "%s", known_site(e->row));
+    } else {
+        pli_site_find(atomic_load(&node->rows[e->row].pid), e->wait->site, to, cap);
+    }
+}
+
+// One line, or one more like the last. e: NULL for a process that does not wait.
+static void print_one(struct print *p, const char *who, const char *text,
+                      const struct pli_waits_entry *e, bool is_last)
+{
+    bool is_named = e != NULL && e->ep != 0 && p->n_shown < ALWAYS;
+    if (strcmp(text, p->last) == 0 && !is_named && (p->n_shown >= 8 || !is_last)) {
+        p->n_same++;
+        return;
+    }
+    end_same(p);
+    snprintf(p->last, sizeof p->last, "%s", text);
+    if (p->n_shown++ >= LINES) {
+        return;
+    }
+    char site[320] = "";
+    if (e != NULL) {
+        find_site(p->node, e, site, sizeof site);
+    }
+    p->line("  %s %s%s%s\n", who, text, site[0] != '\0' ? ", called at " : "", site);
+}
+
+static void print_row(struct print *p, uint32_t row, bool is_over, bool is_last)
+{
+    static struct pli_waits_entry e[PLI_WAITS_MOST];
+    bool is_running = !is_over && state_of(&p->node->rows[row]) == PLI_NODE_RUNNING;
+    uint32_t n = is_running ? pli_waits_list(p->node, row, e) : 0;
+    if (n == 0) {
+        char who[PLI_PICTURE_WHO];
+        print_one(p, pli_picture_who(p->node, row, who), say_state(p->node, row, is_over), NULL,
+                  is_last);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        char who[PLI_WAITS_WHO], text[320];
+        say_wait(p->node, &e[i], text, sizeof text);
+        print_one(p, pli_waits_who(p->node, &e[i], who), text, &e[i], is_last && i + 1 == n);
+    }
+}
+
+void pli_picture_print(const struct pli_node *node, pli_picture_over_fn is_over, void *arg,
+                       line_fn line)
+{
+    struct print p = { .node = node, .line = line };
+    uint32_t n_row = pli_node_n_used(node);
     for (uint32_t i = 0; i < n_row; i++) {
-        char text[256], site[320];
         if (is_note(node, i)) {
             continue;
         }
-        say_row(node, i, is_over(arg, i), text, sizeof text);
-        // Many ranks in the same place are one line: "ranks 4 to 99 too".
-        if (strcmp(text, last) == 0 && (n_shown >= 8 || i + 1 < n_row)) {
-            n_same++;
-            continue;
-        }
-        if (n_same > 0) {
-            line("  (%u more like the last)\n", n_same);
-            n_same = 0;
-        }
-        snprintf(last, sizeof last, "%s", text);
-        if (n_shown++ >= LINES) {
+        if (p.n_shown >= LINES) {
             line("  ... and %u more ranks\n", n_row - i);
             break;
         }
-        site[0] = '\0';
-        bool is_waiting = !is_over(arg, i) && what_of(&node->rows[i]) != PLI_NODE_AWAKE;
-        if (is_waiting && known_site != NULL) {
-            snprintf(site, sizeof site, "%s", known_site(i));
-        } else if (is_waiting) {
-            pli_site_find(atomic_load(&node->rows[i].pid), node->rows[i].wait.site, site,
-                          sizeof site);
-        }
-        char who[PLI_PICTURE_WHO];
-        line("  %s %s%s%s\n", pli_picture_who(node, i, who), text, site[0] ? ", called at " : "",
-             site);
+        print_row(&p, i, is_over(arg, i), i + 1 == n_row);
     }
-    if (n_same > 0) {
-        line("  (%u more like the last)\n", n_same);
-    }
+    end_same(&p);
     pli_clues_print(node, is_over, arg, line);
 }

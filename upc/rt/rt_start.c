@@ -278,7 +278,7 @@ int pli_upc_enter(int i)
     struct rt_thread *me = &pli_rt.threads[i];
     pli_rt_self = me;
     if (pli_rt.is_pthreads) {
-        pli_ep_attach(me->comm->ep);
+        need(pli_ep_attach(me->comm->ep));
     }
     if (pli_rt.has_far) {
         struct pli_region_plan plan = { .comm = me->comm,

@@ -3,6 +3,7 @@
 #include "net/tcp/dial.h"
 
 #include "base/clock.h"
+#include "base/nofile.h"
 #include "boot/address.h"
 #include "boot/greet.h"
 #include "boot/moor.h"
@@ -33,7 +34,6 @@ struct pli_dial {
     struct pli_dial_call call;
     enum state state;
     int fd;
-    bool is_new; // the descriptor, since it was asked for
     uint64_t until;
     uint64_t seen;  // the last step
     uint32_t round; // see pli_moor_round
@@ -87,6 +87,18 @@ void pli_dial_end(int fd)
     pli_moor_close(fd);
 }
 
+// Who watches the descriptor must cease before it is closed.
+static void drop(struct pli_dial *d)
+{
+    if (d->fd >= 0) {
+        if (d->call.unwatch != NULL) {
+            d->call.unwatch(d->call.arg);
+        }
+        pli_moor_close(d->fd);
+        d->fd = -1;
+    }
+}
+
 static const struct pli_node_addr *addr_of(const struct pli_dial *d)
 {
     return &d->call.there->addr[d->order[d->at]];
@@ -99,19 +111,17 @@ static void give_up(struct pli_dial *d, const char *why)
     size_t len = strlen(d->tried);
     snprintf(d->tried + len, sizeof d->tried - len, "%s%s: %s", len > 0 ? "; " : "",
              pli_address_text(addr_of(d), d->call.port, where), why);
-    if (d->fd >= 0) {
-        pli_moor_close(d->fd);
-        d->fd = -1;
-    }
+    drop(d);
     d->at++;
 }
 
 // What connect failed by; a firewall that says no does so in other words.
 static const char *refusal(int error)
 {
-    return error == EACCES || error == EPERM ? "Permission denied (a firewall?)"
-           : error == EHOSTUNREACH           ? "No route to host (a firewall?)"
-                                             : strerror(error);
+    return pli_nofile_is_why(error)            ? "Too many open files (see ulimit -n)"
+           : error == EACCES || error == EPERM ? "Permission denied (a firewall?)"
+           : error == EHOSTUNREACH             ? "No route to host (a firewall?)"
+                                               : strerror(error);
 }
 
 // Begin with the next address that can be begun with at all. False: there is none.
@@ -124,7 +134,6 @@ static bool begin(struct pli_dial *d)
         d->n = 0;
         d->seen = pli_clock_ns();
         d->until = d->seen + d->call.patience_ns;
-        d->is_new = true;
         d->is_stale = false;
         d->round = pli_moor_round();
         d->fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -171,10 +180,8 @@ void pli_dial_close(struct pli_dial *d)
     free(d);
 }
 
-int pli_dial_fd(struct pli_dial *d, bool *is_new_out)
+int pli_dial_fd(const struct pli_dial *d)
 {
-    *is_new_out = d->is_new;
-    d->is_new = false;
     return d->fd;
 }
 
@@ -302,8 +309,7 @@ static const char *failure(struct pli_dial *d, enum pli_err *err, uint64_t now)
 // A checkpoint has ended what was begun, and hosts may be other ones.
 static void begin_anew(struct pli_dial *d)
 {
-    pli_moor_close(d->fd);
-    d->fd = -1;
+    drop(d);
     d->at = 0;
     d->tried[0] = '\0';
     d->n_addr = pli_address_order(d->call.here, d->call.there, d->order);
@@ -333,8 +339,7 @@ static enum pli_err step(struct pli_dial *d)
         return err;
     }
     if (d->is_stale) {
-        pli_moor_close(d->fd);
-        d->fd = -1;
+        drop(d);
     } else {
         give_up(d, why);
     }

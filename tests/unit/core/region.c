@@ -218,7 +218,7 @@ static void *run(void *arg)
 {
     struct member *m = arg;
     char *near[N];
-    pli_ep_attach(m->comm->ep);
+    T_EQ(pli_ep_attach(m->comm->ep), PLI_OK);
     for (int i = 0; i < N; i++) {
         near[i] = !is_far || i == m->me ? memory[i] : NULL;
     }

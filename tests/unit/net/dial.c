@@ -103,8 +103,7 @@ static enum pli_err go(struct pli_node_host *there, struct host *h, int *fd_out)
         return err;
     }
     for (int i = 0; i < 5000 && (err = pli_dial_step(d)) == PLI_AGAIN; i++) {
-        bool is_new;
-        T_OK(pli_dial_fd(d, &is_new) >= 0);
+        T_OK(pli_dial_fd(d) >= 0);
         serve(h);
         poll(NULL, 0, 1);
     }
