@@ -123,6 +123,8 @@ ok beside-run "$upcrun" -n 2 ./b
 cd beside
 ok beside-here "$upcc" -c b.upc
 cd ..
+no beside-named 1 "$upcc" -Ibeside -c beside/b.upc
+has beside-named-first err 'not this one'
 # Arithmetic on void * is an extension of GNU C, which -pedantic names.
 echo 'char b[4]; int main(void) { void *p = b; p = p + 1; return (char *)p - b - 1; }' >void.c
 ok void "$upcc" -Werror void.c -o void

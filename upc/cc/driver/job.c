@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum action {
     A_STAGE_C,
@@ -454,4 +455,34 @@ bool pli_job_parse(struct job *j, int argc, char **argv)
         }
     }
     return true;
+}
+
+// The folder of a source; NULL: standard input has none.
+static char *folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (strcmp(path, "-") == 0) {
+        return NULL;
+    }
+    return slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+char *pli_job_folder(const struct job *j, const char *src)
+{
+    char *dir = folder(src);
+    for (size_t i = 0; dir != NULL && i < j->cpp.n; i++) {
+        const char *a = j->cpp.argv[i], *next = i + 1 < j->cpp.n ? j->cpp.argv[i + 1] : "";
+        bool is_apart = strcmp(a, "-I") == 0 || strcmp(a, "-isystem") == 0;
+        if (is_same(dir, is_apart ? next : strncmp(a, "-I", 2) == 0 ? a + 2 : "")) {
+            free(dir);
+            dir = NULL;
+        }
+    }
+    return dir;
 }

@@ -38,5 +38,8 @@ struct job {
 bool pli_job_parse(struct job *j, int argc, char **argv);
 void pli_job_help(void);
 enum kind pli_job_kind(const struct job *j, size_t input);
+// The folder of a source, in which <...> is looked for after all others; NULL: it has none, or it
+// is named by -I, and cc would move it to the end. The caller frees it.
+char *pli_job_folder(const struct job *j, const char *src);
 
 #endif

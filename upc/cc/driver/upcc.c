@@ -114,16 +114,6 @@ static char *stem(const char *path)
     return s;
 }
 
-// The folder of a source; NULL: standard input has none.
-static char *folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (strcmp(path, "-") == 0) {
-        return NULL;
-    }
-    return slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
-}
-
 static void add_macros(struct cmd *c, const struct job *j)
 {
     static const char *const always[] = { "-D__UPC__=1",
@@ -200,8 +190,8 @@ static int preprocess(const struct job *j, const struct tools *t, bool is_c, con
     }
     pli_cmd_add(&c, "-isystem");
     pli_cmd_add(&c, t->mpi);
-    char *beside = folder(src);
-    if (beside != NULL) { // <...> finds it there too, after all others
+    char *beside = pli_job_folder(j, src);
+    if (beside != NULL) {
         pli_cmd_add(&c, "-idirafter");
         pli_cmd_addf(&c, "%s", beside);
         free(beside);
@@ -234,7 +224,7 @@ static int translate(const struct job *j, const struct tools *t, bool is_c, cons
     if (j->pthreads >= 0) {
         pli_cmd_add(&c, "-pthreads");
     }
-    char *beside = folder(src);
+    char *beside = pli_job_folder(j, src);
     if (beside != NULL) {
         pli_cmd_add(&c, "-beside");
         pli_cmd_addf(&c, "%s", beside);
