@@ -212,10 +212,12 @@ static bool grow_onto(struct pli_job *job, const char *hosts, const char *add, v
                       struct pli_answer *a)
 {
     char *list;
+    uint32_t n_next;
     free(z.hosts);
     z.hosts = pli_say_need(strdup(hosts));
     pli_say_need(asprintf(&list, "%s,%s", hosts, add) >= 0 ? list : NULL);
-    uint32_t n_own = job->opt.is_movable ? z.n_next - size_now(job) : 0;
+    pli_members_next(&n_next);
+    uint32_t n_own = job->opt.is_movable ? n_next - pli_members_n_stay() : 0;
     enum pli_annex when = pli_annex_own(job, list, n_own, joined, job, a);
     free(list);
     if (when == PLI_ANNEX_LATER) {
