@@ -147,7 +147,7 @@ def numbers_table(results, who):
     out = ["<table><thead><tr><th>number</th><th>parameters</th><th>unit</th>",
            *[f"<th>{html.escape(c.title)}</th><th>spread</th>" for c in who], "</tr></thead><tbody>"]
     for (name, params), by in results.values.items():
-        out.append(f"<tr><td>{html.escape(name)}</td><td class="words">{html.escape(params)}</td>"
+        out.append(f"<tr><td>{html.escape(name)}</td><td class='words'>{html.escape(params)}</td>"
                    f"<td>{html.escape(results.units[(name, params)])}</td>")
         for c in who:
             if c.name in by:
