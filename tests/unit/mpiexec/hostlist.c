@@ -6,14 +6,14 @@
 
 #include <time.h>
 
-static char all[4096];
+static char all[256]; // the first names
+static size_t len;
 static uint32_t n;
 
 static bool take(const char *name, void *arg)
 {
-    size_t len = strlen(all);
     if (len + strlen(name) + 2 < sizeof all) {
-        snprintf(all + len, sizeof all - len, "%s%s", len > 0 ? " " : "", name);
+        len += (size_t)snprintf(all + len, sizeof all - len, "%s%s", len > 0 ? " " : "", name);
     }
     n++;
     return arg == NULL || n < *(uint32_t *)arg;
@@ -22,6 +22,7 @@ static bool take(const char *name, void *arg)
 static const char *expand(const char *list)
 {
     all[0] = '\0';
+    len = 0;
     n = 0;
     return pli_hostlist_each(list, take, NULL);
 }
