@@ -174,6 +174,9 @@ static enum pli_err leave_far(struct pli_win *w, int rank, int hold)
 {
     struct pli_rma_question q;
     atomic_store_explicit(&w->peers[rank].is_dirty, false, memory_order_relaxed);
+    if (atomic_exchange_explicit(&w->peers[rank].is_reading, false, memory_order_relaxed)) {
+        pli_rma_mail_settle(w, rank, "MPI_Win_unlock"); // or the next holder changes it meanwhile
+    }
     enum pli_err err = pli_rma_mail_ask(w, rank, PLI_RMA_UNLOCK, hold, &q);
     pli_rma_mail_settle(w, rank, "MPI_Win_unlock");
     return err == PLI_OK ? pli_rma_mail_hear(rank, &q) : err;

@@ -171,6 +171,9 @@ static enum pli_err get_far(struct pli_win *w, const struct pli_rma_target *t, s
     }
     size_t room;
     pli_datatype_bytes(type, n, &room);
+    if (bytes > PLI_RMA_COPY) {
+        atomic_store_explicit(&w->peers[t->rank].is_reading, true, memory_order_relaxed);
+    }
     if (is_run(t) && bytes == room) {
         struct pli_rma_block b = { t->at + t->type->true_lb, bytes, 0, 1 };
         keep(op, type);

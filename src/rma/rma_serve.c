@@ -141,12 +141,13 @@ static void move(struct pli_rma_serve *s, int origin, const struct pli_rma_msg *
     const struct pli_rma_block *blocks = (const struct pli_rma_block *)(const void *)m->data;
     const char *data = (const char *)(blocks + m->n_block);
     struct pli_rma_change c = { (uintptr_t)w->base, blocks, m->n_block, m->elem, m->op };
-    bool is_get = m->kind == PLI_RMA_GET;
+    // More than a copy is worth goes out of the memory itself: who gets it waits before it unlocks.
+    bool is_in_place =
+        m->kind == PLI_RMA_GET && m->n_block == 1 && blocks[0].n == 1 && m->bytes > PLI_RMA_COPY;
     char *place = (char *)(c.base + (uintptr_t)blocks[0].at);
     struct pli_rma_mail *mail = NULL;
     if (m->tag != 0 && m->kind != PLI_RMA_TAKE &&
-        (mail = pli_rma_mail_new(
-             w, 0, is_get && m->n_block == 1 && blocks[0].n == 1 ? 0 : m->bytes)) == NULL) {
+        (mail = pli_rma_mail_new(w, 0, is_in_place ? 0 : m->bytes)) == NULL) {
         answer(s, NULL, origin, m->tag, NULL, 0);
         return;
     }
@@ -159,7 +160,7 @@ static void move(struct pli_rma_serve *s, int origin, const struct pli_rma_msg *
         take(s, origin, place, m);
         break;
     case PLI_RMA_GET:
-        if (m->n_block == 1 && blocks[0].n == 1) {
+        if (is_in_place) {
             answer(s, mail, origin, m->tag, place, m->bytes);
             return;
         }

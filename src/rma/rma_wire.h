@@ -44,6 +44,7 @@ _Static_assert(sizeof(struct pli_rma_block) == 32, "seen by other processes");
 enum {
     PLI_RMA_N_BLOCK = 256, // of one message
     PLI_RMA_ROOM = 65536,  // bytes of data in one message
+    PLI_RMA_COPY = 4096,   // what is got up to this is copied before the owner does anything else
     PLI_RMA_LARGE = 32768, // a run from here on is a message of its own
 };
 

@@ -33,6 +33,7 @@ struct pli_win_peer {
     bool is_started;         // by MPI_Win_start
     uint32_t n_lost;         // deaths of holders of its lock that this member was told of
     _Atomic bool is_dirty;   // something was sent there that it may not have done yet
+    _Atomic bool is_reading; // much was asked for, which comes out of its memory itself
     _Atomic uint32_t n_open; // operations that use memory here
     _Atomic int fault;       // enum pli_err of an access that failed and nobody was told of
 };

@@ -336,11 +336,10 @@ def full_disk(env, d):
         p = start(env, "--checkpoint-dir", d, "-n", 2, PROBE, 20, 10, gate(d))
         text = wait_for(p, "step 3 ")
         check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, "there is room for the first")
-        with open(os.path.join(d, "ballast"), "wb") as f:
+        with open(os.path.join(d, "ballast"), "wb", buffering=0) as f:  # nothing is left for close to write
             while True:
                 try:
                     f.write(b"x" * 65536)
-                    f.flush()
                 except OSError:
                     break
         r = Run("checkpoint", p.pid, tool=MPICTL)
