@@ -71,8 +71,9 @@ struct pli_boot_ops {
     enum pli_err (*reach)(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);
     // A descriptor that is readable when somebody has called, -1: nobody ever will.
     int (*door)(struct pli_boot *boot);
-    // Take one who called. PLI_AGAIN: nobody is there; PLI_ERR_PENDING: too many are, look again soon;
-    // PLI_ERR_NO_SPACE: no descriptor is free, and who calls waits. Never waits. Context: any thread.
+    // Take one who called. PLI_AGAIN: nobody is there; PLI_ERR_PENDING: too many are, look again
+    // soon; PLI_ERR_NO_SPACE: no descriptor is free, and who calls waits. Never waits itself.
+    // Context: any thread.
     enum pli_err (*take)(struct pli_boot *boot, struct pli_caller *out);
 };
 

@@ -38,8 +38,8 @@ static int listen_at(bool is_wide, uint16_t port)
         fd = -1;
     }
     fd = settle(fd, (struct sockaddr *)&six, sizeof six);
-    if (fd >= 0) {
-        return fd;
+    if (fd >= 0 || (is_wide && errno == EADDRINUSE)) {
+        return fd; // with IPv4 alone at this port, calls by IPv6 would reach somebody else
     }
     // No IPv6 in this kernel, or not asked for.
     struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(port) };
@@ -77,8 +77,13 @@ enum pli_err pli_listen_open(bool is_wide, int *fd_out, uint16_t *port_out)
     struct sockaddr_storage a;
     socklen_t len = sizeof a;
     if (fd < 0 || getsockname(fd, (struct sockaddr *)&a, &len) != 0) {
-        err = pli_fail(PLI_ERR_OTHER, "cannot listen for ranks%s%s: %s",
-                       ports[0] != '\0' ? " on the ports " : "", ports, strerror(errno));
+        err = errno == EADDRINUSE && ports[0] != '\0'
+                  ? pli_fail(PLI_ERR_OTHER,
+                             "cannot listen for ranks on the ports %s: all are in use on this "
+                             "host, by other jobs perhaps; name more in PLIANT_TCP_PORTS",
+                             ports)
+                  : pli_fail(PLI_ERR_OTHER, "cannot listen for ranks%s%s: %s",
+                             ports[0] != '\0' ? " on the ports " : "", ports, strerror(errno));
         if (fd >= 0) {
             close(fd);
         }

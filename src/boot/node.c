@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "boot/alarm_wire.h"
 #include "boot/gate_wire.h"
+#include "boot/owner.h"
 #include "boot/pset_wire.h"
 #include "boot/tie_wire.h"
 
@@ -138,6 +139,8 @@ static void format(struct pli_node *node, const struct pli_node_plan *plan)
     }
     gethostname(h->host, sizeof h->host - 1);
     find_tables(node);
+    pli_owner_init(((struct pli_pset_table *)(node->base + h->psets))->owner);
+    pli_owner_init(((struct pli_tie_table *)(node->base + h->ties))->owner);
     struct pli_gate *gate = pli_node_gate(node);
     if (gate != NULL) {
         gate->heap = h->gate + round_up(sizeof *gate);

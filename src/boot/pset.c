@@ -210,7 +210,7 @@ enum pli_err pli_pset_add(struct pli_node *node, const char *name, const uint32_
     struct pli_pset_table *t = table_of(node);
     struct pli_pset old;
     enum pli_err err = PLI_OK;
-    pli_owner_take(&t->owner);
+    pli_owner_take(t->owner);
     if (pli_pset_find(node, name, &old)) {
         if (!is_same(&old, indices, n)) {
             err =
@@ -223,6 +223,6 @@ enum pli_err pli_pset_add(struct pli_node *node, const char *name, const uint32_
         struct pli_pset_entry e = { .origin = origin, .version = version, .maker = maker };
         err = append(t, name, indices, n, e);
     }
-    pli_owner_drop(&t->owner);
+    pli_owner_drop(t->owner);
     return err;
 }

@@ -42,9 +42,9 @@ _Static_assert(sizeof(struct pli_pset_entry) == 40, "shared with other processes
 
 struct pli_pset_table {
     _Atomic uint32_t n_set; // entries that count
-    _Atomic uint32_t owner; // process id of whoever adds one now, 0: nobody
-    uint32_t n_run, n_text; // in use; guarded by owner
-    uint32_t spare[12];
+    uint32_t spare;
+    uint32_t n_run, n_text;  // in use; guarded by owner
+    unsigned char owner[48]; // the lock of whoever adds one now, see owner.h
     struct pli_pset_entry sets[PLI_PSET_N_SET];
     struct pli_pset_run runs[PLI_PSET_N_RUN];
     char text[PLI_PSET_N_TEXT];

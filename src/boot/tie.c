@@ -109,15 +109,15 @@ enum pli_err pli_tie_meet(const struct pli_tie_side *here, const struct pli_tie_
     bool is_first = here->job < there->job; // the same order on both sides: no deadlock
     struct pli_tie_table *a = table_of(is_first ? here->node : there->node);
     struct pli_tie_table *b = table_of(is_first ? there->node : here->node);
-    pli_owner_take(&a->owner);
-    pli_owner_take(&b->owner);
+    pli_owner_take(a->owner);
+    pli_owner_take(b->owner);
     uint32_t theirs = place_for(here->node, there->job), mine = place_for(there->node, here->job);
     if (theirs != 0 && mine != 0) {
         enter(here, theirs, there, mine);
         enter(there, mine, here, theirs);
     }
-    pli_owner_drop(&b->owner);
-    pli_owner_drop(&a->owner);
+    pli_owner_drop(b->owner);
+    pli_owner_drop(a->owner);
     if (theirs == 0 || mine == 0) {
         return pli_fail(PLI_ERR_NO_SPACE, "%s job is connected to %d others already",
                         theirs == 0 ? "this" : "the other", PLI_TIE_N_JOB - 1);
@@ -149,7 +149,7 @@ enum pli_err pli_tie_open_port(const struct pli_node *node, uint32_t owner, uint
 {
     struct pli_tie_table *t = table_of(node);
     uint32_t place = 0;
-    pli_owner_take(&t->owner);
+    pli_owner_take(t->owner);
     while (place < PLI_TIE_N_PORT &&
            atomic_load_explicit(&t->ports[place].cookie, memory_order_relaxed) != 0 &&
            !has_ended(node, t->ports[place].owner)) {
@@ -162,7 +162,7 @@ enum pli_err pli_tie_open_port(const struct pli_node *node, uint32_t owner, uint
         t->ports[place].ep = 0;
         atomic_store_explicit(&t->ports[place].cookie, *cookie, memory_order_release);
     }
-    pli_owner_drop(&t->owner);
+    pli_owner_drop(t->owner);
     return place < PLI_TIE_N_PORT
                ? PLI_OK
                : pli_fail(PLI_ERR_NO_SPACE, "the job has %d ports open; close one first",
@@ -194,14 +194,14 @@ bool pli_tie_own_port(const struct pli_node *node, uint32_t place, uint64_t cook
                       uint32_t ep)
 {
     struct pli_tie_table *t = table_of(node);
-    pli_owner_take(&t->owner);
+    pli_owner_take(t->owner);
     bool is_open = place < PLI_TIE_N_PORT &&
                    atomic_load_explicit(&t->ports[place].cookie, memory_order_relaxed) == cookie;
     if (is_open) {
         t->ports[place].owner = owner;
         t->ports[place].ep = ep;
     }
-    pli_owner_drop(&t->owner);
+    pli_owner_drop(t->owner);
     return is_open;
 }
 
@@ -243,7 +243,7 @@ enum pli_err pli_tie_publish(const struct pli_node *node, uint32_t owner, const 
     struct pli_tie_table *t = table_of(node);
     enum pli_err err = PLI_OK;
     bool is_there;
-    pli_owner_take(&t->owner);
+    pli_owner_take(t->owner);
     uint32_t i = find_name(node, service, &is_there);
     if (is_there) {
         err = pli_fail(PLI_ERR_SERVICE, "the service name '%s' is published already", service);
@@ -260,7 +260,7 @@ enum pli_err pli_tie_publish(const struct pli_node *node, uint32_t owner, const 
             atomic_store_explicit(&t->n_name, i + 1, memory_order_release);
         }
     }
-    pli_owner_drop(&t->owner);
+    pli_owner_drop(t->owner);
     return err;
 }
 
@@ -268,12 +268,12 @@ enum pli_err pli_tie_unpublish(const struct pli_node *node, const char *service)
 {
     struct pli_tie_table *t = table_of(node);
     bool is_there;
-    pli_owner_take(&t->owner);
+    pli_owner_take(t->owner);
     uint32_t i = find_name(node, service, &is_there);
     if (is_there) {
         atomic_store_explicit(&t->names[i].is_used, 0, memory_order_release);
     }
-    pli_owner_drop(&t->owner);
+    pli_owner_drop(t->owner);
     return is_there ? PLI_OK
                     : pli_fail(PLI_ERR_SERVICE,
                                "the service name '%s' is not published by this job", service);
@@ -283,11 +283,11 @@ bool pli_tie_lookup(const struct pli_node *node, const char *service, char *port
 {
     struct pli_tie_table *t = table_of(node);
     bool is_there;
-    pli_owner_take(&t->owner);
+    pli_owner_take(t->owner);
     uint32_t i = find_name(node, service, &is_there);
     if (is_there) {
         snprintf(port_out, PLI_TIE_PORT, "%s", t->names[i].port);
     }
-    pli_owner_drop(&t->owner);
+    pli_owner_drop(t->owner);
     return is_there;
 }

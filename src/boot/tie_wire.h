@@ -42,11 +42,11 @@ struct pli_tie_name {
 _Static_assert(sizeof(struct pli_tie_name) == 1288, "shared with other processes");
 
 struct pli_tie_table {
-    _Atomic uint32_t owner;  // process id of whoever changes it now, 0: nobody
+    uint32_t spare;
     _Atomic uint32_t n_port; // ports ever used, names ever used
     _Atomic uint32_t n_name;
     _Atomic uint32_t n_link; // connections to other jobs that were ever made
-    uint32_t spare[12];
+    unsigned char owner[48]; // the lock of whoever changes it now, see owner.h
     struct pli_tie_job jobs[PLI_TIE_N_JOB];
     struct pli_tie_port ports[PLI_TIE_N_PORT];
     struct pli_tie_name names[PLI_TIE_N_NAME];

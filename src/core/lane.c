@@ -26,7 +26,7 @@ static void park(bool is_leaving)
 {
     pli_handle_park(is_leaving);
     if (!is_leaving) {
-        pli_shm_again();
+        pli_shm_again(&pli_proc.boot->node);
         pli_lock_clone();
     }
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {

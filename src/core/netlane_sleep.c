@@ -24,6 +24,9 @@ void pli_netlane_stir(struct pli_netlane *net)
 {
     // Who goes to sleep counts itself and makes all threads pass a barrier before it looks again.
     atomic_signal_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&pli_shm_must_fence, memory_order_relaxed)) {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
     if (atomic_load_explicit(&net->lane->n_sleep, memory_order_relaxed) != 0) {
         atomic_fetch_add_explicit(&net->stirs, 1, memory_order_release);
         pli_futex_wake(&net->stirs, INT_MAX, true);

@@ -292,7 +292,9 @@ void pli_progress_announce(struct pli_waiter *w, uint8_t lanes)
             }
         }
     }
-    pli_shm_order(&w->lane->shm);
+    if (!pli_shm_order()) {
+        w->is_restless = true;
+    }
     if (w->lane->net != NULL) {
         w->stirs = atomic_load_explicit(&w->lane->net->stirs, memory_order_acquire);
     }

@@ -116,7 +116,9 @@ static enum pli_impi_err wait_for_events(struct agent *a)
     int tend_ms = agent_heap_tend(&a->heap, pli_clock_ns() / 1000000);
     int wait_ms = pli_list_is_empty(&a->stalled) ? tend_ms : STALL_MS;
     pli_shm_announce(&a->shm, PLI_SHM_BY_EVENT);
-    pli_shm_order(&a->shm);
+    if (!pli_shm_order()) {
+        wait_ms = STALL_MS;
+    }
     enum pli_impi_err err = pli_impi_net_poll(a->net, pli_shm_peek(&a->shm) != NULL ? 0 : wait_ms);
     pli_shm_retract(&a->shm);
     return err;

@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 #include "core/progress.h"
 #include "core/region.h"
+#include "net/shm/shm_sleep.h"
 
 #include <string.h>
 
@@ -67,6 +68,9 @@ const char *pli_rt_lock_drop(struct rt_lock *l, int who)
     atomic_store_explicit(&l->owner, 0, memory_order_release);
     // Who is about to sleep has counted itself and then made this core pass a fence.
     atomic_signal_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&pli_shm_must_fence, memory_order_relaxed)) {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
     if (atomic_load_explicit(&l->n_wait, memory_order_relaxed) != 0) {
         pli_rt_wake_all();
     }
@@ -106,7 +110,8 @@ static void wait_for(struct rt_lock *l, pli_upc_pts p, int me)
         atomic_fetch_add_explicit(&l->n_wait, 1, memory_order_seq_cst);
     }
     struct pli_waiter w;
-    pli_rt_waiter(&w, "upc_lock", l == NULL);
+    // Who cannot make the holder pass a fence is not sure to be woken.
+    pli_rt_waiter(&w, "upc_lock", l == NULL || pli_shm_must_fence);
     while (!try_any(l, p, me)) {
         pli_progress_step(&w);
     }

@@ -18,25 +18,47 @@ static const struct {
     uint32_t size, n;
 } classes[PLI_SHM_N_CLASS] = PLI_SHM_CLASSES;
 
+_Atomic bool pli_shm_must_fence;
+static _Atomic bool is_refused_late; // sleepers were served without a fence before
+
+// Every mailbox that this process writes to is asked for here. Where the kernel does not make the
+// process pass barriers its writes need fences, and the mailbox is where a writer looks for that.
 struct pli_shm_mailbox *pli_shm_box(const struct pli_node *node, uint32_t row, int lane)
 {
-    return (struct pli_shm_mailbox *)(pli_node_area(node, row) + (size_t)lane * PLI_NODE_LANE);
+    struct pli_shm_mailbox *box =
+        (struct pli_shm_mailbox *)(pli_node_area(node, row) + (size_t)lane * PLI_NODE_LANE);
+    if (__builtin_expect(atomic_load_explicit(&pli_shm_must_fence, memory_order_relaxed), 0)) {
+        atomic_store_explicit(&box->needs_fence, 1, memory_order_seq_cst);
+    }
+    return box;
 }
 
-static bool has_membarrier(void)
+// Have the kernel make this process pass a barrier whenever a neighbour goes to sleep. A filter for
+// system calls may forbid that to this process and not to its neighbours.
+static void ask_for_barriers(void)
 {
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0 ||
+        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) != 0) {
+        atomic_store(&pli_shm_must_fence, true);
+    }
 }
 
-void pli_shm_again(void)
+void pli_shm_again(const struct pli_node *node)
 {
-    has_membarrier();
+    ask_for_barriers();
+    for (uint32_t row = 0; pli_shm_must_fence && row < pli_node_n_used(node); row++) {
+        uint32_t n = atomic_load_explicit(&node->rows[row].n_lane, memory_order_acquire);
+        for (uint32_t k = 0; k < n && k < PLI_NODE_N_LANE; k++) {
+            pli_shm_box(node, row, (int)k);
+        }
+    }
 }
 
 PLI_START enum pli_err pli_shm_open(struct pli_shm *s, const struct pli_node *node, uint32_t row,
                                     int lane)
 {
     memset(s, 0, sizeof *s);
+    ask_for_barriers();
     s->box = pli_shm_box(node, row, lane);
     s->base = node->base;
     // A lane that is opened anew goes on where its last owner in this process stopped.
@@ -54,9 +76,9 @@ PLI_START enum pli_err pli_shm_open(struct pli_shm *s, const struct pli_node *no
     if (at > PLI_NODE_LANE) {
         return pli_fail(PLI_ERR_INTERN, "the outbox of a lane needs %zu bytes", at);
     }
-    if (!has_membarrier()) {
-        pli_log(PLI_INFO, "shm: no membarrier in this kernel; senders use a fence instead");
-        atomic_store_explicit(&s->box->needs_fence, 1, memory_order_relaxed);
+    if (pli_shm_must_fence) {
+        pli_log(PLI_INFO,
+                "shm: no membarrier for this process; messages to and from it use fences");
     }
     return PLI_OK;
 }
@@ -114,16 +136,24 @@ int pli_shm_wake_fd = -1;
 int pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how)
 {
     int wakes = atomic_load_explicit(&s->box->wakes, memory_order_acquire);
+    if (atomic_load_explicit(&pli_shm_must_fence, memory_order_relaxed)) {
+        atomic_store_explicit(&s->box->needs_fence, 1, memory_order_relaxed);
+    }
     atomic_store_explicit(&s->box->asleep, (int)how, memory_order_seq_cst);
     return wakes;
 }
 
-void pli_shm_order(const struct pli_shm *any)
+// Whether to call it is this process's own affair: that a mailbox asks for fences may be for the
+// sake of one of its writers, and the others count on the barrier.
+bool pli_shm_order(void)
 {
-    if (!atomic_load_explicit(&any->box->needs_fence, memory_order_relaxed)) {
-        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    if (!atomic_load_explicit(&pli_shm_must_fence, memory_order_relaxed) &&
+        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) != 0) {
+        atomic_store(&is_refused_late, true);
+        atomic_store(&pli_shm_must_fence, true);
     }
     atomic_thread_fence(memory_order_seq_cst);
+    return !atomic_load_explicit(&is_refused_late, memory_order_relaxed);
 }
 
 void pli_shm_retract(struct pli_shm *s)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+struct pli_node;
 struct pli_shm;
 
 // Going to sleep at some of my mailboxes: announce at each, then order once for all of them; look
@@ -15,7 +16,9 @@ struct pli_shm;
 // by one when another has been woken and does not know it yet, which the number of wakes tells it.
 // Context of announce and retract: one thread at a time.
 int pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how);
-void pli_shm_order(const struct pli_shm *any);
+// False: the kernel has begun to refuse it after writers had counted on it (a filter for system
+// calls that the program has installed), so one must not sleep for long.
+bool pli_shm_order(void);
 void pli_shm_retract(struct pli_shm *s);
 
 // shm_bell.c: make a bell and tell writers of it; it is also what this process rings others' with.
@@ -28,6 +31,8 @@ enum { PLI_SHM_BELL_NS = 1000000000 };
 
 // The process is the image of another that had opened lanes: tell the kernel anew what it needs to
 // know. Async-signal-safe.
-void pli_shm_again(void);
+void pli_shm_again(const struct pli_node *node);
+// The kernel refuses this process the barriers: what it writes for sleepers to see needs a fence.
+extern _Atomic bool pli_shm_must_fence;
 
 #endif

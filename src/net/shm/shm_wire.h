@@ -53,7 +53,7 @@ struct pli_shm_mailbox {
     _Alignas(128) _Atomic uint64_t head; // positions below are free again; reader
     _Alignas(128) _Atomic int asleep;    // enum pli_shm_sleep; who writes wakes the reader
     _Atomic int is_full;                 // the reader holds too much: send nothing unasked
-    _Atomic int needs_fence;             // the reader's kernel has no membarrier
+    _Atomic int needs_fence;             // the reader or a writer has no membarrier
     _Atomic int wakes;                   // how often somebody was woken: futex of the sleepers
     uint32_t n_bell;                     // bytes of the name of the reader's bell
     char bell[16];                       // see PLI_SHM_BY_BELL
