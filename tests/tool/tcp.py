@@ -157,6 +157,17 @@ def wrong_settings():
         check(r.rc == 1 and f"on the ports {port}" in r.words and "in use" in r.words, r)
 
 
-for test in (strangers, patience, lost, slow, leave, crossing, many, wrong_settings):
+def protection():
+    """Ranks whose settings differ refuse each other by name; what cannot protect is not used."""
+    r = Run("-n", 1, "-env", "PLIANT_NET_PROTECT", "encrypt", PROBE, "ring", ":", "-n", 1, PROBE, "ring", env=TCP)
+    check(r.rc != 0 and "it has another PLIANT_NET_PROTECT than this process; all ranks need the same" in r.words, r)
+    r = Run("-n", 2, PROBE, "ring", env={**TCP, "PLIANT_NET": "ucx", "PLIANT_NET_PROTECT": "auth"})
+    check(r.rc != 0 and "UCX cannot protect messages" in r.words, r)
+    for level in ("auth", "encrypt"):
+        r = Run("-n", 5, PROBE, "ring", env={**TCP, "PLIANT_NET_PROTECT": level})
+        check(r.rc == 0 and r.err == "" and r.out.count("ok") == 5, r)
+
+
+for test in (strangers, patience, lost, slow, leave, crossing, many, wrong_settings, protection):
     test()
 sys.exit(status())

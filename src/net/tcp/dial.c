@@ -7,6 +7,7 @@
 #include "boot/greet.h"
 #include "boot/moor.h"
 #include "boot/park.h"
+#include "net/tcp/secure.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +42,7 @@ struct pli_dial {
     uint32_t n;                             // bytes of the reply so far
     struct pli_greet_open open;
     struct pli_greet_reply reply;
+    struct pli_greet_join join;
     char tried[TRIED]; // what failed, for people
 };
 
@@ -207,6 +209,13 @@ static void set_limit(int fd, uint64_t ns)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
 }
 
+void pli_dial_keys(const struct pli_dial *d, unsigned char keys_out[2][32])
+{
+    struct pli_greet_keys keys;
+    pli_greet_make_keys(d->call.secret, &d->open, &d->reply, &d->join, true, &keys);
+    memcpy(keys_out, &keys, sizeof keys);
+}
+
 int pli_dial_take(struct pli_dial *d)
 {
     int fd = d->fd;
@@ -244,13 +253,16 @@ static const char *join(struct pli_dial *d)
     if (pli_greet_check_reply(d->call.secret, &d->open, &d->reply) != PLI_OK) {
         return pli_fail_take(NULL);
     }
-    struct pli_greet_join j = {
-        .from = d->call.from, .to = d->call.to, .lane = d->call.lane, .to_lane = d->call.to_lane
-    };
+    struct pli_greet_join j = { .from = d->call.from,
+                                .to = d->call.to,
+                                .lane = d->call.lane,
+                                .to_lane = d->call.to_lane,
+                                .protect = pli_secure_level() };
     pli_greet_join(d->call.secret, &d->open, &d->reply, &j);
     if (send(d->fd, &j, sizeof j, MSG_NOSIGNAL) != (ssize_t)sizeof j) {
         return "it does not take the greeting";
     }
+    d->join = j;
     pli_moor_join(d->fd, j.to, j.lane, j.to_lane);
     return NULL;
 }
