@@ -31,10 +31,12 @@ struct pli_boot {
 
 // A connection that another process has opened to this one, authenticated.
 struct pli_caller {
-    int fd;          // now the taker's
-    uint32_t proc;   // who: index in the job
-    uint8_t lane;    // which of its lanes
-    uint8_t to_lane; // which of mine it wants
+    int fd;                    // now the taker's
+    uint32_t proc;             // who: index in the job
+    uint8_t lane;              // which of its lanes
+    uint8_t to_lane;           // which of mine it wants
+    uint8_t protect;           // enum pli_greet_protect, and by which keys
+    unsigned char keys[2][32]; // to send, to receive: see struct pli_greet_keys
 };
 
 // Where a process can be called.

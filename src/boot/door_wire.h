@@ -5,6 +5,8 @@
 #ifndef PLI_BOOT_DOOR_WIRE_H
 #define PLI_BOOT_DOOR_WIRE_H
 
+#include "boot/greet.h"
+
 #include <stdint.h>
 
 enum { PLI_DOOR_CALL = 1 };
@@ -15,8 +17,10 @@ struct pli_door_msg {
     uint8_t lane;  // from which of its lanes
     uint8_t to_lane;
     uint8_t is_again; // see greet_wire.h
-    uint8_t spare[5];
+    uint8_t protect;  // see greet_wire.h
+    uint8_t spare[4];
+    struct pli_greet_keys keys; // as the rank has them
 };
-_Static_assert(sizeof(struct pli_door_msg) == 16, "shared with other processes");
+_Static_assert(sizeof(struct pli_door_msg) == 80, "shared with other processes");
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+_Static_assert(sizeof(struct pli_greet_keys) == 2 * 32, "as in struct pli_caller");
 _Static_assert((int)PLI_GREET_MAC == (int)PLI_SHA256_SIZE, "the hash in use");
 
 static enum pli_err draw(unsigned char nonce[PLI_GREET_NONCE])
@@ -103,6 +104,15 @@ enum pli_err pli_greet_check_reply(const unsigned char secret[PLI_GREET_SECRET],
         return pli_fail(PLI_ERR_OTHER, "what answers there belongs to another job");
     }
     return PLI_OK;
+}
+
+void pli_greet_make_keys(const unsigned char secret[PLI_GREET_SECRET],
+                         const struct pli_greet_open *open, const struct pli_greet_reply *reply,
+                         const struct pli_greet_join *join, bool is_caller,
+                         struct pli_greet_keys *out)
+{
+    sign(secret, 'c', open, reply, join, 16, is_caller ? out->send : out->receive);
+    sign(secret, 'l', open, reply, join, 16, is_caller ? out->receive : out->send);
 }
 
 void pli_greet_join(const unsigned char secret[PLI_GREET_SECRET], const struct pli_greet_open *open,

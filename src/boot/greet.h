@@ -20,6 +20,15 @@ enum pli_err pli_greet_check_reply(const unsigned char secret[PLI_GREET_SECRET],
 void pli_greet_join(const unsigned char secret[PLI_GREET_SECRET], const struct pli_greet_open *open,
                     const struct pli_greet_reply *reply, struct pli_greet_join *join);
 
+// What protects the rest of the conversation, as seen from one of the two ends.
+struct pli_greet_keys {
+    unsigned char send[PLI_GREET_MAC], receive[PLI_GREET_MAC];
+};
+void pli_greet_make_keys(const unsigned char secret[PLI_GREET_SECRET],
+                         const struct pli_greet_open *open, const struct pli_greet_reply *reply,
+                         const struct pli_greet_join *join, bool is_caller,
+                         struct pli_greet_keys *out);
+
 // The listener: answer. Says what is wrong with the opening.
 enum pli_err pli_greet_reply(const unsigned char secret[PLI_GREET_SECRET],
                              const struct pli_greet_open *open, struct pli_greet_reply *out);

@@ -7,7 +7,8 @@
 //     caller    join   who calls whom, and the keyed hash of that and both numbers: so does it
 //
 // The secret itself never travels, and neither hash is of use in another conversation. After its
-// join the caller may send frames at once.
+// join the caller may send frames at once; where the join asks for it, as records under keys that
+// both have made of the secret and of all that was said.
 #ifndef PLI_BOOT_GREET_WIRE_H
 #define PLI_BOOT_GREET_WIRE_H
 
@@ -15,11 +16,13 @@
 
 enum {
     PLI_GREET_MAGIC = 0x54494c50, // "PLIT" as it stands on the wire
-    PLI_GREET_VERSION = 1,
+    PLI_GREET_VERSION = 2,
     PLI_GREET_ORDER = 0x0102, // numbers are written as the machine has them: see boot/greet.c
     PLI_GREET_NONCE = 32,
     PLI_GREET_MAC = 32
 };
+
+enum pli_greet_protect { PLI_GREET_PLAIN, PLI_GREET_AUTH, PLI_GREET_ENCRYPT };
 
 struct pli_greet_open {
     uint32_t magic;
@@ -40,7 +43,8 @@ struct pli_greet_join {
     uint32_t from, to; // indices in the job
     uint8_t lane, to_lane;
     uint8_t is_again; // goes on for one that a checkpoint has ended, see moor_wire.h
-    uint8_t spare[5]; // zero
+    uint8_t protect;  // enum pli_greet_protect, of all that follows
+    uint8_t spare[4]; // zero
     unsigned char mac[PLI_GREET_MAC];
 };
 _Static_assert(sizeof(struct pli_greet_join) == 48, "crosses the network");

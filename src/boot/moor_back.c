@@ -117,7 +117,8 @@ static bool come(void)
         return n < 0 && (errno == EAGAIN || errno == EINTR);
     }
     if (msg.is_again == 0) {
-        struct pli_caller c = { fd, msg.proc, msg.lane, msg.to_lane };
+        struct pli_caller c = { fd, msg.proc, msg.lane, msg.to_lane, msg.protect, { { 0 } } };
+        memcpy(c.keys, &msg.keys, sizeof c.keys);
         struct pli_moored *e = pli_moor_add(&c, PLI_MOOR_CALLEE);
         if (e != NULL) {
             e->is_untaken = true;

@@ -42,7 +42,8 @@ static void take_door(void)
     struct pli_door_msg msg;
     int fd;
     while (pli_hand_take(*pli_moor.door, &msg, sizeof msg, &fd, MSG_DONTWAIT) > 0) {
-        struct pli_caller c = { fd, msg.proc, msg.lane, msg.to_lane };
+        struct pli_caller c = { fd, msg.proc, msg.lane, msg.to_lane, msg.protect, { { 0 } } };
+        memcpy(c.keys, &msg.keys, sizeof c.keys);
         struct pli_moored *e = fd >= 0 ? pli_moor_add(&c, PLI_MOOR_CALLEE) : NULL;
         if (e == NULL) {
             close(fd);

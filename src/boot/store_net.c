@@ -310,9 +310,14 @@ static bool is_let_in(struct pli_boot *boot, struct guest *g, struct pli_caller 
                    s->join.to_lane < PLI_NODE_N_LANE;
     if (is_good) {
         pli_epollset_remove(net.set, &g->key, s->fd);
-        *out = (struct pli_caller){
-            .fd = s->fd, .proc = s->join.from, .lane = s->join.lane, .to_lane = s->join.to_lane
-        };
+        *out = (struct pli_caller){ .fd = s->fd,
+                                    .proc = s->join.from,
+                                    .lane = s->join.lane,
+                                    .to_lane = s->join.to_lane,
+                                    .protect = s->join.protect };
+        struct pli_greet_keys keys;
+        pli_greet_make_keys(boot->node.header->secret, &s->open, &s->reply, &s->join, false, &keys);
+        memcpy(out->keys, &keys, sizeof out->keys);
         s->fd = -1;
     } else if (err != PLI_AGAIN) {
         dismiss(g);

@@ -12,6 +12,7 @@
 #include "core/transfer.h"
 #include "core/ucxlink.h"
 #include "core/wire.h"
+#include "net/tcp/secure.h"
 #include "obj/datatype.h"
 
 #include <errno.h>
@@ -231,6 +232,8 @@ void pli_intake_drop(struct pli_sock *s)
     s->n_rest = 0;
     free(s->worker);
     s->worker = NULL;
+    pli_secure_destroy(s->secure);
+    s->secure = NULL;
     if (s->left == 0) {
         return;
     }
@@ -438,8 +441,11 @@ void pli_intake_resume(struct pli_sock *s)
     s->n_rest = 0;
     s->is_armed = false;
     pli_netlane_watch(s->eye.net, &s->eye, EPOLLIN);
-    take_apart(s, rest, n);
+    bool is_up = take_apart(s, rest, n);
     free(rest);
+    if (is_up && pli_secure_has_more(s->secure)) {
+        pli_intake_read(s);
+    }
 }
 
 void pli_intake_catch_up(struct pli_link *l)
@@ -458,10 +464,10 @@ void pli_intake_catch_up(struct pli_link *l)
 void pli_intake_feed(struct pli_sock *s, const char *data, size_t n)
 {
     size_t head = s->n_head;
-    char *all = n > 0 ? malloc(head + n) : NULL;
-    if (n == 0) {
+    if (n == 0 || (s->secure != NULL && pli_secure_feed(s->secure, data, n))) {
         return;
     }
+    char *all = s->secure == NULL ? malloc(head + n) : NULL;
     if (all == NULL) {
         pli_link_lose(s->link, "there is no memory for what it sent");
         return;
@@ -488,8 +494,9 @@ static size_t read_once(struct pli_sock *s, bool *is_more_out)
     memcpy(room, &s->frame, head);
     iov[n_iov++] = (struct iovec){ room + head, most - head };
     struct msghdr mh = { .msg_iov = iov, .msg_iovlen = (size_t)n_iov };
-    ssize_t n = n_iov == 1 ? recv(s->eye.fd, iov[0].iov_base, iov[0].iov_len, MSG_DONTWAIT)
-                           : recvmsg(s->eye.fd, &mh, MSG_DONTWAIT);
+    ssize_t n = s->secure != NULL ? pli_secure_receive(s->secure, s->eye.fd, iov, n_iov)
+                : n_iov == 1      ? recv(s->eye.fd, iov[0].iov_base, iov[0].iov_len, MSG_DONTWAIT)
+                                  : recvmsg(s->eye.fd, &mh, MSG_DONTWAIT);
     *is_more_out = false;
     if (n <= 0) {
         if (n < 0 && errno == ENOTSOCK && pli_link_again(s)) {
@@ -500,7 +507,10 @@ static size_t read_once(struct pli_sock *s, bool *is_more_out)
             bool is_silent = errno == ETIMEDOUT || errno == EHOSTUNREACH; // keepalive found out
             pli_link_hang_up(s, n == 0      ? NULL
                                 : is_silent ? "its host does not answer"
-                                            : strerror(errno));
+                                : errno == EBADMSG
+                                    ? "what came from it is not what it sent; somebody on the "
+                                      "network has altered it"
+                                    : strerror(errno));
         }
         return 0;
     }
@@ -525,8 +535,9 @@ int pli_intake_read(struct pli_sock *s)
 {
     int n = 0;
     bool is_more = true;
-    while (is_more && n < READS && s->eye.fd >= 0 && s->rest == NULL &&
-           read_once(s, &is_more) > 0) {
+    // What was decrypted already, no descriptor tells of.
+    while (((is_more && n < READS) || pli_secure_has_more(s->secure)) && s->eye.fd >= 0 &&
+           s->rest == NULL && read_once(s, &is_more) > 0) {
         n++;
     }
     return n;

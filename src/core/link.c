@@ -10,6 +10,7 @@
 #include "core/transfer.h"
 #include "core/ucxlink.h"
 #include "core/wire.h"
+#include "net/tcp/secure.h"
 #include "obj/datatype.h"
 
 #include <errno.h>
@@ -273,11 +274,23 @@ static void wrote(struct pli_link *l)
     }
 }
 
+static ssize_t write_secure(const struct pli_link *l, const char *head)
+{
+    const struct iovec iov[2] = {
+        { (char *)(uintptr_t)head, l->head_left },
+        { (void *)(uintptr_t)l->body, l->body_left },
+    };
+    return pli_secure_send(l->out->secure, l->out->eye.fd, iov, 2);
+}
+
 // One piece where that is cheap: the kernel takes it a tenth of a microsecond faster than two.
 // bench: tcp_lat size=8.
 static ssize_t write_now(const struct pli_link *l)
 {
     const char *head = (const char *)&l->head + sizeof l->head - l->head_left;
+    if (__builtin_expect(l->out->secure != NULL, false)) {
+        return write_secure(l, head);
+    }
     if (l->body_left <= ONE_PIECE) {
         char all[sizeof l->head + ONE_PIECE];
         memcpy(all, head, l->head_left);

@@ -18,7 +18,6 @@
 struct pli_caller;
 struct pli_dial;
 struct pli_epollset;
-struct pli_parcel;
 struct pli_ucxlane;
 struct pli_ucxlink;
 
@@ -46,6 +45,7 @@ struct pli_sock {
     char *worker;              // or the address of a worker
     char *rest;                // read, and to be looked at when the other connection has ended
     size_t n_rest;
+    struct pli_secure *secure; // NULL: as they are
 };
 
 enum pli_link_state {

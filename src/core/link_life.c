@@ -16,6 +16,7 @@
 #include "core/transfer.h"
 #include "core/wire.h"
 #include "net/tcp/dial.h"
+#include "net/tcp/secure.h"
 #include "obj/comm.h"
 
 #include <netinet/in.h>
@@ -162,14 +163,24 @@ void pli_link_left(struct pli_link *l)
     go(l, PLI_LINK_IDLE);
 }
 
-// A connection stands: it is read from now on, and written if the link has no other.
-static void take(struct pli_link *l, int fd)
+// A connection stands: it is read from now on, and written if the link has no other. The keys
+// protect it where PLIANT_NET_PROTECT asks for that.
+static void take(struct pli_link *l, int fd, const unsigned char keys[2][32])
 {
     struct pli_sock *s = calloc(1, sizeof *s);
-    if (s == NULL || pli_dial_tune(fd, (int)pli_conf.tcp_timeout) != PLI_OK) {
+    const char *why = "the connection cannot be used";
+    bool is_good = s != NULL;
+    if (is_good && pli_secure_create(pli_secure_level(), keys, &s->secure) != PLI_OK) {
+        why = pli_fail_take(NULL);
+        is_good = false;
+    }
+    if (!is_good || pli_dial_tune(fd, (int)pli_conf.tcp_timeout) != PLI_OK) {
+        if (s != NULL) {
+            pli_secure_destroy(s->secure);
+        }
         free(s);
         pli_dial_end(fd);
-        pli_link_lose(l, "the connection cannot be used");
+        pli_link_lose(l, why);
         return;
     }
     s->eye = (struct pli_eye){ .fd = fd, .see = pli_intake_see, .net = l->net };
@@ -216,9 +227,12 @@ static void step_dial(struct pli_link *l)
     enum pli_err err = pli_dial_step(l->dial);
     if (err == PLI_OK) {
         pli_netlane_unwatch(l->net, &l->dial_eye);
+        unsigned char keys[2][32];
+        pli_dial_keys(l->dial, keys);
         int fd = pli_dial_take(l->dial);
         close_dial(l);
-        take(l, fd);
+        take(l, fd, keys);
+        explicit_bzero(keys, sizeof keys);
         return;
     }
     if (err != PLI_AGAIN) {
@@ -277,11 +291,17 @@ void pli_link_adopt(struct pli_netlane *net, const struct pli_caller *c)
         pli_dial_end(c->fd);
         return;
     }
+    if (c->protect != pli_secure_level()) {
+        pli_dial_end(c->fd);
+        pli_link_lose(l, "it has another PLIANT_NET_PROTECT than this process; all ranks need the "
+                         "same");
+        return;
+    }
     if (l->state == PLI_LINK_DIALING) {
         close_dial(l); // it has carried nothing yet
     }
     l->has_left = false;
-    take(l, c->fd);
+    take(l, c->fd, c->keys);
 }
 
 // A request that hangs on a link that is gone.

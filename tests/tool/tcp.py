@@ -157,6 +157,18 @@ def wrong_settings():
         check(r.rc == 1 and f"on the ports {port}" in r.words and "in use" in r.words, r)
 
 
-for test in (strangers, patience, lost, slow, leave, crossing, many, wrong_settings):
+def protection():
+    """Ranks whose settings differ refuse each other by name; what cannot protect is not used."""
+    wait = os.path.join(BUILD, "tests", "bin", "mpi.p2p_wait")  # goes on after errors, so that both have their say
+    r = Run("-n", 1, "-env", "PLIANT_NET_PROTECT", "encrypt", wait, ":", "-n", 1, wait, env=TCP)
+    check(r.rc != 0 and "it has another PLIANT_NET_PROTECT than this process; all ranks need the same" in r.words, r)
+    r = Run("-n", 2, PROBE, "ring", env={**TCP, "PLIANT_NET": "ucx", "PLIANT_NET_PROTECT": "auth"})
+    check(r.rc != 0 and "UCX cannot protect messages" in r.words, r)
+    for level in ("auth", "encrypt"):
+        r = Run("-n", 5, PROBE, "ring", env={**TCP, "PLIANT_NET_PROTECT": level})
+        check(r.rc == 0 and r.err == "" and r.out.count("ok") == 5, r)
+
+
+for test in [globals()[w] for w in sys.argv[1:]] or (strangers, patience, lost, slow, leave, crossing, many, wrong_settings, protection):
     test()
 sys.exit(status())

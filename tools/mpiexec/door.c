@@ -134,7 +134,10 @@ static void let_in(struct stranger *s)
                                     .proc = s->who.join.from,
                                     .lane = s->who.join.lane,
                                     .to_lane = s->who.join.to_lane,
-                                    .is_again = s->who.join.is_again };
+                                    .is_again = s->who.join.is_again,
+                                    .protect = s->who.join.protect };
+    pli_greet_make_keys(door.node->header->secret, &s->who.open, &s->who.reply, &s->who.join, false,
+                        &v->msg.keys);
     struct porch *p = &door.porches[to->row];
     if (p->first == NULL) {
         p->first = v;

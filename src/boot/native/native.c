@@ -489,6 +489,8 @@ static enum pli_err take_held(struct pli_boot *boot, struct pli_caller *out)
     out->proc = msg.proc;
     out->lane = msg.lane;
     out->to_lane = msg.to_lane;
+    out->protect = msg.protect;
+    memcpy(out->keys, &msg.keys, sizeof out->keys);
     pli_moor_call(out);
     return PLI_OK;
 }

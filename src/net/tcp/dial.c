@@ -8,6 +8,7 @@
 #include "boot/greet.h"
 #include "boot/moor.h"
 #include "boot/park.h"
+#include "net/tcp/secure.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,6 +49,7 @@ struct pli_dial {
     uint32_t n;                             // bytes of the reply so far
     struct pli_greet_open open;
     struct pli_greet_reply reply;
+    struct pli_greet_join join;
     char tried[TRIED]; // what failed, for people
 };
 
@@ -233,6 +235,13 @@ static void set_limit(int fd, uint64_t ns)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
 }
 
+void pli_dial_keys(const struct pli_dial *d, unsigned char keys_out[2][32])
+{
+    struct pli_greet_keys keys;
+    pli_greet_make_keys(d->call.secret, &d->open, &d->reply, &d->join, true, &keys);
+    memcpy(keys_out, &keys, sizeof keys);
+}
+
 int pli_dial_take(struct pli_dial *d)
 {
     int fd = d->fd;
@@ -282,13 +291,16 @@ static const char *join(struct pli_dial *d)
         d->is_dropped = true;
         return "it hung up";
     }
-    struct pli_greet_join j = {
-        .from = d->call.from, .to = d->call.to, .lane = d->call.lane, .to_lane = d->call.to_lane
-    };
+    struct pli_greet_join j = { .from = d->call.from,
+                                .to = d->call.to,
+                                .lane = d->call.lane,
+                                .to_lane = d->call.to_lane,
+                                .protect = pli_secure_level() };
     pli_greet_join(d->call.secret, &d->open, &d->reply, &j);
     if (send(d->fd, &j, sizeof j, MSG_NOSIGNAL) != (ssize_t)sizeof j) {
         return "it does not take the greeting";
     }
+    d->join = j;
     pli_moor_join(d->fd, j.to, j.lane, j.to_lane);
     return NULL;
 }

@@ -44,6 +44,8 @@ uint64_t pli_dial_until(const struct pli_dial *d);
 // The connection, now the caller's, who does not watch it any more. It does not block, and is set
 // up as pli_dial_tune does.
 int pli_dial_take(struct pli_dial *d);
+// And what protects it, where PLIANT_NET_PROTECT asks for that: keys to send, to receive.
+void pli_dial_keys(const struct pli_dial *d, unsigned char keys_out[2][32]);
 
 // Set up a connection for messages: no delays, and a peer whose host is gone is noticed although
 // nothing is said, after so many seconds. Fails when it is no such connection.

@@ -3,6 +3,8 @@
 // so that a program runs where there is none.
 #include "net/ucx/ucx.h"
 
+#include "base/conf.h"
+
 #include "base/list.h"
 
 #include <dlfcn.h>
@@ -81,6 +83,12 @@ static enum pli_err load(void)
 {
     if (handle != NULL) {
         return PLI_OK;
+    }
+    if (strcmp(pli_conf.net_protect, "none") != 0) {
+        return pli_fail(PLI_ERR_OTHER,
+                        "UCX cannot protect messages, which PLIANT_NET_PROTECT=%s asks for; use "
+                        "PLIANT_NET=tcp or shm+tcp",
+                        pli_conf.net_protect);
     }
     // It would print stacks of its own for a rank that crashes, and mpiexec has better words.
     setenv("UCX_HANDLE_ERRORS", "none", 0);

@@ -23,6 +23,21 @@ static void good(void)
     T_OK(pli_greet_check_join(secret, &open_it, &reply, &join));
 }
 
+static void keys(void)
+{
+    struct pli_greet_keys a, b, c;
+    pli_greet_make_keys(secret, &open_it, &reply, &join, true, &a);
+    pli_greet_make_keys(secret, &open_it, &reply, &join, false, &b);
+    T_EQ(memcmp(a.send, b.receive, sizeof a.send), 0);
+    T_EQ(memcmp(a.receive, b.send, sizeof a.send), 0);
+    T_OK(memcmp(a.send, a.receive, sizeof a.send) != 0);
+    T_OK(memcmp(a.send, join.mac, sizeof a.send) != 0 && memcmp(a.send, reply.mac, 32) != 0);
+    struct pli_greet_join changed = join;
+    changed.protect = PLI_GREET_ENCRYPT;
+    pli_greet_make_keys(secret, &open_it, &reply, &changed, true, &c);
+    T_OK(memcmp(a.send, c.send, sizeof a.send) != 0);
+}
+
 static void flipped(void)
 {
     for (size_t bit = 0; bit < 8 * sizeof reply; bit++) {
@@ -73,6 +88,7 @@ static void heads(void)
 int main(void)
 {
     good();
+    keys();
     flipped();
     strangers();
     heads();
