@@ -262,6 +262,17 @@ enum pli_err pli_pact_agree(struct pli_comm *comm, int *flag)
                      "MPIX_Comm_agree");
 }
 
+enum pli_err pli_pact_meet(struct pli_comm *comm, const char *call)
+{
+    int flag = 1;
+    enum pli_err err = carry_out(comm, (struct op){ .flag = &flag, .value = 1 }, call);
+    if (err == PLI_ERR_PROC_FAILED) { // who has died is not waited for
+        pli_fail_take(NULL);
+        return PLI_OK;
+    }
+    return err;
+}
+
 enum pli_err pli_pact_shrink(struct pli_comm *comm, struct pli_comm **out)
 {
     return pli_pact_shrink_in(comm, "MPIX_Comm_shrink", out);

@@ -15,6 +15,8 @@ struct pli_request;
 // the other one. PLI_ERR_PROC_FAILED, at all of them: somebody died and not everybody has
 // acknowledged it; *flag is agreed on all the same. Context: no lock held; waits.
 enum pli_err pli_pact_agree(struct pli_comm *comm, int *flag);
+// Wait until all members that live have called it. call: which reports of deadlocks name.
+enum pli_err pli_pact_meet(struct pli_comm *comm, const char *call);
 // MPIX_Comm_shrink: the same members at all of them. NULL: nobody of the other group lives.
 enum pli_err pli_pact_shrink(struct pli_comm *comm, struct pli_comm **out);
 // The same on behalf of another call, which reports of deadlocks name.

@@ -10,6 +10,7 @@
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/process.h"
+#include "core/progress.h"
 #include "dynamic/where.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
@@ -221,6 +222,18 @@ enum pli_err pli_resize_world(struct pli_comm *comm, int size)
     return pli_resize_world_info(comm, size, NULL);
 }
 
+// On another host than that of the first member the version may be on its way.
+static void await_version(struct pli_comm *comm, uint32_t version)
+{
+    struct pli_waiter w = {
+        .lane = comm->ep->lane, .comm = comm, .call = "MPIX_World_resize", .is_restless = true
+    };
+    while ((uint32_t)version_now() < version) {
+        pli_progress_step(&w);
+    }
+    pli_progress_end(&w);
+}
+
 enum pli_err pli_resize_world_info(struct pli_comm *comm, int size, struct pli_info *info)
 {
     struct pli_answer answer = { 0 };
@@ -242,6 +255,9 @@ enum pli_err pli_resize_world_info(struct pli_comm *comm, int size, struct pli_i
     if (err == PLI_OK && answer.error != 0) {
         answer.text[sizeof answer.text - 1] = '\0';
         err = pli_fail(PLI_ERR_SPAWN, "%s", answer.text);
+    }
+    if (err == PLI_OK) {
+        await_version(comm, answer.first);
     }
     pli_process_recount();
     return err;

@@ -137,16 +137,17 @@ static enum pli_err may_lock(struct pli_win *w, const char *what)
 
 // The lock was released because a process that held it died. Each member is told once, and does not
 // hold the lock then.
-static __attribute__((cold)) enum pli_err lost(struct pli_win *w, int rank, uint32_t n_lost)
+static __attribute__((cold)) enum pli_err lost(struct pli_win *w, int rank,
+                                               const struct pli_rma_reply *r)
 {
     char who[440];
-    w->peers[rank].n_lost = n_lost;
-    pli_alarm_say_failed(w->comm, who, sizeof who);
+    w->peers[rank].n_lost = r->n_lost;
+    pli_alarm_say_failed(w->comm, who, sizeof who); // on another host it may not be known yet
     return pli_fail(PLI_ERR_PROC_FAILED,
-                    "a process died that held the lock of %s at rank %d, and may have left its "
-                    "work there half done (%s). The lock was released: MPI_Win_lock can be called "
+                    "rank %u died, which held the lock of %s at rank %d and may have left its "
+                    "work there half done%s%s. The lock was released: MPI_Win_lock can be called "
                     "again",
-                    pli_win_say(w), rank, who);
+                    r->lost, pli_win_say(w), rank, who[0] != '\0' ? ": " : "", who);
 }
 
 static enum pli_err leave_near(struct pli_win *w, int rank, int hold);
@@ -156,16 +157,18 @@ static enum pli_err take(struct pli_win *w, int rank, int hold)
     struct pli_win_peer *p = &w->peers[rank];
     struct pli_rma_question q = { 0 };
     if (p->is_near && pli_rma_lock_try(p->guard, w->comm->rank, hold)) {
-        uint32_t n = atomic_load_explicit(&p->guard->n_lost, memory_order_relaxed);
-        if (__builtin_expect(n == p->n_lost, 1)) {
+        struct pli_rma_reply r = { .n_lost = atomic_load_explicit(&p->guard->n_lost,
+                                                                  memory_order_relaxed) };
+        if (__builtin_expect(r.n_lost == p->n_lost, 1)) {
             return PLI_OK;
         }
+        r.lost = atomic_load_explicit(&p->guard->lost, memory_order_relaxed);
         enum pli_err err = leave_near(w, rank, hold);
-        return err == PLI_OK ? lost(w, rank, n) : err;
+        return err == PLI_OK ? lost(w, rank, &r) : err;
     }
     enum pli_err err = pli_rma_mail_ask(w, rank, PLI_RMA_LOCK, hold, &q);
     err = err == PLI_OK ? pli_rma_mail_hear(rank, &q) : err;
-    return err == PLI_ERR_PROC_FAILED && q.reply.n_lost != p->n_lost ? lost(w, rank, q.reply.n_lost)
+    return err == PLI_ERR_PROC_FAILED && q.reply.n_lost != p->n_lost ? lost(w, rank, &q.reply)
                                                                      : err;
 }
 

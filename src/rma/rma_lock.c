@@ -140,6 +140,21 @@ static bool count_living(struct pli_guard *g, int n, bool (*is_dead)(int rank, v
     return true;
 }
 
+// A dead member that holds the lock.
+static uint32_t find_dead(struct pli_guard *g, uint32_t held, int n,
+                          bool (*is_dead)(int rank, void *arg), void *arg)
+{
+    int i = 0;
+    if ((held & PLI_GUARD_ALONE) != 0) {
+        return held & ~(uint32_t)PLI_GUARD_ALONE;
+    }
+    while (i < n - 1 && (atomic_load_explicit(holder(g, i), memory_order_relaxed) == HOLDER_NONE ||
+                         !is_dead(i, arg))) {
+        i++;
+    }
+    return (uint32_t)i;
+}
+
 // The word without the dead; whether one held the lock. PLI_GUARD_QUEUED is set, so nobody takes
 // the lock meanwhile, but those who have it may leave.
 static bool drop_dead(struct pli_guard *g, int n, bool (*is_dead)(int rank, void *arg), void *arg)
@@ -158,6 +173,7 @@ static bool drop_dead(struct pli_guard *g, int n, bool (*is_dead)(int rank, void
             return false;
         }
         // Who takes the lock next finds the new number.
+        atomic_store_explicit(&g->lost, find_dead(g, held, n, is_dead, arg), memory_order_relaxed);
         atomic_fetch_add_explicit(&g->n_lost, is_counted ? 0 : 1, memory_order_relaxed);
         is_counted = true;
         if (atomic_compare_exchange_strong_explicit(&g->lock, &word, PLI_GUARD_QUEUED | living,

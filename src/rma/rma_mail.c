@@ -251,7 +251,7 @@ enum pli_err pli_rma_mail_ask(struct pli_win *w, int to, enum pli_rma_kind kind,
     m->msg.op = (uint8_t)op;
     m->msg.tag = pli_rma_mail_tag(w);
     m->msg.bytes = w->peers[to].n_lost;
-    q->reply = (struct pli_rma_reply){ PLI_OK, w->peers[to].n_lost };
+    q->reply = (struct pli_rma_reply){ PLI_OK, w->peers[to].n_lost, 0 };
     enum pli_err err = pli_p2p_irecv_on(&q->reply, sizeof q->reply, pli_datatype_basic(MPI_BYTE),
                                         to, (int)m->msg.tag, w->comm, PLI_CHAN_P2P, &q->req);
     if (err != PLI_OK) {

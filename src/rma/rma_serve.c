@@ -60,7 +60,8 @@ static void reply(struct pli_rma_serve *s, int to, uint32_t tag, enum pli_err er
 {
     struct pli_rma_mail *m = pli_rma_mail_new(s->win, 0, sizeof(struct pli_rma_reply));
     if (m != NULL) {
-        struct pli_rma_reply r = { (int32_t)err, atomic_load(&s->win->guard->n_lost) };
+        struct pli_rma_reply r = { (int32_t)err, atomic_load(&s->win->guard->n_lost),
+                                   atomic_load(&s->win->guard->lost) };
         if (err == PLI_OK) {
             r.err = atomic_exchange_explicit(&s->faults[to], PLI_OK, memory_order_relaxed);
         }

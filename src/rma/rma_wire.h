@@ -62,6 +62,7 @@ _Static_assert(sizeof(struct pli_rma_msg) == 24, "seen by other processes");
 struct pli_rma_reply {
     int32_t err;     // enum pli_err of an access before it
     uint32_t n_lost; // deaths of holders of the lock so far
+    uint32_t lost;   // rank of the last of them
 };
 
 enum {
@@ -80,7 +81,8 @@ struct pli_guard {
     _Atomic uint32_t lock;
     _Atomic uint32_t busy;   // an accumulation runs: index of its process in the job + 1
     _Atomic uint32_t n_lost; // how often the lock was released for holders that died
-    uint32_t spare[13];
+    _Atomic uint32_t lost;   // rank of the last of them
+    uint32_t spare[12];
 };
 _Static_assert(sizeof(struct pli_guard) == 64, "shared with other processes");
 

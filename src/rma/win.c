@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rma/win.h"
 
+#include "boot/boot.h"
 #include "coll/coll.h"
+#include "comm/pact.h"
 #include "core/progress.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
@@ -106,9 +108,11 @@ enum pli_err pli_win_free(struct pli_win *w)
     if (err != PLI_OK) {
         return err;
     }
-    // No epoch is open, so all is done. Where a member died nobody has to be met: what is left is
-    // freed all the same.
-    if (pli_coll_barrier(w->comm) != PLI_OK) {
+    // No epoch is open here, so all that this member did is done. Others may still want something
+    // of it, until they come here too; those who died will not.
+    bool is_mortal = (pli_boot.node.header->mode & PLI_NODE_SURVIVES) != 0;
+    err = is_mortal ? pli_pact_meet(w->comm, "MPI_Win_free") : pli_coll_barrier(w->comm);
+    if (err != PLI_OK) {
         pli_fail_take(NULL);
     }
     pli_win_destroy(w);

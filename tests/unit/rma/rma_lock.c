@@ -84,6 +84,7 @@ static void alone(void)
     atomic_store(&dead[1], true);
     expect(release_dead(), 2, (int[]){ 2, 4 }, PLI_ERR_PROC_FAILED);
     T_EQ(atomic_load(&guard->n_lost), 1);
+    T_EQ(atomic_load(&guard->lost), 1);
     expect(ask(0, PLI_RMA_SHARED, 0), 1, (int[]){ 0 }, PLI_ERR_PROC_FAILED);
     expect(ask(2, PLI_RMA_EXCLUSIVE, 1), 1, (int[]){ 2 }, PLI_OK);
     expect(ask(4, PLI_RMA_SHARED, 1), 0, NULL, PLI_OK);
@@ -107,6 +108,7 @@ static void shared(void)
     expect(release_dead(), 0, NULL, PLI_OK);
     T_EQ(atomic_load(&guard->lock), 2);
     T_EQ(atomic_load(&guard->n_lost), 1);
+    T_EQ(atomic_load(&guard->lost), 1);
     T_EQ(atomic_load(byte_of(1)), 0);
     expect(release_dead(), 0, NULL, PLI_OK); // once
     T_EQ(atomic_load(&guard->n_lost), 1);
