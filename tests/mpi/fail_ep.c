@@ -48,8 +48,8 @@ static MPI_Win open_and_write(MPI_Comm c)
     MPI_Win w;
     MPI_Comm_rank(c, &rank);
     MPI_Comm_size(c, &size);
-    T_MUST(MPI_Win_allocate(size * (MPI_Aint)sizeof(int), sizeof(int), MPI_INFO_NULL, c, &at,
-                            &w) == MPI_SUCCESS);
+    T_MUST(MPI_Win_allocate(size * (MPI_Aint)sizeof(int), sizeof(int), MPI_INFO_NULL, c, &at, &w) ==
+           MPI_SUCCESS);
     MPI_Win_set_errhandler(w, MPI_ERRORS_RETURN);
     MPI_Win_fence(0, w);
     for (int i = 0; i < size; i++) {
