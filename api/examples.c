@@ -9,15 +9,17 @@
 void pli_examples_step(MPI_Comm comm);
 void pli_examples_share_out(MPI_Comm from, MPI_Comm to);
 
-// man: MPIX_World_version MPIX_Comm_world_at MPIX_World_leaving
-int pli_examples_follow(MPI_Comm world, int version)
+// man: MPIX_World_version MPIX_Comm_world_at MPIX_Comm_world_version MPIX_World_leaving
+int pli_examples_follow(MPI_Comm world)
 {
     // Once in a step: has mpictl grown or shrunk the job? All ranks go on in the same version.
-    int newest, agreed, leaving;
+    int version, newest, agreed, leaving;
     MPI_Comm next;
+    MPIX_Comm_world_version(world, &version);
     MPIX_World_version(&newest);
     MPI_Allreduce(&newest, &agreed, 1, MPI_INT, MPI_MIN, world);
     if (agreed > version) {
+        agreed = version + 1; // one at a time
         MPIX_World_leaving(&leaving);
         MPIX_Comm_world_at(agreed, &next);   // MPI_COMM_NULL in a rank that is to leave
         pli_examples_share_out(world, next); // the old version still works
@@ -340,4 +342,155 @@ void pli_examples_client(void)
         MPI_Comm_disconnect(&server);
     }
     MPI_Info_free(&hints);
+}
+
+// man: MPI_Init MPI_Finalize MPI_Comm_rank MPI_Comm_size
+int pli_examples_hello(int argc, char **argv)
+{
+    int rank, size;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    printf("rank %d of %d\n", rank, size);
+    MPI_Finalize();
+    return 0;
+}
+
+// man: MPI_Init_thread MPI_Query_thread MPI_Is_thread_main
+void pli_examples_threads(int argc, char **argv)
+{
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    if (provided < MPI_THREAD_MULTIPLE) {
+        printf("threads must take turns\n");
+    }
+}
+
+// man: MPI_Send MPI_Recv MPI_Ssend MPI_Get_count
+void pli_examples_send(int rank, MPI_Comm comm)
+{
+    // Rank 0 sends what it has; rank 1 finds out how much that was.
+    double data[100] = { 0 };
+    MPI_Status status;
+    int count;
+    if (rank == 0) {
+        MPI_Send(data, 42, MPI_DOUBLE, 1, 7, comm);
+    } else if (rank == 1) {
+        MPI_Recv(data, 100, MPI_DOUBLE, 0, 7, comm, &status);
+        MPI_Get_count(&status, MPI_DOUBLE, &count);
+        printf("%d numbers from rank %d\n", count, status.MPI_SOURCE);
+    }
+}
+
+// man: MPI_Isend MPI_Irecv MPI_Waitall MPI_Wait
+void pli_examples_exchange(int left, int right, MPI_Comm comm)
+{
+    // Both neighbours at once: nobody waits for another to begin.
+    double mine[2] = { 1, 2 }, theirs[2];
+    MPI_Request r[4];
+    MPI_Irecv(&theirs[0], 1, MPI_DOUBLE, left, 0, comm, &r[0]);
+    MPI_Irecv(&theirs[1], 1, MPI_DOUBLE, right, 1, comm, &r[1]);
+    MPI_Isend(&mine[0], 1, MPI_DOUBLE, left, 1, comm, &r[2]);
+    MPI_Isend(&mine[1], 1, MPI_DOUBLE, right, 0, comm, &r[3]);
+    pli_examples_step(comm); // work that needs neither
+    MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+}
+
+// man: MPI_Sendrecv
+void pli_examples_shift(int rank, int size, MPI_Comm comm)
+{
+    // Around a ring: each gives its number to the next.
+    int mine = rank, got;
+    MPI_Sendrecv(&mine, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT,
+                 (rank + size - 1) % size, 0, comm, MPI_STATUS_IGNORE);
+}
+
+// man: MPI_Waitany MPI_Testany MPI_Test
+void pli_examples_answers(MPI_Request *r, const double *answer, int n)
+{
+    // Take the answers as they come.
+    for (int left = n, i; left > 0; left--) {
+        MPI_Waitany(n, r, &i, MPI_STATUS_IGNORE);
+        printf("answer %d is %g\n", i, answer[i]);
+    }
+}
+
+// man: MPI_Probe MPI_Iprobe
+void pli_examples_probe(MPI_Comm comm)
+{
+    // A message whose length nobody knows.
+    MPI_Status status;
+    char text[4096];
+    int len;
+    MPI_Probe(MPI_ANY_SOURCE, 5, comm, &status);
+    MPI_Get_count(&status, MPI_CHAR, &len);
+    if (len <= (int)sizeof text) {
+        MPI_Recv(text, len, MPI_CHAR, status.MPI_SOURCE, 5, comm, MPI_STATUS_IGNORE);
+    }
+}
+
+// man: MPI_Mprobe MPI_Mrecv MPI_Improbe MPI_Imrecv
+void pli_examples_take(MPI_Comm comm)
+{
+    // As MPI_Probe, where other threads receive too: nobody else can get the message.
+    MPI_Message message;
+    MPI_Status status;
+    int number;
+    MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &message, &status);
+    MPI_Mrecv(&number, 1, MPI_INT, &message, &status);
+}
+
+// man: MPI_Send_init MPI_Recv_init MPI_Start MPI_Startall MPI_Request_free
+void pli_examples_again(double *out, double *in, int peer, MPI_Comm comm)
+{
+    // The same exchange in every step.
+    MPI_Request r[2];
+    MPI_Send_init(out, 1000, MPI_DOUBLE, peer, 0, comm, &r[0]);
+    MPI_Recv_init(in, 1000, MPI_DOUBLE, peer, 0, comm, &r[1]);
+    for (int step = 0; step < 100; step++) {
+        MPI_Startall(2, r);
+        pli_examples_step(comm);
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    }
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+}
+
+// man: MPI_Psend_init MPI_Pready
+void pli_examples_partitions(double *data, int peer, MPI_Comm comm)
+{
+    // Eight parts, each sent as soon as it is computed; the loop may be threads.
+    MPI_Request r;
+    MPI_Psend_init(data, 8, 1000, MPI_DOUBLE, peer, 0, comm, MPI_INFO_NULL, &r);
+    MPI_Start(&r);
+    for (int part = 0; part < 8; part++) {
+        data[1000 * part] = part;
+        MPI_Pready(part, r);
+    }
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    MPI_Request_free(&r);
+}
+
+// man: MPI_Buffer_attach MPI_Buffer_detach MPI_Bsend
+void pli_examples_buffered(int peer, MPI_Comm comm)
+{
+    // Room for 10 messages of one number each.
+    static char room[10 * (sizeof(int) + MPI_BSEND_OVERHEAD)];
+    void *back;
+    int size;
+    MPI_Buffer_attach(room, sizeof room);
+    for (int i = 0; i < 10; i++) {
+        MPI_Bsend(&i, 1, MPI_INT, peer, 0, comm);
+    }
+    MPI_Buffer_detach(&back, &size); // waits until they are sent
+}
+
+// man: MPI_Abort
+void pli_examples_give_up(const char *file)
+{
+    FILE *in = fopen(file, "r");
+    if (in == NULL) {
+        fprintf(stderr, "cannot read %s\n", file);
+        MPI_Abort(MPI_COMM_WORLD, 2); // mpiexec's exit status is 2
+    }
 }

@@ -344,6 +344,28 @@ WORDS = {
 }
 
 
+# The error class that says that an argument of a kind is wrong.
+ERRORS = {
+    "buffer": "MPI_ERR_BUFFER", "count": "MPI_ERR_COUNT", "counts": "MPI_ERR_COUNT", "comm": "MPI_ERR_COMM",
+    "datatype": "MPI_ERR_TYPE", "datatypes": "MPI_ERR_TYPE", "op": "MPI_ERR_OP", "group": "MPI_ERR_GROUP",
+    "info": "MPI_ERR_INFO", "infos": "MPI_ERR_INFO", "session": "MPI_ERR_SESSION", "win": "MPI_ERR_WIN",
+    "file": "MPI_ERR_FILE", "request": "MPI_ERR_REQUEST", "requests": "MPI_ERR_REQUEST", "root": "MPI_ERR_ROOT",
+    "dest": "MPI_ERR_RANK", "source": "MPI_ERR_RANK", "target": "MPI_ERR_RANK", "tag": "MPI_ERR_TAG",
+    "message": "MPI_ERR_REQUEST", "errhandler": "MPI_ERR_ERRHANDLER", "keyval": "MPI_ERR_KEYVAL",
+}
+
+
+def error_rows(f):
+    """By error class: the arguments of which it says that they are wrong."""
+    rows = {}
+    for p in f.params:
+        how, _, what = p.kind.rpartition(":")
+        what = re.sub(r"[?!+].*", "", what)
+        if what in ERRORS and how != "out":
+            rows.setdefault(ERRORS[what], []).append(f"\\fI{p.name}\\fR")
+    return rows
+
+
 def words_for(kind):
     """A kind as a person would say it; "" where the type says it all."""
     how, _, what = kind.rpartition(":")
@@ -383,12 +405,24 @@ def check_examples(functions, found):
         sys.exit("api/examples.c: " + "; ".join(wrong + [f"no example of {name}" for name in missing]))
 
 
-def man_page(f, example):
-    title = f.doc[0] if f.doc else f.name
+def check_docs(functions):
+    bare = [f.name for f in functions if f.implemented() and len(f.doc) < 2]
+    if bare:
+        sys.exit(f"api: a title and a description, two lines of doc, are missing for {', '.join(bare)}")
+
+
+def see_also(f, known):
+    """The functions that its description names."""
+    named = re.findall(r"\bMPIX?_\w+", " ".join(f.doc) + " " + (f.removed or ""))
+    return [n for n in dict.fromkeys(named) if n in known and n not in f.names()]
+
+
+def man_page(f, example, known):
+    title = f.doc[0]
     lines = [f'.TH {f.name} 3 "" "Pliant MPI" "MPI functions"', ".SH NAME",
              f"{f.name} \\- {title}", ".SH SYNOPSIS", ".nf", "#include <mpi.h>", ".sp"]
     lines += [f.proto("", large) + ";" for large in f.forms()]
-    description = [f.doc[1:2] or f.doc[:1]] + [[".PP", more] for more in f.doc[2:]]
+    description = [f.doc[1:2]] + [[".PP", more] for more in f.doc[2:]]
     lines += [".fi", ".SH DESCRIPTION"] + [line for part in description for line in part]
     if f.removed:
         lines += [".PP", f"MPI 3.0 took this function out; it is here for older programs. New ones use {f.removed}."]
@@ -401,10 +435,16 @@ def man_page(f, example):
         lines += [".TP", f"\\fI{p.name}\\fR", f"{said} ({types})" if said else types]
     lines += [".SH RETURN VALUE", "MPI_SUCCESS, or an error code after the error handler was called."
               if f.returns == "int" else f"The result, of type {f.returns}."]
+    rows = error_rows(f) if f.returns == "int" else {}
+    if rows:
+        lines += [".SH ERRORS", "The text of an error (MPI_Error_string) names the mistake. Among the classes are"]
+    for name, wrong in rows.items():
+        lines += [".TP", name, f"{' or '.join(wrong)} cannot be used"]
     if example:
         text = [re.sub(r"^(?=[.'])", r"\\&", line.replace("\\", "\\e")) for line in example]
         lines += [".SH EXAMPLE", ".nf", *text, ".fi"]
-    lines += [".SH SEE ALSO", ".BR mpiexec (1),", ".BR mpiinfo (1)"]
+    lines += [".SH SEE ALSO"] + [f".BR {name} (3)," for name in see_also(f, known)]
+    lines += [".BR mpiexec (1),", ".BR mpiinfo (1)"]
     return "\n".join(lines) + "\n"
 
 
@@ -433,10 +473,12 @@ def main():
     write(os.path.join(out, "coverage.def"), coverage(all_functions))
     examples = read_examples(os.path.join(api, "examples.c"))
     check_examples(flat, examples)
+    check_docs(flat)
+    known = {f.name for f in flat if f.implemented()}
     for f in flat:
         if f.implemented():
             folder = os.path.join(out, "man", "man3")
-            write(os.path.join(folder, f.name + ".3"), man_page(f, examples.get(f.name)))
+            write(os.path.join(folder, f.name + ".3"), man_page(f, examples.get(f.name), known))
             for other in f.also:
                 write(os.path.join(folder, other + ".3"), f".so man3/{f.name}.3\n")
 

@@ -24,8 +24,11 @@ p { color: var(--soft); margin: .25rem 0; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%%; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; } th { color: var(--soft); font-weight: 600; }
+th:first-child, td:first-child { text-align: left; } th:first-child, td:first-child, td.words { white-space: normal; }
+td.words { overflow-wrap: anywhere; text-align: left; } th { color: var(--soft); font-weight: 600; }
 .pass { color: var(--good); font-weight: 600; } .fail { color: var(--bad); font-weight: 600; }
+tr.missed td { background: color-mix(in srgb, var(--bad) 14%%, transparent); }
+tr.missed td:first-child { box-shadow: inset .3rem 0 var(--bad); }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%%, 30rem), 1fr)); gap: 1.5rem; }
 figure { margin: 0; } figcaption { font-weight: 600; margin-bottom: .25rem; }
 svg { width: 100%%; height: auto; display: block; } svg text { fill: var(--soft); font: 12px system-ui, sans-serif; }
@@ -134,7 +137,8 @@ def aims_table(verdicts, peers):
         aim = v.aim_text().replace("<=", "≤").replace(">=", "≥").replace(" x", " ×")
         cells = [v.aim.what, v.unit, number(v.ours), *[number(v.peers[p.name]) for p in peers],
                  "" if v.ratio is None else f"{v.ratio:.3g}", aim]
-        out.append("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) +
+        row = '<tr class="missed">' if mood == "fail" else "<tr>"
+        out.append(row + "".join(f"<td>{html.escape(c)}</td>" for c in cells) +
                    f'<td class="{mood}">{v.verdict_text().lower()}</td></tr>')
     return "".join(out) + "</tbody></table>"
 
@@ -143,7 +147,7 @@ def numbers_table(results, who):
     out = ["<table><thead><tr><th>number</th><th>parameters</th><th>unit</th>",
            *[f"<th>{html.escape(c.title)}</th><th>spread</th>" for c in who], "</tr></thead><tbody>"]
     for (name, params), by in results.values.items():
-        out.append(f"<tr><td>{html.escape(name)}</td><td>{html.escape(params)}</td>"
+        out.append(f"<tr><td>{html.escape(name)}</td><td class="words">{html.escape(params)}</td>"
                    f"<td>{html.escape(results.units[(name, params)])}</td>")
         for c in who:
             if c.name in by:

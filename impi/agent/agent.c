@@ -18,9 +18,10 @@
 #include <unistd.h>
 
 enum {
-    KEY_NET = 1, // epoll data: below 4096 a key, else a struct proc
+    KEY_NET = 1, // epoll data
     KEY_TCP,
     KEY_UNIX,
+    KEY_PROC,          // and above: one for each process
     TICK_MS = 100,     // until the job runs: deadlines of the net
     MAX_STRANGER = 64, // that may wait at the door
     PARTING_MS = 2000  // for processes to take notice of a failure
@@ -77,7 +78,7 @@ static void settle(struct proc *p)
     bool out = p->link != NULL && pli_agent_link_has_output(p->link);
     if (p->link != NULL && out != p->wants_out) {
         p->wants_out = out;
-        watch(p->a, EPOLL_CTL_MOD, pli_agent_link_fd(p->link), (uint64_t)(uintptr_t)p, out);
+        watch(p->a, EPOLL_CTL_MOD, pli_agent_link_fd(p->link), p->key, out);
     }
 }
 
@@ -104,12 +105,35 @@ static struct proc *add_proc(struct agent *a, int fd)
         return NULL;
     }
     p->a = a;
+    p->key = KEY_PROC + a->n_key++;
     p->index = UINT32_MAX;
     p->next = a->guest;
     a->guest = p;
     a->n_guest++;
-    watch(a, EPOLL_CTL_ADD, fd, (uint64_t)(uintptr_t)p, false);
+    watch(a, EPOLL_CTL_ADD, fd, p->key, false);
     return p;
+}
+
+// NULL: it has gone.
+static struct proc *find_proc(const struct agent *a, uint64_t key)
+{
+    for (struct proc *p = a->guest; p != NULL; p = p->next) {
+        if (p->key == key) {
+            return p;
+        }
+    }
+    for (uint32_t i = 0; i < a->conf.n_proc; i++) {
+        if (a->proc[i] != NULL && a->proc[i]->key == key) {
+            return a->proc[i];
+        }
+    }
+    return NULL;
+}
+
+// A copy of a socket in another process would keep it in the epoll.
+static void unwatch(struct agent *a, int fd)
+{
+    (void)epoll_ctl(a->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
 static void unlink_guest(struct proc *p)
@@ -146,7 +170,7 @@ static void meet(struct agent *a)
                                          .proc = proc,
                                          .n_proc = n,
                                          .datalen = env->datalen,
-                                         .tag_ub = INT32_MAX,
+                                         .tag_ub = a->conf.tag_ub,
                                          .coll_xsize = env->coll_xsize,
                                          .coll_maxlinear = env->coll_maxlinear };
     struct pli_impi_client_conf client = { .rank = env->rank,
@@ -156,6 +180,9 @@ static void meet(struct agent *a)
                                            .info = &info,
                                            .log = a->conf.log };
     go(a, A_MEET);
+    if (err == PLI_IMPI_OK) {
+        err = pli_impi_env_features(&a->conf.log, &info);
+    }
     if (err == PLI_IMPI_OK) {
         err = pli_impi_net_start(a->net, env->server, &client, 0);
     }
@@ -213,6 +240,7 @@ void pli_agent_final(struct proc *p)
 static void gone(struct proc *p)
 {
     struct agent *a = p->a;
+    unwatch(a, pli_agent_link_fd(p->link));
     pli_agent_link_destroy(p->link);
     p->link = NULL;
     if (p->index == UINT32_MAX) {
@@ -230,7 +258,7 @@ static void gone(struct proc *p)
 static void proc_event(struct proc *p, uint32_t events)
 {
     enum pli_impi_err err = PLI_IMPI_OK;
-    if (p->link == NULL) {
+    if (p == NULL || p->link == NULL) {
         return;
     }
     if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
@@ -297,10 +325,12 @@ static void net_event(struct agent *a)
 static void close_doors(struct agent *a)
 {
     if (a->unix_fd >= 0) {
+        unwatch(a, a->unix_fd);
         close(a->unix_fd);
         a->unix_fd = -1;
     }
     if (a->tcp_fd >= 0) {
+        unwatch(a, a->tcp_fd);
         close(a->tcp_fd);
         a->tcp_fd = -1;
     }
@@ -332,7 +362,7 @@ static void turn(struct agent *a, int timeout_ms)
             accept_proc(a, a->unix_fd);
             break;
         default:
-            proc_event((struct proc *)(uintptr_t)ev[i].data.u64, ev[i].events);
+            proc_event(find_proc(a, ev[i].data.u64), ev[i].events);
         }
     }
     if (a->state != A_GATHER) {
@@ -423,6 +453,7 @@ static enum pli_impi_err set_up(struct agent *a)
                                      .port = a->conf.env.port,
                                      .timeout_s = a->conf.env.timeout_s,
                                      .silence_s = a->conf.env.silence_s,
+                                     .takes_any_address = a->conf.env.takes_any_address,
                                      .tls_file = a->conf.env.tls_file,
                                      .ops = &pli_agent_relay_ops,
                                      .arg = a,

@@ -19,6 +19,7 @@ enum agent_state {
 
 struct proc { // one of ours
     struct agent *a;
+    uint64_t key;                     // of its events
     struct pli_agent_link *link;      // NULL: not there yet, or gone
     uint32_t index;                   // UINT32_MAX: it has not said
     bool is_final, wants_out, is_bad; // is_bad: a stranger, to be closed
@@ -41,6 +42,7 @@ struct agent {
     struct pli_agent_where *where;
     struct proc **proc; // by index
     struct proc *guest;
+    uint64_t n_key; // given out
     uint32_t n_guest, n_here, n_final, n_gone, first_rank;
     struct pli_impi_idmap sends; // by the engine's number
     struct pli_impi_idmap recvs; // by handle: the memory of a long message

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The client's side of startup. Labels go out in ascending order, all at once, which the server's
-// rule allows and which costs one round trip instead of fourteen.
+// rule allows and which costs one round trip instead of fourteen. DONE follows when all labels of
+// IMPI have come back: the reference server forgets what a client has sent that is DONE.
 #include "engine/impi_client.h"
 #include "wire/impi_body.h"
 #include "wire/impi_cmd_wire.h"
@@ -22,7 +23,8 @@ struct pli_impi_client {
     bool has_body;
     struct pli_impi_cmd_head head;
     struct pli_impi_body body;
-    unsigned char *label; // COLL commands and DONE, made at the start
+    unsigned char *label; // COLL commands, made at the start
+    bool is_done;         // DONE is queued or sent
     size_t n_label;
     unsigned char *out;
     size_t at_out, n_out, cap_out;
@@ -76,11 +78,11 @@ static enum pli_impi_err queue(struct pli_impi_client *c, const unsigned char *p
     return PLI_IMPI_OK;
 }
 
-// All labels and DONE as they will be sent.
+// All labels as they will be sent.
 static enum pli_impi_err make_labels(struct pli_impi_client *c,
                                      const struct pli_impi_client_info *info)
 {
-    size_t len = PLI_IMPI_CMD_HEAD, at = 0;
+    size_t len = 0, at = 0;
     for (int i = 0; i < PLI_IMPI_N_LABEL; i++) {
         len += PLI_IMPI_CMD_COLL_HEAD + pli_impi_label_len(info, i);
     }
@@ -90,11 +92,14 @@ static enum pli_impi_err make_labels(struct pli_impi_client *c,
     }
     for (int i = 0; i < PLI_IMPI_N_LABEL; i++) {
         size_t n = pli_impi_label_len(info, i);
+        if (n == 0) {
+            continue; // X_PLIANT, by who has none of its features
+        }
         at += pli_impi_cmd_put_coll(c->label + at, pli_impi_label_table[i].label, n);
         pli_impi_label_put(info, i, c->label + at);
         at += n;
     }
-    c->n_label = at + pli_impi_cmd_put_done(c->label + at);
+    c->n_label = at;
     return PLI_IMPI_OK;
 }
 
@@ -191,6 +196,25 @@ static enum pli_impi_err on_size(struct pli_impi_client *c, const struct pli_imp
     return err;
 }
 
+static enum pli_impi_err on_label(struct pli_impi_client *c, const struct pli_impi_cmd *cmd)
+{
+    unsigned char done[PLI_IMPI_CMD_HEAD];
+    enum pli_impi_err err = pli_impi_collated_add(&c->collated, cmd);
+    if (err != PLI_IMPI_OK) {
+        return fail(c, err, "it sent a label twice, or memory is short");
+    }
+    for (int i = 0; i < PLI_IMPI_N_STANDARD; i++) {
+        if (c->collated.row[i].data == NULL) {
+            return PLI_IMPI_OK;
+        }
+    }
+    if (c->is_done) {
+        return PLI_IMPI_OK;
+    }
+    c->is_done = true;
+    return queue(c, done, pli_impi_cmd_put_done(done));
+}
+
 static enum pli_impi_err on_done(struct pli_impi_client *c)
 {
     char why[200];
@@ -219,8 +243,7 @@ static enum pli_impi_err on_command(struct pli_impi_client *c)
     if (cmd.cmd == PLI_IMPI_CMD_DONE) {
         return on_done(c);
     }
-    err = pli_impi_collated_add(&c->collated, &cmd);
-    return err == PLI_IMPI_OK ? err : fail(c, err, "it sent a label twice, or memory is short");
+    return on_label(c, &cmd);
 }
 
 static bool is_known(uint32_t cmd)

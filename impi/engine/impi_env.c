@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // The user's word for this host: of a list the one at its place; an empty one counts as not given.
 static enum pli_impi_err pick(const struct pli_impi_log *log, const char *name,
@@ -149,6 +150,7 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
                                   .n_host = n_host,
                                   .tls_file = getenv("IMPI_TLS"),
                                   .has_none = getenv("IMPI_AUTH_NONE") != NULL,
+                                  .takes_any_address = getenv("IMPI_ANY_ADDRESS") != NULL,
                                   .is_verbose = getenv("IMPI_VERBOSE") != NULL };
     if (out->server == NULL) {
         return PLI_IMPI_OK;
@@ -188,6 +190,17 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
     out->coll_xsize = (int32_t)v[5];
     out->coll_maxlinear = (int32_t)v[6];
     out->silence_s = (int)v[7];
+    return PLI_IMPI_OK;
+}
+
+enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log,
+                                        struct pli_impi_client_info *info)
+{
+    if (getentropy(info->token, sizeof info->token) != 0) {
+        pli_impi_log(log, PLI_IMPI_LOG_ERROR, "no random numbers: %s", strerror(errno));
+        return PLI_IMPI_ERR_SYS;
+    }
+    info->features = PLI_IMPI_HAS_TOKEN | (sizeof(long) == 8 ? PLI_IMPI_HAS_LONG8 : 0);
     return PLI_IMPI_OK;
 }
 

@@ -10,6 +10,7 @@
 //   IMPI_HOST_BIND     address to listen on; default all
 //                      of these three: one for all hosts of the client, or one for each with commas
 //                      between them
+//   IMPI_ANY_ADDRESS   set: a host of the job need not call from the address it has told
 //   IMPI_TLS           file with a secret: all connections are TLS, and the others have it too
 //   IMPI_TIMEOUT       seconds until the job must run; default 0, for ever
 //   IMPI_DATALEN, IMPI_ACKMARK, IMPI_HIWATER    what we offer in negotiation
@@ -32,7 +33,7 @@ struct pli_impi_env {
     uint32_t host, n_host;                                 // of the client: which one this is
     char name[PLI_IMPI_ENV_WORD], bind[PLI_IMPI_ENV_WORD]; // empty: not given
     uint32_t rank;
-    bool has_none, has_key, is_verbose;
+    bool has_none, has_key, is_verbose, takes_any_address;
     uint64_t key;
     uint16_t port;      // to listen on
     uint16_t told_port; // to tell the others; 0: the one we listen on
@@ -44,6 +45,12 @@ struct pli_impi_env {
 // Says on the log what is wrong. ERR_ARG, ERR_AUTH.
 enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t host, uint32_t n_host,
                                     struct pli_impi_env *out);
+
+// What is not of IMPI 0.0 and our clients can do: fill in features and token. ERR_SYS: no random
+// numbers are to be had.
+struct pli_impi_client_info;
+enum pli_impi_err pli_impi_env_features(const struct pli_impi_log *log,
+                                        struct pli_impi_client_info *info);
 
 // The address to advertise: `env->name`, or the one from which the server is reached.
 enum pli_impi_err pli_impi_env_address(const struct pli_impi_env *env,

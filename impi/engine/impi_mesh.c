@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connections between hosts: of two hosts the one with the higher index connects and sends its
-// index in four bytes. Who connects to us may come before we know the job, may be slow, or may be a
-// stranger; it is kept apart until it has said who it is, and closed if that cannot be.
+// index in four bytes, and behind it, where all clients can, the token that the called client gave
+// to those who met at the server. Who connects to us may come before we know the job, may be slow,
+// or may be a stranger; it is kept apart until it has said who it is, and closed if that cannot be.
 #include "engine/impi_net_priv.h"
 #include "engine/impi_sock.h"
 #include "wire/impi_byte.h"
@@ -15,7 +16,32 @@ static void drop_guest(struct pli_impi_net *net, struct guest *g, const char *wh
 {
     pli_impi_log(&net->conf.log, PLI_IMPI_LOG_WARN, "port %u: a connection was closed: %s",
                  net->port, why);
-    pli_impi_stream_close(&g->s);
+    pli_impi_net_drop(net, &g->s);
+}
+
+static bool has_tokens(const struct pli_impi_net *net)
+{
+    return net->job != NULL && (net->job->features & PLI_IMPI_HAS_TOKEN) != 0;
+}
+
+static uint32_t hello_len(const struct pli_impi_net *net)
+{
+    return has_tokens(net) ? HELLO_MAX : PLI_IMPI_HELLO;
+}
+
+static const unsigned char *token_of(const struct pli_impi_net *net, uint32_t host)
+{
+    return net->job->client[net->job->host[host].client].token;
+}
+
+// Takes as long whatever the difference is.
+static bool is_same_token(const unsigned char *a, const unsigned char *b)
+{
+    unsigned differ = 0;
+    for (int i = 0; i < PLI_IMPI_TOKEN; i++) {
+        differ |= a[i] ^ b[i];
+    }
+    return differ == 0;
 }
 
 // A connection to or from a host is there: its packets may flow.
@@ -57,13 +83,35 @@ static enum pli_impi_err dial(struct pli_impi_net *net, uint32_t host)
     }
     l->is_dialing = true;
     l->wants_out = true;
-    l->n_hello = PLI_IMPI_HELLO;
+    l->n_hello = l->len_hello = hello_len(net);
     pli_impi_byte_put32(l->hello, net->host);
+    memcpy(l->hello + PLI_IMPI_HELLO, token_of(net, host), PLI_IMPI_TOKEN);
     return pli_impi_net_watch(net, l->s.fd, KEY_HOST, host, true);
 }
 
 static enum pli_impi_err read_link(struct pli_impi_net *net, uint32_t host);
 static enum pli_impi_err settle(struct pli_impi_net *net, uint32_t host, enum pli_impi_err err);
+
+// Why a guest cannot be who it says it is; NULL: it can. By the token; else by TLS, whose secret it
+// has; else, with clients that have neither, by its address, which others here can have too.
+static const char *doubt(const struct pli_impi_net *net, const struct guest *g, uint32_t host)
+{
+    unsigned char from[PLI_IMPI_HOSTID];
+    if (has_tokens(net)) {
+        return is_same_token(g->hello + PLI_IMPI_HELLO, token_of(net, net->host))
+                   ? NULL
+                   : "it does not know what the clients told each other: a stranger";
+    }
+    if (net->tls != NULL || net->conf.takes_any_address) {
+        return NULL;
+    }
+    if (pli_impi_sock_caller(g->s.fd, from) != PLI_IMPI_OK ||
+        !pli_impi_label_is_same_address(from, net->job->host[host].h.addr)) {
+        return "it comes from another address than the host it names has told; if that is as it "
+               "should be (several networks, translated addresses), set IMPI_ANY_ADDRESS";
+    }
+    return NULL;
+}
 
 // A guest has said who it is, and we know the job.
 static void seat(struct pli_impi_net *net, uint32_t i)
@@ -77,6 +125,11 @@ static void seat(struct pli_impi_net *net, uint32_t i)
     if (net->link[host].s.fd >= 0 ||
         pli_impi_engine_link(net->engine, host) != PLI_IMPI_LINK_NONE) {
         drop_guest(net, g, "it names a host that is connected already");
+        return;
+    }
+    const char *why = doubt(net, g, host);
+    if (why != NULL) {
+        drop_guest(net, g, why);
         return;
     }
     net->link[host].s = g->s;
@@ -99,8 +152,17 @@ enum pli_impi_err pli_impi_mesh_begin(struct pli_impi_net *net)
         }
     }
     for (uint32_t i = 0; i < MAX_GUEST; i++) {
-        if (net->guest[i].s.fd >= 0 && net->guest[i].n_hello == PLI_IMPI_HELLO) {
+        struct guest *g = &net->guest[i];
+        if (g->s.fd < 0 || g->n_hello < PLI_IMPI_HELLO) {
+            continue;
+        }
+        if (g->n_hello == hello_len(net)) {
             seat(net, i);
+        } else { // now it is known that it has more to say
+            g->deadline_ms = pli_impi_net_clock() + GUEST_MS;
+            if (pli_impi_net_watch(net, g->s.fd, KEY_GUEST, i, false) == PLI_IMPI_OK) {
+                pli_impi_mesh_guest(net, i);
+            }
         }
     }
     return net->err;
@@ -126,7 +188,7 @@ static struct guest *free_guest(struct pli_impi_net *net)
             return g;
         }
         // one that waits for us to know the job is not at fault
-        if (g->n_hello < PLI_IMPI_HELLO && g->deadline_ms < oldest->deadline_ms) {
+        if (g->n_hello < hello_len(net) && g->deadline_ms < oldest->deadline_ms) {
             oldest = g;
         }
     }
@@ -163,9 +225,10 @@ void pli_impi_mesh_accept(struct pli_impi_net *net)
 void pli_impi_mesh_guest(struct pli_impi_net *net, uint32_t i)
 {
     struct guest *g = &net->guest[i];
-    struct iovec iov = { g->hello + g->n_hello, PLI_IMPI_HELLO - g->n_hello };
+    uint32_t want = hello_len(net);
+    struct iovec iov = { g->hello + g->n_hello, want - g->n_hello };
     size_t n = 0;
-    if (g->s.fd < 0) {
+    if (g->s.fd < 0 || g->n_hello >= want) {
         return;
     }
     enum pli_impi_err err = pli_impi_stream_read(&g->s, &iov, 1, &n);
@@ -176,7 +239,7 @@ void pli_impi_mesh_guest(struct pli_impi_net *net, uint32_t i)
         return;
     }
     g->n_hello += (uint32_t)n;
-    if (g->n_hello < PLI_IMPI_HELLO) {
+    if (g->n_hello < want) {
         return;
     }
     if (net->engine != NULL) {
@@ -218,7 +281,7 @@ static enum pli_impi_err write_link(struct pli_impi_net *net, uint32_t host)
         int n;
         size_t len = 0;
         if (l->n_hello > 0) {
-            iov[0] = (struct iovec){ l->hello + PLI_IMPI_HELLO - l->n_hello, l->n_hello };
+            iov[0] = (struct iovec){ l->hello + l->len_hello - l->n_hello, l->n_hello };
             n = 1;
         } else {
             n = pli_impi_engine_out_iov(net->engine, host, iov, MAX_IOV);
@@ -284,7 +347,7 @@ static enum pli_impi_err settle(struct pli_impi_net *net, uint32_t host, enum pl
     }
     enum pli_impi_link state = pli_impi_engine_link(net->engine, host);
     if (state == PLI_IMPI_LINK_OVER || state == PLI_IMPI_LINK_LOST) {
-        pli_impi_stream_close(&net->link[host].s);
+        pli_impi_net_drop(net, &net->link[host].s);
     }
     return state == PLI_IMPI_LINK_LOST ? pli_impi_net_fail(net, PLI_IMPI_ERR_PEER) : PLI_IMPI_OK;
 }
@@ -364,7 +427,7 @@ int pli_impi_mesh_tick(struct pli_impi_net *net, uint64_t now_ms)
     }
     for (int i = 0; i < MAX_GUEST; i++) {
         struct guest *g = &net->guest[i];
-        if (g->s.fd < 0 || g->n_hello == PLI_IMPI_HELLO) {
+        if (g->s.fd < 0 || g->n_hello == hello_len(net)) {
             continue;
         }
         if (now_ms >= g->deadline_ms) {
@@ -388,11 +451,11 @@ void pli_impi_mesh_dismiss(struct pli_impi_net *net)
 void pli_impi_mesh_close(struct pli_impi_net *net)
 {
     for (uint32_t h = 0; net->link != NULL && h < net->job->n_host; h++) {
-        pli_impi_stream_close(&net->link[h].s);
+        pli_impi_net_drop(net, &net->link[h].s);
     }
     for (int i = 0; i < MAX_GUEST; i++) {
         if (net->guest[i].s.fd >= 0) {
-            pli_impi_stream_close(&net->guest[i].s);
+            pli_impi_net_drop(net, &net->guest[i].s);
         }
     }
 }

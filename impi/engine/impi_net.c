@@ -133,12 +133,34 @@ enum pli_impi_err pli_impi_net_create(const struct pli_impi_net_conf *conf,
     return PLI_IMPI_OK;
 }
 
+// A copy of a socket in another process would keep it in the epoll.
+static void unwatch(struct pli_impi_net *net, int fd)
+{
+    if (fd >= 0) {
+        (void)epoll_ctl(net->epoll_fd, EPOLL_CTL_DEL, fd, NULL); // ENOENT: it was not watched
+    }
+}
+
+void pli_impi_net_drop(struct pli_impi_net *net, struct pli_impi_stream *s)
+{
+    int saved = errno;
+    unwatch(net, s->fd);
+    errno = saved;
+    pli_impi_stream_close(s);
+}
+
 static void close_fd(int *fd)
 {
     if (*fd >= 0) {
         close(*fd);
         *fd = -1;
     }
+}
+
+static void close_listener(struct pli_impi_net *net)
+{
+    unwatch(net, net->listen_fd);
+    close_fd(&net->listen_fd);
 }
 
 void pli_impi_net_destroy(struct pli_impi_net *net)
@@ -149,8 +171,8 @@ void pli_impi_net_destroy(struct pli_impi_net *net)
     pli_impi_mesh_close(net);
     pli_impi_engine_destroy(net->engine);
     pli_impi_client_destroy(net->client);
-    pli_impi_stream_close(&net->server);
-    close_fd(&net->listen_fd);
+    pli_impi_net_drop(net, &net->server);
+    close_listener(net);
     close_fd(&net->epoll_fd);
     pli_impi_tls_destroy(net->tls);
     free(net->link);
@@ -253,7 +275,7 @@ static enum pli_impi_err server_gone(struct pli_impi_net *net, int sys)
                      strerror(sys));
         return pli_impi_net_fail(net, PLI_IMPI_ERR_SYS);
     }
-    pli_impi_stream_close(&net->server);
+    pli_impi_net_drop(net, &net->server);
     enum pli_impi_err err = pli_impi_client_eof(net->client);
     if (net->state == PLI_IMPI_NET_BYE) {
         go(net, PLI_IMPI_NET_DONE); // it needs nothing of us any more
@@ -302,7 +324,7 @@ static enum pli_impi_err write_server(struct pli_impi_net *net)
         }
     }
     if (!has_out && net->state == PLI_IMPI_NET_BYE) {
-        pli_impi_stream_close(&net->server);
+        pli_impi_net_drop(net, &net->server);
         go(net, PLI_IMPI_NET_DONE);
     }
     return PLI_IMPI_OK;
@@ -385,7 +407,7 @@ static void advance(struct pli_impi_net *net)
 {
     if (net->state == PLI_IMPI_NET_MESH && pli_impi_mesh_missing(net) == UINT32_MAX) {
         go(net, PLI_IMPI_NET_RUN);
-        close_fd(&net->listen_fd); // nobody else is expected
+        close_listener(net); // nobody else is expected
         pli_impi_mesh_dismiss(net);
         net->deadline_ms = 0;
     }

@@ -23,7 +23,8 @@ struct pli_impi_net_conf {
     int silence_s;    // of another host's machine or the way to it, then it is lost; 0: for ever
     const struct pli_impi_engine_ops *ops;
     void *arg;
-    const char *tls_file; // secret for TLS on all connections; NULL: plain
+    bool takes_any_address; // a caller need not come from the address that its host has told
+    const char *tls_file;   // secret for TLS on all connections; NULL: plain
     struct pli_impi_log log;
 };
 

@@ -13,6 +13,7 @@ enum {
     READS_PER_TURN = 16, // from one host, before the others have theirs
     RETRY_MS = 100,      // after accept failed for want of descriptors
     MAX_ALSO = 4,        // descriptors of the embedding program
+    HELLO_MAX = PLI_IMPI_HELLO + PLI_IMPI_TOKEN,
 };
 
 enum net_key {
@@ -28,13 +29,13 @@ struct link { // to one host
     bool is_dialing; // connect has not come back
     bool wants_out;  // EPOLLOUT is on
     bool is_dirty;   // on the list of those to be flushed
-    unsigned char hello[PLI_IMPI_HELLO];
-    uint32_t n_hello; // bytes of it still to be sent
+    unsigned char hello[HELLO_MAX];
+    uint32_t n_hello, len_hello; // bytes of it still to be sent, and in all
 };
 
 struct guest {                // somebody who connected to us
     struct pli_impi_stream s; // without a socket: free
-    unsigned char hello[PLI_IMPI_HELLO];
+    unsigned char hello[HELLO_MAX];
     uint32_t n_hello;
     uint64_t deadline_ms;
 };
@@ -70,6 +71,8 @@ enum pli_impi_err pli_impi_net_watch(struct pli_impi_net *net, int fd, enum net_
                                      uint32_t index, bool out);
 enum pli_impi_err pli_impi_net_rewatch(struct pli_impi_net *net, int fd, enum net_key key,
                                        uint32_t index, bool out);
+// Watch a connection no more, and close it.
+void pli_impi_net_drop(struct pli_impi_net *net, struct pli_impi_stream *s);
 
 // impi_mesh.c: the connections between hosts
 enum pli_impi_err pli_impi_mesh_begin(struct pli_impi_net *net); // dial, and take waiting guests

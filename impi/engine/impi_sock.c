@@ -205,6 +205,17 @@ static void put_address(const struct sockaddr *addr, unsigned char out[PLI_IMPI_
     }
 }
 
+enum pli_impi_err pli_impi_sock_caller(int fd, unsigned char out[PLI_IMPI_HOSTID])
+{
+    struct sockaddr_storage addr = { 0 };
+    socklen_t len = sizeof addr;
+    if (getpeername(fd, (struct sockaddr *)&addr, &len) != 0) {
+        return PLI_IMPI_ERR_SYS;
+    }
+    put_address((struct sockaddr *)&addr, out);
+    return PLI_IMPI_OK;
+}
+
 enum pli_impi_err pli_impi_sock_find(const char *name, const struct pli_impi_log *log,
                                      unsigned char out[PLI_IMPI_HOSTID])
 {

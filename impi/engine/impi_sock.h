@@ -45,6 +45,9 @@ enum pli_impi_err pli_impi_sock_find(const char *name, const struct pli_impi_log
 enum pli_impi_err pli_impi_sock_toward(const char *where, const struct pli_impi_log *log,
                                        unsigned char out[PLI_IMPI_HOSTID]);
 
+// Where a connection comes from.
+enum pli_impi_err pli_impi_sock_caller(int fd, unsigned char out[PLI_IMPI_HOSTID]);
+
 // "address:port" of a host of the job, for the log.
 void pli_impi_sock_text(const unsigned char addr[PLI_IMPI_HOSTID], uint16_t port, char text[64]);
 

@@ -21,6 +21,7 @@ enum {
     CTRL_MIN_VERSION = 123,
     MODE_PARTIAL_MOVING = 1 | 2,
     TLS_1_3 = 0x0304,
+    VERIFY_PEER = 1,
     ERROR_WANT_READ = 2,
     ERROR_WANT_WRITE = 3,
     ERROR_SYSCALL = 5,
@@ -49,6 +50,9 @@ struct calls { // of libssl
     int (*set_fd)(void *ssl, int fd);
     void (*as_client)(void *ssl);
     void (*as_server)(void *ssl);
+    void (*set_verify)(void *ssl, int mode, void *callback);
+    int (*handshake)(void *ssl);
+    int (*is_resumed)(const void *ssl);
     int (*read)(void *ssl, void *buf, int len);
     int (*write)(void *ssl, const void *buf, int len);
     int (*error)(const void *ssl, int result);
@@ -68,6 +72,7 @@ struct pli_impi_tls {
 struct pli_impi_tls_conn {
     void *ssl;
     bool waits, has_failed;
+    bool is_caller, is_open; // open: the handshake is over and the other side has the secret
     unsigned char stage[RECORD];
 };
 
@@ -92,6 +97,9 @@ static enum pli_impi_err load(const struct pli_impi_log *log)
         { "SSL_set_fd", offsetof(struct calls, set_fd) },
         { "SSL_set_connect_state", offsetof(struct calls, as_client) },
         { "SSL_set_accept_state", offsetof(struct calls, as_server) },
+        { "SSL_set_verify", offsetof(struct calls, set_verify) },
+        { "SSL_do_handshake", offsetof(struct calls, handshake) },
+        { "SSL_session_reused", offsetof(struct calls, is_resumed) },
         { "SSL_read", offsetof(struct calls, read) },
         { "SSL_write", offsetof(struct calls, write) },
         { "SSL_get_error", offsetof(struct calls, error) },
@@ -244,6 +252,10 @@ enum pli_impi_err pli_impi_tls_conn_create(struct pli_impi_tls *t, int fd, bool 
         return PLI_IMPI_ERR_NOMEM;
     }
     (is_caller ? ssl.as_client : ssl.as_server)(c->ssl);
+    c->is_caller = is_caller;
+    if (is_caller) { // no certificate is ever good: who is called proves itself by the secret alone
+        ssl.set_verify(c->ssl, VERIFY_PEER, NULL);
+    }
     *out = c;
     return PLI_IMPI_OK;
 }
@@ -282,6 +294,26 @@ static enum pli_impi_err judge(struct pli_impi_tls_conn *c, int result, int sys)
     }
 }
 
+// The handshake, before a byte of the protocol is sent or taken. A called side that does not know
+// the secret could offer a certificate instead; the secret must have been what was agreed upon.
+static enum pli_impi_err shake_hands(struct pli_impi_tls_conn *c, bool *wants_read_out)
+{
+    if (c->is_open) {
+        return PLI_IMPI_OK;
+    }
+    int done = ssl.handshake(c->ssl);
+    if (done <= 0) {
+        *wants_read_out = ssl.error(c->ssl, done) == ERROR_WANT_READ;
+        return judge(c, done, errno);
+    }
+    if (c->is_caller && ssl.is_resumed(c->ssl) != 1) {
+        c->has_failed = true;
+        return PLI_IMPI_ERR_AUTH;
+    }
+    c->is_open = true;
+    return PLI_IMPI_OK;
+}
+
 enum pli_impi_err pli_impi_tls_conn_read(struct pli_impi_tls_conn *c, const struct iovec *iov,
                                          int n, size_t *len_out)
 {
@@ -290,6 +322,12 @@ enum pli_impi_err pli_impi_tls_conn_read(struct pli_impi_tls_conn *c, const stru
         return PLI_IMPI_ERR_PEER;
     }
     ssl.clear_errors();
+    bool wants_read;
+    enum pli_impi_err shaken = shake_hands(c, &wants_read);
+    if (shaken != PLI_IMPI_OK) {
+        *len_out = 0;
+        return shaken;
+    }
     for (int i = 0; i < n; i++) {
         for (size_t at = 0; at < iov[i].iov_len;) {
             size_t left = iov[i].iov_len - at;
@@ -315,12 +353,17 @@ enum pli_impi_err pli_impi_tls_conn_write(struct pli_impi_tls_conn *c, const str
     if (c->has_failed) {
         return PLI_IMPI_ERR_PEER;
     }
+    ssl.clear_errors();
+    c->waits = false;
+    enum pli_impi_err shaken = shake_hands(c, &c->waits);
+    if (shaken != PLI_IMPI_OK) {
+        return shaken;
+    }
     for (int i = 0; i < n && len < RECORD; i++) { // small packets share a record
         size_t part = iov[i].iov_len < RECORD - len ? iov[i].iov_len : RECORD - len;
         memcpy(c->stage + len, iov[i].iov_base, part);
         len += part;
     }
-    ssl.clear_errors();
     int put = ssl.write(c->ssl, c->stage, (int)len);
     c->waits = put <= 0 && ssl.error(c->ssl, put) == ERROR_WANT_READ;
     if (put <= 0) {

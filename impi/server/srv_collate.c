@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collates labels. A label is written once every client has sent a label at or above it, or DONE.
 // Known labels nobody sent are written with an empty mask, as the reference server does; labels
-// this server does not know are opaque to it and are written too.
+// this server does not know are opaque to it and are written too. X_PLIANT is written only if all
+// clients have sent it: others would not know what to make of it.
 #include "server/srv_collate.h"
 #include "wire/impi_label_wire.h"
 #include <stdlib.h>
@@ -54,6 +55,19 @@ static struct pli_srv_part *head_of(struct pli_srv_collate *c, int rank)
                                                      : NULL;
 }
 
+static void drop_label(struct pli_srv_collate *c, uint32_t label)
+{
+    for (int r = 0; r < c->n_client; r++) {
+        struct pli_srv_part *p = head_of(c, r);
+        if (p != NULL && p->label == label) {
+            free(p->data);
+            p->data = NULL;
+            c->from[r].next++;
+        }
+    }
+    c->flushed = label;
+}
+
 static enum pli_impi_err write_label(struct pli_srv_collate *c, uint32_t label)
 {
     uint32_t mask = 0;
@@ -64,6 +78,11 @@ static enum pli_impi_err write_label(struct pli_srv_collate *c, uint32_t label)
             mask |= (uint32_t)1 << r;
             len += p->len;
         }
+    }
+    bool is_all = mask == (c->n_client == 32 ? UINT32_MAX : ((uint32_t)1 << c->n_client) - 1);
+    if (label == PLI_IMPI_X_PLIANT && !is_all) {
+        drop_label(c, label);
+        return PLI_IMPI_OK;
     }
     if (len > INT32_MAX - 8) {
         return PLI_IMPI_ERR_NOMEM;
@@ -91,7 +110,7 @@ static enum pli_impi_err write_label(struct pli_srv_collate *c, uint32_t label)
 static uint32_t next_label(struct pli_srv_collate *c)
 {
     uint32_t best = 0;
-    for (int i = 0; i < PLI_IMPI_N_LABEL && best == 0; i++) {
+    for (int i = 0; i < PLI_IMPI_N_STANDARD && best == 0; i++) {
         if (pli_impi_label_table[i].label > c->flushed) {
             best = pli_impi_label_table[i].label;
         }

@@ -290,6 +290,24 @@ static enum pli_impi_err read_tag_ub(struct build *b)
     return PLI_IMPI_OK;
 }
 
+// What is not of IMPI counts if everybody says it.
+static enum pli_impi_err read_features(struct build *b)
+{
+    int row = pli_impi_label_find(PLI_IMPI_X_PLIANT);
+    uint32_t n = b->job->n_client;
+    if (b->c->row[row].mask != full_mask(n) ||
+        b->c->row[row].len != (size_t)n * pli_impi_label_table[row].size) {
+        return PLI_IMPI_OK;
+    }
+    b->job->features = UINT32_MAX;
+    for (uint32_t c = 0; c < n; c++) {
+        struct pli_impi_label_value v = element(b, PLI_IMPI_X_PLIANT, c);
+        b->job->features &= v.features;
+        memcpy(b->job->client[c].token, v.token, PLI_IMPI_TOKEN);
+    }
+    return PLI_IMPI_OK;
+}
+
 // A threshold on which all clients must agree, once -1 has become the default.
 static enum pli_impi_err read_equal(struct build *b, uint32_t label, int32_t dflt, int32_t *out)
 {
@@ -324,7 +342,8 @@ enum pli_impi_err pli_impi_job_create(uint32_t n_client, const struct pli_impi_c
     snprintf(why, cap, "out of memory");
     b.job->n_client = n_client;
     static enum pli_impi_err (*const step[])(struct build *) = {
-        read_versions, read_counts, read_hosts, read_procs, read_datalen, read_tag_ub,
+        read_versions, read_counts, read_hosts,    read_procs,
+        read_datalen,  read_tag_ub, read_features,
     };
     enum pli_impi_err err = PLI_IMPI_OK;
     for (size_t i = 0; i < sizeof step / sizeof *step && err == PLI_IMPI_OK; i++) {

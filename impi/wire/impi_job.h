@@ -36,6 +36,7 @@ enum pli_impi_err pli_impi_collated_get(struct pli_impi_collated *c, const unsig
 struct pli_impi_job_client {
     uint32_t first_host, n_host, first_rank, n_proc;
     struct pli_impi_version version; // the newest it speaks
+    unsigned char token[PLI_IMPI_TOKEN];
 };
 
 struct pli_impi_job_host {
@@ -54,6 +55,7 @@ struct pli_impi_job {
     uint32_t ackmark, hiwater; // minima over all hosts (errata)
     int32_t tag_ub;            // minimum over clients
     int32_t coll_xsize, coll_maxlinear;
+    uint32_t features; // enum pli_impi_feature: what all clients have
     struct pli_impi_job_client client[PLI_IMPI_MAX_CLIENT];
     struct pli_impi_job_host *host; // global host order
     struct pli_impi_job_proc *proc; // MPI_COMM_WORLD order

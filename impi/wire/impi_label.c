@@ -19,6 +19,7 @@ const struct pli_impi_label_row pli_impi_label_table[PLI_IMPI_N_LABEL] = {
     { PLI_IMPI_H_HIWATER, 4, PLI_IMPI_PER_HOST, "H_HIWATER" },
     { PLI_IMPI_P_IPV6, 16, PLI_IMPI_PER_PROC, "P_IPV6" },
     { PLI_IMPI_P_PID, 8, PLI_IMPI_PER_PROC, "P_PID" },
+    { PLI_IMPI_X_PLIANT, 8 + PLI_IMPI_TOKEN, PLI_IMPI_PER_CLIENT, "X_PLIANT" },
 };
 
 int pli_impi_label_find(uint32_t label)
@@ -102,7 +103,7 @@ static size_t n_element(const struct pli_impi_client_info *info, int row)
     case PLI_IMPI_PER_CLIENT:
         break;
     }
-    return 1;
+    return pli_impi_label_table[row].label != PLI_IMPI_X_PLIANT || info->features != 0;
 }
 
 size_t pli_impi_label_len(const struct pli_impi_client_info *info, int row)
@@ -165,6 +166,11 @@ static void put_element(const struct pli_impi_client_info *info, uint32_t label,
     case PLI_IMPI_P_PID:
         pli_impi_byte_put64(p, info->proc[i].pid);
         break;
+    case PLI_IMPI_X_PLIANT:
+        pli_impi_byte_put32(p, info->features);
+        pli_impi_byte_put32(p + 4, 0);
+        memcpy(p + 8, info->token, PLI_IMPI_TOKEN);
+        break;
     default:
         pli_impi_byte_put32(p, word_of_client(info, label));
         break;
@@ -192,6 +198,9 @@ enum pli_impi_err pli_impi_label_get(int row, const unsigned char *data, size_t 
     if (r->label == PLI_IMPI_C_VERSION) {
         v.version.major = pli_impi_byte_get32(p);
         v.version.minor = pli_impi_byte_get32(p + 4);
+    } else if (r->label == PLI_IMPI_X_PLIANT) {
+        v.features = pli_impi_byte_get32(p);
+        memcpy(v.token, p + 8, PLI_IMPI_TOKEN);
     } else if (r->size == PLI_IMPI_HOSTID) {
         memcpy(v.addr, p, PLI_IMPI_HOSTID);
     } else if (r->size == 8) {
@@ -220,4 +229,11 @@ bool pli_impi_label_is_ipv4(const unsigned char addr[PLI_IMPI_HOSTID])
     }
     // ::1 and :: are IPv6, every other address after twelve zeros is a compatible one
     return addr[10] == 0 && addr[11] == 0 && (addr[12] != 0 || addr[13] != 0 || addr[14] != 0);
+}
+
+bool pli_impi_label_is_same_address(const unsigned char a[PLI_IMPI_HOSTID],
+                                    const unsigned char b[PLI_IMPI_HOSTID])
+{
+    bool are_ipv4 = pli_impi_label_is_ipv4(a) && pli_impi_label_is_ipv4(b);
+    return are_ipv4 ? memcmp(a + 12, b + 12, 4) == 0 : memcmp(a, b, PLI_IMPI_HOSTID) == 0;
 }

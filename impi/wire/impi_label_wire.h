@@ -26,10 +26,20 @@ enum pli_impi_label {
     PLI_IMPI_H_HIWATER = 0x2400,
     PLI_IMPI_P_IPV6 = 0x3000,
     PLI_IMPI_P_PID = 0x3100,
+    // Not of IMPI 0.0: what clients of Pliant MPI, libimpi included, tell each other. It counts if
+    // all clients have sent it; servers that do not know it drop it, ours then too.
+    PLI_IMPI_X_PLIANT = 0x504c4954,
+};
+
+enum pli_impi_feature {     // of X_PLIANT
+    PLI_IMPI_HAS_TOKEN = 1, // who connects to a host says the token of its client behind the index
+    PLI_IMPI_HAS_LONG8 = 2, // a long has 8 bytes and not the 4 of external32
 };
 
 enum {
-    PLI_IMPI_N_LABEL = 14, // rows of the table: all but NO_LABEL
+    PLI_IMPI_N_STANDARD = 14, // rows of the table that are of IMPI 0.0: all but NO_LABEL
+    PLI_IMPI_N_LABEL = 15,    // and X_PLIANT
+    PLI_IMPI_TOKEN = 16,      // bytes
     PLI_IMPI_MIN_TAGUB = 32767,
     PLI_IMPI_DEFAULT_XSIZE = 1024,  // what -1 stands for
     PLI_IMPI_DEFAULT_MAXLINEAR = 4, // what -1 stands for
@@ -73,6 +83,8 @@ struct pli_impi_client_info {
     uint32_t n_version, n_host, n_proc;
     uint32_t datalen;
     int32_t tag_ub, coll_xsize, coll_maxlinear;
+    uint32_t features; // enum pli_impi_feature; 0: X_PLIANT is not sent
+    unsigned char token[PLI_IMPI_TOKEN];
 };
 
 // Refuse what the protocol does not allow; `why_out` then names the field. ERR_RANGE otherwise.
@@ -89,6 +101,8 @@ struct pli_impi_label_value {
     uint32_t u32;                    // four-byte labels; cast to int32_t for the signed ones
     uint64_t u64;                    // P_PID
     unsigned char addr[PLI_IMPI_HOSTID];
+    uint32_t features; // X_PLIANT, with the token
+    unsigned char token[PLI_IMPI_TOKEN];
 };
 
 // Read element `i` of `len` bytes of row `row`. ERR_PROTO: len is no whole number of elements, or
@@ -100,5 +114,7 @@ enum pli_impi_err pli_impi_label_get(int row, const unsigned char *data, size_t 
 // implementations send) or after the mapped prefix; both are read.
 void pli_impi_label_put_ipv4(const unsigned char ip[4], unsigned char addr[PLI_IMPI_HOSTID]);
 bool pli_impi_label_is_ipv4(const unsigned char addr[PLI_IMPI_HOSTID]);
+bool pli_impi_label_is_same_address(const unsigned char a[PLI_IMPI_HOSTID],
+                                    const unsigned char b[PLI_IMPI_HOSTID]);
 
 #endif

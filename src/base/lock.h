@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small lock for short critical sections. Below MPI_THREAD_MULTIPLE nothing is taken.
+// A small lock for short critical sections. While a process has one thread nothing is taken.
 //
 // A lock that one thread takes again and again comes to belong to that thread, which from then on
 // takes it with two plain stores: an atomic operation would make it wait for all its stores before,
@@ -32,7 +32,8 @@ struct pli_lock {
     struct pli_lock_owner owner[PLI_LOCK_OWNERS];
 };
 
-// True once any part of the program asked for MPI_THREAD_MULTIPLE. Set at start-up only.
+// True once any part of the program asked for MPI_THREAD_MULTIPLE, or the library has a thread of
+// its own. Set at start-up and while one thread only is inside a call.
 extern bool pli_lock_threads;
 
 void pli_lock_wait(struct pli_lock *l);      // the slow half: look, then give way

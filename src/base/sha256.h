@@ -15,6 +15,14 @@ void pli_sha256_digest(const void *data, size_t len, unsigned char out[PLI_SHA25
 void pli_sha256_mac(const void *key, size_t key_len, const void *data, size_t len,
                     unsigned char out[PLI_SHA256_SIZE]);
 
+// As pli_sha256_mac, of bytes that lie in several places.
+struct pli_sha256_part {
+    const void *data;
+    size_t len;
+};
+void pli_sha256_mac_parts(const void *key, size_t key_len, const struct pli_sha256_part *parts,
+                          int n, unsigned char out[PLI_SHA256_SIZE]);
+
 // In the same time whatever the bytes are.
 bool pli_sha256_is_equal(const unsigned char a[PLI_SHA256_SIZE],
                          const unsigned char b[PLI_SHA256_SIZE]);

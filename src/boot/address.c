@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MAX_FOUND = 64, MAX_NAME = 64 };
 
@@ -198,6 +199,43 @@ static bool is_loopback(const struct pli_node_addr *a)
 {
     static const unsigned char six[16] = { [15] = 1 };
     return a->family == 4 ? a->bytes[0] == 127 : memcmp(a->bytes, six, sizeof six) == 0;
+}
+
+bool pli_address_is_own(const struct pli_node_addr *addr)
+{
+    static const unsigned char none[16];
+    struct ifaddrs *all;
+    struct found f;
+    bool is_own = is_loopback(addr) || memcmp(addr->bytes, none, sizeof none) == 0;
+    if (is_own || getifaddrs(&all) != 0) {
+        return is_own;
+    }
+    for (const struct ifaddrs *i = all; i != NULL && !is_own; i = i->ifa_next) {
+        is_own = take(i, &f) && has_prefix(&f.addr, addr, n_bit(addr));
+    }
+    freeifaddrs(all);
+    return is_own;
+}
+
+uint64_t pli_address_stack(void)
+{
+    char boot[64] = "";
+    struct stat st;
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    bool is_known =
+        f != NULL && fgets(boot, sizeof boot, f) != NULL && stat("/proc/self/ns/net", &st) == 0;
+    if (f != NULL) {
+        fclose(f);
+    }
+    if (!is_known) {
+        return 0;
+    }
+    uint64_t key = 0xcbf29ce484222325u; // FNV-1a
+    snprintf(boot + strcspn(boot, "\n"), 24, " %llx", (unsigned long long)st.st_ino);
+    for (const char *at = boot; *at != '\0'; at++) {
+        key = (key ^ (unsigned char)*at) * 0x100000001b3u;
+    }
+    return key | 1;
 }
 
 // 2: on a network of ours; 1: some other; 0: of no use.

@@ -18,6 +18,14 @@ enum pli_err pli_address_list(const char *only, struct pli_node_addr out[PLI_NOD
 // The loopback's address.
 struct pli_node_addr pli_address_loopback(void);
 
+// Whether a connection to this address leads back to this host: the loopback, or an address that
+// one of its interfaces has. A host whose interfaces cannot be read has none.
+bool pli_address_is_own(const struct pli_node_addr *addr);
+
+// A number that two processes have in common when they use the same network stack (one kernel, one
+// network namespace), so that the loopback of one is the loopback of the other. 0: it is not known.
+uint64_t pli_address_stack(void);
+
 // The order in which a process on `here` should try the addresses of `there`: those on a network of
 // its own first. Addresses that `here` has itself are left out, for they lead back to it, unless
 // the two are one host. How many are in order[].

@@ -5,6 +5,7 @@
 // answered: nothing more can come.
 //
 // All of it runs in a signal handler: system calls and plain memory only.
+#include "base/text.h"
 #include "boot/door_wire.h"
 #include "boot/hand.h"
 #include "boot/moor.h"
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -183,15 +185,15 @@ static void note_watch(int epoll, const char *line)
 
 static void note_epoll(const char *name)
 {
-    char path[64], buf[4096];
-    snprintf(path, sizeof path, "/proc/self/fd/%.20s", name);
+    char path[64] = "/proc/self/fd/", info[64] = "/proc/self/fdinfo/", buf[4096];
+    pli_text_add(path, sizeof path, name);
+    pli_text_add(info, sizeof info, name);
     ssize_t n = readlink(path, buf, sizeof buf - 1), have = 0;
     buf[n > 0 ? n : 0] = '\0';
     if (strcmp(buf, "anon_inode:[eventpoll]") != 0) {
         return;
     }
-    snprintf(path, sizeof path, "/proc/self/fdinfo/%.20s", name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(info, O_RDONLY | O_CLOEXEC);
     while (fd >= 0 && (n = read(fd, buf + have, sizeof buf - 1 - (size_t)have)) > 0) {
         have += n;
         buf[have] = '\0';
@@ -226,10 +228,19 @@ static void note_epolls(void)
     }
 }
 
+// A copy of one in another process would keep it in the epoll when its number is another's.
+static void unwatch_all(void)
+{
+    for (uint32_t i = 0; i < pli_moor.n_watch; i++) {
+        epoll_ctl(pli_moor.watches[i].epoll, EPOLL_CTL_DEL, pli_moor.watches[i].fd, NULL);
+    }
+}
+
 // The numbers stay taken: some thread may be about to use one.
 static bool bury(void)
 {
     note_epolls();
+    unwatch_all();
     int tomb = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
     bool is_good = tomb >= 0 && dup3(tomb, *pli_moor.door, O_CLOEXEC) >= 0;
     for (uint32_t i = 0; i < pli_moor.n && is_good; i++) {

@@ -126,12 +126,17 @@ static enum pli_err get_job(const struct pli_store *s, struct pli_node_header *h
     for (size_t i = 0; i < sizeof bytes; i++) {
         unsigned v;
         if (sscanf(text + 2 * i, "%2x", &v) != 1) {
-            return pli_fail(PLI_ERR_OTHER, "%s gave '%s' for the job's number", s->name, text);
+            // Not quoted: the secret is in it.
+            return pli_fail(PLI_ERR_OTHER,
+                            "%s gave something else for the job's number than rank 0 has put there",
+                            s->name);
         }
         bytes[i] = (unsigned char)v;
     }
+    explicit_bzero(text, sizeof text);
     memcpy(&h->job, bytes, sizeof h->job);
     memcpy(h->secret, bytes + sizeof h->job, sizeof h->secret);
+    explicit_bzero(bytes, sizeof bytes);
     h->job |= (uint64_t)1 << 63; // never 0
     return PLI_OK;
 }

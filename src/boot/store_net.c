@@ -5,7 +5,9 @@
 #include "boot/store_net.h"
 
 #include "base/conf.h"
+#include "base/epollset.h"
 #include "base/futex.h"
+#include "base/nofile.h"
 #include "boot/address.h"
 #include "boot/cores.h"
 #include "boot/listen.h"
@@ -37,11 +39,19 @@ struct at {
     char name[64];
 };
 
+struct guest {
+    struct pli_stranger who; // first
+    uint64_t key;            // in the set
+};
+
 static struct {
-    int listener, epoll;
-    struct pli_stranger *strangers; // [PLI_STRANGER_N], made at the first call
-    pthread_mutex_t lock;           // guards the strangers
-} net = { .listener = -1, .epoll = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
+    int listener;
+    uint64_t key; // of the listener in the set
+    struct pli_epollset *set;
+    bool is_crowded;      // the listener is not watched
+    struct guest *guests; // [PLI_STRANGER_N], made at the first call
+    pthread_mutex_t lock; // guards the guests and the set
+} net = { .listener = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static size_t at_size(const struct at *at)
 {
@@ -179,9 +189,8 @@ static enum pli_err open_door(struct pli_boot *boot)
     if (err != PLI_OK) {
         return err;
     }
-    struct epoll_event ev = { .events = EPOLLIN, .data.ptr = NULL };
-    net.epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (net.epoll < 0 || epoll_ctl(net.epoll, EPOLL_CTL_ADD, net.listener, &ev) != 0) {
+    net.set = pli_epollset_create();
+    if (net.set == NULL || !pli_epollset_watch(net.set, &net.key, net.listener, EPOLLIN, &net)) {
         return pli_fail(PLI_ERR_OTHER, "cannot watch the network: %s", strerror(errno));
     }
     boot->node.procs[boot->index].port = port;
@@ -238,60 +247,75 @@ enum pli_err pli_store_net_open(const struct pli_store *s, const struct pli_stor
 int pli_store_net_door(struct pli_boot *boot)
 {
     (void)boot;
-    return net.epoll;
+    return net.set != NULL ? pli_epollset_fd(net.set) : -1;
 }
 
-// A place for one more, who may be the oldest one's successor. NULL: no memory.
-static struct pli_stranger *room(void)
+static void dismiss(struct guest *g)
 {
-    if (net.strangers == NULL) {
-        net.strangers = malloc(PLI_STRANGER_N * sizeof *net.strangers);
-        for (int i = 0; net.strangers != NULL && i < PLI_STRANGER_N; i++) {
-            net.strangers[i].fd = -1;
+    pli_epollset_remove(net.set, &g->key, g->who.fd);
+    close(g->who.fd);
+    g->who.fd = -1;
+}
+
+// A place for one more. NULL: there is none now, or no memory.
+static struct guest *room(void)
+{
+    if (net.guests == NULL) {
+        net.guests = calloc(PLI_STRANGER_N, sizeof *net.guests);
+        for (int i = 0; net.guests != NULL && i < PLI_STRANGER_N; i++) {
+            net.guests[i].who.fd = -1;
         }
     }
-    struct pli_stranger *best = net.strangers;
-    for (int i = 0; best != NULL && best->fd >= 0 && i < PLI_STRANGER_N; i++) {
-        struct pli_stranger *s = &net.strangers[i];
-        best = s->fd < 0 || s->since < best->since ? s : best;
-    }
-    if (best != NULL && best->fd >= 0) {
-        close(best->fd);
-        best->fd = -1;
-    }
-    return best;
+    struct pli_stranger *who =
+        net.guests == NULL
+            ? NULL
+            : pli_stranger_room(&net.guests[0].who, sizeof net.guests[0], PLI_STRANGER_N);
+    return (struct guest *)who; // it is first there
 }
 
-static void answer_calls(void)
+// PLI_ERR_NO_SPACE: no descriptor is free, and who calls has to wait. PLI_ERR_PENDING: so it has,
+// because there are too many who have not proved yet who they are.
+static enum pli_err answer_calls(void)
 {
     struct pli_stranger who;
-    for (int i = 0; i < PLI_STRANGER_AT_ONCE && pli_stranger_accept(net.listener, &who); i++) {
-        struct pli_stranger *s = room();
-        struct epoll_event ev = { .events = EPOLLIN, .data.ptr = s };
-        if (s == NULL || epoll_ctl(net.epoll, EPOLL_CTL_ADD, who.fd, &ev) != 0) {
+    for (int i = 0; i < PLI_STRANGER_AT_ONCE; i++) {
+        struct guest *g = room();
+        if (g == NULL) {
+            pli_epollset_pause(net.set, net.key, net.listener);
+            net.is_crowded = true;
+            return PLI_ERR_PENDING;
+        }
+        if (!pli_stranger_accept(net.listener, &who)) {
+            return pli_nofile_is_why(errno) ? PLI_ERR_NO_SPACE : PLI_AGAIN;
+        }
+        if (g->who.fd >= 0) {
+            dismiss(g);
+        }
+        if (!pli_epollset_watch(net.set, &g->key, who.fd, EPOLLIN, g)) {
             close(who.fd);
         } else {
-            *s = who;
+            g->who = who;
         }
     }
+    return PLI_AGAIN;
 }
 
 // Whether this one is let in: then its descriptor is not watched here any more.
-static bool is_let_in(struct pli_boot *boot, struct pli_stranger *s, struct pli_caller *out)
+static bool is_let_in(struct pli_boot *boot, struct guest *g, struct pli_caller *out)
 {
+    struct pli_stranger *s = &g->who;
     enum pli_err err = pli_stranger_step(s, boot->node.header->secret);
     bool is_good = err == PLI_OK && s->join.to == boot->index &&
                    s->join.from < boot->node.header->n_world && s->join.lane < PLI_NODE_N_LANE &&
                    s->join.to_lane < PLI_NODE_N_LANE;
     if (is_good) {
-        epoll_ctl(net.epoll, EPOLL_CTL_DEL, s->fd, NULL);
+        pli_epollset_remove(net.set, &g->key, s->fd);
         *out = (struct pli_caller){
             .fd = s->fd, .proc = s->join.from, .lane = s->join.lane, .to_lane = s->join.to_lane
         };
         s->fd = -1;
     } else if (err != PLI_AGAIN) {
-        close(s->fd);
-        s->fd = -1;
+        dismiss(g);
     }
     return is_good;
 }
@@ -299,37 +323,41 @@ static bool is_let_in(struct pli_boot *boot, struct pli_stranger *s, struct pli_
 enum pli_err pli_store_net_take(struct pli_boot *boot, struct pli_caller *out)
 {
     enum pli_err err = PLI_AGAIN;
-    if (net.epoll < 0 || pthread_mutex_trylock(&net.lock) != 0) {
+    enum pli_err calls = PLI_AGAIN;
+    if (net.set == NULL || pthread_mutex_trylock(&net.lock) != 0) {
         return PLI_AGAIN; // another thread is at it
     }
+    if (net.is_crowded) { // there may be room by now
+        net.is_crowded = !pli_epollset_watch(net.set, &net.key, net.listener, EPOLLIN, &net);
+    }
     struct epoll_event ev[EVENTS];
-    int n = epoll_wait(net.epoll, ev, EVENTS, 0);
+    int n = epoll_wait(pli_epollset_fd(net.set), ev, EVENTS, 0);
     for (int i = 0; i < n && err == PLI_AGAIN; i++) {
-        struct pli_stranger *s = ev[i].data.ptr;
-        if (s == NULL) {
-            answer_calls();
-        } else if (s->fd >= 0 && is_let_in(boot, s, out)) {
+        void *item = pli_epollset_find(net.set, ev[i].data.u64);
+        if (item == &net) {
+            calls = answer_calls();
+        } else if (item != NULL && is_let_in(boot, item, out)) {
             err = PLI_OK;
         }
     }
     pthread_mutex_unlock(&net.lock);
-    return err;
+    return err == PLI_AGAIN ? calls : err;
 }
 
 void pli_store_net_close(void)
 {
-    for (int i = 0; net.strangers != NULL && i < PLI_STRANGER_N; i++) {
-        if (net.strangers[i].fd >= 0) {
-            close(net.strangers[i].fd);
+    for (int i = 0; net.guests != NULL && i < PLI_STRANGER_N; i++) {
+        if (net.guests[i].who.fd >= 0) {
+            dismiss(&net.guests[i]);
         }
     }
-    free(net.strangers);
-    net.strangers = NULL;
-    if (net.epoll >= 0) {
-        close(net.epoll);
-    }
+    free(net.guests);
+    net.guests = NULL;
+    pli_epollset_destroy(net.set);
+    net.set = NULL;
     if (net.listener >= 0) {
         close(net.listener);
     }
-    net.epoll = net.listener = -1;
+    net.key = 0;
+    net.listener = -1;
 }

@@ -31,6 +31,7 @@ const _Atomic uint32_t *pli_alarm_news = &none;
 static _Atomic uint32_t heard; // of the news
 static bool is_told;           // resizes are, by errors
 static const struct pli_alarm_resize *resize;
+static void (*_Atomic on_news)(void);
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
 uint32_t pli_alarm_failed_at(uint64_t proc)
@@ -187,6 +188,10 @@ static void hear(void)
         bool is_early = false;
         pli_comm_visit(update, &is_early);
         pli_cull_all();
+        void (*tell)(void) = atomic_load_explicit(&on_news, memory_order_acquire);
+        if (tell != NULL) {
+            tell();
+        }
         if (!is_early) { // else it may be about a communicator whose context is yet to come
             atomic_store_explicit(&heard, news, memory_order_relaxed);
         }
@@ -281,6 +286,9 @@ static void say_how(uint32_t failure, char *to, size_t cap)
     case PLI_ALARM_EXIT:
         snprintf(to, cap, "ended with exit status %d and without MPI_Finalize", n);
         break;
+    case PLI_ALARM_ABORT:
+        snprintf(to, cap, "was ended by MPI_Abort with code %d", n);
+        break;
     case PLI_ALARM_HOST:
         snprintf(to, cap, "is gone with its host");
         break;
@@ -322,10 +330,22 @@ static void say_failed(const struct pli_group *g, const char *where, struct list
     }
 }
 
+void pli_alarm_say_failed(const struct pli_comm *c, char *to, size_t cap)
+{
+    struct list l = { to, 0, cap, 0 };
+    to[0] = '\0';
+    say_failed(c->remote, c->is_inter ? " of the remote group" : "", &l);
+    if (c->is_inter) {
+        say_failed(c->group, " of the local group", &l);
+    }
+    if (l.n_more > 0) {
+        snprintf(to + l.at, cap - l.at, "; and %d more", l.n_more);
+    }
+}
+
 enum pli_err pli_alarm_explain(enum pli_err err, const char *what, const struct pli_comm *c)
 {
-    char who[440] = "";
-    struct list l = { who, 0, sizeof who, 0 };
+    char who[440];
     c = c->outer != NULL ? c->outer : c;
     if (err == PLI_ERR_WORLD_RESIZED) {
         enum pli_err told = resize->tell((struct pli_comm *)(uintptr_t)c);
@@ -335,13 +355,7 @@ enum pli_err pli_alarm_explain(enum pli_err err, const char *what, const struct 
         return pli_fail(err, "%s on %s failed: the communicator was revoked (MPIX_Comm_revoke)",
                         what, pli_comm_say(c));
     }
-    say_failed(c->remote, c->is_inter ? " of the remote group" : "", &l);
-    if (c->is_inter) {
-        say_failed(c->group, " of the local group", &l);
-    }
-    if (l.n_more > 0) {
-        snprintf(who + l.at, sizeof who - l.at, "; and %d more", l.n_more);
-    }
+    pli_alarm_say_failed(c, who, sizeof who);
     return pli_fail(err, "%s on %s failed: %s", what, pli_comm_say(c),
                     who[0] != '\0' ? who : pli_err_text(err));
 }
@@ -370,6 +384,11 @@ enum pli_err pli_alarm_enter(const char *what, struct pli_comm *c)
     bool is_left = atomic_load_explicit(&c->is_left, memory_order_seq_cst) != 0;
     enum pli_err err = is_left ? resize->enter(c, n) : PLI_OK;
     return err != PLI_OK ? err : pli_comm_is_stopped(c) ? pli_alarm_refuse(what, c) : PLI_OK;
+}
+
+void pli_alarm_on_news(void (*fn)(void))
+{
+    atomic_store_explicit(&on_news, fn, memory_order_release);
 }
 
 void pli_alarm_on_resize(const struct pli_alarm_resize *ops)

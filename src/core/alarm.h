@@ -39,6 +39,9 @@ enum pli_err pli_alarm_refuse(const char *what, const struct pli_comm *c) __attr
 enum pli_err pli_alarm_explain(enum pli_err err, const char *what, const struct pli_comm *c)
     __attribute__((cold));
 
+// Who died of a communicator's members, where and of what.
+void pli_alarm_say_failed(const struct pli_comm *c, char *to, size_t cap) __attribute__((cold));
+
 // Why an operation cannot complete, PLI_OK: it may. For a lane with n_dead above 0.
 // Context: lane locked.
 enum pli_err pli_alarm_judge(struct pli_lane *lane, const struct pli_request *r, int peer)
@@ -54,6 +57,9 @@ struct pli_alarm_resize {
     enum pli_err (*enter)(struct pli_comm *c, uint32_t n); // may the n-th collective begin?
 };
 void pli_alarm_on_resize(const struct pli_alarm_resize *ops); // context: start-up only
+
+// The room above is told that there is news. Context of the call: no lane locked.
+void pli_alarm_on_news(void (*fn)(void));
 
 // A request that stays as it is, but whose wait is to end with an error: a receive from anybody,
 // when somebody died who might have answered it; or any, after a resize. Context: no lock held.

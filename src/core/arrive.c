@@ -6,9 +6,9 @@
 #include "base/copy.h"
 #include "base/log.h"
 #include "core/ep.h"
-#include "core/gate.h"
 #include "core/lane.h"
 #include "core/link.h"
+#include "core/packed.h"
 #include "core/parcel.h"
 #include "core/request.h"
 #include "core/wire.h"
@@ -31,6 +31,30 @@ void pli_arrive_deliver(struct pli_request *recv, const void *data, uint64_t siz
         pli_cursor_unpack(&c, data, n);
     }
     pli_request_complete(recv, size > recv->size ? PLI_ERR_TRUNC : PLI_OK);
+}
+
+void pli_arrive_take(struct pli_request *recv, const void *data, uint64_t size, uint8_t form)
+{
+    if (pli_packed_differs(recv, form)) {
+        pli_packed_take(recv, data, size, form);
+    } else {
+        pli_arrive_deliver(recv, data, size);
+    }
+}
+
+bool pli_arrive_fits(const struct pli_request *recv, uint8_t form)
+{
+    return !pli_packed_differs(recv, form);
+}
+
+void pli_arrive_offer(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
+                      uint64_t size, uint64_t address, uint32_t pid, uint8_t form)
+{
+    if (pli_packed_differs(recv, form)) {
+        pli_packed_accept(recv, from, sender_req, size, address, pid, form);
+    } else {
+        pli_rndv_accept(recv, from, sender_req, size, address, pid);
+    }
 }
 
 static struct pli_conn *sender_of(struct pli_lane *lane, const struct pli_shm_cell *cell)
@@ -122,6 +146,7 @@ struct pli_parcel *pli_arrive_parcel_of(struct pli_ep *ep, struct pli_conn *from
     p->conn = from;
     p->size = cell->size;
     p->kind = cell->kind;
+    p->form = cell->form;
     p->remote = cell->word[0];
     return p;
 }
@@ -177,16 +202,16 @@ void pli_arrive_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
     recv->source = cell->src_rank;
     recv->tag = cell->tag;
     if (cell->kind == PLI_WIRE_RTS) {
-        pli_rndv_accept(recv, sender_of(lane, cell), cell->word[0], cell->size, cell->word[1],
-                        (uint32_t)cell->word[2]);
+        pli_arrive_offer(recv, sender_of(lane, cell), cell->word[0], cell->size, cell->word[1],
+                         (uint32_t)cell->word[2], cell->form);
         return;
     }
-    if (cell->kind == PLI_WIRE_SYNC) {
+    if (cell->kind == PLI_WIRE_SYNC && cell->word[0] != 0) {
         pli_eager_note(sender_of(lane, cell), PLI_WIRE_ACK, cell->word[0], 0, 0);
     }
     struct pli_shm_block *block;
     const void *data = data_of(lane, cell, &block);
-    pli_arrive_deliver(recv, data, cell->size);
+    pli_arrive_take(recv, data, cell->size, cell->form);
     if (block != NULL) {
         pli_shm_block_done(block);
     }
@@ -199,14 +224,14 @@ void pli_arrive_parcel(struct pli_request *recv, struct pli_parcel *p)
     if (p->local != NULL) {
         pli_self_accept(recv, p);
     } else if (p->kind == PLI_WIRE_RTS) {
-        pli_rndv_accept(recv, p->conn, p->remote, p->size, p->address, p->pid);
+        pli_arrive_offer(recv, p->conn, p->remote, p->size, p->address, p->pid, p->form);
     } else if (p->kind >= PLI_WIRE_GATE_MSG) {
         pli_gate_accept(recv, p);
     } else {
-        if (p->kind == PLI_WIRE_SYNC) {
+        if (p->kind == PLI_WIRE_SYNC && p->remote != 0) {
             pli_eager_note(p->conn, PLI_WIRE_ACK, p->remote, 0, 0);
         }
-        pli_arrive_deliver(recv, p->data, p->size);
+        pli_arrive_take(recv, p->data, p->size, p->form);
     }
     pli_arrive_parcel_destroy(p);
 }

@@ -7,6 +7,7 @@
 #include "core/ep.h"
 #include "core/gate.h"
 #include "core/lane.h"
+#include "core/packed.h"
 #include "core/p2p.h"
 #include "core/progress.h"
 #include "core/request.h"
@@ -214,7 +215,7 @@ static enum pli_err copy_and_send(struct pli_bsend *b, const void *buf, MPI_Coun
                                   struct pli_comm *comm)
 {
     bool is_far = pli_gate_is_far(comm, dest); // who wants it as external32
-    size_t bytes = (size_t)count * (size_t)(is_far ? type->ext_size : type->size);
+    size_t bytes = (size_t)count * (size_t)(is_far ? pli_type_external_each(type) : type->size);
     // The standard lets a user count on MPI_BSEND_OVERHEAD and the packed data, no more.
     struct piece *p = place(b, bytes + MPI_BSEND_OVERHEAD);
     if (p == NULL) {
@@ -239,8 +240,9 @@ static enum pli_err copy_and_send(struct pli_bsend *b, const void *buf, MPI_Coun
         pli_cursor_pack(&c, p->start, bytes);
     }
     if (err == PLI_OK) {
-        err = pli_p2p_isend_on(p->start, (MPI_Count)bytes, pli_datatype_basic(MPI_BYTE), dest, tag,
-                               comm, PLI_CHAN_P2P, 0, &p->req);
+        MPI_Count n = (MPI_Count)bytes;
+        struct pli_datatype *as = pli_packed_copy_type(type, comm, is_far, &n);
+        err = pli_p2p_isend_on(p->start, n, as, dest, tag, comm, PLI_CHAN_P2P, 0, &p->req);
     }
     if (err != PLI_OK) {
         discard(b, p);

@@ -91,7 +91,9 @@ enum pli_err pli_clone_may(void)
 {
     const struct pli_boot *boot = pli_proc.boot;
     const struct pli_node_header *h = boot->node.header;
-    unsigned long n = n_thread();
+    unsigned long n;
+    pli_progress_thread_rest();
+    n = n_thread() - pli_progress_thread_is_running();
     if (boot->ops->clone == pli_boot_no_clone) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "was not started by Pliant MPI's mpiexec, which alone can have more ranks; "

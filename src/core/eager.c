@@ -8,6 +8,7 @@
 #include "core/gate.h"
 #include "core/lane.h"
 #include "core/link.h"
+#include "core/packed.h"
 #include "core/request.h"
 #include "core/wire.h"
 #include "obj/comm.h"
@@ -40,6 +41,7 @@ static void pack_all(const struct pli_request *r, void *to)
 static void address(struct pli_shm_cell *cell, const struct pli_request *r, int kind)
 {
     cell->kind = (uint8_t)kind;
+    cell->form = r->type->form;
     cell->flags = 0;
     cell->src_lane = (uint8_t)r->lane->index;
     cell->src_proc = r->conn->as;
@@ -50,11 +52,13 @@ static void address(struct pli_shm_cell *cell, const struct pli_request *r, int 
     cell->size = r->size;
 }
 
-// Send small data without asking. False: no room now.
+// Send small data without asking. False: no room now. What may have to be converted is of the kind
+// of synchronous messages, which the shortest way of a receive does not look for.
 static bool issue_eager(struct pli_request *r)
 {
     bool is_sync = (r->flags & PLI_REQ_SYNC) != 0;
-    size_t inline_max = is_sync ? PLI_WIRE_SYNC_INLINE : PLI_SHM_INLINE;
+    bool is_long = is_sync || pli_packed_is_external(r->type, r->comm);
+    size_t inline_max = is_long ? PLI_WIRE_SYNC_INLINE : PLI_SHM_INLINE;
     struct pli_shm_block *block = NULL;
     if (r->size > inline_max) {
         block = pli_shm_block_take(&r->lane->shm, r->size);
@@ -71,10 +75,10 @@ static bool issue_eager(struct pli_request *r)
         }
         return false;
     }
-    address(cell, r, is_sync ? PLI_WIRE_SYNC : PLI_WIRE_EAGER);
+    address(cell, r, is_long ? PLI_WIRE_SYNC : PLI_WIRE_EAGER);
     unsigned char *data = cell->bytes;
-    if (is_sync) {
-        cell->word[0] = (uint64_t)(uintptr_t)r;
+    if (is_long) {
+        cell->word[0] = is_sync ? (uint64_t)(uintptr_t)r : 0;
         data += sizeof cell->word[0];
     }
     if (block != NULL) {

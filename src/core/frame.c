@@ -4,11 +4,15 @@
 #include "core/frame.h"
 
 #include "core/wire.h"
+#include "obj/datatype.h"
 
 #include <stddef.h>
 
 static const char *check_message(const struct pli_frame *f)
 {
+    if (f->flags >= PLI_N_FORM) {
+        return "data of an unknown form";
+    }
     if (f->spare != 0) {
         return "a reserved field is in use";
     }
@@ -26,7 +30,8 @@ static const char *check_message(const struct pli_frame *f)
 
 const char *pli_frame_check(const struct pli_frame *f)
 {
-    if (f->mark != PLI_FRAME_MARK || f->flags != 0) {
+    bool is_message = f->kind >= PLI_WIRE_EAGER && f->kind <= PLI_WIRE_RTS;
+    if (f->mark != PLI_FRAME_MARK || (f->flags != 0 && !is_message)) {
         return "not a frame";
     }
     switch (f->kind) {

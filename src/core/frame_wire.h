@@ -17,7 +17,7 @@ enum {
 // that gave them can turn into anything.
 struct pli_frame {
     uint8_t kind;  // enum pli_wire_kind
-    uint8_t flags; // zero
+    uint8_t flags; // a message: enum pli_form of its data; else zero
     uint16_t mark;
     uint32_t len; // bytes behind this head
     union {

@@ -93,7 +93,7 @@ static bool issue_whole(struct pli_request *r)
     pli_shm_publish(&r->conn->shm, cell, pos);
     r->moved = size;
     if ((r->flags & PLI_REQ_SYNC) == 0) {
-        pli_request_complete(r, PLI_OK);
+        pli_request_complete(r, (enum pli_err)r->err);
     }
     return true;
 }
@@ -106,7 +106,7 @@ static bool issue_offer(struct pli_request *r)
         return false;
     }
     address(cell, r, PLI_WIRE_GATE_OFFER);
-    cell->word[1] = (uint64_t)r->type->ext_size;
+    cell->word[1] = (uint64_t)pli_type_external_each(r->type);
     pli_shm_publish(&r->conn->shm, cell, pos);
     return true;
 }
@@ -121,6 +121,14 @@ void pli_gate_start(struct pli_request *r)
 {
     struct pli_conn *c = r->conn;
     r->moved = 0;
+    if (!pli_type_external_fits(r->buf, r->count, r->type)) {
+        if ((r->item.context & 3) != PLI_CHAN_COLL) {
+            pli_request_complete(r, PLI_ERR_CONVERSION); // nothing of it is sent
+            return;
+        }
+        r->count = 0; // the others of a collective operation wait for it, and fail as it is empty
+        r->err = PLI_ERR_CONVERSION;
+    }
     if (r->item.tag > pli_boot.gate->tag_ub && (r->item.context & 3) == PLI_CHAN_P2P) {
         pli_request_complete(r, PLI_ERR_TAG);
         return;
@@ -151,11 +159,18 @@ void pli_gate_retry(struct pli_conn *c)
     pli_list_remove(&c->stalled);
 }
 
-// A send is over when all was written, a synchronous one when it was matched too.
+// Whether the agent will tell of the match: of all that it cannot send in one packet too, and of
+// these even if all was written before (elements larger than a packet are written whole).
+static bool awaits_match(const struct pli_request *send)
+{
+    return (send->flags & PLI_REQ_SYNC) != 0 || pli_gate_move_size(send) > pli_boot.gate->datalen;
+}
+
+// A send is over when all was written and nothing names the request any more.
 static void settle(struct pli_request *send)
 {
     bool is_written = send->moved >= pli_gate_move_size(send);
-    bool is_known = (send->flags & PLI_REQ_SYNC) == 0 || (send->state & PLI_REQ_MATCHED) != 0;
+    bool is_known = !awaits_match(send) || (send->state & PLI_REQ_MATCHED) != 0;
     if (is_written && is_known && (send->state & PLI_REQ_CANCELLING) == 0) {
         pli_request_complete(send, (enum pli_err)send->err);
     }

@@ -13,7 +13,6 @@
 
 struct pli_conn;
 struct pli_lane;
-struct pli_parcel;
 struct pli_request;
 struct pli_shm_cell;
 
@@ -41,7 +40,6 @@ bool pli_gate_open(struct pli_conn *c);        // false: no memory
 void pli_gate_start(struct pli_request *send); // begin a send
 void pli_gate_retry(struct pli_conn *c);       // there may be room now
 void pli_gate_cell(struct pli_lane *lane, const struct pli_shm_cell *cell);
-void pli_gate_accept(struct pli_request *recv, struct pli_parcel *p); // the parcel stays
 
 // Tell the agent that this process has finalized. Context: no lock held.
 void pli_gate_bye(void);

@@ -54,6 +54,7 @@ static struct pli_parcel *make_parcel(struct pli_link *l, struct pli_ep *ep,
     p->conn = l->conn;
     p->size = f->size;
     p->kind = f->kind;
+    p->form = f->flags;
     p->remote = f->ticket;
     if (has_data) {
         pli_arrive_hold(ep->lane, f->len + sizeof *p);
@@ -93,10 +94,10 @@ void pli_intake_arrive(struct pli_link *l, const struct pli_frame *f, const char
         memcpy(p->data, body, f->len);
         pli_arrive_keep(p);
     } else if (f->kind == PLI_WIRE_RTS) {
-        pli_rndv_accept(recv, l->conn, f->ticket, f->size, 0, 0);
+        pli_arrive_offer(recv, l->conn, f->ticket, f->size, 0, 0, f->flags);
     } else {
         acknowledge(l, f);
-        pli_arrive_deliver(recv, body, f->size);
+        pli_arrive_take(recv, body, f->size, f->flags);
     }
 }
 
@@ -114,7 +115,8 @@ static void expect(struct pli_sock *s, const struct pli_frame *f)
     if (s->recv != NULL) {
         acknowledge(s->link, f);
     }
-    if (s->recv != NULL && s->recv->type->is_dense && f->size <= s->recv->size) {
+    if (s->recv != NULL && s->recv->type->is_dense && f->size <= s->recv->size &&
+        pli_arrive_fits(s->recv, f->flags)) {
         s->to = (char *)s->recv->buf + s->recv->type->true_lb;
         s->recv->bytes = f->size;
     } else {
@@ -136,7 +138,7 @@ static void keep_or_deliver(struct pli_sock *s, struct pli_parcel *p)
         }
         acknowledge(s->link, f);
     }
-    pli_arrive_deliver(recv, p->data, p->size);
+    pli_arrive_take(recv, p->data, p->size, p->form);
     pli_arrive_parcel_destroy(p);
 }
 
@@ -388,7 +390,7 @@ static bool put_off(struct pli_sock *s, const char *at, size_t n)
     }
     memcpy(s->rest, at, n);
     s->n_rest = n;
-    pli_netlane_watch(s->eye.net, &s->eye, 0, false);
+    pli_netlane_watch(s->eye.net, &s->eye, 0);
     return true;
 }
 
@@ -435,7 +437,7 @@ void pli_intake_resume(struct pli_sock *s)
     s->rest = NULL;
     s->n_rest = 0;
     s->is_armed = false;
-    pli_netlane_watch(s->eye.net, &s->eye, EPOLLIN, false);
+    pli_netlane_watch(s->eye.net, &s->eye, EPOLLIN);
     take_apart(s, rest, n);
     free(rest);
 }
@@ -543,7 +545,7 @@ void pli_intake_see(struct pli_eye *e, uint32_t events)
         pli_link_push(s->link);
         if (e->fd >= 0 && s->is_armed && !pli_link_has_unsent(s->link)) {
             s->is_armed = false;
-            pli_netlane_watch(e->net, e, EPOLLIN, false);
+            pli_netlane_watch(e->net, e, EPOLLIN);
         }
     }
 }

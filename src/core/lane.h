@@ -50,11 +50,11 @@ struct pli_poller {
     int (*poll)(struct pli_poller *p);
 };
 
-// Something to be done soon by whoever polls the lane, when the lock is dropped: the next steps of
-// a nonblocking collective, which send, receive and call user functions.
+// Something to be done soon by whoever polls the lane, when the lock is dropped.
 struct pli_task {
     struct pli_list link;
     void (*run)(struct pli_task *t); // context: no lock held; out of the list by then
+    bool is_users;                   // calls functions of the program: not for the progress thread
 };
 
 enum { PLI_LANE_CACHE = 32 };
@@ -73,8 +73,7 @@ struct pli_lane {
     struct pli_handle_pool requests;
     struct pli_list streams; // sends whose data is being pumped
     struct pli_list stalled; // conns with something pending
-    struct pli_list pollers;
-    struct pli_list tasks;
+    struct pli_list pollers, tasks;
     struct pli_netlane *net;  // NULL: the job has no network
     struct pli_request *dead; // freed by the user, now over
     struct pli_ep ***eps;     // by index >> 3, in chunks that come and go
@@ -82,6 +81,7 @@ struct pli_lane {
     size_t held;              // bytes of unexpected data kept
     bool is_full;             // told the others to hold back
     _Atomic uint32_t n_sleep; // threads asleep on the mailbox; changed with the lock held
+    _Atomic uint32_t n_poll;  // polls so far; changed with the lock held
     _Atomic uint32_t n_wait;  // threads in a waiting loop that look after this lane
     _Atomic uint32_t n_free;  // endpoints no thread is attached to, or gone with something unsent
 };
@@ -94,6 +94,7 @@ struct pli_proc {
     _Atomic int n_open;     // lanes that are open
     _Atomic int n_crowd;    // reasons to give way at once: more ranks than cores
     _Atomic int n_attached; // endpoints that a thread is attached to
+    bool is_multiple;       // the program asked for MPI_THREAD_MULTIPLE
 };
 extern struct pli_proc pli_proc;
 
@@ -102,8 +103,7 @@ static inline bool pli_lane_is_crowded(void)
     return atomic_load_explicit(&pli_proc.n_crowd, memory_order_relaxed) != 0;
 }
 
-// Endpoints of each lane that the calling thread is attached to. Looked at only by threads that
-// have nothing to do.
+// Endpoints of each lane that the calling thread is attached to.
 extern _Thread_local uint32_t pli_lane_attached[PLI_NODE_N_LANE];
 
 // Open a lane: idempotent, local. Context: any thread.
@@ -113,8 +113,8 @@ enum pli_err pli_lane_open(int index, struct pli_lane **out);
 void pli_lane_leave(struct pli_lane *lane);
 enum pli_err pli_lane_clone(struct pli_lane *lane);
 
-// Of core/link.h, for those who need no more of it. How often the mailbox may be looked at alone
-// for a message of this source, in a lane with a network; 0: look at both. Context: lane locked.
+// Of core/link.h. How often the mailbox may be looked at alone for a message of this source, in a
+// lane with a network; 0: look at both. Context: lane locked.
 void pli_netlane_stir(struct pli_netlane *net);
 uint32_t pli_netlane_looks(struct pli_lane *lane, const struct pli_comm *comm, int source);
 

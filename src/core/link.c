@@ -157,6 +157,7 @@ bool pli_link_address(struct pli_link *l, struct pli_request *r, struct pli_fram
         .kind = !is_eager ? PLI_WIRE_RTS
                 : is_sync ? PLI_WIRE_SYNC
                           : PLI_WIRE_EAGER,
+        .flags = r->type->form,
         .mark = PLI_FRAME_MARK,
         .dst_ep = (uint32_t)r->remote,
         .src_rank = r->item.source,

@@ -17,6 +17,7 @@
 
 struct pli_caller;
 struct pli_dial;
+struct pli_epollset;
 struct pli_parcel;
 struct pli_ucxlane;
 struct pli_ucxlink;
@@ -25,6 +26,7 @@ struct pli_ucxlink;
 struct pli_eye {
     int fd;       // -1: closed
     bool is_bare; // not in the epoll: looked at at every poll
+    uint64_t key; // in net->set, 0: it is not there
     void (*see)(struct pli_eye *e, uint32_t events);
     struct pli_netlane *net;
 };
@@ -93,7 +95,7 @@ struct pli_link {
 // The network side of a lane.
 struct pli_netlane {
     struct pli_lane *lane;
-    int epoll;
+    struct pli_epollset *set;
     struct pli_eye bell, door;
     struct pli_list links, busy, socks, dead;
     struct pli_sock *hot; // gave the last message
@@ -101,12 +103,12 @@ struct pli_netlane {
     uint32_t n_look;      // since the last look at all of them
     uint32_t every, skip; // look at sockets only every so many polls: shared memory is busy
     uint32_t n_sock, n_dial, n_lost;
-    uint32_t n_dying; // links whose process died, and which are not dead yet
-    uint32_t n_quick; // receives since the last look that did not look here
-    uint64_t judged_ns;
-    bool is_judged;          // links are being gone through: none may be destroyed
-    _Atomic int must_look;   // any thread: do not rely on `hot`
-    _Atomic int watcher;     // a thread sleeps on the descriptors
+    uint32_t n_dying;               // links whose process died, and which are not dead yet
+    uint32_t n_quick;               // receives since the last look that did not look here
+    uint64_t judged_ns, starved_ns; // links were; the door needs a free descriptor since then
+    bool is_judged, is_crowded; // links are gone through: destroy none; too many are at the door
+    _Atomic int must_look;      // any thread: do not rely on `hot`
+    _Atomic int watcher;        // a thread sleeps on the descriptors
     _Atomic int stirs;       // the others sleep on this word, which changes when they should look
     char *room;              // to read into
     struct pli_ucxlane *ucx; // NULL: it does not use UCX
@@ -178,21 +180,19 @@ void pli_netlane_leave(struct pli_lane *lane);
 void pli_netlane_defer(struct pli_netlane *net);
 // Look at the connections. How much was done.
 int pli_netlane_poll(struct pli_netlane *net);
-bool pli_netlane_watch(struct pli_netlane *net, struct pli_eye *e, uint32_t events, bool is_new);
-// It gave a message, and is looked at at every poll from now on.
-void pli_netlane_heat(struct pli_netlane *net, struct pli_sock *s);
-// Tell all links that this lane holds too much, or no longer.
-void pli_netlane_hold(struct pli_netlane *net, bool is_full);
-// Say good bye; whether something is still here that is to go out.
-void pli_netlane_bye(struct pli_netlane *net);
-bool pli_netlane_has_unsent(struct pli_netlane *net);
+bool pli_netlane_watch(struct pli_netlane *net, struct pli_eye *e, uint32_t events);
+void pli_netlane_unwatch(struct pli_netlane *net, struct pli_eye *e); // before its fd is closed
+void pli_netlane_heat(struct pli_netlane *net, struct pli_sock *s);   // look at it at every poll
+void pli_netlane_hold(struct pli_netlane *net, bool is_full);         // tell all links
+void pli_netlane_bye(struct pli_netlane *net);                        // say good bye
+bool pli_netlane_has_unsent(struct pli_netlane *net); // something is still to go out
 // The process is parked, or goes on. Context: pli_park_on_move.
 void pli_netlane_park(struct pli_netlane *net, bool is_leaving);
 // Going to sleep: have the bell, the door and all connections wake us. Context: no lock held.
 void pli_netlane_arm(struct pli_netlane *net);
-// Sleep at these lanes. One thread of a lane waits for its descriptors, and all others for that one
-// to stir them; `stirs` was read from the first lane before the caller looked for the last time.
-// True: this thread waited for descriptors, and before it goes its way it must stir the others.
+// Sleep at these lanes: one thread of a lane waits for its descriptors, others for that one to stir
+// them; `stirs` was read from the first lane before the caller's last look. True: this thread
+// waited for descriptors, and must stir the others before it goes its way.
 bool pli_netlane_sleep(struct pli_netlane *const nets[], int n, int stirs, uint64_t timeout_ns);
 // How long a sleep may last for the sake of the network, 0: for ever.
 uint64_t pli_netlane_patience(struct pli_netlane *net);

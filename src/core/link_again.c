@@ -19,15 +19,18 @@ bool pli_link_again(struct pli_sock *s)
     if (now < 0) {
         return false;
     }
+    bool is_bare = s->eye.is_bare;
+    pli_netlane_unwatch(l->net, &s->eye); // what it is now has copies in other places
     bool is_good = dup3(now, s->eye.fd, O_CLOEXEC) >= 0;
     close(now);
     if (pli_dial_tune(s->eye.fd, (int)pli_conf.tcp_timeout) != PLI_OK) {
         pli_fail_take(NULL); // what has ended for good is no connection
     }
     uint32_t events = s->rest != NULL ? 0 : s->is_armed ? EPOLLIN | EPOLLOUT : EPOLLIN;
-    if (!is_good || (!s->eye.is_bare && !pli_netlane_watch(l->net, &s->eye, events, true))) {
+    if (!is_good || (!is_bare && !pli_netlane_watch(l->net, &s->eye, events))) {
         pli_link_lose(l, "the connection cannot be watched");
     } else {
+        s->eye.is_bare = is_bare;
         l->is_deaf = s == l->out ? false : l->is_deaf;
         pli_intake_feed(s, kept, len);
     }

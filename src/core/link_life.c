@@ -63,6 +63,7 @@ static void close_sock(struct pli_sock *s)
     if (s->eye.fd < 0) {
         return;
     }
+    pli_netlane_unwatch(net, &s->eye);
     pli_dial_end(s->eye.fd);
     s->eye.fd = -1;
     net->hot = net->hot == s ? NULL : net->hot;
@@ -87,6 +88,7 @@ void pli_link_moved(struct pli_sock *s)
 
 static void close_dial(struct pli_link *l)
 {
+    pli_netlane_unwatch(l->net, &l->dial_eye);
     pli_dial_close(l->dial);
     l->dial = NULL;
     l->dial_eye.fd = -1;
@@ -174,7 +176,7 @@ static void take(struct pli_link *l, int fd)
     s->link = l;
     pli_list_push(&l->net->socks, &s->at);
     l->net->n_sock++;
-    if (!pli_netlane_watch(l->net, &s->eye, EPOLLIN, true)) {
+    if (!pli_netlane_watch(l->net, &s->eye, EPOLLIN)) {
         pli_link_lose(l, "the connection cannot be watched");
         return;
     }
@@ -193,12 +195,28 @@ static void take(struct pli_link *l, int fd)
     pli_link_push(l);
 }
 
+// A dial is about to close its descriptor.
+static void unwatch_dial(void *arg)
+{
+    struct pli_link *l = arg;
+    pli_netlane_unwatch(l->net, &l->dial_eye);
+    l->dial_eye.fd = -1;
+}
+
+static void watch_dial(struct pli_link *l)
+{
+    l->dial_eye.fd = pli_dial_fd(l->dial);
+    if (l->dial_eye.fd >= 0 && !pli_netlane_watch(l->net, &l->dial_eye, pli_dial_events(l->dial))) {
+        pli_link_lose(l, "the connection cannot be watched");
+    }
+}
+
 static void step_dial(struct pli_link *l)
 {
     enum pli_err err = pli_dial_step(l->dial);
     if (err == PLI_OK) {
+        pli_netlane_unwatch(l->net, &l->dial_eye);
         int fd = pli_dial_take(l->dial);
-        epoll_ctl(l->net->epoll, EPOLL_CTL_DEL, fd, NULL);
         close_dial(l);
         take(l, fd);
         return;
@@ -207,11 +225,7 @@ static void step_dial(struct pli_link *l)
         pli_link_lose(l, pli_fail_take(NULL));
         return;
     }
-    bool is_new;
-    l->dial_eye.fd = pli_dial_fd(l->dial, &is_new);
-    if (!pli_netlane_watch(l->net, &l->dial_eye, pli_dial_events(l->dial), is_new)) {
-        pli_link_lose(l, "the connection cannot be watched");
-    }
+    watch_dial(l);
 }
 
 static void dial_see(struct pli_eye *e, uint32_t events)
@@ -239,18 +253,16 @@ void pli_link_dial(struct pli_link *l)
         .lane = (uint8_t)l->net->lane->index,
         .to_lane = l->conn->peer_lane,
         .patience_ns = (uint64_t)PATIENCE_S * 1000000000u,
+        .unwatch = unwatch_dial,
+        .arg = l,
     };
+    l->dial_eye = (struct pli_eye){ .fd = -1, .see = dial_see, .net = l->net };
     if (err != PLI_OK || pli_dial_open(&call, &l->dial) != PLI_OK) {
         pli_link_lose(l, pli_fail_take(NULL));
         return;
     }
     go(l, PLI_LINK_DIALING);
-    bool is_new;
-    l->dial_eye = (struct pli_eye){ .see = dial_see, .net = l->net };
-    l->dial_eye.fd = pli_dial_fd(l->dial, &is_new);
-    if (!pli_netlane_watch(l->net, &l->dial_eye, pli_dial_events(l->dial), true)) {
-        pli_link_lose(l, "the connection cannot be watched");
-    }
+    watch_dial(l);
 }
 
 void pli_link_adopt(struct pli_netlane *net, const struct pli_caller *c)

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watches the connections of a lane, and lets its threads sleep on them and on the mailbox at once.
-// Sleepers in such a job wait in the kernel's poll; who writes to their mailbox rings a bell, a
-// datagram socket whose name is in the mailbox (see docs/design/network.md for why).
+// Watches the connections of a lane.
 #include "core/link.h"
 #include "base/cpu.h"
 
-#include "base/futex.h"
+#include "base/epollset.h"
 #include "base/log.h"
 #include "boot/boot.h"
-#include "boot/moor.h"
+#include "core/netlane_priv.h"
 #include "core/progress.h"
 #include "core/ucxlink.h"
 #include "core/wire.h"
@@ -18,16 +16,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <linux/sockios.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -40,25 +34,19 @@ enum {
     SHM_EVERY = 16,    // polls between two looks at any, while shared memory is busy
     QUICK_SHM = 256,   // looks at the mailbox alone for a message of a neighbour,
     QUICK_ANY = 8,     // and for one of anybody
-    QUICK_EVERY = 64,  // receives, of which one looks at the network in any case
-    MIXED_NS = 1000000, // sleep of a thread that looks after lanes of different watchers
-    SOON_NS = 100000000 // look again while something is under way
+    QUICK_EVERY = 64   // receives, of which one looks at the network in any case
 };
 
-// Calls for lanes that other threads look after.
-static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static struct waiting {
-    struct waiting *next;
-    struct pli_caller caller;
-} * waiting[PLI_NODE_N_LANE]; // guarded by guard
-static _Atomic int n_waiting[PLI_NODE_N_LANE];
-
-bool pli_netlane_watch(struct pli_netlane *net, struct pli_eye *e, uint32_t events, bool is_new)
+bool pli_netlane_watch(struct pli_netlane *net, struct pli_eye *e, uint32_t events)
 {
-    struct epoll_event ev = { .events = events, .data.ptr = e };
-    is_new = is_new || e->is_bare;
     e->is_bare = false;
-    return epoll_ctl(net->epoll, is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, e->fd, &ev) == 0;
+    return pli_epollset_watch(net->set, &e->key, e->fd, events, e);
+}
+
+void pli_netlane_unwatch(struct pli_netlane *net, struct pli_eye *e)
+{
+    e->is_bare = false;
+    pli_epollset_remove(net->set, &e->key, e->fd);
 }
 
 // To be watched costs a tenth of a microsecond with every packet (bench: hosts_lat). So who gives
@@ -68,7 +56,7 @@ static void count_hot(struct pli_netlane *net)
     struct pli_sock *s = net->hot;
     if (++net->n_hot % BARE_AFTER == 0 && s != NULL && !s->eye.is_bare && !s->is_armed &&
         s->rest == NULL && atomic_load_explicit(&net->lane->n_sleep, memory_order_seq_cst) == 0) {
-        s->eye.is_bare = epoll_ctl(net->epoll, EPOLL_CTL_DEL, s->eye.fd, NULL) == 0;
+        s->eye.is_bare = pli_epollset_pause(net->set, s->eye.key, s->eye.fd);
     }
 }
 
@@ -76,7 +64,7 @@ static void count_hot(struct pli_netlane *net)
 static void cover_hot(struct pli_netlane *net)
 {
     struct pli_sock *s = net->hot;
-    if (s != NULL && s->eye.is_bare && !pli_netlane_watch(net, &s->eye, EPOLLIN, false)) {
+    if (s != NULL && s->eye.is_bare && !pli_netlane_watch(net, &s->eye, EPOLLIN)) {
         pli_link_lose(s->link, "the connection cannot be watched");
     }
 }
@@ -93,62 +81,6 @@ void pli_netlane_heat(struct pli_netlane *net, struct pli_sock *s)
 void pli_netlane_defer(struct pli_netlane *net)
 {
     net->every = SHM_EVERY;
-}
-
-static void pass_on(const struct pli_caller *c)
-{
-    struct waiting *w = malloc(sizeof *w);
-    if (w == NULL) {
-        pli_moor_close(c->fd);
-        return;
-    }
-    w->caller = *c;
-    pthread_mutex_lock(&guard);
-    w->next = waiting[c->to_lane];
-    waiting[c->to_lane] = w;
-    atomic_fetch_add_explicit(&n_waiting[c->to_lane], 1, memory_order_release);
-    pthread_mutex_unlock(&guard);
-    struct pli_lane *lane = atomic_load_explicit(&pli_proc.lanes[c->to_lane], memory_order_acquire);
-    if (lane != NULL) {
-        pli_shm_wake(lane->shm.box);
-    }
-}
-
-static int take_waiting(struct pli_netlane *net)
-{
-    int i = net->lane->index, n = 0;
-    if (atomic_load_explicit(&n_waiting[i], memory_order_acquire) == 0) {
-        return 0;
-    }
-    pthread_mutex_lock(&guard);
-    struct waiting *w = waiting[i];
-    waiting[i] = NULL;
-    atomic_store_explicit(&n_waiting[i], 0, memory_order_relaxed);
-    pthread_mutex_unlock(&guard);
-    while (w != NULL) {
-        struct waiting *next = w->next;
-        pli_link_adopt(net, &w->caller);
-        free(w);
-        w = next;
-        n++;
-    }
-    return n;
-}
-
-static void door_see(struct pli_eye *e, uint32_t events)
-{
-    struct pli_boot *boot = pli_proc.boot;
-    struct pli_caller c;
-    while (boot->ops->take(boot, &c) == PLI_OK) {
-        if (c.to_lane == e->net->lane->index) {
-            pli_link_adopt(e->net, &c);
-        } else {
-            pass_on(&c);
-        }
-    }
-    if ((events & (EPOLLHUP | EPOLLERR)) != 0) { // the launcher is gone, and so are we soon
-        epoll_ctl(e->net->epoll, EPOLL_CTL_DEL, e->fd, NULL);
-    }
 }
 
 static void bell_see(struct pli_eye *e, uint32_t events)
@@ -169,10 +101,10 @@ static void free_dead(struct pli_netlane *net)
 static int look_at_all(struct pli_netlane *net)
 {
     struct epoll_event ev[EVENTS];
-    int done = 0, n = epoll_wait(net->epoll, ev, EVENTS, 0);
+    int done = 0, n = epoll_wait(pli_epollset_fd(net->set), ev, EVENTS, 0);
     for (int i = 0; i < n; i++) {
-        struct pli_eye *e = ev[i].data.ptr;
-        if (e->fd >= 0 && e != &net->bell) {
+        struct pli_eye *e = pli_epollset_find(net->set, ev[i].data.u64);
+        if (e != NULL && e->fd >= 0 && e != &net->bell) {
             e->see(e, ev[i].events);
             done++;
         }
@@ -244,10 +176,7 @@ int pli_netlane_poll(struct pli_netlane *net)
     }
     if (must || (n == 0 && !is_steady) || net->n_look % every == 0) {
         atomic_store_explicit(&net->must_look, 0, memory_order_relaxed);
-        n += look_at_all(net) + take_waiting(net);
-        if (pli_moor_has_untaken()) {
-            door_see(&net->door, 0);
-        }
+        n += look_at_all(net) + pli_netlane_take_calls(net);
     }
     if (!pli_list_is_empty(&net->busy)) {
         n += push_busy(net);
@@ -259,22 +188,6 @@ int pli_netlane_poll(struct pli_netlane *net)
         free_dead(net);
     }
     return n;
-}
-
-// A socket with a name that the system chose, told to those who write to the mailbox.
-static int hang_bell(struct pli_shm *shm)
-{
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
-    socklen_t len = sizeof a;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a.sun_family) != 0 ||
-        getsockname(fd, (struct sockaddr *)&a, &len) != 0 || !pli_shm_name_bell(shm, fd, &a, len)) {
-        if (fd >= 0) {
-            close(fd);
-        }
-        return -1;
-    }
-    return fd;
 }
 
 PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
@@ -298,13 +211,14 @@ PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
     pli_list_init(&net->busy);
     pli_list_init(&net->socks);
     pli_list_init(&net->dead);
-    net->epoll = epoll_create1(EPOLL_CLOEXEC);
-    net->bell = (struct pli_eye){ .fd = hang_bell(&lane->shm), .see = bell_see, .net = net };
-    net->door = (struct pli_eye){ .fd = door, .see = door_see, .net = net };
-    if (net->epoll < 0 || net->bell.fd < 0 || !pli_netlane_watch(net, &net->bell, EPOLLIN, true) ||
-        !pli_netlane_watch(net, &net->door, EPOLLIN, true)) {
+    net->set = pli_epollset_create();
+    net->bell =
+        (struct pli_eye){ .fd = pli_shm_bell_open(&lane->shm), .see = bell_see, .net = net };
+    net->door = (struct pli_eye){ .fd = door, .see = pli_netlane_see_door, .net = net };
+    if (net->set == NULL || net->bell.fd < 0 || !pli_netlane_watch(net, &net->bell, EPOLLIN) ||
+        !pli_netlane_watch(net, &net->door, EPOLLIN)) {
         enum pli_err err = pli_fail(PLI_ERR_OTHER, "cannot watch the network: %s", strerror(errno));
-        close(net->epoll);
+        pli_epollset_destroy(net->set);
         close(net->bell.fd);
         free(net->room);
         free(net);
@@ -312,34 +226,20 @@ PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
     }
     atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
     lane->net = net;
+    pli_netlane_ask_room();
     return pli_ucxlane_open(net);
-}
-
-static void forget_waiting(int lane)
-{
-    while (waiting[lane] != NULL) {
-        struct waiting *w = waiting[lane];
-        waiting[lane] = w->next;
-        pli_moor_close(w->caller.fd);
-        free(w);
-    }
-    atomic_store_explicit(&n_waiting[lane], 0, memory_order_relaxed);
 }
 
 // The connections are the other process's, and go on there: nothing may be said over them here.
 void pli_netlane_leave(struct pli_lane *lane)
 {
     struct pli_netlane *net = lane->net;
-    struct pli_caller c;
     if (net == NULL) {
         return;
     }
-    while (pli_moor_untaken(&c)) {
-        pli_moor_close(c.fd);
-    }
     while (!pli_list_is_empty(&net->socks)) {
         struct pli_sock *s = PLI_CONTAINER(net->socks.next, struct pli_sock, at);
-        pli_moor_close(s->eye.fd);
+        pli_dial_end(s->eye.fd);
         pli_intake_drop(s);
         pli_list_remove(&s->at);
         pli_list_push(&net->dead, &s->at);
@@ -353,9 +253,9 @@ void pli_netlane_leave(struct pli_lane *lane)
         free(l);
     }
     pli_ucxlane_clone(net);
-    forget_waiting(lane->index);
-    close(net->epoll);
-    pli_shm_drop_bell(net->bell.fd);
+    pli_netlane_forget_calls(lane->index);
+    pli_epollset_destroy(net->set);
+    pli_shm_bell_drop(net->bell.fd);
     close(net->bell.fd);
     pli_ticket_fini(&net->tickets);
     free(net->room);
@@ -367,7 +267,11 @@ void pli_netlane_leave(struct pli_lane *lane)
 // Its number stays taken.
 void pli_netlane_park(struct pli_netlane *net, bool is_leaving)
 {
-    int fd = is_leaving ? open("/dev/null", O_RDWR | O_CLOEXEC) : hang_bell(&net->lane->shm);
+    if (is_leaving) { // a copy of it in a forked process would keep it there
+        pli_epollset_pause(net->set, net->bell.key, net->bell.fd);
+    }
+    int fd =
+        is_leaving ? open("/dev/null", O_RDWR | O_CLOEXEC) : pli_shm_bell_open(&net->lane->shm);
     if (fd < 0 || dup3(fd, net->bell.fd, O_CLOEXEC) < 0) {
         pli_log(PLI_ERROR, "the bell of a lane cannot be made: %s", strerror(errno));
         abort();
@@ -375,7 +279,7 @@ void pli_netlane_park(struct pli_netlane *net, bool is_leaving)
     close(fd);
     if (!is_leaving) {
         pli_ucxcalm_parked();
-        pli_netlane_watch(net, &net->bell, EPOLLIN, true);
+        pli_netlane_watch(net, &net->bell, EPOLLIN);
         atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
         pli_shm_wake(net->lane->shm.box);
     }
@@ -401,16 +305,6 @@ void pli_netlane_bye(struct pli_netlane *net)
             pli_link_say(l, PLI_WIRE_BYE, l->ucx != NULL ? pli_ucxlane_leave(l) : 0, 0, 0);
         }
     }
-}
-
-// Whether what was written has not all arrived at the other host.
-static bool is_unsure(struct pli_link *l)
-{
-    int left = 0;
-    if (l->is_unsure && l->out != NULL) {
-        l->is_unsure = ioctl(l->out->eye.fd, SIOCOUTQ, &left) == 0 && left > 0;
-    }
-    return l->is_unsure && l->out != NULL;
 }
 
 // Whether the kernel holds something back for want of room at the other end. What it has sent it
@@ -440,90 +334,8 @@ void pli_netlane_arm(struct pli_netlane *net)
     for (struct pli_list *at = net->busy.next; at != &net->busy; at = at->next) {
         struct pli_sock *s = PLI_CONTAINER(at, struct pli_link, busy)->out;
         if (s != NULL && !s->is_armed) {
-            s->is_armed = pli_netlane_watch(net, &s->eye, EPOLLIN | EPOLLOUT, false);
+            s->is_armed = pli_netlane_watch(net, &s->eye, EPOLLIN | EPOLLOUT);
         }
     }
     pli_lock_drop(&net->lane->lock);
-}
-
-void pli_netlane_stir(struct pli_netlane *net)
-{
-    // Who goes to sleep counts itself and makes all threads pass a barrier before it looks again.
-    atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&net->lane->n_sleep, memory_order_relaxed) != 0) {
-        atomic_fetch_add_explicit(&net->stirs, 1, memory_order_release);
-        pli_futex_wake(&net->stirs, INT_MAX, true);
-    }
-}
-
-// Somebody rang for all who sleep here, not for the watcher alone.
-static void answer_bell(struct pli_netlane *net)
-{
-    char byte[8];
-    int n = 0;
-    while (n < 64 && recv(net->bell.fd, byte, sizeof byte, MSG_DONTWAIT) >= 0) {
-        n++;
-    }
-    if (n > 0 && atomic_load_explicit(&net->lane->n_sleep, memory_order_relaxed) > 1) {
-        pli_netlane_stir(net);
-    }
-}
-
-static void sleep_on_descriptors(struct pli_netlane *const nets[], int n, uint64_t timeout_ns)
-{
-    struct pollfd fds[2 * PLI_NODE_N_LANE];
-    struct timespec t = { .tv_sec = (time_t)(timeout_ns / 1000000000u),
-                          .tv_nsec = (long)(timeout_ns % 1000000000u) };
-    nfds_t n_fd = 0;
-    bool is_quiet = true;
-    for (int i = 0; i < n; i++) {
-        fds[n_fd++] = (struct pollfd){ .fd = nets[i]->epoll, .events = POLLIN };
-        if (nets[i]->ucx != NULL) {
-            fds[n_fd++] = (struct pollfd){ .fd = pli_ucxlane_fd(nets[i]->ucx), .events = POLLIN };
-            is_quiet = is_quiet && pli_ucxlane_arm(nets[i]);
-        }
-    }
-    if (is_quiet) {
-        ppoll(fds, n_fd, timeout_ns != 0 ? &t : NULL, NULL);
-    }
-    for (int i = 0; i < n; i++) {
-        atomic_store_explicit(&nets[i]->must_look, 1, memory_order_relaxed);
-        // An exchange, so that who found us here and counted on us is seen.
-        atomic_exchange_explicit(&nets[i]->watcher, 0, memory_order_acq_rel);
-        answer_bell(nets[i]);
-    }
-}
-
-bool pli_netlane_sleep(struct pli_netlane *const nets[], int n, int stirs, uint64_t timeout_ns)
-{
-    int mine = 0;
-    while (mine < n &&
-           atomic_exchange_explicit(&nets[mine]->watcher, 1, memory_order_acq_rel) == 0) {
-        mine++;
-    }
-    if (mine == n) {
-        sleep_on_descriptors(nets, n, timeout_ns);
-        return true;
-    }
-    for (int i = 0; i < mine; i++) {
-        atomic_store_explicit(&nets[i]->watcher, 0, memory_order_release);
-    }
-    // Another thread has one of the lanes. Where there are several this one cannot wait for all in
-    // one way, and sleeps for moments only.
-    bool is_short = n > 1 && (timeout_ns == 0 || timeout_ns > MIXED_NS);
-    pli_futex_wait(&nets[0]->stirs, stirs, true, is_short ? MIXED_NS : timeout_ns);
-    return false;
-}
-
-uint64_t pli_netlane_patience(struct pli_netlane *net)
-{
-    pli_lock_take(&net->lane->lock);
-    bool is_soon = net->n_dial > 0 || net->n_lost > 0 || net->n_dying > 0;
-    for (struct pli_list *at = net->links.next; at != &net->links && !is_soon; at = at->next) {
-        struct pli_link *l = PLI_CONTAINER(at, struct pli_link, at);
-        is_soon = l->state == PLI_LINK_UP && (pli_link_has_unsent(l) || is_unsure(l) ||
-                                              (l->ucx != NULL && pli_ucxlane_is_unsure(l)));
-    }
-    pli_lock_drop(&net->lane->lock);
-    return is_soon ? SOON_NS : 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Maps the memory of other jobs and numbers them. The memory is opened through /proc, which gives
-// it to the same user and to nobody else; no launcher takes part.
+// it to the same user and to nobody else (pli_node_open: not to root either); no launcher takes
+// part.
 #include "core/outside.h"
 
 #include "base/log.h"
@@ -9,9 +10,7 @@
 #include "core/lane.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,9 +26,7 @@ void pli_outside_self(struct pli_outside_name *out)
 
 static enum pli_err map(const struct pli_outside_name *name, struct pli_node *out)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%u/fd/%u", name->launcher, name->memory);
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = pli_node_open(name->launcher, name->memory);
     if (fd < 0) {
         return pli_fail(PLI_ERR_PORT,
                         "the job whose launcher is process %u cannot be reached (%s); it has "

@@ -7,6 +7,7 @@
 #include "core/ep.h"
 #include "core/gate.h"
 #include "core/lane.h"
+#include "core/packed.h"
 #include "core/parcel.h"
 #include "core/progress.h"
 #include "core/quick.h"
@@ -167,11 +168,11 @@ enum pli_err pli_p2p_send_on(const void *buf, MPI_Count count, struct pli_dataty
     uint64_t size = (uint64_t)count * (uint64_t)type->size;
     pli_lock_take(&lane->lock);
     if (size <= (uint64_t)pli_conf.eager_max && size <= PLI_SHM_BLOCK_MAX && type->is_dense &&
-        flags == 0) {
+        flags == 0 && !pli_packed_is_external(type, comm)) {
         struct pli_id to = pli_group_at(comm->remote, dest);
         if (!pli_lane_is_own(lane, to) &&
             pli_quick_send(lane, comm, (const char *)buf + type->true_lb, size, to, tag,
-                           comm->context | (uint64_t)chan)) {
+                           comm->context | (uint64_t)chan, type->form)) {
             pli_lock_drop(&lane->lock);
             return PLI_OK;
         }
@@ -207,6 +208,7 @@ enum pli_err pli_p2p_recv_on(void *buf, MPI_Count count, struct pli_datatype *ty
     }
     uint64_t room = (uint64_t)count * (uint64_t)type->size;
     if (room <= PLI_SHM_BLOCK_MAX && type->is_dense && !pli_gate_is_far(comm, source) &&
+        !pli_packed_is_external(type, comm) &&
         pli_quick_recv(comm, (char *)buf + type->true_lb, room, source, tag,
                        comm->context | (uint64_t)chan, status)) {
         return PLI_OK;

@@ -23,6 +23,7 @@ struct pli_parcel {
     uint64_t size;             // of the message
     uint32_t pid;              // RTS: of the sender
     uint8_t kind;              // enum pli_wire_kind
+    uint8_t form;              // enum pli_form of the data
     unsigned char data[];      // eager: all of it
 };
 

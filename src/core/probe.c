@@ -11,6 +11,7 @@
 #include "core/transfer.h"
 #include "core/wire.h"
 #include "obj/comm.h"
+#include "obj/datatype.h"
 #include "obj/status.h"
 
 struct pli_message pli_probe_no_proc;
@@ -33,7 +34,9 @@ static struct pli_parcel *look(int source, int tag, struct pli_comm *comm, bool 
                                    : NULL;
     struct pli_parcel *p = i != NULL ? PLI_CONTAINER(i, struct pli_parcel, item) : NULL;
     if (p != NULL) {
-        uint64_t mark = p->kind >= PLI_WIRE_GATE_MSG ? PLI_STATUS_EXTERNAL : 0;
+        bool is_external =
+            p->kind >= PLI_WIRE_GATE_MSG || (comm->is_span && p->form == PLI_FORM_PACKED);
+        uint64_t mark = is_external ? PLI_STATUS_EXTERNAL : 0;
         pli_status_set_one(status, p->item.source, p->item.tag, p->size | mark);
         if (take) {
             pli_match_take(m, i);

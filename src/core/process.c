@@ -94,6 +94,13 @@ static enum pli_err open_first(void)
     return err;
 }
 
+PLI_START void pli_process_lock(void)
+{
+    if (!pli_lock_threads) { // not written again while others read it
+        pli_lock_threads = true;
+    }
+}
+
 PLI_START enum pli_err pli_process_open(bool is_multiple)
 {
     pthread_mutex_lock(&guard);
@@ -103,12 +110,14 @@ PLI_START enum pli_err pli_process_open(bool is_multiple)
         err = open_first();
         if (err == PLI_OK) {
             pli_proc.boot->ops->tell(pli_proc.boot, PLI_NODE_RUNNING);
+            pli_boot_join_world(pli_proc.boot);
         }
     }
     if (err == PLI_OK) {
         n_user++;
-        if (is_multiple && !pli_lock_threads) { // not written again while others read it
-            pli_lock_threads = true;
+        if (is_multiple && !pli_proc.is_multiple) { // not written again while others read it
+            pli_proc.is_multiple = true;
+            pli_process_lock();
         }
     }
     pthread_mutex_unlock(&guard);
@@ -126,7 +135,7 @@ bool pli_process_is_open(void)
 bool pli_process_has_threads(void)
 {
     pthread_mutex_lock(&guard);
-    bool has = pli_lock_threads;
+    bool has = pli_proc.is_multiple;
     pthread_mutex_unlock(&guard);
     return has;
 }
@@ -181,6 +190,7 @@ void pli_process_close(void)
 {
     pthread_mutex_lock(&guard);
     if (--n_user == 0) {
+        pli_progress_thread_stop();
         pli_process_drain();
         pli_ucxcalm_retire(false);
         say_bye();

@@ -20,6 +20,9 @@ bool pli_process_is_open(void);
 // Whether MPI_THREAD_MULTIPLE was asked for by any user so far. Context: any thread.
 bool pli_process_has_threads(void);
 
+// Locks are taken from now on. Context: no lock held, no other thread inside a call.
+void pli_process_lock(void);
+
 // Wait until nothing is on its way out any more. Context: no lock held.
 void pli_process_drain(void);
 

@@ -65,6 +65,8 @@ static int poll(struct pli_lane *lane)
 {
     int n = 0;
     const struct pli_shm_cell *cell;
+    uint32_t n_poll = atomic_load_explicit(&lane->n_poll, memory_order_relaxed);
+    atomic_store_explicit(&lane->n_poll, n_poll + 1, memory_order_relaxed);
     while (n < BATCH && (cell = pli_shm_peek(&lane->shm)) != NULL) {
         if (cell->kind <= PLI_WIRE_RTS) {
             pli_arrive_cell(lane, cell);
@@ -94,13 +96,23 @@ static int poll(struct pli_lane *lane)
     return n;
 }
 
-// Each task is taken out under the lock, so two threads never run the same one.
-static int run_tasks(struct pli_lane *lane)
+static struct pli_list *next_task(struct pli_lane *lane, bool has_users)
+{
+    struct pli_list *at = lane->tasks.next;
+    while (!has_users && at != &lane->tasks && PLI_CONTAINER(at, struct pli_task, link)->is_users) {
+        at = at->next;
+    }
+    return at;
+}
+
+// Each task is taken out under the lock, so two threads never run the same one. has_users: also
+// those that call functions of the program.
+static int run_tasks(struct pli_lane *lane, bool has_users)
 {
     int n = 0;
     while (n < BATCH) {
         pli_lock_take(&lane->lock);
-        struct pli_list *at = lane->tasks.next;
+        struct pli_list *at = next_task(lane, has_users);
         bool is_none = at == &lane->tasks;
         if (!is_none) {
             pli_list_remove(at);
@@ -124,7 +136,7 @@ static int progress_locked(struct pli_lane *lane)
     bool has_task = !pli_list_is_empty(&lane->tasks);
     pli_lock_drop(&lane->lock);
     if (has_task) {
-        n += run_tasks(lane);
+        n += run_tasks(lane, true);
     }
     if (has_dead) {
         pli_request_reap(lane);
@@ -157,12 +169,27 @@ int pli_progress_once(struct pli_lane *lane)
     return n == 0 && pli_alarm_is_due() ? hear_news(lane) : n;
 }
 
+int pli_progress_serve(struct pli_lane *lane, uint32_t *n_own)
+{
+    if (!pli_lock_try(&lane->lock)) {
+        return 0;
+    }
+    int n = poll(lane);
+    (*n_own)++;
+    pli_lock_drop(&lane->lock);
+    n += run_tasks(lane, false);
+    if (n > 0) {
+        pli_lane_stir(lane); // who sleeps may have waited for just that
+    }
+    return n;
+}
+
 uint32_t pli_progress_spins(void)
 {
     // Threads with an endpoint each have a core each, as ranks that are processes, while they are
     // no crowd.
-    bool has_others =
-        pli_lock_threads && atomic_load_explicit(&pli_proc.n_attached, memory_order_relaxed) == 0;
+    bool has_others = pli_proc.is_multiple &&
+                      atomic_load_explicit(&pli_proc.n_attached, memory_order_relaxed) == 0;
     return pli_conf.spin >= 0      ? (uint32_t)pli_conf.spin
            : pli_lane_is_crowded() ? 1
            : has_others            ? SPIN_THREADS
@@ -249,15 +276,9 @@ int pli_progress_test(struct pli_lane *lane)
                                         : 0;
 }
 
-static void announce(struct pli_waiter *w)
+void pli_progress_announce(struct pli_waiter *w, uint8_t lanes)
 {
-    w->watched = (uint8_t)(1 << w->lane->index);
-    for (int i = 0; has_others() && i < PLI_NODE_N_LANE; i++) {
-        struct pli_lane *lane = lane_at(i);
-        if (lane != NULL && lane != w->lane && (is_orphan(lane) || (w->is_late && is_idle(lane)))) {
-            w->watched |= (uint8_t)(1 << i);
-        }
-    }
+    w->watched = lanes;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         if ((w->watched >> i & 1) != 0) {
             struct pli_lane *lane = lane_at(i);
@@ -277,8 +298,21 @@ static void announce(struct pli_waiter *w)
     }
 }
 
+static void announce(struct pli_waiter *w)
+{
+    uint8_t lanes = (uint8_t)(1 << w->lane->index);
+    for (int i = 0; has_others() && i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = lane_at(i);
+        if (lane != NULL && lane != w->lane && (is_orphan(lane) || (w->is_late && is_idle(lane)))) {
+            lanes |= (uint8_t)(1 << i);
+        }
+    }
+    pli_progress_announce(w, lanes);
+}
+
 static void retract(struct pli_waiter *w)
 {
+    bool has_slept = w->watched != 0;
     for (int i = 0; w->watched != 0; i++, w->watched >>= 1) {
         if ((w->watched & 1) != 0) {
             struct pli_lane *lane = lane_at(i);
@@ -288,6 +322,10 @@ static void retract(struct pli_waiter *w)
             }
             pli_lock_drop(&lane->lock);
         }
+    }
+    if (has_slept &&
+        atomic_load_explicit(&pli_progress_thread_is_deep, memory_order_seq_cst) != 0) {
+        pli_progress_thread_kick(); // nobody looks after the lane
     }
 }
 
@@ -344,7 +382,7 @@ static uint64_t sleep_time(struct pli_waiter *w)
     if (patience != 0) {
         return patience; // something of ours is on its way: nobody may call this a deadlock
     }
-    if (!w->is_recorded) {
+    if (!w->is_recorded && !pli_progress_thread_is_me()) { // it is no rank
         pli_record_write(w);
         w->is_recorded = true;
     }
@@ -375,6 +413,12 @@ static void sleep_at(struct pli_waiter *w, uint64_t time_ns)
     }
 }
 
+void pli_progress_sleep(struct pli_waiter *w, uint64_t time_ns)
+{
+    sleep_at(w, time_ns);
+    retract(w);
+}
+
 static void forget_record(struct pli_waiter *w)
 {
     if (w->is_recorded) {
@@ -394,8 +438,7 @@ static void go_to_sleep(struct pli_waiter *w)
         announce(w);
         return;
     }
-    sleep_at(w, sleep_time(w));
-    retract(w);
+    pli_progress_sleep(w, sleep_time(w));
     if (w->watch != NULL) {
         w->watch(w);
     }

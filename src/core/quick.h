@@ -16,7 +16,8 @@
 // Send size bytes that are in one piece, inline or through one block. Context: lane locked.
 // bench: lat size=8, lat size=1024.
 static inline bool pli_quick_send(struct pli_lane *lane, struct pli_comm *comm, const void *data,
-                                  uint64_t size, struct pli_id to, int tag, uint64_t context)
+                                  uint64_t size, struct pli_id to, int tag, uint64_t context,
+                                  uint8_t form)
 {
     struct pli_conn *c = pli_lane_conn(lane, to);
     if (c == NULL || !pli_list_is_empty(&c->pending) ||
@@ -40,6 +41,7 @@ static inline bool pli_quick_send(struct pli_lane *lane, struct pli_comm *comm, 
         return false;
     }
     cell->kind = PLI_WIRE_EAGER;
+    cell->form = form;
     cell->flags = block != NULL ? PLI_WIRE_HAS_BLOCK : 0;
     cell->src_lane = (uint8_t)lane->index;
     cell->src_proc = c->as;

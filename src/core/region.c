@@ -43,6 +43,10 @@ enum pli_err pli_region_create(const struct pli_region_plan *plan, struct pli_re
     if (err == PLI_OK && r->has_far) {
         err = pli_region_ucx_open(r);
     }
+    if (err == PLI_OK && r->has_far && pli_progress_thread_serves(false)) {
+        r->has_thread = true;
+        pli_progress_thread_retain();
+    }
     if (err != PLI_OK) {
         pli_region_destroy(r);
         return err;
@@ -55,6 +59,9 @@ void pli_region_destroy(struct pli_region *r)
 {
     if (r == NULL) {
         return;
+    }
+    if (r->has_thread) {
+        pli_progress_thread_release();
     }
     r->is_over = true;
     if (r->is_serving && r->is_waiting) {
@@ -88,14 +95,18 @@ static void begin(struct pli_region_msg *m, enum pli_region_kind kind)
     m->kind = (uint8_t)kind;
 }
 
+static enum pli_err message(struct pli_region *r, int to, const struct pli_region_msg *m,
+                            size_t data)
+{
+    return pli_p2p_send_on(m, (MPI_Count)(PLI_REGION_HEAD + data), pli_datatype_basic(MPI_BYTE), to,
+                           PLI_REGION_TAG_ASK, r->comm, PLI_CHAN_P2P, 0);
+}
+
 // Send a message and the data behind its header, which is in the message already.
 static enum pli_err post(struct pli_region *r, int to, const struct pli_region_msg *m, size_t data)
 {
     enum pli_err err = pli_region_ucx_settle(r, to);
-    return err != PLI_OK ? err
-                         : pli_p2p_send_on(m, (MPI_Count)(PLI_REGION_HEAD + data),
-                                           pli_datatype_basic(MPI_BYTE), to, PLI_REGION_TAG_ASK,
-                                           r->comm, PLI_CHAN_P2P, 0);
+    return err != PLI_OK ? err : message(r, to, m, data);
 }
 
 // The same for one that is not answered.
@@ -361,7 +372,8 @@ enum pli_err pli_region_tell(struct pli_region *r, int to, const void *text, siz
     struct pli_region_msg m;
     begin(&m, PLI_REGION_MSG_ASK);
     memcpy(m.data, text, len);
-    return send(r, to, &m, len);
+    // Nobody flushes it, and the thread that serves says it too, beside the one that accesses.
+    return message(r, to, &m, len);
 }
 
 // Packed pieces of many blocks: as many as fit a message.

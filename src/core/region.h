@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One-sided access: memory of every member of a communicator that the other members reach without
 // its help. Members on the same host load and store; others are asked by messages, which their
-// owner serves whenever it waits or polls, in the order they were sent, or are reached by UCX where
-// that is faster.
+// owner serves whenever it waits or polls, and its progress thread while it does neither, in the
+// order they were sent; or they are reached by UCX where that is faster.
 //
 // A region has a communicator for itself. One thread at a time uses a member's region; what it
 // does to one target happens there in that order. Offsets count from the start of a member's part.
@@ -25,7 +25,8 @@ struct pli_request;
 enum { PLI_REGION_ASK = 64 }; // bytes of a question and of its answer
 
 // Answers a question of another member; returns the length of the answer, at most PLI_REGION_ASK.
-// Context: no lock held; inside any call that waits. It must not wait itself.
+// Context: no lock held; inside any call that waits, or in another thread, one at a time. It must
+// not wait itself.
 typedef size_t (*pli_region_answer_fn)(void *arg, int origin, const void *ask, size_t len,
                                        void *answer);
 

@@ -23,6 +23,7 @@ struct pli_region {
     pli_region_answer_fn answer;
     void *arg;
     bool has_far;
+    bool has_thread;               // the progress thread serves it too
     struct pli_region_mark *marks; // by member
     uint32_t next_tag;
     // Serving: one receive, taken up again when its message is dealt with, so that messages of one

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "core/ep.h"
 #include "core/lane.h"
+#include "core/packed.h"
 #include "core/parcel.h"
 #include "core/request.h"
 #include "core/wire.h"
@@ -31,6 +32,22 @@ void pli_self_copy(const struct pli_request *send, struct pli_request *recv)
     }
 }
 
+// The same where one of the two is MPI_PACKED and the other is not; completes the receive.
+__attribute__((cold)) static void convert(const struct pli_request *send, struct pli_request *recv)
+{
+    struct pli_cursor c;
+    void *data = malloc(send->size > 0 ? send->size : 1);
+    if (data == NULL) {
+        recv->bytes = 0;
+        pli_request_complete(recv, PLI_ERR_NOMEM);
+        return;
+    }
+    pli_cursor_init(&c, send->buf, send->count, send->type);
+    pli_cursor_pack(&c, data, send->size);
+    pli_packed_take(recv, data, send->size, send->type->form);
+    free(data);
+}
+
 static enum pli_err result_of(const struct pli_request *recv)
 {
     return recv->bytes > recv->size ? PLI_ERR_TRUNC : PLI_OK;
@@ -46,6 +63,7 @@ static void keep(struct pli_request *send, struct pli_ep *to)
     p->item.source = send->item.source;
     p->item.tag = send->item.tag;
     p->size = send->size;
+    p->form = send->type->form;
     if (has_data) {
         struct pli_cursor c;
         pli_cursor_init(&c, send->buf, send->count, send->type);
@@ -67,11 +85,15 @@ enum pli_err pli_self_start(struct pli_request *send, struct pli_ep *to)
     struct pli_match_item *item =
         pli_match_arrive(&to->match, send->item.context, send->item.source, send->item.tag);
     bool is_done = true;
-    if (item != NULL) {
-        struct pli_request *recv = PLI_CONTAINER(item, struct pli_request, item);
+    struct pli_request *recv = item != NULL ? PLI_CONTAINER(item, struct pli_request, item) : NULL;
+    if (recv != NULL) {
         recv->state &= (uint16_t)~PLI_REQ_POSTED;
         recv->source = send->item.source;
         recv->tag = send->item.tag;
+    }
+    if (recv != NULL && pli_packed_differs(recv, send->type->form)) {
+        convert(send, recv);
+    } else if (recv != NULL) {
         pli_lock_drop(&lane->lock); // nobody else can find the receive now
         pli_self_copy(send, recv);
         pli_lock_take(&lane->lock);
@@ -91,8 +113,12 @@ enum pli_err pli_self_start(struct pli_request *send, struct pli_ep *to)
 void pli_self_accept(struct pli_request *recv, struct pli_parcel *p)
 {
     struct pli_request *send = p->local;
-    pli_self_copy(send, recv);
-    pli_request_complete(recv, result_of(recv));
+    if (pli_packed_differs(recv, send->type->form)) {
+        convert(send, recv);
+    } else {
+        pli_self_copy(send, recv);
+        pli_request_complete(recv, result_of(recv));
+    }
     pli_request_complete(send, PLI_OK);
 }
 

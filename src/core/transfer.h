@@ -41,6 +41,16 @@ void pli_arrive_parcel_destroy(struct pli_parcel *p);
 void pli_arrive_hold(struct pli_lane *lane, size_t more); // count unexpected data
 void pli_arrive_keep(struct pli_parcel *p);               // no receive waits for it
 void pli_arrive_deliver(struct pli_request *recv, const void *data, uint64_t size);
+// The same, and the offer of a large message, for data of which a form is known: see packed.h.
+void pli_arrive_take(struct pli_request *recv, const void *data, uint64_t size, uint8_t form);
+void pli_arrive_offer(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
+                      uint64_t size, uint64_t address, uint32_t pid, uint8_t form);
+
+// Whether data of that form may be read straight into the receive's buffer.
+bool pli_arrive_fits(const struct pli_request *recv, uint8_t form);
+
+// gate.c: a message of another client of an IMPI job meets its receive. The parcel stays.
+void pli_gate_accept(struct pli_request *recv, struct pli_parcel *p);
 
 // rndv.c: large messages.
 void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,

@@ -7,7 +7,8 @@
 enum pli_wire_kind {
     PLI_WIRE_NONE,
     PLI_WIRE_EAGER,      // matched; data inline, or word[0] = block
-    PLI_WIRE_SYNC,       // matched; word[0] = sender's request, then data inline or word[1] = block
+    PLI_WIRE_SYNC,       // matched; word[0] = sender's request or 0: it wants no answer, then data
+                         // inline or word[1] = block
     PLI_WIRE_RTS,        // matched; word[0] = sender's request, word[1] = address, word[2] = pid
     PLI_WIRE_CTS,        // word[0] = sender's request, word[1] = receiver's, word[2] = bytes wanted
     PLI_WIRE_DATA,       // word[0] = receiver's request, word[1] = block, word[2] = offset

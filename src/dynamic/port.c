@@ -4,7 +4,6 @@
 // answered on that, and says that it is still there: one that waited too long has left by then.
 #include "dynamic/port.h"
 
-#include "base/clock.h"
 #include "boot/boot.h"
 #include "boot/tie.h"
 #include "comm/intercomm.h"
@@ -14,9 +13,9 @@
 #include "dynamic/ledger.h"
 #include "dynamic/meeting.h"
 #include "dynamic/outcome.h"
+#include "dynamic/port_timeout.h"
 #include "dynamic/rendezvous.h"
 #include "obj/comm.h"
-#include "obj/info.h"
 
 #include <inttypes.h>
 #include <mpi.h>
@@ -48,8 +47,7 @@ struct vigil {
     struct port port;
     struct pli_id owner; // who accepts at it; only for who connects
     struct pli_id guest; // who has connected; only for who accepts
-    uint64_t end;        // by the clock, 0: never
-    double seconds;      // so long that is
+    struct pli_port_timeout timeout;
     bool is_late;
 };
 
@@ -127,21 +125,16 @@ static enum pli_err find_owner(const struct port *p, struct pli_id *out)
     return pli_fail(PLI_ERR_PORT, "the port was closed, or the process that had it has ended");
 }
 
-static enum pli_err look_at_clock(struct vigil *v)
-{
-    v->is_late = v->end != 0 && pli_clock_ns() > v->end;
-    return v->is_late
-               ? pli_fail(PLI_ERR_PORT, "nobody has come to the port within %g s, the hint timeout",
-                          v->seconds)
-               : PLI_OK;
-}
-
 // Whether the port is still there, and the time has not run out.
 static enum pli_err look(void *arg)
 {
     struct vigil *v = arg;
     enum pli_err err = find_owner(&v->port, &v->owner);
-    return err == PLI_OK ? look_at_clock(v) : err;
+    if (err == PLI_OK) {
+        err = pli_port_timeout_check(&v->timeout);
+        v->is_late = err != PLI_OK;
+    }
+    return err;
 }
 
 // Whether who has connected is still there.
@@ -151,27 +144,6 @@ static enum pli_err look_at_guest(void *arg)
     return pli_meeting_is_gone(v->guest.proc)
                ? pli_fail(PLI_ERR_PORT, "the process that connected has ended")
                : PLI_OK;
-}
-
-// The hints count at the root alone, and so does whether they are hints.
-static enum pli_err read_hints(MPI_Info info, struct vigil *v)
-{
-    struct pli_info *i = info != MPI_INFO_NULL ? pli_handle_get(info, PLI_KIND_INFO) : NULL;
-    if (i == NULL && info != MPI_INFO_NULL) {
-        return pli_fail(PLI_ERR_INFO, "argument info %s", pli_handle_why(info, PLI_KIND_INFO));
-    }
-    const char *text = pli_info_find(i, "timeout");
-    char *end = NULL;
-    if (text == NULL) {
-        return PLI_OK;
-    }
-    v->seconds = strtod(text, &end);
-    if (end == text || *end != '\0' || !(v->seconds >= 0) || v->seconds > 1e9) {
-        return pli_fail(PLI_ERR_INFO_VALUE, "hint timeout is '%s'; it is a number of seconds",
-                        text);
-    }
-    v->end = pli_clock_ns() + (uint64_t)(v->seconds * 1e9);
-    return PLI_OK;
 }
 
 // One who has knocked: let it in. *is_in_out: it is; else it has left, or died, or cannot come.
@@ -293,7 +265,7 @@ at_port(const char *port, MPI_Info info, int root, struct pli_comm *comm, int fa
     }
     if (comm->rank == root) {
         err = parse(port, &v.port);
-        err = err == PLI_OK ? read_hints(info, &v) : err;
+        err = err == PLI_OK ? pli_port_timeout_read(info, make == knock, &v.timeout) : err;
         err = err == PLI_OK ? make(&v, port, comm, &bridge) : err;
     }
     err = pli_outcome_share(comm, root, err, &none);

@@ -11,6 +11,7 @@
 #include "core/ep.h"
 #include "core/process.h"
 #include "dynamic/spawner.h"
+#include "elastic/abort_group.h"
 #include "elastic/fork.h"
 #include "elastic/renew.h"
 #include "elastic/resize.h"
@@ -70,10 +71,12 @@ static enum pli_err open_world(int required)
     if (err != PLI_OK) {
         return err;
     }
+    char world[PLI_PSET_NAME]; // a newer one may count by now
     uint64_t context = pli_resize_join();
+    pli_session_pset_world(pli_boot.version, world);
     err = make_comm(PLI_PSET_SELF, PLI_CONTEXT_SELF, MPI_COMM_SELF, "MPI_COMM_SELF");
     if (err == PLI_OK) {
-        err = make_comm(PLI_PSET_WORLD, context, MPI_COMM_WORLD, "MPI_COMM_WORLD");
+        err = make_comm(world, context, MPI_COMM_WORLD, "MPI_COMM_WORLD");
         if (err != PLI_OK) {
             pli_comm_release(pli_arg_comm(MPI_COMM_SELF));
         }
@@ -294,9 +297,11 @@ int pli_world_is_thread_main(int *flag)
 
 int pli_world_abort(MPI_Comm comm, int code)
 {
-    (void)comm; // the whole job ends: nothing smaller can be ended in good order yet
     struct pli_boot *boot;
     pli_prepare();
+    if (pli_abort_group(pli_arg_comm(comm), code)) {
+        pli_boot_exit(pli_boot_exit_code(code));
+    }
     if (pli_boot_open(&boot) == PLI_OK) {
         boot->ops->abort(boot, code, "MPI_Abort");
     }

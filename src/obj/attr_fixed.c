@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The predefined attributes of communicators. They are answered on every communicator, since
-// libraries ask on duplicates of MPI_COMM_WORLD too.
+// The predefined attributes of communicators. They are answered on every communicator of the world
+// model, since libraries ask on duplicates of MPI_COMM_WORLD too. On one that comes from a session
+// the standard has MPI_TAG_UB alone; the others describe a world that may not be there.
 #include "obj/attr_fixed.h"
 
 #include "boot/boot.h"
@@ -91,10 +92,30 @@ static const int *span_fact(const struct pli_obj *obj, int keyval)
                                                           : PLI_SPAN_HOST_COLOR);
 }
 
+// Whether a key describes the world and not the communicator or the process. [MPI-5.0 9.1.2]
+static bool is_of_world(int keyval)
+{
+    switch (keyval) {
+    case MPI_IO:
+    case MPI_HOST:
+    case MPI_WTIME_IS_GLOBAL:
+    case MPI_APPNUM:
+    case MPI_LASTUSEDCODE:
+    case MPI_UNIVERSE_SIZE:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void pli_attr_fixed_get(const struct pli_obj *obj, int keyval, void *value_out, int *flag_out)
 {
     static const int tag_ub = PLI_TAG_UB, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL;
     const int *value = NULL;
+    if (((const struct pli_comm *)obj)->session != NULL && is_of_world(keyval)) {
+        *flag_out = 0;
+        return;
+    }
     switch (keyval) {
     case MPI_TAG_UB: // of an IMPI job: what all of its MPIs have
         value = pli_boot.gate != NULL ? &pli_boot.gate->tag_ub : &tag_ub;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes that the library itself sets: they describe the run. [MPI-5.0 9.1.2]
+// Attributes that the library itself sets: they describe the run. Communicators of sessions have
+// those that do not speak of a world. [MPI-5.0 9.1.2]
 #ifndef PLI_OBJ_ATTR_FIXED_H
 #define PLI_OBJ_ATTR_FIXED_H
 

@@ -63,12 +63,23 @@ static const struct pair_row {
 #include "obj/datatype_basic.def"
 };
 
+// Datatypes without data that MPI 1 had to mark a bound with.
+static const struct {
+    MPI_Datatype handle;
+    const char *name;
+    bool has_lb, has_ub;
+} marker_rows[] = { { MPI_LB, "MPI_LB", true, false }, { MPI_UB, "MPI_UB", false, true } };
+
 enum {
+    N_MARKER = sizeof marker_rows / sizeof marker_rows[0],
     N_BASIC = sizeof basic_rows / sizeof basic_rows[0],
     N_PAIR = sizeof pair_rows / sizeof pair_rows[0]
 };
 
-static struct pli_datatype predefined[N_BASIC + N_PAIR];
+_Static_assert(PLI_N_FORM == N_BASIC + N_PAIR + 1 && PLI_N_FORM <= UINT8_MAX, "a byte each");
+
+static struct pli_datatype predefined[N_BASIC + N_PAIR + N_MARKER];
+static struct pli_datatype mixed_bytes;
 static struct pli_type_node predefined_nodes[N_BASIC + N_PAIR];
 static MPI_Count pair_places[N_PAIR][5]; // two displacements, three starts
 
@@ -83,18 +94,21 @@ static void init_basic(const struct basic_row *row, struct pli_datatype *t,
     *node = (struct pli_type_node){
         .kind = PLI_NODE_RUN, .size = row->size, .len = row->size, .n = 1, .runs = 1
     };
+    bool is_long = row->handle == MPI_LONG || row->handle == MPI_UNSIGNED_LONG;
     *t = (struct pli_datatype){ .size = row->size,
                                 .extent = row->size,
                                 .true_extent = row->size,
                                 .is_committed = true,
                                 .is_dense = true,
                                 .is_run = true,
+                                .form = (uint8_t)(t - predefined + 1),
                                 .family = row->family,
                                 .number = row->number,
                                 .align = row->align,
                                 .elem = t,
                                 .n_elem = 1,
                                 .ext_size = row->ext,
+                                .long8_size = is_long ? sizeof(int64_t) : row->ext,
                                 .plan = node,
                                 .name = (char *)row->name };
     pli_handle_predefine(&t->obj, PLI_KIND_DATATYPE, value_of(row->handle));
@@ -125,6 +139,7 @@ static void init_pair(const struct pair_row *row, struct pli_datatype *t,
                                 .is_committed = true,
                                 .is_dense = is_run && size == row->extent,
                                 .is_run = is_run,
+                                .form = (uint8_t)(t - predefined + 1),
                                 .family = PLI_FAMILY_PAIR,
                                 .number = row->number,
                                 .index = row->index,
@@ -132,14 +147,29 @@ static void init_pair(const struct pair_row *row, struct pli_datatype *t,
                                 .elem = t,
                                 .n_elem = 2,
                                 .ext_size = row->ext,
+                                .long8_size = row->ext + (row->handle == MPI_LONG_INT ? 4 : 0),
                                 .plan = node,
                                 .name = (char *)row->name };
     pli_handle_predefine(&t->obj, PLI_KIND_DATATYPE, value_of(row->handle));
 }
 
+static void init_marker(int i, struct pli_datatype *t)
+{
+    *t = (struct pli_datatype){ .is_committed = true,
+                                .is_dense = true,
+                                .is_run = true,
+                                .has_lb = marker_rows[i].has_lb,
+                                .has_ub = marker_rows[i].has_ub,
+                                .align = 1,
+                                .name = (char *)marker_rows[i].name };
+    pli_handle_predefine(&t->obj, PLI_KIND_DATATYPE, value_of(marker_rows[i].handle));
+}
+
 static const char *row_name(int i)
 {
-    return i < N_BASIC ? basic_rows[i].name : pair_rows[i - N_BASIC].name;
+    return i < N_BASIC            ? basic_rows[i].name
+           : i < N_BASIC + N_PAIR ? pair_rows[i - N_BASIC].name
+                                  : marker_rows[i - N_BASIC - N_PAIR].name;
 }
 
 PLI_START void pli_datatype_init(void)
@@ -151,12 +181,17 @@ PLI_START void pli_datatype_init(void)
         int at = N_BASIC + i;
         init_pair(&pair_rows[i], &predefined[at], &predefined_nodes[at], pair_places[i]);
     }
+    for (int i = 0; i < N_MARKER; i++) {
+        init_marker(i, &predefined[N_BASIC + N_PAIR + i]);
+    }
+    mixed_bytes = predefined[PLI_FORM_BYTE - 1];
+    mixed_bytes.form = PLI_FORM_MIXED;
 }
 
 void pli_datatype_fini(void)
 {
     pli_type_named_fini();
-    for (int i = 0; i < N_BASIC + N_PAIR; i++) {
+    for (int i = 0; i < N_BASIC + N_PAIR + N_MARKER; i++) {
         if (predefined[i].name != row_name(i)) {
             free(predefined[i].name);
             predefined[i].name = (char *)row_name(i);
@@ -167,6 +202,16 @@ void pli_datatype_fini(void)
 struct pli_datatype *pli_datatype_basic(MPI_Datatype handle)
 {
     return pli_handle_get(handle, PLI_KIND_DATATYPE);
+}
+
+struct pli_datatype *pli_datatype_mixed_bytes(void)
+{
+    return &mixed_bytes;
+}
+
+struct pli_datatype *pli_datatype_of_form(uint8_t form)
+{
+    return form > PLI_FORM_MIXED && form < PLI_N_FORM ? &predefined[form - 1] : NULL;
 }
 
 struct pli_datatype *pli_datatype_create(int combiner, bool is_large, MPI_Count n_int,

@@ -15,6 +15,16 @@ struct pli_attr_list;
 struct pli_type_node;   // normalised copy plan
 struct pli_type_recipe; // how it was made: envelope and contents
 
+// A number for each predefined type, which messages can carry.
+enum pli_form {
+    PLI_FORM_MIXED, // several types, or none
+#define PLI_BASIC(name, type, family, number, ext) PLI_FORM_##name,
+#define PLI_PAIR(name, value, value_number, value_ext, index, index_number, index_ext)             \
+    PLI_FORM_##name,
+#include "obj/datatype_basic.def"
+    PLI_N_FORM
+};
+
 // Immutable once made, but for is_committed, attributes and name.
 struct pli_datatype {
     struct pli_obj obj;
@@ -23,16 +33,19 @@ struct pli_datatype {
     bool is_committed;
     bool is_dense;     // `count` elements are one run of count*size bytes that begins at true_lb
     bool is_run;       // one element is one run of bytes that begins at true_lb
-    bool has_bounds;   // lb and extent were set by the user and win over the data's
+    bool has_lb;       // the user has set where it begins, which wins over where its data does
+    bool has_ub;       // the same of its end
     bool is_permanent; // made for the user by name: lives until the end, cannot be freed
     uint8_t family;    // enum pli_family of a predefined type, else 0
     uint8_t number;    // enum pli_number of a predefined type; of a pair's value
     uint8_t index;     // enum pli_number of a pair's index
+    uint8_t form;      // enum pli_form: the predefined type all elements are
     int align;
     int depth;                        // of the recipe
     const struct pli_datatype *elem;  // the predefined type all elements are; NULL: several
     MPI_Count n_elem;                 // how many numbers, a pair being two
     MPI_Count ext_size;               // bytes in external32
+    MPI_Count long8_size;             // the same where a long has 8 bytes
     const struct pli_type_node *plan; // NULL: no data
     struct pli_type_node *nodes;      // those that belong to this type
     struct pli_type_recipe *recipe;   // NULL: predefined
@@ -91,6 +104,9 @@ size_t pli_cursor_copy(const void *src, MPI_Count n_src, const struct pli_dataty
 
 // Predefined types of the table in datatype_basic.def, for use inside the library.
 struct pli_datatype *pli_datatype_basic(MPI_Datatype handle);
+struct pli_datatype *pli_datatype_of_form(uint8_t form); // NULL: several types
+// MPI_BYTE for data that was elements of several types: its messages say so.
+struct pli_datatype *pli_datatype_mixed_bytes(void);
 
 // Enter the predefined datatypes. Context: start-up only, before any handle is looked up.
 void pli_datatype_init(void);

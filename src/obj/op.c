@@ -234,7 +234,7 @@ enum pli_err pli_op_commutative(struct pli_op *op, int *commute_out)
 enum pli_err pli_op_reduce_local(const void *in, void *inout, MPI_Count count,
                                  struct pli_datatype *type, struct pli_op *op)
 {
-    enum pli_err err = pli_op_check(op, type);
+    enum pli_err err = count == 0 ? PLI_OK : pli_op_check(op, type);
     if (err != PLI_OK || count == 0) {
         return err;
     }

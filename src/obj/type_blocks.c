@@ -98,12 +98,12 @@ struct pli_type_block pli_type_blocks_at(const struct pli_type_blocks *b, MPI_Co
     return k;
 }
 
-// What the blocks add up to.
+// What the blocks add up to. A bound that a user has set anywhere inside wins over the data's.
 struct sum {
-    bool has_data, has_bounds, is_mixed, is_too_big;
-    MPI_Count size, n_elem, ext_size;
+    bool has_data, has_lb, has_ub, is_mixed, is_too_big;
+    MPI_Count size, n_elem, ext_size, long8_size;
     MPI_Count true_lb, true_ub; // of the data
-    MPI_Count lb, ub;           // of the bounds users set
+    MPI_Count lb, ub;           // those that users set; the data's where they set none
     int align, depth;
     const struct pli_datatype *elem;
 };
@@ -151,7 +151,7 @@ static void extremes(struct sum *s, MPI_Count n, MPI_Count stride, MPI_Count *lo
 static void add_block(struct sum *s, MPI_Count n, MPI_Count stride, const struct pli_type_block *k)
 {
     const struct pli_datatype *c = k->child;
-    if (n == 0 || k->len == 0 || (c->size == 0 && !c->has_bounds)) {
+    if (n == 0 || k->len == 0 || (c->size == 0 && !c->has_lb && !c->has_ub)) {
         return;
     }
     MPI_Count all, lo, hi, lo2, hi2;
@@ -163,9 +163,14 @@ static void add_block(struct sum *s, MPI_Count n, MPI_Count stride, const struct
     if (s->is_too_big) {
         return;
     }
-    if (c->has_bounds) {
-        widen(s, &s->has_bounds, &s->lb, &s->ub, plus(s, lo, c->lb),
-              plus(s, hi, plus(s, c->lb, c->extent)));
+    MPI_Count begin = plus(s, lo, c->lb), end = plus(s, hi, plus(s, c->lb, c->extent));
+    if (c->has_lb) {
+        s->lb = s->has_lb && s->lb < begin ? s->lb : begin;
+        s->has_lb = true;
+    }
+    if (c->has_ub) {
+        s->ub = s->has_ub && s->ub > end ? s->ub : end;
+        s->has_ub = true;
     }
     if (c->size > 0) {
         s->is_mixed |= c->elem == NULL || (s->elem != NULL && s->elem != c->elem);
@@ -174,6 +179,7 @@ static void add_block(struct sum *s, MPI_Count n, MPI_Count stride, const struct
         add_times(s, &s->size, all, c->size);
         add_times(s, &s->n_elem, all, c->n_elem);
         add_times(s, &s->ext_size, all, c->ext_size);
+        add_times(s, &s->long8_size, all, c->long8_size);
         widen(s, &s->has_data, &s->true_lb, &s->true_ub, plus(s, lo, c->true_lb),
               plus(s, hi, plus(s, c->true_lb, c->true_extent)));
     }
@@ -199,6 +205,19 @@ static enum pli_err make_plan(struct pli_datatype *t, const struct pli_type_bloc
     return err == PLI_OK ? pli_type_plan_loop(t, b->n, b->stride, row, 0, &t->plan) : err;
 }
 
+// Bounds that no user has set come from the data, the end rounded up as of a C structure.
+static void set_bounds(struct sum *s)
+{
+    MPI_Count span;
+    if (!s->has_lb) {
+        s->lb = s->true_lb;
+    }
+    if (!s->has_ub) {
+        s->ub = plus(s, s->true_lb, round_up(s->true_ub - s->true_lb, s->align));
+    }
+    s->is_too_big |= __builtin_sub_overflow(s->ub, s->lb, &span);
+}
+
 static enum pli_err add_all(struct sum *s, const struct pli_type_blocks *b)
 {
     if (b->is_loop) {
@@ -211,6 +230,9 @@ static enum pli_err add_all(struct sum *s, const struct pli_type_blocks *b)
         }
     }
     s->depth += !b->is_loop || b->n > 1 || b->len > 1;
+    if (!s->is_too_big) {
+        set_bounds(s);
+    }
     if (s->is_too_big) {
         return pli_fail(PLI_ERR_ARG, "the datatype spans more bytes than a 64-bit number counts");
     }
@@ -234,14 +256,17 @@ enum pli_err pli_type_blocks_finish(struct pli_datatype *t)
     t->size = s.size;
     t->true_lb = s.true_lb;
     t->true_extent = s.true_ub - s.true_lb;
-    t->has_bounds = s.has_bounds;
-    t->lb = s.has_bounds ? s.lb : s.true_lb;
-    t->extent = s.has_bounds ? s.ub - s.lb : round_up(t->true_extent, s.align);
+    t->has_lb = s.has_lb;
+    t->has_ub = s.has_ub;
+    t->lb = s.lb;
+    t->extent = s.ub - s.lb;
     t->align = s.align;
     t->depth = s.depth;
     t->elem = s.is_mixed ? NULL : s.elem;
+    t->form = t->elem != NULL ? t->elem->form : PLI_FORM_MIXED;
     t->n_elem = s.n_elem;
     t->ext_size = s.ext_size;
+    t->long8_size = s.long8_size;
     t->is_run = t->size == 0 || t->plan->kind == PLI_NODE_RUN;
     t->is_dense = t->is_run && t->size == t->extent;
     return PLI_OK;

@@ -114,7 +114,7 @@ static enum pli_err make_resized(bool is_large, struct pli_datatype *old, MPI_Co
     }
     t->lb = lb;
     t->extent = extent;
-    t->has_bounds = true;
+    t->has_lb = t->has_ub = true;
     t->is_dense = t->is_run && t->size == extent;
     *out = t;
     return PLI_OK;

@@ -4,6 +4,7 @@
 #include "rma/epoch.h"
 
 #include "coll/coll.h"
+#include "core/alarm.h"
 #include "core/p2p.h"
 #include "core/progress.h"
 #include "obj/comm.h"
@@ -11,7 +12,9 @@
 #include "obj/group.h"
 #include "rma/passive.h"
 #include "rma/rma_mail.h"
+#include "rma/rma_target.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum pli_err pli_epoch_check_assert(int assert, int allowed)
@@ -121,20 +124,35 @@ static enum pli_err hear(struct pli_win *w, int rank, uint32_t tag, struct pli_r
                             PLI_CHAN_P2P, out);
 }
 
-// All of them are over; the first error.
-static enum pli_err wait_for(struct pli_request **reqs, int n)
+static __attribute__((cold)) enum pli_err lost(const struct pli_win *w, const char *what)
+{
+    char who[440];
+    pli_alarm_say_failed(w->comm, who, sizeof who);
+    return pli_fail(PLI_ERR_PROC_FAILED, "%s of %s cannot be completed: %s", what, pli_win_say(w),
+                    who);
+}
+
+// All of them are over; the first error. ranks[i] is -1 where no message came; NULL: nobody asks.
+static enum pli_err wait_for(struct pli_win *w, struct pli_request **reqs, int *ranks, int n,
+                             const char *what)
 {
     enum pli_err err = PLI_OK;
     for (int i = 0; i < n; i++) {
-        bool is_gone;
-        pli_progress_wait(reqs[i]);
-        enum pli_err e = pli_request_report(reqs[i], MPI_STATUS_IGNORE, &is_gone);
+        enum pli_err e = PLI_ERR_PROC_FAILED;
+        if (reqs[i] != NULL) {
+            bool is_gone;
+            pli_progress_wait(reqs[i]);
+            e = pli_request_report(reqs[i], MPI_STATUS_IGNORE, &is_gone);
+        }
+        if (e != PLI_OK && ranks != NULL) {
+            ranks[i] = -1;
+        }
         err = err == PLI_OK ? e : err;
     }
-    return err;
+    return pli_err_is_news(err) ? lost(w, what) : err;
 }
 
-// Begin to listen to all of them.
+// Begin to listen to all of them; NULL stands for one that has died.
 static enum pli_err hear_all(struct pli_win *w, const int *ranks, int n, uint32_t tag,
                              struct pli_request ***out)
 {
@@ -143,13 +161,17 @@ static enum pli_err hear_all(struct pli_win *w, const int *ranks, int n, uint32_
         reqs != NULL ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory to hear %d ranks", n);
     int done = 0;
     while (done < n && err == PLI_OK) {
+        reqs[done] = NULL;
         err = hear(w, ranks[done], tag, &reqs[done]);
+        err = pli_err_is_news(err) ? PLI_OK : err;
         done += err == PLI_OK;
     }
     if (err != PLI_OK) {
         for (int i = 0; i < done; i++) {
-            reqs[i]->ops->cancel(reqs[i]);
-            pli_request_forget(reqs[i]);
+            if (reqs[i] != NULL) {
+                reqs[i]->ops->cancel(reqs[i]);
+                pli_request_forget(reqs[i]);
+            }
         }
         free(reqs);
         return err;
@@ -185,24 +207,57 @@ enum pli_err pli_epoch_post(struct pli_group *group, int assert, struct pli_win 
     }
     for (int i = 0; i < group->size && err == PLI_OK && (assert &MPI_MODE_NOCHECK) == 0; i++) {
         err = tell(w, ranks[i], PLI_RMA_TAG_POST);
+        err = pli_err_is_news(err) ? PLI_OK : err; // it died just now: MPI_Win_wait says so
     }
     free(ranks);
     return err;
 }
 
+// Wait until all of them have exposed their memory, or see that they live.
+static enum pli_err meet(struct pli_win *w, int *ranks, int n, int assert)
+{
+    struct pli_request **reqs = NULL;
+    enum pli_err err = PLI_OK;
+    if ((assert &MPI_MODE_NOCHECK) == 0) {
+        err = hear_all(w, ranks, n, PLI_RMA_TAG_POST, &reqs);
+        err = err == PLI_OK ? wait_for(w, reqs, ranks, n, "an access") : err;
+        free(reqs);
+        return err;
+    }
+    for (int i = 0; i < n; i++) {
+        enum pli_err e = pli_rma_target_alive(w, ranks[i]);
+        ranks[i] = e == PLI_OK ? ranks[i] : -1;
+        err = err == PLI_OK ? e : err;
+    }
+    return err;
+}
+
+// An access that could not be started everywhere is over for those who have exposed their memory:
+// they wait for the word.
+static void turn_down(struct pli_win *w, const int *ranks, int n)
+{
+    char why[512];
+    snprintf(why, sizeof why, "%s", pli_fail_take(NULL));
+    for (int i = 0; i < n; i++) {
+        if (ranks[i] >= 0 && tell(w, ranks[i], PLI_RMA_TAG_COMPLETE) != PLI_OK) {
+            pli_fail_take(NULL); // dead too
+        }
+    }
+    pli_fail(PLI_ERR_PROC_FAILED, "%s", why);
+}
+
 enum pli_err pli_epoch_start(struct pli_group *group, int assert, struct pli_win *w)
 {
     int *ranks;
-    struct pli_request **reqs = NULL;
     enum pli_err err = pli_epoch_check_assert(assert, MPI_MODE_NOCHECK);
     err = err == PLI_OK ? pli_epoch_none(w, "MPI_Win_start") : err;
     err = err == PLI_OK ? ranks_of(w, group, &ranks) : err;
     if (err != PLI_OK) {
         return err;
     }
-    if ((assert &MPI_MODE_NOCHECK) == 0) {
-        err = hear_all(w, ranks, group->size, PLI_RMA_TAG_POST, &reqs);
-        err = err == PLI_OK ? wait_for(reqs, group->size) : err;
+    err = meet(w, ranks, group->size, assert);
+    if (pli_err_is_news(err)) {
+        turn_down(w, ranks, group->size);
     }
     if (err == PLI_OK) {
         for (int i = 0; i < group->size; i++) {
@@ -212,7 +267,6 @@ enum pli_err pli_epoch_start(struct pli_group *group, int assert, struct pli_win
         w->access = PLI_ACCESS_START;
         atomic_thread_fence(memory_order_seq_cst);
     }
-    free(reqs);
     free(ranks);
     return err;
 }
@@ -228,6 +282,7 @@ enum pli_err pli_epoch_complete(struct pli_win *w)
     for (int i = 0; i < w->comm->size; i++) {
         if (w->peers[i].is_started) {
             enum pli_err e = tell(w, i, PLI_RMA_TAG_COMPLETE);
+            e = e == PLI_OK ? pli_rma_target_alive(w, i) : e;
             err = err == PLI_OK ? e : err;
             w->peers[i].is_started = false;
         }
@@ -247,7 +302,7 @@ enum pli_err pli_epoch_wait(struct pli_win *w)
     if (!w->is_posted) {
         return not_posted(w);
     }
-    enum pli_err err = wait_for(w->posts, w->n_post);
+    enum pli_err err = wait_for(w, w->posts, NULL, w->n_post, "the exposure");
     free(w->posts);
     w->posts = NULL;
     w->is_posted = false;
@@ -264,7 +319,7 @@ enum pli_err pli_epoch_test(struct pli_win *w, int *flag_out)
     pli_passive_sync(w);
     bool is_done = true;
     for (int i = 0; i < w->n_post && is_done; i++) {
-        is_done = pli_request_is_done(w->posts[i]);
+        is_done = w->posts[i] == NULL || pli_request_is_done(w->posts[i]);
     }
     *flag_out = is_done;
     return is_done ? pli_epoch_wait(w) : PLI_OK;

@@ -3,23 +3,43 @@
 // is in the way; the owner changes them for far ones.
 #include "rma/passive.h"
 
+#include "core/alarm.h"
 #include "core/ep.h"
 #include "core/progress.h"
 #include "obj/comm.h"
 #include "rma/epoch.h"
+#include "rma/rma_lock.h"
 #include "rma/rma_mail.h"
-#include "rma/rma_serve.h"
 #include "rma/rma_target.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-// What went wrong with an access that nobody was told of yet.
-static enum pli_err fault(struct pli_win *w)
+// What went wrong with an access to a member that nobody was told of yet.
+static enum pli_err fault(struct pli_win *w, int rank)
 {
-    int err = atomic_exchange_explicit(&w->fault, PLI_OK, memory_order_relaxed);
+    _Atomic int *at = &w->peers[rank].fault;
+    if (atomic_load_explicit(at, memory_order_relaxed) == PLI_OK) {
+        return PLI_OK;
+    }
+    int err = atomic_exchange_explicit(at, PLI_OK, memory_order_relaxed);
     return err == PLI_OK ? PLI_OK
-                         : pli_fail((enum pli_err)err, "an access to %s failed: %s", pli_win_say(w),
-                                    pli_err_text((enum pli_err)err));
+                         : pli_fail((enum pli_err)err, "an access to %s at rank %d failed: %s",
+                                    pli_win_say(w), rank, pli_err_text((enum pli_err)err));
+}
+
+// The same of all members: the first.
+static enum pli_err fault_all(struct pli_win *w)
+{
+    enum pli_err err = PLI_OK;
+    for (int i = 0; i < w->comm->size; i++) {
+        if (err == PLI_OK) {
+            err = fault(w, i);
+        } else {
+            atomic_store_explicit(&w->peers[i].fault, PLI_OK, memory_order_relaxed);
+        }
+    }
+    return err;
 }
 
 static enum pli_err finish(struct pli_win *w, int rank, const char *call)
@@ -31,19 +51,22 @@ static enum pli_err finish(struct pli_win *w, int rank, const char *call)
     if (atomic_exchange_explicit(&p->is_dirty, false, memory_order_relaxed)) {
         err = pli_rma_mail_call(w, rank, PLI_RMA_FLUSH, 0);
     }
-    return err == PLI_OK ? fault(w) : err;
+    err = err == PLI_OK ? fault(w, rank) : err;
+    return err == PLI_OK ? pli_rma_target_alive(w, rank) : err;
 }
 
-// Ask some members at once, then hear them all. want: whether a member is asked.
+// Ask some members at once, then hear them all; the first error. want: whether a member is asked;
+// got: it has answered.
 static enum pli_err ask_all(struct pli_win *w, enum pli_rma_kind kind, int op,
-                            bool (*want)(struct pli_win_peer *p))
+                            bool (*want)(struct pli_win *w, int rank),
+                            void (*got)(struct pli_win_peer *p))
 {
     int n = w->comm->size, n_asked = 0;
     enum pli_err err = PLI_OK;
     struct pli_rma_question *q = NULL;
     int *ranks = NULL;
-    for (int i = 0; i < n && err == PLI_OK; i++) {
-        if (!want(&w->peers[i])) {
+    for (int i = 0; i < n; i++) {
+        if (!want(w, i)) {
             continue;
         }
         if (q == NULL) {
@@ -54,22 +77,26 @@ static enum pli_err ask_all(struct pli_win *w, enum pli_rma_kind kind, int op,
             err = pli_fail(PLI_ERR_NOMEM, "no memory to ask %d ranks", n);
             break;
         }
-        err = pli_rma_mail_ask(w, i, kind, op, &q[n_asked]);
+        enum pli_err e = pli_rma_mail_ask(w, i, kind, op, &q[n_asked]);
         ranks[n_asked] = i;
-        n_asked += err == PLI_OK;
+        n_asked += e == PLI_OK;
+        err = err == PLI_OK ? e : err;
     }
     for (int i = 0; i < n_asked; i++) {
         enum pli_err e = pli_rma_mail_hear(ranks[i], &q[i]);
         err = err == PLI_OK ? e : err;
+        if (e == PLI_OK && got != NULL) {
+            got(&w->peers[ranks[i]]);
+        }
     }
     free(q);
     free(ranks);
     return err;
 }
 
-static bool is_dirty(struct pli_win_peer *p)
+static bool is_dirty(struct pli_win *w, int rank)
 {
-    return atomic_exchange_explicit(&p->is_dirty, false, memory_order_relaxed);
+    return atomic_exchange_explicit(&w->peers[rank].is_dirty, false, memory_order_relaxed);
 }
 
 static void settle_all(struct pli_win *w, const char *call)
@@ -83,8 +110,8 @@ enum pli_err pli_passive_finish_all(struct pli_win *w, const char *call)
 {
     atomic_thread_fence(memory_order_seq_cst);
     settle_all(w, call);
-    enum pli_err err = ask_all(w, PLI_RMA_FLUSH, 0, is_dirty);
-    return err == PLI_OK ? fault(w) : err;
+    enum pli_err err = ask_all(w, PLI_RMA_FLUSH, 0, is_dirty, NULL);
+    return err == PLI_OK ? fault_all(w) : err;
 }
 
 // Who comes again and again may wait for something that others need this process for.
@@ -108,12 +135,38 @@ static enum pli_err may_lock(struct pli_win *w, const char *what)
     return PLI_OK;
 }
 
+// The lock was released because a process that held it died. Each member is told once, and does not
+// hold the lock then.
+static __attribute__((cold)) enum pli_err lost(struct pli_win *w, int rank, uint32_t n_lost)
+{
+    char who[440];
+    w->peers[rank].n_lost = n_lost;
+    pli_alarm_say_failed(w->comm, who, sizeof who);
+    return pli_fail(PLI_ERR_PROC_FAILED,
+                    "a process died that held the lock of %s at rank %d, and may have left its "
+                    "work there half done (%s). The lock was released: MPI_Win_lock can be called "
+                    "again",
+                    pli_win_say(w), rank, who);
+}
+
+static enum pli_err leave_near(struct pli_win *w, int rank, int hold);
+
 static enum pli_err take(struct pli_win *w, int rank, int hold)
 {
     struct pli_win_peer *p = &w->peers[rank];
-    return p->is_near && pli_rma_serve_try(p->guard, hold)
-               ? PLI_OK
-               : pli_rma_mail_call(w, rank, PLI_RMA_LOCK, hold);
+    struct pli_rma_question q = { 0 };
+    if (p->is_near && pli_rma_lock_try(p->guard, w->comm->rank, hold)) {
+        uint32_t n = atomic_load_explicit(&p->guard->n_lost, memory_order_relaxed);
+        if (__builtin_expect(n == p->n_lost, 1)) {
+            return PLI_OK;
+        }
+        enum pli_err err = leave_near(w, rank, hold);
+        return err == PLI_OK ? lost(w, rank, n) : err;
+    }
+    enum pli_err err = pli_rma_mail_ask(w, rank, PLI_RMA_LOCK, hold, &q);
+    err = err == PLI_OK ? pli_rma_mail_hear(rank, &q) : err;
+    return err == PLI_ERR_PROC_FAILED && q.reply.n_lost != p->n_lost ? lost(w, rank, q.reply.n_lost)
+                                                                     : err;
 }
 
 // What was done to a far one is done when it answers: it keeps the order.
@@ -130,7 +183,7 @@ static enum pli_err leave_far(struct pli_win *w, int rank, int hold)
 static enum pli_err leave_near(struct pli_win *w, int rank, int hold)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    if (!pli_rma_serve_leave(w->peers[rank].guard, hold)) {
+    if (!pli_rma_lock_leave(w->peers[rank].guard, w->comm->rank, hold)) {
         return PLI_OK;
     }
     struct pli_rma_mail *m = pli_rma_mail_new(w, PLI_RMA_LOCK_FREE, 0);
@@ -162,7 +215,8 @@ enum pli_err pli_passive_lock(int type, int rank, int assert, struct pli_win *w)
                         "before",
                         pli_win_say(w), rank);
     }
-    if ((assert &MPI_MODE_NOCHECK) == 0) {
+    err = pli_rma_target_alive(w, rank);
+    if (err == PLI_OK && (assert &MPI_MODE_NOCHECK) == 0) {
         err = take(w, rank, hold);
     }
     if (err == PLI_OK) {
@@ -202,14 +256,64 @@ enum pli_err pli_passive_unlock(int rank, struct pli_win *w)
     }
     pli_lock_drop(&w->lock);
     look_around(w);
-    return err == PLI_OK ? fault(w) : err;
+    err = err == PLI_OK ? fault(w, rank) : err;
+    return err == PLI_OK ? pli_rma_target_alive(w, rank) : err;
+}
+
+static void note_shared(struct pli_win_peer *p)
+{
+    p->hold = PLI_RMA_SHARED;
 }
 
 // Whether the lock of a member must be asked for; else it is held now.
-static bool must_ask(struct pli_win_peer *p)
+static bool must_ask(struct pli_win *w, int rank)
 {
-    p->hold = PLI_RMA_SHARED;
-    return !p->is_near || !pli_rma_serve_try(p->guard, PLI_RMA_SHARED);
+    struct pli_win_peer *p = &w->peers[rank];
+    bool is_mine = p->is_near && pli_rma_lock_try(p->guard, w->comm->rank, PLI_RMA_SHARED);
+    if (is_mine) {
+        note_shared(p);
+    }
+    return !is_mine;
+}
+
+static bool is_far_held(struct pli_win *w, int rank)
+{
+    struct pli_win_peer *p = &w->peers[rank];
+    bool is = p->hold != 0 && !p->is_near;
+    if (is) {
+        atomic_store_explicit(&p->is_dirty, false, memory_order_relaxed);
+        p->hold = 0;
+    }
+    return is;
+}
+
+// Leave all locks that are held, whatever goes wrong with one of them.
+static enum pli_err leave_all(struct pli_win *w)
+{
+    enum pli_err err = ask_all(w, PLI_RMA_UNLOCK, PLI_RMA_SHARED, is_far_held, NULL);
+    for (int i = 0; i < w->comm->size; i++) {
+        if (w->peers[i].hold != 0) {
+            enum pli_err e = leave_near(w, i, PLI_RMA_SHARED);
+            err = err == PLI_OK ? e : err;
+            w->peers[i].hold = 0;
+        }
+    }
+    return err;
+}
+
+static enum pli_err take_all(struct pli_win *w)
+{
+    enum pli_err err = pli_rma_target_all_alive(w);
+    if (err == PLI_OK) {
+        err = ask_all(w, PLI_RMA_LOCK, PLI_RMA_SHARED, must_ask, note_shared);
+        if (err != PLI_OK) { // all or none
+            char why[512];
+            snprintf(why, sizeof why, "%s", pli_fail_take(NULL));
+            leave_all(w);
+            pli_fail(err, "%s", why);
+        }
+    }
+    return err;
 }
 
 enum pli_err pli_passive_lock_all(int assert, struct pli_win *w)
@@ -222,23 +326,13 @@ enum pli_err pli_passive_lock_all(int assert, struct pli_win *w)
                        pli_win_say(w));
     }
     if (err == PLI_OK && (assert &MPI_MODE_NOCHECK) == 0) {
-        err = ask_all(w, PLI_RMA_LOCK, PLI_RMA_SHARED, must_ask);
+        err = take_all(w);
     }
     if (err == PLI_OK) {
         w->access = PLI_ACCESS_LOCK_ALL;
         w->is_fenced = false;
     }
     return err;
-}
-
-static bool is_far_held(struct pli_win_peer *p)
-{
-    bool is = p->hold != 0 && !p->is_near;
-    if (is) {
-        atomic_store_explicit(&p->is_dirty, false, memory_order_relaxed);
-        p->hold = 0;
-    }
-    return is;
 }
 
 enum pli_err pli_passive_unlock_all(struct pli_win *w)
@@ -250,19 +344,14 @@ enum pli_err pli_passive_unlock_all(struct pli_win *w)
     }
     atomic_thread_fence(memory_order_seq_cst);
     settle_all(w, "MPI_Win_unlock_all");
-    enum pli_err err = ask_all(w, PLI_RMA_UNLOCK, PLI_RMA_SHARED, is_far_held);
-    for (int i = 0; i < w->comm->size; i++) {
-        if (w->peers[i].hold != 0) {
-            enum pli_err e = leave_near(w, i, PLI_RMA_SHARED);
-            err = err == PLI_OK ? e : err;
-            w->peers[i].hold = 0;
-        }
-    }
-    enum pli_err rest = ask_all(w, PLI_RMA_FLUSH, 0, is_dirty); // without MPI_MODE_NOCHECK: none
+    enum pli_err err = leave_all(w);
+    enum pli_err rest =
+        ask_all(w, PLI_RMA_FLUSH, 0, is_dirty, NULL); // without MPI_MODE_NOCHECK: none
     w->access = PLI_ACCESS_NONE;
     look_around(w);
     err = err == PLI_OK ? rest : err;
-    return err == PLI_OK ? fault(w) : err;
+    err = err == PLI_OK ? fault_all(w) : err;
+    return err == PLI_OK ? pli_rma_target_all_alive(w) : err;
 }
 
 // A rank that can be flushed.
@@ -279,6 +368,16 @@ static enum pli_err may_flush(struct pli_win *w, int rank)
                               "%s is not locked at rank %d: MPI_Win_lock or MPI_Win_lock_all must "
                               "come before a flush",
                               pli_win_say(w), rank);
+}
+
+// A member that is locked died.
+static enum pli_err held_alive(const struct pli_win *w)
+{
+    enum pli_err err = w->access == PLI_ACCESS_LOCK_ALL ? pli_rma_target_all_alive(w) : PLI_OK;
+    for (int i = 0; i < w->comm->size && err == PLI_OK; i++) {
+        err = w->peers[i].hold != 0 ? pli_rma_target_alive(w, i) : PLI_OK;
+    }
+    return err;
 }
 
 static enum pli_err may_flush_all(const struct pli_win *w)
@@ -310,6 +409,7 @@ enum pli_err pli_passive_flush_all(struct pli_win *w)
     if (err == PLI_OK) {
         err = pli_passive_finish_all(w, "MPI_Win_flush_all");
         look_around(w);
+        err = err == PLI_OK ? held_alive(w) : err;
     }
     return err;
 }
@@ -323,7 +423,8 @@ enum pli_err pli_passive_flush_local(int rank, struct pli_win *w)
     if (err == PLI_OK) {
         pli_rma_mail_settle(w, rank, "MPI_Win_flush_local");
         look_around(w);
-        err = fault(w);
+        err = fault(w, rank);
+        err = err == PLI_OK ? pli_rma_target_alive(w, rank) : err;
     }
     return err;
 }
@@ -334,7 +435,8 @@ enum pli_err pli_passive_flush_local_all(struct pli_win *w)
     if (err == PLI_OK) {
         settle_all(w, "MPI_Win_flush_local_all");
         look_around(w);
-        err = fault(w);
+        err = fault_all(w);
+        err = err == PLI_OK ? held_alive(w) : err;
     }
     return err;
 }

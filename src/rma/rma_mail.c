@@ -29,7 +29,7 @@ static void finish(struct pli_rma_op *op)
     if (op->user != NULL) {
         pli_request_complete(op->user, op->err);
     } else if (op->err != PLI_OK) {
-        atomic_store_explicit(&op->win->fault, (int)op->err, memory_order_relaxed);
+        atomic_store_explicit(&op->peer->fault, (int)op->err, memory_order_relaxed);
     }
     atomic_fetch_sub_explicit(&op->peer->n_open, 1, memory_order_release);
     pli_lane_stir(lane_of(op->win));
@@ -73,6 +73,7 @@ static void done(struct pli_request_child *c)
 {
     struct pli_rma_mail *m = (struct pli_rma_mail *)c;
     struct pli_win *w = m->win;
+    struct pli_win_peer *peer = m->peer;
     struct pli_rma_op *op = m->op;
     enum pli_err err = (enum pli_err)c->r.err;
     // An owner that may not do what was asked answers with nothing.
@@ -86,7 +87,7 @@ static void done(struct pli_request_child *c)
         op->err = op->err == PLI_OK ? err : op->err;
         drop(op);
     } else if (err != PLI_OK) {
-        atomic_store_explicit(&w->fault, (int)err, memory_order_relaxed);
+        atomic_store_explicit(&peer->fault, (int)err, memory_order_relaxed);
     }
     struct pli_lane *lane = lane_of(w);
     if (atomic_fetch_sub_explicit(&w->n_out, 1, memory_order_release) == 1) {
@@ -126,6 +127,7 @@ enum pli_err pli_rma_mail_send_data(struct pli_rma_mail *m, int to, uint32_t tag
                                     MPI_Count count, struct pli_datatype *type)
 {
     atomic_fetch_add_explicit(&m->win->n_out, 1, memory_order_relaxed);
+    m->peer = &m->win->peers[to];
     enum pli_err err =
         pli_p2p_begin_send(&m->child, buf, count, type, to, (int)tag, m->win->comm, PLI_CHAN_P2P);
     return err == PLI_OK ? PLI_OK : undo(m, err);
@@ -141,9 +143,15 @@ enum pli_err pli_rma_mail_take(struct pli_rma_mail *m, int from, uint32_t tag, v
                                MPI_Count count, struct pli_datatype *type)
 {
     atomic_fetch_add_explicit(&m->win->n_out, 1, memory_order_relaxed);
+    m->peer = &m->win->peers[from];
     enum pli_err err =
         pli_p2p_begin_recv(&m->child, buf, count, type, from, (int)tag, m->win->comm, PLI_CHAN_P2P);
     return err == PLI_OK ? PLI_OK : undo(m, err);
+}
+
+struct pli_datatype *pli_rma_mail_byte(void)
+{
+    return pli_datatype_basic(MPI_BYTE);
 }
 
 uint32_t pli_rma_mail_tag(struct pli_win *w)
@@ -242,6 +250,8 @@ enum pli_err pli_rma_mail_ask(struct pli_win *w, int to, enum pli_rma_kind kind,
     }
     m->msg.op = (uint8_t)op;
     m->msg.tag = pli_rma_mail_tag(w);
+    m->msg.bytes = w->peers[to].n_lost;
+    q->reply = (struct pli_rma_reply){ PLI_OK, w->peers[to].n_lost };
     enum pli_err err = pli_p2p_irecv_on(&q->reply, sizeof q->reply, pli_datatype_basic(MPI_BYTE),
                                         to, (int)m->msg.tag, w->comm, PLI_CHAN_P2P, &q->req);
     if (err != PLI_OK) {

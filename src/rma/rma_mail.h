@@ -29,6 +29,7 @@ struct pli_rma_op {
 struct pli_rma_mail {
     struct pli_request_child child;
     struct pli_win *win;
+    struct pli_win_peer *peer; // the other side
     struct pli_rma_op *op;
     struct pli_rma_msg msg;
 };
@@ -43,6 +44,7 @@ enum pli_err pli_rma_mail_send_data(struct pli_rma_mail *m, int to, uint32_t tag
 enum pli_err pli_rma_mail_take(struct pli_rma_mail *m, int from, uint32_t tag, void *buf,
                                MPI_Count count, struct pli_datatype *type);
 
+struct pli_datatype *pli_rma_mail_byte(void); // MPI_BYTE
 uint32_t pli_rma_mail_tag(struct pli_win *w);
 
 // An operation on a member; want_request: the user gets one. NULL: no memory, noted.

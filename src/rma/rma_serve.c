@@ -6,9 +6,9 @@
 #include "core/p2p.h"
 #include "core/progress.h"
 #include "obj/comm.h"
-#include "obj/datatype.h"
-#include "obj/op.h"
 #include "rma/rma_apply.h"
+#include "rma/rma_deaths.h"
+#include "rma/rma_lock.h"
 #include "rma/rma_mail.h"
 #include "rma/win_attach.h"
 
@@ -17,13 +17,6 @@
 
 enum {
     MSG = sizeof(struct pli_rma_msg) + PLI_RMA_N_BLOCK * sizeof(struct pli_rma_block) + PLI_RMA_ROOM
-};
-
-// Somebody waits for the lock.
-struct hope {
-    struct hope *next;
-    int origin, hold;
-    uint32_t tag;
 };
 
 struct pli_rma_serve {
@@ -35,39 +28,17 @@ struct pli_rma_serve {
     _Atomic uint32_t n_posted, n_arrived; // receives
     bool is_taking;                       // for the data of a large put, straight to its place
     bool is_over;
-    struct hope *hopes;
-    int *faults; // by member: enum pli_err of something it asked for
+    struct pli_rma_queue queue; // who waits for the lock
+    struct pli_task release;    // members died: what they held is released
+    bool must_release;          // that is to be done; guarded by the lane's lock
+    int n_release;              // threads that do it; guarded by the lane's lock
+    struct pli_rma_deaths deaths;
+    _Atomic int *faults; // by member: enum pli_err of something it asked for
     union {
         struct pli_rma_msg msg;
         unsigned char bytes[MSG];
     } in;
 };
-
-static struct pli_datatype *byte_type(void)
-{
-    return pli_datatype_basic(MPI_BYTE);
-}
-
-bool pli_rma_serve_try(struct pli_guard *g, int hold)
-{
-    uint32_t was = atomic_load_explicit(&g->lock, memory_order_relaxed), want;
-    do {
-        uint32_t in_the_way = PLI_GUARD_QUEUED | PLI_GUARD_ALONE;
-        if (hold == PLI_RMA_EXCLUSIVE ? was != 0 : (was & in_the_way) != 0) {
-            return false;
-        }
-        want = hold == PLI_RMA_EXCLUSIVE ? (uint32_t)PLI_GUARD_ALONE : was + 1;
-    } while (!atomic_compare_exchange_weak_explicit(&g->lock, &was, want, memory_order_acquire,
-                                                    memory_order_relaxed));
-    return true;
-}
-
-bool pli_rma_serve_leave(struct pli_guard *g, int hold)
-{
-    uint32_t mine = hold == PLI_RMA_EXCLUSIVE ? (uint32_t)PLI_GUARD_ALONE : 1;
-    uint32_t was = atomic_fetch_sub_explicit(&g->lock, mine, memory_order_acq_rel);
-    return was - mine == PLI_GUARD_QUEUED;
-}
 
 // Answer with bytes, copied or not: NULL, they are in the mail.
 static void answer(struct pli_rma_serve *s, struct pli_rma_mail *m, int to, uint32_t tag,
@@ -77,7 +48,7 @@ static void answer(struct pli_rma_serve *s, struct pli_rma_mail *m, int to, uint
     enum pli_err err = m == NULL
                            ? PLI_ERR_NOMEM
                            : pli_rma_mail_send_data(m, to, tag, data != NULL ? data : m->msg.data,
-                                                    (MPI_Count)len, byte_type());
+                                                    (MPI_Count)len, pli_rma_mail_byte());
     if (err != PLI_OK) {
         const char *why = pli_fail_take(NULL);
         pli_log(pli_err_is_news(err) ? PLI_INFO : PLI_ERROR, "%s: cannot answer rank %d: %s",
@@ -85,64 +56,39 @@ static void answer(struct pli_rma_serve *s, struct pli_rma_mail *m, int to, uint
     }
 }
 
-static void reply(struct pli_rma_serve *s, int to, uint32_t tag)
+static void reply(struct pli_rma_serve *s, int to, uint32_t tag, enum pli_err err)
 {
     struct pli_rma_mail *m = pli_rma_mail_new(s->win, 0, sizeof(struct pli_rma_reply));
     if (m != NULL) {
-        struct pli_rma_reply r = { .err = s->faults[to] };
+        struct pli_rma_reply r = { (int32_t)err, atomic_load(&s->win->guard->n_lost) };
+        if (err == PLI_OK) {
+            r.err = atomic_exchange_explicit(&s->faults[to], PLI_OK, memory_order_relaxed);
+        }
         memcpy(m->msg.data, &r, sizeof r);
-        s->faults[to] = PLI_OK;
     }
     answer(s, m, to, tag, NULL, sizeof(struct pli_rma_reply));
 }
 
-// The lock is free and somebody waits; nobody else changes the word then.
-static void grant(struct pli_rma_serve *s)
+// Those whose wait for the lock is over.
+static void reply_all(struct pli_rma_serve *s, struct pli_rma_hope *over)
 {
-    uint32_t word = 0;
-    struct hope *granted = s->hopes, *last = s->hopes;
-    if (granted->hold == PLI_RMA_EXCLUSIVE) {
-        word = PLI_GUARD_ALONE;
-    } else {
-        for (word = 1; last->next != NULL && last->next->hold == PLI_RMA_SHARED; word++) {
-            last = last->next;
-        }
-    }
-    s->hopes = last->next;
-    last->next = NULL;
-    atomic_store_explicit(&s->win->guard->lock, word | (s->hopes != NULL ? PLI_GUARD_QUEUED : 0),
-                          memory_order_release);
-    while (granted != NULL) {
-        struct hope *h = granted;
-        granted = h->next;
-        reply(s, h->origin, h->tag);
+    while (over != NULL) {
+        struct pli_rma_hope *h = over;
+        over = h->next;
+        reply(s, h->origin, h->tag, h->err);
         free(h);
     }
 }
 
 static void lock(struct pli_rma_serve *s, int origin, const struct pli_rma_msg *m)
 {
-    struct pli_guard *g = s->win->guard;
-    if (s->hopes == NULL && pli_rma_serve_try(g, m->op)) {
-        reply(s, origin, m->tag);
-        return;
-    }
-    struct hope *h = malloc(sizeof *h), **end = &s->hopes;
-    bool is_first = s->hopes == NULL;
+    struct pli_rma_hope *h = malloc(sizeof *h);
     if (h == NULL) {
-        s->faults[origin] = PLI_ERR_NOMEM;
-        reply(s, origin, m->tag);
+        reply(s, origin, m->tag, PLI_ERR_NOMEM);
         return;
     }
-    *h = (struct hope){ NULL, origin, m->op, m->tag };
-    while (*end != NULL) {
-        end = &(*end)->next;
-    }
-    *end = h;
-    if (is_first &&
-        atomic_fetch_or_explicit(&g->lock, PLI_GUARD_QUEUED, memory_order_acq_rel) == 0) {
-        grant(s); // it got free meanwhile
-    }
+    *h = (struct pli_rma_hope){ .origin = origin, .hold = m->op, .tag = m->tag };
+    reply_all(s, pli_rma_lock_ask(&s->queue, s->win->guard, h, (uint32_t)m->bytes));
 }
 
 // Whether all blocks lie in this member's memory.
@@ -168,7 +114,7 @@ static bool is_inside(struct pli_win *w, const struct pli_rma_block *b, int n, s
 static enum pli_err receive(struct pli_rma_serve *s, void *to, uint64_t len, int source,
                             uint32_t tag)
 {
-    enum pli_err err = pli_p2p_begin_recv(&s->recv, to, (MPI_Count)len, byte_type(), source,
+    enum pli_err err = pli_p2p_begin_recv(&s->recv, to, (MPI_Count)len, pli_rma_mail_byte(), source,
                                           (int)tag, s->win->comm, PLI_CHAN_P2P);
     if (err == PLI_OK) {
         atomic_fetch_add_explicit(&s->n_posted, 1, memory_order_release);
@@ -180,10 +126,12 @@ static enum pli_err receive(struct pli_rma_serve *s, void *to, uint64_t len, int
 static void take(struct pli_rma_serve *s, int origin, char *to, const struct pli_rma_msg *m)
 {
     s->is_taking = true;
-    if (receive(s, to, m->bytes, origin, m->tag) != PLI_OK) {
+    enum pli_err err = receive(s, to, m->bytes, origin, m->tag);
+    if (err != PLI_OK) {
         s->is_taking = false;
-        pli_log(PLI_ERROR, "%s: cannot take what rank %d puts here: %s", pli_win_say(s->win),
-                origin, pli_fail_take(NULL));
+        pli_log(pli_err_is_news(err) ? PLI_INFO : PLI_ERROR,
+                "%s: cannot take what rank %d puts here: %s", pli_win_say(s->win), origin,
+                pli_fail_take(NULL));
     }
 }
 
@@ -231,7 +179,7 @@ static void move(struct pli_rma_serve *s, int origin, const struct pli_rma_msg *
 // An access that is wrong changes nothing; the next answer says so.
 static void refuse(struct pli_rma_serve *s, int origin, const struct pli_rma_msg *m)
 {
-    s->faults[origin] = PLI_ERR_RMA_RANGE;
+    atomic_store_explicit(&s->faults[origin], PLI_ERR_RMA_RANGE, memory_order_relaxed);
     if (m->kind == PLI_RMA_TAKE) {
         static char nowhere;
         take(s, origin, &nowhere, &(struct pli_rma_msg){ .tag = m->tag });
@@ -259,19 +207,19 @@ static void serve(struct pli_rma_serve *s, int origin)
         break;
     }
     case PLI_RMA_FLUSH:
-        reply(s, origin, m->tag);
+        reply(s, origin, m->tag, PLI_OK);
         break;
     case PLI_RMA_LOCK:
         lock(s, origin, m);
         break;
     case PLI_RMA_UNLOCK:
-        if (pli_rma_serve_leave(s->win->guard, m->op)) {
-            grant(s);
+        if (pli_rma_lock_leave(s->win->guard, origin, m->op)) {
+            reply_all(s, pli_rma_lock_grant(&s->queue, s->win->guard));
         }
-        reply(s, origin, m->tag);
+        reply(s, origin, m->tag, PLI_OK);
         break;
     case PLI_RMA_LOCK_FREE:
-        grant(s);
+        reply_all(s, pli_rma_lock_grant(&s->queue, s->win->guard));
         break;
     default:
         pli_log(PLI_ERROR, "%s: rank %d sent something of kind %u", pli_win_say(s->win), origin,
@@ -310,10 +258,52 @@ static void arrived(struct pli_request_child *c)
     }
 }
 
+static bool is_dead(int rank, void *arg)
+{
+    return pli_rma_deaths_has(arg, rank);
+}
+
+static void release(struct pli_task *t)
+{
+    struct pli_rma_serve *s = PLI_CONTAINER(t, struct pli_rma_serve, release);
+    struct pli_win *w = s->win;
+    struct pli_lane *lane = w->comm->ep->lane;
+    pli_lock_take(&lane->lock);
+    s->must_release = false; // news that comes from here on is another round
+    s->n_release++;
+    pli_lock_drop(&lane->lock);
+    reply_all(s, pli_rma_lock_release_dead(&s->queue, w->guard, w->comm->size, is_dead, w));
+    pli_lock_take(&lane->lock);
+    s->n_release--;
+    pli_lock_drop(&lane->lock);
+}
+
+static void hear_of_death(struct pli_rma_deaths *d)
+{
+    struct pli_rma_serve *s = PLI_CONTAINER(d, struct pli_rma_serve, deaths);
+    struct pli_lane *lane = s->win->comm->ep->lane;
+    pli_lock_take(&lane->lock);
+    if (!s->must_release) {
+        s->must_release = true;
+        pli_lane_defer(lane, &s->release);
+    }
+    pli_lock_drop(&lane->lock);
+    pli_lane_stir(lane);
+}
+
+static bool is_releasing(struct pli_rma_serve *s)
+{
+    struct pli_lane *lane = s->win->comm->ep->lane;
+    pli_lock_take(&lane->lock);
+    bool is = s->must_release || s->n_release > 0;
+    pli_lock_drop(&lane->lock);
+    return is;
+}
+
 enum pli_err pli_rma_serve_open(struct pli_win *w)
 {
     struct pli_rma_serve *s = calloc(1, sizeof *s);
-    int *faults = calloc((size_t)w->comm->size, sizeof *faults);
+    _Atomic int *faults = calloc((size_t)w->comm->size, sizeof *faults);
     if (s == NULL || faults == NULL) {
         free(s);
         free(faults);
@@ -323,8 +313,12 @@ enum pli_err pli_rma_serve_open(struct pli_win *w)
     s->faults = faults;
     s->recv.done = arrived;
     s->task.run = run;
+    s->release.run = release;
+    s->deaths.hear = hear_of_death;
     w->serve = s;
-    return wait_for_next(s);
+    enum pli_err err = wait_for_next(s);
+    pli_rma_deaths_listen(&s->deaths);
+    return err;
 }
 
 void pli_rma_serve_close(struct pli_win *w)
@@ -333,11 +327,13 @@ void pli_rma_serve_close(struct pli_win *w)
     if (s == NULL) {
         return;
     }
+    pli_rma_deaths_stop(&s->deaths);
     pli_rma_mail_room(w, 0);
     // Another thread may be about to take up the receive again.
     struct pli_waiter wait = { .lane = w->comm->ep->lane, .comm = w->comm, .call = "MPI_Win_free" };
-    while (atomic_load(&s->n_posted) != atomic_load(&s->n_arrived) + 1 &&
-           atomic_load(&s->n_posted) != 0) {
+    while ((atomic_load(&s->n_posted) != atomic_load(&s->n_arrived) + 1 &&
+            atomic_load(&s->n_posted) != 0) ||
+           is_releasing(s)) {
         pli_progress_step(&wait);
     }
     pli_progress_end(&wait);
@@ -345,6 +341,7 @@ void pli_rma_serve_close(struct pli_win *w)
     if (atomic_load(&s->n_posted) != 0) {
         s->recv.r.ops->cancel(&s->recv.r);
     }
+    pli_rma_lock_clear(&s->queue);
     free(s->faults);
     free(s);
     w->serve = NULL;

@@ -6,18 +6,10 @@
 
 #include "base/err.h"
 
-#include <stdbool.h>
-
-struct pli_guard;
 struct pli_win;
 
 enum pli_err pli_rma_serve_open(struct pli_win *w);
 // Context: nobody asks any more, no lock held.
 void pli_rma_serve_close(struct pli_win *w); // one that was never opened is fine
-
-// The words of a lock. Try to hold it: false, somebody is in the way, and the owner must be asked.
-bool pli_rma_serve_try(struct pli_guard *g, int hold);
-// Leave it: true, somebody waits at the owner, and it is free now: the owner must be told.
-bool pli_rma_serve_leave(struct pli_guard *g, int hold);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rma/rma_target.h"
 
+#include "core/alarm.h"
 #include "obj/comm.h"
 #include "rma/rma_layout.h"
 #include "rma/win_attach.h"
@@ -11,6 +12,31 @@ enum pli_err pli_rma_target_check_rank(const struct pli_win *w, int rank)
                ? PLI_OK
                : pli_fail(PLI_ERR_RANK, "rank %d is not one of %s, which has ranks 0 to %d", rank,
                           pli_win_say(w), w->comm->size - 1);
+}
+
+static __attribute__((cold)) enum pli_err check_dead(const struct pli_win *w, int rank)
+{
+    char who[440];
+    if (pli_alarm_failed_at(pli_group_at(w->comm->group, rank).proc) == 0) {
+        return PLI_OK;
+    }
+    pli_alarm_say_failed(w->comm, who, sizeof who);
+    return pli_fail(PLI_ERR_PROC_FAILED, "%s cannot be accessed at rank %d: %s", pli_win_say(w),
+                    rank, who);
+}
+
+enum pli_err pli_rma_target_alive(const struct pli_win *w, int rank)
+{
+    return pli_alarm_is_due() ? check_dead(w, rank) : PLI_OK;
+}
+
+enum pli_err pli_rma_target_all_alive(const struct pli_win *w)
+{
+    enum pli_err err = PLI_OK;
+    for (int i = 0; i < w->comm->size && err == PLI_OK && pli_alarm_is_due(); i++) {
+        err = check_dead(w, i);
+    }
+    return err;
 }
 
 static __attribute__((cold)) enum pli_err no_epoch(const struct pli_win *w, int rank)
@@ -79,6 +105,10 @@ enum pli_err pli_rma_target_find(struct pli_win *w, int rank, MPI_Aint disp, MPI
     struct pli_win_peer *p = &w->peers[rank];
     if (__builtin_expect(!may_access(w, p), 0)) {
         return no_epoch(w, rank);
+    }
+    enum pli_err err = pli_rma_target_alive(w, rank);
+    if (__builtin_expect(err != PLI_OK, 0)) {
+        return err;
     }
     bool is_dynamic = w->flavor == MPI_WIN_FLAVOR_DYNAMIC;
     if (__builtin_expect(disp < 0 && !is_dynamic, 0)) {

@@ -27,6 +27,11 @@ static inline char *pli_rma_target_here(const struct pli_rma_target *t)
     return (char *)(t->peer->base + (uintptr_t)t->at);
 }
 
+// Whether a member can be accessed: PLI_ERR_PROC_FAILED, it died.
+enum pli_err pli_rma_target_alive(const struct pli_win *w, int rank);
+// The same of all members.
+enum pli_err pli_rma_target_all_alive(const struct pli_win *w);
+
 // The rank is one of the window's, for calls that synchronise.
 enum pli_err pli_rma_target_check_rank(const struct pli_win *w, int rank);
 

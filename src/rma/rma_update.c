@@ -214,7 +214,7 @@ static enum pli_err update(struct update *u, int target, MPI_Aint disp, MPI_Coun
     if (err != PLI_OK || u->t.peer == NULL) {
         return err != PLI_OK ? err : nothing(u->win, out);
     }
-    err = pli_op_check_accumulate(u->op, to_type);
+    err = n_to == 0 ? PLI_OK : pli_op_check_accumulate(u->op, to_type);
     if (u->op->which == PLI_OP_NO_OP) {
         u->from.type = NULL; // is not looked at
     } else if (u->from.type == NULL) {

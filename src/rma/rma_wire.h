@@ -14,7 +14,8 @@ enum pli_rma_kind {
     PLI_RMA_APPLY,  // op, elem, blocks; packed data follows; with a tag: answered by what was there
     PLI_RMA_SWAP,   // one block; what is compared and what is stored follow; answered likewise
     PLI_RMA_FLUSH,  // answered when all before it is done
-    PLI_RMA_LOCK,   // op: enum pli_rma_hold; answered when it is granted
+    PLI_RMA_LOCK,   // op: enum pli_rma_hold; bytes: dead holders the asker has heard of; answered
+                    // when it is granted, or another holder has died
     PLI_RMA_UNLOCK, // op: enum pli_rma_hold; answered
     PLI_RMA_LOCK_FREE // who held the lock has left it, and somebody waits
 };
@@ -58,8 +59,8 @@ _Static_assert(sizeof(struct pli_rma_msg) == 24, "seen by other processes");
 
 // Answers to FLUSH, LOCK and UNLOCK.
 struct pli_rma_reply {
-    int32_t err; // enum pli_err of an access before it
-    uint32_t spare;
+    int32_t err;     // enum pli_err of an access before it
+    uint32_t n_lost; // deaths of holders of the lock so far
 };
 
 enum {
@@ -72,11 +73,13 @@ enum {
 
 // Beside the memory of each member, seen by all who load and store there.
 struct pli_guard {
-    // Holders of the window's lock: how many share it, or one alone; and whether others wait at the
-    // owner, who must then be told when it gets free.
+    // Holders of the window's lock: how many share it, or the rank of one alone; and whether others
+    // wait at the owner, who must then be told when it gets free. Behind the guard there is a byte
+    // for each member of the window, see rma_lock.c.
     _Atomic uint32_t lock;
-    _Atomic uint32_t busy; // an accumulation runs: index of its process in the job + 1
-    uint32_t spare[14];
+    _Atomic uint32_t busy;   // an accumulation runs: index of its process in the job + 1
+    _Atomic uint32_t n_lost; // how often the lock was released for holders that died
+    uint32_t spare[13];
 };
 _Static_assert(sizeof(struct pli_guard) == 64, "shared with other processes");
 

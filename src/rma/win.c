@@ -2,6 +2,7 @@
 #include "rma/win.h"
 
 #include "coll/coll.h"
+#include "core/progress.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
@@ -22,6 +23,12 @@ static void enter_kind(void)
     pli_attr_keep(PLI_KIND_WIN, offsetof(struct pli_win, attrs));
 }
 
+size_t pli_win_guard_bytes(int n)
+{
+    size_t size = sizeof(struct pli_guard);
+    return size + ((size_t)n + size - 1) / size * size;
+}
+
 struct pli_win *pli_win_new(int flavor)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -34,7 +41,6 @@ struct pli_win *pli_win_new(int flavor)
     w->flavor = flavor;
     w->model = MPI_WIN_UNIFIED;
     w->unit = w->unit_int = 1;
-    w->guard = &w->own;
     return w;
 }
 
@@ -44,11 +50,15 @@ void pli_win_destroy(struct pli_win *w)
         return;
     }
     pli_rma_serve_close(w);
+    if (w->has_thread) {
+        pli_progress_thread_release();
+    }
     pli_comm_release(w->comm);
     pli_errhandler_release(w->errhandler);
     pli_win_attach_clear(w);
     pli_info_release(w->info);
     pli_win_memory_give(&w->memory);
+    free(w->is_guard_own ? w->guard : NULL);
     free(w->peers);
     pli_handle_destroy(w, sizeof *w);
 }

@@ -31,8 +31,10 @@ struct pli_win_peer {
     uint8_t hold;            // enum pli_rma_hold, 0: no lock
     bool is_unchecked;       // the lock was not asked for: MPI_MODE_NOCHECK
     bool is_started;         // by MPI_Win_start
+    uint32_t n_lost;         // deaths of holders of its lock that this member was told of
     _Atomic bool is_dirty;   // something was sent there that it may not have done yet
     _Atomic uint32_t n_open; // operations that use memory here
+    _Atomic int fault;       // enum pli_err of an access that failed and nobody was told of
 };
 
 // How this member accesses others at the moment.
@@ -68,7 +70,8 @@ struct pli_win {
     struct pli_attr_list *attrs;
     struct pli_info *info;
     struct pli_win_memory memory;
-    struct pli_guard own, *guard; // guard: of this member's memory
+    struct pli_guard *guard; // of this member's memory
+    bool is_guard_own;       // it is not in the memory, and freed with the window
     struct pli_win_peer *peers;
     struct pli_lock lock;   // of what follows
     _Atomic int access;     // enum pli_win_access
@@ -78,13 +81,16 @@ struct pli_win {
     int n_post;                        // members that MPI_Win_post named, and
     struct pli_request **posts;        // their completions
     struct pli_win_stretch *stretches; // attached memory
-    _Atomic int fault;                 // enum pli_err of an access that failed
     _Atomic uint32_t n_out;            // messages that are not sent yet
     _Atomic uint32_t next_tag;
     _Atomic uint32_t n_order;
     struct pli_rma_serve *serve;
+    bool has_thread; // the progress thread serves it too
     char name[MPI_MAX_OBJECT_NAME];
 };
+
+// Bytes of a guard with the list of holders behind it, for a window of n members.
+size_t pli_win_guard_bytes(int n);
 
 // Zeroed, with what all windows have; NULL: no memory, noted.
 struct pli_win *pli_win_new(int flavor);

@@ -8,6 +8,7 @@
 #include "comm/comm_make.h"
 #include "core/lane.h"
 #include "core/process.h"
+#include "core/progress.h"
 #include "obj/comm.h"
 #include "rma/rma_serve.h"
 #include "rma/win.h"
@@ -96,10 +97,36 @@ static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_
     return err;
 }
 
+// Whether the progress thread serves members that reach memory of this one by messages.
+static bool must_serve(const struct pli_win *w)
+{
+    bool must = false;
+    for (int i = 0; i < w->comm->size && !must; i++) {
+        uint32_t row;
+        must = !w->peers[i].is_near &&
+               pli_progress_thread_serves(
+                   pli_boot_is_here(pli_proc.boot, pli_group_at(w->comm->group, i).proc, &row));
+    }
+    return must;
+}
+
+// Memory that is not shared has its guard apart.
+static enum pli_err add_guard(struct pli_win *w, const struct pli_comm *comm, enum pli_err why)
+{
+    if (w->guard == NULL) {
+        w->guard = calloc(1, pli_win_guard_bytes(comm->size));
+        w->is_guard_own = true;
+    }
+    return why != PLI_OK || w->guard != NULL
+               ? why
+               : pli_fail(PLI_ERR_NOMEM, "no memory for the lock of a window");
+}
+
 enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_info *info,
                           enum pli_err why)
 {
     struct card *cards = malloc((size_t)comm->size * sizeof *cards);
+    why = add_guard(w, comm, why);
     if (cards == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %d members", comm->size);
     }
@@ -111,6 +138,10 @@ enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_i
     err = err == PLI_OK ? meet_all(w, cards) : err;
     err = err == PLI_OK ? pli_win_info_keep(w, info) : err;
     err = err == PLI_OK ? pli_rma_serve_open(w) : err;
+    if (err == PLI_OK && must_serve(w)) {
+        w->has_thread = true;
+        pli_progress_thread_retain();
+    }
     free(cards);
     return err;
 }

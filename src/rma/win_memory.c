@@ -86,9 +86,9 @@ static char *aligned(char *p, size_t align)
 }
 
 // A guard, then the memory.
-static enum pli_err allocate(struct pli_win *w, struct pli_info *info)
+static enum pli_err allocate(struct pli_win *w, const struct pli_comm *comm, struct pli_info *info)
 {
-    size_t align = ALIGN, size = (size_t)w->size;
+    size_t align = ALIGN, size = (size_t)w->size, front = pli_win_guard_bytes(comm->size);
     enum pli_err err = alignment(info, &align);
     if (err != PLI_OK) {
         return err;
@@ -96,10 +96,10 @@ static enum pli_err allocate(struct pli_win *w, struct pli_info *info)
     if (size > SIZE_MAX / 4) {
         return no_memory(size);
     }
-    if (take_shared(&w->memory, size + sizeof *w->guard + align)) {
+    if (take_shared(&w->memory, size + front + align)) {
         w->guard = w->memory.at;
-        memset(w->guard, 0, sizeof *w->guard);
-        w->base = aligned((char *)(w->guard + 1), align);
+        memset(w->guard, 0, front);
+        w->base = aligned((char *)w->guard + front, align);
         return PLI_OK;
     }
     w->memory.where = PLI_MEMORY_PRIVATE;
@@ -146,7 +146,7 @@ enum pli_err pli_win_memory_allocate(MPI_Aint size, MPI_Aint unit, struct pli_in
         return err;
     }
     err = pli_win_check(size, unit);
-    err = err == PLI_OK ? allocate(w, info) : err;
+    err = err == PLI_OK ? allocate(w, comm, info) : err;
     return hand_out(w, pli_win_make(w, comm, info, err), base_out, out);
 }
 
@@ -182,7 +182,8 @@ static enum pli_err lay_out(struct pli_win *w, struct pli_comm *comm, struct wis
                             bool is_apart)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
-    size_t n = (size_t)comm->size, total = n * sizeof(struct pli_guard), before = total;
+    size_t guard = pli_win_guard_bytes(comm->size), guards = (size_t)comm->size * guard;
+    size_t total = guards, before = total;
     int leader = 0;
     while (leader < comm->size - 1 && wishes[leader].can_lead == 0) {
         leader++;
@@ -200,7 +201,7 @@ static enum pli_err lay_out(struct pli_win *w, struct pli_comm *comm, struct wis
     if (comm->rank == leader && !take_shared(&w->memory, total)) {
         plot.err = 1;
     } else if (comm->rank == leader) {
-        memset(w->memory.at, 0, n * sizeof(struct pli_guard));
+        memset(w->memory.at, 0, guards);
         plot.at = pli_win_memory_offset(&w->memory, w->memory.at);
         plot.where = w->memory.where;
     }
@@ -214,7 +215,7 @@ static enum pli_err lay_out(struct pli_win *w, struct pli_comm *comm, struct wis
         return pli_fail(PLI_ERR_RMA_SHARED, "memory that rank %d shares cannot be mapped", leader);
     }
     w->memory.where = plot.where;
-    w->guard = (struct pli_guard *)all + comm->rank;
+    w->guard = (struct pli_guard *)(void *)(all + guard * (size_t)comm->rank);
     w->base = all + before;
     return PLI_OK;
 }
@@ -274,10 +275,8 @@ enum pli_err pli_win_memory_query(struct pli_win *w, int rank, MPI_Aint *size_ou
     if (err != PLI_OK) {
         return err;
     }
-    for (rank = is_first ? 0 : rank; // the first that has memory
-         is_first && rank < w->comm->size - 1 &&
-         (w->peers[rank].size == 0 || !w->peers[rank].is_near);
-         rank++) {
+    for (rank = is_first ? 0 : rank; // the first that has memory, the same for all who ask
+         is_first && rank < w->comm->size - 1 && w->peers[rank].size == 0; rank++) {
     }
     const struct pli_win_peer *p = &w->peers[rank];
     // Without shared memory there is nothing to load from. [MPI-5.0 12.2.3]

@@ -3,6 +3,7 @@
 //   exchange: each of its processes sends N messages to each foreign one, and checks what it gets
 //   echo:     returns every message to its sender with the tag one higher; tag 9999 ends it
 // usage: node SERVER RANK MODE [name=value...]; prints one line of results, exit 0: all was right
+#include "engine/impi_env.h"
 #include "engine/impi_net.h"
 #include "t.h"
 #include "wire/impi_label_wire.h"
@@ -18,9 +19,9 @@ struct option {
 };
 
 static struct option option[] = {
-    { "procs", 1 },  { "datalen", 1024 }, { "ackmark", 10 }, { "hiwater", 20 },
-    { "msgs", 20 },  { "maxlen", 5000 },  { "timeout", 20 }, { "silence", 60 },
-    { "xsize", -1 }, { "port", 0 },       { "verbose", 0 },
+    { "procs", 1 },     { "datalen", 1024 }, { "ackmark", 10 }, { "hiwater", 20 }, { "msgs", 20 },
+    { "maxlen", 5000 }, { "timeout", 20 },   { "silence", 60 }, { "xsize", -1 },   { "port", 0 },
+    { "verbose", 0 },   { "plain", 0 }, // nothing but what IMPI 0.0 has
 };
 static const char *bind_to = "127.0.0.1";
 
@@ -310,6 +311,7 @@ int main(int argc, char **argv)
                                       .port = (uint16_t)get("port"),
                                       .timeout_s = get("timeout"),
                                       .silence_s = get("silence"),
+                                      .takes_any_address = getenv("IMPI_ANY_ADDRESS") != NULL,
                                       .tls_file = getenv("IMPI_TLS"),
                                       .ops = &ops,
                                       .arg = &n,
@@ -347,6 +349,9 @@ int main(int argc, char **argv)
                                            .key = key == NULL ? 0 : strtoull(key, NULL, 10),
                                            .info = &info,
                                            .log = { say, NULL } };
+    if (get("plain") == 0) {
+        T_EQ(PLI_IMPI_OK, pli_impi_env_features(&client.log, &info));
+    }
     int rc = run(&n, argv[1], &client);
     pli_impi_net_destroy(n.net);
     free(n.next_tag);

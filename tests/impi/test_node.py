@@ -367,6 +367,24 @@ def case_strangers():
         h.part()
 
 
+def case_seats():
+    """Who knows a host's port and not what the clients told each other does not get a host's seat; where clients have
+    nothing to tell, who comes from another address does not."""
+    for how, said in (("plain=0", "a stranger"), ("plain=1", "another address")):
+        with socket.create_server(("127.0.0.1", 0)) as s:
+            port = s.getsockname()[1]
+        with Server(2) as s:
+            with Node(s.address, 0, "exchange", f"port={port}", how, said=said):
+                s.said("client 0")  # then it listens
+                strangers = [Fake.over(socket.create_connection(("127.0.0.1", port), 15, ("127.0.0.2", 0)))
+                             for _ in range(2)]
+                strangers[0].hello(1)
+                strangers[1].send(b"\0\0\0\1" + b"x" * 16)
+                with Node(s.address, 1, "exchange", how):
+                    strangers[1].get_eof()
+                strangers[0].get_eof()
+
+
 def case_unreachable():
     """Host 0 does not listen: the node says whom it cannot reach, and where."""
     with Server(2, code=LOST) as s, \

@@ -3,6 +3,8 @@
 """Tests of TLS between nodes and to the server: test_tls.py SERVER NODE [CASE...]"""
 import ctypes
 import os
+import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -100,6 +102,46 @@ def case_files(folder):
                               text=True, timeout=30, check=False)
         check((1, ""), (done.returncode, done.stdout), f"the server with a secret that is {name}")
         check(True, said in done.stderr, f"'{said}' in {done.stderr}")
+
+
+# Of nobody, for tests: a certificate that signs itself, and its key.
+CERTIFICATE = """\
+-----BEGIN CERTIFICATE-----
+MIIBfDCCASOgAwIBAgIUHUAyG+HKRVzC21UBXeNg/SZw584wCgYIKoZIzj0EAwIw
+EzERMA8GA1UEAwwIaW1wb3N0b3IwIBcNMjYxMTE2MTAyMTUwWhgPMjEyNjEwMjMx
+MDIxNTBaMBMxETAPBgNVBAMMCGltcG9zdG9yMFkwEwYHKoZIzj0CAQYIKoZIzj0D
+AQcDQgAEnSMN3kSFxwME5HTbD+cJDPrsHV20uuTVZoFQ1Kxgzd0KLHmcgUQOn+YD
+ESZNXMH7gJ2pyCdCPU5C1Ne7OtGxG6NTMFEwHQYDVR0OBBYEFPT3uSsixhZp69L3
+DCU3UAVRWpKdMB8GA1UdIwQYMBaAFPT3uSsixhZp69L3DCU3UAVRWpKdMA8GA1Ud
+EwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDRwAwRAIgQk6a1ff2AuUYksKhJBSkgj23
+24F7gjQPLILft0/c5FYCID65+GIyaibhGu/O8jwDiL3jiVPX2cNqcOPjdX6HNImA
+-----END CERTIFICATE-----
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgtNh5iDE4r58Wuicu
+LSu9fTA9bkQhNjfZQq9/YOXYfjWhRANCAASdIw3eRIXHAwTkdNsP5wkM+uwdXbS6
+5NVmgVDUrGDN3QoseZyBRA6f5gMRJk1cwfuAnanIJ0I9TkLU17s60bEb
+-----END PRIVATE KEY-----
+"""
+
+
+def case_impostor(folder):
+    """Who is called and has a certificate instead of the secret is told nothing: not the key, not a label."""
+    path = os.path.join(folder, "certificate")
+    with open(path, "w", encoding="ascii") as f:
+        f.write(CERTIFICATE)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    with socket.create_server(("127.0.0.1", 0)) as port:
+        port.settimeout(30)
+        with Node(f"127.0.0.1:{port.getsockname()[1]}", 0, "echo", code=1,
+                  said="the server has another TLS secret", env=env(secret(folder, "a"))):
+            caller = port.accept()[0]
+            caller.settimeout(30)
+            try:
+                with context.wrap_socket(caller, server_side=True) as stream:
+                    check(b"", stream.recv(64), "what the impostor was told")
+            except OSError as e:  # ssl.SSLError is one: the caller has refused
+                print(f"refused: {e}")
 
 
 def in_folder(case):

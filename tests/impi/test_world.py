@@ -21,6 +21,7 @@ import time
 from relay import Relay
 
 LIMIT = 240
+STRICT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "strict_server.py")
 
 
 class Skip(Exception):
@@ -38,8 +39,8 @@ def launcher(name):
 class Job:
     """Clients that meet at one server: Job(["mpich:2", "openmpi:2"], "ring").run()."""
 
-    def __init__(self, clients, *parts, env=None, each=None, is_fortran=False):
-        self.clients, self.parts, self.is_fortran = clients, parts, is_fortran
+    def __init__(self, clients, *parts, env=None, each=None, is_fortran=False, is_strict=False):
+        self.clients, self.parts, self.is_fortran, self.is_strict = clients, parts, is_fortran, is_strict
         self.mark = secrets.token_hex(8)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("IMPI_")}
         self.env.update({"IMPI_AUTH_KEY": str(secrets.randbits(63)), "IMPI_TEST_MARK": self.mark,
@@ -70,7 +71,9 @@ class Job:
 
     def start(self):
         commands = [self.command(c) for c in self.clients]
+        key = ["-B", STRICT, str(len(self.clients)), self.env["IMPI_AUTH_KEY"]]
         self.server = subprocess.Popen(
+            [sys.executable, *key] if self.is_strict else
             [ARGS.server, "-server", str(len(self.clients)), "-bind", "127.0.0.1", "-timeout", "120"], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True)
         self.address = self.server.stdout.readline().strip()
@@ -182,6 +185,19 @@ def case_alone():
 
 def case_two():
     good(["mpich:2", "openmpi:2"])
+
+
+def case_ours():
+    """Clients of ours alone; of each the processes share memory, or not."""
+    for net in ("auto", "tcp"):
+        good(["pliant:2", "pliant:2"], env={"PLIANT_NET": net})
+
+
+def case_strict():
+    """Clients meet at a server that forgets what is not sent in the order it wants; keys have 64 bits."""
+    for clients in (["pliant:2", "pliant:1"], ["pliant:1", "mpich:1", "openmpi:1"]):
+        good(clients, "ring", "collectives", is_strict=True, env={"IMPI_AUTH_KEY": str(2**64 - 5)})
+    good(["pliant:2", "pliant:2"], "overflow", is_strict=True)
 
 
 def case_three():

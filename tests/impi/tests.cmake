@@ -155,7 +155,7 @@ foreach(mpi ${PLI_IMPI_OTHERS})
         list(APPEND world_args --fortran ${mpi} ${exe})
     endif()
 endforeach()
-foreach(case alone two three many own threads sanitized fortran tls nat lost)
+foreach(case alone two ours strict three many own threads sanitized fortran tls nat lost)
     add_test(NAME impi.world_${case}
         COMMAND Python3::Interpreter ${PLI_IMPI_TESTS}/test_world.py ${world_args} ${case})
     set_tests_properties(impi.world_${case} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77

@@ -152,7 +152,9 @@ static void test_labels(void)
                                          .datalen = 65536,
                                          .tag_ub = INT32_MAX,
                                          .coll_xsize = -1,
-                                         .coll_maxlinear = 7 };
+                                         .coll_maxlinear = 7,
+                                         .features = PLI_IMPI_HAS_TOKEN,
+                                         .token = "0123456789abcde" };
     static const struct {
         uint32_t label;
         const char *hex;
@@ -172,6 +174,7 @@ static void test_labels(void)
         { 0x3000, "00000000 00000000 00000000 0a000001 00000000 00000000 0000ffff 0a000002"
                   "00000000 00000000 00000000 00000000" },
         { 0x3100, "000000000000000b 000000000000000c ffffffffffffffff" },
+        { 0x504c4954, "00000001 00000000 30313233 34353637 38396162 63646500" },
     };
     const char *why = NULL;
     T_EQ(PLI_IMPI_OK, pli_impi_label_check(&info, &why));

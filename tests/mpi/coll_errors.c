@@ -33,6 +33,10 @@ static void arguments(void)
     FAILS(MPI_Barrier(MPI_COMM_NULL), MPI_ERR_COMM);
     FAILS(MPI_Allreduce(a, b, 1, MPI_DOUBLE, MPI_BAND, c), MPI_ERR_OP);
     FAILS(MPI_Allreduce(a, b, 1, MPI_INT, MPI_OP_NULL, c), MPI_ERR_OP);
+    // Nothing can be reduced with anything: programs probe so.
+    T_EQ(MPI_Allreduce(a, b, 0, MPI_FLOAT, MPI_BAND, c), MPI_SUCCESS);
+    T_EQ(MPI_Reduce_local(a, b, 0, MPI_FLOAT, MPI_BAND), MPI_SUCCESS);
+    FAILS(MPI_Reduce_local(a, b, 1, MPI_FLOAT, MPI_BAND), MPI_ERR_OP);
     FAILS(MPI_Allreduce(a, a, 1, MPI_INT, MPI_SUM, c), MPI_ERR_BUFFER);
     FAILS(MPI_Allreduce(a, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, c), MPI_ERR_BUFFER);
     FAILS(MPI_Allreduce(a, b, -3, MPI_INT, MPI_SUM, c), MPI_ERR_COUNT);

@@ -255,6 +255,24 @@ static void all(int salt)
     nobody();
 }
 
+// A communicator of a session has the greatest tag; nothing that speaks of a world.
+static void attributes(MPI_Comm c)
+{
+    static const int of_world[] = { MPI_HOST,   MPI_IO,           MPI_WTIME_IS_GLOBAL,
+                                    MPI_APPNUM, MPI_LASTUSEDCODE, MPI_UNIVERSE_SIZE };
+    MPI_Comm copy;
+    int *value, flag = 0;
+    T_MPI(MPI_Comm_dup(c, &copy));
+    T_MPI(MPI_Comm_get_attr(copy, MPI_TAG_UB, &value, &flag));
+    T_EQ(flag, 1);
+    T_OK(flag && *value >= 32767);
+    for (size_t i = 0; i < sizeof of_world / sizeof of_world[0]; i++) {
+        T_MPI(MPI_Comm_get_attr(i % 2 ? copy : c, of_world[i], &value, &flag));
+        T_EQ(flag, 0);
+    }
+    MPI_Comm_free(&copy);
+}
+
 int main(int argc, char **argv)
 {
     int flag, provided;
@@ -267,6 +285,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     all(2); // beside it
     s_check(across, 9);
+    attributes(across);
     MPI_Group world, of_session = s_group(kept, "mpi://WORLD"), both;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     T_OK(MPI_Group_union(world, of_session, &both) != MPI_SUCCESS);

@@ -48,6 +48,22 @@ static void check_post(MPI_Win win, int *mem, int assert)
     MPI_Group_free(&around);
 }
 
+// Of memory that the users made, the first segment is that of rank 0 for all who ask: others that
+// cannot load from it are told so, and not of their own. [MPI-5.0 12.2.3]
+static void check_created(void)
+{
+    char mem[64], *base = mem;
+    MPI_Win win;
+    MPI_Aint size = -1;
+    int rank, unit;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    T_EQ(MPI_Win_create(mem, 10 + rank, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), 0);
+    T_EQ(MPI_Win_shared_query(win, MPI_PROC_NULL, &size, &unit, &base), 0);
+    T_OK(size == 10 || (size == 0 && rank != 0));
+    T_OK((base == NULL) == (size == 0) && (base == mem) == (rank == 0));
+    MPI_Win_free(&win);
+}
+
 static void check_shared(void)
 {
     MPI_Comm node;
@@ -161,6 +177,7 @@ int main(int argc, char **argv)
             free(mem);
         }
     }
+    check_created();
     check_shared();
     check_dynamic();
     MPI_Finalize();

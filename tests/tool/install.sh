@@ -30,7 +30,7 @@ DESTDIR='' cmake --install "$BUILD_DIR" --prefix "$scratch/first place" >install
 mv "first place" "new place"
 prefix="$scratch/new place"
 PATH=$prefix/bin:$PATH
-for file in include/mpi.h lib/libmpi_abi.so.0 lib/libmpi_abi.a lib/libmpi.so lib/libmpi.a bin/mpiexec \
+for file in include/mpi.h lib/libmpi_abi.so.0 lib/libmpi_abi.so.1 lib/libmpi_abi.a lib/libmpi.so lib/libmpi.a bin/mpiexec \
     bin/mpirun bin/mpicc bin/mpicxx bin/mpic++ bin/mpiinfo lib/pkgconfig/mpi.pc lib/pkgconfig/pliant.pc \
     share/man/man1/mpicc.1 share/man/man1/mpiexec.1 share/man/man1/mpiinfo.1 \
     share/man/man7/pliant-settings.7 share/man/man3/MPI_Send.3 share/doc/pliant/LICENSE \
@@ -43,6 +43,9 @@ grep -rIl -e "$BUILD_DIR" -e "$scratch" "$prefix/bin" "$prefix/lib/pkgconfig" "$
 
 mpicc -Wall -Wextra -Werror -std=c99 -pedantic -O1 -o c pair.c
 must_say "^$expected$" mpiexec -n 2 ./c
+readelf -d c | grep -q 'NEEDED.*\[libmpi_abi\.so\.1\]' || fail "the soname is not that of the standard ABI"
+sed 's/libmpi_abi\.so\.1/libmpi_abi.so.0/g' c >built_before && chmod +x built_before
+must_say "^$expected$" mpiexec -n 2 ./built_before
 mpicxx -Wall -Wextra -Werror -std=c++11 -o cxx pair.cc
 must_say "^$expected$" mpiexec -n 2 ./cxx
 mpicc -static-mpi -o with_a pair.c

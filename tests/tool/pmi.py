@@ -102,11 +102,14 @@ def good(program, n, mapping):
         fail(f"{program}: finalized were {s.finalized}")
 
 
-def refused(n, want, **how):
+def refused(n, want, never=None, **how):
+    """`never` is what nobody may say: a secret."""
     s = Server(n, **how)
     for rank, (rc, text) in enumerate(s.run([os.path.join(BIN, "mpi.p2p_pairs")])):
         if rc <= 0 or not re.search(want, re.sub(r"\s+", " ", text)):
             fail(f"rank {rank} ended with {rc}; its words lack {want}", text)
+        if never and re.search(never, text):
+            fail(f"rank {rank} has said a secret", text)
 
 
 def main():
@@ -122,6 +125,8 @@ def main():
     refused(2, "another version of Pliant MPI", **two, spoil=("pliant-at-0", lambda v: v[:8] + "ff" + v[10:]))
     refused(2, "for the addresses of rank", **two, spoil=("pliant-at-0", lambda v: v[:60] + "zz" + v[62:]))
     refused(2, "says that its host has", **two, spoil=("pliant-at-0", lambda v: v[:16] + "07" + v[18:]))
+    refused(2, "gave something else for the job's number", spoil=("pliant-job-0", lambda v: v[:60] + "zz" + v[62:]), never="[0-9a-f]{20}")
+    refused(2, "value=...' has no value", spoil=("pliant-job-0", lambda v: 8 * v), never="[0-9a-f]{20}")
     refused(1, "not response_to_init", break_at="init")
     refused(1, "not barrier_out", break_at="barrier_in")
     # A launcher that is not there.

@@ -25,6 +25,8 @@ def die():
         run(TCP, 4, "--on-failure=shrink", os.path.join(BIN, "mpi.fail_world"), *case.split())
     for case in ("recv_large 2", "storm 0"):
         run(MIXED, 4, "--on-failure=shrink", os.path.join(BIN, "mpi.fail_world"), *case.split())
+    for case in ("held", "access", "post"):
+        run(TCP, 4, "--on-failure=shrink", os.path.join(BIN, "mpi.fail_win"), case, "create")
     run(TCP, 6, "--on-failure=shrink", os.path.join(BIN, "mpi.fail_inter"), "allreduce", 4)
     # A way to a process that was never gone.
     run(TCP, 2, "--on-failure=shrink", os.path.join(BIN, "mpi.fail_inter"), "revoke", 3, "spawn")

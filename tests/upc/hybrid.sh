@@ -54,6 +54,8 @@ for mode in "" -pthreads; do
     is "$dot" mpiexec -env HOSTS=hosts.1 upcrun -n 2 ./figure3 \
         : -env HOSTS=hosts.2 upcrun -n 2 ./figure3
     is "$dot" mpiexec --ranks-per-proc=2 -env HOSTS=hosts.1 upcrun -n 2 ./figure4 \
+        : -env HOSTS=hosts.2 upcrun -n 2 ./figure4
+    is "$dot" mpiexec --ranks-per-proc=2 -env HOSTS=hosts.1 upcrun -n 2 ./figure4 \
         : --ranks-per-proc=2 -env HOSTS=hosts.2 upcrun -n 2 ./figure4
     # That of the paper on endpoints, which never calls MPI_Init.
     is '19 rounds of 2 threads\n' upcrun -n 2 ./listing2
@@ -64,7 +66,7 @@ for mode in "" -pthreads; do
     is '0/2 0/2 0/2 good\n0/2 1/2 -1/2 good\n1/2 0/2 1/2 good\n1/2 1/2 -1/2 good\n' \
         mpiexec upcrun -n 2 ./triple : upcrun -n 2 ./triple
     is '0/2 0/2 0/4 good\n0/2 1/2 1/4 good\n1/2 0/2 2/4 good\n1/2 1/2 3/4 good\n' \
-        mpiexec --ranks-per-proc=2 upcrun -n 2 ./triple : --ranks-per-proc=2 upcrun -n 2 ./triple
+        mpiexec --ranks-per-proc=2 upcrun -n 2 ./triple : upcrun -n 2 ./triple
     is '0/2 0/2 0/4 good\n0/2 1/2 1/4 good\n1/2 0/2 2/4 good\n1/2 1/2 3/4 good\n' \
         mpiexec -n 4 --ranks-per-proc=2 upcrun -n 2 ./triple
     is '0/1 0/2 0/2 good\n0/1 1/2 1/2 good\n' upcrun -n 2 ./triple

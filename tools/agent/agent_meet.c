@@ -74,6 +74,7 @@ static bool publish(struct agent *a)
     g->n_host = job->n_host;
     g->datalen = job->datalen;
     g->tag_ub = job->tag_ub;
+    g->has_long8 = (job->features & PLI_IMPI_HAS_LONG8) != 0;
     g->xsize = job->coll_xsize;
     g->maxlinear = job->coll_maxlinear;
     for (uint32_t i = 0; i < job->n_client; i++) {
@@ -217,6 +218,7 @@ static bool lead(struct agent *a, const struct pli_impi_env *env, const struct p
                                            .key = env->key,
                                            .info = &info,
                                            .log = *log };
+    is_good = is_good && pli_impi_env_features(log, &info) == PLI_IMPI_OK;
     is_good =
         is_good && connect_all(a, pli_impi_net_start(a->net, a->conf->server, &client, 0), true);
     free(procs);
@@ -264,6 +266,7 @@ bool agent_meet(struct agent *a, const struct pli_impi_engine_ops *ops,
                                       .port = env.port,
                                       .timeout_s = env.timeout_s,
                                       .silence_s = env.silence_s,
+                                      .takes_any_address = env.takes_any_address,
                                       .tls_file = env.tls_file,
                                       .ops = ops,
                                       .arg = a,

@@ -28,13 +28,13 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool has_failed;
+static bool has_failed, is_unrestored;
 static char dir[PATH_MAX]; // empty: no checkpoints are made
 
 void pli_again_read(struct pli_again *a, const char *text)
 {
     int end = 0;
-    if (sscanf(text, "%u:%u:%u%n", &a->count, &a->last, &a->floor, &end) != 3 ||
+    if (sscanf(text, "%u:%u:%u:%u%n", &a->count, &a->last, &a->floor, &a->below, &end) != 4 ||
         text[end] != '\0') {
         pli_say_bad("--again is how %s tells itself how often it has restarted a job",
                     pli_say_name);
@@ -53,6 +53,11 @@ void pli_again_open(struct pli_job *job, const char *to)
 void pli_again_note(const struct pli_case *c, bool is_end)
 {
     has_failed = has_failed || (is_end && c->fault != PLI_FAULT_ABORT);
+}
+
+void pli_again_unrestored(void)
+{
+    is_unrestored = true;
 }
 
 void pli_again_lost(void)
@@ -116,7 +121,7 @@ static char **words_for(const struct pli_job *job, const char *where, const stru
         n_typed++;
     }
     char **words = pli_say_need(calloc(n_typed + 10u, sizeof *words)), *hosts = hosts_left(job);
-    snprintf(again, sizeof again, "%u:%u:%u", next->count, next->last, next->floor);
+    snprintf(again, sizeof again, "%u:%u:%u:%u", next->count, next->last, next->floor, next->below);
     snprintf(n, sizeof n, "%u", n_rank);
     words[n_word++] = job->typed[0];
     words[n_word++] = "--restart";
@@ -178,6 +183,7 @@ static void run(struct pli_job *job)
         return;
     }
     next.count++;
+    next.below = 0;
     next.last = is_own ? last : next.last;
     if (job->opt.is_state) {
         n_rank = job->n_app == 1 ? job->n_rank : 0;
@@ -190,8 +196,27 @@ static void run(struct pli_job *job)
     become(job, words_for(job, is_own ? dir : where, &next, n_rank, is_same));
 }
 
+void pli_again_before(struct pli_job *job)
+{
+    struct pli_again next = job->opt.again;
+    if (next.count == 0) { // by hand: all that are there are meant
+        next.floor = next.last = 0;
+    }
+    next.below = pli_ckpt_number_of(job->from->dir);
+    uint32_t n = job->restart_dir != NULL ? pli_ckpt_last(job->restart_dir, next.below) : 0;
+    if (n > next.floor) {
+        pli_say("checkpoint %u cannot be restored; the one before it, %u, is tried", next.below, n);
+        become(job, words_for(job, job->restart_dir, &next, job->restart_n, true));
+    }
+}
+
 void pli_again_run(struct pli_job *job, bool is_ended)
 {
+    if (is_ended && is_unrestored) {
+        pli_again_before(job);
+        pli_sink_flush();
+        return;
+    }
     if (is_ended && has_failed && job->opt.on_failure == PLI_FAIL_RESTART) {
         run(job);
         pli_sink_flush();

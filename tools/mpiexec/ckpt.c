@@ -5,6 +5,7 @@
 #include "ckpt.h"
 
 #include "again.h"
+#include "ask.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "boot/ask_wire.h"
@@ -18,7 +19,9 @@
 #include "ckpt_state.h"
 #include "door.h"
 #include "job.h"
+#include "manifest.h"
 #include "move.h"
+#include "restart_trust.h"
 #include "say.h"
 #include "warden.h"
 
@@ -81,6 +84,9 @@ bool pli_ckpt_go(enum pli_ckpt_state to)
         return false;
     }
     pli_ckpt.state = to;
+    if (!pli_ckpt_is_stopping()) {
+        pli_ask_resume();
+    }
     if (pli_ckpt.job->opt.is_verbose && pli_ckpt.is_move) {
         pli_say("move: %s", words[to].say);
     } else if (pli_ckpt.job->opt.is_verbose) {
@@ -93,6 +99,21 @@ bool pli_ckpt_go(enum pli_ckpt_state to)
 bool pli_ckpt_is_stopping(void)
 {
     return pli_ckpt.state >= PLI_CKPT_PARKING && pli_ckpt.state <= PLI_CKPT_CALLING;
+}
+
+void pli_ckpt_cancel(void)
+{
+    bool is_on = pli_ckpt.job != NULL && pli_ckpt.state >= PLI_CKPT_PARKING &&
+                 pli_ckpt.state <= PLI_CKPT_MOVING;
+    if (!is_on || pli_ckpt.job->is_daemon) { // there mpiexec decides
+        return;
+    }
+    pli_ckpt_fail(ECANCELED, "the job is ending");
+    if (pli_job_is_head(pli_ckpt.job)) {
+        pli_ckpt_parts_go_on(pli_ckpt.job);
+    } else if (pli_ckpt.state != PLI_CKPT_DRAINING) { // else ranks cannot stay as they are any more
+        pli_ckpt_ranks_call_back();
+    }
 }
 
 static void arm_interval(void)
@@ -266,6 +287,7 @@ static void seal_done(struct pli_helper *h, bool is_good)
             pli_ckpt.plan.number, pli_ckpt.n_rank, pli_ckpt.plan.dir,
             (double)(now - pli_ckpt.start_ns) * 1e-9,
             (double)(pli_ckpt.go_ns - pli_ckpt.stop_ns) * 1e-9);
+    pli_restart_trust_warn(pli_ckpt.plan.dir, pli_ckpt.plan.number);
     finish();
 }
 
@@ -350,6 +372,12 @@ bool pli_ckpt_open(struct pli_job *job, char **argv)
         return false;
     }
     job->opt.ckpt_dir = pli_ckpt.plan.dir;
+    pli_restart_trust_warn(pli_ckpt.plan.dir, 0);
+    pli_ckpt.plan.first = pli_ckpt_last(pli_ckpt.plan.dir, UINT32_MAX) + 1;
+    pli_ckpt.plan.good =
+        job->restart_dir != NULL && strcmp(job->restart_dir, job->opt.ckpt_dir) == 0
+            ? pli_ckpt_number_of(job->from->dir)
+            : pli_ckpt.plan.first;
     pli_again_open(job, pli_ckpt.plan.dir);
     pli_ckpt.job = job;
     pli_ckpt.plan.job = job;

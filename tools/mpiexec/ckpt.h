@@ -36,6 +36,9 @@ void pli_ckpt_gone(struct pli_task *t); // its process has ended
 // (move.h). False: a checkpoint is being made.
 bool pli_ckpt_move(uint32_t host);
 
+// The ranks are told to end: what is written of them from now on is no good image.
+void pli_ckpt_cancel(void);
+
 // Whether ranks stand still or are about to: nobody may be started now.
 bool pli_ckpt_is_stopping(void);
 

@@ -3,6 +3,7 @@
 // process of that row, gets the node memory; the connection is its control socket from then on.
 #include "ckpt_back.h"
 
+#include "accept.h"
 #include "boot/ctl_wire.h"
 #include "boot/hand.h"
 #include "boot/park_wire.h"
@@ -144,7 +145,7 @@ static void caller_fire(struct pli_watch *w, uint32_t events)
 static void listener_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
-    int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = pli_accept_own(w); // the name can be seen by every user of the host
     struct caller *c = fd < 0 ? NULL : b.spare != NULL ? b.spare : calloc(1, sizeof *c);
     if (c != NULL && c == b.spare) {
         b.spare = c->next;

@@ -118,8 +118,21 @@ bool pli_criu_restore(struct pli_helper *h, const struct pli_criu_back *b)
     return pli_helper_exec(h, argv, keep);
 }
 
+// What CRIU says whether it succeeds or not, and what only says that it failed.
+static bool is_of_interest(const char *text)
+{
+    static const char *const others[] = { "exited, status=", "rlimit: ", " FAILED",
+                                          "failed with -1", "Unable to open fd=" };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strstr(text, others[i]) != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // "(00.123456) Error (criu/files.c:123): what": only the last part is for people. The first of them
-// may be about something that CRIU can do without; the last only says that it failed.
+// is the cause; those that follow say what could not be done because of it.
 void pli_criu_reason(const char *log, int killed_by, char *to, size_t cap)
 {
     if (killed_by != 0) {
@@ -128,12 +141,13 @@ void pli_criu_reason(const char *log, int killed_by, char *to, size_t cap)
     }
     FILE *f = fopen(log, "r");
     char line[512];
+    bool is_found = false;
     snprintf(to, cap, "CRIU gave no reason");
-    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+    while (f != NULL && !is_found && fgets(line, sizeof line, f) != NULL) {
         const char *error = strstr(line, "Error (");
         const char *text = error != NULL ? strstr(error, "): ") : NULL;
-        if (text != NULL && strstr(text, " FAILED") == NULL &&
-            strstr(text, "Unable to open fd=") == NULL) { // the line before says why
+        if (text != NULL) { // without a better one the last will do
+            is_found = is_of_interest(text);
             snprintf(to, cap, "%.*s", (int)strcspn(text + 3, "\n"), text + 3);
         }
     }

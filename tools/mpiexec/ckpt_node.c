@@ -71,22 +71,30 @@ bool pli_ckpt_node_write(int memory, const char *path, int report)
     return is_good;
 }
 
+// How much was read before the end.
+static size_t read_most(int fd, void *data, size_t len)
+{
+    size_t have = 0;
+    while (have < len) {
+        ssize_t n = read(fd, (char *)data + have, len - have);
+        if (n == 0 || (n < 0 && errno != EINTR)) {
+            break;
+        }
+        have += n > 0 ? (size_t)n : 0;
+    }
+    return have;
+}
+
 static bool read_all(int fd, void *data, size_t len)
 {
-    for (char *at = data; len > 0;) {
-        ssize_t n = read(fd, at, len);
-        if (n == 0 || (n < 0 && errno != EINTR)) {
-            return false;
-        }
-        at += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
+    errno = ENODATA; // unless there is another reason
+    return read_most(fd, data, len) == len;
 }
 
 static bool read_run(int memory, int fd, const struct run *r, uint64_t size, char *buf)
 {
     bool is_good = r->at < size && r->len <= size - r->at;
+    errno = is_good ? errno : ERANGE;
     for (uint64_t done = 0; is_good && done < r->len;) {
         size_t n = r->len - done < CHUNK ? (size_t)(r->len - done) : CHUNK;
         is_good =
@@ -104,8 +112,9 @@ bool pli_ckpt_node_read(int memory, const char *path, char *why)
     bool is_good = fd >= 0 && buf != NULL && read_all(fd, &size, sizeof size) &&
                    size.at == UINT64_MAX && size.len < INT64_MAX &&
                    ftruncate(memory, (off_t)size.len) == 0;
-    while (is_good && read_all(fd, &r, sizeof r)) {
-        is_good = read_run(memory, fd, &r, size.len, buf);
+    for (size_t n; is_good && (n = read_most(fd, &r, sizeof r)) > 0;) {
+        errno = ENODATA; // it is cut short
+        is_good = n == sizeof r && read_run(memory, fd, &r, size.len, buf);
     }
     if (!is_good) {
         snprintf(why, PLI_CKPT_WHY, "%s is not the shared memory of a job: %s", path,

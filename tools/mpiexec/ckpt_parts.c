@@ -2,6 +2,7 @@
 // mpiexec's side: no host goes on to the next step before all have done the last.
 #include "ckpt_parts.h"
 
+#include "again.h"
 #include "base/clock.h"
 #include "ckpt_hosts.h"
 #include "ckpt_priv.h"
@@ -250,6 +251,10 @@ void pli_ckpt_parts_hear(struct pli_job *job, uint32_t host, const struct pli_fr
     part->n_rank = pli_unpack_u32(&u);
     if (f->flag == PLI_PART_RESTORED) {
         free(why);
+        if (error != 0) { // it has said why, and leaves
+            pli_again_unrestored();
+            return;
+        }
         restored(job, host, &u);
         return;
     }

@@ -55,9 +55,10 @@ struct pli_ckpt_plan {
     char temp[PATH_MAX]; // of this one until it is complete
     uint32_t number;
     uint32_t keep;
-    pid_t owner;  // mpiexec
-    char **words; // of the command line
-    char *head;   // the manifest without the files
+    uint32_t good, first; // what the job went on from, 0: nothing there; what it wrote first
+    pid_t owner;          // mpiexec
+    char **words;         // of the command line
+    char *head;           // the manifest without the files
 };
 
 enum pli_ckpt_state {
@@ -153,8 +154,16 @@ struct pli_criu_back {
 };
 // Our child then, or one of the nest.
 bool pli_criu_restore(struct pli_helper *h, const struct pli_criu_back *b);
-// Why CRIU failed: a signal, 0 where it was none, or what its log says.
+// Why CRIU failed: a signal, 0 where it was none, or what its log says first.
 void pli_criu_reason(const char *log, int killed_by, char *to, size_t cap);
+
+// ckpt_verify.c: whether a rank can be restored from the images in this directory, as far as can be
+// seen without doing so; why (of PLI_CKPT_WHY characters) says else what is wrong.
+bool pli_ckpt_verify(const char *dir, char *why);
+
+// ckpt_sockets.c: a TCP socket, or with is_any any socket, that a rank has open while it stands
+// still: which descriptor, and what it is. False: it has none.
+bool pli_ckpt_sockets_find(pid_t pid, bool is_any, char *to, size_t cap);
 
 // ckpt_node.c: the node memory to a file, and back; holes stay holes.
 bool pli_ckpt_node_write(int memory, const char *path, int report);
@@ -162,6 +171,8 @@ bool pli_ckpt_node_read(int memory, const char *path, char *why);
 
 // ckpt_seal.c: checksums, manifest, rename, and the oldest go. Context: a helper.
 bool pli_ckpt_seal(void *plan, int report);
+// The number that a checkpoint has by its name, 0: it is none.
+uint32_t pli_ckpt_number_of(const char *path);
 // The highest number below another in a directory of checkpoints, 0: none.
 uint32_t pli_ckpt_last(const char *dir, uint32_t below);
 

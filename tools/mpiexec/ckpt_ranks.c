@@ -159,11 +159,19 @@ static void node_done(struct pli_helper *h, bool is_good)
 static void dump_done(struct pli_helper *h, bool is_good)
 {
     struct pli_ckpt_rank *r = (struct pli_ckpt_rank *)h; // its first member
-    char log[PATH_MAX + 64], reason[256];
+    char dir[PATH_MAX + 32], log[PATH_MAX + 64], why[PLI_CKPT_WHY], socket[160] = "";
+    snprintf(dir, sizeof dir, "%s/rank.%u", pli_ckpt.plan.temp, r->task->first);
     if (!is_good) {
-        snprintf(log, sizeof log, "%s/rank.%u/dump.log", pli_ckpt.plan.temp, r->task->first);
-        pli_criu_reason(log, h->killed_by, reason, sizeof reason);
-        pli_ckpt_fail(EIO, "rank %u could not be written: %s", r->task->rank, reason);
+        snprintf(log, sizeof log, "%s/dump.log", dir);
+        pli_criu_reason(log, h->killed_by, why, 256);
+        bool has_socket =
+            h->killed_by == 0 && pli_ckpt_sockets_find(r->task->pid, true, socket, sizeof socket);
+        pli_ckpt_fail(EIO, "rank %u could not be written: %s%s%s", r->task->rank, why,
+                      has_socket ? "; its " : "", socket);
+    } else if (!pli_ckpt_verify(dir, why)) {
+        pli_ckpt_fail(EIO, "rank %u could not be restored from what was written: %s", r->task->rank,
+                      why);
+        is_good = false;
     }
     r->is_dumped = is_good;
     start_dumps();
@@ -217,6 +225,24 @@ static bool describe(void)
     return is_good;
 }
 
+// Connections of the program itself: their other ends do not stand still, and know nothing of a
+// restart.
+static bool are_alone(void)
+{
+    char socket[160];
+    for (struct pli_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
+         t = pli_job_next(pli_ckpt.job, t)) {
+        if (rank_of(t)->is_wanted && pli_ckpt_sockets_find(t->pid, false, socket, sizeof socket)) {
+            pli_ckpt_fail(ENOTSUP,
+                          "rank %u cannot be written: its %s, whose other end would know nothing "
+                          "of a restart; let the program close it before a checkpoint",
+                          t->rank, socket);
+            return false;
+        }
+    }
+    return true;
+}
+
 // All stand still: write them.
 static void start_writing(void)
 {
@@ -233,6 +259,10 @@ static void start_writing(void)
     const struct pli_task *busy = pli_ckpt.is_move ? pli_move_part_parent(pli_ckpt.job) : NULL;
     if (busy != NULL) {
         pli_ckpt_fail(ENOTSUP, "rank %u has started processes of its own", busy->rank);
+        pli_ckpt_ranks_call_back();
+        return;
+    }
+    if (!are_alone()) {
         pli_ckpt_ranks_call_back();
         return;
     }

@@ -157,7 +157,9 @@ static bool write_manifest(const struct pli_ckpt_plan *plan)
     }
     snprintf(path, sizeof path, "%s/%s", plan->temp, PLI_MANIFEST);
     pli_fault("seal_manifest", 0);
-    FILE *f = fopen(path, "wxe");
+    // Nobody else may write what names commands, whatever umask says.
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (f == NULL) {
         return false;
     }
@@ -168,9 +170,9 @@ static bool write_manifest(const struct pli_ckpt_plan *plan)
     return is_good;
 }
 
-// The number that a name of a checkpoint is, 0: it is none.
-static uint32_t number_of(const char *name)
+uint32_t pli_ckpt_number_of(const char *path)
 {
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     char *end;
     unsigned long n = strtoul(name, &end, 10);
     return name[0] >= '1' && name[0] <= '9' && *end == '\0' && n < UINT32_MAX ? (uint32_t)n : 0;
@@ -181,7 +183,7 @@ uint32_t pli_ckpt_last(const char *dir, uint32_t below)
     uint32_t last = 0;
     DIR *d = opendir(dir);
     for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
-        uint32_t n = number_of(e->d_name);
+        uint32_t n = pli_ckpt_number_of(e->d_name);
         last = n > last && n < below ? n : last;
     }
     if (d != NULL) {
@@ -190,12 +192,14 @@ uint32_t pli_ckpt_last(const char *dir, uint32_t below)
     return last;
 }
 
-// All but the newest ones go. First out of sight, so that no half of one can be taken for a whole.
+// All but the newest ones go; one that a restart has passed over is not counted. First out of
+// sight, so that no half of one can be taken for a whole.
 static void prune(const struct pli_ckpt_plan *plan)
 {
     uint32_t n = UINT32_MAX;
-    for (uint32_t i = 0; i < plan->keep && n > 0; i++) {
+    for (uint32_t i = 0; i < plan->keep && n > 0;) {
         n = pli_ckpt_last(plan->dir, n);
+        i += n <= plan->good || n >= plan->first;
     }
     while (n > 0 && (n = pli_ckpt_last(plan->dir, n)) > 0) {
         char path[PATH_MAX + 32], away[PATH_MAX];

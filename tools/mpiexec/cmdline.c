@@ -175,6 +175,7 @@ SWITCH(take_dry, is_dry)
 SWITCH(take_verbose, is_verbose)
 SWITCH(take_in_place, is_in_place)
 SWITCH(take_movable, is_movable)
+SWITCH(take_foreign, takes_foreign)
 
 static void take_envnone(struct reader *r, char **value)
 {
@@ -562,7 +563,7 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
         size_t size = (job->n_app + 1) * sizeof *job->apps;
         job->apps = pli_say_need(realloc(job->apps, size));
         r.app = &job->apps[job->n_app++];
-        *r.app = (struct pli_app){ .ranks_per_proc = 1, .endpoints = 1 };
+        *r.app = (struct pli_app){ .endpoints = 1 };
         i += read_app(&r, argv + i);
         if (argv[i] == NULL) {
             break;

@@ -2,6 +2,7 @@
 // An abstract socket: it has no file and is gone with mpiexec. The kernel says who calls.
 #include "control.h"
 
+#include "accept.h"
 #include "ask.h"
 #include "boot/ask_name.h"
 #include "job.h"
@@ -20,17 +21,10 @@ static struct pli_job *the_job;
 static void fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
-    struct ucred who = { 0 };
-    socklen_t len = sizeof who;
-    int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC);
-    if (fd < 0) {
-        return;
+    int fd = pli_accept_own(w);
+    if (fd >= 0) {
+        pli_ask_begin(the_job, fd);
     }
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0 || who.uid != geteuid()) {
-        close(fd);
-        return;
-    }
-    pli_ask_begin(the_job, fd);
 }
 
 bool pli_control_open(struct pli_job *job)

@@ -370,16 +370,16 @@ static void lost_below(struct pli_link *l, const char *why)
     }
 }
 
-static void came(int fd, uint32_t host)
+static void came(int fd, uint32_t host, const struct pli_handshake_keys *keys)
 {
     for (uint32_t i = 0; i < n_below; i++) {
         if (below[i].host == host && below[i].watch.fd < 0) {
-            pli_link_open(&below[i], fd);
+            pli_link_open(&below[i], fd, keys);
             pli_reach_came(host);
             return;
         }
     }
-    pli_dock_take(fd);
+    pli_dock_take(fd, keys);
 }
 
 bool pli_daemon_dock(struct pli_gate_place *out, char *why)
@@ -439,7 +439,7 @@ static void prepare(void)
         }
         pli_environment_adopt(&job.apps[a]); // processes that come later have it too
         if (is_used) {
-            pli_program_find(&job.apps[a]);
+            pli_program_find(&job.apps[a], job.opt.takes_foreign);
         }
     }
     pli_place_plan(&job);
@@ -531,6 +531,7 @@ static bool wait_for_ranks(void)
 int pli_daemon_main(char **argv)
 {
     char name[256] = "", why[1024] = "", *theirs = NULL;
+    struct pli_handshake_keys keys;
     program = argv;
     job.is_daemon = true;
     job.start_ns = pli_clock_ns();
@@ -557,15 +558,15 @@ int pli_daemon_main(char **argv)
     if (job.opt.joins) {
         pli_fault("daemon_join_call", job.here);
     }
-    int fd = pli_gate_call(&spec.place, spec.secret, spec.pass != 0 ? spec.pass : job.here, why,
-                           sizeof why);
+    int fd = pli_gate_call(&spec.place, spec.secret, spec.pass != 0 ? spec.pass : job.here, &keys,
+                           why, sizeof why);
     if (fd < 0) {
         fprintf(stderr, "%s\n", why);
         pli_reach_end();
         return PLI_REACH_NO_CALL;
     }
     up = (struct pli_link){ .hear = hear_up, .lost = lost_up };
-    pli_link_open(&up, fd);
+    pli_link_open(&up, fd, &keys);
     pli_say_through(say_up);
     pli_say_at_exit(leave_early);
     prepare();

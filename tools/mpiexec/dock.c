@@ -19,6 +19,8 @@ struct taker {
     struct taker *next;
 };
 
+enum { STALL_MS = 20000 }; // a silence that long means that the other side is gone
+
 static struct taker *takers;
 static uint32_t here;
 
@@ -28,13 +30,31 @@ struct cargo {
     const char *dir;
 };
 
+static bool open_stream(struct pli_protect_stream *s, int fd, const struct pli_handshake_keys *keys,
+                        char *why, size_t cap)
+{
+    if (pli_protect_stream_open(s, fd, STALL_MS, keys->suite, keys->send, keys->receive) !=
+        PLI_OK) {
+        snprintf(why, cap, "%s", pli_fail_take(NULL));
+        return false;
+    }
+    return true;
+}
+
 static bool send_all(void *arg, int report)
 {
     const struct cargo *c = arg;
     char why[1024] = "";
-    int fd = pli_gate_call(c->to, c->job->node.header->secret, c->job->here, why, sizeof why);
+    struct pli_handshake_keys keys;
+    struct pli_protect_stream s;
+    int fd =
+        pli_gate_call(c->to, c->job->node.header->secret, c->job->here, &keys, why, sizeof why);
     pli_fault("dock_send", c->job->here);
-    bool is_good = fd >= 0 && pli_haul_send(fd, c->dir, why);
+    bool is_good = fd >= 0 && open_stream(&s, fd, &keys, why, sizeof why);
+    if (is_good) {
+        is_good = pli_haul_send(&s, c->dir, why);
+        pli_protect_stream_close(&s);
+    }
     if (!is_good) {
         dprintf(report, "the images cannot be sent: %.300s", why);
     }
@@ -48,13 +68,25 @@ bool pli_dock_send(struct pli_helper *h, const struct pli_job *job, const struct
     return pli_helper_fork(h, send_all, &c);
 }
 
+// Somebody who wants to send.
+struct call {
+    int fd;
+    const struct pli_handshake_keys *keys;
+};
+
 static bool take_all(void *arg, int report)
 {
     char why[PLI_HAUL_WHY];
-    int fd = *(int *)arg;
+    const struct call *c = arg;
+    struct pli_protect_stream s;
     (void)report; // the sender is told
     pli_fault("dock_take", here);
-    return pli_haul_receive(fd, pli_stash_path(), why);
+    if (!open_stream(&s, c->fd, c->keys, why, sizeof why)) {
+        return false;
+    }
+    bool is_good = pli_haul_receive(&s, pli_stash_path(), why);
+    pli_protect_stream_close(&s);
+    return is_good;
 }
 
 static void taken(struct pli_helper *h, bool is_good)
@@ -63,8 +95,9 @@ static void taken(struct pli_helper *h, bool is_good)
     (void)is_good;
 }
 
-void pli_dock_take(int fd)
+void pli_dock_take(int fd, const struct pli_handshake_keys *keys)
 {
+    struct call c = { fd, keys };
     struct taker *t = takers;
     pli_fault("daemon_move_got", here);
     while (t != NULL && t->helper.pid != 0) {
@@ -75,14 +108,14 @@ void pli_dock_take(int fd)
         t->next = takers;
         takers = t;
     }
-    if (pli_stash_path()[0] != '\0' && t != NULL && pli_helper_fork(&t->helper, take_all, &fd)) {
+    if (pli_stash_path()[0] != '\0' && t != NULL && pli_helper_fork(&t->helper, take_all, &c)) {
         pli_helper_watch(&t->helper);
     }
     close(fd);
 }
 
-bool pli_dock_open(const struct pli_job *job, const unsigned char *secret,
-                   void (*came)(int fd, uint32_t host), struct pli_gate_place *out, char *why)
+bool pli_dock_open(const struct pli_job *job, const unsigned char *secret, pli_gate_came_fn came,
+                   struct pli_gate_place *out, char *why)
 {
     if (!pli_stash_open()) {
         snprintf(why, PLI_CKPT_WHY, "there is no room for images in PLIANT_IMAGE_DIR, %.200s: %s",

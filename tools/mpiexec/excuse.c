@@ -2,6 +2,7 @@
 // Guesses from exit statuses and last words what is wrong between two hosts.
 #include "excuse.h"
 
+#include "gate.h"
 #include "reach.h"
 
 #include <stdbool.h>
@@ -57,6 +58,29 @@ static const char *hint_for(const char *said)
     return BY_HAND;
 }
 
+static int count(const char *text, const char *piece)
+{
+    int n = 0;
+    for (const char *at = strstr(text, piece); at != NULL; at = strstr(at + 1, piece)) {
+        n++;
+    }
+    return n;
+}
+
+// What may help a daemon that cannot call, by what has happened at the addresses it has tried.
+static const char *call_hint(const char *said)
+{
+    return strstr(said, PLI_GATE_NOT_OURS) != NULL
+               ? "Another program answers at an address of mpiexec: a proxy, or a port that is "
+                 "forwarded? PLIANT_TCP_IF chooses other addresses, PLIANT_TCP_PORTS other ports."
+           : strstr(said, PLI_GATE_HUNG_UP) != NULL || strstr(said, PLI_GATE_SILENT) != NULL
+               ? "Something between the two takes connections and passes nothing on (a firewall, a "
+                 "proxy?), or mpiexec is too busy; PLIANT_TCP_IF chooses other addresses."
+           : count(said, PLI_GATE_OWN) == count(said, ";") + 1
+               ? "Both hosts have the same addresses; PLIANT_TCP_IF chooses others."
+               : "A firewall between the two must let TCP connections through.";
+}
+
 void pli_excuse_write(const char *host, const char *tool, const char *agent, int status,
                       const char *said, char *to, size_t cap)
 {
@@ -70,10 +94,8 @@ void pli_excuse_write(const char *host, const char *tool, const char *agent, int
         snprintf(to, cap, "%s has not answered for 30 s; %s said: %s. %s", who, tool, quote,
                  BY_HAND);
     } else if (code == PLI_REACH_NO_CALL) {
-        snprintf(to, cap,
-                 "%s was reached, but its daemon cannot connect to mpiexec here (%s). A firewall "
-                 "between the two must let TCP connections through.",
-                 who, quote);
+        snprintf(to, cap, "%s was reached, but its daemon cannot connect to mpiexec here (%s). %s",
+                 who, quote, call_hint(words));
     } else if (code == PLI_REACH_VERSION) {
         snprintf(
             to, cap,

@@ -23,11 +23,23 @@ void pli_groups_find(struct pli_app *app)
     app->n_upc = n > 0 ? (uint32_t)n : 0;
 }
 
+// --ranks-per-proc holds for the parts behind it that run upcrun too, until one has its own.
+static uint32_t ranks_of(const struct pli_app *app, uint32_t *last)
+{
+    if (app->ranks_per_proc > 0) {
+        *last = app->ranks_per_proc;
+        return *last;
+    }
+    return is_upcrun(app->argv[0]) ? *last : 1;
+}
+
 void pli_groups_read(struct pli_job *job)
 {
+    uint32_t last = 1;
     for (uint32_t a = 0; a < job->n_app; a++) {
         struct pli_app *app = &job->apps[a];
         pli_groups_find(app);
+        app->ranks_per_proc = ranks_of(app, &last);
         if (is_upcrun(app->argv[0]) && app->n_upc == 0) {
             pli_say_bad("%s needs -n N, the number of UPC threads, when mpiexec starts it",
                         app->argv[0]);

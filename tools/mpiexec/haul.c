@@ -18,11 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 20, STALL_MS = 20000, REST_MS = 2000 };
+enum { CHUNK = 1 << 20, REST_MS = 2000 };
 
 // One end of it: the connection, and what goes through.
 struct haul {
-    int fd;
+    struct pli_protect_stream *s;
     const char *dir;
     char *buf; // CHUNK bytes
     uint32_t n_file;
@@ -38,49 +38,15 @@ static bool fail(struct haul *h, int error, const char *what, const char *name)
     return false;
 }
 
-// All of it, unless the other side is gone or silent for a while.
-static bool get(int fd, void *to, size_t len)
-{
-    for (char *at = to; len > 0;) {
-        ssize_t n = recv(fd, at, len, MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-            errno = n == 0 ? ECONNRESET : errno;
-            return false;
-        }
-        if (n < 0 && errno == EAGAIN && !pli_ready_wait(fd, POLLIN, STALL_MS)) {
-            return false;
-        }
-        at += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
-static bool put(int fd, const void *from, size_t len)
-{
-    for (const char *at = from; len > 0;) {
-        ssize_t n = send(fd, at, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0 && errno != EAGAIN && errno != EINTR) {
-            return false;
-        }
-        if (n < 0 && errno == EAGAIN && !pli_ready_wait(fd, POLLOUT, STALL_MS)) {
-            return false;
-        }
-        at += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
 // Sending.
 
 // Whoever receives speaks once: before all is sent, that something is wrong there.
 static bool send_some(struct haul *h, const void *from, size_t len)
 {
-    if (pli_ready_wait(h->fd, POLLIN, 0)) {
+    if (pli_ready_wait(h->s->fd, POLLIN, 0)) {
         return false;
     }
-    return put(h->fd, from, len);
+    return pli_protect_stream_put(h->s, from, len);
 }
 
 static bool send_head(struct haul *h, const char *name, uint64_t size)
@@ -156,8 +122,8 @@ static bool send_folder(struct haul *h, int dir, const char *prefix)
 static bool hear_verdict(struct haul *h)
 {
     struct pli_haul_verdict v;
-    shutdown(h->fd, SHUT_WR);
-    if (!get(h->fd, &v, sizeof v)) {
+    shutdown(h->s->fd, SHUT_WR);
+    if (!pli_protect_stream_get(h->s, &v, sizeof v)) {
         return h->error == 0 ? fail(h, errno, "the other host did not answer", "") : false;
     }
     if (v.error != 0) {
@@ -168,13 +134,13 @@ static bool hear_verdict(struct haul *h)
     return h->error == 0;
 }
 
-bool pli_haul_send(int fd, const char *dir, char *why)
+bool pli_haul_send(struct pli_protect_stream *s, const char *dir, char *why)
 {
-    struct haul h = { .fd = fd, .dir = dir, .buf = malloc(CHUNK), .why = why };
+    struct haul h = { .s = s, .dir = dir, .buf = malloc(CHUNK), .why = why };
     int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (h.buf == NULL || at < 0) {
         fail(&h, errno, "cannot be read:", dir);
-    } else if (!put(fd, PLI_HAUL_MAGIC, 8)) {
+    } else if (!pli_protect_stream_put(s, PLI_HAUL_MAGIC, 8)) {
         fail(&h, errno, "nothing can be sent", "");
     } else if (send_folder(&h, at, "") && !send_head(&h, "", 0)) {
         fail(&h, errno, "the end cannot be sent", "");
@@ -215,7 +181,7 @@ static bool receive_content(struct haul *h, int file, uint64_t size, const char 
     }
     while (size > 0) {
         size_t n = size < CHUNK ? (size_t)size : CHUNK;
-        if (!get(h->fd, h->buf, n)) {
+        if (!pli_protect_stream_get(h->s, h->buf, n)) {
             return fail(h, errno, "came only in part:", name);
         }
         for (size_t done = 0; done < n;) {
@@ -253,7 +219,7 @@ static bool receive_one(struct haul *h, int dir)
 {
     struct pli_haul_head head;
     char name[PLI_HAUL_NAME + 1];
-    if (!get(h->fd, &head, sizeof head)) {
+    if (!pli_protect_stream_get(h->s, &head, sizeof head)) {
         return fail(h, errno, "the end did not come", "");
     }
     size_t len = le32toh(head.name_len);
@@ -265,7 +231,7 @@ static bool receive_one(struct haul *h, int dir)
     if (len == 0) {
         return false;
     }
-    if (!get(h->fd, name, len)) {
+    if (!pli_protect_stream_get(h->s, name, len)) {
         return fail(h, errno, "the end did not come", "");
     }
     name[len] = '\0';
@@ -279,22 +245,23 @@ static void give_verdict(struct haul *h)
 {
     struct pli_haul_verdict v = { .error = htole32((uint32_t)h->error) };
     snprintf(v.why, sizeof v.why, "%s", h->error != 0 ? h->why : "");
-    bool is_said = put(h->fd, &v, sizeof v);
-    shutdown(h->fd, SHUT_WR);
-    while (is_said && h->error != 0 && pli_ready_wait(h->fd, POLLIN, REST_MS)) {
-        ssize_t n = recv(h->fd, h->buf, CHUNK, MSG_DONTWAIT);
+    bool is_said = pli_protect_stream_put(h->s, &v, sizeof v);
+    shutdown(h->s->fd, SHUT_WR);
+    while (is_said && h->error != 0 && pli_ready_wait(h->s->fd, POLLIN, REST_MS)) {
+        ssize_t n = recv(h->s->fd, h->buf, CHUNK, MSG_DONTWAIT);
         is_said = n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
     }
 }
 
-bool pli_haul_receive(int fd, const char *dir, char *why)
+bool pli_haul_receive(struct pli_protect_stream *s, const char *dir, char *why)
 {
     char magic[8];
-    struct haul h = { .fd = fd, .dir = dir, .buf = malloc(CHUNK), .why = why };
+    struct haul h = { .s = s, .dir = dir, .buf = malloc(CHUNK), .why = why };
     int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (h.buf == NULL || at < 0) {
         fail(&h, errno, "cannot be used:", dir);
-    } else if (!get(fd, magic, sizeof magic) || memcmp(magic, PLI_HAUL_MAGIC, sizeof magic) != 0) {
+    } else if (!pli_protect_stream_get(s, magic, sizeof magic) ||
+               memcmp(magic, PLI_HAUL_MAGIC, sizeof magic) != 0) {
         fail(&h, EPROTO, "what came is no files", "");
     }
     while (h.error == 0 && receive_one(&h, at)) {

@@ -406,9 +406,9 @@ static void link_lost(struct pli_link *l, const char *why)
     check_shown();
 }
 
-static void came(int fd, uint32_t host)
+static void came(int fd, uint32_t host, const struct pli_handshake_keys *keys)
 {
-    if (pli_move_came(fd, host) || pli_annex_came(fd, host)) {
+    if (pli_move_came(fd, host, keys) || pli_annex_came(fd, host, keys)) {
         return;
     }
     bool is_ours = host < job->n_host && pli_tree_parent(host, spec.tree) == PLI_TREE_TOP;
@@ -418,7 +418,7 @@ static void came(int fd, uint32_t host)
     }
     struct pli_link *l = &sides[host].link;
     *l = (struct pli_link){ .host = host, .hear = hear, .lost = link_lost };
-    pli_link_open(l, fd);
+    pli_link_open(l, fd, keys);
     pli_reach_came(host);
 }
 

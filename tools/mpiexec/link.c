@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames over a socket that never blocks.
+// Frames over a socket that never blocks, each sealed under the keys of the connection.
 #include "link.h"
 
+#include "handshake.h"
 #include "say.h"
 
 #include <endian.h>
@@ -28,6 +29,8 @@ static void lose(struct pli_link *l, const char *why)
 void pli_link_close(struct pli_link *l)
 {
     pli_loop_close(&l->watch);
+    pli_protect_fini(&l->seal);
+    pli_protect_fini(&l->open);
 }
 
 static void write_some(struct pli_link *l)
@@ -52,6 +55,18 @@ static void write_some(struct pli_link *l)
     pli_loop_watch(&l->watch, EPOLLIN | (l->out.len > 0 ? EPOLLOUT : 0));
 }
 
+// Append one record: these bytes, sealed, and the tag.
+static void put(struct pli_link *l, const void *data, size_t len)
+{
+    unsigned char tag[PLI_PROTECT_TAG];
+    size_t at = l->out.len;
+    pli_pack_bytes(&l->out, data, len);
+    if (!pli_protect_seal(&l->seal, NULL, 0, l->out.data + at, len, tag)) {
+        shutdown(l->watch.fd, SHUT_RDWR); // the reading side learns of it
+    }
+    pli_pack_bytes(&l->out, tag, sizeof tag);
+}
+
 void pli_link_send(struct pli_link *l, const struct pli_frame *f)
 {
     if (l->watch.fd < 0) {
@@ -68,8 +83,10 @@ void pli_link_send(struct pli_link *l, const struct pli_frame *f)
                                   .host = htole32(f->host),
                                   .a = htole32(f->a) };
     bool was_empty = l->out.len == 0;
-    pli_pack_bytes(&l->out, &head, sizeof head);
-    pli_pack_bytes(&l->out, f->data, f->len);
+    put(l, &head, sizeof head);
+    if (f->len > 0) {
+        put(l, f->data, f->len);
+    }
     if (was_empty) {
         write_some(l);
     }
@@ -86,33 +103,67 @@ void pli_link_drain(struct pli_link *l, int ms)
     }
 }
 
-// Hand out the frames that are complete. False: the link is gone.
-static bool parse(struct pli_link *l)
+// Take the next record of this length, in place. NULL: it is not complete, or the link is gone.
+static unsigned char *take(struct pli_link *l, size_t *at, size_t len)
+{
+    unsigned char *data = l->in.data + *at;
+    if (l->in.len - *at < len + PLI_PROTECT_TAG) {
+        return NULL;
+    }
+    if (!pli_protect_open(&l->open, NULL, 0, data, len, data + len)) {
+        struct pli_frame f = { .kind = PLI_LINK_ALTERED };
+        pli_link_send(l, &f); // the other way may be whole
+        lose(l, "what came over its connection is not what it sent; somebody between the two hosts "
+                "altered, repeated, left out or added something");
+        return NULL;
+    }
+    *at += len + PLI_PROTECT_TAG;
+    return data;
+}
+
+// The head of the next frame. False: it is not complete, or the link is gone.
+static bool take_head(struct pli_link *l, size_t *at)
+{
+    const unsigned char *data = l->has_head ? NULL : take(l, at, sizeof l->head);
+    if (data != NULL) {
+        memcpy(&l->head, data, sizeof l->head);
+        l->has_head = true;
+        if (le32toh(l->head.len) > PLI_LINK_LEN) {
+            lose(l, "it sent something that makes no sense");
+        }
+    }
+    return l->has_head && l->watch.fd >= 0;
+}
+
+// Hand out the frames that are complete.
+static void parse(struct pli_link *l)
 {
     size_t at = 0;
-    while (l->watch.fd >= 0 && l->in.len - at >= sizeof(struct pli_link_head)) {
-        struct pli_link_head head;
-        memcpy(&head, l->in.data + at, sizeof head);
-        size_t len = le32toh(head.len);
-        if (len > PLI_LINK_LEN) {
-            lose(l, "it sent something that makes no sense");
-            return false;
-        }
-        if (l->in.len - at - sizeof head < len) {
+    while (l->watch.fd >= 0 && take_head(l, &at)) {
+        size_t len = le32toh(l->head.len);
+        const unsigned char *data = len > 0 ? take(l, &at, len) : NULL;
+        if (len > 0 && data == NULL) {
             break;
         }
-        struct pli_frame f = { .kind = le16toh(head.kind),
-                               .flag = le16toh(head.flag),
-                               .host = le32toh(head.host),
-                               .a = le32toh(head.a),
-                               .data = l->in.data + at + sizeof head,
+        struct pli_frame f = { .kind = le16toh(l->head.kind),
+                               .flag = le16toh(l->head.flag),
+                               .host = le32toh(l->head.host),
+                               .a = le32toh(l->head.a),
+                               .data = data,
                                .len = len };
-        at += sizeof head + len;
+        l->has_head = false;
+        if (f.kind == PLI_LINK_ALTERED) {
+            lose(l, "what was sent to it is not what came there; somebody between the two hosts "
+                    "altered, repeated, left out or added something");
+            break;
+        }
         l->hear(l, &f);
+    }
+    if (l->watch.fd < 0) {
+        return; // what is left is of no use
     }
     memmove(l->in.data, l->in.data + at, l->in.len - at);
     l->in.len -= at;
-    return l->watch.fd >= 0;
 }
 
 static void read_some(struct pli_link *l)
@@ -146,7 +197,7 @@ static void fire(struct pli_watch *w, uint32_t events)
     }
 }
 
-void pli_link_open(struct pli_link *l, int fd)
+void pli_link_open(struct pli_link *l, int fd, const struct pli_handshake_keys *keys)
 {
     // Without these a host that vanished would be waited for during hours.
     const struct {
@@ -165,12 +216,16 @@ void pli_link_open(struct pli_link *l, int fd)
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     l->watch = (struct pli_watch){ .fd = fd, .fire = fire };
     l->in.len = l->out.len = l->out_head = 0;
+    l->has_head = false;
+    pli_say_need(pli_protect_init(&l->seal, keys->suite, keys->send, true) == PLI_OK ? l : NULL);
+    pli_say_need(pli_protect_init(&l->open, keys->suite, keys->receive, false) == PLI_OK ? l
+                                                                                         : NULL);
     pli_loop_watch(&l->watch, EPOLLIN);
 }
 
 void pli_link_hand(struct pli_link *to, struct pli_link *from)
 {
-    uint32_t events = from->watch.events;
+    uint32_t events = pli_loop_events(&from->watch);
     pli_loop_watch(&from->watch, 0);
     free(to->in.data);
     free(to->out.data);
@@ -178,8 +233,16 @@ void pli_link_hand(struct pli_link *to, struct pli_link *from)
     to->in = from->in;
     to->out = from->out;
     to->out_head = from->out_head;
+    pli_protect_fini(&to->seal);
+    pli_protect_fini(&to->open);
+    to->seal = from->seal;
+    to->open = from->open;
+    to->head = from->head;
+    to->has_head = from->has_head;
+    from->seal = from->open = (struct pli_protect){ 0 };
+    from->has_head = false;
     to->host = from->host;
-    from->watch.fd = -1;
+    from->watch = (struct pli_watch){ .fd = -1, .fire = from->watch.fire };
     from->in = from->out = (struct pli_pack){ 0 };
     from->out_head = 0;
     pli_loop_watch(&to->watch, events);

@@ -3,10 +3,12 @@
 #ifndef PLI_MPIEXEC_LINK_H
 #define PLI_MPIEXEC_LINK_H
 
+#include "base/protect.h"
 #include "link_wire.h"
 #include "loop.h"
 #include "pack.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct pli_frame {
@@ -22,12 +24,17 @@ struct pli_link {
     void (*lost)(struct pli_link *l, const char *why); // the link is closed already
     struct pli_pack in, out;
     size_t out_head;
+    struct pli_protect seal, open; // what is sent, what is received
+    struct pli_link_head head;     // of a frame whose body is still to come
+    bool has_head;
     uint32_t host; // at the other end
 };
 
-// Take over a connected socket; hear and lost have been set. A peer that falls silent for more than
-// a few seconds is lost.
-void pli_link_open(struct pli_link *l, int fd);
+// Take over a connected socket whose ends have shaken hands; hear and lost have been set. A peer
+// that falls silent for more than a few seconds is lost, and so is one whose frames somebody has
+// altered.
+struct pli_handshake_keys;
+void pli_link_open(struct pli_link *l, int fd, const struct pli_handshake_keys *keys);
 
 // Never waits: what cannot be written now is kept. A closed link takes nothing.
 void pli_link_send(struct pli_link *l, const struct pli_frame *f);

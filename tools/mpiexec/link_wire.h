@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What mpiexec and its daemons on other hosts tell each other, over TCP. Every frame is a head, in
-// little-endian order, and `len` bytes after it. Numbers are appended and never reused.
+// little-endian order, and `len` bytes after it; both are records of their own, with a tag behind
+// (base/protect.h), under the keys that the handshake has made. Numbers are appended and never
+// reused.
 #ifndef PLI_MPIEXEC_LINK_WIRE_H
 #define PLI_MPIEXEC_LINK_WIRE_H
 
 #include <stdint.h>
 
 enum {
-    PLI_LINK_VERSION = 5,
+    PLI_LINK_VERSION = 6,
     PLI_LINK_LEN = 64 * 1024 * 1024, // no frame is longer
     PLI_LINK_CREDIT = 64 * 1024,     // bytes of one stream on their way at most
     PLI_LINK_ALL = -1                // host: all below
@@ -59,7 +61,9 @@ enum pli_link_kind {
     PLI_LINK_NEWS,     // somebody died, or something was agreed, see pact_wire.h
     PLI_LINK_PAST,     // for a host that joins: what has become of the job, see past.h
     PLI_LINK_TO_BERTH, // clone `a`, of a rank of yours: what its host has said
-    PLI_LINK_LAND      // clone `a` was sent to you: restore it
+    PLI_LINK_LAND,     // clone `a` was sent to you: restore it
+    // Either way, and the last one: what you sent came altered.
+    PLI_LINK_ALTERED
 };
 
 enum pli_coming { PLI_COMING_SPAWNED, PLI_COMING_RANKS, PLI_COMING_CLONES };

@@ -3,6 +3,7 @@
 #include "loop.h"
 
 #include "base/clock.h"
+#include "base/epollset.h"
 #include "say.h"
 
 #include <errno.h>
@@ -14,41 +15,53 @@
 
 enum { BATCH = 64 };
 
-static int epoll_fd = -1;
+static struct pli_epollset *set;
 static struct pli_timer *timers;
 
 bool pli_loop_init(void)
 {
-    epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (epoll_fd < 0) {
+    set = pli_epollset_create();
+    if (set == NULL) {
         pli_say("cannot wait for events: %s", strerror(errno));
     }
-    return epoll_fd >= 0;
+    return set != NULL;
+}
+
+uint32_t pli_loop_events(const struct pli_watch *w)
+{
+    return pli_epollset_events(set, w->key);
 }
 
 bool pli_loop_watch(struct pli_watch *w, uint32_t events)
 {
-    if (w->fd < 0 || w->events == events) {
+    if (w->fd < 0 || pli_loop_events(w) == events) {
         return true;
     }
-    struct epoll_event e = { .events = events, .data.ptr = w };
-    int op = w->events == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
-    if (epoll_ctl(epoll_fd, op, w->fd, &e) != 0) {
+    if (events == 0 ? !pli_epollset_pause(set, w->key, w->fd)
+                    : !pli_epollset_watch(set, &w->key, w->fd, events, w)) {
         if (errno != EPERM) {
             pli_say("cannot wait for descriptor %d: %s", w->fd, strerror(errno));
         }
         return false;
     }
-    w->events = events;
     return true;
+}
+
+int pli_loop_release(struct pli_watch *w)
+{
+    int fd = w->fd;
+    if (fd >= 0) {
+        pli_epollset_remove(set, &w->key, fd);
+        w->fd = -1;
+    }
+    return fd;
 }
 
 void pli_loop_close(struct pli_watch *w)
 {
-    if (w->fd >= 0) {
-        pli_loop_watch(w, 0); // by hand: a copy of it in another process would keep it in epoll
-        close(w->fd);
-        w->fd = -1;
+    int fd = pli_loop_release(w);
+    if (fd >= 0) {
+        close(fd);
     }
 }
 
@@ -110,10 +123,11 @@ bool pli_loop_writable(int fd)
 void pli_loop_once(bool may_wait)
 {
     struct epoll_event ready[BATCH];
-    int n = epoll_wait(epoll_fd, ready, BATCH, may_wait ? patience_ms() : 0);
+    int n = epoll_wait(pli_epollset_fd(set), ready, BATCH, may_wait ? patience_ms() : 0);
     for (int i = 0; i < n; i++) {
-        struct pli_watch *w = ready[i].data.ptr;
-        if (w->fd >= 0 && w->events != 0) { // an earlier event may have closed it
+        struct pli_watch *w = pli_epollset_find(set, ready[i].data.u64);
+        if (w != NULL && w->fd >= 0 &&
+            pli_loop_events(w) != 0) { // an earlier event may have closed it
             w->fire(w, ready[i].events);
         }
     }

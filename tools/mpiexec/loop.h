@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Lives inside the struct that owns the descriptor, which outlives the loop.
+// Lives inside the struct that owns the descriptor, and is closed before that ends.
 struct pli_watch {
-    int fd; // -1: closed
-    uint32_t events;
+    int fd;       // -1: closed
+    uint64_t key; // among what is waited for
     void (*fire)(struct pli_watch *w, uint32_t events);
 };
 
@@ -25,9 +25,15 @@ enum { PLI_MS = 1000000 };
 // False with a message: no epoll.
 bool pli_loop_init(void);
 
+// Which EPOLL events are waited for.
+uint32_t pli_loop_events(const struct pli_watch *w);
+
 // Wait for these EPOLL events (0: for none). False: the descriptor cannot be waited for, because it
 // is a regular file and always ready.
 bool pli_loop_watch(struct pli_watch *w, uint32_t events);
+
+// Stop waiting; the descriptor is the caller's from now on.
+int pli_loop_release(struct pli_watch *w);
 
 // Stop waiting and close the descriptor.
 void pli_loop_close(struct pli_watch *w);

@@ -46,7 +46,9 @@ struct pli_manifest {
 void pli_manifest_put(FILE *f, const struct pli_manifest *m);
 
 // Read and check the manifest in a directory, and with is_deep every file it names. False: why (of
-// PLI_CKPT_WHY characters) says what is wrong.
+// PLI_CKPT_WHY characters) says what is wrong, and out is as it was. Numbers of a manifest that was
+// read fit together: hosts of processes are below n_host, program is a word of argv, and so on.
 bool pli_manifest_read(const char *dir, bool is_deep, struct pli_manifest *out, char *why);
+void pli_manifest_fini(struct pli_manifest *m); // of one that was read
 
 #endif

@@ -214,7 +214,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
     }
 }
 
-bool pli_move_came(int fd, uint32_t host)
+bool pli_move_came(int fd, uint32_t host, const struct pli_handshake_keys *keys)
 {
     if (m.stage != STARTING || host != m.host || m.link.watch.fd >= 0) {
         return false;
@@ -222,7 +222,7 @@ bool pli_move_came(int fd, uint32_t host)
     m.link.host = host;
     m.link.hear = hear;
     m.link.lost = lost;
-    pli_link_open(&m.link, fd);
+    pli_link_open(&m.link, fd, keys);
     pli_reach_came(host);
     return true;
 }

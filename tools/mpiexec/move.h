@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct pli_handshake_keys;
 struct pli_answer;
 struct pli_frame;
 struct pli_job;
@@ -22,7 +23,8 @@ bool pli_move_ask(struct pli_job *job, const char *body, size_t len, void *token
 void pli_move_forget(const void *token);
 bool pli_move_is_on(void);
 
-bool pli_move_came(int fd, uint32_t host);   // false: not for a move
+// False: not for a move.
+bool pli_move_came(int fd, uint32_t host, const struct pli_handshake_keys *keys);
 void pli_move_pack_way(struct pli_pack *to); // where the images go
 void pli_move_take(void);                    // they are there
 // How much of their output is on its way, when they are elsewhere already.

@@ -10,6 +10,7 @@
 #include "job.h"
 #include "manifest.h"
 #include "place.h"
+#include "restart_trust.h"
 #include "say.h"
 #include "spread.h"
 
@@ -29,9 +30,42 @@ char **pli_restart_words(int argc, char **argv)
     return words;
 }
 
+// Whether it was a job of several programs.
+static bool has_parts(const struct pli_manifest *m)
+{
+    for (uint32_t i = m->program; i < m->n_arg; i++) {
+        if (strcmp(m->argv[i], ":") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Another number of ranks than the checkpoint has.
+static void check_size(const struct pli_job *job)
+{
+    const struct pli_manifest *m = job->from;
+    const struct pli_options *o = &job->opt;
+    uint32_t n = m->is_state ? job->n_rank : job->restart_n;
+    if (o->elastic_max > 0 && n > 0 && (n < o->elastic_min || n > o->elastic_max)) {
+        pli_say_bad("--restart: %u ranks are outside --elastic %u:%u, with which the job was "
+                    "started; say --elastic %u:%u too",
+                    n, o->elastic_min, o->elastic_max, n < o->elastic_min ? n : o->elastic_min,
+                    n > o->elastic_max ? n : o->elastic_max);
+    }
+    if (job->restart_n > 0 && has_parts(m)) {
+        pli_say_bad("--restart -n %u: the checkpoint is of a job of several programs, which keeps "
+                    "its number of ranks; leave -n out",
+                    job->restart_n);
+    }
+}
+
 void pli_restart_check(const struct pli_job *job)
 {
     const struct pli_options *o = &job->opt;
+    if (job->from != NULL) {
+        check_size(job);
+    }
     if (o->is_movable && (o->bind != NULL || o->impi_server != NULL)) {
         pli_say_bad("--movable and %s exclude each other",
                     o->bind != NULL ? "--bind-to" : "--impi");
@@ -63,26 +97,27 @@ static bool is_checkpoint(const char *dir)
     return access(path, F_OK) == 0;
 }
 
-// The newest good one above floor; what is wrong with newer ones is said.
-static struct pli_manifest *find(const char *dir, uint32_t floor)
+// The newest good one above floor, below another if that is not 0; what is wrong with newer ones is
+// said.
+static struct pli_manifest *find(const char *dir, uint32_t floor, uint32_t below)
 {
     char path[PATH_MAX + 32], why[PLI_CKPT_WHY];
     struct pli_manifest *m = pli_say_need(calloc(1, sizeof *m));
     if (is_checkpoint(dir)) {
-        if (!pli_manifest_read(dir, true, m, why)) {
+        if (!pli_restart_trust(dir, why) || !pli_manifest_read(dir, true, m, why)) {
             pli_say("the checkpoint cannot be used: %s", why);
             exit(1);
         }
         return m;
     }
-    uint32_t n = pli_ckpt_last(dir, UINT32_MAX);
+    uint32_t n = pli_ckpt_last(dir, below > 0 ? below : UINT32_MAX);
     if (n <= floor) {
         pli_say("there is no checkpoint in %s", dir);
         exit(1);
     }
     for (; n > floor; n = pli_ckpt_last(dir, n)) {
         snprintf(path, sizeof path, "%s/%u", dir, n);
-        if (pli_manifest_read(path, true, m, why)) {
+        if (pli_restart_trust(path, why) && pli_manifest_read(path, true, m, why)) {
             return m;
         }
         pli_say("checkpoint %u cannot be used: %s%s", n, why,
@@ -150,17 +185,6 @@ static bool has_places(char *const *words)
     return false;
 }
 
-// Whether it was a job of several programs.
-static bool has_parts(const struct pli_manifest *m)
-{
-    for (uint32_t i = m->program; i < m->n_arg; i++) {
-        if (strcmp(m->argv[i], ":") == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
 {
     char dir[PATH_MAX];
@@ -171,7 +195,7 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
         pli_say_bad("--restart %s: %s", job->opt.restart, strerror(errno));
     }
     struct pli_again again = job->opt.again;
-    struct pli_manifest *m = find(dir, again.floor);
+    struct pli_manifest *m = find(dir, again.floor, again.below);
     uint32_t n_rank = job->apps[0].n_rank, n = 0;
     char **words = pli_say_need(calloc((size_t)*argc + m->n_arg + 3, sizeof *words));
     static const char *const none[] = { NULL };
@@ -195,6 +219,7 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
     }
     uint64_t start = job->start_ns;
     *job = (struct pli_job){ .start_ns = start, .from = m, .restart_n = n_rank };
+    job->restart_dir = strcmp(m->dir, dir) != 0 ? pli_say_need(strdup(dir)) : NULL;
     job->opt.restart = m->dir;
     job->opt.again = again;
     *argc = (int)n;

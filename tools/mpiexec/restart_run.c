@@ -2,6 +2,7 @@
 // Brings the processes of a checkpoint back, as children of this mpiexec and with its pipes.
 #include "restart.h"
 
+#include "again.h"
 #include "base/clock.h"
 #include "boot/ask_wire.h"
 #include "boot/save_wire.h"
@@ -11,14 +12,17 @@
 #include "ckpt_priv.h"
 #include "daemon.h"
 #include "feed.h"
+#include "keeper.h"
 #include "job.h"
 #include "launch.h"
 #include "link_wire.h"
 #include "manifest.h"
 #include "move.h"
 #include "nest.h"
+#include "members.h"
 #include "resize.h"
 #include "restart_files.h"
+#include "restart_ghosts.h"
 #include "say.h"
 #include "rows.h"
 #include "spawn.h"
@@ -43,13 +47,16 @@ struct back {
     struct pli_helper criu; // first
     const struct pli_manifest_task *from;
     struct pli_task *task;
+    char *images;       // where CRIU finds them
     int out, err, rope; // ours
     bool is_started, is_there;
+    bool is_alone; // see pli_restart_ghosts
 };
 
 static struct back *backs;
 static uint32_t n_back;
 static char work[PATH_MAX];
+static bool is_left;    // the user does not want it any more
 static bool is_waiting; // the ranks are there, and not all hosts are ready
 
 static struct pli_task *task_for(struct pli_job *job, uint32_t row)
@@ -59,7 +66,8 @@ static struct pli_task *task_for(struct pli_job *job, uint32_t row)
             return &job->tasks[i];
         }
     }
-    return row >= job->node.header->n_row ? pli_spawn_adopt(job, row) : NULL;
+    const struct pli_node_header *h = job->node.header;
+    return row >= h->n_row && row - h->n_row < h->n_more ? pli_spawn_adopt(job, row) : NULL;
 }
 
 // Who was alive gets a task; the others are over.
@@ -70,7 +78,7 @@ static bool plan(struct pli_job *job)
     backs = pli_say_need(calloc(n_back + 1, sizeof *backs));
     pli_rows_restore(job, m->spawned);
     if (m->members != NULL) {
-        pli_resize_adopt(m->members, m->n_member);
+        pli_members_adopt(m->members, m->n_member);
     }
     for (uint32_t i = 0; i < job->n_first; i++) {
         job->tasks[i].job = job;
@@ -114,11 +122,11 @@ static bool wait_free(void)
     return true;
 }
 
-static bool start(struct pli_job *job, struct back *b, const char *dir)
+static bool start(struct pli_job *job, struct back *b)
 {
     char log[32];
     struct pli_criu_back back = {
-        .dir = dir,
+        .dir = b->images,
         .work = work,
         .log = log,
         .fds = { -1, -1, -1, -1 },
@@ -144,27 +152,53 @@ static void images_of(const struct pli_job *job, const struct back *b, char *to,
     snprintf(to, cap, "%s/rank.%u", job->from->dir, b->from->row);
 }
 
-// Whether all files are there, before any is changed.
-static bool look_at_files(const struct pli_job *job)
+// All files are as they were, or are made so; none is changed before all were looked at.
+static bool prepare_files(const struct pli_job *job)
 {
+    static const enum pli_restart_stage stages[] = { PLI_RESTART_LOOK, PLI_RESTART_CUT,
+                                                     PLI_RESTART_CHECK };
     char dir[PATH_MAX + 32];
     bool is_good = true;
-    for (uint32_t i = 0; i < n_back && is_good; i++) {
-        images_of(job, &backs[i], dir, sizeof dir);
-        is_good = pli_restart_files(dir, backs[i].from->row, false);
+    for (size_t s = 0; s < sizeof stages / sizeof *stages; s++) {
+        for (uint32_t i = 0; i < n_back && is_good; i++) {
+            images_of(job, &backs[i], dir, sizeof dir);
+            is_good = pli_restart_files(dir, backs[i].from->row, stages[s]);
+        }
     }
     return is_good;
+}
+
+// Names for files without one, which no other rank uses.
+static bool prepare_ghosts(const struct pli_job *job)
+{
+    char dir[PATH_MAX + 32];
+    for (uint32_t i = 0; i < n_back; i++) {
+        char to[PATH_MAX];
+        images_of(job, &backs[i], dir, sizeof dir);
+        if (!pli_restart_ghosts(dir, work, to, &backs[i].is_alone)) {
+            pli_say("rank %u had files without a name, for which no folder can be made in %s: %s",
+                    backs[i].from->row, work, strerror(errno));
+            return false;
+        }
+        backs[i].images = pli_say_need(strdup(to));
+    }
+    return true;
+}
+
+// Whether it may be restored beside those that are.
+static bool may_begin(const struct back *b, uint32_t n_begun)
+{
+    bool is = true;
+    for (uint32_t i = 0; i < n_begun && b->is_alone; i++) {
+        is = is && !(backs[i].is_alone && backs[i].criu.pid > 0);
+    }
+    return is;
 }
 
 // False with a message: it cannot be.
 static bool begin(struct pli_job *job, struct back *b)
 {
-    char dir[PATH_MAX + 32];
-    images_of(job, b, dir, sizeof dir);
-    if (!pli_restart_files(dir, b->from->row, true)) {
-        return false;
-    }
-    if (!start(job, b, dir)) {
+    if (!start(job, b)) {
         pli_say("CRIU cannot be started: %s", strerror(errno));
         return false;
     }
@@ -206,7 +240,7 @@ static bool restore(struct pli_job *job, int signals)
 {
     long n_most = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t n_next = 0, n_done = 0;
-    bool is_good = look_at_files(job);
+    bool is_good = true;
     while (is_good && n_done < n_back) {
         struct pollfd p[64 + 1] = { { .fd = signals, .events = POLLIN } };
         struct back *who[64 + 1];
@@ -217,12 +251,13 @@ static bool restore(struct pli_job *job, int signals)
                 p[n++] = (struct pollfd){ .fd = backs[i].criu.watch.fd, .events = POLLIN };
             }
         }
-        if (n <= n_most && n <= 64 && n_next < n_back) {
+        if (n <= n_most && n <= 64 && n_next < n_back && may_begin(&backs[n_next], n_next)) {
             is_good = begin(job, &backs[n_next++]);
             continue;
         }
         poll(p, (nfds_t)n, -1);
-        is_good = (p[0].revents & POLLIN) == 0 || !is_asked_to_end(signals);
+        is_left = (p[0].revents & POLLIN) != 0 && is_asked_to_end(signals);
+        is_good = !is_left;
         for (int i = 1; i < n; i++) {
             if ((p[i].revents & POLLIN) != 0) {
                 n_done++;
@@ -279,14 +314,18 @@ void pli_restart_resize(struct pli_job *job)
     struct pli_ask_resize ask = { PLI_ASK_TO, job->restart_n };
     struct pli_answer a = { 0 };
     uint32_t n;
-    n = pli_resize_members(&n) != NULL ? n : job->n_rank;
+    n = pli_members_list(&n) != NULL ? n : job->n_rank;
     struct pli_options *o = &job->opt;
     if (job->restart_n == 0 || job->restart_n == n) {
         return;
     }
-    uint32_t least = n < ask.n ? n : ask.n, most = n > ask.n ? n : ask.n;
-    o->elastic_min = o->elastic_max == 0 || least < o->elastic_min ? least : o->elastic_min;
-    o->elastic_max = most > o->elastic_max ? most : o->elastic_max;
+    if (o->elastic_max == 0) { // nobody said how many it may have
+        o->elastic_min = n < ask.n ? n : ask.n;
+        o->elastic_max = n > ask.n ? n : ask.n;
+        pli_say("the job had %u ranks and is resized to %u, which the program must follow as after "
+                "mpictl resize: by MPIX_World_version or MPI_COMM_RESIZED_WORLD",
+                n, ask.n);
+    }
     pli_resize_begin(job, &ask, sizeof ask, NULL, &a);
     if (a.error != 0) {
         pli_say("the job goes on with %u ranks and not %u: %s", n, job->restart_n, a.text);
@@ -317,7 +356,7 @@ static bool offer_images(struct pli_job *job)
     job->node.header->job = m->job;
     pli_rows_restore(job, m->spawned);
     if (m->members != NULL) {
-        pli_resize_adopt(m->members, m->n_member);
+        pli_members_adopt(m->members, m->n_member);
     }
     save->number = m->number;
     atomic_store(&save->generation, (int)m->generation + 1);
@@ -371,6 +410,18 @@ static pid_t last_pid(void)
     return last + THREADS;
 }
 
+// CRIU could not do it; an older checkpoint may be better.
+static void give_up(struct pli_job *job)
+{
+    if (job->is_daemon && !job->opt.takes) {
+        pli_ckpt_fail(EIO, "its ranks cannot be restored");
+        pli_ckpt_part_report(PLI_PART_RESTORED);
+    } else if (!job->is_daemon) {
+        pli_keeper_stop();
+        pli_again_before(job);
+    }
+}
+
 bool pli_restart_run(struct pli_job *job, int signals)
 {
     if (job->from->is_state) {
@@ -397,11 +448,19 @@ bool pli_restart_run(struct pli_job *job, int signals)
         pli_say("%s cannot be made, for the messages of CRIU: %s", work, strerror(errno));
         return false;
     }
-    bool is_good = restore(job, signals);
+    bool is_good = prepare_files(job), is_tried = is_good;
+    is_good = is_good && prepare_ghosts(job) && restore(job, signals);
+    if (!is_good) {
+        kill_all();
+        pli_restart_ghosts_clean(work);
+    }
     pli_ckpt_remove(work);
     pli_restart_files_say();
     if (!is_good || !adopt(job)) {
         kill_all();
+        if (is_tried && !is_left) {
+            give_up(job);
+        }
         return false;
     }
     pli_feed_begin();

@@ -92,6 +92,7 @@ static bool go(enum state to)
         return false;
     }
     w.state = to;
+    pli_ckpt_cancel();
     return true;
 }
 

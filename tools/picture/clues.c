@@ -155,6 +155,15 @@ static void partner(struct look *l, const struct pli_waits_entry *e)
     }
 }
 
+// A rank that died makes collectives fail where the job survives it, and agreements go on without
+// it: nobody waits for it.
+static bool has_died(const struct look *l, uint32_t row)
+{
+    const struct pli_node *node = l->node;
+    return (node->header->mode & PLI_NODE_SURVIVES) != 0 &&
+           pli_node_failure(node, node->rows[row].index) != 0;
+}
+
 // Two that sleep, the first of them in a collective. True: something was found.
 static bool compare(struct look *l, const struct pli_waits_entry *e,
                     const struct pli_waits_entry *o)
@@ -201,7 +210,8 @@ static void collectives(struct look *l, const struct pli_waits_entry *e)
     }
     char me[PLI_WAITS_WHO], it[PLI_PICTURE_WHO];
     for (uint32_t i = 0; i < pli_node_n_used(l->node); i++) {
-        if (l->is_over(l->arg, i) && strcmp(e->wait->comm, "MPI_COMM_WORLD") == 0) {
+        if (l->is_over(l->arg, i) && !has_died(l, i) &&
+            strcmp(e->wait->comm, "MPI_COMM_WORLD") == 0) {
             if (may_say(l)) {
                 l->line("  clue: %s is in %s on %s, but %s has ended without it\n",
                         pli_waits_who(l->node, e, me), e->wait->call, e->wait->comm,

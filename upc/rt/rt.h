@@ -84,18 +84,18 @@ struct rt_thread {
     struct pli_region *region; // NULL while nothing is far
     uint64_t phase;            // barriers so far
     bool is_notified;
-    bool is_left;               // at the final barrier
-    uint64_t release[2];        // far: what thread 0 told
-    uint64_t (*far_slot)[2];    // far, thread 0: what the others told
-    uint32_t far_count[2];      // and how many have
-    unsigned n_reduce;          // for the turn of scratch
-    struct pli_request **async; // implicit transfers under way
+    bool is_left;                // at the final barrier
+    _Atomic uint64_t release[2]; // far: what thread 0 told
+    uint64_t (*far_slot)[2];     // far, thread 0: what the others told
+    uint32_t far_count[2];       // and how many have
+    unsigned n_reduce;           // for the turn of scratch
+    struct pli_request **async;  // implicit transfers under way
     size_t n_async, cap_async;
     uint64_t n_lock;       // locks held
     struct rt_file *files; // open ones
 };
 
-extern _Thread_local struct rt_thread *pli_rt_self __attribute__((tls_model("initial-exec")));
+extern _Thread_local struct rt_thread *pli_rt_self;
 
 // The calling UPC thread. A thread that the program itself made speaks for the process's first.
 static inline struct rt_thread *rt_me(void)

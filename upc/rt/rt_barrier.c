@@ -13,6 +13,7 @@
 #include "core/progress.h"
 #include "core/region.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 enum { GIVE_WAY = 3 }; // times to let others run before the lane is looked after (bench-upc)
@@ -78,7 +79,7 @@ static _Noreturn void differ(int a, uint64_t word_a, int b, uint64_t word_b)
     char text[2][64];
     describe(word_a, text[0], sizeof text[0]);
     describe(word_b, text[1], sizeof text[1]);
-    pli_rt_die("barriers do not match: thread %d is at %s, thread %d at %s", a, text[0], b,
+    pli_rt_die("barrier mismatch detected: thread %d is at %s, thread %d at %s", a, text[0], b,
                text[1]);
 }
 
@@ -124,11 +125,17 @@ static void publish(struct rt_thread *me, uint64_t phase)
 
 void pli_rt_far_notify(int t, uint64_t word)
 {
+    static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER; // its own word comes from the thread
     struct rt_thread *me = pli_rt.threads; // thread 0 is the first of the first process
     uint64_t phase = word >> 34;
+    pthread_mutex_lock(&guard);
     me->far_slot[t][phase & 1] = word;
-    if (++me->far_count[phase & 1] == (uint32_t)pli_rt.n) {
+    bool is_last = ++me->far_count[phase & 1] == (uint32_t)pli_rt.n;
+    if (is_last) {
         me->far_count[phase & 1] = 0;
+    }
+    pthread_mutex_unlock(&guard);
+    if (is_last) {
         publish(me, phase);
     }
 }
@@ -136,7 +143,7 @@ void pli_rt_far_notify(int t, uint64_t word)
 void pli_rt_far_release(uint64_t word)
 {
     struct rt_thread *me = rt_me();
-    me->release[word >> 34 & 1] = word;
+    atomic_store_explicit(&me->release[word >> 34 & 1], word, memory_order_release);
 }
 
 static void post(struct rt_thread *me, uint64_t word)
@@ -159,7 +166,7 @@ static void post(struct rt_thread *me, uint64_t word)
 static const _Atomic uint64_t *word_at(const struct rt_thread *me, int t, uint64_t phase)
 {
     if (pli_rt.has_far) {
-        return (const _Atomic uint64_t *)&me->release[phase & 1];
+        return &me->release[phase & 1];
     }
     return pli_rt.is_flat ? &pli_rt.page[t]->slot[phase & 1] : &pli_rt.page[0]->result[phase & 1];
 }
@@ -239,7 +246,7 @@ void pli_upc_wait(int has_value, int value)
     me->is_notified = false;
     uint64_t word = settle(me, "upc_wait");
     if (has_value && kind_of(word) == VALUE && (uint32_t)word != (uint32_t)value) {
-        pli_rt_die("barriers do not match: upc_wait has the value %d, upc_notify had %d", value,
+        pli_rt_die("barrier mismatch detected: upc_wait has the value %d, upc_notify had %d", value,
                    (int)(uint32_t)word);
     }
     atomic_thread_fence(memory_order_seq_cst);

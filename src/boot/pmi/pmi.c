@@ -108,6 +108,16 @@ static bool find_word(const char *line, const char *key, char *out, size_t room)
     return false;
 }
 
+// For messages: a line without the value in it, which may be the job's secret.
+static const char *without_value(char line[LINE])
+{
+    char *value = strstr(line, "value=");
+    if (value != NULL && strlen(value) > 9) {
+        memcpy(value + 6, "...", 4);
+    }
+    return line;
+}
+
 // The next line must be the answer `cmd`, with rc=0 where it has one.
 static enum pli_err expect(const char *cmd, char line[LINE])
 {
@@ -118,7 +128,8 @@ static enum pli_err expect(const char *cmd, char line[LINE])
     }
     if (!find_word(line, "cmd", word, sizeof word) || strcmp(word, cmd) != 0 ||
         (find_word(line, "rc", word, sizeof word) && strcmp(word, "0") != 0)) {
-        return pli_fail(PLI_ERR_OTHER, "the launcher answered '%s' over PMI, not %s", line, cmd);
+        return pli_fail(PLI_ERR_OTHER, "the launcher answered '%s' over PMI, not %s",
+                        without_value(line), cmd);
     }
     return PLI_OK;
 }
@@ -134,7 +145,8 @@ static enum pli_err get_named(const char *key, char *value, size_t room)
     enum pli_err err = tell_launcher("cmd=get kvsname=%s key=%s\n", space, key);
     err = err == PLI_OK ? expect("get_result", line) : err;
     if (err == PLI_OK && !find_word(line, "value", value, room)) {
-        err = pli_fail(PLI_ERR_OTHER, "the launcher's PMI answer '%s' has no value", line);
+        err = pli_fail(PLI_ERR_OTHER, "the launcher's PMI answer '%s' has no value",
+                       without_value(line));
     }
     return err;
 }

@@ -20,12 +20,15 @@ struct pli_dial_call {
     bool is_slow;      // a process that may be busy answers: once connected there is no hurry
     uint32_t from, to; // processes, by their index
     uint8_t lane, to_lane;
-    uint64_t patience_ns; // for each address
+    uint64_t patience_ns;       // for each address
+    void (*unwatch)(void *arg); // its descriptor is about to be closed; or NULL
+    void *arg;
 };
 
 // Begin. Context of all: one thread at a time.
 enum pli_err pli_dial_open(const struct pli_dial_call *call, struct pli_dial **out);
-void pli_dial_close(struct pli_dial *d); // NULL is fine
+// NULL is fine. Its descriptor is not watched any more.
+void pli_dial_close(struct pli_dial *d);
 
 // Go on; at least once a second while somebody waits. After a longer absence of the caller's own
 // what failed meanwhile is begun again. PLI_OK: the connection stands, take it. PLI_AGAIN: not yet.
@@ -33,13 +36,13 @@ void pli_dial_close(struct pli_dial *d); // NULL is fine
 enum pli_err pli_dial_step(struct pli_dial *d);
 
 // What to wait for before the next step: a descriptor, and EPOLL events; and the moment after which
-// to step in any case. *is_new_out: it is another descriptor than at the last call, although it may
-// have the same number.
-int pli_dial_fd(struct pli_dial *d, bool *is_new_out);
+// to step in any case. No descriptor (-1): the other end was overrun, and is called again then.
+int pli_dial_fd(const struct pli_dial *d);
 uint32_t pli_dial_events(const struct pli_dial *d);
 uint64_t pli_dial_until(const struct pli_dial *d);
 
-// The connection, now the caller's. It does not block, and is set up as pli_dial_tune does.
+// The connection, now the caller's, who does not watch it any more. It does not block, and is set
+// up as pli_dial_tune does.
 int pli_dial_take(struct pli_dial *d);
 
 // Set up a connection for messages: no delays, and a peer whose host is gone is noticed although

@@ -1,5 +1,6 @@
 """A real Slurm for tests, with its own keys and folders: on this machine, or one node in every virtual host."""
 import os
+import re
 import shutil
 import signal
 import socket
@@ -34,6 +35,10 @@ MpiDefault=none
 {nodes}
 PartitionName=all Nodes={names} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
 """
+
+
+# What srun says on a machine that others use too, while it waits for its turn: this and nothing else is left out.
+WAITS = re.compile(r"^srun: job \d+ (queued and waiting for resources|has been allocated resources)\n", re.MULTILINE)
 
 
 def why_not():
@@ -122,7 +127,7 @@ class Slurm:
                 p.wait()
 
     def run(self, *command, timeout=100, env=None):
-        """Exit status and output of a command on the first node."""
+        """Exit status and output of a command on the first node, without srun's word that it waits for its turn."""
         p = self.popen(self.names[0], ["env", *[f"{k}={v}" for k, v in (env or {}).items()], *command], text=True,
                        errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
@@ -131,7 +136,7 @@ class Slurm:
             os.kill(self.cluster.inner(p) if self.cluster else p.pid, signal.SIGKILL)
             out = p.communicate()[0] + f"\n(ended by the test after {timeout} s)"
             self.ask("scancel", "--full", "--user=root")
-        return p.returncode, out
+        return p.returncode, WAITS.sub("", out)
 
     def logs(self):
         out = ""

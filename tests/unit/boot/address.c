@@ -72,8 +72,30 @@ static void text(void)
     T_EQ(pli_address_fill(&a, 4000, &s), sizeof(struct sockaddr_in));
 }
 
+static void own(void)
+{
+    struct pli_node_addr all[PLI_NODE_N_ADDR], a = pli_address_loopback();
+    uint16_t n = 0;
+    T_OK(pli_address_is_own(&a));
+    T_EQ(pli_address_list("", all, &n), PLI_OK);
+    for (int i = 0; i < n; i++) {
+        T_OK(pli_address_is_own(&all[i]));
+    }
+    const char *loops[] = { "127.3.2.1", "::1", "0.0.0.0", "::" };
+    for (int i = 0; i < 4; i++) {
+        a = addr(loops[i], 0);
+        T_OK(pli_address_is_own(&a));
+    }
+    a = addr("192.0.2.77", 24); // for documentation: nobody has it
+    T_OK(!pli_address_is_own(&a));
+    a = addr("2001:db8::77", 64);
+    T_OK(!pli_address_is_own(&a));
+    T_EQ(pli_address_stack(), pli_address_stack());
+}
+
 int main(void)
 {
+    own();
     list();
     order();
     text();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files go over a connection as they are; whatever else comes, nothing is made outside of the
 // directory, nothing hangs, and both sides are told.
+#include "base/protect_stream.h"
 #include "mpiexec/haul.h"
 #include "t.h"
 
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static const unsigned char keys[2][PLI_PROTECT_KEY] = { "one way", "the other way" };
 static char root[] = "/tmp/haul-XXXXXX";
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
@@ -74,6 +76,30 @@ static int count(const char *name)
     return n;
 }
 
+static struct pli_protect_stream open_stream(int fd, int side)
+{
+    struct pli_protect_stream s;
+    T_MUST(pli_protect_stream_open(&s, fd, 20000, PLI_PROTECT_HMAC, keys[side], keys[1 - side]) ==
+           PLI_OK);
+    return s;
+}
+
+static bool do_send(int fd, const char *dir, char *why)
+{
+    struct pli_protect_stream s = open_stream(fd, 0);
+    bool is_good = pli_haul_send(&s, dir, why);
+    pli_protect_stream_close(&s);
+    return is_good;
+}
+
+static bool do_receive(int fd, const char *dir, char *why)
+{
+    struct pli_protect_stream s = open_stream(fd, 1);
+    bool is_good = pli_haul_receive(&s, dir, why);
+    pli_protect_stream_close(&s);
+    return is_good;
+}
+
 // One process sends "from", the other receives to "to": both say whether it went well.
 static void both(bool *sent, char *sent_why, bool *got, char *got_why, rlim_t most)
 {
@@ -87,13 +113,13 @@ static void both(bool *sent, char *sent_why, bool *got, char *got_why, rlim_t mo
         close(fds[0]);
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){ most, most });
         char why[PLI_HAUL_WHY] = "";
-        bool is_good = pli_haul_receive(fds[1], "to", why);
+        bool is_good = do_receive(fds[1], "to", why);
         ssize_t n = write(report[1], why, sizeof why);
         _exit(is_good && n > 0 ? 0 : 1);
     }
     close(fds[1]);
     close(report[1]);
-    *sent = pli_haul_send(fds[0], "from", sent_why);
+    *sent = do_send(fds[0], "from", sent_why);
     close(fds[0]);
     T_EQ(read(report[0], got_why, PLI_HAUL_WHY), PLI_HAUL_WHY);
     close(report[0]);
@@ -149,7 +175,7 @@ static void test_no_answer(void)
     make("from/a", 10, 1);
     T_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     close(fds[1]);
-    T_OK(!pli_haul_send(fds[0], "from", why));
+    T_OK(!do_send(fds[0], "from", why));
     T_OK(why[0] != '\0');
     close(fds[0]);
     clear("from");
@@ -164,10 +190,12 @@ static bool receive(const void *data, size_t len)
     mkdir("in", 0700);
     mkdir("in/to", 0700);
     T_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    T_EQ(send(fds[0], data, len, MSG_NOSIGNAL), (ssize_t)len);
+    struct pli_protect_stream s = open_stream(fds[0], 0);
+    T_OK(pli_protect_stream_put(&s, data, len));
     shutdown(fds[0], SHUT_WR);
-    bool is_good = pli_haul_receive(fds[1], "in/to", why);
-    T_EQ(recv(fds[0], &v, sizeof v, MSG_DONTWAIT), (ssize_t)sizeof v);
+    bool is_good = do_receive(fds[1], "in/to", why);
+    T_OK(pli_protect_stream_get(&s, &v, sizeof v));
+    pli_protect_stream_close(&s);
     T_EQ(v.error == 0, is_good);
     T_OK(is_good || why[0] != '\0');
     T_EQ(count("in"), 1); // nothing beside it
@@ -264,6 +292,40 @@ static void test_damaged(void)
     }
 }
 
+// Records that somebody on the way has changed: nothing that was not sent is ever in a file.
+static void test_altered(void)
+{
+    char good[256], buf[1024], raw[1024];
+    memcpy(good, PLI_HAUL_MAGIC, 8);
+    size_t len = add(good, 8, "node.img", 8, 0, 40, 40);
+    len = add(good, len, "", 0, 1, 0, 0);
+    for (size_t at = 0;; at++) {
+        int wire[2], fds[2];
+        char why[PLI_HAUL_WHY] = "";
+        T_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, wire), 0);
+        T_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+        struct pli_protect_stream s = open_stream(wire[0], 0);
+        T_OK(pli_protect_stream_put(&s, good, 8) && pli_protect_stream_put(&s, good + 8, len - 8));
+        ssize_t n = recv(wire[1], raw, sizeof raw, 0);
+        pli_protect_stream_close(&s);
+        bool is_over = at >= (size_t)n;
+        memcpy(buf, raw, (size_t)n);
+        buf[is_over ? 0 : at] ^= is_over ? 0 : 0x20;
+        T_EQ(send(fds[0], buf, (size_t)n, MSG_NOSIGNAL), n);
+        shutdown(fds[0], SHUT_WR);
+        mkdir("to", 0700);
+        T_EQ(do_receive(fds[1], "to", why), is_over);
+        clear("to");
+        close(wire[0]);
+        close(wire[1]);
+        close(fds[0]);
+        close(fds[1]);
+        if (is_over) {
+            break;
+        }
+    }
+}
+
 int main(void)
 {
     T_MUST(mkdtemp(root) != NULL && chdir(root) == 0);
@@ -273,6 +335,7 @@ int main(void)
     test_no_answer();
     test_bad();
     test_damaged();
+    test_altered();
     T_EQ(chdir("/"), 0);
     clear(root);
     return t_status();

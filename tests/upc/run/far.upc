@@ -138,3 +138,54 @@ int main(void)
     free(to);
     return t_done();
 }
+//--- owner_away races=a\sthread\slooks\sat\sits\sown\smemory\swhile\sothers\swrite\sit
+// A thread that looks at its own memory through a plain pointer, without a call: others read, write
+// and change what it has, lock its locks, and give it what it waits for.
+#include "t.h"
+#include <unistd.h>
+#include <upc_atomic.h>
+enum { N = 40 };
+shared long word[THREADS], sum[THREADS], turn[THREADS];
+upc_lock_t *shared lock;
+int main(void)
+{
+    upc_atomicdomain_t *d = upc_all_atomicdomain_alloc(UPC_LONG, UPC_ADD | UPC_GET, 0);
+    if (MYTHREAD == 0) {
+        lock = upc_global_lock_alloc();
+    }
+    upc_barrier;
+    volatile long *done = (volatile long *)&word[MYTHREAD];
+    if (MYTHREAD == 0) {
+        while (*done < THREADS - 1) {
+        }
+        CHECK(*(volatile long *)&sum[0] == N * (THREADS - 1));
+    } else {
+        long one = 1;
+        for (int i = 0; i < N; i++) {
+            upc_lock(lock);
+            sum[0] = sum[0] + 1;
+            upc_unlock(lock);
+        }
+        shared void *there = upc_global_alloc(1, 64); // thread 0 has the heap
+        CHECK(there != NULL && upc_threadof(there) == 0);
+        upc_free(there);
+        upc_fence;
+        upc_atomic_strict(d, NULL, UPC_ADD, &word[0], &one, NULL);
+    }
+    upc_barrier;
+    // From hand to hand: each waits for a word that its neighbour puts here.
+    volatile long *mine = (volatile long *)&turn[MYTHREAD];
+    for (long k = 1; k <= 5; k++) {
+        while (MYTHREAD != 0 && *mine < k) {
+            usleep(100);
+        }
+        turn[(MYTHREAD + 1) % THREADS] = k;
+        upc_fence;
+        while (MYTHREAD == 0 && *mine < k) {
+            usleep(100);
+        }
+    }
+    upc_barrier;
+    upc_all_atomicdomain_free(d);
+    return t_done();
+}

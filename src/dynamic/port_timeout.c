@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The time limit of a wait at a port.
+#include "dynamic/port_timeout.h"
+
+#include "base/clock.h"
+#include "base/conf.h"
+#include "obj/info.h"
+
+#include <stdlib.h>
+
+static void set(struct pli_port_timeout *t, double seconds, const char *limit)
+{
+    *t = (struct pli_port_timeout){ pli_clock_ns() + (uint64_t)(seconds * 1e9), seconds, limit };
+}
+
+// The hints count at the root alone, and so does whether they are hints.
+enum pli_err pli_port_timeout_read(MPI_Info info, bool is_caller, struct pli_port_timeout *out)
+{
+    struct pli_info *i = info != MPI_INFO_NULL ? pli_handle_get(info, PLI_KIND_INFO) : NULL;
+    if (i == NULL && info != MPI_INFO_NULL) {
+        return pli_fail(PLI_ERR_INFO, "argument info %s", pli_handle_why(info, PLI_KIND_INFO));
+    }
+    const char *text = pli_info_find(i, "timeout");
+    char *end = NULL;
+    *out = (struct pli_port_timeout){ 0 };
+    if (text == NULL) {
+        if (is_caller && pli_conf.connect_timeout > 0) {
+            set(out, (double)pli_conf.connect_timeout,
+                "the setting PLIANT_CONNECT_TIMEOUT: its owner has not called MPI_Comm_accept");
+        }
+        return PLI_OK;
+    }
+    double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds >= 0) || seconds > 1e9) {
+        return pli_fail(PLI_ERR_INFO_VALUE, "hint timeout is '%s'; it is a number of seconds",
+                        text);
+    }
+    set(out, seconds, "the hint timeout");
+    return PLI_OK;
+}
+
+enum pli_err pli_port_timeout_check(const struct pli_port_timeout *t)
+{
+    return t->end != 0 && pli_clock_ns() > t->end
+               ? pli_fail(PLI_ERR_PORT, "nobody has come to the port within %g s, %s", t->seconds,
+                          t->limit)
+               : PLI_OK;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long MPI_Comm_accept and MPI_Comm_connect wait at a port: the hint timeout, or the setting.
+#ifndef PLI_DYNAMIC_PORT_TIMEOUT_H
+#define PLI_DYNAMIC_PORT_TIMEOUT_H
+
+#include "base/err.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_port_timeout {
+    uint64_t end;      // by the clock, 0: never
+    double seconds;    // so long that is from the beginning
+    const char *limit; // and what says so
+};
+
+// Read the hint; a caller without one gives up after an implementation-defined time, and the side
+// that accepts waits. Fails when info is no info object or the hint no number. [MPI-5.0 11.9.3]
+enum pli_err pli_port_timeout_read(MPI_Info info, bool is_caller, struct pli_port_timeout *out);
+
+// PLI_ERR_PORT, with a sentence, once the time has run out.
+enum pli_err pli_port_timeout_check(const struct pli_port_timeout *t);
+
+#endif

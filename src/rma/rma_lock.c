@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An exclusive holder's rank is in the word. Of those who share, the word has the number, and the
+// list behind it who they are: each says that it is about to change the word, changes it, and says
+// what it is then. Whoever dies in between is found by counting the others.
+#include "rma/rma_lock.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+enum { HOLDER_NONE, HOLDER_CHANGES, HOLDER_SHARES };
+
+static _Atomic uint8_t *holder(struct pli_guard *g, int rank)
+{
+    return (_Atomic uint8_t *)(g + 1) + rank;
+}
+
+// Release order is that of the word, which is changed next or was changed before.
+static void say(struct pli_guard *g, int rank, uint8_t what)
+{
+    atomic_store_explicit(holder(g, rank), what, memory_order_release);
+}
+
+static bool try_alone(struct pli_guard *g, int rank)
+{
+    uint32_t was = 0;
+    return atomic_compare_exchange_strong_explicit(&g->lock, &was, PLI_GUARD_ALONE | (uint32_t)rank,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+bool pli_rma_lock_try(struct pli_guard *g, int rank, int hold)
+{
+    if (hold == PLI_RMA_EXCLUSIVE) {
+        return try_alone(g, rank);
+    }
+    uint32_t was = atomic_load_explicit(&g->lock, memory_order_relaxed);
+    bool is_mine = false;
+    say(g, rank, HOLDER_CHANGES);
+    while (!is_mine && (was & (PLI_GUARD_QUEUED | PLI_GUARD_ALONE)) == 0) {
+        is_mine = atomic_compare_exchange_weak_explicit(&g->lock, &was, was + 1,
+                                                        memory_order_acq_rel, memory_order_relaxed);
+    }
+    say(g, rank, is_mine ? HOLDER_SHARES : HOLDER_NONE);
+    return is_mine;
+}
+
+bool pli_rma_lock_leave(struct pli_guard *g, int rank, int hold)
+{
+    bool is_alone = hold == PLI_RMA_EXCLUSIVE;
+    uint32_t mine = is_alone ? PLI_GUARD_ALONE | (uint32_t)rank : 1;
+    if (!is_alone) {
+        say(g, rank, HOLDER_CHANGES);
+    }
+    uint32_t was = atomic_fetch_sub_explicit(&g->lock, mine, memory_order_acq_rel);
+    if (!is_alone) {
+        say(g, rank, HOLDER_NONE);
+    }
+    return was - mine == PLI_GUARD_QUEUED;
+}
+
+// Nobody holds it and somebody waits: nobody else changes the word then. Context: queue locked.
+static struct pli_rma_hope *grant(struct pli_rma_queue *q, struct pli_guard *g)
+{
+    uint32_t word = atomic_load_explicit(&g->lock, memory_order_acquire);
+    if (q->first == NULL) {
+        atomic_fetch_and_explicit(&g->lock, ~PLI_GUARD_QUEUED, memory_order_acq_rel);
+        return NULL;
+    }
+    if (word != PLI_GUARD_QUEUED) {
+        return NULL; // who holds it will say when it leaves
+    }
+    struct pli_rma_hope *granted = q->first, *last = granted;
+    if (granted->hold == PLI_RMA_EXCLUSIVE) {
+        word = PLI_GUARD_ALONE | (uint32_t)granted->origin;
+    } else {
+        say(g, last->origin, HOLDER_SHARES);
+        for (word = 1; last->next != NULL && last->next->hold == PLI_RMA_SHARED; word++) {
+            last = last->next;
+            say(g, last->origin, HOLDER_SHARES);
+        }
+    }
+    q->first = last->next;
+    last->next = NULL;
+    atomic_store_explicit(&g->lock, word | (q->first != NULL ? PLI_GUARD_QUEUED : 0),
+                          memory_order_release);
+    return granted;
+}
+
+struct pli_rma_hope *pli_rma_lock_grant(struct pli_rma_queue *q, struct pli_guard *g)
+{
+    pli_lock_take(&q->lock);
+    struct pli_rma_hope *granted = grant(q, g);
+    pli_lock_drop(&q->lock);
+    return granted;
+}
+
+static struct pli_rma_hope *append(struct pli_rma_queue *q, struct pli_guard *g,
+                                   struct pli_rma_hope *hope)
+{
+    struct pli_rma_hope **end = &q->first;
+    bool is_first = q->first == NULL;
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = hope;
+    bool is_free =
+        is_first && atomic_fetch_or_explicit(&g->lock, PLI_GUARD_QUEUED, memory_order_acq_rel) == 0;
+    return is_free ? grant(q, g) : NULL; // it got free meanwhile
+}
+
+struct pli_rma_hope *pli_rma_lock_ask(struct pli_rma_queue *q, struct pli_guard *g,
+                                      struct pli_rma_hope *hope, uint32_t n_lost)
+{
+    pli_lock_take(&q->lock);
+    struct pli_rma_hope *over = hope;
+    hope->next = NULL;
+    hope->err = PLI_OK;
+    if (atomic_load_explicit(&g->n_lost, memory_order_relaxed) != n_lost) {
+        hope->err = PLI_ERR_PROC_FAILED;
+    } else if (q->first != NULL || !pli_rma_lock_try(g, hope->origin, hope->hold)) {
+        over = append(q, g, hope);
+    }
+    pli_lock_drop(&q->lock);
+    return over;
+}
+
+// Who shares the lock and lives. False: one of them changes the word at this moment.
+static bool count_living(struct pli_guard *g, int n, bool (*is_dead)(int rank, void *arg),
+                         void *arg, uint32_t *n_out)
+{
+    *n_out = 0;
+    for (int i = 0; i < n; i++) {
+        uint8_t what = atomic_load_explicit(holder(g, i), memory_order_acquire);
+        if (what != HOLDER_NONE && !is_dead(i, arg)) {
+            if (what == HOLDER_CHANGES) {
+                return false;
+            }
+            (*n_out)++;
+        }
+    }
+    return true;
+}
+
+// The word without the dead; whether one held the lock. PLI_GUARD_QUEUED is set, so nobody takes
+// the lock meanwhile, but those who have it may leave.
+static bool drop_dead(struct pli_guard *g, int n, bool (*is_dead)(int rank, void *arg), void *arg)
+{
+    bool is_counted = false;
+    for (;;) {
+        uint32_t word = atomic_load_explicit(&g->lock, memory_order_acquire), living = 0;
+        uint32_t held = word & ~PLI_GUARD_QUEUED;
+        if ((held & PLI_GUARD_ALONE) != 0) {
+            living = is_dead((int)(held & ~(uint32_t)PLI_GUARD_ALONE), arg) ? 0 : held;
+        } else if (!count_living(g, n, is_dead, arg, &living)) {
+            sched_yield(); // a few instructions of a living process
+            continue;
+        }
+        if (living == held) {
+            return false;
+        }
+        // Who takes the lock next finds the new number.
+        atomic_fetch_add_explicit(&g->n_lost, is_counted ? 0 : 1, memory_order_relaxed);
+        is_counted = true;
+        if (atomic_compare_exchange_strong_explicit(&g->lock, &word, PLI_GUARD_QUEUED | living,
+                                                    memory_order_acq_rel, memory_order_relaxed)) {
+            return true;
+        }
+    }
+}
+
+// Take out of the queue who is dead, or everybody, who is then told. Context: queue locked.
+static struct pli_rma_hope *sift(struct pli_rma_queue *q, bool is_lost,
+                                 bool (*is_dead)(int rank, void *arg), void *arg)
+{
+    struct pli_rma_hope **at = &q->first, *told = NULL, **end = &told;
+    while (*at != NULL) {
+        struct pli_rma_hope *h = *at;
+        bool is_gone = is_dead(h->origin, arg);
+        if (!is_gone && !is_lost) {
+            at = &h->next;
+            continue;
+        }
+        *at = h->next;
+        if (is_gone) {
+            free(h);
+        } else {
+            h->err = PLI_ERR_PROC_FAILED;
+            h->next = NULL;
+            *end = h;
+            end = &h->next;
+        }
+    }
+    return told;
+}
+
+struct pli_rma_hope *pli_rma_lock_release_dead(struct pli_rma_queue *q, struct pli_guard *g, int n,
+                                               bool (*is_dead)(int rank, void *arg), void *arg)
+{
+    pli_lock_take(&q->lock);
+    atomic_fetch_or_explicit(&g->lock, PLI_GUARD_QUEUED, memory_order_acq_rel);
+    bool is_lost = drop_dead(g, n, is_dead, arg);
+    for (int i = 0; i < n; i++) {
+        if (atomic_load_explicit(holder(g, i), memory_order_relaxed) != HOLDER_NONE &&
+            is_dead(i, arg)) {
+            say(g, i, HOLDER_NONE);
+        }
+    }
+    struct pli_rma_hope *told = sift(q, is_lost, is_dead, arg), **end = &told;
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = grant(q, g);
+    pli_lock_drop(&q->lock);
+    return told;
+}
+
+void pli_rma_lock_clear(struct pli_rma_queue *q)
+{
+    while (q->first != NULL) {
+        struct pli_rma_hope *h = q->first;
+        q->first = h->next;
+        free(h);
+    }
+}
