@@ -113,8 +113,9 @@ static enum pli_err find(const char *name, struct found *f)
         return err;
     }
     const struct pli_boot *b = pli_proc.boot;
-    if (pli_pset_is_name(PLI_PSET_WORLD, name) && b->row < b->node.header->n_row &&
-        b->index >= b->n_world) {
+    bool is_world =
+        pli_pset_is_name(PLI_PSET_WORLD, name) || pli_pset_is_name(PLI_PSET_WORLD "@1", name);
+    if (is_world && b->row < b->node.header->n_row && b->index >= b->n_world) {
         return pli_fail(PLI_ERR_OTHER,
                         "this process has no MPI rank: only the first UPC thread of its group has "
                         "one; mpiexec --ranks-per-proc=N gives one to every thread");
