@@ -452,6 +452,7 @@ static enum pli_impi_err set_up(struct agent *a)
     struct pli_impi_net_conf net = { .bind = a->conf.env.bind[0] != '\0' ? a->conf.env.bind : NULL,
                                      .port = a->conf.env.port,
                                      .timeout_s = a->conf.env.timeout_s,
+                                     .server_s = a->conf.env.server_s,
                                      .silence_s = a->conf.env.silence_s,
                                      .takes_any_address = a->conf.env.takes_any_address,
                                      .tls_file = a->conf.env.tls_file,

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SERVER_S = 60 }; // unless IMPI_TIMEOUT says how long all may take
+
 // The user's word for this host: of a list the one at its place; an empty one counts as not given.
 static enum pli_impi_err pick(const struct pli_impi_log *log, const char *name,
                               const struct pli_impi_env *env, char out[PLI_IMPI_ENV_WORD])
@@ -184,6 +186,7 @@ enum pli_impi_err pli_impi_env_read(const struct pli_impi_log *log, uint32_t hos
     }
     out->rank = (uint32_t)v[0];
     out->timeout_s = (int)v[1];
+    out->server_s = v[1] > 0 ? (int)v[1] : SERVER_S;
     out->datalen = (uint32_t)v[2];
     out->ackmark = (uint32_t)v[3];
     out->hiwater = (uint32_t)v[4];

@@ -38,6 +38,7 @@ struct pli_impi_env {
     uint16_t port;      // to listen on
     uint16_t told_port; // to tell the others; 0: the one we listen on
     int timeout_s, silence_s;
+    int server_s; // to wait for a server that does not listen yet
     uint32_t datalen, ackmark, hiwater;
     int32_t coll_xsize, coll_maxlinear;
 };

@@ -175,6 +175,7 @@ void pli_impi_net_destroy(struct pli_impi_net *net)
     close_listener(net);
     close_fd(&net->epoll_fd);
     pli_impi_tls_destroy(net->tls);
+    free(net->where);
     free(net->link);
     free(net->dirty);
     free(net);
@@ -197,6 +198,10 @@ static enum pli_impi_err give_up(struct pli_impi_net *net)
                      "host %u of client %u waits in vain for a connection from host %u of client "
                      "%u",
                      net->host, net->job->host[net->host].client, h, net->job->host[h].client);
+    } else if (net->has_said && net->is_server_dialing) {
+        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR,
+                     "cannot reach the server: nobody listens at %s after %d s", net->where,
+                     net->conf.timeout_s);
     } else {
         pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "port %u: no job after %d s", net->port,
                      net->conf.timeout_s);
@@ -232,6 +237,35 @@ static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_i
     return pli_impi_mesh_begin(net);
 }
 
+static enum pli_impi_err dial_server(struct pli_impi_net *net)
+{
+    int fd;
+    enum pli_impi_err err = pli_impi_sock_dial_name(net->where, &net->conf.log, &fd);
+    if (err == PLI_IMPI_OK) {
+        err = pli_impi_stream_open(&net->server, fd, net->tls, true);
+    }
+    net->is_server_dialing = net->has_server_out = true;
+    return err == PLI_IMPI_OK ? pli_impi_net_watch(net, net->server.fd, KEY_SERVER, 0, true) : err;
+}
+
+// People start clients before the server. It may listen a little later: say so, and try again.
+static bool may_redial(struct pli_impi_net *net, int sys)
+{
+    uint64_t now = pli_impi_net_clock();
+    if ((sys != ECONNREFUSED && sys != EHOSTUNREACH && sys != ETIMEDOUT) || now >= net->server_ms) {
+        return false;
+    }
+    if (!net->has_said) {
+        pli_impi_log(&net->conf.log, PLI_IMPI_LOG_WARN,
+                     "no server listens at %s yet (%s); waiting for it, up to %d s", net->where,
+                     strerror(sys), net->conf.server_s);
+        net->has_said = true;
+    }
+    pli_impi_stream_close(&net->server);
+    net->redial_ms = now + REDIAL_MS;
+    return true;
+}
+
 enum pli_impi_err pli_impi_net_start(struct pli_impi_net *net, const char *server,
                                      const struct pli_impi_client_conf *client, uint32_t host)
 {
@@ -239,22 +273,19 @@ enum pli_impi_err pli_impi_net_start(struct pli_impi_net *net, const char *serve
         return PLI_IMPI_ERR_ARG;
     }
     enum pli_impi_err err = pli_impi_client_create(client, &net->client);
+    net->where = strdup(server);
+    net->server_ms = pli_impi_net_clock() + 1000 * (uint64_t)net->conf.server_s;
     if (err == PLI_IMPI_OK) {
-        int fd;
-        err = pli_impi_sock_dial_name(server, &net->conf.log, &fd);
-        if (err == PLI_IMPI_OK) {
-            err = pli_impi_stream_open(&net->server, fd, net->tls, true);
-        }
+        err = net->where == NULL ? PLI_IMPI_ERR_NOMEM : dial_server(net);
     }
     if (err != PLI_IMPI_OK) {
         return pli_impi_net_fail(net, err);
     }
     net->host_of_client = host;
     net->host = client->rank; // for the log, until the job is known
-    net->is_server_dialing = net->has_server_out = true;
     set_deadline(net, net->conf.timeout_s);
     go(net, PLI_IMPI_NET_SERVER);
-    return pli_impi_net_watch(net, net->server.fd, KEY_SERVER, 0, true);
+    return PLI_IMPI_OK;
 }
 
 enum pli_impi_err pli_impi_net_join(struct pli_impi_net *net, const struct pli_impi_job *job,
@@ -270,6 +301,9 @@ enum pli_impi_err pli_impi_net_join(struct pli_impi_net *net, const struct pli_i
 // The server's connection is no more. Before RUN that is the end; later the job can do without.
 static enum pli_impi_err server_gone(struct pli_impi_net *net, int sys)
 {
+    if (net->is_server_dialing && may_redial(net, sys)) {
+        return PLI_IMPI_OK;
+    }
     if (net->is_server_dialing) {
         pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "cannot reach the server: %s",
                      strerror(sys));
@@ -424,6 +458,9 @@ static int wait_ms(struct pli_impi_net *net, int timeout_ms)
         uint64_t left = net->deadline_ms > now ? net->deadline_ms - now : 0;
         next = next < 0 || left < (uint64_t)next ? (int)left : next;
     }
+    if (net->redial_ms != 0 && (next < 0 || next > REDIAL_MS)) {
+        next = REDIAL_MS;
+    }
     return timeout_ms < 0 || (next >= 0 && next < timeout_ms) ? next : timeout_ms;
 }
 
@@ -457,6 +494,13 @@ enum pli_impi_err pli_impi_net_poll(struct pli_impi_net *net, int timeout_ms)
     }
     if (net->err == PLI_IMPI_OK) {
         pli_impi_net_flush(net);
+    }
+    if (net->err == PLI_IMPI_OK && net->redial_ms != 0 && pli_impi_net_clock() >= net->redial_ms) {
+        net->redial_ms = 0;
+        enum pli_impi_err err = dial_server(net);
+        if (err != PLI_IMPI_OK) {
+            return pli_impi_net_fail(net, err);
+        }
     }
     if (net->err == PLI_IMPI_OK && net->deadline_ms != 0 &&
         pli_impi_net_clock() >= net->deadline_ms) {

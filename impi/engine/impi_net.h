@@ -20,6 +20,7 @@ struct pli_impi_net_conf {
     const char *bind; // address to listen on; NULL: all
     uint16_t port;    // 0: any free one
     int timeout_s;    // until RUN; 0: for ever
+    int server_s;     // to wait for a server that does not listen yet; 0: not at all
     int silence_s;    // of another host's machine or the way to it, then it is lost; 0: for ever
     const struct pli_impi_engine_ops *ops;
     void *arg;

@@ -12,6 +12,7 @@ enum {
     MAX_IOV = 32,
     READS_PER_TURN = 16, // from one host, before the others have theirs
     RETRY_MS = 100,      // after accept failed for want of descriptors
+    REDIAL_MS = 200,     // after the server did not listen
     MAX_ALSO = 4,        // descriptors of the embedding program
     HELLO_MAX = PLI_IMPI_HELLO + PLI_IMPI_TOKEN,
 };
@@ -49,6 +50,10 @@ struct pli_impi_net {
     struct pli_impi_stream server;
     uint16_t port;
     uint64_t deadline_ms; // until RUN; 0: none
+    char *where;          // the server
+    uint64_t server_ms;   // no longer than that is the server waited for
+    uint64_t redial_ms;   // it did not listen: try again then; 0: it need not be tried
+    bool has_said;        // that it is waited for
     uint64_t accept_ms;   // accept again from then on; 0: accepting
     uint64_t judge_ms;    // look who has not answered; 0: nobody has to
     bool is_server_dialing, has_server_out;

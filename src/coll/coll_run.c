@@ -10,6 +10,7 @@
 #include "core/alarm.h"
 #include "core/ep.h"
 #include "obj/comm.h"
+#include "obj/span.h"
 
 static bool is_rooted(enum pli_coll_kind kind)
 {
@@ -53,6 +54,23 @@ static const struct pli_coll_algo bridge_now = { .name = "impi", .build = pli_br
 static const struct pli_coll_algo bridge_later = { .name = "impi", .build = pli_bridge_later };
 static const struct pli_coll_algo bridge_inter = { .name = "impi", .build = pli_bridge_inter };
 
+// Where ranks belong to other MPI jobs.
+__attribute__((cold)) static enum pli_err
+choose_across(const struct pli_coll_args *a, bool is_blocking, const struct pli_coll_algo **out)
+{
+    bool is_later = !is_blocking || a->kind > PLI_COLL_EXSCAN; // or along a topology
+    enum pli_err err =
+        is_later ? pli_span_check_later(pli_coll_args_name(a->kind), a->comm) : PLI_OK;
+    if (!a->comm->is_inter) {
+        *out = is_blocking ? &bridge_now : &bridge_later;
+    } else if (is_blocking) {
+        *out = &bridge_inter;
+    } else {
+        *out = is_rooted(a->kind) ? &inter_rooted : &inter_all;
+    }
+    return err;
+}
+
 static enum pli_err choose(const struct pli_coll_args *a, bool is_blocking,
                            const struct pli_coll_algo **out)
 {
@@ -60,16 +78,11 @@ static enum pli_err choose(const struct pli_coll_args *a, bool is_blocking,
         *out = &nothing;
         return PLI_OK;
     }
-    if (a->comm->is_inter && a->comm->is_span && is_blocking) {
-        *out = &bridge_inter;
-        return PLI_OK;
+    if (__builtin_expect(a->comm->is_span, 0)) {
+        return choose_across(a, is_blocking, out);
     }
     if (a->comm->is_inter) {
         *out = is_rooted(a->kind) ? &inter_rooted : &inter_all;
-        return PLI_OK;
-    }
-    if (__builtin_expect(a->comm->is_span, 0)) {
-        *out = is_blocking ? &bridge_now : &bridge_later;
         return PLI_OK;
     }
     return pli_coll_select(a, is_blocking, out);

@@ -6,6 +6,7 @@
 #include "comm/comm_make.h"
 #include "comm/intercomm.h"
 #include "obj/comm.h"
+#include "obj/span.h"
 
 enum pli_err pli_comm_create_create(struct pli_comm *comm, struct pli_group *group,
                                     struct pli_comm **out)
@@ -32,6 +33,12 @@ enum pli_err pli_comm_create_group(struct pli_comm *comm, struct pli_group *grou
     enum pli_err err = pli_comm_make_check(comm, group);
     if (err != PLI_OK) {
         return err;
+    }
+    if (comm->is_span && pli_span_has_far(group)) {
+        err = pli_span_check_later("MPI_Comm_create_group", comm);
+        if (err != PLI_OK) {
+            return err;
+        }
     }
     return pli_comm_make_is_member(comm, group) ? pli_comm_make_sub(comm, group, tag, out) : PLI_OK;
 }

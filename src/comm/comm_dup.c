@@ -13,6 +13,7 @@
 #include "core/request.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
+#include "obj/span.h"
 #include "obj/comm_hint.h"
 
 static pli_comm_dup_topo_fn copy_topo;
@@ -131,7 +132,10 @@ static enum pli_err idup(struct pli_comm *comm, bool with_hints, struct pli_comm
     struct pli_datatype *byte = pli_comm_make_byte();
     struct pli_comm *c = NULL;
     struct pli_sched *s;
-    enum pli_err err = pli_sched_create(PLI_COLL_BCAST, PLI_SCHED_ONCE, &s); // of the contexts
+    enum pli_err err = comm->is_span ? pli_span_check_later("MPI_Comm_idup", comm) : PLI_OK;
+    if (err == PLI_OK) {
+        err = pli_sched_create(PLI_COLL_BCAST, PLI_SCHED_ONCE, &s); // of the contexts
+    }
     if (err != PLI_OK) {
         return err;
     }

@@ -146,3 +146,16 @@ void pli_span_end(struct pli_comm *c)
     free(c->span);
     c->span = NULL;
 }
+
+enum pli_err pli_span_check_later(const char *what, const struct pli_comm *c)
+{
+    if (pli_boot.gate == NULL || pli_boot.gate->has_later != 0) {
+        return PLI_OK;
+    }
+    return pli_fail(
+        PLI_ERR_UNSUPPORTED,
+        "%s on %s: not all clients of the IMPI job are of Pliant MPI, and only these can do "
+        "it nonblocking, persistent, along a topology or without the whole parent; use the "
+        "blocking form, or split off a communicator of one client (IMPI_CLIENT_COLOR)",
+        what, pli_comm_say(c));
+}

@@ -24,6 +24,10 @@ bool pli_span_is_far(uint64_t proc); // and in another client than this process
 bool pli_span_has_far(const struct pli_group *g);
 bool pli_span_has_stranger(const struct pli_group *g);
 
+// Fails, with a sentence, where not all clients can do what goes between clients of Pliant MPI
+// only: programs of other MPIs, made clients by libimpi, refuse it, and who tried it would wait.
+enum pli_err pli_span_check_later(const char *what, const struct pli_comm *c);
+
 // IMPI_CLIENT_SIZE, _COLOR, IMPI_HOST_SIZE, _COLOR: of the local group, and of the caller in it.
 enum pli_span_what {
     PLI_SPAN_CLIENT_SIZE,

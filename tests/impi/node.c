@@ -21,7 +21,7 @@ struct option {
 static struct option option[] = {
     { "procs", 1 },     { "datalen", 1024 }, { "ackmark", 10 }, { "hiwater", 20 }, { "msgs", 20 },
     { "maxlen", 5000 }, { "timeout", 20 },   { "silence", 60 }, { "xsize", -1 },   { "port", 0 },
-    { "verbose", 0 },   { "plain", 0 }, // nothing but what IMPI 0.0 has
+    { "verbose", 0 },   { "wait", 0 },       { "plain", 0 }, // nothing but what IMPI 0.0 has
 };
 static const char *bind_to = "127.0.0.1";
 
@@ -310,6 +310,7 @@ int main(int argc, char **argv)
     struct pli_impi_net_conf conf = { .bind = bind_to,
                                       .port = (uint16_t)get("port"),
                                       .timeout_s = get("timeout"),
+                                      .server_s = get("wait"),
                                       .silence_s = get("silence"),
                                       .takes_any_address = getenv("IMPI_ANY_ADDRESS") != NULL,
                                       .tls_file = getenv("IMPI_TLS"),

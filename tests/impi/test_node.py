@@ -28,12 +28,13 @@ class Node:
         full.update({"IMPI_AUTH_NONE": ""} if env is None else env)
         self.proc = subprocess.Popen([NODE, server, str(rank), mode, *args], env=full,
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.out = None
+        self.out, self.seen = None, ""  # seen: of standard error, by the test
 
     def wait(self):
         if self.out is not None:
             return self.out
         self.out, self.err = self.proc.communicate(timeout=30)
+        self.err = self.seen + self.err
         check(self.code, self.proc.returncode, f"exit code of a node: {self.out}{self.err}")
         if self.text is not None:
             check(True, self.text in self.err, f"'{self.text}' in {self.err}")
@@ -124,6 +125,20 @@ def case_no_server():
         with Node(where, 0, "echo", code=1, said="cannot reach the server: Connection refused"):
             pass
     with Node("nonsense", 0, "echo", code=1, said="is not host:port"):
+        pass
+
+
+def case_late_server():
+    """A node that is started before the server says that it waits, and joins when the server is there."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with Node(f"127.0.0.1:{port}", 0, "exchange", "wait=20", said="no server listens at 127.0.0.1") as node:
+        line = node.proc.stderr.readline()
+        check(True, "waiting for it, up to 20 s" in line, line)
+        node.seen = line
+        with Server(1, "-port", str(port)):
+            node.wait()
+    with Node(f"127.0.0.1:{port}", 0, "echo", "wait=1", code=1, said="cannot reach the server: Connection refused"):
         pass
 
 

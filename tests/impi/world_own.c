@@ -171,9 +171,18 @@ void world_own(int me, int n)
     refusals(comm, me, n);
     natives(mine);
 #else
-    int dims[1] = { n }, periods[1] = { 1 };
+    int dims[1] = { n }, periods[1] = { 1 }, class = 0, got[2];
     MPI_Comm ring;
+    MPI_Request req;
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN); // the others refuse it too: nobody waits
+    MPI_Error_class(MPI_Ibarrier(comm, &req), &class);
+    CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION);
+    MPI_Error_class(MPI_Comm_idup(comm, &ring, &req), &class);
+    CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION);
     MPI_Cart_create(comm, 1, dims, periods, 0, &ring); // all of the world make it
+    MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
+    MPI_Error_class(MPI_Neighbor_allgather(&me, 1, MPI_INT, got, 1, MPI_INT, ring), &class);
+    CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION);
     MPI_Comm_free(&ring);
 #endif
     MPI_Comm_free(&mine);

@@ -156,8 +156,11 @@ def go_wrong():
     check(r.rc == 2 and "HOST:PORT" in r.words, f"no port: {r}")
     r = Run("--impi", "127.0.0.1:1", "--impi-rank", "0", "true")
     check(r.rc == 1 and "IMPI_AUTH_KEY" in r.words, f"no authentication: {r}")
-    r = Run("--impi", "127.0.0.1:1", "--impi-rank", "0", "true", env={"IMPI_AUTH_NONE": ""})
-    check(r.rc == 1 and "cannot reach the server" in r.words, f"no server: {r}")
+    r = Run("--impi", "127.0.0.1:1", "--impi-rank", "0", "true", env={"IMPI_AUTH_NONE": "", "IMPI_TIMEOUT": "1"})
+    check(r.rc == 1 and "no server listens at 127.0.0.1:1 yet" in r.words and "cannot reach the server" in r.words,
+          f"no server: {r}")
+    r = Run("--local", "-n", 2, program("span_comm"), ":", "-n", 1, "true", tool=IMPIRUN)
+    check(r.rc == 1 and "ended without having called MPI_Init" in r.words, f"a part without MPI: {r}")
     r = Run("--local", "-n", 1, program("span_comm"), ":", "-n", 1, "false", tool=IMPIRUN)
     check(r.rc != 0, f"a part that fails: {r}")
     for words, why in (((), "first word"), (("--local",), "no program"), (("-client", "1"), "HOST:PORT"),

@@ -75,6 +75,7 @@ static bool publish(struct agent *a)
     g->datalen = job->datalen;
     g->tag_ub = job->tag_ub;
     g->has_long8 = (job->features & PLI_IMPI_HAS_LONG8) != 0;
+    g->has_later = (job->features & PLI_IMPI_HAS_LATER) != 0;
     g->xsize = job->coll_xsize;
     g->maxlinear = job->coll_maxlinear;
     for (uint32_t i = 0; i < job->n_client; i++) {
@@ -219,6 +220,7 @@ static bool lead(struct agent *a, const struct pli_impi_env *env, const struct p
                                            .info = &info,
                                            .log = *log };
     is_good = is_good && pli_impi_env_features(log, &info) == PLI_IMPI_OK;
+    info.features |= PLI_IMPI_HAS_LATER;
     is_good =
         is_good && connect_all(a, pli_impi_net_start(a->net, a->conf->server, &client, 0), true);
     free(procs);
@@ -265,6 +267,7 @@ bool agent_meet(struct agent *a, const struct pli_impi_engine_ops *ops,
     struct pli_impi_net_conf conf = { .bind = env.bind[0] != '\0' ? env.bind : NULL,
                                       .port = env.port,
                                       .timeout_s = env.timeout_s,
+                                      .server_s = env.server_s,
                                       .silence_s = env.silence_s,
                                       .takes_any_address = env.takes_any_address,
                                       .tls_file = env.tls_file,

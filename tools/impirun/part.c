@@ -4,12 +4,15 @@
 #include "part.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_EXTRA = 16, MAX_PATH = 4096 };
+enum { MAX_EXTRA = 8, MAX_PATH = 4096 };
+
+extern char **environ;
 
 enum mpi { PLIANT, MPICH, OPENMPI, N_MPI };
 
@@ -91,8 +94,11 @@ static const char *shim_of(const struct part *p)
             return path;
         }
     }
-    pli_impirun_bad("there is no %s; libimpi(7) says how it is built. --shim names another place",
-                    path);
+    pli_impirun_bad(
+        "there is no libimpi-%s.so in %s../lib, since %s was not installed when Pliant MPI "
+        "was built. Build it with %s../share/pliant/impi/shim/build.sh mpicc.%s FILE and "
+        "say --shim FILE",
+        mpis[p->mpi].name, here(), mpis[p->mpi].name, here(), mpis[p->mpi].name);
 }
 
 void pli_part_check(char **words)
@@ -103,11 +109,39 @@ void pli_part_check(char **words)
     }
 }
 
-// What another mpiexec is told besides, for the ranks to find the library and the server.
+// The library looks for the agent near itself, and may be anywhere.
+static void name_agent(void)
+{
+    static const char *const places[] = { "../libexec/pliant/", "" };
+    char *path = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (asprintf(&path, "%s%simpi-agent", here(), places[i]) < 0) {
+            pli_impirun_bad("out of memory");
+        }
+        if (access(path, X_OK) == 0) {
+            setenv("IMPI_AGENT", path, 0); // unless the user has
+            return;
+        }
+    }
+}
+
+static bool is_ours(const char *variable)
+{
+    return strncmp(variable, "IMPI_", 5) == 0;
+}
+
+static size_t n_variable(void)
+{
+    size_t n = 0;
+    for (char **at = environ; *at != NULL; at++) {
+        n += is_ours(*at);
+    }
+    return n;
+}
+
+// What another mpiexec is told besides: for the ranks to find library, agent and server.
 static int add_extra(const struct part *p, char **argv)
 {
-    static const char *const names[] = { "IMPI_SERVER", "IMPI_CLIENT", "IMPI_AUTH_KEY",
-                                         "IMPI_AUTH_NONE" };
     const char *shim = shim_of(p);
     int n = 0;
     if (p->mpi == MPICH) { // passes its environment on
@@ -124,10 +158,13 @@ static int add_extra(const struct part *p, char **argv)
     if (asprintf(&argv[n++], "LD_PRELOAD=%s", shim) < 0) {
         pli_impirun_bad("out of memory");
     }
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (getenv(names[i]) != NULL) {
+    for (char **at = environ; *at != NULL; at++) {
+        if (is_ours(*at)) {
             argv[n++] = "-x";
-            argv[n++] = (char *)(uintptr_t)names[i];
+            argv[n] = strndup(*at, strcspn(*at, "="));
+            if (argv[n++] == NULL) {
+                pli_impirun_bad("out of memory");
+            }
         }
     }
     return n;
@@ -140,7 +177,10 @@ void pli_part_exec(char **words)
     while (p.rest[n_word] != NULL) {
         n_word++;
     }
-    char **argv = calloc(n_word + MAX_EXTRA + 2, sizeof *argv);
+    if (p.mpi != PLIANT) {
+        name_agent();
+    }
+    char **argv = calloc(n_word + MAX_EXTRA + 2 * n_variable() + 2, sizeof *argv);
     if (argv == NULL) {
         pli_impirun_bad("out of memory");
     }

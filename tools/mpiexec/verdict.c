@@ -58,6 +58,17 @@ const char *pli_verdict_signal(int sig)
     return name;
 }
 
+enum pli_fault pli_verdict_missed(const struct pli_job *job, const struct pli_task *t,
+                                  enum pli_fault fault)
+{
+    bool is = fault == PLI_FAULT_NONE && job->opt.impi_server != NULL;
+    for (uint32_t r = t->first; is && r < t->first + t->n; r++) {
+        is = r < job->node.header->n_row &&
+             atomic_load_explicit(&job->node.rows[r].state, memory_order_acquire) == PLI_NODE_EMPTY;
+    }
+    return is ? PLI_FAULT_NO_INIT : fault;
+}
+
 int pli_verdict_status(const struct pli_case *c)
 {
     switch (c->fault) {
@@ -111,6 +122,9 @@ static void what(const struct pli_case *c, char *to, size_t cap)
     case PLI_FAULT_SILENT:
         snprintf(to, cap, "ended with exit status 0");
         break;
+    case PLI_FAULT_NO_INIT:
+        snprintf(to, cap, "ended without having called MPI_Init");
+        break;
     default:
         snprintf(to, cap, "died (how, only its parent process knows)");
         break;
@@ -157,6 +171,11 @@ static void hint(const struct pli_job *job, const struct pli_case *c, char *to, 
             to, cap,
             " Every process that has called MPI_Init must call MPI_Finalize before it ends: look "
             "for an early return or exit.");
+    } else if (c->fault == PLI_FAULT_NO_INIT) {
+        snprintf(
+            to, cap,
+            " The ranks of the other clients of the IMPI job would wait for it for ever. Is it a "
+            "program of another MPI? Then start it with impirun --mpi mpich or --mpi openmpi.");
     } else if (c->fault == PLI_FAULT_CODE && (c->number == 127 || c->number == 126)) {
         snprintf(to, cap, " %s",
                  c->number == 127 ? "127 usually means that a command or a shared library was not "

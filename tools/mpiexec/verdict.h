@@ -17,6 +17,7 @@ enum pli_fault {
     PLI_FAULT_SILENT,   // exit status 0 without MPI_Finalize
     PLI_FAULT_VANISHED, // a grandchild: nobody told how
     PLI_FAULT_ABORT,    // number: the code given to MPI_Abort
+    PLI_FAULT_NO_INIT,  // exit status 0 without MPI_Init, where others wait for it
 };
 
 struct pli_case {
@@ -31,6 +32,11 @@ struct pli_case {
 
 // What a process did wrong that ended with this wait status while its row was in this state.
 enum pli_fault pli_verdict_fault(int status, uint32_t state, int *number_out);
+
+// The same, but PLI_FAULT_NO_INIT for no fault if no process of the task has ever called MPI_Init
+// and other clients of an IMPI job wait for it.
+enum pli_fault pli_verdict_missed(const struct pli_job *job, const struct pli_task *t,
+                                  enum pli_fault fault);
 
 // The exit status of mpiexec for this case.
 int pli_verdict_status(const struct pli_case *c);

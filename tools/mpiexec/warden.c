@@ -214,7 +214,8 @@ static bool is_fatal(const struct pli_case *c)
     if (w.job->opt.on_failure == PLI_FAIL_CONTINUE || c->state == PLI_NODE_FINALIZED) {
         return false;
     }
-    if (c->state == PLI_NODE_RUNNING || c->fault != PLI_FAULT_CODE) {
+    // Other clients of an IMPI job wait for every rank.
+    if (c->state == PLI_NODE_RUNNING || c->fault != PLI_FAULT_CODE || w.job->opt.impi_server) {
         return true;
     }
     w.is_early = true;
@@ -321,6 +322,7 @@ static void judge_task(struct pli_task *t)
         c.number = w.job->node.rows[c.row].abort_code;
     } else {
         c.fault = pli_verdict_fault(t->status, c.state, &c.number);
+        c.fault = pli_verdict_missed(w.job, t, c.fault);
     }
     pli_warden_report(&c);
 }
