@@ -24,7 +24,7 @@ enum {
     KEY_PROC,          // and above: one for each process
     TICK_MS = 100,     // until the job runs: deadlines of the net
     MAX_STRANGER = 64, // that may wait at the door
-    PARTING_MS = 2000  // for processes to take notice of a failure
+    PARTING_MS = 1000  // for processes to take notice of a failure
 };
 
 static void go(struct agent *a, enum agent_state to)

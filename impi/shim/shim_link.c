@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -221,11 +222,11 @@ static void wait_readable(void)
 // look: this thread does, sleeping until then. One that looks says more, and is given the time to.
 static void *watch(void *fd)
 {
-    enum { GRACE_S = 1 };
+    const struct timespec grace = { .tv_nsec = 400000000 };
     struct pollfd p = { .fd = *(int *)fd, .events = POLLRDHUP };
     while (poll(&p, 1, -1) < 0) {
     }
-    (void)sleep(GRACE_S);
+    (void)nanosleep(&grace, NULL);
     fprintf(stderr, "libimpi: process %u: the agent has ended, and so the job\n",
             pli_shim.first + (unsigned)pli_shim.me);
     _exit(1); // the launcher then ends the others
