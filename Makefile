@@ -85,7 +85,8 @@ test-upc-plain: all
 test-upc-fuzz:
 	@tests/upc/fuzz/run.sh $(or $(SECONDS),60)
 
-demo: all
+demo: $(BUILD)/CMakeCache.txt
+	@cmake --build $(BUILD) -j$(JOBS) --target tour
 	@examples/tour $(BUILD)
 
 bench: all

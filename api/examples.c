@@ -9,15 +9,17 @@
 void pli_examples_step(MPI_Comm comm);
 void pli_examples_share_out(MPI_Comm from, MPI_Comm to);
 
-// man: MPIX_World_version MPIX_Comm_world_at MPIX_World_leaving
-int pli_examples_follow(MPI_Comm world, int version)
+// man: MPIX_World_version MPIX_Comm_world_at MPIX_Comm_world_version MPIX_World_leaving
+int pli_examples_follow(MPI_Comm world)
 {
     // Once in a step: has mpictl grown or shrunk the job? All ranks go on in the same version.
-    int newest, agreed, leaving;
+    int version, newest, agreed, leaving;
     MPI_Comm next;
+    MPIX_Comm_world_version(world, &version);
     MPIX_World_version(&newest);
     MPI_Allreduce(&newest, &agreed, 1, MPI_INT, MPI_MIN, world);
     if (agreed > version) {
+        agreed = version + 1; // one at a time
         MPIX_World_leaving(&leaving);
         MPIX_Comm_world_at(agreed, &next);   // MPI_COMM_NULL in a rank that is to leave
         pli_examples_share_out(world, next); // the old version still works
@@ -220,6 +222,21 @@ void pli_examples_endpoints(void)
         MPI_Comm_detach(mine[i]);
         MPI_Comm_free(&mine[i]);
     }
+}
+
+// man: MPIX_Comm_get_process
+void pli_examples_process(MPI_Comm ends)
+{
+    int me, size, mine, n = 0;
+    MPI_Comm_rank(ends, &me);
+    MPI_Comm_size(ends, &size);
+    MPIX_Comm_get_process(ends, me, &mine);
+    for (int i = 0; i < size; i++) { // ranks with which this one shares memory
+        int process;
+        MPIX_Comm_get_process(ends, i, &process);
+        n += process == mine;
+    }
+    printf("%d ranks live in my process\n", n);
 }
 
 // man: MPI_Init_endpoints MPI_Comm_endpoint_attach

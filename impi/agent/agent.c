@@ -170,7 +170,7 @@ static void meet(struct agent *a)
                                          .proc = proc,
                                          .n_proc = n,
                                          .datalen = env->datalen,
-                                         .tag_ub = INT32_MAX,
+                                         .tag_ub = a->conf.tag_ub,
                                          .coll_xsize = env->coll_xsize,
                                          .coll_maxlinear = env->coll_maxlinear };
     struct pli_impi_client_conf client = { .rank = env->rank,

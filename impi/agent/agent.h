@@ -13,6 +13,7 @@ struct pli_agent_where;
 struct pli_agent_conf {
     struct pli_impi_env env;
     uint32_t n_proc; // of this client
+    int32_t tag_ub;  // the largest tag of its MPI
     int parent_fd;   // socket to the process that started us, which is its process 0
     struct pli_impi_log log;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// impi-agent N FD: the agent of a client of N processes, started by its process 0, which holds the
-// other end of socket FD. Not for users to call.
+// impi-agent N FD TAGUB: the agent of a client of N processes, started by its process 0, which
+// holds the other end of socket FD; their largest tag is TAGUB. Not for users to call.
 #include "agent/agent.h"
 #include <malloc.h>
 #include <signal.h>
@@ -19,13 +19,14 @@ int main(int argc, char **argv)
 {
     static struct pli_agent_conf conf;
     conf.log = (struct pli_impi_log){ say, &conf };
-    if (argc != 3 || atoi(argv[1]) < 1 || atoi(argv[2]) < 3) {
+    if (argc != 4 || atoi(argv[1]) < 1 || atoi(argv[2]) < 3 || atoi(argv[3]) < 1) {
         fprintf(stderr, "impi-agent: started by an MPI library that joins an IMPI job; see "
                         "libimpi(7)\n");
         return 1;
     }
     conf.n_proc = (uint32_t)atoi(argv[1]);
     conf.parent_fd = atoi(argv[2]);
+    conf.tag_ub = atoi(argv[3]);
     if (pli_impi_env_read(&conf.log, 0, 1, &conf.env) != PLI_IMPI_OK || conf.env.server == NULL) {
         return 1;
     }

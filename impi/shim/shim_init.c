@@ -86,11 +86,14 @@ static int join(void)
     }
     (void)PMPI_Comm_rank(MPI_COMM_WORLD, &pli_shim.me);
     (void)PMPI_Comm_size(MPI_COMM_WORLD, &pli_shim.n_local);
+    int flag = 0, *ub = NULL;
+    (void)PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &ub, &flag);
+    pli_shim.tag_ub = flag != 0 ? *ub : 32767; // the least there may be
     int rc = pli_shim_link_open();
     if (rc != MPI_SUCCESS) {
         return pli_shim_end(MPI_COMM_WORLD, rc);
     }
-    int n = (int)pli_shim.job->n_proc, flag = 0, *ub = NULL;
+    int n = (int)pli_shim.job->n_proc;
     uint32_t *world = malloc((size_t)n * sizeof *world);
     struct shim_span *s;
     if (world == NULL) {
@@ -99,11 +102,7 @@ static int join(void)
     for (int i = 0; i < n; i++) {
         world[i] = (uint32_t)i;
     }
-    (void)PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &ub, &flag);
-    pli_shim.tag_ub = pli_shim.job->tag_ub;
-    if (flag != 0 && *ub < pli_shim.tag_ub) {
-        pli_shim.tag_ub = *ub;
-    }
+    pli_shim.tag_ub = pli_shim.job->tag_ub; // the least of all clients
     rc = PMPI_Comm_dup(MPI_COMM_SELF, &pli_shim.self);
     if (rc != MPI_SUCCESS) {
         free(world);

@@ -123,7 +123,7 @@ static char **agent_environment(void)
 
 static int start_agent(int *fd_out)
 {
-    char path[4096], count[16], target[] = "3";
+    char path[4096], count[16], target[] = "3", tag_ub[16];
     int pair[2];
     pid_t pid;
     posix_spawn_file_actions_t act;
@@ -135,7 +135,8 @@ static int start_agent(int *fd_out)
         return pli_shim_fail(MPI_ERR_OTHER, "no socket for the agent");
     }
     snprintf(count, sizeof count, "%d", pli_shim.n_local);
-    char *argv[] = { path, count, target, NULL };
+    snprintf(tag_ub, sizeof tag_ub, "%d", pli_shim.tag_ub);
+    char *argv[] = { path, count, target, tag_ub, NULL };
     char **env = agent_environment();
     posix_spawn_file_actions_init(&act);
     posix_spawn_file_actions_addopen(&act, 0, "/dev/null", O_RDONLY, 0);

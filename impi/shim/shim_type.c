@@ -21,6 +21,7 @@ struct run {
 
 struct sig { // the scalars of one element, in order
     size_t ext, native;
+    uint64_t n_elem; // basic elements: a complex number is one
     int n_run;
     atomic_int n_user; // a type is freed by the program, without the lock
     bool is_flat;      // one run, and its native form has no gaps
@@ -61,6 +62,7 @@ static void measure(struct sig *s)
         const struct run *r = &s->run[i];
         s->ext += r->n * (r->sub != NULL ? r->sub->ext : pli_impi_ext32_size(r->kind));
         s->native += r->n * (r->sub != NULL ? r->sub->native : pli_impi_ext32_native(r->kind));
+        s->n_elem += r->sub != NULL ? r->n * r->sub->n_elem : r->n / (uint64_t)r->per;
     }
 }
 
@@ -91,6 +93,9 @@ static void name_all(void)
                              b4 = PLI_IMPI_EXT32_SAME4, b8 = PLI_IMPI_EXT32_SAME8,
                              l = PLI_IMPI_EXT32_LONG, ul = PLI_IMPI_EXT32_ULONG,
                              ld = PLI_IMPI_EXT32_LDOUBLE;
+    if ((pli_shim.job->features & PLI_IMPI_HAS_LONG8) != 0) {
+        l = ul = b8;
+    }
     const struct {
         MPI_Datatype type;
         enum pli_impi_ext32_kind kind;
@@ -294,24 +299,29 @@ int pli_shim_type_size(MPI_Datatype type, size_t *ext_out)
     return rc;
 }
 
-// Scalars in the first *len bytes of n elements; what is left of *len is no whole scalar.
+// Basic elements in the first *len bytes of n elements of the type: whole ones at once, then what
+// there is of the next. What is left of *len is no whole scalar.
 static MPI_Count scalars(const struct sig *s, uint64_t n, size_t *len)
 {
-    MPI_Count found = 0;
-    for (uint64_t k = 0; k<n && * len> 0; k++) {
-        for (int i = 0; i<s->n_run && * len> 0; i++) {
-            const struct run *r = &s->run[i];
-            if (r->sub != NULL) {
-                found += scalars(r->sub, r->n, len);
-                continue;
+    uint64_t whole = s->ext == 0 ? n : *len / s->ext;
+    whole = whole < n ? whole : n;
+    MPI_Count found = (MPI_Count)(whole * s->n_elem);
+    *len -= whole * s->ext;
+    for (int i = 0; whole < n && i<s->n_run && * len> 0; i++) {
+        const struct run *r = &s->run[i];
+        if (r->sub != NULL) {
+            found += scalars(r->sub, r->n, len);
+            if (*len > 0 && *len < r->sub->ext) {
+                break; // it ends inside this one
             }
-            size_t size = pli_impi_ext32_size(r->kind);
-            uint64_t m = *len / size < r->n ? *len / size : r->n;
-            found += (MPI_Count)m / r->per;
-            *len -= m * size;
-            if (m < r->n) {
-                return found;
-            }
+            continue;
+        }
+        size_t size = pli_impi_ext32_size(r->kind);
+        uint64_t m = *len / size < r->n ? *len / size : r->n;
+        found += (MPI_Count)(m / (uint64_t)r->per);
+        *len -= m * size;
+        if (m < r->n) {
+            break;
         }
     }
     return found;
@@ -369,10 +379,44 @@ static int judge(enum pli_impi_err err)
                                               "has 4 bytes and a wchar_t 2");
 }
 
+// MPI_Pack and MPI_Unpack of the native library in its own format. Some libraries take MPI_BOTTOM
+// there for a mistake: for it a type that counts from the first byte of the data is made.
+static int native(bool outward, void *buf, int count, MPI_Datatype type, void *packed, int len)
+{
+    MPI_Datatype shifted = MPI_DATATYPE_NULL;
+    MPI_Aint lb, extent, back;
+    int at = 0, rc = MPI_SUCCESS;
+    if (buf == MPI_BOTTOM) {
+        rc = PMPI_Type_get_true_extent(type, &lb, &extent);
+        back = -lb;
+        if (rc == MPI_SUCCESS) {
+            rc = PMPI_Type_create_hindexed(1, &count, &back, type, &shifted);
+        }
+        if (rc == MPI_SUCCESS) {
+            rc = PMPI_Type_commit(&shifted);
+        }
+        if (rc == MPI_SUCCESS) {
+            buf = (void *)(uintptr_t)lb;
+            type = shifted;
+            count = 1;
+        }
+    }
+    if (rc == MPI_SUCCESS && outward) {
+        rc = PMPI_Pack(buf, count, type, packed, len, &at, MPI_COMM_SELF);
+        rc = rc == MPI_SUCCESS && at != len ? MPI_ERR_INTERN : rc;
+    } else if (rc == MPI_SUCCESS) {
+        rc = PMPI_Unpack(packed, len, &at, buf, count, type, MPI_COMM_SELF);
+    }
+    if (shifted != MPI_DATATYPE_NULL) {
+        (void)PMPI_Type_free(&shifted);
+    }
+    return rc;
+}
+
 int pli_shim_type_pack(const void *buf, int count, MPI_Datatype type, unsigned char *out)
 {
     struct sig *s;
-    int rc = find(type, &s), at = 0;
+    int rc = find(type, &s);
     unsigned char *from = (unsigned char *)(uintptr_t)buf;
     if (rc != MPI_SUCCESS || count == 0 || s->ext == 0) {
         return rc;
@@ -386,11 +430,10 @@ int pli_shim_type_pack(const void *buf, int count, MPI_Datatype type, unsigned c
         free(tmp);
         return MPI_ERR_NO_MEM;
     }
-    rc = PMPI_Pack(buf, count, type, tmp, (int)len, &at, MPI_COMM_SELF);
+    rc = native(true, (void *)(uintptr_t)buf, count, type, tmp, (int)len);
     from = tmp;
     if (rc == MPI_SUCCESS) {
-        rc = (size_t)at != len ? MPI_ERR_INTERN
-                               : judge(convert(s, (uint64_t)count, true, &from, &out));
+        rc = judge(convert(s, (uint64_t)count, true, &from, &out));
     }
     free(tmp);
     return rc;
@@ -429,19 +472,17 @@ static enum pli_impi_err convert_some(const struct sig *s, uint64_t n, size_t *l
 static int unpack_tail(const struct sig *s, unsigned char *in, size_t len, char *buf,
                        MPI_Datatype type)
 {
-    int at = 0;
     unsigned char *tmp = malloc(s->native), *to = tmp;
     if (tmp == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    int rc = PMPI_Pack(buf, 1, type, tmp, (int)s->native, &at, MPI_COMM_SELF);
+    int rc = native(true, buf, 1, type, tmp, (int)s->native);
     if (rc == MPI_SUCCESS) {
         enum pli_impi_err err = convert_some(s, 1, &len, &to, &in);
         rc = judge(err == PLI_IMPI_AGAIN ? PLI_IMPI_OK : err);
     }
-    at = 0;
     if (rc == MPI_SUCCESS) {
-        rc = PMPI_Unpack(tmp, (int)s->native, &at, buf, 1, type, MPI_COMM_SELF);
+        rc = native(false, buf, 1, type, tmp, (int)s->native);
     }
     free(tmp);
     return rc;
@@ -451,7 +492,7 @@ int pli_shim_type_unpack(const unsigned char *in, size_t len, void *buf, int cou
                          MPI_Datatype type)
 {
     struct sig *s;
-    int rc = find(type, &s), at = 0;
+    int rc = find(type, &s);
     unsigned char *from = (unsigned char *)(uintptr_t)in, *to = buf;
     if (rc != MPI_SUCCESS || count == 0 || s->ext == 0) {
         return rc;
@@ -468,7 +509,7 @@ int pli_shim_type_unpack(const unsigned char *in, size_t len, void *buf, int cou
     to = tmp;
     rc = judge(convert(s, n, false, &to, &from));
     if (rc == MPI_SUCCESS && n > 0) {
-        rc = PMPI_Unpack(tmp, (int)(s->native * n), &at, buf, (int)n, type, MPI_COMM_SELF);
+        rc = native(false, buf, (int)n, type, tmp, (int)(s->native * n));
     }
     free(tmp);
     size_t tail = len - n * s->ext;

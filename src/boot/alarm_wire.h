@@ -45,6 +45,7 @@ enum pli_alarm_fault {
     PLI_ALARM_EXIT = 2 << 8,   // with this status, and without MPI_Finalize
     PLI_ALARM_LOST = 3 << 8,   // nobody knows how
     PLI_ALARM_HOST = 4 << 8,   // with its host, which is out of reach
+    PLI_ALARM_ABORT = 5 << 8,  // by MPI_Abort, with this code, on a communicator it belonged to
     PLI_ALARM_NUMBER = 0xff
 };
 

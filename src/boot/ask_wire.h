@@ -26,7 +26,8 @@ enum pli_ask_kind {
     // Spawned processes are not wanted: pli_ask_unspawn. With one that has ended before MPI_Init
     // `first` says which, counted from 0, and `text` how
     PLI_ASK_UNSPAWN = 24,
-    PLI_ASK_TIE = 25, // ports and names of a job on several hosts: pli_ask_tie
+    PLI_ASK_ABORT = 26, // end some processes: pli_ask_abort; an error: end the job instead
+    PLI_ASK_TIE = 25,   // ports and names of a job on several hosts: pli_ask_tie
 };
 
 enum pli_ask_resize_how { PLI_ASK_TO = 1, PLI_ASK_GROW = 2, PLI_ASK_SHRINK = 3 };
@@ -46,6 +47,13 @@ struct pli_ask_migrate {
     char host[256];
 };
 _Static_assert(sizeof(struct pli_ask_migrate) == 264, "shared with other processes");
+
+// Followed by the indices of the processes to end, as uint32_t.
+struct pli_ask_abort {
+    int32_t code;
+    uint32_t index; // who wants it, one of them
+};
+_Static_assert(sizeof(struct pli_ask_abort) == 8, "shared with other processes");
 
 struct pli_ask_seal {
     uint32_t is_good; // 0: throw it away

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Chooses the bootstrap that started this process and opens it once.
 #include "boot/boot.h"
+
+#include "base/futex.h"
 #include "base/cpu.h"
 
 #include "base/conf.h"
@@ -107,6 +109,19 @@ enum pli_err pli_boot_no_ask(struct pli_boot *boot, int fd)
 void pli_boot_no_ready(struct pli_boot *boot)
 {
     (void)boot; // such a process was there from the start
+}
+
+void pli_boot_join_world(struct pli_boot *boot)
+{
+    _Atomic int *world = &boot->node.header->world;
+    int version = (int)boot->version, now = atomic_load_explicit(world, memory_order_acquire);
+    if (now >= version) {
+        return;
+    }
+    boot->ops->ready(boot);
+    for (; now < version; now = atomic_load_explicit(world, memory_order_acquire)) {
+        pli_futex_wait(world, now, false, 0);
+    }
 }
 
 void pli_boot_say_begun(struct pli_boot *boot, uint32_t version, uint32_t n)

@@ -73,7 +73,8 @@ struct pli_boot_ops {
     enum pli_err (*reach)(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);
     // A descriptor that is readable when somebody has called, -1: nobody ever will.
     int (*door)(struct pli_boot *boot);
-    // Take one who called. PLI_AGAIN: nobody is there. Never waits. Context: any thread.
+    // Take one who called. PLI_AGAIN: nobody is there; PLI_ERR_PENDING: too many are, look again soon;
+    // PLI_ERR_NO_SPACE: no descriptor is free, and who calls waits. Never waits. Context: any thread.
     enum pli_err (*take)(struct pli_boot *boot, struct pli_caller *out);
 };
 
@@ -106,6 +107,10 @@ static inline bool pli_boot_shares(const struct pli_boot *boot, uint64_t proc, u
     return pli_boot_is_here(boot, proc, row_out) &&
            ((boot->node.header->net & PLI_NODE_NO_SHM) == 0 || *row_out == boot->row);
 }
+
+// A process that comes for a version of the world waits until that counts: all who come for it are
+// there then, or none. Nothing for others.
+void pli_boot_join_world(struct pli_boot *boot);
 
 // Tell the launcher how many collectives this process has begun in the version of the world before
 // this one; and that it works in one.

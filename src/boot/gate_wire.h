@@ -23,7 +23,7 @@ struct pli_gate {
     uint32_t n_client, n_host;
     uint32_t datalen; // bytes of data in one packet
     int32_t tag_ub, xsize, maxlinear;
-    uint32_t spare;
+    uint32_t has_long8;       // a long has 8 bytes between clients, and not the 4 of external32
     uint64_t heap, heap_size; // offset of the memory for messages; sparse
     struct pli_gate_client clients[PLI_GATE_N_CLIENT];
     uint32_t host_first[PLI_GATE_N_HOST]; // first rank of every host

@@ -2,6 +2,7 @@
 // SCM_RIGHTS, once.
 #include "boot/hand.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -41,8 +42,13 @@ ssize_t pli_hand_take(int from, void *msg, size_t len, int *fd_out, int flags)
     *fd_out = -1;
     ssize_t n = recvmsg(from, &mh, flags | MSG_CMSG_CLOEXEC);
     const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&mh) : NULL;
-    if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+    if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len >= CMSG_LEN(sizeof *fd_out)) {
         memcpy(fd_out, CMSG_DATA(c), sizeof *fd_out);
+    }
+    if (n >= 0 && *fd_out < 0 && (mh.msg_flags & MSG_CTRUNC) != 0) {
+        errno = EMFILE;
+        return -1;
     }
     return n;
 }

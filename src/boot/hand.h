@@ -12,7 +12,8 @@ enum { PLI_HAND_MOST = 4 };
 // What sendmsg returns. n may be 0.
 ssize_t pli_hand_over(int to, const void *msg, size_t len, const int *fds, size_t n, int flags);
 
-// What recvmsg returns; the descriptor, closed on exec, or -1: none came.
+// What recvmsg returns; the descriptor, closed on exec, or -1: none came. -1 with EMFILE: one was
+// sent, but this process may have no more, so it is lost.
 ssize_t pli_hand_take(int from, void *msg, size_t len, int *fd_out, int flags);
 
 #endif

@@ -2,6 +2,7 @@
 // Connections again: who called before calls once more, whoever is where by now, and says which of
 // them it means. Runs in a signal handler, as giving them up does.
 #include "base/ready.h"
+#include "base/text.h"
 #include "boot/address.h"
 #include "boot/door_wire.h"
 #include "boot/greet.h"
@@ -173,7 +174,7 @@ static void watch_again(void)
 bool pli_moor_back(int door, char *why, size_t cap)
 {
     if (dup3(door, *pli_moor.door, O_CLOEXEC) < 0 || close(door) != 0) {
-        snprintf(why, cap, "its door cannot be used");
+        pli_text_add(why, cap, "its door cannot be used");
         return false;
     }
     for (uint32_t i = 0; i < pli_moor.n; i++) {
@@ -181,17 +182,19 @@ bool pli_moor_back(int door, char *why, size_t cap)
         if (e->kind != PLI_MOOR_DIALED && e->is_over) {
             e->id = 0;
             if (!end(e)) {
-                snprintf(why, cap, "a socket cannot be had");
+                pli_text_add(why, cap, "a socket cannot be had");
                 return false;
             }
         } else if (e->kind == PLI_MOOR_CALLER && !call(e)) {
-            snprintf(why, cap, "rank %u cannot be reached again", e->who.proc);
+            pli_text_add(why, cap, "rank ");
+            pli_text_add_number(why, cap, e->who.proc);
+            pli_text_add(why, cap, " cannot be reached again");
             return false;
         }
     }
     while (is_awaited()) {
         if (!come()) {
-            snprintf(why, cap, "not all ranks that were connected have called again");
+            pli_text_add(why, cap, "not all ranks that were connected have called again");
             return false;
         }
     }

@@ -5,6 +5,7 @@
 // answered: nothing more can come.
 //
 // All of it runs in a signal handler: system calls and plain memory only.
+#include "base/text.h"
 #include "boot/door_wire.h"
 #include "boot/hand.h"
 #include "boot/moor.h"
@@ -185,15 +186,15 @@ static void note_watch(int epoll, const char *line)
 
 static void note_epoll(const char *name)
 {
-    char path[64], buf[4096];
-    snprintf(path, sizeof path, "/proc/self/fd/%.20s", name);
+    char path[64] = "/proc/self/fd/", info[64] = "/proc/self/fdinfo/", buf[4096];
+    pli_text_add(path, sizeof path, name);
+    pli_text_add(info, sizeof info, name);
     ssize_t n = readlink(path, buf, sizeof buf - 1), have = 0;
     buf[n > 0 ? n : 0] = '\0';
     if (strcmp(buf, "anon_inode:[eventpoll]") != 0) {
         return;
     }
-    snprintf(path, sizeof path, "/proc/self/fdinfo/%.20s", name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(info, O_RDONLY | O_CLOEXEC);
     while (fd >= 0 && (n = read(fd, buf + have, sizeof buf - 1 - (size_t)have)) > 0) {
         have += n;
         buf[have] = '\0';

@@ -4,6 +4,7 @@
 #include "base/cpu.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "boot/alarm_wire.h"
 #include "boot/gate_wire.h"
 #include "boot/pset_wire.h"
@@ -16,29 +17,48 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { PAGE = 65536, MAX_ROW = 1 << 20 }; // offsets suit 64 KiB pages too
 #define SEG_MOST ((uint64_t)128 << 30)    // of one process
 #define SEG_ALL ((uint64_t)32 << 40)      // of all together: addresses are not endless
+// Its search for leaks reads all that is mapped, which makes memory of it.
+#define SEG_VALGRIND ((uint64_t)64 << 20)
+enum { N_VALGRIND = 4 };
 
 static size_t round_up(size_t n)
 {
     return (n + PAGE - 1) / PAGE * PAGE;
 }
 
-PLI_START static enum pli_err attach(int fd, size_t size, struct pli_node *node)
+// A second mapping of the last page. Where all is mapped it is there already.
+PLI_START static char *map_tail(int fd, size_t size, const struct pli_node *node)
 {
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    if (p == MAP_FAILED) {
-        return pli_fail(PLI_ERR_NOMEM, "cannot map the job's shared memory (%zu bytes): %s", size,
-                        strerror(errno));
+    if (node->mapped == size) {
+        return node->base + size - PAGE;
     }
-    madvise(p, size, MADV_DONTDUMP); // a core file of its holes would take minutes
+    void *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+                   (off_t)(size - PAGE));
+    return p != MAP_FAILED ? p : NULL;
+}
+
+// Map the first part of a memory that has this size in all.
+PLI_START static enum pli_err attach(int fd, size_t part, size_t size, struct pli_node *node)
+{
+    void *p = mmap(NULL, part, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (p == MAP_FAILED) {
+        return pli_fail(PLI_ERR_NOMEM,
+                        "cannot map the memory that the processes of this host share (%zu MiB of "
+                        "addresses, of which few are used): %s; is there a limit on address space "
+                        "(ulimit -v)?",
+                        part >> 20, strerror(errno));
+    }
+    madvise(p, part, MADV_DONTDUMP); // a core file of its holes would take minutes
     node->base = p;
     node->header = p;
+    node->mapped = part;
+    node->tail = map_tail(fd, size, node);
     return PLI_OK;
 }
 
@@ -48,9 +68,10 @@ PLI_START static void lay_out(const struct pli_node_plan *plan, struct pli_node_
     h->n_row = plan->n_row;
     h->n_world = plan->n_world;
     h->n_host = plan->n_host;
-    h->n_more = plan->n_more;
-    uint64_t n_row = (uint64_t)plan->n_row + plan->n_more;
-    uint64_t n_proc = (uint64_t)plan->n_world + plan->n_more;
+    h->n_more = PLI_NODE_N_MORE;
+    h->n_file = plan->n_file;
+    uint64_t n_row = (uint64_t)plan->n_row + h->n_more;
+    uint64_t n_proc = (uint64_t)plan->n_world + h->n_more;
     h->rows = PLI_NODE_HEADER;
     h->hosts = h->rows + n_row * sizeof(struct pli_node_row);
     h->cap_host = plan->n_host + plan->n_late;
@@ -60,32 +81,34 @@ PLI_START static void lay_out(const struct pli_node_plan *plan, struct pli_node_
     h->alarms = h->ties + round_up(sizeof(struct pli_tie_table));
     h->areas = h->alarms + round_up(sizeof(struct pli_alarm_table));
     h->area_size = (uint64_t)PLI_NODE_N_LANE * PLI_NODE_LANE + PLI_NODE_ARENA;
-    h->n_agent = plan->heap > 0 ? 1 : 0;
-    h->size = h->areas + (n_row + h->n_agent) * h->area_size;
     if (plan->heap > 0) {
-        h->gate = h->size;
+        h->agent = h->areas;
+        h->gate = h->agent + h->area_size;
         h->gate_heap = plan->heap;
-        h->size += round_up(sizeof(struct pli_gate)) + round_up(plan->heap);
+        h->areas = h->gate + round_up(sizeof(struct pli_gate)) + round_up(plan->heap);
     }
+    h->size = h->areas + ((uint64_t)plan->n_row + plan->n_file) * h->area_size;
 }
 
-// How large a file may become, for a file that is larger than allowed costs the launcher its life.
-static uint64_t file_limit(void)
+// Later processes whose areas this process may map, of so many.
+PLI_START static uint32_t n_may_map(uint32_t n_file, uint64_t area_size)
 {
-    struct rlimit r;
-    return getrlimit(RLIMIT_FSIZE, &r) == 0 && r.rlim_cur != RLIM_INFINITY ? r.rlim_cur
-                                                                           : UINT64_MAX;
+    uint64_t n = pli_limits_share() / area_size;
+    n = n < n_file ? n : n_file;
+    return pli_limits_is_valgrind() && n > N_VALGRIND ? N_VALGRIND : (uint32_t)n;
 }
 
 // Segments behind all that is mapped at once; sparse, so that only what is used costs memory.
-static void add_segments(struct pli_node_header *h)
+PLI_START static void add_segments(struct pli_node_header *h)
 {
-    uint64_t limit = file_limit();
+    uint64_t limit = pli_limits_file(h->size), share = pli_limits_share();
     uint64_t room = limit > h->size ? limit - h->size : 0;
-    uint64_t all = room < SEG_ALL ? room : SEG_ALL;
+    uint64_t most = share < SEG_ALL ? share : SEG_ALL;
+    uint64_t all = room < most ? room : most;
     uint64_t each = h->n_row > 0 ? all / h->n_row : 0;
+    uint64_t one = pli_limits_is_valgrind() ? SEG_VALGRIND : SEG_MOST;
     h->segs = h->size;
-    h->seg_size = (each < SEG_MOST ? each : SEG_MOST) / PAGE * PAGE;
+    h->seg_size = (each < one ? each : one) / PAGE * PAGE;
 }
 
 PLI_START static void find_tables(struct pli_node *node)
@@ -101,6 +124,7 @@ static void format(struct pli_node *node, const struct pli_node_plan *plan)
     h->version = PLI_NODE_VERSION;
     lay_out(plan, h);
     atomic_store_explicit(&h->n_used, plan->n_row, memory_order_relaxed);
+    atomic_store_explicit(&h->n_room, plan->n_file, memory_order_relaxed);
     add_segments(h);
     h->launcher = (uint32_t)getpid();
     h->epoch_ns = pli_clock_ns();
@@ -122,20 +146,30 @@ static void format(struct pli_node *node, const struct pli_node_plan *plan)
     h->magic = PLI_NODE_MAGIC;
 }
 
-// A memory of this size, mapped, with more behind it that is not; the descriptor, or -1.
-static int make(size_t size, size_t behind, struct pli_node *node)
+// A memory of this shape, mapped but for the segments; the descriptor, or -1.
+static int make(const struct pli_node_header *shape, struct pli_node *node)
 {
+    uint64_t all = shape->size + shape->n_row * shape->seg_size;
     int fd = memfd_create("pliant", 0);
-    if (fd < 0 || ftruncate(fd, (off_t)(size + behind)) != 0) {
-        pli_fail(PLI_ERR_NOMEM, "cannot make %zu bytes of shared memory: %s", size,
-                 strerror(errno));
-    } else if (attach(fd, size, node) == PLI_OK) {
+    if (fd < 0 || !pli_limits_resize(fd, all)) {
+        pli_fail(PLI_ERR_NOMEM, "cannot make %llu bytes of shared memory: %s",
+                 (unsigned long long)all, strerror(errno));
+    } else if (attach(fd, (size_t)shape->size, (size_t)shape->size, node) == PLI_OK) {
         return fd;
     }
     if (fd >= 0) {
         close(fd);
     }
     return -1;
+}
+
+// The shape with areas for this many processes that come later.
+static void shape_for(struct pli_node_plan *plan, uint32_t n_file, struct pli_node_header *out)
+{
+    *out = (struct pli_node_header){ 0 };
+    plan->n_file = n_file;
+    lay_out(plan, out);
+    add_segments(out);
 }
 
 enum pli_err pli_node_create_for(const struct pli_node_plan *plan, struct pli_node *node_out,
@@ -147,18 +181,22 @@ enum pli_err pli_node_create_for(const struct pli_node_plan *plan, struct pli_no
                         plan->n_world, plan->n_row, plan->n_host);
     }
     struct pli_node node = { 0 };
+    struct pli_node_header shape;
     struct pli_node_plan fits = *plan;
     int fd = -1;
-    // A limit on address space, or a sanitizer's, may allow fewer to come later.
-    for (fits.n_more = PLI_NODE_N_MORE;; fits.n_more /= 8) {
-        struct pli_node_header shape = { 0 };
-        lay_out(&fits, &shape);
-        add_segments(&shape);
-        if (shape.size > file_limit() && fits.n_more > 0) {
-            continue;
-        }
-        fd = make((size_t)shape.size, (size_t)(shape.n_row * shape.seg_size), &node);
-        if (fd >= 0 || fits.n_more == 0) {
+    shape_for(&fits, 0, &shape);
+    uint64_t limit = pli_limits_file(shape.size);
+    if (shape.size > limit) {
+        return pli_fail(PLI_ERR_NOMEM,
+                        "the memory that the job's processes share is a file (of %llu KiB, not on "
+                        "a disk), and the limit on the size of files is %llu KiB; raise it: "
+                        "ulimit -f unlimited",
+                        (unsigned long long)(shape.size >> 10), (unsigned long long)(limit >> 10));
+    }
+    for (uint32_t n = n_may_map(PLI_NODE_N_MORE, shape.area_size); fd < 0; n /= 2) {
+        shape_for(&fits, n, &shape);
+        fd = n == 0 || shape.size <= limit / 2 ? make(&shape, &node) : -1;
+        if (n == 0) {
             break;
         }
     }
@@ -237,12 +275,13 @@ PLI_START static bool is_laid_out(const struct pli_node_header *h)
     const struct pli_node_plan plan = { .n_row = h->n_row,
                                         .n_world = h->n_world,
                                         .n_host = h->cap_host,
-                                        .n_more = h->n_more,
+                                        .n_file = h->n_file,
                                         .heap = h->gate_heap };
     lay_out(&plan, &want);
-    return h->rows == want.rows && h->hosts == want.hosts && h->procs == want.procs &&
-           h->psets == want.psets && h->ties == want.ties && h->alarms == want.alarms &&
-           h->areas == want.areas && h->area_size == want.area_size && h->size == want.size;
+    return h->n_more == want.n_more && h->agent == want.agent && h->rows == want.rows &&
+           h->hosts == want.hosts && h->procs == want.procs && h->psets == want.psets &&
+           h->ties == want.ties && h->alarms == want.alarms && h->areas == want.areas &&
+           h->area_size == want.area_size && h->size == want.size;
 }
 
 int pli_node_open(long pid, long descriptor)
@@ -272,35 +311,107 @@ int pli_node_open(long pid, long descriptor)
     return fd;
 }
 
-PLI_START enum pli_err pli_node_map(int fd, struct pli_node *node_out)
+PLI_START static enum pli_err read_header(int fd, struct pli_node_header *head)
 {
-    struct pli_node_header head;
     off_t end = lseek(fd, 0, SEEK_END);
-    if (end < 0 || pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head) {
+    if (end < 0 || pread(fd, head, sizeof *head, 0) != (ssize_t)sizeof *head) {
         return pli_fail(PLI_ERR_OTHER, "descriptor %d is not the shared memory of a job", fd);
     }
-    if (head.magic != PLI_NODE_MAGIC || head.version != PLI_NODE_VERSION || head.n_world == 0 ||
-        head.n_host > head.cap_host || !is_laid_out(&head) || head.segs != head.size ||
-        head.size + head.n_row * head.seg_size != (uint64_t)end) {
+    if (head->magic != PLI_NODE_MAGIC || head->version != PLI_NODE_VERSION || head->n_world == 0 ||
+        head->n_host > head->cap_host || head->n_file > PLI_NODE_N_MORE || !is_laid_out(head) ||
+        head->segs != head->size || head->size + head->n_row * head->seg_size != (uint64_t)end) {
         return pli_fail(PLI_ERR_OTHER,
                         "the shared memory of the job was made by another version of Pliant MPI "
                         "(mine is %d); use mpiexec and library of one installation",
                         PLI_NODE_VERSION);
     }
+    return PLI_OK;
+}
+
+// Map as much of it as this process may; *n_out: areas of later processes that are mapped.
+PLI_START static enum pli_err map_most(int fd, const struct pli_node_header *head,
+                                       struct pli_node *node, uint32_t *n_out)
+{
+    enum pli_err err;
+    uint32_t n = n_may_map(head->n_file, head->area_size);
+    do {
+        size_t part = (size_t)(head->areas + ((uint64_t)head->n_row + n) * head->area_size);
+        err = attach(fd, part, (size_t)head->size, node);
+        *n_out = n;
+        n /= 2;
+    } while (err != PLI_OK && *n_out > 0);
+    if (err == PLI_OK) {
+        find_tables(node);
+    }
+    return err;
+}
+
+// Whether a process of this host has an area that is not mapped.
+static bool misses_one(const struct pli_node *node, uint32_t n_mapped)
+{
+    const struct pli_node_header *h = node->header;
+    for (uint32_t row = h->n_row + n_mapped; row < pli_node_n_used(node); row++) {
+        const struct pli_node_proc *p = &node->procs[h->n_world + row - h->n_row];
+        if (p->host == h->host_index && atomic_load(&node->rows[row].has_ended) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+PLI_START enum pli_err pli_node_map(int fd, struct pli_node *node_out)
+{
+    struct pli_node_header head;
     struct pli_node node = { 0 };
-    enum pli_err err = attach(fd, (size_t)head.size, &node);
+    uint32_t n;
+    enum pli_err err = read_header(fd, &head);
+    err = err == PLI_OK ? map_most(fd, &head, &node, &n) : err;
     if (err != PLI_OK) {
         return err;
     }
-    find_tables(&node);
+    if (n < head.n_file) {
+        pli_node_limit_room(node.header, n);
+        if (misses_one(&node, n)) {
+            pli_node_unmap(&node);
+            return pli_fail(PLI_ERR_NOMEM,
+                            "this process can map the memory of %u processes that came later, and "
+                            "there are more; it runs under valgrind or with a limit on address "
+                            "space (ulimit -v)",
+                            n);
+        }
+    }
     *node_out = node;
     return PLI_OK;
+}
+
+enum pli_err pli_node_map_to_look(int fd, struct pli_node *node_out)
+{
+    struct pli_node_header head;
+    struct pli_node node = { 0 };
+    uint32_t n;
+    enum pli_err err = read_header(fd, &head);
+    err = err == PLI_OK ? map_most(fd, &head, &node, &n) : err;
+    if (err == PLI_OK) {
+        *node_out = node;
+    }
+    return err;
+}
+
+void pli_node_limit_room(struct pli_node_header *header, uint32_t n_room)
+{
+    uint32_t was = atomic_load_explicit(&header->n_room, memory_order_relaxed);
+    while (n_room < was && !atomic_compare_exchange_weak(&header->n_room, &was, n_room)) {
+    }
 }
 
 void pli_node_unmap(struct pli_node *node)
 {
     if (node->base != NULL) {
-        munmap(node->base, (size_t)node->header->size);
+        bool has_tail = node->tail != NULL && node->mapped < node->header->size;
+        munmap(node->base, node->mapped);
+        if (has_tail) {
+            munmap(node->tail, PAGE);
+        }
     }
     memset(node, 0, sizeof *node);
 }
@@ -316,7 +427,7 @@ enum pli_err pli_node_map_segments(const struct pli_node *node, char **out)
     }
     // The descriptor is closed. A second mapping of the last page that is mapped leads on to what
     // lies behind it in the file.
-    char *p = mremap(node->base + h->size - PAGE, 0, PAGE + len, MREMAP_MAYMOVE);
+    char *p = node->tail != NULL ? mremap(node->tail, 0, PAGE + len, MREMAP_MAYMOVE) : MAP_FAILED;
     if (p == MAP_FAILED) {
         return pli_fail(PLI_ERR_NOMEM,
                         "cannot map the shared segments of %u processes (%llu GiB of addresses, "

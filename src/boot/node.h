@@ -17,11 +17,13 @@ struct pli_node {
     struct pli_node_host *hosts; // header->n_host
     struct pli_node_proc *procs; // header->n_world, and n_more
     char *base;
+    size_t mapped; // bytes from base on: all, or the areas of fewer processes that come later
+    char *tail;    // the last page of all, for who wants to map what lies behind
 };
 
 // Make the memory for n_row processes: *fd_out is a memfd without close-on-exec, mapped in *node.
 // Rows are numbered 0 to n_row-1, all in application 0; the launcher then edits them. There is room
-// for PLI_NODE_N_MORE processes that come later, or for fewer where so much cannot be mapped.
+// for PLI_NODE_N_MORE processes that come later, or for fewer where so much cannot be reserved.
 // Context: the launcher, or a process without one.
 enum pli_err pli_node_create(uint32_t n_row, struct pli_node *node_out, int *fd_out);
 // The same with an area for an agent (see pli_node_agent), and a gateway with this much memory,
@@ -36,7 +38,7 @@ struct pli_node_plan {
     uint32_t n_row, n_world, n_host;
     uint32_t n_late; // hosts that may join
     uint64_t heap;   // of a gateway, 0: there is none
-    uint32_t n_more; // found out: as many as there is room for
+    uint32_t n_file; // found out: processes that come later for which there is room
 };
 enum pli_err pli_node_create_for(const struct pli_node_plan *plan, struct pli_node *node_out,
                                  int *fd_out);
@@ -95,8 +97,20 @@ static inline uint32_t pli_node_failure(const struct pli_node *node, uint32_t in
 // Open the memory that another process of this user has as this descriptor. -1 with errno; EPERM:
 // the process or the file is another user's, who could cut it short under us. Root is no exception.
 int pli_node_open(long pid, long descriptor);
-// Map an inherited memory and check that it is ours and of our version.
+// Map an inherited memory and check that it is ours and of our version. A process that may not
+// reserve all of it maps fewer areas of processes to come, and notes that in n_room.
 enum pli_err pli_node_map(int fd, struct pli_node *node_out);
+// The same for one who looks at a job and takes no part in it: n_room stays, and areas of later
+// processes may be missing (pli_node_has_area).
+enum pli_err pli_node_map_to_look(int fd, struct pli_node *node_out);
+// At most so many processes that come later can be on this host. Context: any process of it.
+void pli_node_limit_room(struct pli_node_header *header, uint32_t n_room);
+// Whether a process can have this row: all processes of the host have mapped its area.
+static inline bool pli_node_has_room(const struct pli_node_header *h, uint32_t row)
+{
+    return row < h->n_row ||
+           row - h->n_row < atomic_load_explicit(&h->n_room, memory_order_seq_cst);
+}
 // Map the segments of all processes of this host, the first row's first; addresses, not memory.
 // Stays mapped for the life of the process. Context: any thread, once.
 enum pli_err pli_node_map_segments(const struct pli_node *node, char **out);
@@ -124,16 +138,24 @@ static inline struct pli_gate *pli_node_gate(const struct pli_node *node)
     return node->header->gate != 0 ? (struct pli_gate *)(node->base + node->header->gate) : NULL;
 }
 
-// The number of the agent's area, behind those of all rows.
+// The number of the agent's area, above those of all rows.
 static inline uint32_t pli_node_agent(const struct pli_node *node)
 {
     return node->header->n_row + node->header->n_more;
 }
 
-// The area of one row.
+// The area of one row, or of the agent.
 static inline char *pli_node_area(const struct pli_node *node, uint32_t row)
 {
-    return node->base + node->header->areas + (size_t)row * node->header->area_size;
+    const struct pli_node_header *h = node->header;
+    return node->base +
+           (row < h->n_row + h->n_more ? h->areas + (size_t)row * h->area_size : h->agent);
+}
+
+// Whether this process has mapped it.
+static inline bool pli_node_has_area(const struct pli_node *node, uint32_t row)
+{
+    return node->header->areas + ((size_t)row + 1) * node->header->area_size <= node->mapped;
 }
 
 #endif

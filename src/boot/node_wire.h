@@ -3,20 +3,20 @@
 // inherited. Sparse: what nobody touches costs nothing. Everything is an offset from the start.
 //
 //     header | process rows | hosts | processes of the job | process sets | ties to other jobs
-//            | bad news | one area per process of this host: lanes, then an arena for objects
+//            | bad news | in an IMPI job the area of the agent and the gateway (gate_wire.h)
+//            | one area per process of this host: lanes, then an arena for objects
 //            | one large segment per process, which is mapped apart from the rest
 //
-// Behind the rows of the processes that a job starts with there is room for those that come later.
-// In an IMPI job the area of the agent and the gateway (gate_wire.h) follow.
+// Behind the rows of the first processes are those of processes that come later, numbered alike on
+// all hosts; how many of these have an area depends on what the host may reserve: n_file, n_room.
 #ifndef PLI_BOOT_NODE_WIRE_H
 #define PLI_BOOT_NODE_WIRE_H
 
 #include <stdatomic.h>
 #include <stdint.h>
-
 enum {
     PLI_NODE_MAGIC = 0x504c4931, // "PLI1"
-    PLI_NODE_VERSION = 12,
+    PLI_NODE_VERSION = 13,
     PLI_NODE_HEADER = 4096,
     PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see save_wire.h
     PLI_NODE_N_LANE = 8,               // lanes a process can have
@@ -68,7 +68,8 @@ struct pli_node_header {
     uint64_t joint;       // what `job` is for them all together, 0: there are none
     uint32_t n_joint;     // processes of them all together
     uint32_t base;        // index of this job's first process among them
-    uint32_t n_agent;     // areas behind those of the rows
+    uint32_t n_file;      // of the rows behind the first ones: how many have an area
+    uint64_t agent;       // offset of the agent's area, 0: there is none
     uint64_t size;        // of the whole memory
     uint64_t epoch_ns;    // CLOCK_MONOTONIC at launch: a common zero for clocks
     _Atomic uint32_t n_running;
@@ -94,6 +95,7 @@ struct pli_node_header {
     _Atomic uint32_t n_failed; // processes that died so far
     _Atomic uint64_t end;      // version << 32 | last collective before it, on several hosts
     uint64_t alarms;           // offset of the table
+    _Atomic uint32_t n_room;   // of the n_file: how many every process of this host has mapped
 };
 _Static_assert(sizeof(struct pli_node_header) <= PLI_NODE_SAVE, "header fits its page");
 
@@ -105,7 +107,6 @@ struct pli_node_addr {
     unsigned char bytes[16];  // in network order; of IPv4 the first four
 };
 _Static_assert(sizeof(struct pli_node_addr) == 24, "shared with other processes");
-
 // A host of the job. The launcher's process there listens for all ranks of the host.
 struct pli_node_host {
     char name[64];
@@ -145,7 +146,6 @@ struct pli_node_kept {
     uint64_t context, size;
 };
 enum { PLI_NODE_N_KEPT = 4 };
-
 // The record a process leaves when it has slept for a while; nobody writes it while awake.
 struct pli_node_wait {
     _Atomic uint32_t seq;  // grows with every record
@@ -193,8 +193,7 @@ struct pli_node_row {
     _Atomic uint32_t works;    // version that the process works in, in the same case
     _Atomic uint32_t was_held; // n_held was above zero: who made a communicator with it has done so
     _Atomic uint32_t claims[PLI_NODE_N_LANE]; // by lane: the mailbox it writes to, pli_shm_number
-    _Atomic uint64_t slept; // bits: lanes at which threads left records, see thread_wire.h
-    uint64_t spare2[14];
+    _Atomic uint64_t slept, spare2[14]; // bits: lanes where threads left records: thread_wire.h
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 #include "base/fault.h"
 #include "base/futex.h"
+#include "base/text.h"
 #include "boot/boot.h"
 #include "boot/ctl.h"
 #include "boot/hand.h"
@@ -244,16 +245,21 @@ static void unmap(void)
 static bool tell(int code, const char *text, int rope)
 {
     struct pli_ctl_msg msg = { .kind = PLI_CTL_PARKED, .row = p.boot->row, .code = code };
-    snprintf(msg.text, sizeof msg.text, "%s", text);
+    pli_text_add(msg.text, sizeof msg.text, text);
     return pli_ctl_send(*p.ctl, &msg, &rope, rope >= 0 ? 1 : 0);
 }
 
 static _Noreturn void die(const char *what)
 {
-    char text[160];
-    int n = snprintf(text, sizeof text, "rank %u cannot go on after a checkpoint: %s: %s\n",
-                     p.boot->index, what, strerror(errno));
-    ssize_t done = write(STDERR_FILENO, text, (size_t)n);
+    char text[240] = "rank ";
+    const char *why = strerrordesc_np(errno);
+    pli_text_add_number(text, sizeof text, p.boot->index);
+    pli_text_add(text, sizeof text, " cannot go on after a checkpoint: ");
+    pli_text_add(text, sizeof text, what);
+    pli_text_add(text, sizeof text, ": ");
+    pli_text_add(text, sizeof text, why != NULL ? why : "for a reason without a name");
+    pli_text_add(text, sizeof text, "\n");
+    ssize_t done = write(STDERR_FILENO, text, strlen(text));
     (void)done;
     kill(getpid(), SIGKILL);
     _exit(1);
@@ -370,7 +376,7 @@ static int call_back(const struct pli_park_word *w, uint32_t row)
 static void come_back(int rope)
 {
     struct pli_park_word w = { .what = PLI_PARK_BACK };
-    char why[120];
+    char why[120] = "";
     read_word(rope, &w);
     close(rope);
     pli_fault("park_called", p.boot->index);
@@ -458,7 +464,7 @@ static bool is_calm(void)
 // Whether the process may be dumped now; else the launcher hears why not.
 static bool may_leave(void)
 {
-    char text[120];
+    char text[120] = "thread ";
     if (!is_calm()) {
         tell(EAGAIN, "it has not left UCX", -1);
         return false;
@@ -467,8 +473,10 @@ static bool may_leave(void)
     if (tid == 0 && !is_calm()) { // a thread has made a lane
         tell(EAGAIN, "it has not left UCX", -1);
     } else if (tid != 0) {
-        snprintf(text, sizeof text, "thread %d does not take signal %d: it blocks it", (int)tid,
-                 PLI_PARK_SIGNAL);
+        pli_text_add_number(text, sizeof text, (uint64_t)tid);
+        pli_text_add(text, sizeof text, " does not take signal ");
+        pli_text_add_number(text, sizeof text, (uint64_t)PLI_PARK_SIGNAL);
+        pli_text_add(text, sizeof text, ": it blocks it");
         tell(EBUSY, text, -1);
     } else if (atomic_load(&p.n_hold) > 0) {
         tell(EAGAIN, "it has a request open at mpiexec", -1);

@@ -165,8 +165,8 @@ static uint32_t write_runs(struct pli_pset_table *t, const uint32_t *indices, ui
         while (first + len < n && indices[first + len] - indices[first + len - 1] == step) {
             len++;
         }
-        if (len == 2 && step > 1) {
-            len = step = 1; // two that are apart may each begin something longer
+        if ((len == 2 && step > 1) || step > INT32_MAX) {
+            len = step = 1; // two that are apart may each begin something longer; none runs down
         }
         if (at == PLI_PSET_N_RUN) {
             return UINT32_MAX;

@@ -7,6 +7,7 @@
 #include "base/conf.h"
 #include "base/epollset.h"
 #include "base/futex.h"
+#include "base/nofile.h"
 #include "boot/address.h"
 #include "boot/cores.h"
 #include "boot/listen.h"
@@ -39,14 +40,15 @@ struct at {
 };
 
 struct guest {
-    struct pli_stranger who;
-    uint64_t key; // in the set
+    struct pli_stranger who; // first
+    uint64_t key;            // in the set
 };
 
 static struct {
     int listener;
     uint64_t key; // of the listener in the set
     struct pli_epollset *set;
+    bool is_crowded;      // the listener is not watched
     struct guest *guests; // [PLI_STRANGER_N], made at the first call
     pthread_mutex_t lock; // guards the guests and the set
 } net = { .listener = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -188,8 +190,7 @@ static enum pli_err open_door(struct pli_boot *boot)
         return err;
     }
     net.set = pli_epollset_create();
-    if (net.set == NULL ||
-        !pli_epollset_watch(net.set, &net.key, net.listener, EPOLLIN, &net.listener)) {
+    if (net.set == NULL || !pli_epollset_watch(net.set, &net.key, net.listener, EPOLLIN, &net)) {
         return pli_fail(PLI_ERR_OTHER, "cannot watch the network: %s", strerror(errno));
     }
     boot->node.procs[boot->index].port = port;
@@ -256,7 +257,7 @@ static void dismiss(struct guest *g)
     g->who.fd = -1;
 }
 
-// A place for one more, who may be the oldest one's successor. NULL: no memory.
+// A place for one more. NULL: there is none now, or no memory.
 static struct guest *room(void)
 {
     if (net.guests == NULL) {
@@ -265,28 +266,38 @@ static struct guest *room(void)
             net.guests[i].who.fd = -1;
         }
     }
-    struct guest *best = net.guests;
-    for (int i = 0; best != NULL && best->who.fd >= 0 && i < PLI_STRANGER_N; i++) {
-        struct guest *g = &net.guests[i];
-        best = g->who.fd < 0 || g->who.since < best->who.since ? g : best;
-    }
-    if (best != NULL && best->who.fd >= 0) {
-        dismiss(best);
-    }
-    return best;
+    struct pli_stranger *who =
+        net.guests == NULL
+            ? NULL
+            : pli_stranger_room(&net.guests[0].who, sizeof net.guests[0], PLI_STRANGER_N);
+    return (struct guest *)who; // it is first there
 }
 
-static void answer_calls(void)
+// PLI_ERR_NO_SPACE: no descriptor is free, and who calls has to wait. PLI_ERR_PENDING: so it has,
+// because there are too many who have not proved yet who they are.
+static enum pli_err answer_calls(void)
 {
     struct pli_stranger who;
-    for (int i = 0; i < PLI_STRANGER_AT_ONCE && pli_stranger_accept(net.listener, &who); i++) {
+    for (int i = 0; i < PLI_STRANGER_AT_ONCE; i++) {
         struct guest *g = room();
-        if (g == NULL || !pli_epollset_watch(net.set, &g->key, who.fd, EPOLLIN, g)) {
+        if (g == NULL) {
+            pli_epollset_pause(net.set, net.key, net.listener);
+            net.is_crowded = true;
+            return PLI_ERR_PENDING;
+        }
+        if (!pli_stranger_accept(net.listener, &who)) {
+            return pli_nofile_is_why(errno) ? PLI_ERR_NO_SPACE : PLI_AGAIN;
+        }
+        if (g->who.fd >= 0) {
+            dismiss(g);
+        }
+        if (!pli_epollset_watch(net.set, &g->key, who.fd, EPOLLIN, g)) {
             close(who.fd);
         } else {
             g->who = who;
         }
     }
+    return PLI_AGAIN;
 }
 
 // Whether this one is let in: then its descriptor is not watched here any more.
@@ -317,21 +328,25 @@ static bool is_let_in(struct pli_boot *boot, struct guest *g, struct pli_caller 
 enum pli_err pli_store_net_take(struct pli_boot *boot, struct pli_caller *out)
 {
     enum pli_err err = PLI_AGAIN;
+    enum pli_err calls = PLI_AGAIN;
     if (net.set == NULL || pthread_mutex_trylock(&net.lock) != 0) {
         return PLI_AGAIN; // another thread is at it
+    }
+    if (net.is_crowded) { // there may be room by now
+        net.is_crowded = !pli_epollset_watch(net.set, &net.key, net.listener, EPOLLIN, &net);
     }
     struct epoll_event ev[EVENTS];
     int n = epoll_wait(pli_epollset_fd(net.set), ev, EVENTS, 0);
     for (int i = 0; i < n && err == PLI_AGAIN; i++) {
         void *item = pli_epollset_find(net.set, ev[i].data.u64);
-        if (item == &net.listener) {
-            answer_calls();
+        if (item == &net) {
+            calls = answer_calls();
         } else if (item != NULL && is_let_in(boot, item, out)) {
             err = PLI_OK;
         }
     }
     pthread_mutex_unlock(&net.lock);
-    return err;
+    return err == PLI_AGAIN ? calls : err;
 }
 
 void pli_store_net_close(void)

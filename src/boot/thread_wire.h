@@ -13,9 +13,9 @@ enum {
 };
 
 struct pli_thread_wait {
-    struct pli_node_wait wait; // what: written last, back to PLI_NODE_AWAKE first
-    uint32_t tid;              // as the kernel numbers threads
-    uint32_t ep;               // number of the endpoint, 0: the process itself
+    struct pli_node_wait wait;  // what: written last, back to PLI_NODE_AWAKE first
+    uint32_t tid;               // as the kernel numbers threads
+    uint32_t ep;                // number of the endpoint, 0: the process itself
     char site[PLI_THREAD_SITE]; // where mpiexec has it from another host; else empty
 };
 _Static_assert(sizeof(struct pli_thread_wait) == 392, "shared with other processes");

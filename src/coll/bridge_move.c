@@ -10,13 +10,14 @@
 #include "coll/impi_coll.h"
 #include "coll/sched.h"
 #include "obj/comm.h"
+#include "obj/type_pack.h"
 
 #include <stdlib.h>
 
 // What one rank contributes or gets, in the bytes that count between jobs.
 static bool is_long(MPI_Count count, const struct pli_datatype *type)
 {
-    return count * type->ext_size >= pli_boot.gate->xsize;
+    return count * pli_type_external_each(type) >= pli_boot.gate->xsize;
 }
 
 // The blocks of one job's ranks, ascending, as one message of the root's: in a room of their own

@@ -53,8 +53,9 @@ struct pli_sched {
     enum pli_coll_kind kind;
     const char *name;
     bool is_persistent;
-    bool is_lean;        // its memory is of sched_mem.h, and it has none of the arrays at the end
+    bool is_lean;        // its memory is of sched_mem.h, and others' is where its arrays would be
     bool has_ghost;      // a child's memory must stay, see PLI_REQ_GHOST
+    bool is_span;        // of a communicator that spans MPI jobs
     bool is_doomed;      // it failed for good: what is left is not begun
     const int *among;    // building: who the peers are
     struct pli_comm *on; // building: where steps talk, and under which tag
@@ -150,14 +151,14 @@ void pli_sched_destroy(struct pli_sched *s)
         give(s, s->scraps);
         s->scraps = next;
     }
-    if (s->steps != s->few_steps) {
+    if (s->is_lean || s->steps != s->few_steps) {
         give(s, s->steps);
     }
     if (s->has_ghost) {
         keep_ghosts(s);
         return;
     }
-    if (s->children != s->few_children) {
+    if (s->is_lean || s->children != s->few_children) {
         give(s, s->children);
     }
     give(s, s);
@@ -167,6 +168,7 @@ void pli_sched_on(struct pli_sched *s, struct pli_comm *comm)
 {
     // Half of the tags for each kind: a persistent operation keeps its own for long.
     s->on = comm;
+    s->is_span = s->is_span || comm->is_span;
     uint32_t first = comm->is_span ? SPAN_FIRST : 0; // below are those that IMPI gives
     s->tag = s->is_persistent ? (int)(comm->n_coll_init++ % TAGS + TAGS)
                               : (int)(first + comm->n_coll++ % (TAGS - first));
@@ -222,7 +224,7 @@ static bool grow(struct pli_sched *s)
     if (s->n_step > 0) {
         memcpy(more, s->steps, (size_t)s->n_step * sizeof *more);
     }
-    if (s->steps != s->few_steps) {
+    if (s->is_lean || s->steps != s->few_steps) {
         give(s, s->steps);
     }
     s->steps = more;
@@ -388,12 +390,26 @@ static void child_done(struct pli_request_child *c)
     }
 }
 
+// Across MPI jobs no call tells of a failure at one rank: what depends on it is sent empty, so that
+// its receivers fail too instead of waiting, or going on with wrong data.
+static bool has_no_data(struct pli_sched *s)
+{
+    if (__builtin_expect(!s->is_span, 1)) {
+        return false;
+    }
+    pli_lock_take(&s->lane->lock);
+    bool has_failed = s->err != PLI_OK;
+    pli_lock_drop(&s->lane->lock);
+    return has_failed;
+}
+
 static void begin_child(struct pli_sched *s, const struct step *p)
 {
     struct child *c = &s->children[p->child];
+    MPI_Count n_send = p->kind == K_SEND && has_no_data(s) ? 0 : p->n_in;
     atomic_fetch_add_explicit(&s->n_open, 1, memory_order_relaxed);
     enum pli_err err = p->kind == K_SEND
-                           ? pli_p2p_begin_send(&c->c, p->in, p->n_in, p->in_type, p->peer, p->tag,
+                           ? pli_p2p_begin_send(&c->c, p->in, n_send, p->in_type, p->peer, p->tag,
                                                 p->comm, PLI_CHAN_COLL)
                            : pli_p2p_begin_recv(&c->c, p->out, p->n_in, p->in_type, p->peer, p->tag,
                                                 p->comm, PLI_CHAN_COLL);
@@ -447,7 +463,9 @@ static void go_on(struct pli_task *t)
             break;
         case K_REDUCE:
             s->at++;
-            pli_op_apply(p->op, p->in, p->out, p->n_in, p->in_type);
+            if (!has_no_data(s)) {
+                pli_op_apply(p->op, p->in, p->out, p->n_in, p->in_type);
+            }
             break;
         case K_WAIT:
         case K_FENCE:
@@ -495,6 +513,21 @@ static void start(struct pli_sched *s)
 
 static enum pli_err explain(const struct pli_sched *s, const struct pli_comm *comm)
 {
+    if (s->err == PLI_ERR_TRUNC && s->is_span && s->got == 0) {
+        return pli_fail(
+            PLI_ERR_CONVERSION,
+            "%s on %s: nothing came from rank %d where %llu bytes were expected: a value "
+            "there or before does not fit external32, in which a long has 4 bytes, or "
+            "the ranks' counts do not fit together",
+            s->name, pli_comm_say(comm), s->from, (unsigned long long)s->want);
+    }
+    if (s->err == PLI_ERR_CONVERSION) {
+        return pli_fail(
+            PLI_ERR_CONVERSION,
+            "%s on %s: a value does not fit external32, in which a long has 4 bytes, and "
+            "not all clients of the IMPI job, or not its server, know of longs of 8",
+            s->name, pli_comm_say(comm));
+    }
     if (s->err == PLI_ERR_TRUNC) {
         return pli_fail(PLI_ERR_TRUNC,
                         "%s on %s: %llu bytes came from rank %d where %llu were expected; the "

@@ -10,6 +10,7 @@
 #include "core/progress.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
+#include "obj/group.h"
 
 static enum pli_err check(const struct pli_comm *c)
 {
@@ -40,6 +41,18 @@ enum pli_err pli_comm_free_free(struct pli_comm *comm)
     return err;
 }
 
+// Whether some members are endpoints that were made for them, of which a process may have several.
+// All members see the same.
+static bool has_endpoints(const struct pli_group *g)
+{
+    for (int i = 0; i < g->n_run; i++) {
+        if (g->runs[i].first.ep != 0 || g->runs[i].ep_step != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum pli_err pli_comm_free_disconnect(struct pli_comm *comm)
 {
     enum pli_err err = check(comm);
@@ -51,7 +64,10 @@ enum pli_err pli_comm_free_disconnect(struct pli_comm *comm)
         pli_progress_step(&w);
     }
     pli_progress_end(&w);
-    // Freeing has one; and those who died are not waited for.
-    err = comm->is_span || pli_comm_is_stopped(comm) ? PLI_OK : pli_coll_barrier(comm);
+    // Freeing has one; those who died are not waited for; and one thread may call in turn for all
+    // endpoints of its process, as with MPI_Comm_free.
+    bool may_wait = !comm->is_span && !pli_comm_is_stopped(comm) && !has_endpoints(comm->group) &&
+                    !has_endpoints(comm->remote);
+    err = may_wait ? pli_coll_barrier(comm) : PLI_OK;
     return err == PLI_OK ? pli_comm_free_free(comm) : err;
 }

@@ -264,7 +264,12 @@ enum pli_err pli_pact_agree(struct pli_comm *comm, int *flag)
 
 enum pli_err pli_pact_shrink(struct pli_comm *comm, struct pli_comm **out)
 {
-    return carry_out(comm, (struct op){ .out = out }, "MPIX_Comm_shrink");
+    return pli_pact_shrink_in(comm, "MPIX_Comm_shrink", out);
+}
+
+enum pli_err pli_pact_shrink_in(struct pli_comm *comm, const char *call, struct pli_comm **out)
+{
+    return carry_out(comm, (struct op){ .out = out }, call);
 }
 
 enum pli_err pli_pact_iagree(struct pli_comm *comm, int *flag, struct pli_request **request_out)

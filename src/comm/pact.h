@@ -17,6 +17,8 @@ struct pli_request;
 enum pli_err pli_pact_agree(struct pli_comm *comm, int *flag);
 // MPIX_Comm_shrink: the same members at all of them. NULL: nobody of the other group lives.
 enum pli_err pli_pact_shrink(struct pli_comm *comm, struct pli_comm **out);
+// The same on behalf of another call, which reports of deadlocks name.
+enum pli_err pli_pact_shrink_in(struct pli_comm *comm, const char *call, struct pli_comm **out);
 
 // The same without waiting; the result is written before the request is done. Any number may be
 // under way on one communicator. Context: no lock held.

@@ -286,6 +286,9 @@ static void say_how(uint32_t failure, char *to, size_t cap)
     case PLI_ALARM_EXIT:
         snprintf(to, cap, "ended with exit status %d and without MPI_Finalize", n);
         break;
+    case PLI_ALARM_ABORT:
+        snprintf(to, cap, "was ended by MPI_Abort with code %d", n);
+        break;
     case PLI_ALARM_HOST:
         snprintf(to, cap, "is gone with its host");
         break;

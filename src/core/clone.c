@@ -13,7 +13,6 @@
 #include "core/link.h"
 #include "core/mark.h"
 #include "core/process.h"
-#include "core/record.h"
 #include "core/progress.h"
 #include "obj/comm.h"
 #include "obj/group.h"
@@ -157,7 +156,6 @@ enum pli_err pli_clone_begin(uint32_t index, void (*known)(void))
     pli_group_clone();
     pli_arena_clone();
     pli_mark_clone();
-    pli_record_clone();
     for (int i = 0; i < PLI_NODE_N_LANE && err == PLI_OK; i++) {
         struct pli_lane *lane = pli_proc.lanes[i];
         err = lane != NULL ? pli_lane_clone(lane) : PLI_OK;

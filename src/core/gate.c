@@ -93,7 +93,7 @@ static bool issue_whole(struct pli_request *r)
     pli_shm_publish(&r->conn->shm, cell, pos);
     r->moved = size;
     if ((r->flags & PLI_REQ_SYNC) == 0) {
-        pli_request_complete(r, PLI_OK);
+        pli_request_complete(r, (enum pli_err)r->err);
     }
     return true;
 }
@@ -106,7 +106,7 @@ static bool issue_offer(struct pli_request *r)
         return false;
     }
     address(cell, r, PLI_WIRE_GATE_OFFER);
-    cell->word[1] = (uint64_t)r->type->ext_size;
+    cell->word[1] = (uint64_t)pli_type_external_each(r->type);
     pli_shm_publish(&r->conn->shm, cell, pos);
     return true;
 }
@@ -121,6 +121,14 @@ void pli_gate_start(struct pli_request *r)
 {
     struct pli_conn *c = r->conn;
     r->moved = 0;
+    if (!pli_type_external_fits(r->buf, r->count, r->type)) {
+        if ((r->item.context & 3) != PLI_CHAN_COLL) {
+            pli_request_complete(r, PLI_ERR_CONVERSION); // nothing of it is sent
+            return;
+        }
+        r->count = 0; // the others of a collective operation wait for it, and fail as it is empty
+        r->err = PLI_ERR_CONVERSION;
+    }
     if (r->item.tag > pli_boot.gate->tag_ub && (r->item.context & 3) == PLI_CHAN_P2P) {
         pli_request_complete(r, PLI_ERR_TAG);
         return;

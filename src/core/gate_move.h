@@ -8,6 +8,7 @@
 #include "boot/gate_wire.h"
 #include "core/request.h"
 #include "obj/datatype.h"
+#include "obj/type_pack.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +16,7 @@
 // Bytes of a request's data in external32.
 static inline uint64_t pli_gate_move_size(const struct pli_request *r)
 {
-    return (uint64_t)r->count * (uint64_t)r->type->ext_size;
+    return (uint64_t)r->count * (uint64_t)pli_type_external_each(r->type);
 }
 
 static inline struct pli_gate_slot *pli_gate_move_slot(uint64_t offset)

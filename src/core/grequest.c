@@ -15,7 +15,19 @@ struct grequest {
     void *extra;
 };
 
-static enum pli_err finish(struct pli_request *r, MPI_Status *status)
+// Call the free function, once. Its error belongs to the call that ends the request.
+static enum pli_err call_free(struct grequest *g)
+{
+    MPI_Grequest_free_function *fn = g->free_fn;
+    g->free_fn = NULL;
+    int code = fn != NULL ? fn(g->extra) : MPI_SUCCESS;
+    return code == MPI_SUCCESS
+               ? PLI_OK
+               : pli_fail_user(code, "the free function of a generalized request returned %d",
+                               code);
+}
+
+static enum pli_err call_query(struct pli_request *r, MPI_Status *status)
 {
     struct grequest *g = r->ext;
     MPI_Status own;
@@ -32,6 +44,13 @@ static enum pli_err finish(struct pli_request *r, MPI_Status *status)
     return PLI_OK;
 }
 
+// The request ends with it. Where both functions fail the last error counts. [MPI-5.0 13.2]
+static enum pli_err finish(struct pli_request *r, MPI_Status *status)
+{
+    enum pli_err query = call_query(r, status), last = call_free(r->ext);
+    return last != PLI_OK ? last : query;
+}
+
 static enum pli_err cancel(struct pli_request *r)
 {
     struct grequest *g = r->ext;
@@ -46,8 +65,8 @@ static enum pli_err cancel(struct pli_request *r)
 static void clean(struct pli_request *r)
 {
     struct grequest *g = r->ext;
-    if (g != NULL && g->free_fn != NULL) {
-        g->free_fn(g->extra);
+    if (g != NULL) {
+        call_free(g); // of a request that the user freed before: nobody is there to be told
     }
     free(g);
 }
@@ -95,8 +114,29 @@ enum pli_err pli_grequest_complete(struct pli_request *r)
     }
     struct pli_lane *lane = r->lane;
     pli_lock_take(&lane->lock);
+    bool is_freed = (r->state & PLI_REQ_FREED) != 0;
+    pli_lock_drop(&lane->lock);
+    enum pli_err err = is_freed ? call_free(r->ext) : PLI_OK; // this call is the one that ends it
+    pli_lock_take(&lane->lock);
     pli_request_complete(r, PLI_OK);
     pli_lock_drop(&lane->lock);
     pli_request_reap(lane);
-    return PLI_OK;
+    return err;
+}
+
+bool pli_grequest_is(const struct pli_request *r)
+{
+    return r->ops == &grequest_ops;
+}
+
+enum pli_err pli_grequest_peek(struct pli_request *r, MPI_Status *status)
+{
+    return call_query(r, status);
+}
+
+enum pli_err pli_grequest_free(struct pli_request *r)
+{
+    enum pli_err err = pli_request_is_done(r) ? call_free(r->ext) : PLI_OK;
+    pli_request_forget(r);
+    return err;
 }

@@ -103,12 +103,12 @@ struct pli_netlane {
     uint32_t n_look;      // since the last look at all of them
     uint32_t every, skip; // look at sockets only every so many polls: shared memory is busy
     uint32_t n_sock, n_dial, n_lost;
-    uint32_t n_dying; // links whose process died, and which are not dead yet
-    uint32_t n_quick; // receives since the last look that did not look here
-    uint64_t judged_ns;
-    bool is_judged;          // links are being gone through: none may be destroyed
-    _Atomic int must_look;   // any thread: do not rely on `hot`
-    _Atomic int watcher;     // a thread sleeps on the descriptors
+    uint32_t n_dying;               // links whose process died, and which are not dead yet
+    uint32_t n_quick;               // receives since the last look that did not look here
+    uint64_t judged_ns, starved_ns; // links were; the door needs a free descriptor since then
+    bool is_judged, is_crowded; // links are gone through: destroy none; too many are at the door
+    _Atomic int must_look;      // any thread: do not rely on `hot`
+    _Atomic int watcher;        // a thread sleeps on the descriptors
     _Atomic int stirs;       // the others sleep on this word, which changes when they should look
     char *room;              // to read into
     struct pli_ucxlane *ucx; // NULL: it does not use UCX

@@ -217,7 +217,7 @@ static void unwatch_dial(void *arg)
 static void watch_dial(struct pli_link *l)
 {
     l->dial_eye.fd = pli_dial_fd(l->dial);
-    if (!pli_netlane_watch(l->net, &l->dial_eye, pli_dial_events(l->dial))) {
+    if (l->dial_eye.fd >= 0 && !pli_netlane_watch(l->net, &l->dial_eye, pli_dial_events(l->dial))) {
         pli_link_lose(l, "the connection cannot be watched");
     }
 }

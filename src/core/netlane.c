@@ -6,7 +6,7 @@
 #include "base/epollset.h"
 #include "base/log.h"
 #include "boot/boot.h"
-#include "boot/moor.h"
+#include "core/netlane_priv.h"
 #include "core/progress.h"
 #include "core/ucxlink.h"
 #include "core/wire.h"
@@ -16,14 +16,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <linux/sockios.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -38,14 +36,6 @@ enum {
     QUICK_ANY = 8,     // and for one of anybody
     QUICK_EVERY = 64   // receives, of which one looks at the network in any case
 };
-
-// Calls for lanes that other threads look after.
-static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static struct waiting {
-    struct waiting *next;
-    struct pli_caller caller;
-} * waiting[PLI_NODE_N_LANE]; // guarded by guard
-static _Atomic int n_waiting[PLI_NODE_N_LANE];
 
 bool pli_netlane_watch(struct pli_netlane *net, struct pli_eye *e, uint32_t events)
 {
@@ -91,62 +81,6 @@ void pli_netlane_heat(struct pli_netlane *net, struct pli_sock *s)
 void pli_netlane_defer(struct pli_netlane *net)
 {
     net->every = SHM_EVERY;
-}
-
-static void pass_on(const struct pli_caller *c)
-{
-    struct waiting *w = malloc(sizeof *w);
-    if (w == NULL) {
-        pli_moor_close(c->fd);
-        return;
-    }
-    w->caller = *c;
-    pthread_mutex_lock(&guard);
-    w->next = waiting[c->to_lane];
-    waiting[c->to_lane] = w;
-    atomic_fetch_add_explicit(&n_waiting[c->to_lane], 1, memory_order_release);
-    pthread_mutex_unlock(&guard);
-    struct pli_lane *lane = atomic_load_explicit(&pli_proc.lanes[c->to_lane], memory_order_acquire);
-    if (lane != NULL) {
-        pli_shm_wake(lane->shm.box);
-    }
-}
-
-static int take_waiting(struct pli_netlane *net)
-{
-    int i = net->lane->index, n = 0;
-    if (atomic_load_explicit(&n_waiting[i], memory_order_acquire) == 0) {
-        return 0;
-    }
-    pthread_mutex_lock(&guard);
-    struct waiting *w = waiting[i];
-    waiting[i] = NULL;
-    atomic_store_explicit(&n_waiting[i], 0, memory_order_relaxed);
-    pthread_mutex_unlock(&guard);
-    while (w != NULL) {
-        struct waiting *next = w->next;
-        pli_link_adopt(net, &w->caller);
-        free(w);
-        w = next;
-        n++;
-    }
-    return n;
-}
-
-static void door_see(struct pli_eye *e, uint32_t events)
-{
-    struct pli_boot *boot = pli_proc.boot;
-    struct pli_caller c;
-    while (boot->ops->take(boot, &c) == PLI_OK) {
-        if (c.to_lane == e->net->lane->index) {
-            pli_link_adopt(e->net, &c);
-        } else {
-            pass_on(&c);
-        }
-    }
-    if ((events & (EPOLLHUP | EPOLLERR)) != 0) { // the launcher is gone, and so are we soon
-        pli_netlane_unwatch(e->net, e);
-    }
 }
 
 static void bell_see(struct pli_eye *e, uint32_t events)
@@ -242,10 +176,7 @@ int pli_netlane_poll(struct pli_netlane *net)
     }
     if (must || (n == 0 && !is_steady) || net->n_look % every == 0) {
         atomic_store_explicit(&net->must_look, 0, memory_order_relaxed);
-        n += look_at_all(net) + take_waiting(net);
-        if (pli_moor_has_untaken()) {
-            door_see(&net->door, 0);
-        }
+        n += look_at_all(net) + pli_netlane_take_calls(net);
     }
     if (!pli_list_is_empty(&net->busy)) {
         n += push_busy(net);
@@ -257,22 +188,6 @@ int pli_netlane_poll(struct pli_netlane *net)
         free_dead(net);
     }
     return n;
-}
-
-// A socket with a name that the system chose, told to those who write to the mailbox.
-static int hang_bell(struct pli_shm *shm)
-{
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
-    socklen_t len = sizeof a;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a.sun_family) != 0 ||
-        getsockname(fd, (struct sockaddr *)&a, &len) != 0 || !pli_shm_name_bell(shm, fd, &a, len)) {
-        if (fd >= 0) {
-            close(fd);
-        }
-        return -1;
-    }
-    return fd;
 }
 
 PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
@@ -297,8 +212,9 @@ PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
     pli_list_init(&net->socks);
     pli_list_init(&net->dead);
     net->set = pli_epollset_create();
-    net->bell = (struct pli_eye){ .fd = hang_bell(&lane->shm), .see = bell_see, .net = net };
-    net->door = (struct pli_eye){ .fd = door, .see = door_see, .net = net };
+    net->bell =
+        (struct pli_eye){ .fd = pli_shm_bell_open(&lane->shm), .see = bell_see, .net = net };
+    net->door = (struct pli_eye){ .fd = door, .see = pli_netlane_see_door, .net = net };
     if (net->set == NULL || net->bell.fd < 0 || !pli_netlane_watch(net, &net->bell, EPOLLIN) ||
         !pli_netlane_watch(net, &net->door, EPOLLIN)) {
         enum pli_err err = pli_fail(PLI_ERR_OTHER, "cannot watch the network: %s", strerror(errno));
@@ -310,34 +226,20 @@ PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
     }
     atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
     lane->net = net;
+    pli_netlane_ask_room();
     return pli_ucxlane_open(net);
-}
-
-static void forget_waiting(int lane)
-{
-    while (waiting[lane] != NULL) {
-        struct waiting *w = waiting[lane];
-        waiting[lane] = w->next;
-        pli_moor_close(w->caller.fd);
-        free(w);
-    }
-    atomic_store_explicit(&n_waiting[lane], 0, memory_order_relaxed);
 }
 
 // The connections are the other process's, and go on there: nothing may be said over them here.
 void pli_netlane_leave(struct pli_lane *lane)
 {
     struct pli_netlane *net = lane->net;
-    struct pli_caller c;
     if (net == NULL) {
         return;
     }
-    while (pli_moor_untaken(&c)) {
-        pli_moor_close(c.fd);
-    }
     while (!pli_list_is_empty(&net->socks)) {
         struct pli_sock *s = PLI_CONTAINER(net->socks.next, struct pli_sock, at);
-        pli_moor_close(s->eye.fd);
+        pli_dial_end(s->eye.fd);
         pli_intake_drop(s);
         pli_list_remove(&s->at);
         pli_list_push(&net->dead, &s->at);
@@ -351,9 +253,9 @@ void pli_netlane_leave(struct pli_lane *lane)
         free(l);
     }
     pli_ucxlane_clone(net);
-    forget_waiting(lane->index);
+    pli_netlane_forget_calls(lane->index);
     pli_epollset_destroy(net->set);
-    pli_shm_drop_bell(net->bell.fd);
+    pli_shm_bell_drop(net->bell.fd);
     close(net->bell.fd);
     pli_ticket_fini(&net->tickets);
     free(net->room);
@@ -368,7 +270,8 @@ void pli_netlane_park(struct pli_netlane *net, bool is_leaving)
     if (is_leaving) { // a copy of it in a forked process would keep it there
         pli_epollset_pause(net->set, net->bell.key, net->bell.fd);
     }
-    int fd = is_leaving ? open("/dev/null", O_RDWR | O_CLOEXEC) : hang_bell(&net->lane->shm);
+    int fd =
+        is_leaving ? open("/dev/null", O_RDWR | O_CLOEXEC) : pli_shm_bell_open(&net->lane->shm);
     if (fd < 0 || dup3(fd, net->bell.fd, O_CLOEXEC) < 0) {
         pli_log(PLI_ERROR, "the bell of a lane cannot be made: %s", strerror(errno));
         abort();

@@ -7,6 +7,7 @@
 #include "base/epollset.h"
 #include "base/futex.h"
 #include "core/ucxlink.h"
+#include "net/shm/shm_sleep.h"
 
 #include <limits.h>
 #include <linux/sockios.h>
@@ -45,6 +46,9 @@ static void answer_bell(struct pli_netlane *net)
 static void sleep_on_descriptors(struct pli_netlane *const nets[], int n, uint64_t timeout_ns)
 {
     struct pollfd fds[2 * PLI_NODE_N_LANE];
+    if (timeout_ns == 0 || timeout_ns > PLI_SHM_BELL_NS) {
+        timeout_ns = PLI_SHM_BELL_NS;
+    }
     struct timespec t = { .tv_sec = (time_t)(timeout_ns / 1000000000u),
                           .tv_nsec = (long)(timeout_ns % 1000000000u) };
     nfds_t n_fd = 0;
@@ -57,7 +61,7 @@ static void sleep_on_descriptors(struct pli_netlane *const nets[], int n, uint64
         }
     }
     if (is_quiet) {
-        ppoll(fds, n_fd, timeout_ns != 0 ? &t : NULL, NULL);
+        ppoll(fds, n_fd, &t, NULL);
     }
     for (int i = 0; i < n; i++) {
         atomic_store_explicit(&nets[i]->must_look, 1, memory_order_relaxed);
@@ -101,7 +105,8 @@ static bool is_unsure(struct pli_link *l)
 uint64_t pli_netlane_patience(struct pli_netlane *net)
 {
     pli_lock_take(&net->lane->lock);
-    bool is_soon = net->n_dial > 0 || net->n_lost > 0 || net->n_dying > 0;
+    bool is_soon = net->n_dial > 0 || net->n_lost > 0 || net->n_dying > 0 || net->starved_ns != 0 ||
+                   net->is_crowded;
     for (struct pli_list *at = net->links.next; at != &net->links && !is_soon; at = at->next) {
         struct pli_link *l = PLI_CONTAINER(at, struct pli_link, at);
         is_soon = l->state == PLI_LINK_UP && (pli_link_has_unsent(l) || is_unsure(l) ||

@@ -57,7 +57,7 @@ static void pack(struct pli_request *recv, const void *data, uint64_t size, uint
 {
     const struct pli_datatype *elem = pli_datatype_of_form(form);
     uint64_t n = elem != NULL ? size / (uint64_t)elem->size : 0;
-    uint64_t len = elem != NULL ? n * (uint64_t)elem->ext_size : 0;
+    uint64_t len = elem != NULL ? n * (uint64_t)pli_type_external_each(elem) : 0;
     enum pli_err err = elem == NULL && size > 0 ? PLI_ERR_TYPE : PLI_OK; // it does not say which
     char *out = err == PLI_OK ? malloc(len + 1) : NULL;
     if (err == PLI_OK && out == NULL) {

@@ -85,28 +85,37 @@ enum pli_err pli_pair_sendrecv(const void *sendbuf, MPI_Count n_send, struct pli
     return exchange(&c, status);
 }
 
-// A packed copy of the buffer, as the destination understands it. *len_out bytes; to be freed.
-static void *copy_of(const void *buf, MPI_Count count, struct pli_datatype *type,
-                     const struct pli_comm *comm, int dest, MPI_Count *len_out)
-{
-    bool is_far = dest >= 0 && pli_gate_is_far(comm, dest);
-    size_t len = (size_t)count * (size_t)(is_far ? type->ext_size : type->size);
-    void *copy = malloc(len > 0 ? len : 1);
-    if (copy != NULL && is_far) {
-        pli_type_external_put(buf, count, type, copy); // a value that does not fit becomes another
-    } else if (copy != NULL) {
-        struct pli_cursor c;
-        pli_cursor_init(&c, buf, count, type);
-        pli_cursor_pack(&c, copy, len);
-    }
-    *len_out = (MPI_Count)len;
-    return copy;
-}
-
 static enum pli_err no_memory(MPI_Count len)
 {
     return pli_fail(PLI_ERR_NOMEM, "no memory for a copy of the %lld bytes to send",
                     (long long)len);
+}
+
+// A packed copy of the buffer, as the destination understands it. *len_out bytes; to be freed.
+static enum pli_err copy_of(const void *buf, MPI_Count count, struct pli_datatype *type,
+                            const struct pli_comm *comm, int dest, MPI_Count *len_out,
+                            void **copy_out)
+{
+    enum pli_err err = PLI_OK;
+    bool is_far = dest >= 0 && pli_gate_is_far(comm, dest);
+    size_t len = (size_t)count * (size_t)(is_far ? pli_type_external_each(type) : type->size);
+    void *copy = malloc(len > 0 ? len : 1);
+    if (copy == NULL) {
+        err = no_memory((MPI_Count)len);
+    } else if (is_far) {
+        err = pli_type_external_put(buf, count, type, copy);
+    } else {
+        struct pli_cursor c;
+        pli_cursor_init(&c, buf, count, type);
+        pli_cursor_pack(&c, copy, len);
+    }
+    if (err != PLI_OK) {
+        free(copy);
+        return err;
+    }
+    *len_out = (MPI_Count)len;
+    *copy_out = copy;
+    return PLI_OK;
 }
 
 enum pli_err pli_pair_replace(void *buf, MPI_Count count, struct pli_datatype *type, int dest,
@@ -114,9 +123,10 @@ enum pli_err pli_pair_replace(void *buf, MPI_Count count, struct pli_datatype *t
                               MPI_Status *status)
 {
     MPI_Count len;
-    void *copy = copy_of(buf, count, type, comm, dest, &len);
-    if (copy == NULL) {
-        return no_memory(len);
+    void *copy;
+    enum pli_err err = copy_of(buf, count, type, comm, dest, &len, &copy);
+    if (err != PLI_OK) {
+        return err;
     }
     MPI_Count n = len;
     struct pli_datatype *as =
@@ -124,7 +134,7 @@ enum pli_err pli_pair_replace(void *buf, MPI_Count count, struct pli_datatype *t
     struct pli_half_call c = {
         copy, n, as, dest, sendtag, buf, count, type, source, recvtag, comm
     };
-    enum pli_err err = exchange(&c, status);
+    err = exchange(&c, status);
     if (err == PLI_ERR_WORLD_RESIZED) { // the call is repeated with what it had
         struct pli_cursor back;
         pli_cursor_init(&back, buf, count, type);
@@ -228,14 +238,14 @@ enum pli_err pli_pair_ireplace(void *buf, MPI_Count count, struct pli_datatype *
                                struct pli_request **out)
 {
     MPI_Count len;
-    void *copy = copy_of(buf, count, type, comm, dest, &len);
-    if (copy == NULL) {
-        return no_memory(len);
+    void *copy;
+    enum pli_err err = copy_of(buf, count, type, comm, dest, &len, &copy);
+    if (err != PLI_OK) {
+        return err;
     }
     struct pli_datatype *as =
         pli_packed_copy_type(type, comm, dest >= 0 && pli_gate_is_far(comm, dest), &len);
-    enum pli_err err =
-        begin(copy, len, as, dest, sendtag, buf, count, type, source, recvtag, comm, copy, out);
+    err = begin(copy, len, as, dest, sendtag, buf, count, type, source, recvtag, comm, copy, out);
     if (err != PLI_OK) {
         free(copy);
     }

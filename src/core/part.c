@@ -116,9 +116,24 @@ static void unstage(struct pli_request *r, struct part *part)
     }
 }
 
+// The two sides have different amounts of data. [MPI-5.0 4.2]
+static enum pli_err explain_sizes(const struct pli_request *r, const struct part *part)
+{
+    uint64_t sent = part->plan.bytes * (uint64_t)part->plan.n_part;
+    uint64_t mine = part->n_part > 0 ? r->size / (uint64_t)part->n_part : 0;
+    return pli_fail(PLI_ERR_TRUNC,
+                    "rank %d sends %d partitions of %llu bytes, %llu in all, with tag %d on %s; "
+                    "this receive has room for %d of %llu bytes, %llu in all. The numbers of "
+                    "partitions may differ, but not what they hold together",
+                    part->peer, part->plan.n_part, (unsigned long long)part->plan.bytes,
+                    (unsigned long long)sent, r->item.tag, pli_comm_say(r->comm), part->n_part,
+                    (unsigned long long)mine, (unsigned long long)r->size);
+}
+
 static enum pli_err finish(struct pli_request *r, MPI_Status *status)
 {
     struct part *part = r->ext;
+    bool is_too_long = r->err == PLI_ERR_TRUNC && (r->flags & PLI_REQ_SEND) == 0;
     if (part->peer != MPI_PROC_NULL) {
         if ((r->flags & PLI_REQ_SEND) == 0) {
             unstage(r, part);
@@ -129,7 +144,7 @@ static enum pli_err finish(struct pli_request *r, MPI_Status *status)
     r->bytes = part->peer == MPI_PROC_NULL ? 0 : r->size;
     enum pli_err err = pli_request_plain_finish(r, status);
     r->ext = keep;
-    return err;
+    return is_too_long ? explain_sizes(r, part) : err;
 }
 
 static void clean(struct pli_request *r)
@@ -202,9 +217,7 @@ static enum pli_err accept_plan(struct pli_request *r, struct part *part)
         return err;
     }
     if (total > r->size) {
-        return pli_fail(PLI_ERR_TRUNC,
-                        "the partitioned send of rank %d holds %llu bytes, the receive %llu",
-                        part->peer, (unsigned long long)total, (unsigned long long)r->size);
+        return explain_sizes(r, part);
     }
     part->req = calloc((size_t)part->plan.n_part + 1, sizeof *part->req);
     bool is_cut = r->type->size > 0 && part->plan.bytes % (uint64_t)r->type->size != 0;
@@ -415,6 +428,19 @@ enum pli_err pli_part_pready_list(int n, const int parts[], struct pli_request *
     return err;
 }
 
+// Whether part k of the sender's cut has bytes of partition i. Parts without bytes are where they
+// would be if all had as many.
+static bool overlaps(const struct pli_request *r, const struct part *part, int k, int i)
+{
+    uint64_t mine = r->size / (uint64_t)part->n_part, theirs = part->plan.bytes;
+    if (mine == 0 || theirs == 0) {
+        mine = (uint64_t)part->plan.n_part;
+        theirs = (uint64_t)part->n_part;
+    }
+    return theirs * (uint64_t)k < mine * ((uint64_t)i + 1) &&
+           theirs * ((uint64_t)k + 1) > mine * (uint64_t)i;
+}
+
 enum pli_err pli_part_parrived(struct pli_request *r, int i, int *flag)
 {
     enum pli_err err = check(r, false, i);
@@ -431,12 +457,8 @@ enum pli_err pli_part_parrived(struct pli_request *r, int i, int *flag)
         *flag = 0;
         return PLI_OK;
     }
-    uint64_t mine = r->size / (uint64_t)part->n_part;
-    uint64_t low = mine * (uint64_t)i, high = low + mine;
-    for (int k = 0; part->plan.bytes > 0 && k < part->plan.n_part; k++) {
-        uint64_t from = part->plan.bytes * (uint64_t)k;
-        if (from < high && from + part->plan.bytes > low && part->req[k] != NULL &&
-            !pli_request_is_done(part->req[k])) {
+    for (int k = 0; k < part->plan.n_part; k++) {
+        if (overlaps(r, part, k, i) && part->req[k] != NULL && !pli_request_is_done(part->req[k])) {
             *flag = 0;
         }
     }

@@ -110,6 +110,7 @@ PLI_START enum pli_err pli_process_open(bool is_multiple)
         err = open_first();
         if (err == PLI_OK) {
             pli_proc.boot->ops->tell(pli_proc.boot, PLI_NODE_RUNNING);
+            pli_boot_join_world(pli_proc.boot);
         }
     }
     if (err == PLI_OK) {

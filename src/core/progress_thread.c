@@ -18,8 +18,8 @@
 #include <sys/prctl.h>
 
 enum {
-    REST_NS = 1000000,       // until the next look, while a lane is active
-    REST_MOST = 64 * REST_NS // grows up to this while threads sleep; then no more looks
+    REST_NS = 1000000,      // until the next look, while a lane is active
+    REST_MOST = 4 * REST_NS // grows up to this while threads sleep in calls, who then tell
 };
 
 _Atomic int pli_progress_thread_is_deep;
@@ -34,8 +34,8 @@ static _Atomic int kicks; // changes when it must look again
 
 struct look {
     uint32_t polls[PLI_NODE_N_LANE]; // of each lane, as far as they are known
-    uint8_t deserted;                // lanes
-    bool has_active, has_attended;
+    uint8_t deserted, attended;      // lanes
+    bool has_active;
 };
 
 static struct pli_lane *lane_at(int i)
@@ -45,8 +45,8 @@ static struct pli_lane *lane_at(int i)
 
 static void look(struct look *k)
 {
-    k->deserted = 0;
-    k->has_active = k->has_attended = false;
+    k->deserted = k->attended = 0;
+    k->has_active = false;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = lane_at(i);
         if (lane == NULL) {
@@ -57,7 +57,7 @@ static void look(struct look *k)
             k->polls[i] = n;
             k->has_active = true;
         } else if (atomic_load_explicit(&lane->n_sleep, memory_order_seq_cst) != 0) {
-            k->has_attended = true;
+            k->attended |= (uint8_t)(1 << i);
         } else {
             k->deserted |= (uint8_t)(1 << i);
         }
@@ -75,12 +75,26 @@ static int serve(struct look *k)
     return n;
 }
 
+// Whether threads still sleep at all lanes that were attended.
+static bool is_attended(const struct look *k)
+{
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = lane_at(i);
+        if ((k->attended >> i & 1) != 0 &&
+            (atomic_load_explicit(&lane->n_sleep, memory_order_seq_cst) == 0 ||
+             atomic_load_explicit(&lane->n_poll, memory_order_relaxed) != k->polls[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Watch the deserted lanes and serve what comes, at most for a time, 0: until something comes.
 static void watch(struct look *k, int seen, uint64_t time_ns)
 {
     struct pli_waiter w = { .lane = lane_at(__builtin_ctz(k->deserted)) };
     pli_progress_announce(&w, k->deserted);
-    if (serve(k) == 0 && atomic_load(&kicks) == seen) {
+    if (serve(k) == 0 && is_attended(k) && atomic_load(&kicks) == seen) {
         pli_progress_sleep(&w, time_ns);
     }
     while (serve(k) > 0 && !atomic_load(&is_ending)) {
@@ -88,34 +102,33 @@ static void watch(struct look *k, int seen, uint64_t time_ns)
     pli_progress_end(&w); // threads that came meanwhile look after their lanes themselves
 }
 
-// Threads sleep at all lanes: they tell when they wake up.
-static void sleep_deep(struct look *k, int seen)
+static void rest(struct look *k, int seen, uint64_t time_ns)
 {
-    atomic_store_explicit(&pli_progress_thread_is_deep, 1, memory_order_seq_cst);
-    look(k);
-    if (!k->has_active && k->deserted == 0) {
-        pli_futex_wait(&kicks, seen, true, 0);
+    if (k->deserted != 0) {
+        watch(k, seen, time_ns);
+    } else if (is_attended(k)) {
+        pli_futex_wait(&kicks, seen, true, time_ns);
     }
-    atomic_store_explicit(&pli_progress_thread_is_deep, 0, memory_order_seq_cst);
 }
 
 static void *body(void *unused)
 {
     struct look k = { .deserted = 0 };
-    uint64_t rest = REST_NS;
+    uint64_t time_ns = REST_NS;
     prctl(PR_SET_NAME, "mpi-progress");
     while (!atomic_load(&is_ending)) {
         int seen = atomic_load(&kicks);
         look(&k);
-        rest = k.has_active ? REST_NS : rest < REST_MOST ? 2 * rest : REST_MOST;
-        if (k.deserted != 0) {
-            watch(&k, seen, k.has_active || k.has_attended ? rest : 0);
-        } else if (rest < REST_MOST) {
-            pli_futex_wait(&kicks, seen, true, rest);
-        } else {
-            sleep_deep(&k, seen);
-            rest = REST_NS;
+        time_ns = k.has_active || k.attended == 0 ? REST_NS : 2 * time_ns;
+        if (k.has_active || (k.attended != 0 && time_ns <= REST_MOST)) {
+            rest(&k, seen, time_ns);
+            continue;
         }
+        // Threads that sleep in calls tell when they wake up.
+        atomic_store_explicit(&pli_progress_thread_is_deep, k.attended != 0, memory_order_seq_cst);
+        rest(&k, seen, 0);
+        atomic_store_explicit(&pli_progress_thread_is_deep, 0, memory_order_seq_cst);
+        time_ns = REST_NS;
     }
     return unused;
 }
@@ -135,15 +148,12 @@ static int begin(void)
 
 void pli_progress_thread_kick(void)
 {
+    if (pli_progress_thread_is_me()) {
+        return;
+    }
     atomic_fetch_add(&kicks, 1);
     pli_futex_wake(&kicks, 1, true);
-}
-
-// Wherever it sleeps.
-static void wake(void)
-{
-    pli_progress_thread_kick();
-    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) { // where it may watch
         if (lane_at(i) != NULL) {
             pli_lane_stir(lane_at(i));
         }
@@ -172,7 +182,7 @@ void pli_progress_thread_retain(void)
                     strerror(rc));
         }
     } else {
-        wake(); // there may be a lane that it does not know
+        pli_progress_thread_kick(); // there may be a lane that it does not know
     }
     pthread_mutex_unlock(&guard);
 }
@@ -181,7 +191,7 @@ static void end(void)
 {
     if (is_running) {
         atomic_store(&is_ending, true);
-        wake();
+        pli_progress_thread_kick();
         pthread_join(thread, NULL);
         is_running = false;
         atomic_store(&is_known, false);

@@ -111,10 +111,23 @@ static void publish(struct pli_node_wait *to, uint32_t what)
     atomic_store_explicit(&to->what, what, memory_order_release);
 }
 
-static _Atomic bool is_row_taken;                 // a thread has its record in the row
-static _Atomic uint32_t taken[PLI_NODE_N_LANE];   // bits: records of threads, by lane
+static _Atomic bool is_row_taken;               // a thread has its record in the row
+static _Atomic uint32_t taken[PLI_NODE_N_LANE]; // bits: records of threads, by lane
 _Static_assert(PLI_THREAD_N <= 32, "a bit for each");
 _Static_assert(sizeof(struct pli_shm_mailbox) <= PLI_THREAD_AT, "behind the mailbox");
+
+// In a process that was forked nobody but the calling thread is there any more.
+static void forget_parent(void)
+{
+    static _Atomic int owner;
+    int me = (int)getpid(), was = atomic_exchange(&owner, me);
+    if (was != me && was != 0) {
+        atomic_store(&is_row_taken, false);
+        for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+            atomic_store(&taken[i], 0);
+        }
+    }
+}
 
 // A free place among the records of the lane's threads, counted from 1; 0: there is none.
 static uint8_t take_slot(int lane)
@@ -161,6 +174,7 @@ void pli_record_write(struct pli_waiter *w)
     uint64_t site = call_site();
     uint32_t what = PLI_NODE_WAIT_OTHER;
     bool is_none = false;
+    forget_parent();
     atomic_fetch_add_explicit(&row->n_asleep, 1, memory_order_acq_rel);
     w->has_row = atomic_compare_exchange_strong(&is_row_taken, &is_none, true);
     pli_lock_take(&w->lane->lock);
@@ -202,12 +216,4 @@ void pli_record_erase(struct pli_waiter *w)
         atomic_store_explicit(&is_row_taken, false, memory_order_release);
     }
     atomic_fetch_sub_explicit(&row->n_asleep, 1, memory_order_acq_rel);
-}
-
-void pli_record_clone(void)
-{
-    atomic_store(&is_row_taken, false);
-    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
-        atomic_store(&taken[i], 0);
-    }
 }

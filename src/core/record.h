@@ -11,7 +11,4 @@ struct pli_waiter;
 void pli_record_write(struct pli_waiter *w) __attribute__((cold));
 void pli_record_erase(struct pli_waiter *w) __attribute__((cold));
 
-// This process was forked: nobody but the calling thread is there any more.
-void pli_record_clone(void);
-
 #endif

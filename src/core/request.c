@@ -176,6 +176,13 @@ static enum pli_err explain(const struct pli_request *r)
     if (pli_err_is_news((enum pli_err)r->err) && r->comm != NULL) {
         return pli_alarm_explain((enum pli_err)r->err, r->ops->name, r->comm);
     }
+    if (r->err == PLI_ERR_CONVERSION) {
+        return pli_fail(
+            PLI_ERR_CONVERSION,
+            "%s on %s: a value does not fit external32, in which a long has 4 bytes, and "
+            "not all clients of the IMPI job, or not its server, know of longs of 8",
+            r->ops->name, name);
+    }
     if (r->err == PLI_ERR_TYPE && (r->flags & PLI_REQ_SEND) == 0) {
         return pli_fail(
             PLI_ERR_TYPE,

@@ -84,7 +84,7 @@ static bool ask(int proc, const char *pid, const char *service, char *port_out)
         return false;
     }
     bool is_found = false;
-    if (pli_node_map(fd, &node) == PLI_OK) {
+    if (pli_node_map_to_look(fd, &node) == PLI_OK) {
         // Ranks of a job may have its memory open too; its launcher alone is asked.
         is_found = node.header->launcher == (uint32_t)atoi(pid) &&
                    pli_node_job(node.header) != pli_proc.boot->job &&

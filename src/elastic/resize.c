@@ -4,7 +4,6 @@
 #include "elastic/resize.h"
 #include "base/cpu.h"
 
-#include "base/futex.h"
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
@@ -33,21 +32,25 @@ static int version_now(void)
 
 uint64_t pli_resize_join(void)
 {
-    struct pli_boot *boot = pli_proc.boot;
-    meant = boot->version;
-    if (boot->version == 0) {
-        return pli_process_world();
-    }
-    boot->ops->ready(boot);
-    for (int v = version_now(); v < (int)boot->version; v = version_now()) {
-        pli_futex_wait(&boot->node.header->world, v, false, 0);
-    }
-    return pli_process_version_context(boot->version);
+    meant = pli_proc.boot->version;
+    return meant == 0 ? pli_process_world() : pli_process_version_context(meant);
 }
 
 enum pli_err pli_resize_version(int *version_out)
 {
     *version_out = pli_proc.boot != NULL ? version_now() : 0;
+    return PLI_OK;
+}
+
+enum pli_err pli_resize_version_of(struct pli_comm *comm, int *version_out)
+{
+    int version = comm == pli_comm_any(MPI_COMM_WORLD) ? (int)meant : MPI_UNDEFINED;
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < n_world && version == MPI_UNDEFINED; i++) {
+        version = worlds[i] == comm ? (int)i : MPI_UNDEFINED;
+    }
+    pthread_mutex_unlock(&lock);
+    *version_out = version;
     return PLI_OK;
 }
 

@@ -10,8 +10,8 @@
 
 struct pli_comm;
 
-// For a process that came for a version of the world: wait until that counts. The context of this
-// process's MPI_COMM_WORLD. Context: MPI is being initialised.
+// The context of this process's MPI_COMM_WORLD, of the version that it came for. Context: MPI is
+// being initialised.
 uint64_t pli_resize_join(void);
 void pli_resize_leave(void); // the world ends
 
@@ -23,8 +23,10 @@ enum pli_err pli_resize_take_up(uint32_t version);
 // This process was forked from another one, and comes with a version: forget those before.
 void pli_resize_clone(void);
 
-// MPIX_World_version, MPIX_Comm_world_at (NULL: not a member), MPIX_World_resize.
+// MPIX_World_version, MPIX_Comm_world_version, MPIX_Comm_world_at (NULL: not a member),
+// MPIX_World_resize.
 enum pli_err pli_resize_version(int *version_out);
+enum pli_err pli_resize_version_of(struct pli_comm *comm, int *version_out);
 enum pli_err pli_resize_world_at(int version, struct pli_comm **out);
 struct pli_info;
 enum pli_err pli_resize_world_info(struct pli_comm *comm, int size, struct pli_info *info);

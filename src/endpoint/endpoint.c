@@ -8,12 +8,15 @@
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
+#include "comm/intercomm.h"
+#include "core/alarm.h"
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/process.h"
 #include "endpoint/fixed.h"
 #include "obj/attr_fixed.h"
 #include "obj/comm.h"
+#include "obj/comm_hint.h"
 #include "obj/errhandler.h"
 #include "obj/group_build.h"
 #include "obj/info.h"
@@ -29,6 +32,12 @@ struct told {
     uint32_t first;   // numbers of those that are new
     uint16_t n_lane;
     uint16_t has_own; // the first is the member's own endpoint and not new
+};
+
+// What all members tell: those of the own group and, of an intercommunicator, of the other one.
+struct news {
+    struct told *near, *far; // far: NULL of an intracommunicator
+    uint64_t context, local_context;
 };
 
 // Lanes to spread the endpoints over: all, unless a hint says fewer.
@@ -74,10 +83,11 @@ static enum pli_err check_memory(int n, uint32_t n_left)
 }
 
 // The memory of the handles, before anybody is told of the endpoints: later nothing may fail.
-static enum pli_err reserve_handles(int n)
+static enum pli_err reserve_handles(int n, bool is_inter)
 {
-    return pli_handle_reserve(sizeof(struct pli_comm), (size_t)n) &&
-                   pli_handle_reserve(sizeof(struct pli_group), (size_t)n + 1)
+    size_t n_comm = is_inter ? 2 * (size_t)n : (size_t)n, n_group = is_inter ? 3 * n_comm : n_comm;
+    return pli_handle_reserve(sizeof(struct pli_comm), n_comm) &&
+                   pli_handle_reserve(sizeof(struct pli_group), n_group + 2)
                ? PLI_OK
                : pli_fail(PLI_ERR_NOMEM, "no memory for the handles of %d endpoints", n);
 }
@@ -96,7 +106,7 @@ static enum pli_err make_eps(struct pli_comm *parent, struct told *mine, struct 
         err = pli_ep_number(n_new, mine->n_lane, &mine->first);
     }
     if (err == PLI_OK) {
-        err = reserve_handles(mine->n);
+        err = reserve_handles(mine->n, parent->is_inter);
     }
     for (uint32_t i = 0; i < n_new && err == PLI_OK; i++) {
         if (i % LOOK_EVERY == LOOK_EVERY - 1 &&
@@ -116,23 +126,43 @@ static enum pli_err make_eps(struct pli_comm *parent, struct told *mine, struct 
     return PLI_OK;
 }
 
-// Whether all could take part and together are not too many.
-static enum pli_err check(const struct told *told, const struct pli_comm *parent)
+// Whether all of one group could take part and together are not too many. me: the caller's rank
+// there, which has said what is wrong itself; -1: it is the other group.
+static enum pli_err check(const struct told *told, int n, int me, const struct pli_comm *parent,
+                          int64_t *total_out)
 {
     int64_t total = 0;
-    for (int i = 0; i < parent->size; i++) {
+    for (int i = 0; i < n; i++) {
         total += told[i].n;
-        if (told[i].why != PLI_OK && i != parent->rank) {
+        if (told[i].why != PLI_OK && i != me) {
             return pli_fail((enum pli_err)told[i].why,
-                            "rank %d of %s could not make its endpoints: %s", i,
-                            pli_comm_say(parent), pli_err_text((enum pli_err)told[i].why));
+                            "rank %d of %s%s could not make its endpoints: %s", i,
+                            me < 0 ? "the other group of " : "", pli_comm_say(parent),
+                            pli_err_text((enum pli_err)told[i].why));
         }
     }
+    *total_out = total;
     return total <= INT_MAX
                ? PLI_OK
                : pli_fail(PLI_ERR_ARG,
                           "%lld endpoints in all are more than a communicator can have",
                           (long long)total);
+}
+
+static enum pli_err check_all(const struct news *news, const struct pli_comm *parent)
+{
+    int64_t n_near = 0, n_far = 0;
+    enum pli_err err = check(news->near, parent->size, parent->rank, parent, &n_near);
+    if (err == PLI_OK && news->far != NULL) {
+        err = check(news->far, parent->n_peer, -1, parent, &n_far);
+        if (err == PLI_OK && (n_near == 0) != (n_far == 0)) {
+            err = pli_fail(PLI_ERR_ARG,
+                           "one of the two groups of %s asks for endpoints and the other for none: "
+                           "nobody would be there to talk to",
+                           pli_comm_say(parent));
+        }
+    }
+    return err;
 }
 
 static void add_run(struct pli_group_build *b, uint64_t proc, uint32_t first, int step, int n)
@@ -141,16 +171,17 @@ static void add_run(struct pli_group_build *b, uint64_t proc, uint32_t first, in
         b, (struct pli_group_run){ .first = { proc, first }, .ep_step = step, .n = n });
 }
 
-static enum pli_err make_group(const struct told *told, const struct pli_comm *parent,
-                               struct pli_group **out)
+// The endpoints of a group whose members told this.
+static enum pli_err make_group(const struct told *told, const struct pli_group *of,
+                               const struct pli_comm *parent, struct pli_group **out)
 {
     struct pli_group_build b;
     pli_group_build_init(&b);
-    for (int i = 0; i < parent->size; i++) {
-        uint64_t proc = pli_group_at(parent->group, i).proc;
+    for (int i = 0; i < of->size; i++) {
+        uint64_t proc = pli_group_at(of, i).proc;
         int n = told[i].n - told[i].has_own, width = told[i].n_lane;
         if (told[i].has_own) {
-            pli_group_build_add_id(&b, pli_group_at(parent->group, i));
+            pli_group_build_add_id(&b, pli_group_at(of, i));
         }
         if (width == PLI_NODE_N_LANE && n > 0) {
             add_run(&b, proc, told[i].first, 1, n);
@@ -166,34 +197,74 @@ static enum pli_err make_group(const struct told *told, const struct pli_comm *p
     return pli_group_build_finish(&b, parent->session, parent->group->me, out);
 }
 
-// Endpoints on this host, to know whether they outnumber its cores.
-static bool is_crowd(const struct told *told, const struct pli_comm *parent)
+// Endpoints of a group on this host.
+static int64_t count_here(const struct told *told, const struct pli_group *of)
 {
-    const struct pli_node *node = &pli_proc.boot->node;
     int64_t n = 0;
-    for (int i = 0; i < parent->size; i++) {
-        uint64_t proc = pli_group_at(parent->group, i).proc;
+    for (int i = 0; told != NULL && i < of->size; i++) {
         uint32_t row;
-        n += pli_boot_is_here(pli_proc.boot, proc, &row) ? told[i].n : 0;
+        n += pli_boot_is_here(pli_proc.boot, pli_group_at(of, i).proc, &row) ? told[i].n : 0;
     }
-    return n > node->header->n_core;
+    return n;
+}
+
+// Whether the endpoints on this host outnumber its cores.
+static bool is_crowd(const struct news *news, const struct pli_comm *parent)
+{
+    return count_here(news->near, parent->group) + count_here(news->far, parent->remote) >
+           pli_proc.boot->node.header->n_core;
+}
+
+// What all handles of the call have in common.
+struct shape {
+    struct pli_comm *parent;
+    struct pli_group *group, *remote; // remote: NULL of an intracommunicator
+    uint64_t context, local_context;
+    uint32_t hints;
+};
+
+// One handle; takes the endpoint over on success.
+static enum pli_err make_comm(const struct shape *s, struct pli_ep *ep, struct pli_comm **out)
+{
+    struct pli_comm *c, *local = NULL;
+    enum pli_err err = PLI_OK;
+    if (s->remote != NULL) {
+        pli_ep_retain(ep);
+        err = pli_comm_create(ep, ep->id, s->group, NULL, s->local_context, &local);
+        if (err != PLI_OK) {
+            pli_ep_release(ep);
+            return err;
+        }
+    }
+    err = pli_comm_create(ep, ep->id, s->group, s->remote, s->context, &c);
+    if (err != PLI_OK) {
+        pli_comm_release(local);
+        return err;
+    }
+    pli_errhandler_release(c->errhandler);
+    c->errhandler = pli_errhandler_of(&s->parent->obj);
+    c->session = s->parent->session;
+    c->hints = s->hints;
+    if (local != NULL) {
+        pli_errhandler_release(local->errhandler);
+        local->errhandler = pli_errhandler_of(&s->parent->obj);
+        pli_comm_adopt(c, local);
+        pli_alarm_begin(local);
+    }
+    *out = c;
+    return PLI_OK;
 }
 
 // One handle for every endpoint of mine; takes the endpoints over.
-static enum pli_err make_comms(struct pli_comm *parent, struct pli_group *group, uint64_t context,
-                               struct pli_ep **eps, int n, struct pli_comm *out[])
+static enum pli_err make_comms(const struct shape *s, struct pli_ep **eps, int n,
+                               struct pli_comm *out[])
 {
     enum pli_err err = PLI_OK;
     int made = 0;
     for (; made < n && err == PLI_OK; made += err == PLI_OK) {
-        struct pli_comm *c;
-        err = pli_comm_create(eps[made], eps[made]->id, group, NULL, context, &c);
+        err = make_comm(s, eps[made], &out[made]);
         if (err == PLI_OK) {
             eps[made] = NULL; // the communicator's now
-            pli_errhandler_release(c->errhandler);
-            c->errhandler = pli_errhandler_of(&parent->obj);
-            c->session = parent->session;
-            out[made] = c;
         }
     }
     for (int i = 0; err != PLI_OK && i < made; i++) {
@@ -202,34 +273,66 @@ static enum pli_err make_comms(struct pli_comm *parent, struct pli_group *group,
     return err;
 }
 
-static enum pli_err build(struct pli_comm *parent, const struct told *told, struct pli_ep **eps,
-                          struct pli_comm *out[])
+static enum pli_err build(struct pli_comm *parent, const struct news *news, uint32_t hints,
+                          struct pli_ep **eps, struct pli_comm *out[])
 {
-    int n = told[parent->rank].n;
-    if (is_crowd(told, parent)) {
+    int n = news->near[parent->rank].n;
+    if (n == 0) {
+        return PLI_OK;
+    }
+    if (is_crowd(news, parent)) {
         for (int i = 0; i < n; i++) {
             eps[i]->is_crowding = true;
         }
         atomic_fetch_add_explicit(&pli_proc.n_crowd, n, memory_order_relaxed);
     }
-    struct pli_group *group;
-    enum pli_err err = n > 0 ? make_group(told, parent, &group) : PLI_OK;
-    if (err == PLI_OK && n > 0) {
-        err = make_comms(parent, group, told[0].context, eps, n, out);
-        pli_group_release(group);
+    struct shape s = { .parent = parent,
+                       .context = news->context,
+                       .local_context = news->local_context,
+                       .hints = hints };
+    enum pli_err err = make_group(news->near, parent->group, parent, &s.group);
+    if (err == PLI_OK && news->far != NULL) {
+        err = make_group(news->far, parent->remote, parent, &s.remote);
+    }
+    if (err == PLI_OK) {
+        err = make_comms(&s, eps, n, out);
+    }
+    pli_group_release(s.group);
+    pli_group_release(s.remote);
+    return err;
+}
+
+// Everybody hears what everybody has, and which contexts the new communicator has.
+static enum pli_err exchange(struct pli_comm *parent, const struct told *mine, struct news *news)
+{
+    struct pli_datatype *byte = pli_comm_make_byte();
+    uint64_t contexts[2] = { 0, 0 };
+    enum pli_err err = parent->is_inter ? pli_intercomm_contexts(parent, contexts) : PLI_OK;
+    struct pli_comm *near = parent->is_inter ? parent->local : parent;
+    if (err == PLI_OK) {
+        err = pli_coll_allgather(mine, sizeof *mine, byte, news->near, sizeof *mine, byte, near);
+    }
+    if (err == PLI_OK && parent->is_inter) { // each group gets the other's
+        err = pli_coll_allgather(mine, sizeof *mine, byte, news->far, sizeof *mine, byte, parent);
+    }
+    if (err == PLI_OK) {
+        news->context = parent->is_inter ? contexts[0] : news->near[0].context;
+        news->local_context = contexts[1];
     }
     return err;
 }
 
-static enum pli_err create(struct pli_comm *parent, struct told mine, enum pli_err why,
-                           struct pli_comm *out[])
+static enum pli_err create(struct pli_comm *parent, struct told mine, uint32_t hints,
+                           enum pli_err why, struct pli_comm *out[])
 {
     struct pli_ep **eps = NULL;
-    struct told *told = malloc((size_t)parent->size * sizeof *told);
-    if (told == NULL) {
+    size_t n_far = parent->is_inter ? (size_t)parent->n_peer : 0;
+    struct news news = { .near = malloc(((size_t)parent->size + n_far) * sizeof(struct told)) };
+    if (news.near == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory to hear of the endpoints of %d ranks",
                         parent->size);
     }
+    news.far = parent->is_inter ? news.near + parent->size : NULL;
     if (why == PLI_OK) {
         why = make_eps(parent, &mine, &eps);
     }
@@ -237,40 +340,43 @@ static enum pli_err create(struct pli_comm *parent, struct told mine, enum pli_e
         mine.n = mine.has_own = 0;
     }
     mine.why = why;
-    mine.context = parent->rank == 0 ? pli_process_context() : 0;
-    struct pli_datatype *byte = pli_comm_make_byte();
-    enum pli_err err =
-        pli_coll_allgather(&mine, sizeof mine, byte, told, sizeof mine, byte, parent);
+    mine.context = parent->rank == 0 && !parent->is_inter ? pli_process_context() : 0;
+    enum pli_err err = exchange(parent, &mine, &news);
     if (err == PLI_OK) {
-        err = why != PLI_OK ? why : check(told, parent);
+        err = why != PLI_OK ? why : check_all(&news, parent);
     }
     if (err == PLI_OK) {
-        err = build(parent, told, eps, out);
+        err = build(parent, &news, hints, eps, out);
     }
     release_all(eps, mine.n); // those that no communicator took
-    free(told);
+    free(news.near);
     return err;
+}
+
+// The hints that the new communicators have, as bits: see comm_hint.h.
+static uint32_t hints_of(struct pli_info *info, int n_lane)
+{
+    struct pli_comm c = { .hints = 0 };
+    pli_comm_hint_set(&c, info);
+    bool is_given = pli_info_find(info, "pliant_num_lanes") != NULL;
+    return c.hints | (is_given ? (uint32_t)n_lane << PLI_HINT_LANES_AT : 0);
 }
 
 enum pli_err pli_endpoint_create(struct pli_comm *parent, int n, struct pli_info *info,
                                  enum pli_err why, struct pli_comm *out[])
 {
-    if (parent->is_inter) {
-        return pli_fail(PLI_ERR_COMM, "%s is an intercommunicator and cannot have endpoints",
-                        pli_comm_say(parent));
-    }
     if (parent->is_span) {
         return pli_comm_refuse_span(parent, "endpoints");
     }
     struct told mine = { .n = n, .n_lane = (uint16_t)lanes_wanted(info) };
-    return create(parent, mine, why, out);
+    return create(parent, mine, hints_of(info, mine.n_lane), why, out);
 }
 
 enum pli_err pli_endpoint_create_more(struct pli_comm *parent, int n, enum pli_err why,
                                       struct pli_comm *out[])
 {
     struct told mine = { .n = n, .n_lane = PLI_NODE_N_LANE, .has_own = 1 };
-    return create(parent, mine, why, out);
+    return create(parent, mine, 0, why, out);
 }
 
 enum pli_err pli_endpoint_attach(struct pli_comm *comm)
@@ -297,5 +403,23 @@ enum pli_err pli_endpoint_best(struct pli_comm *comm, int *n_out)
 {
     (void)comm; // the same for all
     *n_out = pli_attr_fixed_best();
+    return PLI_OK;
+}
+
+enum pli_err pli_endpoint_process(struct pli_comm *comm, int rank, int *process_out)
+{
+    if (rank < 0 || rank >= comm->n_peer) {
+        return pli_fail(PLI_ERR_RANK, "argument rank is %d; %s has ranks 0 to %d", rank,
+                        pli_comm_say(comm), comm->n_peer - 1);
+    }
+    const struct pli_comm *world = pli_handle_get(MPI_COMM_WORLD, PLI_KIND_COMM);
+    uint64_t proc = pli_group_at(comm->remote, rank).proc;
+    int at = -1;
+    if (world != NULL) {
+        at = pli_group_rank_of(world->group, (struct pli_id){ proc, world->group->me.ep });
+    } else if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job) {
+        at = (int)(uint32_t)proc;
+    }
+    *process_out = at >= 0 ? at : MPI_UNDEFINED;
     return PLI_OK;
 }

@@ -5,6 +5,7 @@
 #include "endpoint/fixed.h"
 
 #include "core/ep.h"
+#include "endpoint/begin.h"
 #include "endpoint/endpoint.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
@@ -65,6 +66,9 @@ void pli_fixed_close(void)
 
 struct pli_comm *pli_fixed_mine(const void *h)
 {
+    if (pli_begin_by(h)) {
+        return pli_handle_get(h, PLI_KIND_COMM);
+    }
     return h == (const void *)MPI_COMM_ENDPOINTS && comms != NULL && mine != NONE ? comms[mine]
                                                                                   : NULL;
 }

@@ -3,6 +3,7 @@
 #include "glue/raise.h"
 
 #include "boot/boot.h"
+#include "elastic/abort_group.h"
 #include "glue/code.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
@@ -29,6 +30,13 @@ static const char *say_owner(const struct pli_obj *owner)
     return pli_handle_kind_name(owner->kind);
 }
 
+// NULL: it is something else.
+static const struct pli_comm *comm_of(const struct pli_obj *owner)
+{
+    bool is_comm = owner != NULL && pli_handle_kind(owner) == PLI_KIND_COMM;
+    return is_comm ? (const struct pli_comm *)owner : NULL;
+}
+
 // One paragraph, one write: the lines of several failing ranks must not mix.
 static void explain(const struct pli_obj *owner, const char *fn, int code, bool is_abort)
 {
@@ -43,10 +51,12 @@ static void explain(const struct pli_obj *owner, const char *fn, int code, bool 
     }
     int n = snprintf(line, sizeof line,
                      "pliant: %s%s%s.%s\n"
-                     "        The error handler of %s is %s, so the job ends here. To go on after "
+                     "        The error handler of %s is %s, so %s here. To go on after "
                      "errors, set MPI_ERRORS_RETURN or a handler of your own.\n",
                      has_fn ? "" : fn, has_fn ? "" : ": ", text, thread, say_owner(owner),
-                     is_abort ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL");
+                     is_abort ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL",
+                     is_abort && pli_abort_group_is_apart(comm_of(owner)) ? "its members end"
+                                                                          : "the job ends");
     size_t len = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
     ssize_t done = write(STDERR_FILENO, line, len);
     (void)done; // nothing sensible is left to do when standard error is gone
@@ -59,6 +69,9 @@ static _Noreturn void end_job(const struct pli_obj *owner, const char *fn, int c
     explain(owner, fn, code, is_abort);
     pli_code_class(code, &class);
     int status = class % 256 != 0 ? class % 256 : 1; // must not look like success
+    if (is_abort && pli_abort_group(comm_of(owner), status)) {
+        pli_boot_exit(status);
+    }
     if (pli_boot.ops != NULL || pli_boot_open(&boot) == PLI_OK) {
         char why[64]; // for the launcher's own words; the reason is out already
         snprintf(why, sizeof why, "an error in %s", fn);

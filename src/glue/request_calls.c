@@ -2,6 +2,7 @@
 // Starting, cancelling, freeing and looking at requests; the accessors of statuses.
 #include "glue/request_calls.h"
 
+#include "core/grequest.h"
 #include "core/p2p.h"
 #include "core/parcel.h"
 #include "core/progress.h"
@@ -20,14 +21,26 @@ struct pli_obj *pli_request_calls_message_owner(struct pli_message *m)
     return m->comm != NULL ? &m->comm->obj : NULL;
 }
 
-enum pli_err pli_request_calls_free(struct pli_request *r)
+int pli_request_calls_free(MPI_Request *request)
 {
+    static const char fn[] = "MPI_Request_free";
+    if (request == NULL) {
+        return pli_bad_pointer(NULL, fn, "request");
+    }
+    struct pli_request *r = pli_arg_request(*request);
+    if (r == NULL) {
+        return pli_bad_handle(NULL, fn, "request", PLI_KIND_REQUEST, *request);
+    }
+    enum pli_err err = PLI_OK;
+    *request = MPI_REQUEST_NULL; // also where the free function of a generalized request fails
     if ((r->flags & PLI_REQ_PERSISTENT) != 0 && (r->flags & PLI_REQ_ACTIVE) == 0) {
         pli_request_destroy(r);
+    } else if (pli_grequest_is(r)) {
+        err = pli_grequest_free(r);
     } else {
         pli_request_forget(r);
     }
-    return PLI_OK;
+    return pli_glue_return(NULL, fn, err);
 }
 
 enum pli_err pli_request_calls_cancel(struct pli_request *r)
@@ -74,8 +87,9 @@ int pli_request_calls_startall(int n, MPI_Request reqs[])
     return MPI_SUCCESS;
 }
 
-// Whether a request of a checked handle is over, with its status but without ending it.
-static bool peek(MPI_Request h, MPI_Status *status)
+// Whether a request of a checked handle is over, with its status but without ending it. *err_out is
+// changed by a query function that fails: that error is the call's. [MPI-5.0 13.2]
+static bool peek(MPI_Request h, MPI_Status *status, enum pli_err *err_out)
 {
     struct pli_request *r = h == MPI_REQUEST_NULL ? NULL : pli_arg_request(h);
     if (r == NULL || ((r->flags & PLI_REQ_PERSISTENT) && (r->flags & PLI_REQ_ACTIVE) == 0)) {
@@ -85,7 +99,12 @@ static bool peek(MPI_Request h, MPI_Status *status)
     if (!pli_request_is_done(r)) {
         return false;
     }
-    r->ops->finish(r, status);
+    if (pli_grequest_is(r)) {
+        enum pli_err err = pli_grequest_peek(r, status);
+        *err_out = err != PLI_OK ? err : *err_out;
+    } else {
+        r->ops->finish(r, status);
+    }
     return true;
 }
 
@@ -123,7 +142,9 @@ int pli_request_calls_get_status(MPI_Request request, int *flag, MPI_Status *sta
     }
     int rc = check(fn, 1, &request);
     if (rc == MPI_SUCCESS) {
-        *flag = peek(request, status);
+        enum pli_err err = PLI_OK;
+        *flag = peek(request, status, &err);
+        rc = pli_glue_return(NULL, fn, err);
     }
     return rc;
 }
@@ -139,14 +160,15 @@ int pli_request_calls_get_status_all(int n, const MPI_Request reqs[], int *flag,
     if (rc != MPI_SUCCESS) {
         return rc;
     }
+    enum pli_err err = PLI_OK, ignored = PLI_OK;
     *flag = 1;
     for (int i = 0; i < n && *flag; i++) {
-        *flag = peek(reqs[i], MPI_STATUS_IGNORE);
+        *flag = peek(reqs[i], MPI_STATUS_IGNORE, &ignored);
     }
     for (int i = 0; i < n && *flag && statuses != MPI_STATUSES_IGNORE; i++) {
-        peek(reqs[i], &statuses[i]);
+        peek(reqs[i], &statuses[i], &err);
     }
-    return MPI_SUCCESS;
+    return pli_glue_return(NULL, fn, statuses != MPI_STATUSES_IGNORE || !*flag ? err : ignored);
 }
 
 static bool is_active(MPI_Request h)
@@ -170,10 +192,11 @@ int pli_request_calls_get_status_any(int n, const MPI_Request reqs[], int *index
     for (int i = 0; i < n; i++) {
         if (is_active(reqs[i])) {
             has_active = true;
-            if (peek(reqs[i], status)) {
+            enum pli_err err = PLI_OK;
+            if (peek(reqs[i], status, &err)) {
                 *index = i;
                 *flag = 1;
-                return MPI_SUCCESS;
+                return pli_glue_return(NULL, fn, err);
             }
         }
     }
@@ -197,18 +220,19 @@ int pli_request_calls_get_status_some(int n, const MPI_Request reqs[], int *n_ou
         return rc;
     }
     bool has_active = false;
+    enum pli_err err = PLI_OK;
     int m = 0;
     for (int i = 0; i < n; i++) {
         if (is_active(reqs[i])) {
             has_active = true;
             MPI_Status *s = statuses != MPI_STATUSES_IGNORE ? &statuses[m] : MPI_STATUS_IGNORE;
-            if (peek(reqs[i], s)) {
+            if (peek(reqs[i], s, &err)) {
                 indices[m++] = i;
             }
         }
     }
     *n_out = has_active ? m : MPI_UNDEFINED;
-    return MPI_SUCCESS;
+    return pli_glue_return(NULL, fn, err);
 }
 
 enum pli_err pli_request_calls_mrecv(void *buf, MPI_Count count, struct pli_datatype *type,

@@ -11,7 +11,7 @@ struct pli_request;
 struct pli_message;
 struct pli_datatype;
 
-enum pli_err pli_request_calls_free(struct pli_request *r);
+int pli_request_calls_free(MPI_Request *request);
 enum pli_err pli_request_calls_cancel(struct pli_request *r);
 enum pli_err pli_request_calls_start(struct pli_request *r);
 int pli_request_calls_startall(int n, MPI_Request reqs[]);

@@ -11,9 +11,11 @@
 #include "core/ep.h"
 #include "core/process.h"
 #include "dynamic/spawner.h"
+#include "elastic/abort_group.h"
 #include "elastic/fork.h"
 #include "elastic/renew.h"
 #include "elastic/resize.h"
+#include "endpoint/begin.h"
 #include "endpoint/fixed.h"
 #include "glue/check.h"
 #include "glue/prepare.h"
@@ -69,10 +71,12 @@ static enum pli_err open_world(int required)
     if (err != PLI_OK) {
         return err;
     }
+    char world[PLI_PSET_NAME]; // a newer one may count by now
     uint64_t context = pli_resize_join();
+    pli_session_pset_world(pli_boot.version, world);
     err = make_comm(PLI_PSET_SELF, PLI_CONTEXT_SELF, MPI_COMM_SELF, "MPI_COMM_SELF");
     if (err == PLI_OK) {
-        err = make_comm(PLI_PSET_WORLD, context, MPI_COMM_WORLD, "MPI_COMM_WORLD");
+        err = make_comm(world, context, MPI_COMM_WORLD, "MPI_COMM_WORLD");
         if (err != PLI_OK) {
             pli_comm_release(pli_arg_comm(MPI_COMM_SELF));
         }
@@ -167,7 +171,7 @@ int pli_world_init_thread(int *argc, char ***argv, int required, int *provided)
     return init_thread("MPI_Init_thread", wish, provided);
 }
 
-int pli_world_init_endpoints(int *argc, char ***argv, int count, int required, int *provided)
+int pli_world_init_endpoints(int *argc, void *argv, int count, int required, int *provided)
 {
     (void)argc;
     (void)argv;
@@ -180,6 +184,15 @@ int pli_world_init_endpoints(int *argc, char ***argv, int count, int required, i
                             count);
     }
     return init_thread("MPI_Init_endpoints", wish, provided);
+}
+
+// Initialise MPI for a program that uses it without having done so; false: it was already, or is
+// over.
+static bool begin_by_use(void)
+{
+    int provided;
+    return atomic_load(&state) == S_NEVER &&
+           pli_world_init_thread(NULL, NULL, MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
 }
 
 enum pli_err pli_world_may_call(void)
@@ -235,6 +248,7 @@ int pli_world_finalize(void)
 
 int pli_world_initialized(int *flag)
 {
+    pli_begin_on_use(begin_by_use); // the runtime of UPC asks this before anything else
     pli_prepare();
     if (flag == NULL) {
         return pli_bad_pointer(NULL, "MPI_Initialized", "flag");
@@ -283,9 +297,11 @@ int pli_world_is_thread_main(int *flag)
 
 int pli_world_abort(MPI_Comm comm, int code)
 {
-    (void)comm; // the whole job ends: nothing smaller can be ended in good order yet
     struct pli_boot *boot;
     pli_prepare();
+    if (pli_abort_group(pli_arg_comm(comm), code)) {
+        pli_boot_exit(pli_boot_exit_code(code));
+    }
     if (pli_boot_open(&boot) == PLI_OK) {
         boot->ops->abort(boot, code, "MPI_Abort");
     }

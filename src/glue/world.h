@@ -9,10 +9,10 @@
 
 int pli_world_init(int *argc, char ***argv);
 int pli_world_init_thread(int *argc, char ***argv, int required, int *provided);
-int pli_world_init_endpoints(int *argc, char ***argv, int count, int required, int *provided);
+int pli_world_init_endpoints(int *argc, void *argv, int count, int required, int *provided);
 int pli_world_finalize(void);
 int pli_world_initialized(int *flag);
-int pli_world_init_endpoints(int *argc, char ***argv, int count, int required, int *provided);
+int pli_world_init_endpoints(int *argc, void *argv, int count, int required, int *provided);
 int pli_world_finalized(int *flag);
 int pli_world_query_thread(int *provided);
 int pli_world_is_thread_main(int *flag);

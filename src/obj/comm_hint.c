@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "obj/info.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -47,6 +48,12 @@ enum pli_err pli_comm_hint_get(struct pli_comm *c, struct pli_info **out)
     }
     for (int i = 0; err == PLI_OK && i < N_HINT; i++) {
         err = pli_info_set(info, hints[i].key, (c->hints & hints[i].bit) != 0 ? "true" : "false");
+    }
+    uint32_t n_lane = c->hints >> PLI_HINT_LANES_AT;
+    if (err == PLI_OK && n_lane != 0) {
+        char text[16];
+        snprintf(text, sizeof text, "%u", n_lane);
+        err = pli_info_set(info, "pliant_num_lanes", text);
     }
     if (err == PLI_OK) { // [MPI-5.0 11.4.3]
         err = pli_info_set(info, "mpi_memory_alloc_kinds", "mpi,system");

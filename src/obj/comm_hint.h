@@ -11,6 +11,8 @@ enum {
     PLI_HINT_EXACT_LENGTH = 4,
     PLI_HINT_ALLOW_OVERTAKING = 8
 };
+// From this bit on: hint pliant_num_lanes of endpoints; 0: it was not given.
+enum { PLI_HINT_LANES_AT = 8 };
 
 // Whether the user has promised that an exact receive never competes with a wildcard for a message,
 // or does not mind which of the two gets it.

@@ -94,6 +94,7 @@ static void init_basic(const struct basic_row *row, struct pli_datatype *t,
     *node = (struct pli_type_node){
         .kind = PLI_NODE_RUN, .size = row->size, .len = row->size, .n = 1, .runs = 1
     };
+    bool is_long = row->handle == MPI_LONG || row->handle == MPI_UNSIGNED_LONG;
     *t = (struct pli_datatype){ .size = row->size,
                                 .extent = row->size,
                                 .true_extent = row->size,
@@ -107,6 +108,7 @@ static void init_basic(const struct basic_row *row, struct pli_datatype *t,
                                 .elem = t,
                                 .n_elem = 1,
                                 .ext_size = row->ext,
+                                .long8_size = is_long ? sizeof(int64_t) : row->ext,
                                 .plan = node,
                                 .name = (char *)row->name };
     pli_handle_predefine(&t->obj, PLI_KIND_DATATYPE, value_of(row->handle));
@@ -145,6 +147,7 @@ static void init_pair(const struct pair_row *row, struct pli_datatype *t,
                                 .elem = t,
                                 .n_elem = 2,
                                 .ext_size = row->ext,
+                                .long8_size = row->ext + (row->handle == MPI_LONG_INT ? 4 : 0),
                                 .plan = node,
                                 .name = (char *)row->name };
     pli_handle_predefine(&t->obj, PLI_KIND_DATATYPE, value_of(row->handle));

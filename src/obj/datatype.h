@@ -45,6 +45,7 @@ struct pli_datatype {
     const struct pli_datatype *elem;  // the predefined type all elements are; NULL: several
     MPI_Count n_elem;                 // how many numbers, a pair being two
     MPI_Count ext_size;               // bytes in external32
+    MPI_Count long8_size;             // the same where a long has 8 bytes
     const struct pli_type_node *plan; // NULL: no data
     struct pli_type_node *nodes;      // those that belong to this type
     struct pli_type_recipe *recipe;   // NULL: predefined

@@ -3,6 +3,7 @@
 #include "obj/handle.h"
 #include "base/cpu.h"
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "obj/errhandler.h"
 #include "obj/group.h"
@@ -91,7 +92,11 @@ void *pli_handle_of(const void *obj, enum pli_kind kind)
 // Reserve address space: no memory is used until a chunk is opened. Small limits get less.
 static bool reserve(void)
 {
+    uint64_t share = pli_limits_share();
     for (size_t len = (size_t)64 << 30; len >= (size_t)64 << 20; len /= 4) {
+        if (len > share && len / 4 >= (size_t)64 << 20) {
+            continue;
+        }
         void *p = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p != MAP_FAILED) {
             reserved = len;

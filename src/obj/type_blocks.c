@@ -101,7 +101,7 @@ struct pli_type_block pli_type_blocks_at(const struct pli_type_blocks *b, MPI_Co
 // What the blocks add up to. A bound that a user has set anywhere inside wins over the data's.
 struct sum {
     bool has_data, has_lb, has_ub, is_mixed, is_too_big;
-    MPI_Count size, n_elem, ext_size;
+    MPI_Count size, n_elem, ext_size, long8_size;
     MPI_Count true_lb, true_ub; // of the data
     MPI_Count lb, ub;           // those that users set; the data's where they set none
     int align, depth;
@@ -179,6 +179,7 @@ static void add_block(struct sum *s, MPI_Count n, MPI_Count stride, const struct
         add_times(s, &s->size, all, c->size);
         add_times(s, &s->n_elem, all, c->n_elem);
         add_times(s, &s->ext_size, all, c->ext_size);
+        add_times(s, &s->long8_size, all, c->long8_size);
         widen(s, &s->has_data, &s->true_lb, &s->true_ub, plus(s, lo, c->true_lb),
               plus(s, hi, plus(s, c->true_lb, c->true_extent)));
     }
@@ -265,6 +266,7 @@ enum pli_err pli_type_blocks_finish(struct pli_datatype *t)
     t->form = t->elem != NULL ? t->elem->form : PLI_FORM_MIXED;
     t->n_elem = s.n_elem;
     t->ext_size = s.ext_size;
+    t->long8_size = s.long8_size;
     t->is_run = t->size == 0 || t->plan->kind == PLI_NODE_RUN;
     t->is_dense = t->is_run && t->size == t->extent;
     return PLI_OK;

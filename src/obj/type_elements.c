@@ -4,6 +4,7 @@
 #include "obj/status.h"
 #include "obj/type_blocks.h"
 #include "obj/type_calls.h"
+#include "obj/type_pack.h"
 
 // A walk along the type map that spends bytes and earns elements, or the other way round.
 struct walk {
@@ -14,7 +15,7 @@ struct walk {
 
 static MPI_Count cost(const struct walk *w, const struct pli_datatype *t)
 {
-    return !w->in_bytes ? t->n_elem : w->is_external ? t->ext_size : t->size;
+    return !w->in_bytes ? t->n_elem : w->is_external ? pli_type_external_each(t) : t->size;
 }
 
 static MPI_Count gain(const struct walk *w, const struct pli_datatype *t)
@@ -49,7 +50,7 @@ static void walk_inside(struct walk *w, const struct pli_datatype *t)
     }
     if (b.n == 0 && t->family == PLI_FAMILY_PAIR) {
         MPI_Count value = pli_number_size(t->number);
-        value = w->is_external ? t->ext_size - pli_number_size(t->index) : value;
+        value = w->is_external ? pli_type_external_each(t) - pli_number_size(t->index) : value;
         MPI_Count price = w->in_bytes ? value : 1;
         if (w->left >= price) {
             w->left -= price;
@@ -83,7 +84,7 @@ enum pli_err pli_type_get_count(const MPI_Status *status, struct pli_datatype *t
         return err;
     }
     MPI_Count bytes = (MPI_Count)pli_status_bytes(status);
-    MPI_Count size = pli_status_is_external(status) ? t->ext_size : t->size;
+    MPI_Count size = pli_status_is_external(status) ? pli_type_external_each(t) : t->size;
     if (size == 0) {
         *out = bytes == 0 ? 0 : MPI_UNDEFINED;
     } else {

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The external32 representation: big-endian numbers of fixed sizes. [MPI-5.0 14.5.2]
 #include "obj/datatype_priv.h"
+#include "boot/boot.h"
+#include "boot/gate_wire.h"
 #include "obj/type_pack.h"
 #include "obj/type_blocks.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct flow {
-    bool is_put; // from the user's buffer to the external form
+    bool is_put;    // from the user's buffer to the external form
+    bool has_long8; // in which a long has 8 bytes
     char *ext;
     const char *end; // of what there is to get
 };
@@ -17,6 +21,16 @@ struct number {
     enum pli_number kind;
     int at, size, ext_size;
 };
+
+static bool has_long8(void)
+{
+    return pli_boot.gate != NULL && pli_boot.gate->has_long8 != 0;
+}
+
+MPI_Count pli_type_external_each(const struct pli_datatype *t)
+{
+    return has_long8() ? t->long8_size : t->ext_size;
+}
 
 #define SWAPPED (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
@@ -141,7 +155,7 @@ static enum pli_err convert(struct flow *f, const struct number *n, char *user)
 }
 
 // The numbers in one element of a predefined type; returns how many.
-static int numbers_of(const struct pli_datatype *t, struct number out[2])
+static int numbers_of(const struct pli_datatype *t, int ext_size, struct number out[2])
 {
     static const uint8_t part[PLI_N_NUM] = {
         [PLI_NUM_CF16] = PLI_NUM_F16, [PLI_NUM_CF32] = PLI_NUM_F32,   [PLI_NUM_CF64] = PLI_NUM_F64,
@@ -150,17 +164,17 @@ static int numbers_of(const struct pli_datatype *t, struct number out[2])
     if (t->family == PLI_FAMILY_PAIR) {
         int value = pli_number_size(t->number), index = pli_number_size(t->index);
         int index_ext = index; // int and the Fortran kinds: as here
-        out[0] = (struct number){ t->number, 0, value, (int)t->ext_size - index_ext };
+        out[0] = (struct number){ t->number, 0, value, ext_size - index_ext };
         out[1] = (struct number){ t->index, (int)t->true_extent - index, index, index_ext };
         return 2;
     }
     if (t->family == PLI_FAMILY_COMPLEX) {
-        int size = (int)t->size / 2, ext = (int)t->ext_size / 2;
+        int size = (int)t->size / 2, ext = ext_size / 2;
         out[0] = (struct number){ part[t->number], 0, size, ext };
         out[1] = (struct number){ part[t->number], size, size, ext };
         return 2;
     }
-    out[0] = (struct number){ t->number, 0, (int)t->size, (int)t->ext_size };
+    out[0] = (struct number){ t->number, 0, (int)t->size, ext_size };
     return 1;
 }
 
@@ -238,11 +252,12 @@ static enum pli_err walk(struct flow *f, const struct pli_datatype *t, char *use
         return err;
     }
     struct number numbers[2];
-    int n_number = numbers_of(t, numbers);
+    int ext_size = (int)(f->has_long8 ? t->long8_size : t->ext_size);
+    int n_number = numbers_of(t, ext_size, numbers);
     bool is_plain = numbers[0].size == numbers[0].ext_size && t->family != PLI_FAMILY_PAIR &&
                     (numbers[0].kind != PLI_NUM_LD || LDBL_MANT_DIG == 113) &&
                     extent == n_number * numbers[0].size;
-    if (is_plain && (f->is_put || (f->end - f->ext) / t->ext_size >= n)) {
+    if (is_plain && (f->is_put || (f->end - f->ext) / ext_size >= n)) {
         convert_many(f, numbers[0].size, user, (size_t)(n * n_number));
         return PLI_OK;
     }
@@ -302,14 +317,29 @@ enum pli_err pli_type_external_unpack(const char *rep, const void *in, MPI_Count
 enum pli_err pli_type_external_put(const void *buf, MPI_Count count, const struct pli_datatype *t,
                                    void *to)
 {
-    struct flow f = { .is_put = true, .ext = to };
+    struct flow f = { .is_put = true, .has_long8 = has_long8(), .ext = to };
     return walk(&f, t, (char *)(uintptr_t)buf, count);
+}
+
+bool pli_type_external_fits(const void *buf, MPI_Count count, const struct pli_datatype *t)
+{
+    MPI_Count each = pli_type_external_each(t);
+    if (each >= t->size || count == 0) { // no number is shorter outside
+        return true;
+    }
+    char *out = malloc((size_t)each);
+    bool fits = true; // without memory: it will be seen when it is sent
+    for (MPI_Count i = 0; out != NULL && fits && i < count; i++) {
+        fits = pli_type_external_put(at(buf, i * t->extent), 1, t, out) == PLI_OK;
+    }
+    free(out);
+    return fits;
 }
 
 void pli_type_external_get(const void *from, size_t len, void *buf, MPI_Count count,
                            const struct pli_datatype *t)
 {
-    struct flow f = { .is_put = false, .ext = (char *)(uintptr_t)from };
+    struct flow f = { .is_put = false, .has_long8 = has_long8(), .ext = (char *)(uintptr_t)from };
     f.end = f.ext + len;
     walk(&f, t, buf, count); // what is not there stays as it was
 }

@@ -28,7 +28,11 @@ enum pli_err pli_type_pack(const void *in, MPI_Count count, struct pli_datatype 
                            MPI_Count out_size, MPI_Count *position, struct pli_comm *comm)
 {
     if (comm != NULL && comm->is_span) { // other processes speak other formats, except for this one
-        return pli_type_external("external32", in, count, t, out, out_size, position);
+        enum pli_err far =
+            pli_type_pack_check(out, out_size, *position, count, pli_type_external_each(t));
+        far = far == PLI_OK ? pli_type_external_put(in, count, t, (char *)out + *position) : far;
+        *position += far == PLI_OK ? count * pli_type_external_each(t) : 0;
+        return far;
     }
     enum pli_err err = pli_type_pack_check(out, out_size, *position, count, t->size);
     if (err == PLI_OK && count * t->size > 0) {
@@ -44,7 +48,14 @@ enum pli_err pli_type_pack_unpack(const void *in, MPI_Count in_size, MPI_Count *
                                   MPI_Count count, struct pli_datatype *t, struct pli_comm *comm)
 {
     if (comm != NULL && comm->is_span) {
-        return pli_type_external_unpack("external32", in, in_size, position, out, count, t);
+        MPI_Count each = pli_type_external_each(t);
+        enum pli_err far = pli_type_pack_check(in, in_size, *position, count, each);
+        if (far == PLI_OK) {
+            pli_type_external_get((const char *)in + *position, (size_t)(count * each), out, count,
+                                  t);
+            *position += count * each;
+        }
+        return far;
     }
     enum pli_err err = pli_type_pack_check(in, in_size, *position, count, t->size);
     if (err == PLI_OK && count * t->size > 0) {
@@ -59,12 +70,10 @@ enum pli_err pli_type_pack_unpack(const void *in, MPI_Count in_size, MPI_Count *
 enum pli_err pli_type_pack_size(MPI_Count count, struct pli_datatype *t, struct pli_comm *comm,
                                 MPI_Count *size)
 {
-    if (comm != NULL && comm->is_span) {
-        return pli_type_external_size("external32", count, t, size);
-    }
-    if (__builtin_mul_overflow(count, t->size, size)) {
+    MPI_Count each = comm != NULL && comm->is_span ? pli_type_external_each(t) : t->size;
+    if (__builtin_mul_overflow(count, each, size)) {
         return pli_fail(PLI_ERR_COUNT, "%lld elements of %lld bytes are more than a number counts",
-                        (long long)count, (long long)t->size);
+                        (long long)count, (long long)each);
     }
     return PLI_OK;
 }

@@ -6,6 +6,7 @@
 #include "base/err.h"
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct pli_comm;
@@ -29,13 +30,19 @@ enum pli_err pli_type_external_unpack(const char *rep, const void *in, MPI_Count
 enum pli_err pli_type_external_size(const char *rep, MPI_Count count, struct pli_datatype *t,
                                     MPI_Count *size);
 
-// count elements to `to`, which has room for count * t->ext_size bytes. Fails only where a value
-// does not fit its external form. Context: any thread.
+// As other clients of an IMPI job have it: external32, but that a long has 8 bytes where all
+// clients have agreed so. Bytes of an element:
+MPI_Count pli_type_external_each(const struct pli_datatype *t);
+// count elements to `to`, which has room for count * pli_type_external_each(t) bytes. Fails only
+// where a value does not fit its external form. Context: any thread.
 enum pli_err pli_type_external_put(const void *buf, MPI_Count count, const struct pli_datatype *t,
                                    void *to);
 // As many numbers as `len` bytes hold, but no more than count elements.
 void pli_type_external_get(const void *from, size_t len, void *buf, MPI_Count count,
                            const struct pli_datatype *t);
+
+// Whether pli_type_external_put would not fail. Costs nothing where no value can be too large.
+bool pli_type_external_fits(const void *buf, MPI_Count count, const struct pli_datatype *t);
 
 // Whether `need` bytes fit after the position; fails with a sentence.
 enum pli_err pli_type_pack_check(const void *buf, MPI_Count size, MPI_Count position,

@@ -10,6 +10,7 @@
 #include "obj/comm.h"
 #include "obj/comm_hint.h"
 #include "obj/errhandler.h"
+#include "obj/info.h"
 #include "obj/session.h"
 #include "session/setup.h"
 
@@ -56,7 +57,13 @@ enum pli_err pli_from_group_comm(struct pli_group *group, const char *tag, struc
     if (err != PLI_OK || group->size == 0) {
         return err;
     }
-    err = pli_setup_comm(group, tag, "MPI_Comm_create_from_group", out);
+    const char *skip = pli_info_find(info, "pliant_skip_failed");
+    bool is_skip = skip != NULL && strcmp(skip, "true") == 0;
+    if (skip != NULL && !is_skip && strcmp(skip, "false") != 0) {
+        return pli_fail(PLI_ERR_INFO_VALUE,
+                        "hint pliant_skip_failed is '%s', but must be true or false", skip);
+    }
+    err = pli_setup_comm(group, tag, "MPI_Comm_create_from_group", is_skip, out);
     if (err == PLI_OK) {
         dress(*out, info, errhandler);
     }
@@ -94,7 +101,7 @@ static enum pli_err meet(struct pli_group *local, int local_leader, MPI_Group h,
     err = pli_group_create(ids, 2, local->session, &both);
     if (err == PLI_OK) {
         both->me = local->me;
-        err = pli_setup_comm(both, tag, "MPI_Intercomm_create_from_groups", out);
+        err = pli_setup_comm(both, tag, "MPI_Intercomm_create_from_groups", false, out);
         *far_out = is_first ? 1 : 0;
         pli_group_release(both);
     }
@@ -121,7 +128,7 @@ enum pli_err pli_from_group_inter(struct pli_group *local, int local_leader, MPI
                        local_leader, local->size);
     }
     if (err == PLI_OK) {
-        err = pli_setup_comm(local, tag, "MPI_Intercomm_create_from_groups", &side);
+        err = pli_setup_comm(local, tag, "MPI_Intercomm_create_from_groups", false, &side);
     }
     if (err != PLI_OK) {
         return err;

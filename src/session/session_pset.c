@@ -9,6 +9,7 @@
 #include "obj/group_build.h"
 #include "obj/info.h"
 #include "obj/session.h"
+#include "session/session_live.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,32 +30,85 @@ void pli_session_pset_world(uint32_t version, char *name_out)
     snprintf(name_out, PLI_PSET_NAME, PLI_PSET_WORLD "@%u", version + 1);
 }
 
-// One of the sets that every process has, in runs[0].
-static bool find_own(const char *name, struct pli_pset_run *run, struct pli_pset *out)
+// A set, and what of it was put together for the asker.
+struct found {
+    struct pli_pset set;
+    struct pli_pset_run run;   // of sets that no table has
+    struct pli_pset_run *runs; // of sets that follow the world; freed by drop
+};
+
+static void drop(struct found *f)
+{
+    free(f->runs);
+}
+
+// The world as the job, or those who were spawned together, began.
+static void first_world(struct found *f)
+{
+    const struct pli_boot *b = pli_proc.boot;
+    f->run = (struct pli_pset_run){ b->version == 0 ? b->world : b->node.header->base, 1,
+                                    b->version == 0
+                                        ? b->n_world
+                                        : b->node.header->n_world - b->node.header->n_extra };
+    f->set = (struct pli_pset){ .name = PLI_PSET_WORLD,
+                                .runs = &f->run,
+                                .n_run = 1,
+                                .n = f->run.n,
+                                .version = 1,
+                                .maker = UINT32_MAX };
+}
+
+// One of the sets that every process has.
+static bool find_own(const char *name, struct found *f)
 {
     bool is_world = pli_pset_is_name(PLI_PSET_WORLD, name);
-    if (!is_world && !pli_pset_is_name(PLI_PSET_SELF, name)) {
+    uint32_t version = is_world ? pli_session_live_version() : 0;
+    if (version > 0) {
+        char text[PLI_PSET_NAME];
+        pli_session_pset_world(version, text);
+        return pli_pset_find(node_of(), text, &f->set);
+    }
+    if (is_world || pli_pset_is_name(PLI_PSET_WORLD "@1", name)) {
+        first_world(f);
+        return true;
+    }
+    if (!pli_pset_is_name(PLI_PSET_SELF, name)) {
         return false;
     }
-    if (is_world && pli_proc.boot->version > 0) {
-        char text[PLI_PSET_NAME];
-        pli_session_pset_world(pli_proc.boot->version, text);
-        return pli_pset_find(node_of(), text, out);
-    }
-    *run = (struct pli_pset_run){ is_world ? pli_proc.boot->world : pli_proc.boot->index, 1,
-                                  is_world ? pli_proc.boot->n_world : 1 };
-    *out = (struct pli_pset){ .name = is_world ? PLI_PSET_WORLD : PLI_PSET_SELF,
-                              .runs = run,
-                              .n_run = 1,
-                              .n = run->n,
-                              .version = 1,
-                              .maker = UINT32_MAX };
+    f->run = (struct pli_pset_run){ pli_proc.boot->index, 1, 1 };
+    f->set = (struct pli_pset){ .name = PLI_PSET_SELF,
+                                .runs = &f->run,
+                                .n_run = 1,
+                                .n = 1,
+                                .version = 1,
+                                .maker = UINT32_MAX };
     return true;
 }
 
-static enum pli_err find(const char *name, struct pli_pset_run *run, struct pli_pset *out)
+// The members that a set has now.
+static enum pli_err follow(struct found *f)
+{
+    uint32_t *list, n;
+    enum pli_err err = pli_session_live_list(&f->set, &list, &n);
+    if (err != PLI_OK) {
+        return err;
+    }
+    f->runs = malloc(n * sizeof *f->runs + 1);
+    for (uint32_t i = 0; i < n && f->runs != NULL; i++) {
+        f->runs[i] = (struct pli_pset_run){ list[i], 1, 1 };
+    }
+    free(list);
+    f->set.runs = f->runs;
+    f->set.n = f->set.n_run = n;
+    f->set.version = pli_session_live_version() + 1;
+    return f->runs != NULL ? PLI_OK
+                           : pli_fail(PLI_ERR_NOMEM, "no memory for a set of %u processes", n);
+}
+
+static enum pli_err find(const char *name, struct found *f)
 {
     enum pli_err err = pli_pset_check_name(name, true);
+    f->runs = NULL;
     if (err != PLI_OK) {
         return err;
     }
@@ -65,8 +119,11 @@ static enum pli_err find(const char *name, struct pli_pset_run *run, struct pli_
                         "this process has no MPI rank: only the first UPC thread of its group has "
                         "one; mpiexec --ranks-per-proc=N gives one to every thread");
     }
-    if (find_own(name, run, out) || pli_pset_find(node_of(), name, out)) {
+    if (find_own(name, f)) {
         return PLI_OK;
+    }
+    if (pli_pset_find(node_of(), name, &f->set)) {
+        return pli_session_live_follows(&f->set) ? follow(f) : PLI_OK;
     }
     const char *near = pli_pset_nearest(node_of(), name);
     return pli_fail(PLI_ERR_ARG,
@@ -83,7 +140,7 @@ enum pli_err pli_session_pset_count(struct pli_session *s, struct pli_info *info
     (void)s;
     (void)info; // the standard defines no hints
     for (uint32_t i = 0; pli_pset_get(node_of(), i, &set); i++) {
-        n += pli_pset_has(&set, pli_proc.boot->index);
+        n += pli_session_live_has(&set, pli_proc.boot->index);
     }
     *n_out = n;
     return PLI_OK;
@@ -116,7 +173,7 @@ enum pli_err pli_session_pset_nth(struct pli_session *s, struct pli_info *info, 
         return copy_name(n == 0 ? PLI_PSET_WORLD : PLI_PSET_SELF, len, name_out);
     }
     for (uint32_t i = 0; n > 0 && pli_pset_get(node_of(), i, &set); i++) {
-        if (pli_pset_has(&set, pli_proc.boot->index) && at++ == n) {
+        if (pli_session_live_has(&set, pli_proc.boot->index) && at++ == n) {
             return copy_name(set.name, len, name_out);
         }
     }
@@ -150,35 +207,38 @@ static const char *latest_of(const struct pli_pset *set)
     return best;
 }
 
-enum pli_err pli_session_pset_info(struct pli_session *s, const char *name, struct pli_info **out)
+static enum pli_err describe(const struct found *f, struct pli_info *info)
 {
-    struct pli_pset_run run;
-    struct pli_pset set;
-    struct pli_info *info;
+    const struct pli_pset *set = &f->set;
     char size[16], version[16];
-    (void)s;
-    enum pli_err err = find(name, &run, &set);
-    if (err == PLI_OK) {
-        err = pli_info_create(&info);
-    }
-    if (err != PLI_OK) {
-        return err;
-    }
-    snprintf(size, sizeof size, "%u", set.n);
-    snprintf(version, sizeof version, "%u", set.version);
-    const char *origin = set.runs == &run                                ? "mpi"
-                         : set.origin < sizeof origins / sizeof *origins ? origins[set.origin]
-                                                                         : "";
+    snprintf(size, sizeof size, "%u", set->n);
+    snprintf(version, sizeof version, "%u", set->version);
+    const char *origin = set->runs == &f->run                             ? "mpi"
+                         : set->origin < sizeof origins / sizeof *origins ? origins[set->origin]
+                                                                          : "";
     const char *pairs[][2] = {
         { "mpi_size", size },
         { "pliant_version", version },
-        { "pliant_latest", latest_of(&set) },
+        { "pliant_latest", latest_of(set) },
         { "pliant_origin", origin },
-        { "pliant_member", pli_pset_has(&set, pli_proc.boot->index) ? "true" : "false" },
+        { "pliant_member", pli_pset_has(set, pli_proc.boot->index) ? "true" : "false" },
     };
+    enum pli_err err = PLI_OK;
     for (size_t i = 0; err == PLI_OK && i < sizeof pairs / sizeof *pairs; i++) {
         err = pli_info_set(info, pairs[i][0], pairs[i][1]);
     }
+    return err;
+}
+
+enum pli_err pli_session_pset_info(struct pli_session *s, const char *name, struct pli_info **out)
+{
+    struct found f;
+    struct pli_info *info = NULL;
+    (void)s;
+    enum pli_err err = find(name, &f);
+    err = err == PLI_OK ? pli_info_create(&info) : err;
+    err = err == PLI_OK ? describe(&f, info) : err;
+    drop(&f);
     if (err != PLI_OK) {
         pli_info_release(info);
         return err;
@@ -189,37 +249,36 @@ enum pli_err pli_session_pset_info(struct pli_session *s, const char *name, stru
 
 enum pli_err pli_session_pset_list(const char *name, uint32_t **list_out, uint32_t *n_out)
 {
-    struct pli_pset_run run;
-    struct pli_pset set;
-    enum pli_err err = find(name, &run, &set);
-    if (err != PLI_OK) {
-        return err;
+    struct found f;
+    enum pli_err err = find(name, &f);
+    uint32_t *list = err == PLI_OK ? malloc(f.set.n * sizeof *list + 1) : NULL;
+    if (err == PLI_OK && list == NULL) {
+        err = pli_fail(PLI_ERR_NOMEM, "no memory for a set of %u processes", f.set.n);
     }
-    uint32_t *list = malloc(set.n * sizeof *list + 1);
-    if (list == NULL) {
-        return pli_fail(PLI_ERR_NOMEM, "no memory for a set of %u processes", set.n);
+    if (err == PLI_OK) {
+        pli_pset_list(&f.set, list);
+        *list_out = list;
+        *n_out = f.set.n;
     }
-    pli_pset_list(&set, list);
-    *list_out = list;
-    *n_out = set.n;
-    return PLI_OK;
+    drop(&f);
+    return err;
 }
 
 enum pli_err pli_session_pset_group(struct pli_session *s, const char *name, struct pli_group **out)
 {
-    struct pli_pset_run run;
-    struct pli_pset set;
+    struct found f;
     struct pli_group_build b;
-    enum pli_err err = find(name, &run, &set);
-    if (err != PLI_OK) {
-        return err;
+    enum pli_err err = find(name, &f);
+    if (err == PLI_OK) {
+        pli_group_build_init(&b);
+        for (uint32_t k = 0; k < f.set.n_run; k++) {
+            struct pli_group_run r = { .first = { pli_proc.boot->job | f.set.runs[k].first, 0 },
+                                       .proc_step = (int32_t)f.set.runs[k].step,
+                                       .n = (int32_t)f.set.runs[k].n };
+            pli_group_build_add(&b, r);
+        }
+        err = pli_group_build_finish(&b, s, (struct pli_id){ pli_proc.id, 0 }, out);
     }
-    pli_group_build_init(&b);
-    for (uint32_t k = 0; k < set.n_run; k++) {
-        struct pli_group_run r = { .first = { pli_proc.boot->job | set.runs[k].first, 0 },
-                                   .proc_step = (int32_t)set.runs[k].step,
-                                   .n = (int32_t)set.runs[k].n };
-        pli_group_build_add(&b, r);
-    }
-    return pli_group_build_finish(&b, s, (struct pli_id){ pli_proc.id, 0 }, out);
+    drop(&f);
+    return err;
 }

@@ -8,8 +8,11 @@
 // processes count; messages carry a second hash, so two set-ups mix only if 126 bits agree.
 #include "session/setup.h"
 
+#include "base/clock.h"
 #include "boot/boot.h"
 #include "comm/comm_make.h"
+#include "comm/pact.h"
+#include "core/alarm.h"
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/p2p.h"
@@ -18,9 +21,14 @@
 #include "core/request.h"
 #include "obj/comm.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { TAG_UP = 1, TAG_DOWN = 2, N_CHILD = 32 };
+
+// How long after the end of a process its death is still expected to be told.
+static const uint64_t DEATH_NS = 5000000000u;
 
 struct up {
     uint64_t check;
@@ -46,7 +54,8 @@ struct wait {
     const struct pli_group *group;
     struct pli_request *reqs[N_CHILD];
     int ranks[N_CHILD], n;
-    int gone; // index of a member that has ended, -1: none seen
+    int gone;          // index of a member that has ended, -1: none seen
+    uint64_t ended_ns; // since when one has, 0: none seen
 };
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -72,6 +81,14 @@ static uint64_t fingerprint(uint64_t h, const struct pli_group *group, const cha
     return mix(h, h >> 32);
 }
 
+static void note(struct setup *s, int32_t why, int32_t who)
+{
+    if (s->why == PLI_OK) {
+        s->why = why;
+        s->who = who;
+    }
+}
+
 // Whether a member of the group is gone for good.
 static bool has_ended(const struct pli_group *group, int rank)
 {
@@ -80,14 +97,44 @@ static bool has_ended(const struct pli_group *group, int rank)
            pli_node_has_ended(&pli_proc.boot->node, (uint32_t)id.proc);
 }
 
+// Where a job survives deaths, these are told a moment after a process has ended.
+static bool may_have_died(struct wait *wait)
+{
+    uint64_t now = pli_clock_ns();
+    wait->ended_ns = wait->ended_ns != 0 ? wait->ended_ns : now;
+    return (pli_boot.node.header->mode & PLI_NODE_SURVIVES) != 0 && now - wait->ended_ns < DEATH_NS;
+}
+
 static void look(const struct pli_waiter *w)
 {
     struct wait *wait = (struct wait *)(uintptr_t)w;
     for (int i = 0; i < wait->n; i++) {
-        if (!pli_request_is_done(wait->reqs[i]) && has_ended(wait->group, wait->ranks[i])) {
+        if (!pli_request_is_done(wait->reqs[i]) && has_ended(wait->group, wait->ranks[i]) &&
+            !may_have_died(wait)) {
             wait->gone = i;
         }
     }
+}
+
+// Whether a member died: nobody waits for the others then, who find out by themselves.
+static bool has_failed(const struct setup *s)
+{
+    return atomic_load_explicit(&s->comm->n_failed, memory_order_relaxed) > 0;
+}
+
+// The member that died first, -1: none.
+static int first_failed(const struct setup *s)
+{
+    uint32_t first = UINT32_MAX;
+    int who = -1;
+    for (int i = 0; i < s->comm->size; i++) {
+        uint32_t at = pli_alarm_failed_at(pli_group_at(s->comm->group, i).proc);
+        if (at != 0 && at < first) {
+            first = at;
+            who = i;
+        }
+    }
+    return who;
 }
 
 static bool all_done(const struct wait *wait)
@@ -109,7 +156,8 @@ static int wait_for(struct setup *s, struct wait *wait)
     };
     wait->group = s->comm->group;
     wait->gone = -1;
-    while (!all_done(wait) && wait->gone < 0) {
+    wait->ended_ns = 0;
+    while (!all_done(wait) && wait->gone < 0 && !has_failed(s)) {
         pli_progress_step(&wait->w);
         if (wait->gone >= 0) {
             // What it sent before its end is in the mailbox.
@@ -126,6 +174,9 @@ static int wait_for(struct setup *s, struct wait *wait)
             pli_progress_wait(wait->reqs[i]);
         }
         pli_request_report(wait->reqs[i], MPI_STATUS_IGNORE, &is_gone);
+    }
+    if (has_failed(s)) {
+        note(s, PLI_ERR_PROC_FAILED, first_failed(s));
     }
     return wait->gone >= 0 ? wait->ranks[wait->gone] : -1;
 }
@@ -145,14 +196,6 @@ static enum pli_err tell(struct setup *s, const void *buf, size_t len, int rank,
 {
     return pli_p2p_send_on(buf, (MPI_Count)len, pli_comm_make_byte(), rank, tag, s->comm,
                            PLI_CHAN_SETUP, 0);
-}
-
-static void note(struct setup *s, int32_t why, int32_t who)
-{
-    if (s->why == PLI_OK) {
-        s->why = why;
-        s->who = who;
-    }
 }
 
 // My children are rank + 1, 2, 4, ... below my lowest bit. Returns that bit, or what covers all.
@@ -183,7 +226,7 @@ static void go_up(struct setup *s)
     if (gone >= 0) {
         note(s, PLI_ERR_PROC_ABORTED, gone);
     }
-    for (int i = 0; gone < 0 && i < wait.n; i++) {
+    for (int i = 0; gone < 0 && s->why == PLI_OK && i < wait.n; i++) {
         note(s, from[i].check == s->check ? from[i].why : PLI_ERR_INTERN, from[i].who);
     }
     if (c->rank != 0) {
@@ -223,6 +266,17 @@ static uint64_t go_down(struct setup *s)
 
 static enum pli_err failure(const struct setup *s, const char *tag)
 {
+    if (s->why == PLI_ERR_PROC_FAILED) {
+        char who[440];
+        pli_alarm_say_failed(s->comm, who, sizeof who);
+        if (who[0] == '\0') { // others have heard of it before
+            snprintf(who, sizeof who, "rank %d died", s->who);
+        }
+        return pli_fail(PLI_ERR_PROC_FAILED,
+                        "no communicator can be made of a group with dead members, without hint "
+                        "pliant_skip_failed: %s; the string tag is '%s'",
+                        who, tag);
+    }
     if (s->why == PLI_ERR_PROC_ABORTED && s->who >= 0 && s->who < s->comm->size) {
         return pli_fail(PLI_ERR_PROC_ABORTED,
                         "member %d of the group (process %u of the job) has ended and cannot take "
@@ -252,18 +306,74 @@ static enum pli_err make(struct pli_group *group, uint64_t context, struct pli_c
     return err;
 }
 
+// A communicator for messages of the set-up, which nobody else has a handle of.
+static enum pli_err make_private(struct pli_group *group, uint64_t context, const char *tag,
+                                 struct pli_comm **out)
+{
+    enum pli_err err = make(group, (context | (uint64_t)1 << 63) & ~(uint64_t)3, out);
+    if (err == PLI_OK) {
+        (*out)->is_freed = true;
+        snprintf((*out)->name, sizeof(*out)->name, "string tag '%.60s'", tag);
+    }
+    return err;
+}
+
+// How often this process has made a communicator of the living of a group, with a tag.
+struct turn {
+    struct turn *next;
+    uint64_t key;
+    uint32_t n;
+};
+
+static enum pli_err count_turn(uint64_t key, uint32_t *n_out)
+{
+    static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+    static struct turn *turns; // guarded by guard
+    pthread_mutex_lock(&guard);
+    struct turn *t = turns;
+    while (t != NULL && t->key != key) {
+        t = t->next;
+    }
+    if (t == NULL && (t = calloc(1, sizeof *t)) != NULL) {
+        t->key = key;
+        t->next = turns;
+        turns = t;
+    }
+    *n_out = t != NULL ? ++t->n : 0;
+    pthread_mutex_unlock(&guard);
+    return t != NULL ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory to make a communicator");
+}
+
+// Who lives is agreed on as by MPIX_Comm_shrink, of a communicator of the whole group that nobody
+// uses. Results of agreements are found by its context, so each call has another one.
+static enum pli_err make_of_living(struct pli_group *group, const char *tag, const char *call,
+                                   struct pli_comm **out)
+{
+    struct pli_comm *all;
+    uint32_t n = 0;
+    uint64_t key = fingerprint(0x13198a2e03707344u, group, tag, call);
+    enum pli_err err = count_turn(key, &n);
+    err = err == PLI_OK ? make_private(group, mix(key, n), tag, &all) : err;
+    if (err == PLI_OK) {
+        err = pli_pact_shrink_in(all, call, out);
+        pli_comm_release(all);
+    }
+    return err;
+}
+
 enum pli_err pli_setup_comm(struct pli_group *group, const char *tag, const char *call,
-                            struct pli_comm **out)
+                            bool skip_failed, struct pli_comm **out)
 {
     struct setup s = { .call = call, .who = -1 };
-    uint64_t context = fingerprint(0x243f6a8885a308d3u, group, tag, call) | (uint64_t)1 << 63;
+    if (skip_failed && (pli_boot.node.header->mode & PLI_NODE_SURVIVES) != 0) {
+        return make_of_living(group, tag, call, out);
+    }
+    uint64_t context = fingerprint(0x243f6a8885a308d3u, group, tag, call);
     s.check = fingerprint(0x452821e638d01377u, group, tag, call);
-    enum pli_err err = make(group, context & ~(uint64_t)3, &s.comm);
+    enum pli_err err = make_private(group, context, tag, &s.comm);
     if (err != PLI_OK) {
         return err;
     }
-    s.comm->is_freed = true; // nobody has a handle of it
-    snprintf(s.comm->name, sizeof s.comm->name, "string tag '%.60s'", tag);
     go_up(&s);
     context = go_down(&s);
     err = s.why == PLI_OK ? make(group, context, out) : failure(&s, tag);

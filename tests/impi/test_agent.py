@@ -67,7 +67,7 @@ class Agent:
         mine, its = socket.socketpair()
         full = {k: v for k, v in os.environ.items() if not k.startswith("IMPI_")}
         full.update({"IMPI_AUTH_NONE": "", "IMPI_SERVER": server, "IMPI_CLIENT": str(client), **env})
-        self.proc = subprocess.Popen([AGENT, str(n), str(its.fileno())], env=full,
+        self.proc = subprocess.Popen([AGENT, str(n), str(its.fileno()), "2147483647"], env=full,
                                      pass_fds=[its.fileno()], stderr=subprocess.PIPE, text=True)
         its.close()
         self.first = Proc(mine)

@@ -197,6 +197,7 @@ def case_strict():
     """Clients meet at a server that forgets what is not sent in the order it wants; keys have 64 bits."""
     for clients in (["pliant:2", "pliant:1"], ["pliant:1", "mpich:1", "openmpi:1"]):
         good(clients, "ring", "collectives", is_strict=True, env={"IMPI_AUTH_KEY": str(2**64 - 5)})
+    good(["pliant:2", "pliant:2"], "overflow", is_strict=True)
 
 
 def case_three():

@@ -199,3 +199,56 @@ void world_packed(int me, int n)
         MPI_Type_free(&type);
     }
 }
+
+// Longs that need all of their bytes, a number beside them, and addresses instead of a buffer.
+void world_longs(int me, int n)
+{
+    long v[2] = { 3000000000L + me, -5 }, sum[2] = { 0, 0 }, got[2] = { 0, 0 };
+    int next = (me + 1) % n, before = (me + n - 1) % n, one = 1;
+    MPI_Status st;
+    MPI_Aint at;
+    MPI_Datatype here, of = MPI_LONG;
+    MPI_Allreduce(v, sum, 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum[0] == 3000000000L * n + (long)n * (n - 1) / 2 && sum[1] == -5L * n);
+    MPI_Sendrecv(v, 2, MPI_LONG, next, 80, got, 2, MPI_LONG, before, 80, MPI_COMM_WORLD, &st);
+    CHECK(got[0] == 3000000000L + before && got[1] == -5);
+    MPI_Get_address(&got[0], &at);
+    MPI_Type_create_struct(1, &one, &at, &of, &here);
+    MPI_Type_commit(&here);
+    for (int root = 0; root < n; root++) {
+        got[0] = me == root ? 4000000000L + root : 0;
+        MPI_Bcast(MPI_BOTTOM, 1, here, root, MPI_COMM_WORLD);
+        CHECK(got[0] == 4000000000L + root);
+    }
+    MPI_Send(MPI_BOTTOM, 0, here, next, 81, MPI_COMM_WORLD);
+    MPI_Recv(MPI_BOTTOM, 1, here, before, 81, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    got[0] = me;
+    MPI_Request req;
+    MPI_Isend(v, 1, MPI_LONG, next, 82, MPI_COMM_WORLD, &req);
+    MPI_Recv(MPI_BOTTOM, 1, here, before, 82, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&req, MPI_STATUS_IGNORE);
+    CHECK(got[0] == 3000000000L + before);
+    MPI_Type_free(&here);
+}
+
+// Where the clients cannot agree on longs of 8 bytes: an error, and at every rank.
+void world_overflow(int me, int n)
+{
+    long v = me == n - 1 ? 3000000000L : 1, sum = 0;
+    int class = 0;
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Error_class(MPI_Allreduce(&v, &sum, 1, MPI_LONG, MPI_SUM, comm), &class);
+    CHECK(class == MPI_ERR_CONVERSION);
+    MPI_Error_class(MPI_Bcast(&v, 1, MPI_LONG, n - 1, comm), &class);
+    CHECK(class == MPI_ERR_CONVERSION);
+    if (me == n - 1) {
+        MPI_Error_class(MPI_Send(&v, 1, MPI_LONG, 0, 83, comm), &class);
+        CHECK(class == MPI_ERR_CONVERSION);
+    }
+    v = 1;
+    MPI_Allreduce(&v, &sum, 1, MPI_LONG, MPI_SUM, comm); // and it works again
+    CHECK(sum == n);
+    MPI_Comm_free(&comm);
+}

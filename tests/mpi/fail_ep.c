@@ -41,6 +41,27 @@ static void use(MPI_Comm c, int want)
     free(in);
 }
 
+// Everybody writes to everybody's window, those of its own process too. The window stays.
+static MPI_Win open_and_write(MPI_Comm c)
+{
+    int rank, size, *at;
+    MPI_Win w;
+    MPI_Comm_rank(c, &rank);
+    MPI_Comm_size(c, &size);
+    T_MUST(MPI_Win_allocate(size * (MPI_Aint)sizeof(int), sizeof(int), MPI_INFO_NULL, c, &at,
+                            &w) == MPI_SUCCESS);
+    MPI_Win_set_errhandler(w, MPI_ERRORS_RETURN);
+    MPI_Win_fence(0, w);
+    for (int i = 0; i < size; i++) {
+        T_EQ(MPI_Put(&rank, 1, MPI_INT, i, rank, 1, MPI_INT, w), MPI_SUCCESS);
+    }
+    MPI_Win_fence(0, w);
+    for (int i = 0; i < size; i++) {
+        T_EQ(at[i], i);
+    }
+    return w;
+}
+
 static void lose(MPI_Comm c)
 {
     int rank, size, x = 0, flag = 3;
@@ -50,6 +71,7 @@ static void lose(MPI_Comm c)
     MPI_Comm_rank(c, &rank);
     MPI_Comm_size(c, &size);
     use(c, size);
+    MPI_Win w = open_and_write(c);
     T_EQ(MPIX_Comm_agree(c, &flag), MPI_SUCCESS); // nobody dies before all have come so far
     if (process == 1) {
         if (atomic_fetch_add(&n_ready, 1) + 1 == n_ep) { // the last of its threads
@@ -76,6 +98,9 @@ static void lose(MPI_Comm c)
     expect(MPI_Barrier(c), MPIX_ERR_REVOKED);
     T_EQ(MPIX_Comm_shrink(c, &next), MPI_SUCCESS);
     use(next, size - n_ep);
+    T_EQ(MPI_Win_free(&w), MPI_SUCCESS);
+    MPI_Win again = open_and_write(next);
+    T_EQ(MPI_Win_free(&again), MPI_SUCCESS);
     MPI_Comm_free(&next);
     free(big);
 }

@@ -6,6 +6,8 @@
 #include "t.h"
 
 #include <mpi.h>
+#include <stdbool.h>
+#include <string.h>
 
 // The call must return an error of the class, and its text name the function and hold the piece.
 #define T_REFUSED(call, want_class, piece) t_refused(__LINE__, #call, (call), (want_class), (piece))
@@ -19,6 +21,17 @@
         }                                                                                          \
     } while (0)
 
+// Where ranks are endpoints a communicator is said with the rank of the one that speaks; the rest of
+// the sentence is the same.
+static inline void t_drop_endpoint(char *text)
+{
+    char *at = T_IS_ENDPOINT ? strstr(text, " (endpoint rank ") : NULL;
+    char *end = at != NULL ? strchr(at, ')') : NULL;
+    if (end != NULL) {
+        memmove(at, end + 1, strlen(end + 1) + 1);
+    }
+}
+
 static inline void t_refused(int line, const char *call, int code, int want, const char *piece)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -26,8 +39,10 @@ static inline void t_refused(int line, const char *call, int code, int want, con
     size_t name = strcspn(call, "(");
     MPI_Error_class(code, &class);
     MPI_Error_string(code, text, &len);
+    bool is_whole = len == (int)strlen(text);
+    t_drop_endpoint(text);
     if (class != want || strncmp(text, call, name) != 0 || strstr(text, piece) == NULL ||
-        len != (int)strlen(text)) {
+        !is_whole) {
         fprintf(stderr, "line %d: %s gave class %d (wanted %d), \"%s\" (wanted \"%s\")\n", line,
                 call, class, want, text, piece);
         t_failed++;

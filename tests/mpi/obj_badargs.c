@@ -4,9 +4,14 @@
 
 static void numbers(int size)
 {
-    char range[64], x[8];
-    snprintf(range, sizeof range, "dest is %d, but communicator MPI_COMM_WORLD has %d rank", size,
-             size);
+    char range[96], who[32] = "", x[8];
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (T_IS_ENDPOINT) {
+        snprintf(who, sizeof who, " (endpoint rank %d)", rank);
+    }
+    snprintf(range, sizeof range, "dest is %d, but communicator MPI_COMM_WORLD%s has %d rank", size,
+             who, size);
     T_REFUSED(MPI_Send(x, 1, MPI_CHAR, size, 0, MPI_COMM_WORLD), MPI_ERR_RANK, range);
     T_REFUSED(MPI_Send(x, 1, MPI_CHAR, size, 0, MPI_COMM_WORLD), MPI_ERR_RANK, "MPI_PROC_NULL");
     T_REFUSED(MPI_Send(x, 1, MPI_CHAR, -9, 0, MPI_COMM_WORLD), MPI_ERR_RANK, "dest is -9");

@@ -61,6 +61,65 @@ static void exchange(int n_send, int n_recv, int late)
     T_EQ(MPI_Request_free(&r), MPI_SUCCESS);
 }
 
+// Partitions without bytes arrive when they are ready, not before; and in the right place where the
+// two sides cut differently.
+static void empty(int n_send, int n_recv)
+{
+    MPI_Request s, r;
+    int flag = -1;
+    MPI_Psend_init(buf, n_send, 0, MPI_INT, 0, 6, MPI_COMM_SELF, MPI_INFO_NULL, &s);
+    MPI_Precv_init(buf, n_recv, 0, MPI_INT, 0, 6, MPI_COMM_SELF, MPI_INFO_NULL, &r);
+    for (int round = 0; round < 2; round++) {
+        MPI_Start(&r);
+        MPI_Parrived(r, 0, &flag);
+        T_EQ(flag, 0);
+        MPI_Start(&s);
+        for (int i = 0; i < n_recv; i++) {
+            MPI_Parrived(r, i, &flag);
+            T_EQ(flag, 0);
+        }
+        MPI_Pready(0, s);
+        for (int i = 0; i < n_recv && n_send > 1; i++) {
+            MPI_Parrived(r, n_recv - 1, &flag);
+            T_EQ(flag, 0);
+        }
+        for (int i = 1; i < n_send; i++) {
+            MPI_Pready(i, s);
+        }
+        for (int i = 0; i < n_recv; i++) {
+            while (MPI_Parrived(r, i, &flag) == MPI_SUCCESS && !flag) {
+            }
+        }
+        T_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        T_EQ(MPI_Wait(&s, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+    MPI_Request_free(&r);
+    MPI_Request_free(&s);
+}
+
+// Sides that do not hold the same amount: the message says what each has.
+static void unequal(void)
+{
+    MPI_Request r[2];
+    MPI_Count one = 1; // the standard's type of the argument
+    char text[MPI_MAX_ERROR_STRING];
+    int rc, len, class;
+    MPI_Psend_init(buf, 3, one, MPI_INT, 0, 7, MPI_COMM_SELF, MPI_INFO_NULL, &r[0]);
+    MPI_Precv_init(buf, 2, one, MPI_INT, 0, 7, MPI_COMM_SELF, MPI_INFO_NULL, &r[1]);
+    rc = MPI_Start(&r[1]);
+    MPI_Start(&r[0]);
+    MPI_Pready_range(0, 2, r[0]);
+    rc = rc == MPI_SUCCESS ? MPI_Wait(&r[1], MPI_STATUS_IGNORE) : rc;
+    MPI_Error_class(rc, &class);
+    T_EQ(class, MPI_ERR_TRUNCATE);
+    MPI_Error_string(rc, text, &len);
+    T_HAS(text, "3 partitions of 4 bytes, 12 in all");
+    T_HAS(text, "room for 2 of 4 bytes, 8 in all");
+    T_EQ(MPI_Wait(&r[0], MPI_STATUS_IGNORE), MPI_SUCCESS);
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -70,6 +129,12 @@ int main(int argc, char **argv)
     for (int i = 0; i < 6; i++) {
         exchange(cuts[i][0], cuts[i][1], i % 2);
     }
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    empty(1, 1);
+    empty(2, 1);
+    empty(4, 2);
+    empty(2, 3);
+    unequal();
     MPI_Request r;
     int flag;
     if (rank == 0) {

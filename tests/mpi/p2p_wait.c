@@ -223,6 +223,80 @@ static void generalized(void)
     T_EQ(n_free, 2);
 }
 
+// What the functions of a generalized request return is what the call returns that calls them; of
+// two the last, which is the free function.
+static int code_of_query, code_of_free, code_of_cancel;
+
+static int failing_query(void *extra, MPI_Status *s)
+{
+    (void)extra;
+    MPI_Status_set_elements(s, MPI_BYTE, 0);
+    MPI_Status_set_cancelled(s, 0);
+    return code_of_query;
+}
+
+static int failing_free(void *extra)
+{
+    (void)extra;
+    return code_of_free;
+}
+
+static int failing_cancel(void *extra, int is_complete)
+{
+    (void)extra;
+    (void)is_complete;
+    return code_of_cancel;
+}
+
+static int class_of(int rc)
+{
+    int class;
+    MPI_Error_class(rc, &class);
+    return class;
+}
+
+static MPI_Request failing(int query_code, int free_code, int cancel_code)
+{
+    MPI_Request r;
+    code_of_query = query_code;
+    code_of_free = free_code;
+    code_of_cancel = cancel_code;
+    T_EQ(MPI_Grequest_start(failing_query, failing_free, failing_cancel, NULL, &r), MPI_SUCCESS);
+    return r;
+}
+
+static void generalized_errors(void)
+{
+    int flag, index;
+    MPI_Status s;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Request r = failing(MPI_ERR_BUFFER, MPI_SUCCESS, MPI_SUCCESS);
+    MPI_Grequest_complete(r);
+    T_EQ(class_of(MPI_Request_get_status(r, &flag, &s)), MPI_ERR_BUFFER);
+    T_EQ(class_of(MPI_Wait(&r, &s)), MPI_ERR_BUFFER);
+    r = failing(MPI_ERR_BUFFER, MPI_ERR_TAG, MPI_SUCCESS);
+    MPI_Grequest_complete(r);
+    T_EQ(class_of(MPI_Test(&r, &flag, &s)), MPI_ERR_TAG);
+    r = failing(MPI_SUCCESS, MPI_ERR_TAG, MPI_SUCCESS);
+    MPI_Grequest_complete(r);
+    T_EQ(class_of(MPI_Waitany(1, &r, &index, &s)), MPI_ERR_TAG);
+    r = failing(MPI_SUCCESS, MPI_ERR_TAG, MPI_SUCCESS);
+    MPI_Grequest_complete(r);
+    T_EQ(class_of(MPI_Waitall(1, &r, &s)), MPI_ERR_IN_STATUS);
+    T_EQ(class_of(s.MPI_ERROR), MPI_ERR_TAG);
+    r = failing(MPI_SUCCESS, MPI_ERR_TAG, MPI_SUCCESS);
+    MPI_Grequest_complete(r);
+    T_EQ(class_of(MPI_Request_free(&r)), MPI_ERR_TAG);
+    T_OK(r == MPI_REQUEST_NULL);
+    MPI_Request copy = r = failing(MPI_SUCCESS, MPI_ERR_TAG, MPI_SUCCESS);
+    T_EQ(MPI_Request_free(&r), MPI_SUCCESS); // the free function is not called yet
+    T_EQ(class_of(MPI_Grequest_complete(copy)), MPI_ERR_TAG);
+    r = failing(MPI_SUCCESS, MPI_SUCCESS, MPI_ERR_BUFFER);
+    T_EQ(class_of(MPI_Cancel(&r)), MPI_ERR_BUFFER);
+    MPI_Grequest_complete(r);
+    T_EQ(MPI_Wait(&r, &s), MPI_SUCCESS);
+}
+
 // Looking at requests leaves them as they are.
 static void looking(void)
 {
@@ -260,6 +334,7 @@ int main(int argc, char **argv)
     errors_in_status();
     cancels();
     generalized();
+    generalized_errors();
     looking();
     MPI_Finalize();
     return t_status();

@@ -28,6 +28,50 @@ def skip_reason():
     return None
 
 
+def criu_first(d, script):
+    """A PATH on which CRIU is this script, which ends with CRIU itself: $1 is what it does; $dir its images."""
+    os.mkdir(os.path.join(d, "bin"))
+    name = os.path.join(d, "bin", "criu")
+    with open(name, "w", encoding="utf-8") as f:
+        f.write(f'#!/bin/bash\ncase "$1" in\ndump) pid=$3 dir=$5 ;;\nrestore) dir=$3 ;;\nesac\n{script}\nexec {shutil.which("criu")} "$@"\n')
+    os.chmod(name, 0o700)
+    return {"PATH": f"{d}/bin:{os.environ['PATH']}"}
+
+
+def checksum(data):
+    """As tools/mpiexec/ckpt_sum.c has it, of less than a MiB."""
+    full, odd1, odd2 = (1 << 64) - 1, 0x9fb21c651e98df25, 0xd6e8feb86659fd93
+
+    def mix(h):
+        h = ((h ^ h >> 32) * odd2) & full
+        h = ((h ^ h >> 29) * odd1) & full
+        return h ^ h >> 32
+
+    streams = [i * odd2 & full for i in range(8)]
+    whole = len(data) - len(data) % 64
+    for at in range(0, whole, 8):
+        one = ((streams[at // 8 % 8] ^ int.from_bytes(data[at:at + 8], sys.byteorder)) * odd1) & full
+        streams[at // 8 % 8] = one ^ one >> 31
+    h = len(data)
+    for one in (*streams, *data[whole:]):
+        h = mix(h ^ one)
+    return h
+
+
+def spoil(checkpoint, name):
+    """Make a small image one that CRIU cannot use, with a manifest that is right about it."""
+    manifest, path = os.path.join(checkpoint, "manifest"), os.path.join(checkpoint, name)
+    size = os.path.getsize(path)
+    with open(path, "wb") as f:
+        f.write(bytes(size))
+    with open(manifest, encoding="utf-8") as f:
+        lines = f.read().splitlines(True)[:-1]
+    text = "".join(f"file {name} {size} {checksum(bytes(size)):016x}\n" if one.startswith(f"file {name} ") else one for one in lines)
+    check(text != "".join(lines), f"the manifest knows no {name}")
+    with open(manifest, "w", encoding="utf-8") as f:
+        f.write(f"{text}end {checksum(text.encode()):016x}\n")
+
+
 def result(text):
     """The last line of a probe without the number of ranks."""
     found = re.search(r"^result (\S+) with (\d+) ranks$", text, re.M)
@@ -349,6 +393,8 @@ def told(env, d):
     check(r.rc == 0 and p.poll() is None, f"it waits for a change: {r}")
     p.kill()
     finish(p)
+    rc, text = restart(env, where, "-n", 9)
+    check(rc == 2 and "9 ranks are outside --elastic 1:8" in " ".join(text.split()), f"{rc}\n{text}")
     for n in (3, 1, 5):
         rc, text = restart(env, where, "-n", n)
         check(rc == 0 and f"1000 items, 1 changes, {n} ranks at the end: {want.group(0)}" in text, f"{n}: {rc}\n{text}")

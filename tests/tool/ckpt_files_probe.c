@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks with descriptors that a checkpoint may find hard: adds up until a file is there, and then
-// looks whether it still has what it opened.
+// Ranks with descriptors, or in calls, that a checkpoint may find hard: adds up until a file is
+// there, and then looks whether it still has what it opened.
 //
 //     ckpt_files_probe WHAT FOLDER     ends when FOLDER.gate is there
 #include <arpa/inet.h>
@@ -83,7 +83,16 @@ static void open_all(void)
     }
 }
 
-static void add_up(void)
+// A process that ends at once.
+static void spawn(char *program)
+{
+    MPI_Comm child;
+    char *argv[] = { (char[]){ "child" }, NULL };
+    MPI_Comm_spawn(program, argv, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &child, MPI_ERRCODES_IGNORE);
+    MPI_Comm_disconnect(&child);
+}
+
+static void add_up(char *program)
 {
     char gate[520];
     snprintf(gate, sizeof gate, "%s.gate", folder);
@@ -92,6 +101,9 @@ static void add_up(void)
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         MPI_Allreduce(&is_there, &is_over, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         check(sum == size, "the sum");
+        if (strcmp(what, "spawn") == 0) {
+            spawn(program);
+        }
         if (n == 2 && rank == 0) {
             printf("ready\n");
             fflush(stdout);
@@ -104,13 +116,20 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     what = argv[1];
+    if (strcmp(what, "child") == 0) {
+        MPI_Comm parent;
+        MPI_Comm_get_parent(&parent);
+        MPI_Comm_disconnect(&parent);
+        MPI_Finalize();
+        return 0;
+    }
     snprintf(folder, sizeof folder, "%.400s", argv[2]);
     snprintf(name, sizeof name, "%.500s.file", folder);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     open_all();
     MPI_Barrier(MPI_COMM_WORLD);
-    add_up();
+    add_up(argv[0]);
     if (strcmp(what, "unlinked") == 0 || strcmp(what, "homeless") == 0) {
         int was = -1;
         check(pread(fd, &was, sizeof was, 0) == sizeof was && was == rank, "the unlinked file");

@@ -16,22 +16,11 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from checkpoint import (MPICTL, PROBE, finish, gate, let_go, numbers, open_gate, ranks_of, restart, result, shut_gate,
+from checkpoint import (MPICTL, PROBE, criu_first, finish, gate, let_go, numbers, open_gate, restart, result, shut_gate,
                         skip_reason, start, tidy, undisturbed, wait_for)
 from launch import BUILD, Run, cases, check, nothing_left
 
 FILES = os.path.join(BUILD, "tests", "bin", "ckpt_files_probe")
-CRIU = shutil.which("criu")
-
-
-def criu_first(d, script):
-    """A PATH on which CRIU is this script, which ends with CRIU itself: $1 is what it does; $dir its images."""
-    os.mkdir(os.path.join(d, "bin"))
-    name = os.path.join(d, "bin", "criu")
-    with open(name, "w", encoding="utf-8") as f:
-        f.write(f'#!/bin/bash\ncase "$1" in\ndump) pid=$3 dir=$5 ;;\nrestore) dir=$3 ;;\nesac\n{script}\nexec {CRIU} "$@"\n')
-    os.chmod(name, stat.S_IRWXU)
-    return {"PATH": f"{d}/bin:{os.environ['PATH']}"}
 
 
 def words(text):
@@ -63,7 +52,39 @@ def unlinked(env, d):
             rc, text = restart(env, images)
             check(rc == 0 and "all is well" in text, f"{what} {i}: {rc}\n{text}")
         tidy(images)
-        check(not glob.glob(os.path.join(d, "*.ghost")), f"{os.listdir(d)}")
+        check(not glob.glob(os.path.join(d, "*restored*")) + glob.glob(os.path.join(d, "*.cr*")), f"{os.listdir(d)}")
+
+
+def ghosts(env, d):
+    """A CRIU or an mpiexec that is killed in the middle of a restart leaves the names that it had made for such files: they
+    go with the attempt, or with the next checkpoint there."""
+    path = criu_first(d, 'if [ "$1" = restore ]; then\n    name=$(grep -ao "unlinked.file.restored-[0-9a-f]*" $dir/files.img)\n'
+                         f'    echo x > {d}/$name.cr.1.ghost; echo x > {d}/$name.cr_link\n'
+                         f'    [ -e {d}/failing ] && exit 1\n    touch {d}/busy; sleep 300\nfi')
+
+    def left():
+        return glob.glob(os.path.join(d, "*restored-*"))
+
+    p, text, images = checkpointed(env, d, "unlinked", FILES, 2)
+    check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, "a checkpoint")
+    let_go(p, images, text)
+    p = start({**env, **path}, "--restart", images)
+    while not os.path.exists(os.path.join(d, "busy")) and p.poll() is None:
+        time.sleep(0.01)
+    p.kill()
+    text = finish(p)
+    check(p.returncode == -signal.SIGKILL and left(), f"mpiexec was killed: {p.returncode} {os.listdir(d)}\n{text}")
+    nothing_left(env)
+    shut_gate(images)
+    p = start(env, "--restart", images)
+    wait_for(p, "going on from")
+    check(Run("checkpoint", p.pid, tool=MPICTL).rc == 0, "the next one")
+    text = let_go(p, images)
+    check(p.returncode == 0 and "all is well" in text and not left(), f"{p.returncode} {os.listdir(d)}\n{text}")
+    open(os.path.join(d, "failing"), "w", encoding="ascii").close()
+    rc, text = restart({**env, **path}, os.path.join(images, "1"))
+    check(rc == 1 and "cannot be restored" in text and not left(), f"{rc} {os.listdir(d)}\n{text}")
+    tidy(images)
 
 
 def rebuilt(env, d):
@@ -93,6 +114,22 @@ def sockets(env, d):
         check(p.returncode == 0 and "all is well" in text, f"{what}: {p.returncode}\n{text}")
         check(numbers(images) == [], f"{os.listdir(images)}")
         tidy(images)
+
+
+def spawning(env, d):
+    """Ranks that spawn processes all the time: what they ask of mpiexec while all stand still is done when they go on."""
+    p, text, images = checkpointed(env, d, "spawn", FILES, 2)
+    n_made = 0
+    for _ in range(8):
+        r = Run("checkpoint", p.pid, tool=MPICTL)
+        n_made += r.rc == 0
+        check(r.rc == 0 or "a process that a rank has spawned is running" in r.words, f"{r}")
+    text = let_go(p, images, text)
+    check(p.returncode == 0 and "all is well" in text, f"{p.returncode}\n{text}")
+    if n_made > 0:
+        rc, text = restart(env, images)
+        check(rc == 0 and "all is well" in text, f"{rc}\n{text}")
+    tidy(images)
 
 
 def told_to_end(env, d):
@@ -201,5 +238,5 @@ def trusted(env, d):
 reason = skip_reason()
 if reason is not None:
     print(f"images are not tested: {reason}")
-sys.exit(cases((trusted, unlinked, rebuilt, sockets, told_to_end, ended, fallen_back),
-               (unlinked, rebuilt, sockets, told_to_end, ended, fallen_back) if reason else ()))
+sys.exit(cases((trusted, unlinked, ghosts, rebuilt, sockets, spawning, told_to_end, ended, fallen_back),
+               (unlinked, ghosts, rebuilt, sockets, spawning, told_to_end, ended, fallen_back) if reason else ()))

@@ -114,6 +114,42 @@ def killed(env):
     nothing_left(env)
 
 
+def waits(env):
+    """An order waits while the job is busy with another, no longer than it is told, and ^C ends the wait."""
+    with tempfile.TemporaryDirectory() as d:
+        flag = os.path.join(d, "go")
+        p = start(env, "--elastic", "1:8", "-n", 2, "sh", "-c",
+                  f"[ $PLIANT_RANK -lt 2 ] || while [ ! -e {flag} ]; do sleep 0.05; done; exec {WORLD} poll 2")
+        first = subprocess.Popen([MPICTL, "grow", "1", str(p.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not any(name == "sleep" for _, name in carriers(env)) and first.poll() is None:
+            time.sleep(0.01)
+        r = ctl("grow", 1, p.pid, "--timeout", 0)
+        check(r.rc == 1 and r.err == "mpictl: the job is being resized already\n", r)
+        r = ctl("grow", 1, p.pid, "--timeout", 1)
+        check(r.rc == 1 and r.err == "mpictl: the job is being resized already; given up after 1 s (--timeout)\n" and
+              r.seconds >= 1, r)
+        ours, theirs = os.openpty()
+        shown = subprocess.Popen([MPICTL, "grow", "1", str(p.pid)], stdout=subprocess.PIPE, stderr=theirs, text=True)
+        os.close(theirs)
+        text = b""
+        while b"is being resized already" not in text:
+            text += os.read(ours, 1000)
+        check(b"waiting for" in text, text)
+        shown.send_signal(signal.SIGINT)
+        check(shown.wait() == -signal.SIGINT, f"^C: {shown.returncode}")
+        shown.stdout.close()
+        os.close(ours)
+        second = subprocess.Popen([MPICTL, "grow", "1", str(p.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        check(first.poll() is None and second.poll() is None, "both wait")
+        with open(flag, "w", encoding="utf-8"):
+            pass
+        said = "".join(c.communicate(timeout=60 * SLOW)[0] for c in (first, second))
+        check("version 1, of 3 ranks" in said and "version 2, of 4 ranks" in said, said)
+        out, _ = p.communicate(timeout=60 * SLOW)
+        check(p.returncode == 0 and "version 2 of 4 ranks" in out, f"rc {p.returncode}\n{out}")
+    nothing_left(env)
+
+
 def refuse(env):
     p = start(env, "-n", 2, WORLD, "poll", 9)
     r = ctl("grow", 1, p.pid)
@@ -165,6 +201,7 @@ def main():
         notice(env)
         new_rank_dies(env)
         killed(env)
+        waits(env)
         refuse(env)
         taken(env)
         same_number(env)

@@ -21,7 +21,8 @@ static void say(int code)
 }
 
 // Ranks die at some steps of some version, others take their places, and all do all steps: "RANK
-// STEP VERSION" says who dies when; with FAIL_HOST set, its daemon does, and all with it.
+// STEP VERSION" says who dies when; with FAIL_HOST set, its daemon does, and all with it; with
+// FAIL_ABORT set, it dies by an MPI_Abort of itself.
 static int respawn(int argc, char **argv)
 {
     enum { STEPS = 20 };
@@ -29,11 +30,8 @@ static int respawn(int argc, char **argv)
     MPI_Comm world = MPI_COMM_WORLD;
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
-    MPIX_World_version(&version);
-    for (MPI_Comm c = world; version > 0 && !is_new; is_new = c == world) {
-        MPIX_Comm_world_at(version, &c); // it may be newer than the one that is mine
-        version -= c != world;
-    }
+    MPIX_Comm_world_version(world, &version);
+    is_new = version > 0;
     step = version > 0 ? STEPS : 0;
     int is_out = version > 0; // of step with the others
     while (step < STEPS || is_out) {
@@ -41,6 +39,9 @@ static int respawn(int argc, char **argv)
             if (rank == atoi(argv[i]) && step == atoi(argv[i + 1]) &&
                 version == atoi(argv[i + 2])) {
                 pid_t daemon = getppid();
+                if (getenv("FAIL_ABORT") != NULL) {
+                    MPI_Abort(MPI_COMM_SELF, 3);
+                }
                 kill(getenv("FAIL_HOST") != NULL && daemon > 1 ? daemon : getpid(), SIGKILL);
                 pause();
             }
@@ -135,6 +136,45 @@ static int deaf(int rank)
     return 0;
 }
 
+// Rank 1 aborts a communicator, whose other members do not look at MPI meanwhile; who is not of it
+// goes on with those who are left.
+static int group(int rank, const char *what)
+{
+    MPI_Comm half, all, next;
+    int rc = MPI_SUCCESS, one = 1, n, size, n_odd;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
+    MPI_Comm_dup(MPI_COMM_WORLD, &all);
+    MPI_Barrier(all);
+    if (rank == 1) {
+        printf("rank 1 ends it\n");
+        if (is(what, "errors")) {
+            MPI_Comm_set_errhandler(half, MPI_ERRORS_ABORT);
+            MPI_Send(&one, 1, MPI_INT, size, 0, half);
+        }
+        MPI_Abort(is(what, "half") ? half : is(what, "self") ? MPI_COMM_SELF : all, 5);
+    }
+    while (rank % 2 == 1 && !is(what, "self")) {
+        pause();
+    }
+    n_odd = is(what, "self") ? 1 : size / 2;
+    for (next = MPI_COMM_NULL; next == MPI_COMM_NULL;) {
+        while (rc == MPI_SUCCESS) {
+            rc = MPI_Barrier(MPI_COMM_WORLD);
+        }
+        MPIX_Comm_shrink(MPI_COMM_WORLD, &next); // others may die meanwhile
+        MPI_Comm_size(next, &n);
+        if (n != size - n_odd) {
+            MPI_Comm_free(&next);
+        }
+    }
+    say(rc);
+    MPI_Allreduce(&one, &n, 1, MPI_INT, MPI_SUM, next);
+    printf("rank %d goes on with %d\n", rank, n);
+    MPI_Finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     int rank, size;
@@ -164,6 +204,9 @@ int main(int argc, char **argv)
         int rc = respawn(argc, argv);
         MPI_Finalize();
         return rc;
+    }
+    if (is(what, "group")) {
+        return group(rank, argc > 2 ? argv[2] : "half");
     }
     if (rank == 1 && is(what, "abort")) {
         MPI_Abort(MPI_COMM_WORLD, 7);

@@ -52,6 +52,28 @@ def stuck(env):
           "has ended without it" not in r.words, f"{r}")
 
 
+def group(env):
+    """MPI_Abort ends the members of its communicator where the others can go on, else the job."""
+    probe = os.path.join(BIN, "fail_probe")
+    for what, n, code in (("half", 2, 5), ("self", 4, 5), ("errors", 2, 6)):
+        for task in ([], ["sh", "-c", '"$@"; exit $?', "sh"]):
+            r = Run(SHRINK, "--timeout", 60 * SLOW, "-n", 5 if n == 4 else 4, *task, probe, "group", what, env=env)
+            check(r.rc == 0 and r.out.count(f"goes on with {n}\n") == n and "rank 1 ends it\n" in r.out, f"{what}: {r}")
+            check(f"rank 1 called MPI_Abort with code {code} on a communicator of {1 if what == 'self' else 2}: its members "
+                  "end, the others go on." in r.words, f"{what}: {r}")
+            check(f"was ended by MPI_Abort with code {code}" in r.out, f"{what}: {r}")
+            check(what != "errors" or "is MPI_ERRORS_ABORT, so its members end here" in r.words, f"{what}: {r}")
+    r = Run(SHRINK, "-n", 4, "--ranks-per-proc", 4, "sh", "-c",
+            f"for i in 1 2 3 4; do {probe} group half & done; wait", env=env, timeout=120)
+    check(r.rc == 0 and r.out.count("goes on with 2\n") == 2, r)
+    r = Run("--on-failure=respawn", "-n", 4, probe, "respawn", 2, 5, 0, env={**env, "FAIL_ABORT": "1"})
+    check(r.rc == 0 and "rank 2 of 4: 20 steps, version 1, came later\n" in r.out, r)
+    for how in ((SHRINK, "all"), ("--on-failure=abort", "half"), ("--on-failure=abort", "self"), ("--on-failure=abort", "all")):
+        r = Run(how[0], "-n", 4, probe, "group", how[1], env=env)
+        check(r.rc == 5 and "goes on" not in r.out and "called MPI_Abort with code 5" in r.words, f"{how}: {r}")
+    nothing_left(env)
+
+
 def asleep(env):
     """A rank hears of a revocation when it has looked and is about to sleep: it does not."""
     with tempfile.TemporaryDirectory() as d:
@@ -77,14 +99,15 @@ def refused(env):
 
 def respawn(env):
     """Others take the places of those who died, with their numbers."""
-    for n, deaths, late in ((3, "1 5 0", (1,)), (3, "0 5 0 1 9 1", (0, 1)), (4, "1 5 0 2 5 0", (1, 2)),
-                            (3, "1 5 0 1 9 1", (1,))):
+    for n, deaths, late, versions in ((3, "1 5 0", (1,), (1,)), (3, "0 5 0 1 9 1", (0, 1), (2,)),
+                                      (3, "1 5 0 1 9 1", (1,), (2,)),
+                                      # Who dies together is replaced together, or one after the other.
+                                      (4, "1 5 0 2 5 0", (1, 2), (1, 2)), (6, "0 5 0 2 5 0 5 5 0", (0, 2, 5), (1, 2, 3))):
         r = Run("--on-failure=respawn", "-n", n, os.path.join(BIN, "fail_probe"), "respawn", *deaths.split(),
                 env=env)
-        version = len(deaths.split()) // 3
-        want = {f"rank {i} of {n}: 20 steps, version {version}{', came later' if i in late else ''}"
-                for i in range(n)}
-        check(r.rc == 0 and set(r.out.splitlines()) == want, f"{deaths}: {r}")
+        wants = [{f"rank {i} of {n}: 20 steps, version {v}{', came later' if i in late else ''}" for i in range(n)}
+                 for v in versions]
+        check(r.rc == 0 and set(r.out.splitlines()) in wants, f"{deaths}: {r}")
     with tempfile.TemporaryDirectory() as d:
         flag = os.path.join(d, "die")
         script = f"[ -e {flag} ] && exit 3; touch {flag}; exec {BIN}/fail_probe respawn 0 5 0"
@@ -119,7 +142,7 @@ def soon(env):
 
 def main():
     env = mark()
-    for test in (say, ends, stuck, asleep, refused, respawn, resized, soon):
+    for test in (say, ends, stuck, group, asleep, refused, respawn, resized, soon):
         test(env)
     clean_up(env)
     return status()

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checkpoints of jobs on several (virtual) hosts: restarted on the same, other, fewer and more hosts they end as a job
 that was left alone; whoever dies on the way, the checkpoint before is good and nothing is left behind."""
+import glob
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -11,7 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from checkpoint import MPICTL, PROBE, finish, gate, let_go, numbers, open_gate, result, shut_gate, skip_reason, wait_for
+from checkpoint import MPICTL, PROBE, finish, gate, let_go, numbers, open_gate, result, shut_gate, skip_reason, spoil, wait_for
 from checkpoint import tidy as tidy_folder
 from hosts import HostRun, fill, left_behind, open_cluster, small_disk
 from launch import MPIEXEC, SLOW, cases, check
@@ -349,6 +351,46 @@ def image_again(env, d):
     tidy(d)
 
 
+def image_fallen_back(env, d):
+    """CRIU cannot restore the newest checkpoint on one of the hosts: the one before it is taken on all."""
+    want, images = undisturbed(20, 10), os.path.join(d, "images")
+    p = start(env, "--checkpoint-dir", images, "--hosts", "vc1:2,vc2:2", PROBE, 20, 10, gate(images))
+    text = wait_for(p, "step 3 ")
+    for _ in range(2):
+        check(mpictl("checkpoint")[1] == 0, "a checkpoint")
+    let_go(p, images, text)
+    one = os.path.join("host.1", min(n for n in os.listdir(os.path.join(images, "2", "host.1")) if n.startswith("rank.")))
+    spoil(os.path.join(images, "2"), os.path.join(one, "inventory.img"))
+    rc, text = restart(env, images)
+    words = " ".join(text.split())
+    check(rc == 0 and result(text) == (want, 4), f"{rc}\n{text}\nwanted {want}")
+    check("cannot be restored: Magic doesn't match" in words and
+          "checkpoint 2 cannot be restored; the one before it, 1, is tried" in words, text)
+    tidy(images)
+
+
+def image_ended(env, d):
+    """mpiexec is told to end at any moment of a checkpoint: whatever it leaves can be restored."""
+    want = undisturbed(20, 10)
+    for i in range(3):
+        images = os.path.join(d, str(i))
+        p = start(env, "--checkpoint-dir", images, "--hosts", "vc1:2,vc2:1", PROBE, 20, 10, "mb=4", gate(images))
+        text = wait_for(p, "step 3 ")
+        check(mpictl("checkpoint")[1] == 0, "the first")
+        c = C.popen("vc1", [MPICTL, "checkpoint"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not glob.glob(os.path.join(images, ".temp-*")) and c.poll() is None:
+            time.sleep(0.001)
+        pause = random.random() * 0.3
+        time.sleep(pause)  # any moment will do
+        os.kill(C.inner(p), (signal.SIGTERM, signal.SIGINT)[i % 2])
+        text = finish(p, text)
+        c.wait()
+        tidy(images)
+        open_gate(images)
+        rc, text = restart(env, images)
+        check(rc == 0 and result(text) == (want, 3), f"{pause} {numbers(images)}: {rc}\n{text}\nwanted {want}")
+
+
 def image_full(env, d):
     """No room for the images of one host: all are called back, the checkpoint before is good."""
     if not HAS_SMALL:
@@ -396,7 +438,7 @@ def main():
     reason = skip_reason()
     if reason is not None:
         print(f"images are not tested: {reason}")
-    images = (image, image_over, image_resized, image_again_resized, joined, spare_lost, image_dies, image_again, image_lost, image_full)
+    images = (image, image_over, image_resized, image_again_resized, joined, spare_lost, image_dies, image_again, image_fallen_back, image_ended, image_lost, image_full)
     return cases((refused, state, state_made, state_dies, state_again, state_lost, state_full, *images), images if reason else ())
 
 

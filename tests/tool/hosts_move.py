@@ -105,19 +105,23 @@ def one_host(env, d):
 
 
 def resized(env, d):
-    """Ranks that came later move, with those they share a memory with; then the world changes again."""
+    """Ranks that came later have a memory of their own too, and move alone; then the world changes again."""
     want = undisturbed(20, 10)
-    p = start(env, "--movable", "--elastic", "1:8", "--hosts", "vc1,vc2", "-n", 2, PROBE, 20, 10,
+    p = start(env, "--movable", "--elastic", "1:8", "--checkpoint-dir", d, "--hosts", "vc1,vc2", "-n", 2, PROBE, 20, 10,
               "flood=50", gate(d))
     text = wait_for(p, "step 1 ")
-    out, rc = mpictl("grow", 2)
-    check(rc == 0, out)
-    text += wait_for(p, "of 4 ranks")
-    for args in (("migrate", 3, "vc3", "--together"), ("migrate", 0, "vc3", "--together"), ("grow", 2),
-                 ("migrate", 1, "vc1", "--together")):
+    for args in (("grow", 2), ("migrate", 3, "vc3"), ("migrate", 0, "vc3"), ("grow", 1), ("grow", 1, "--hosts", "vc3:1"),
+                 ("migrate", 5, "vc1"), ("migrate", 4, "vc3"), ("migrate", 1, "vc1"), ("checkpoint",)):
         out, rc = mpictl(*args)
-        check(rc == 0, f"{args}: {out}")
+        check(rc == 0 and "share" not in out, f"{args}: {out}")
     let_end(p, text, d, (want, 6))
+    p = start(env, "--restart", d)
+    text = finish(p)
+    check(p.returncode == 0 and result(text) == (want, 6), f"{p.returncode}\n{text}\nwanted {want}")
+    p = start(env, "--restart", d, "-n", 9)
+    text = " ".join(finish(p).split())
+    check(p.returncode == 2 and "9 ranks are outside --elastic 1:8" in text and "say --elastic 1:9 too" in text, text)
+    tidy(d)
 
 
 def forked(env, d):

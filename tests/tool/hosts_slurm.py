@@ -57,6 +57,11 @@ with C, tempfile.TemporaryDirectory() as folder:
     check(r.rc == 1 and "Unable to create step" in r.words, r)
     r = Inside("vc[1-", "1(x3)", "true")
     check(r.rc == 2 and "SLURM_JOB_NODELIST" in r.words, r)
+    for nodes, tasks, word in (("n[-1]", "1", "is not understood"), ("n[0-99999]", "1", "more than 65536 hosts"),
+                               ("-oProxyCommand=x", "1", "not the name of a host"), ("a b", "1", "not the name of a host"),
+                               ("vc1", "-1", "tasks per node")):
+        r = Inside(nodes, tasks, "true")
+        check(r.rc == 2 and word in r.words, r)
     check(not left_behind(C, C.names), left_behind(C, C.names, 0))
     check(os.path.exists(MPIEXEC), MPIEXEC)
 sys.exit(status())

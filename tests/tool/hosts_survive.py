@@ -89,25 +89,42 @@ def lost():
     check(not left_behind(C, C.names), left_behind(C, C.names, 0))
 
 
+def rows(late, versions):
+    """What the ranks print at the end, for each version in which that may be."""
+    return [{f"rank {i} of 4: 20 steps, version {v}{', came later' if i in late else ''}" for i in range(4)} for v in versions]
+
+
 def respawn():
     """Others take the places of those who died: on the same host, or elsewhere when that is lost."""
     for deaths, late in (("2 5 0", (2,)), ("0 5 0 3 9 1", (0, 3)), ("1 5 0 2 5 0", (1, 2)), ("3 5 0 3 9 1", (3,))):
         r = HostRun(C, "--on-failure=respawn", *ALL, PROBE, "respawn", *deaths.split())
-        version = len(deaths.split()) // 3
-        want = {f"rank {i} of 4: 20 steps, version {version}{', came later' if i in late else ''}" for i in range(4)}
-        check(r.rc == 0 and set(r.out.splitlines()) == want, f"{deaths}: {r}")
+        # Who dies together is replaced together, or one after the other.
+        wants = rows(late, (1, 2) if deaths == "1 5 0 2 5 0" else (len(deaths.split()) // 3,))
+        check(r.rc == 0 and set(r.out.splitlines()) in wants, f"{deaths}: {r}")
 
 
 def respawn_elsewhere():
     """A host is lost with one rank, or with two: others take their places on the hosts that are left."""
     for deaths, late in (("3 5 0", (3,)), ("2 5 0", (1, 2))):
         r = HostRun(C, "--on-failure=respawn", *ALL, PROBE, "respawn", *deaths.split(), env={"FAIL_HOST": "1"})
-        want = {f"rank {i} of 4: 20 steps, version {len(late)}{', came later' if i in late else ''}" for i in range(4)}
-        check(r.rc == 0 and set(r.out.splitlines()) == want and "is lost" in r.words, f"{deaths}: {r}")
+        wants = rows(late, range(1, len(late) + 1))
+        check(r.rc == 0 and set(r.out.splitlines()) in wants and "is lost" in r.words, f"{deaths}: {r}")
+
+
+def aborted():
+    """MPI_Abort of a communicator with members on two hosts, and of a rank that is then replaced."""
+    r = HostRun(C, "--on-failure=shrink", *ALL, PROBE, "group", "half")
+    check(r.rc == 0 and r.out.count("goes on with 2\n") == 2 and r.out.count("was ended by MPI_Abort with code 5") == 4 and
+          "rank 1 called MPI_Abort with code 5 on a communicator of 2: its members end, the others go on." in r.words, r)
+    r = HostRun(C, "--on-failure=shrink", *ALL, PROBE, "group", "all")
+    check(r.rc == 5 and "goes on" not in r.out, r)
+    r = HostRun(C, "--on-failure=respawn", *ALL, PROBE, "respawn", "2", "5", "0", env={"FAIL_ABORT": "1"})
+    want = {f"rank {i} of 4: 20 steps, version 1{', came later' if i == 2 else ''}" for i in range(4)}
+    check(r.rc == 0 and set(r.out.splitlines()) == want and "rank 2 called MPI_Abort with code 3" in r.words, r)
 
 
 with C:
-    for part in [globals()[w] for w in sys.argv[1:]] or (ranks, respawn, respawn_elsewhere, lost):
+    for part in [globals()[w] for w in sys.argv[1:]] or (ranks, aborted, respawn, respawn_elsewhere, lost):
         begin = time.monotonic()
         part()
         print(f"{part.__name__}: {time.monotonic() - begin:.1f} s", flush=True)

@@ -189,7 +189,7 @@ def failures(folder):
     r = run(*group(fault, 3, "now"), ":", *group(fault, 3, "now"))
     check(r.rc == 134 and "UPC thread 2 of group 1" in r.words and "SIGABRT" in r.words, r)
     r = run(*group(fault, 3), ":", *group(fault, 3))
-    check(r.rc == 1 and "barriers do not match" in r.words and "the end of main" in r.words, r)
+    check(r.rc == 1 and "barrier mismatch detected" in r.words and "the end of main" in r.words, r)
     # A thread without a rank dies on the second host of its group.
     both = ["-env", f"HOSTS={folder}/hosts.both"]
     one = ["-env", f"HOSTS={folder}/hosts.1"]

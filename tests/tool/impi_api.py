@@ -29,7 +29,7 @@ INSIDE = """Comm_join Open_port Close_port Publish_name Unpublish_name Lookup_na
 LOCAL = """Attr_delete Attr_get Attr_put Comm_delete_attr Comm_set_attr Comm_attach Comm_detach Comm_endpoint_attach
 MPIX_Comm_best_endpoints Comm_attach_buffer Comm_detach_buffer Comm_flush_buffer Comm_iflush_buffer Comm_get_info
 Comm_set_info Comm_set_name Comm_get_name Comm_call_errhandler Comm_get_errhandler Comm_set_errhandler Errhandler_get
-Errhandler_set Comm_get_parent MPIX_Comm_world_at MPIX_Comm_children_at MPIX_Comm_parents_at MPIX_Comm_ack_failed
+Errhandler_set Comm_get_parent MPIX_Comm_world_at MPIX_Comm_world_version MPIX_Comm_children_at MPIX_Comm_parents_at MPIX_Comm_ack_failed
 MPIX_Comm_failure_ack MPIX_Comm_failure_get_acked MPIX_Comm_get_failed MPIX_Comm_is_revoked Topo_test Cart_map
 Graph_map Pack_size Comm_toint Comm_c2f""".split()
 

@@ -65,6 +65,20 @@ def environment():
     check(r.out == "HOME=/x\nZ=(unset)\n", r)
     r = Run("-n", 2, PROBE, "env", "PLIANT_RANK", "env", "PLIANT_SIZE", env={"PLIANT_RANK": "77"})
     check(lines(r) == ["PLIANT_RANK=0", "PLIANT_RANK=1", "PLIANT_SIZE=2", "PLIANT_SIZE=2"], r)
+    # The same under the names of others, of which nobody takes what another launcher has left.
+    names = {"PMI_RANK": 0, "PMI_SIZE": 3, "MPI_LOCALRANKID": 0, "MPI_LOCALNRANKS": 3, "OMPI_COMM_WORLD_RANK": 0,
+             "OMPI_COMM_WORLD_SIZE": 3, "OMPI_COMM_WORLD_LOCAL_RANK": 0, "OMPI_COMM_WORLD_LOCAL_SIZE": 3, "SLURM_PROCID": 0,
+             "SLURM_LOCALID": 0}
+    r = Run("-n", 3, "sh", "-c", "echo " + " ".join(f"${n}" for n in names) + " ${PMI_FD-none} ${PMIX_RANK-none}",
+            env={**{n: "77" for n in names}, "PMI_FD": "9", "PMIX_RANK": "7"})
+    check(lines(r) == [" ".join(str(v if v == 3 else rank) for v in names.values()) + " none none" for rank in range(3)], r)
+    # A program that a rank starts is a world of its own in spite of them.
+    r = Run("-n", 2, "sh", "-c", f"unset PLIANT_BOOT; exec {PROBE} init who")
+    check(r.rc == 0 and len(lines(r)) == 2 and all(" 0 of 1 " in line for line in lines(r)), r)
+    r = Run("-N", 3, "echo", "one")
+    check(r.out == "one\n" * 3, r)
+    r = Run("-N", 3, "-n", 1, "echo", "one")
+    check(r.out == "one\n", r)
     r = Run("-wdir", "/usr", "-n", 1, PROBE, "cwd", ":", "-wd", "/", PROBE, "cwd")
     check(lines(r) == ["cwd /", "cwd /usr"], r)
     r = Run("-wdir", "/usr/bin", "./env", "true")

@@ -2,6 +2,7 @@
 """A wrong command line gets one clear sentence and exit status 2, and nothing is started."""
 import os
 import stat
+import subprocess
 import sys
 import tempfile
 
@@ -63,6 +64,23 @@ with tempfile.TemporaryDirectory() as here:
     os.chmod(os.path.join(here, "prog"), stat.S_IRWXU)
     r = Run("-n", 2, "./prog", cwd=here)
     check(r.rc == 0 and r.out == "from a script\n" * 2, r)
+    # A program of another MPI, here of a library with the name that it has there.
+    with open(os.path.join(here, "other.c"), "w", encoding="ascii") as f:
+        f.write("int other(void); int main(void) { return other(); }\n")
+    with open(os.path.join(here, "lib.c"), "w", encoding="ascii") as f:
+        f.write("int other(void) { return 0; }\n")
+    for library, mpi in (("libmpi.so.40", "Open MPI"), ("libmpich.so.12", "MPICH"), ("libmpi.so.12", "MPICH"),
+                         ("libmpi_abi.so.0", None), ("libmpi.so.120", "Open MPI"), ("libmpix.so.1", None)):
+        subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{library}", "-o", library, "lib.c"], cwd=here, check=True)
+        subprocess.run(["cc", "-o", "other", "other.c", f"./{library}", f"-Wl,-rpath,{here}"], cwd=here, check=True)
+        for args in (("./other",), ("-n", 2, PROBE, "sleep", 60, ":", "./other"), ("-wdir", here, "./other")):
+            r = Run(*args, cwd=here) if mpi else Run("./other", cwd=here)
+            check(r.rc == 0 if mpi is None else r.rc == 2 and r.err.startswith(f"mpiexec: ./other was built with {mpi}") and
+                  f"needs {library}." in r.words and "--foreign-mpi" in r.words, f"{library}: {r}")
+        r = Run("-n", 2, "--foreign-mpi", "./other", cwd=here)
+        check(r.rc == 0 and r.err == "", r)
+        r = Run("-n", 2, "sh", "-c", "exec ./other", cwd=here)
+        check(r.rc == 0, r)
     # What can only be found out by trying is said with the rank, and ends the job.
     with open(os.path.join(here, "odd"), "w", encoding="ascii") as f:
         f.write("#!/no/such/interpreter\n")

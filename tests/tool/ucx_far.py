@@ -23,7 +23,7 @@ def far():
         r = subprocess.run([sys.executable, tests, "--bin", os.path.join(BUILD, "bin"), "--quick", "--modes",
                             "proc,far,net", "run/far.upc"], capture_output=True, text=True, check=False,
                            env={**os.environ, **env}, timeout=240 * SLOW)
-        check(r.returncode == 0 and "3 of 3 cases pass" in r.stdout, f"{env}: {r.stdout} {r.stderr}")
+        check(r.returncode == 0 and "4 of 4 cases pass" in r.stdout, f"{env}: {r.stdout} {r.stderr}")
 
 
 def threads():

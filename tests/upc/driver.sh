@@ -65,6 +65,73 @@ for tool in upcc upcrun; do
         ok "manual-$tool$option" grep -q -e "$option\b" page
     done
 done
+# What build systems for other UPC compilers pass is done, or taken with a note.
+ok flags-plain "$upcc" -T4 -nolink-cache -link-cache -nosave-temps -Iinc -DVALUE=3 a.upc b.c -o flags
+ok flags-none test ! -s err
+ok flags-run "$upcrun" -localhost -no-backtrace ./flags
+has flags-threads out '^3 4 4$'
+ok flags-note "$upcc" -Wu,-x -Ww,-y -conf=none -smart-output -T=2 -Iinc -DVALUE=3 a.upc b.c -o flags
+has flags-note-wu err 'note: -Wu,-x is for another compiler'
+has flags-note-ww err 'note: -Ww,-y'
+ok flags-run-note "$upcrun" -freeze -trace -tracefile t.out ./flags
+has flags-run-note-freeze err 'note: -freeze has no effect'
+has flags-run-note-out out '^3 4 2$'
+HOSTS=nosuch ok localhost "$upcrun" -localhost ./flags
+printf '#!/bin/sh\ntouch linked\nexec cc "$@"\n' >linker
+chmod +x linker
+ok link-with "$upcc" -link-with=./linker -Iinc -DVALUE=3 a.upc b.c -o flags
+ok link-with-used test -e linked
+mkdir -p all && cd all
+ok save-all "$upcc" -save-all-temps -c ../b.c -o b.o
+ok save-all-files test -s b.trans.c -a -s b.i
+cd ..
+ok sizes "$upcc" -show-sizes
+has sizes-text out '^long  *8  *8'
+ok echo-var "$upcc" -echo-var VERSION
+has echo-var-text out '^[0-9]'
+ok echo-unknown "$upcc" --echo-var=GASNET_CONDUITS
+has echo-unknown-text err 'there is no setting GASNET_CONDUITS'
+ok print-mpicc "$upcc" --print-mpicc
+ok print-mpicc-is test -x "$(cat out)"
+# The mathematical library is there without -lm.
+printf '#include <math.h>\n#include <stdio.h>\nint main(int n, char **v) { printf("%%.3f\\n", cos(n - 1)); }\n' >m.c
+ok libm "$upcc" -O0 m.c -o m
+ok libm-run ./m
+has libm-text out '^1.000$'
+# <upc.h> brings what programs for other UPC compilers find in it; twice is as good as once.
+cat >headers.upc <<'X'
+#include <upc.h>
+#include <upc.h>
+#include <upc_relaxed.h>
+upc_atomicdomain_t *domain;
+int main(void)
+{
+    int32_t *p = malloc(sizeof(uint64_t));
+    free(p);
+    return domain != NULL;
+}
+X
+ok headers "$upcc" -Wall -Werror headers.upc -o headers
+ok headers-run "$upcrun" -n 2 ./headers
+# Headers beside the source are found as <...> too, and are UPC; those of the system come first.
+mkdir -p beside
+echo 'shared int beside_x[THREADS]; enum { BESIDE = 7 };' >beside/own.h
+echo '#error not this one' >beside/string.h
+printf '#include <upc.h>\n#include <own.h>\n#include <string.h>\nint main(void) { beside_x[MYTHREAD] = BESIDE; return strlen("x") != 1; }\n' >beside/b.upc
+ok beside "$upcc" beside/b.upc -o b
+ok beside-run "$upcrun" -n 2 ./b
+cd beside
+ok beside-here "$upcc" -c b.upc
+cd ..
+no beside-named 1 "$upcc" -Ibeside -c beside/b.upc
+has beside-named-first err 'not this one'
+# Arithmetic on void * is an extension of GNU C, which -pedantic names.
+echo 'char b[4]; int main(void) { void *p = b; p = p + 1; return (char *)p - b - 1; }' >void.c
+ok void "$upcc" -Werror void.c -o void
+ok void-run ./void
+ok void-pedantic "$upcc" -pedantic void.c -o void
+has void-pedantic-text err 'void.c:1:.*warning: pointer of type .void \*. used in arithmetic'
+no void-errors 1 "$upcc" -pedantic-errors void.c -o void
 no no-input 2 "$upcc"
 no unknown-option 2 "$upcc" -frobnicate-no -qqq a.upc
 no missing-argument 2 "$upcc" -o

@@ -74,6 +74,7 @@ static bool publish(struct agent *a)
     g->n_host = job->n_host;
     g->datalen = job->datalen;
     g->tag_ub = job->tag_ub;
+    g->has_long8 = (job->features & PLI_IMPI_HAS_LONG8) != 0;
     g->xsize = job->coll_xsize;
     g->maxlinear = job->coll_maxlinear;
     for (uint32_t i = 0; i < job->n_client; i++) {

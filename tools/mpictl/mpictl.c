@@ -2,9 +2,10 @@
 // mpictl: looks at running jobs of this host, through the memory their mpiexec shares with them.
 #include "base/clock.h"
 #include "base/err.h"
-#include "boot/ask_name.h"
 #include "boot/ask_wire.h"
 #include "boot/node.h"
+#include "mpictl.h"
+#include "order.h"
 #include "picture.h"
 
 #include <ctype.h>
@@ -17,11 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-enum { USAGE = 2, YOUNG_S = 2, WAIT_S = 60, COMMAND = 4096 };
+enum { USAGE = 2, WAIT_S = 60, COMMAND = 4096 };
 
 static long wait_s = WAIT_S; // for ranks that leave
 static bool is_together;     // a rank may take others with it
@@ -45,11 +44,12 @@ static const char help[] =
     "  stop [PID]       end the job as ^C would\n"
     "  --hosts LIST  grow and resize: new ranks go to these hosts, \"a,b:2\"; those that are not\n"
     "                of the job join it\n"
+    "  --timeout S   wait no longer than S seconds for the job to be done with what it is at (60)\n"
     "  --wait S      wait no longer than S seconds for ranks that leave (60)\n"
     "  -h, --help    this\n"
     "  --version\n";
 
-static _Noreturn void __attribute__((format(printf, 1, 2))) bad(const char *fmt, ...)
+void pli_mpictl_bad(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -111,13 +111,13 @@ static void command_of(long pid, char *to, size_t cap)
 }
 
 // Map the job of this mpiexec, if it is one: the launcher named in the memory is the process.
-static bool map_job(long pid, struct pli_node *out)
+bool pli_mpictl_map(long pid, struct pli_node *out)
 {
     int fd = open_memory(pid);
     if (fd < 0) {
         return false;
     }
-    enum pli_err err = pli_node_map(fd, out);
+    enum pli_err err = pli_node_map_to_look(fd, out);
     close(fd);
     if (err != PLI_OK) {
         fprintf(stderr, "mpictl: %ld: %s\n", pid, pli_fail_take(NULL));
@@ -130,7 +130,7 @@ static bool map_job(long pid, struct pli_node *out)
     return true;
 }
 
-static double seconds_of(const struct pli_node *node)
+double pli_mpictl_seconds(const struct pli_node *node)
 {
     return (double)(pli_clock_ns() - node->header->epoch_ns) * 1e-9;
 }
@@ -144,7 +144,7 @@ static int each_job(void (*fn)(long pid, struct pli_node *node, void *arg), void
         char *end;
         long pid = strtol(e->d_name, &end, 10);
         struct pli_node node;
-        if (pid > 0 && *end == '\0' && map_job(pid, &node)) {
+        if (pid > 0 && *end == '\0' && pli_mpictl_map(pid, &node)) {
             fn(pid, &node, arg);
             pli_node_unmap(&node);
             n++;
@@ -199,8 +199,8 @@ static void show_job(long pid, struct pli_node *node, void *arg)
     command_of(pid, command, sizeof command);
     bool is_part = (node->header->net & PLI_NODE_PART) != 0;
     uint32_t n = is_part ? node->header->n_row : n_rank(node);
-    printf("%-8ld %4u rank%-1s %8.1f s  %s%s\n", pid, n, plural(n), seconds_of(node), command,
-           is_part ? " (this host's part of a job on several)" : "");
+    printf("%-8ld %4u rank%-1s %8.1f s  %s%s\n", pid, n, plural(n), pli_mpictl_seconds(node),
+           command, is_part ? " (this host's part of a job on several)" : "");
 }
 
 // What choose() has seen.
@@ -240,16 +240,17 @@ static long choose(const char *which)
     if (which != NULL) {
         pid = strtol(which, &end, 10);
         if (pid <= 0 || *end != '\0') {
-            bad("'%s' is not the process number of an mpiexec; `mpictl list` shows them", which);
+            pli_mpictl_bad("'%s' is not the process number of an mpiexec; `mpictl list` shows them",
+                           which);
         }
         return pid;
     }
     struct choice c = { 0 };
     each_job(note_job, &c);
     if (c.n_job > 1 || (c.n_job == 0 && c.n_part != 1)) {
-        bad(c.n_job + c.n_part == 0
-                ? "no job of yours is running on this host"
-                : "several jobs are running; say which (`mpictl list` shows them)");
+        pli_mpictl_bad(c.n_job + c.n_part == 0
+                           ? "no job of yours is running on this host"
+                           : "several jobs are running; say which (`mpictl list` shows them)");
     }
     return c.n_job == 1 ? c.job : c.part; // a part is looked at where its mpiexec is not
 }
@@ -278,14 +279,11 @@ static const char *no_site(uint32_t row)
     return "";
 }
 
-static void ask(long pid, enum pli_ask_kind kind, const void *body, uint32_t len,
-                struct pli_answer *answer);
-
 // What all ranks of several hosts do, which their mpiexec finds out.
 static void show_all(long pid, struct pli_node *node)
 {
     struct pli_answer answer;
-    ask(pid, PLI_ASK_LOOK, NULL, 0, &answer); // brings what is told of them up to date
+    pli_order_ask(pid, PLI_ASK_LOOK, NULL, 0, &answer); // brings what is told of them up to date
     show_states(node);
     if (answer.error != 0) {
         printf("what they wait for cannot be shown: %s\n", answer.text);
@@ -309,7 +307,7 @@ static void show_head(long pid, struct pli_node *node)
     struct choice c = { .job = pid };
     struct pli_node part;
     each_job(note_whole, &c);
-    if (c.part == 0 || !map_job(c.part, &part)) {
+    if (c.part == 0 || !pli_mpictl_map(c.part, &part)) {
         show_all(pid, node);
         return;
     }
@@ -321,13 +319,14 @@ static int status(const char *which)
 {
     long pid = choose(which);
     struct pli_node node;
-    if (!map_job(pid, &node)) {
-        bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them", pid);
+    if (!pli_mpictl_map(pid, &node)) {
+        pli_mpictl_bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them",
+                       pid);
     }
     char command[COMMAND];
     command_of(pid, command, sizeof command);
     uint32_t n = n_rank(&node);
-    printf("job %ld, %u rank%s, running %.1f s: %s\n", pid, n, plural(n), seconds_of(&node),
+    printf("job %ld, %u rank%s, running %.1f s: %s\n", pid, n, plural(n), pli_mpictl_seconds(&node),
            command);
     int version = atomic_load(&node.header->world);
     if (version > 0) {
@@ -342,79 +341,11 @@ static int status(const char *which)
     return 0;
 }
 
-// Whether the job has just begun: its mpiexec may not listen yet.
-static bool is_young(long pid)
-{
-    struct pli_node node;
-    if (!map_job(pid, &node)) {
-        return false;
-    }
-    bool is = seconds_of(&node) < YOUNG_S;
-    pli_node_unmap(&node);
-    return is;
-}
-
-// Over a connection to the mpiexec of another user nothing would be answered.
-static void check_owner(int fd, long pid)
-{
-    struct ucred who;
-    socklen_t len = sizeof who;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid != geteuid()) {
-        bad("job %ld belongs to another user (uid %u), who alone may change it", pid, who.uid);
-    }
-}
-
-// A connection to the mpiexec of a job; -1: it does not listen.
-static int dial(long pid)
-{
-    struct sockaddr_un a;
-    socklen_t size = pli_ask_name((pid_t)pid, &a);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    while (fd < 0 || connect(fd, (struct sockaddr *)&a, size) != 0) {
-        if (fd < 0 || errno != ECONNREFUSED || !is_young(pid)) {
-            if (fd >= 0) {
-                close(fd);
-            }
-            return -1;
-        }
-        usleep(10000);
-    }
-    check_owner(fd, pid);
-    return fd;
-}
-
-// Over a connection, which is closed then. False: mpiexec has ended.
-static bool talk(int fd, enum pli_ask_kind kind, const void *body, uint32_t len,
-                 struct pli_answer *answer)
-{
-    struct pli_ask_head head = { kind, len };
-    bool is_answered = send(fd, &head, sizeof head, MSG_NOSIGNAL) == (ssize_t)sizeof head &&
-                       (len == 0 || send(fd, body, len, MSG_NOSIGNAL) == (ssize_t)len) &&
-                       recv(fd, answer, sizeof *answer, MSG_WAITALL) == (ssize_t)sizeof *answer;
-    close(fd);
-    answer->text[sizeof answer->text - 1] = '\0';
-    return is_answered;
-}
-
-static void ask(long pid, enum pli_ask_kind kind, const void *body, uint32_t len,
-                struct pli_answer *answer)
-{
-    int fd = dial(pid);
-    if (fd < 0) {
-        bad("process %ld is no mpiexec of yours that was started with --elastic, "
-            "--checkpoint-dir or --movable",
-            pid);
-    }
-    if (!talk(fd, kind, body, len, answer)) {
-        bad("mpiexec %ld did not answer: the job has ended", pid);
-    }
-}
-
 static int checkpoint(const char *which)
 {
     long pid = choose(which);
     struct pli_answer answer;
-    ask(pid, PLI_ASK_CHECKPOINT, NULL, 0, &answer);
+    pli_order_ask(pid, PLI_ASK_CHECKPOINT, NULL, 0, &answer);
     if (answer.error != 0) {
         fprintf(stderr, "mpictl: %s\n", answer.text);
         return 1;
@@ -429,8 +360,8 @@ static int see_off(long pid, bool is_said)
 {
     struct pli_ask_left left = { (uint32_t)(wait_s * 1000), 0 };
     struct pli_answer answer;
-    int fd = dial(pid);
-    if (fd < 0 || !talk(fd, PLI_ASK_LEFT, &left, sizeof left, &answer)) {
+    int fd = pli_order_dial(pid);
+    if (fd < 0 || !pli_order_talk(fd, PLI_ASK_LEFT, &left, sizeof left, &answer)) {
         puts("the ranks that left are gone, with the whole job");
         return 0;
     }
@@ -449,7 +380,7 @@ static long number(const char *text, const char *what)
     char *end;
     long n = strtol(text, &end, 10);
     if (*end != '\0' || end == text || n < 0 || n > 1000000) {
-        bad("'%s' is not a %s", text, what);
+        pli_mpictl_bad("'%s' is not a %s", text, what);
     }
     return n;
 }
@@ -459,10 +390,10 @@ static int resize(enum pli_ask_resize_how how, const char *count, const char *wh
 {
     long n = number(count, "number of ranks");
     if (n < 1) {
-        bad("'%s' is not a number of ranks", count);
+        pli_mpictl_bad("'%s' is not a number of ranks", count);
     }
     if (hosts != NULL && how == PLI_ASK_SHRINK) {
-        bad("--hosts says where new ranks go, and shrink makes none");
+        pli_mpictl_bad("--hosts says where new ranks go, and shrink makes none");
     }
     long pid = choose(which);
     struct pli_ask_resize want = { how, (uint32_t)n };
@@ -470,11 +401,11 @@ static int resize(enum pli_ask_resize_how how, const char *count, const char *wh
     size_t len = sizeof want + (hosts != NULL ? strlen(hosts) + 2 : 0);
     char *body = calloc(1, len);
     if (body == NULL) {
-        bad("no memory for %zu bytes", len);
+        pli_mpictl_bad("no memory for %zu bytes", len);
     }
     memcpy(body, &want, sizeof want);
     memcpy(body + sizeof want, hosts != NULL ? hosts : "", hosts != NULL ? strlen(hosts) : 0);
-    ask(pid, PLI_ASK_RESIZE, body, (uint32_t)len, &answer);
+    pli_order_ask(pid, PLI_ASK_RESIZE, body, (uint32_t)len, &answer);
     free(body);
     if (answer.error != 0) {
         fprintf(stderr, "mpictl: %s\n", answer.text);
@@ -493,10 +424,10 @@ static int migrate(const char *rank, const char *host, const char *which)
                                     .together = is_together };
     struct pli_answer answer;
     if (strlen(host) >= sizeof want.host || host[0] == '\0') {
-        bad("'%s' is not the name of a host", host);
+        pli_mpictl_bad("'%s' is not the name of a host", host);
     }
     snprintf(want.host, sizeof want.host, "%s", host);
-    ask(choose(which), PLI_ASK_MIGRATE, &want, sizeof want, &answer);
+    pli_order_ask(choose(which), PLI_ASK_MIGRATE, &want, sizeof want, &answer);
     fprintf(answer.error != 0 ? stderr : stdout, "%s%s\n", answer.error != 0 ? "mpictl: " : "",
             answer.text);
     return answer.error != 0;
@@ -506,12 +437,13 @@ static int stop(const char *which)
 {
     long pid = choose(which);
     struct pli_node node;
-    if (!map_job(pid, &node)) {
-        bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them", pid);
+    if (!pli_mpictl_map(pid, &node)) {
+        pli_mpictl_bad("process %ld is no mpiexec of yours on this host; `mpictl list` shows them",
+                       pid);
     }
     pli_node_unmap(&node);
     if (kill((pid_t)pid, SIGTERM) != 0) {
-        bad("mpiexec %ld cannot be stopped: %s", pid, strerror(errno));
+        pli_mpictl_bad("mpiexec %ld cannot be stopped: %s", pid, strerror(errno));
     }
     return 0;
 }
@@ -521,13 +453,15 @@ static const struct {
     enum pli_ask_resize_how how;
 } sizes[] = { { "grow", PLI_ASK_GROW }, { "shrink", PLI_ASK_SHRINK }, { "resize", PLI_ASK_TO } };
 
-// Take --wait S, --hosts LIST and --together out of the arguments; how many are left.
+// Take --wait S, --timeout S, --hosts LIST and --together out of the arguments; how many are left.
 static int take_options(int argc, char **argv)
 {
     int n = 0;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc) {
             wait_s = number(argv[++i], "number of seconds");
+        } else if (strcmp(argv[i], "--timeout") == 0 && i + 1 < argc) {
+            pli_order_timeout = number(argv[++i], "number of seconds");
         } else if (strcmp(argv[i], "--hosts") == 0 && i + 1 < argc) {
             hosts = argv[++i];
         } else if (strcmp(argv[i], "--together") == 0) {
@@ -556,11 +490,11 @@ static _Noreturn void refuse(const char *command, int n_arg)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(command, names[i]) == 0) {
-            bad("'%s' does not take %d argument%s; see mpictl --help", command, n_arg,
-                plural((uint32_t)n_arg));
+            pli_mpictl_bad("'%s' does not take %d argument%s; see mpictl --help", command, n_arg,
+                           plural((uint32_t)n_arg));
         }
     }
-    bad("there is no command '%s'; see mpictl --help", command);
+    pli_mpictl_bad("there is no command '%s'; see mpictl --help", command);
 }
 
 int main(int argc, char **argv)

@@ -133,29 +133,12 @@ bool pli_annex_is_here(const char *list, struct pli_answer *a)
     return a->error == 0;
 }
 
-static void check_room(const struct pli_job *job, uint32_t host, const struct pli_roll *roll,
-                       struct pli_answer *a)
-{
-    uint32_t mine = job->node.header->n_more;
-    if (roll->n_more != mine) {
-        pli_refuse(a, ENOSPC,
-                   "host %.64s has room for %u processes that come later, and mpiexec for %u; "
-                   "they need the same limit on address space (ulimit -v)",
-                   job->hosts[host].name, roll->n_more, mine);
-    }
-}
-
-bool pli_annex_may_grow(const struct pli_job *job, struct pli_answer *a)
+bool pli_annex_may_grow(struct pli_answer *a)
 {
     struct pli_head_means means;
     pli_head_side(0, &means);
     if (!means.is_started) {
         pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
-    }
-    for (uint32_t h = 0; h < job->n_host && a->error == 0; h++) {
-        if (!job->hosts[h].is_lost) {
-            check_room(job, h, &means.rolls[h], a);
-        }
     }
     return a->error == 0;
 }
@@ -291,8 +274,6 @@ static void hear_hello(const struct pli_link *l, struct pli_unpack *u)
     if (!pli_roll_unpack(x.job, u, roll)) {
         pli_refuse(&a, EPROTO, "host %.64s sent something that makes no sense",
                    x.job->hosts[l->host].name);
-    } else {
-        check_room(x.job, l->host, roll, &a);
     }
     if (a.error != 0) {
         give_up(a.error, a.text);
@@ -406,6 +387,56 @@ static uint32_t list_new(struct pli_job *job, const char *list, uint32_t n_start
     return n;
 }
 
+// The host that has the fewest ranks under its name, of those that may have more, which is the
+// first of its name.
+static uint32_t least_loaded(const struct pli_job *job, uint32_t n_host, const bool *may)
+{
+    uint32_t best = UINT32_MAX, best_load = 0;
+    for (uint32_t h = 0; h < n_host; h++) {
+        uint32_t load = 0;
+        for (uint32_t k = 0; k < n_host; k++) {
+            bool is_same = strcmp(job->hosts[k].name, job->hosts[h].name) == 0;
+            load += is_same && !job->hosts[k].is_lost ? job->hosts[k].n_rank : 0;
+            load += is_same && k >= job->n_host; // one will be there
+        }
+        bool may_be = !job->hosts[h].is_lost && (may == NULL || h >= job->n_host || may[h]);
+        if (may_be && (best == UINT32_MAX || load < best_load)) {
+            best = h;
+            best_load = load;
+        }
+    }
+    return best;
+}
+
+// Note more places on hosts that are there, or are about to be, until n have no rank. Returns how
+// many are noted, with those that were.
+static uint32_t list_own(struct pli_job *job, const char *list, uint32_t n, uint32_t n_start,
+                         uint32_t n_new, struct pli_answer *a)
+{
+    bool *may = pli_annex_named(job, list);
+    uint32_t n_free = n_new;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        const struct pli_host *host = &job->hosts[h];
+        n_free += !host->is_lost && host->n_rank == 0 && (may == NULL || may[h]);
+    }
+    for (; n_free < n && a->error == 0; n_free++) {
+        uint32_t at = job->n_host + n_new, h = least_loaded(job, at, may);
+        if (h == UINT32_MAX) {
+            pli_refuse(a, EHOSTDOWN, "no host of the job is left");
+        } else if (at == n_start + PLI_NODE_N_LATE) {
+            pli_refuse(a, ENOSPC, "%d daemons have come to the job, and there is room for no more",
+                       PLI_NODE_N_LATE);
+        } else {
+            job->hosts[at] = (struct pli_host){ .name = job->hosts[h].name,
+                                                .is_local = job->hosts[h].is_local,
+                                                .slots = 1 };
+            n_new++;
+        }
+    }
+    free(may);
+    return n_new;
+}
+
 static void start_all(struct pli_job *job, const struct pli_head_means *means, uint32_t n,
                       struct pli_answer *a)
 {
@@ -448,21 +479,33 @@ static bool are_there(const struct pli_job *job, const char *list, struct pli_an
 enum pli_annex pli_annex_ask(struct pli_job *job, const char *list, pli_annex_fn done, void *arg,
                              struct pli_answer *a)
 {
+    return pli_annex_own(job, list, 0, done, arg, a);
+}
+
+enum pli_annex pli_annex_own(struct pli_job *job, const char *list, uint32_t n_own,
+                             pli_annex_fn done, void *arg, struct pli_answer *a)
+{
     struct pli_head_means means;
+    uint32_t n = 0;
     if (!pli_job_is_head(job)) {
         pli_annex_is_here(list, a);
         return PLI_ANNEX_DONE;
     }
-    if (are_there(job, list, a) || a->error != 0) {
+    if ((n_own == 0 && are_there(job, list, a)) || a->error != 0) {
         return PLI_ANNEX_DONE;
     }
     pli_head_side(0, &means);
     check_job(job, &means, list, a);
-    uint32_t n = a->error == 0 ? list_new(job, list, means.spec->tree.n, a) : 0;
     if (a->error == 0) {
+        n = list_new(job, list, means.spec->tree.n, a);
+    }
+    if (a->error == 0 && n_own > 0) {
+        n = list_own(job, list, n_own, means.spec->tree.n, n, a);
+    }
+    if (a->error == 0 && n > 0) {
         start_all(job, &means, n, a);
     }
-    if (a->error != 0) {
+    if (a->error != 0 || n == 0) {
         return PLI_ANNEX_DONE;
     }
     x.done = done;

@@ -21,6 +21,11 @@ typedef void (*pli_annex_fn)(void *arg, const struct pli_answer *a);
 enum pli_annex pli_annex_ask(struct pli_job *job, const char *list, pli_annex_fn done, void *arg,
                              struct pli_answer *a);
 
+// The same in a job that was started with --movable, which is to have n more ranks on hosts of the
+// list, or on any where that is empty: there is a daemon that has no rank yet for each of them.
+enum pli_annex pli_annex_own(struct pli_job *job, const char *list, uint32_t n, pli_annex_fn done,
+                             void *arg, struct pli_answer *a);
+
 // By host, whether a list names it; of the heap. NULL: the list is empty.
 bool *pli_annex_named(const struct pli_job *job, const char *list);
 
@@ -31,8 +36,8 @@ uint32_t *pli_annex_list(const struct pli_job *job, const char *list, uint32_t *
 // In a job that runs here alone: whether the list names no other host, else a refusal.
 bool pli_annex_is_here(const char *list, struct pli_answer *a);
 
-// Whether all hosts can take processes that come later, as many as each other; else a refusal.
-bool pli_annex_may_grow(const struct pli_job *job, struct pli_answer *a);
+// Whether processes can come: all hosts have begun; else a refusal.
+bool pli_annex_may_grow(struct pli_answer *a);
 
 // Whether more than processes that are only on their way goes with a host.
 bool pli_annex_is_missed(const struct pli_job *job, uint32_t host);

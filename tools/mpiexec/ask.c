@@ -9,6 +9,7 @@
 #include "head.h"
 #include "job.h"
 #include "leave.h"
+#include "mishap.h"
 #include "move.h"
 #include "link_wire.h"
 #include "look.h"
@@ -38,6 +39,7 @@ struct ask {
     uint32_t host;    // where it comes from; only in mpiexec
     bool is_far;      // it comes from another host
     bool is_pending;  // the answer comes later
+    struct ask *held; // the next of those that wait until the ranks go on
     size_t len, want;
     char *body; // head and what follows
 };
@@ -45,6 +47,7 @@ struct ask {
 static struct ask *over;  // to be forgotten: events of this turn may still name them
 static struct ask *far;   // in mpiexec: from other hosts; in a daemon: asked of mpiexec
 static uint32_t n_asked;  // in a daemon
+static struct ask *held;  // came while the ranks stood still
 static struct ask *early; // in mpiexec: for when all hosts have begun
 
 void pli_ask_sweep(void)
@@ -76,8 +79,20 @@ static void unlist(struct ask **at, const struct ask *a)
     }
 }
 
+static void let_go(const struct ask *a)
+{
+    struct ask **at = &held;
+    while (*at != NULL && *at != a) {
+        at = &(*at)->held;
+    }
+    if (*at != NULL) {
+        *at = a->held;
+    }
+}
+
 static void finish(struct ask *a)
 {
+    let_go(a);
     unlist(&far, a);
     unlist(&early, a);
     pli_loop_close(&a->watch);
@@ -109,7 +124,8 @@ static bool pass_on(struct ask *a, const struct pli_ask_head *head)
                       head->kind == PLI_ASK_LEFT || head->kind == PLI_ASK_STATE ||
                       head->kind == PLI_ASK_SEAL || head->kind == PLI_ASK_MIGRATE ||
                       head->kind == PLI_ASK_FORK || head->kind == PLI_ASK_FORKED ||
-                      head->kind == PLI_ASK_UNSPAWN || head->kind == PLI_ASK_TIE;
+                      head->kind == PLI_ASK_UNSPAWN || head->kind == PLI_ASK_TIE ||
+                      head->kind == PLI_ASK_ABORT;
     if (!a->job->is_daemon || !is_for_all) {
         return false;
     }
@@ -135,6 +151,23 @@ static bool is_early(struct ask *a, const struct pli_ask_head *head)
     return !means.is_started;
 }
 
+// While the ranks stand still for a checkpoint or a move nothing else is begun. It waits, behind
+// what came before it; who wants one of these two waits elsewhere.
+static bool is_held(struct ask *a, const struct pli_ask_head *head)
+{
+    struct ask **last = &held;
+    if (head->kind == PLI_ASK_CHECKPOINT || head->kind == PLI_ASK_MIGRATE ||
+        !pli_ckpt_is_stopping()) {
+        return false;
+    }
+    while (*last != NULL) {
+        last = &(*last)->held;
+    }
+    *last = a;
+    a->held = NULL;
+    return true;
+}
+
 static void serve(struct ask *a)
 {
     const struct pli_ask_head *head = (const struct pli_ask_head *)a->body;
@@ -143,12 +176,7 @@ static void serve(struct ask *a)
     if (pli_warden_is_ending()) {
         answer.error = ECANCELED;
         snprintf(answer.text, sizeof answer.text, "the job is ending");
-    } else if (head->kind != PLI_ASK_CHECKPOINT && head->kind != PLI_ASK_MIGRATE &&
-               pli_ckpt_is_stopping()) { // these two wait for it
-        answer.error = EBUSY;
-        snprintf(answer.text, sizeof answer.text,
-                 "the ranks stand still for a checkpoint or a move; try again");
-    } else if (pass_on(a, head) || is_early(a, head)) {
+    } else if (is_held(a, head) || pass_on(a, head) || is_early(a, head)) {
         a->is_pending = true;
     } else if (head->kind == PLI_ASK_SPAWN && pli_job_is_head(a->job)) {
         a->is_pending = !pli_muster_spawn(a->job, a->body + sizeof *head, head->len, a, &answer);
@@ -156,6 +184,8 @@ static void serve(struct ask *a)
         pli_spawn(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_UNSPAWN) {
         pli_stillborn_clear(a->job, a->body + sizeof *head, head->len, &answer);
+    } else if (head->kind == PLI_ASK_ABORT) {
+        pli_mishap_abort(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_TIE) {
         pli_ties_serve(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_RESIZE) {
@@ -185,6 +215,26 @@ static void serve(struct ask *a)
     }
     if (!a->is_pending) {
         answer_with(a, &answer);
+    }
+}
+
+static void resume(struct pli_timer *t)
+{
+    (void)t;
+    struct ask *a = held;
+    held = NULL;
+    while (a != NULL) {
+        struct ask *next = a->held;
+        serve(a);
+        a = next;
+    }
+}
+
+void pli_ask_resume(void)
+{
+    static struct pli_timer timer = { .fire = resume };
+    if (held != NULL) { // not in the middle of a step of the checkpoint
+        pli_loop_timer(&timer, 0);
     }
 }
 

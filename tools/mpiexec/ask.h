@@ -24,6 +24,9 @@ void pli_ask_answer(void *token, const struct pli_answer *answer);
 // Forget requests that were answered. Context: between two turns of the loop.
 void pli_ask_sweep(void);
 
+// The ranks do not stand still any more: what was asked for meanwhile is done.
+void pli_ask_resume(void);
+
 // In mpiexec: the tasks of all hosts are about to start.
 void pli_ask_begun(void);
 

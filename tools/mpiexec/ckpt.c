@@ -5,6 +5,7 @@
 #include "ckpt.h"
 
 #include "again.h"
+#include "ask.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "boot/ask_wire.h"
@@ -83,6 +84,9 @@ bool pli_ckpt_go(enum pli_ckpt_state to)
         return false;
     }
     pli_ckpt.state = to;
+    if (!pli_ckpt_is_stopping()) {
+        pli_ask_resume();
+    }
     if (pli_ckpt.job->opt.is_verbose && pli_ckpt.is_move) {
         pli_say("move: %s", words[to].say);
     } else if (pli_ckpt.job->opt.is_verbose) {
@@ -283,6 +287,7 @@ static void seal_done(struct pli_helper *h, bool is_good)
             pli_ckpt.plan.number, pli_ckpt.n_rank, pli_ckpt.plan.dir,
             (double)(now - pli_ckpt.start_ns) * 1e-9,
             (double)(pli_ckpt.go_ns - pli_ckpt.stop_ns) * 1e-9);
+    pli_restart_trust_warn(pli_ckpt.plan.dir, pli_ckpt.plan.number);
     finish();
 }
 
@@ -354,7 +359,6 @@ static void open_moves(struct pli_job *job)
 
 bool pli_ckpt_open(struct pli_job *job, char **argv)
 {
-    char why[PLI_CKPT_WHY];
     if (job->opt.ckpt_dir == NULL) {
         if (job->opt.is_movable) {
             open_moves(job);
@@ -368,9 +372,7 @@ bool pli_ckpt_open(struct pli_job *job, char **argv)
         return false;
     }
     job->opt.ckpt_dir = pli_ckpt.plan.dir;
-    if (!pli_restart_trust_folder(pli_ckpt.plan.dir, why)) {
-        pli_say("mpiexec --restart will refuse these checkpoints: %s", why);
-    }
+    pli_restart_trust_warn(pli_ckpt.plan.dir, 0);
     pli_ckpt.plan.first = pli_ckpt_last(pli_ckpt.plan.dir, UINT32_MAX) + 1;
     pli_ckpt.plan.good =
         job->restart_dir != NULL && strcmp(job->restart_dir, job->opt.ckpt_dir) == 0

@@ -6,6 +6,7 @@
 #include "head.h"
 #include "hosts.h"
 #include "manifest.h"
+#include "members.h"
 #include "resize.h"
 #include "rows.h"
 #include "spec.h"
@@ -99,7 +100,7 @@ bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_what *w
     while (m.argv[m.n_arg] != NULL) {
         m.n_arg++;
     }
-    m.members = what->tasks != NULL ? pli_resize_members(&m.n_member) : NULL;
+    m.members = what->tasks != NULL ? pli_members_list(&m.n_member) : NULL;
     free(plan->head);
     plan->head = NULL;
     FILE *f = add_hosts(plan->job, what->clocks, &m) ? open_memstream(&plan->head, &len) : NULL;

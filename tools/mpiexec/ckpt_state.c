@@ -10,6 +10,7 @@
 #include "ckpt_hosts.h"
 #include "ckpt_priv.h"
 #include "job.h"
+#include "restart_trust.h"
 #include "say.h"
 
 #include <errno.h>
@@ -68,6 +69,7 @@ static void finish(int error, const char *why)
     } else {
         pli_say("checkpoint %u, the state of %u ranks, is in %s: %.2f s", s.plan.number, s.n_piece,
                 s.plan.dir, (double)(pli_clock_ns() - s.start_ns) * 1e-9);
+        pli_restart_trust_warn(s.plan.dir, s.plan.number);
     }
     pli_ckpt_wait_end(s.plan.job, &a);
     arm();

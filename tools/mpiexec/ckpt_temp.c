@@ -2,6 +2,7 @@
 // Names in a directory of checkpoints for what is no checkpoint, or none yet. They say whose they
 // are: the directory may be seen from many hosts.
 #include "ckpt_priv.h"
+#include "restart_ghosts.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -54,6 +55,7 @@ static void tidy(const char *dir)
         if (is_remnant(dir, e->d_name)) {
             char path[PATH_MAX + 300];
             snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+            pli_restart_ghosts_clean(path); // of a restart, if it was one
             pli_ckpt_remove(path);
         }
     }

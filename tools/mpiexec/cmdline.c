@@ -175,6 +175,7 @@ SWITCH(take_dry, is_dry)
 SWITCH(take_verbose, is_verbose)
 SWITCH(take_in_place, is_in_place)
 SWITCH(take_movable, is_movable)
+SWITCH(take_foreign, takes_foreign)
 
 static void take_envnone(struct reader *r, char **value)
 {

@@ -439,7 +439,7 @@ static void prepare(void)
         }
         pli_environment_adopt(&job.apps[a]); // processes that come later have it too
         if (is_used) {
-            pli_program_find(&job.apps[a]);
+            pli_program_find(&job.apps[a], job.opt.takes_foreign);
         }
     }
     pli_place_plan(&job);

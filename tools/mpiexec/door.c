@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Callers are strangers until they have proved otherwise: each has a few seconds and a few dozen
-// bytes, and when there are too many of them the oldest makes room.
+// bytes, and when there are too many of them those make room who have proved least.
 #include "door.h"
 
 #include "accept.h"
@@ -15,6 +15,7 @@
 #include "say.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static struct {
     struct pli_watch listener;
     struct pli_timer timer;
     struct stranger strangers[PLI_STRANGER_N];
+    bool is_crowded;       // nobody is let in until one of them makes room
     struct porch *porches; // by row
     uint32_t n_pretend;    // hosts that are this one
 } door = {
@@ -98,6 +100,17 @@ static void porch_fire(struct pli_watch *w, uint32_t events)
     deliver((struct porch *)w);
 }
 
+// It is gone, or let in: there is room for another.
+static void drop(struct stranger *s)
+{
+    pli_loop_close(&s->watch);
+    s->who.fd = -1;
+    if (door.is_crowded) {
+        door.is_crowded = false;
+        pli_loop_watch(&door.listener, EPOLLIN);
+    }
+}
+
 static void let_in(struct stranger *s)
 {
     const struct pli_node_proc *to = pli_node_find(door.node, s->who.join.to);
@@ -106,12 +119,12 @@ static void let_in(struct stranger *s)
                    door.node->rows[to->row].index == s->who.join.to;
     if (!is_here || pli_node_find(door.node, s->who.join.from) == NULL ||
         s->who.join.lane >= PLI_NODE_N_LANE || s->who.join.to_lane >= PLI_NODE_N_LANE) {
-        pli_loop_close(&s->watch);
+        drop(s);
         return;
     }
     struct visit *v = calloc(1, sizeof *v);
     int fd = v != NULL ? dup(s->watch.fd) : -1; // a watched descriptor is closed by the loop
-    pli_loop_close(&s->watch);
+    drop(s);
     if (fd < 0) {
         free(v);
         return;
@@ -143,34 +156,29 @@ static void stranger_fire(struct pli_watch *w, uint32_t events)
     if (err == PLI_OK) {
         let_in(s);
     } else if (err != PLI_AGAIN) {
-        pli_loop_close(w);
+        drop(s);
     }
-}
-
-static struct stranger *room(void)
-{
-    struct stranger *oldest = NULL;
-    for (int i = 0; i < PLI_STRANGER_N; i++) {
-        struct stranger *s = &door.strangers[i];
-        if (s->watch.fd < 0) {
-            return s;
-        }
-        oldest = oldest == NULL || s->who.since < oldest->who.since ? s : oldest;
-    }
-    pli_loop_close(&oldest->watch);
-    return oldest;
 }
 
 static void call_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
     for (int i = 0; i < PLI_STRANGER_AT_ONCE; i++) {
+        struct pli_stranger *at =
+            pli_stranger_room(&door.strangers[0].who, sizeof door.strangers[0], PLI_STRANGER_N);
+        if (at == NULL) {
+            door.is_crowded = true;
+            pli_loop_watch(w, 0); // until one of them has joined, or the tick
+            need_tick();
+            return;
+        }
         struct pli_stranger who;
         if (!pli_stranger_accept(w->fd, &who)) {
             pli_accept_pause(w); // for want of a descriptor it would be ready for ever
             return;
         }
-        struct stranger *s = room();
+        struct stranger *s = (struct stranger *)((char *)at - offsetof(struct stranger, who));
+        pli_loop_close(&s->watch);
         *s = (struct stranger){ .watch = { .fd = who.fd, .fire = stranger_fire }, .who = who };
         pli_loop_watch(&s->watch, EPOLLIN);
         need_tick();
@@ -185,7 +193,7 @@ static void tick(struct pli_timer *t)
     for (int i = 0; i < PLI_STRANGER_N; i++) {
         struct stranger *s = &door.strangers[i];
         if (s->watch.fd >= 0 && now - s->who.since > (uint64_t)PLI_STRANGER_PATIENCE_MS * PLI_MS) {
-            pli_loop_close(&s->watch);
+            drop(s);
         }
         is_busy = is_busy || s->watch.fd >= 0;
     }
@@ -193,6 +201,10 @@ static void tick(struct pli_timer *t)
         if (door.porches[r].first != NULL) {
             deliver(&door.porches[r]);
         }
+    }
+    if (door.is_crowded) { // some may have had their time
+        door.is_crowded = false;
+        pli_loop_watch(&door.listener, EPOLLIN);
     }
     if (is_busy) {
         need_tick();
@@ -204,7 +216,7 @@ bool pli_door_open(struct pli_node *node, bool is_wide)
     pli_conf_load();
     door.node = node;
     for (int i = 0; i < PLI_STRANGER_N; i++) {
-        door.strangers[i].watch.fd = -1;
+        door.strangers[i].watch.fd = door.strangers[i].who.fd = -1;
     }
     door.porches =
         pli_say_need(calloc(node->header->n_row + node->header->n_more, sizeof *door.porches));

@@ -12,16 +12,41 @@
 
 extern char **environ;
 
-// Per task, in the slots at env_own.
-enum { OWN_BOOT, OWN_JOB, OWN_RANK, OWN_SIZE, OWN_LOCAL_RANK, OWN_LOCAL_SIZE, N_OWN };
+// Per task, in the slots at env_own: how it joins the job, then numbers.
+enum { OWN_BOOT, OWN_JOB, OWN_NUMBERS };
+enum number { RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, N_NUMBER };
 
-static const char *const own_names[N_OWN] = {
+// Behind ours, names that scripts know from MPICH, Open MPI and Slurm. None of them makes another
+// MPI, or our library, believe that its launcher has started it: for that PMI_FD is missing, and
+// what PMIx and Slurm tell of a step.
+static const struct {
+    const char *name;
+    enum number number;
+} numbers[] = {
+    { "PLIANT_RANK", RANK },
+    { "PLIANT_SIZE", SIZE },
+    { "PLIANT_LOCAL_RANK", LOCAL_RANK },
+    { "PLIANT_LOCAL_SIZE", LOCAL_SIZE },
+    { "PMI_RANK", RANK },
+    { "PMI_SIZE", SIZE },
+    { "MPI_LOCALRANKID", LOCAL_RANK },
+    { "MPI_LOCALNRANKS", LOCAL_SIZE },
+    { "OMPI_COMM_WORLD_RANK", RANK },
+    { "OMPI_COMM_WORLD_SIZE", SIZE },
+    { "OMPI_COMM_WORLD_LOCAL_RANK", LOCAL_RANK },
+    { "OMPI_COMM_WORLD_LOCAL_SIZE", LOCAL_SIZE },
+    { "SLURM_PROCID", RANK },
+    { "SLURM_LOCALID", LOCAL_RANK },
+};
+
+enum {
+    N_NAME = sizeof numbers / sizeof numbers[0],
+    N_OWN = OWN_NUMBERS + N_NAME,
+};
+
+static const char *const own_names[OWN_NUMBERS] = {
     [OWN_BOOT] = "PLIANT_BOOT",
     [OWN_JOB] = "PLIANT_JOB",
-    [OWN_RANK] = "PLIANT_RANK",
-    [OWN_SIZE] = "PLIANT_SIZE",
-    [OWN_LOCAL_RANK] = "PLIANT_LOCAL_RANK",
-    [OWN_LOCAL_SIZE] = "PLIANT_LOCAL_SIZE",
 };
 static char own[N_OWN][128];
 
@@ -45,12 +70,20 @@ static bool is_listed(const char *var, const char *list)
 // What another mpiexec told us is not for our ranks.
 static bool is_own(const char *var)
 {
+    static const char *const others[] = { "IMPI_SERVER", "IMPI_CLIENT",    "PMI_FD",
+                                          "PMI_PORT",    "PMIX_NAMESPACE", "PMIX_RANK" };
     for (int i = 0; i < N_OWN; i++) {
-        if (is_named(var, own_names[i], strlen(own_names[i]))) {
+        const char *name = i < OWN_NUMBERS ? own_names[i] : numbers[i - OWN_NUMBERS].name;
+        if (is_named(var, name, strlen(name))) {
             return true;
         }
     }
-    return is_named(var, "IMPI_SERVER", 11) || is_named(var, "IMPI_CLIENT", 11);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (is_named(var, others[i], strlen(others[i]))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void set(struct pli_app *app, int *n, const char *name, const char *value)
@@ -214,14 +247,11 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_task *task
     if (task->is_spawned && job->is_daemon) {
         find_local(job, row, &local_rank, &local_size);
     }
-    const struct {
-        int slot;
-        uint32_t value;
-    } numbers[] = {
-        { OWN_RANK, task->is_spawned ? row->index - row->world : job->base + pli_task_rank(task) },
-        { OWN_SIZE, task->is_spawned ? row->n_world : n_world },
-        { OWN_LOCAL_RANK, local_rank },
-        { OWN_LOCAL_SIZE, local_size },
+    const uint32_t values[N_NUMBER] = {
+        [RANK] = task->is_spawned ? row->index - row->world : job->base + pli_task_rank(task),
+        [SIZE] = task->is_spawned ? row->n_world : n_world,
+        [LOCAL_RANK] = local_rank,
+        [LOCAL_SIZE] = local_size,
     };
     char way_in[24] = "";
     if (door >= 0) {
@@ -239,8 +269,8 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_task *task
                  task->n_extra, task->app->n_upc);
     }
     pli_environment_cookie(job, own[OWN_JOB], sizeof own[0]);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        snprintf(own[numbers[i].slot], sizeof own[0], "%s=%u", own_names[numbers[i].slot],
-                 numbers[i].value);
+    for (size_t i = 0; i < N_NAME; i++) {
+        snprintf(own[OWN_NUMBERS + i], sizeof own[0], "%s=%u", numbers[i].name,
+                 values[numbers[i].number]);
     }
 }

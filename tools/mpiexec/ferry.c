@@ -14,6 +14,7 @@
 #include "link.h"
 #include "nest.h"
 #include "refuse.h"
+#include "restart_ghosts.h"
 #include "say.h"
 #include "stash.h"
 #include "warden.h"
@@ -381,15 +382,15 @@ static bool is_free(int number)
 
 static bool restore(struct voyage *v, const uint64_t inodes[N_END])
 {
-    char dir[PATH_MAX], log[32];
-    struct pli_criu_back b = { .dir = dir,
+    char dir[PATH_MAX], images[PATH_MAX], log[32];
+    struct pli_criu_back b = { .dir = images,
                                .work = pli_stash_path(),
                                .log = log,
                                .fds = { -1, -1, -1, -1 },
                                .inodes = { inodes[0], inodes[1], inodes[2], 0 } };
     snprintf(dir, sizeof dir, "%.*s/rank.%u", PATH_MAX - 32, pli_stash_path(), v->index);
     snprintf(log, sizeof log, "%u.log", v->index);
-    bool is_good = true;
+    bool is_alone, is_good = pli_restart_ghosts(dir, pli_stash_path(), images, &is_alone);
     for (int i = 0; i < N_END && is_good; i++) {
         is_good = pli_criu_pipe(i == 2, &v->ends[i], &b.fds[i]);
     }

@@ -160,10 +160,7 @@ static void let_in(struct knock *k)
         drop(k);
         return;
     }
-    int fd = k->watch.fd;
-    pli_loop_watch(&k->watch, 0);
-    k->watch.fd = -1;
-    on_came(fd, le32toh(k->h.hello.host), &keys);
+    on_came(pli_loop_release(&k->watch), le32toh(k->h.hello.host), &keys);
     explicit_bzero(&keys, sizeof keys);
 }
 

@@ -104,19 +104,28 @@ static void guest_fire(struct pli_watch *watch, uint32_t events)
 
 static void own_fire(struct pli_watch *watch, uint32_t events);
 
-static void close_own(const int own[N_OWN])
+static void close_all(const int *fds, size_t n)
 {
-    for (int i = 0; i < N_OWN; i++) {
-        if (own[i] >= 0) {
-            close(own[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
         }
     }
 }
 
-// pidfd: of the process, -1: it is to be found by its number.
+// A descriptor that came with a word, for who keeps it.
+static int take(int *fd)
+{
+    int taken = *fd;
+    *fd = -1;
+    return taken;
+}
+
+// pidfd: of the process, -1: it is to be found by its number. It and control belong to the guest.
 static void add_guest(struct pli_task *t, uint32_t row, pid_t pid, int pidfd, int control)
 {
     struct pli_guest *g = calloc(1, sizeof *g);
+    errno = g == NULL ? ENOMEM : ESRCH;
     int fd = g == NULL || pid <= 0 ? -1 : pidfd >= 0 ? pidfd : (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0) {
         if (errno == ESRCH) {
@@ -125,9 +134,7 @@ static void add_guest(struct pli_task *t, uint32_t row, pid_t pid, int pidfd, in
             pli_say("rank %u (process %d) cannot be watched: %s", row, (int)pid, strerror(errno));
         }
         free(g);
-        if (control >= 0) {
-            close(control);
-        }
+        close_all((const int[]){ pidfd, control }, 2);
         return;
     }
     *g = (struct pli_guest){ .watch = { .fd = fd, .fire = guest_fire },
@@ -147,9 +154,10 @@ static void add_guest(struct pli_task *t, uint32_t row, pid_t pid, int pidfd, in
 }
 
 // A process that was forked from a rank, which nobody expects any more if its parent gave up.
-static void hear_clone(struct pli_task *t, uint32_t row, pid_t pid, const int own[N_OWN])
+static void hear_clone(struct pli_task *t, uint32_t row, pid_t pid, int own[N_OWN])
 {
     if (pli_resize_clone(t, row, pid, own)) {
+        memset(own, -1, N_OWN * sizeof *own); // they are its now
         return;
     }
     int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
@@ -157,7 +165,6 @@ static void hear_clone(struct pli_task *t, uint32_t row, pid_t pid, const int ow
         syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
         close(fd);
     }
-    close_own(own);
 }
 
 // Who has sent a word.
@@ -166,13 +173,15 @@ struct sender {
     int fd; // pidfd, -1: none
 };
 
-// own: what came with it, -1 where there is none: a control socket, a door.
+// own: what came with it, -1 where there is none: a control socket, a door. Who keeps one takes it
+// out; the others are closed by the caller.
 static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, struct sender *from,
-                 const int own[N_OWN])
+                 int own[N_OWN])
 {
     pid_t pid = from->pid;
     if (msg->kind == PLI_CTL_FAR) {
         pli_ferry_depart(t, msg->row, pid, msg->code, own);
+        memset(own, -1, N_OWN * sizeof *own); // it has kept or closed them
         return;
     }
     if (msg->kind == PLI_CTL_CLONE) {
@@ -181,9 +190,8 @@ static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, struct sende
     }
     bool is_mine = pli_task_has(t, msg->row);
     if (is_mine && msg->kind == PLI_CTL_HELLO) {
-        pli_door_set(msg->row, own[1]);
-        add_guest(t, msg->row, pid, from->fd, own[0]);
-        from->fd = -1;
+        pli_door_set(msg->row, take(&own[1]));
+        add_guest(t, msg->row, pid, take(&from->fd), take(&own[0]));
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_PACT) {
@@ -195,11 +203,11 @@ static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, struct sende
         pli_resize_ready(t->job, msg->row);
     }
     if (is_mine && msg->kind == PLI_CTL_ASK && own[0] >= 0) {
-        pli_ask_begin(t->job, own[0]);
+        pli_ask_begin(t->job, take(&own[0]));
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_PARKED) {
-        pli_ckpt_parked(t, msg, own[0]);
+        pli_ckpt_parked(t, msg, take(&own[0]));
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_DRAINED) {
@@ -208,7 +216,6 @@ static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, struct sende
     if (is_mine && msg->kind == PLI_CTL_SAVE) {
         pli_ckpt_save();
     }
-    close_own(own);
     if (is_mine && msg->kind == PLI_CTL_ABORT) {
         struct pli_case c = { .task = t,
                               .row = msg->row,
@@ -218,6 +225,22 @@ static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, struct sende
                               .state = PLI_NODE_ABORTED,
                               .why = msg->text };
         pli_warden_report(&c);
+    }
+}
+
+// The descriptors of a packet; no word has more than N_OWN, and what is more is closed.
+static void take_descriptors(const struct cmsghdr *c, int own[N_OWN])
+{
+    size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < n; i++) {
+        int fd;
+        memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+        if (i < N_OWN) {
+            close_all(&own[i], 1);
+            own[i] = fd;
+        } else {
+            close(fd);
+        }
     }
 }
 
@@ -246,8 +269,7 @@ static bool listen_once(struct pli_task *t, struct pli_watch *from)
     struct sender who = { 0, -1 };
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&mh); c != NULL; c = CMSG_NXTHDR(&mh, c)) {
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-            size_t len = c->cmsg_len - CMSG_LEN(0);
-            memcpy(own, CMSG_DATA(c), len < sizeof own ? len : sizeof own);
+            take_descriptors(c, own);
         } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
             struct ucred cred;
             memcpy(&cred, CMSG_DATA(c), sizeof cred);
@@ -258,9 +280,8 @@ static bool listen_once(struct pli_task *t, struct pli_watch *from)
     }
     msg.text[sizeof msg.text - 1] = '\0';
     hear(t, &msg, &who, own);
-    if (who.fd >= 0) {
-        close(who.fd);
-    }
+    close_all(own, N_OWN);
+    close_all(&who.fd, 1);
     return true;
 }
 
@@ -295,6 +316,15 @@ void pli_guest_signal(struct pli_task *t, int sig)
     for (struct pli_guest *g = t->guests; g != NULL; g = g->next) {
         if (!g->is_over && g->watch.fd >= 0) {
             syscall(SYS_pidfd_send_signal, g->watch.fd, sig, NULL, 0);
+        }
+    }
+}
+
+void pli_guest_kill(struct pli_task *t, uint32_t row)
+{
+    for (struct pli_guest *g = t->guests; g != NULL; g = g->next) {
+        if (!g->is_over && g->watch.fd >= 0 && g->row == row) {
+            syscall(SYS_pidfd_send_signal, g->watch.fd, SIGKILL, NULL, 0);
         }
     }
 }

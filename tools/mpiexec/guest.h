@@ -34,6 +34,9 @@ void pli_guest_begin(struct pli_task *task);
 // Hear everything that has been said so far.
 void pli_guest_listen(struct pli_task *task);
 
+// End the one in this row, if it is such a rank.
+void pli_guest_kill(struct pli_task *task, uint32_t row);
+
 // Send a signal to those ranks of the task that mpiexec did not start itself.
 void pli_guest_signal(struct pli_task *task, int sig);
 

@@ -28,20 +28,64 @@ static bool is_slots(const char *text, size_t len, uint32_t *out)
     return true;
 }
 
+static uint32_t hash(const char *name, size_t len)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < len; i++) {
+        h = (h ^ (unsigned char)name[i]) * 16777619u;
+    }
+    return h;
+}
+
+// The place in the table of a name, or the empty one where it belongs.
+static uint32_t *place_of(const struct pli_job *job, const char *name, size_t len)
+{
+    uint32_t mask = job->host_index.n_table - 1, at = hash(name, len) & mask;
+    for (;; at = (at + 1) & mask) {
+        uint32_t *p = &job->host_index.table[at];
+        const char *other = *p != 0 ? job->hosts[*p - 1].name : NULL;
+        if (other == NULL || (strlen(other) == len && memcmp(other, name, len) == 0)) {
+            return p;
+        }
+    }
+}
+
+// Make room for one more host, in the list and in the table, of which half stays empty.
+static void make_room(struct pli_job *job)
+{
+    uint32_t n = job->n_host + 1, n_table = 64;
+    bool is_ours = job->host_index.of == job->hosts && job->hosts != NULL;
+    if (!is_ours || job->host_index.cap < n) {
+        job->host_index.cap = 2 * n;
+        job->hosts = pli_say_need(realloc(job->hosts, 2 * (size_t)n * sizeof *job->hosts));
+        job->host_index.of = job->hosts;
+    }
+    if (!is_ours || job->host_index.n_table < 2 * n) {
+        while (n_table < 4 * n) {
+            n_table *= 2;
+        }
+        free(job->host_index.table);
+        job->host_index.table = pli_say_need(calloc(n_table, sizeof *job->host_index.table));
+        job->host_index.n_table = n_table;
+        job->host_index.n_entered = 0;
+    }
+    for (uint32_t i = job->host_index.n_entered; i < job->n_host; i++) {
+        uint32_t *p = place_of(job, job->hosts[i].name, strlen(job->hosts[i].name));
+        *p = *p != 0 ? *p : i + 1;
+    }
+    job->host_index.n_entered = job->n_host;
+}
+
 void pli_hosts_add(struct pli_job *job, const char *name, size_t len, uint32_t slots,
                    uint32_t max_slots)
 {
-    struct pli_host *h = NULL;
-    for (uint32_t i = 0; i < job->n_host && h == NULL; i++) {
-        bool is_same =
-            strlen(job->hosts[i].name) == len && memcmp(job->hosts[i].name, name, len) == 0;
-        h = is_same ? &job->hosts[i] : NULL;
+    make_room(job);
+    uint32_t *place = place_of(job, name, len);
+    if (*place == 0) {
+        job->hosts[job->n_host++] = (struct pli_host){ .name = pli_say_need(strndup(name, len)) };
+        *place = job->host_index.n_entered = job->n_host;
     }
-    if (h == NULL) {
-        job->hosts = pli_say_need(realloc(job->hosts, (job->n_host + 1) * sizeof *job->hosts));
-        h = &job->hosts[job->n_host++];
-        *h = (struct pli_host){ .name = pli_say_need(strndup(name, len)) };
-    }
+    struct pli_host *h = &job->hosts[*place - 1];
     h->n_named++;
     h->slots += slots;
     h->max_slots = max_slots != 0 ? max_slots : h->max_slots;
@@ -49,6 +93,11 @@ void pli_hosts_add(struct pli_job *job, const char *name, size_t len, uint32_t s
 
 bool pli_hosts_is_name(const char *text, size_t len)
 {
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)text[i] <= ' ' || text[i] == 127) {
+            return false;
+        }
+    }
     return len > 0 && strchr("-+^", text[0]) == NULL && memchr(text, '\'', len) == NULL;
 }
 
@@ -282,6 +331,7 @@ struct pli_host *pli_hosts_read(const char *option, const char *path, uint32_t *
     pli_hosts_take_file(list, option, path);
     struct pli_host *hosts = list->hosts;
     *n_out = list->n_host;
+    free(list->host_index.table);
     free(list);
     settle(hosts, *n_out);
     return hosts;
@@ -303,6 +353,7 @@ void pli_hosts_find(struct pli_job *job)
     for (uint32_t i = 0; i < job->n_host; i++) {
         total += slots_of(job, &job->hosts[i]);
     }
+    total = job->n_host > 0 ? total : job->opt.per_host; // this host is the only one
     if (job->n_app == 1 && job->apps[0].n_rank == 0 && total > 0) {
         job->apps[0].n_rank = total;
     }

@@ -71,6 +71,7 @@ struct pli_options {
     const char *ckpt_mark;             // on several hosts: by which daemons know the directory
     uint64_t restart_sum;              // and the checkpoint
     bool is_state;                     // of what programs register, not of processes
+    bool takes_foreign;                // programs of another MPI are started too
     bool is_movable;                   // every process has a memory of its own, and can be moved
     bool takes;                        // in a daemon: its ranks come from another host
     bool joins;                        // in a daemon: its host was not there at the start
@@ -145,13 +146,16 @@ struct pli_job {
     struct pli_set *sets;
     uint32_t n_set;
     struct pli_task *tasks;
-    uint32_t n_first;                   // tasks of the command line
-    uint32_t n_begun;                   // of those
+    uint32_t n_first, n_begun;          // tasks of the command line, and of those
     uint32_t n_task, n_started, n_over; // all
     struct pli_task *spawned;           // those that came later and are not forgotten yet
     uint32_t n_rank;                    // of the whole job
     uint32_t n_extra;                   // processes without a rank
     struct pli_host *hosts;
+    struct { // where pli_hosts_add finds a name, if `of` is hosts and they were made by no other
+        const struct pli_host *of;
+        uint32_t *table, n_table, n_entered, cap;
+    } host_index;
     uint32_t n_host;             // 0: all is here, and nobody needs to be reached
     uint32_t here;               // in a daemon, which host this is
     char *wdir;                  // in a daemon, where mpiexec was started

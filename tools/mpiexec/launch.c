@@ -42,8 +42,8 @@ static int null_fd = -1;
 static pid_t self;
 
 // Signals that mean something to mpiexec; one that the shell told us to ignore stays ignored.
-static const int handled[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGTSTP,
-                               SIGCONT, SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD };
+static const int handled[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGTSTP, SIGCONT,
+                               SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ, SIGCHLD };
 
 static bool is_ignored(int sig)
 {
@@ -68,6 +68,7 @@ int pli_launch_init(void)
     }
     sigprocmask(SIG_BLOCK, &set, &user_mask);
     sigdelset(&set, SIGPIPE); // a write tells
+    sigdelset(&set, SIGXFSZ);
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0 || null_fd < 0) {
         pli_say("cannot start: %s", strerror(errno));
@@ -76,8 +77,26 @@ int pli_launch_init(void)
     return fd;
 }
 
+// A sandbox may refuse it, or the system be older than Linux 5.3.
+bool pli_launch_can_watch(void)
+{
+    int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (fd < 0) {
+        pli_say("this system refuses pidfd_open (%s), by which mpiexec watches the processes it "
+                "starts; it needs Linux 5.3, and in a container a seccomp profile that allows it "
+                "(docker run --security-opt seccomp=unconfined, or a newer profile)",
+                strerror(errno));
+        return false;
+    }
+    close(fd);
+    return true;
+}
+
 bool pli_launch_check(const struct pli_job *job)
 {
+    if (!pli_launch_can_watch()) {
+        return false;
+    }
     struct rlimit all = { user_files.rlim_max, user_files.rlim_max };
     setrlimit(RLIMIT_NOFILE, &all);
     getrlimit(RLIMIT_NOFILE, &all);

@@ -16,7 +16,10 @@ struct pli_task;
 // A descriptor that gives the signals sent to mpiexec is returned, -1 with a message on failure.
 int pli_launch_init(void);
 
-// Whether the limit on open files, raised as far as it goes, is enough for the job; else a message.
+// Whether the system lets mpiexec watch processes (pidfd_open); else a message.
+bool pli_launch_can_watch(void);
+
+// The same, and whether the limit on open files, raised as far as it goes, is enough for the job.
 bool pli_launch_check(const struct pli_job *job);
 
 // Start the task. False: it could not be started; the reason is in why, or was said when that is

@@ -47,12 +47,21 @@ bool pli_loop_watch(struct pli_watch *w, uint32_t events)
     return true;
 }
 
+int pli_loop_release(struct pli_watch *w)
+{
+    int fd = w->fd;
+    if (fd >= 0) {
+        pli_epollset_remove(set, &w->key, fd);
+        w->fd = -1;
+    }
+    return fd;
+}
+
 void pli_loop_close(struct pli_watch *w)
 {
-    if (w->fd >= 0) {
-        pli_epollset_remove(set, &w->key, w->fd);
-        close(w->fd);
-        w->fd = -1;
+    int fd = pli_loop_release(w);
+    if (fd >= 0) {
+        close(fd);
     }
 }
 

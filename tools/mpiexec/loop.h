@@ -32,6 +32,9 @@ uint32_t pli_loop_events(const struct pli_watch *w);
 // is a regular file and always ready.
 bool pli_loop_watch(struct pli_watch *w, uint32_t events);
 
+// Stop waiting; the descriptor is the caller's from now on.
+int pli_loop_release(struct pli_watch *w);
+
 // Stop waiting and close the descriptor.
 void pli_loop_close(struct pli_watch *w);
 

@@ -164,7 +164,7 @@ static void take_fault(const struct pli_job *job)
 // On several hosts: this process starts none of the ranks itself.
 static int run_hosts(struct pli_job *job, int signals)
 {
-    if (!pli_agents_check(job) || !pli_loop_init() || !make_node(job)) {
+    if (!pli_agents_check(job) || !pli_launch_can_watch() || !pli_loop_init() || !make_node(job)) {
         return 1;
     }
     fcntl(job->node_fd, F_SETFD, FD_CLOEXEC); // only mpictl looks at it
@@ -254,7 +254,7 @@ int main(int argc, char **argv)
         pli_spread_number(&job);
     } else { // else that is found out on each host
         for (uint32_t a = 0; a < job.n_app && job.opt.behind == NULL; a++) {
-            pli_program_find(&job.apps[a]);
+            pli_program_find(&job.apps[a], job.opt.takes_foreign);
         }
         pli_place_plan(&job);
     }

@@ -3,14 +3,18 @@
 // news are raised, and all who sleep are woken. The ranks look when they have nothing to do.
 #include "mishap.h"
 
+#include "boot/ask_wire.h"
+#include "boot/boot.h"
 #include "boot/pact_wire.h"
 #include "job.h"
 #include "news.h"
 #include "pact.h"
+#include "refuse.h"
 #include "resize.h"
 #include "say.h"
 #include "verdict.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,9 +105,93 @@ static void go_on(struct pli_job *job)
     }
 }
 
+// Whether somebody would be left of the job if the processes in these rows ended.
+static bool leaves_one(const struct pli_node *node, const bool *is_in)
+{
+    for (uint32_t row = 0; row < pli_node_n_used(node); row++) {
+        const struct pli_node_row *r = &node->rows[row];
+        uint32_t state = atomic_load(&r->state);
+        if (!is_in[row] && pli_node_failure(node, r->index) == 0 &&
+            !pli_node_has_ended(node, r->index) && state < PLI_NODE_FINALIZED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The rows of those to end; NULL: the list is not one of this job.
+static bool *read_members(const struct pli_node *node, const char *list, size_t n, uint32_t index)
+{
+    bool *is_in = calloc((size_t)pli_node_n_used(node) + 1, sizeof *is_in);
+    bool has_asker = false;
+    for (size_t i = 0; is_in != NULL && i < n; i++) {
+        uint32_t member;
+        memcpy(&member, list + i * sizeof member, sizeof member);
+        uint32_t row = pli_node_row_of(node, member);
+        has_asker |= member == index && row != UINT32_MAX;
+        if (row != UINT32_MAX) {
+            is_in[row] = true;
+        }
+    }
+    if (!has_asker) {
+        free(is_in);
+        return NULL;
+    }
+    return is_in;
+}
+
+static void end_members(struct pli_job *job, const bool *is_in, int code)
+{
+    const struct pli_node *node = &job->node;
+    for (uint32_t row = 0, n = pli_node_n_used(node); row < n; row++) {
+        const struct pli_node_row *r = &node->rows[row];
+        if (!is_in[row] || pli_node_failure(node, r->index) != 0 ||
+            pli_node_has_ended(node, r->index) || atomic_load(&r->state) == PLI_NODE_FINALIZED) {
+            continue;
+        }
+        struct pli_news news = { .what = PLI_NEWS_FAILED,
+                                 .index = r->index,
+                                 .how = PLI_ALARM_ABORT | ((uint32_t)code & PLI_ALARM_NUMBER),
+                                 .pid = r->pid,
+                                 .status = (uint32_t)pli_boot_exit_code(code),
+                                 .n_failed = atomic_load(&node->header->n_failed) + 1 };
+        pli_news_tell(job, &news); // each host ends those it has
+    }
+}
+
+void pli_mishap_abort(struct pli_job *job, const char *body, size_t len, struct pli_answer *a)
+{
+    struct pli_ask_abort ask;
+    if (len < sizeof ask || (len - sizeof ask) % sizeof(uint32_t) != 0) {
+        pli_refuse(a, EINVAL, "the request makes no sense");
+        return;
+    }
+    memcpy(&ask, body, sizeof ask);
+    size_t n = (len - sizeof ask) / sizeof(uint32_t);
+    bool *is_in = pli_mishap_is_survived(job)
+                      ? read_members(&job->node, body + sizeof ask, n, ask.index)
+                      : NULL;
+    if (is_in == NULL || !leaves_one(&job->node, is_in)) {
+        pli_refuse(a, ESRCH, "nobody would be left");
+        free(is_in);
+        return;
+    }
+    status = status != 0 ? status : pli_boot_exit_code(ask.code);
+    pli_say("rank %u called MPI_Abort with code %d on a communicator of %zu: its members end, the "
+            "others go on.",
+            ask.index, ask.code, n);
+    end_members(job, is_in, ask.code);
+    go_on(job);
+    free(is_in);
+}
+
 bool pli_mishap_take(struct pli_job *job, const struct pli_case *c)
 {
     const struct pli_task *t = c->task;
+    uint32_t known = pli_node_failure(&job->node, job->node.rows[c->row].index);
+    if (pli_mishap_is_survived(job) && (known & ~(uint32_t)PLI_ALARM_NUMBER) == PLI_ALARM_ABORT) {
+        return true; // as the others were told
+    }
     if (!pli_mishap_is_survived(job) || c->fault == PLI_FAULT_ABORT ||
         c->state == PLI_NODE_FINALIZED) {
         return false;

@@ -4,8 +4,10 @@
 #define PLI_MPIEXEC_MISHAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+struct pli_answer;
 struct pli_case;
 struct pli_job;
 
@@ -18,6 +20,9 @@ void pli_mishap_begin(struct pli_job *job);
 bool pli_mishap_take(struct pli_job *job, const struct pli_case *c);
 // The same, for a rank that went with another one of its process.
 void pli_mishap_beside(const struct pli_case *c);
+// Do what a request of kind PLI_ASK_ABORT says: end some processes, and tell the others. A refusal
+// where nobody would be left, or the job does not survive such things.
+void pli_mishap_abort(struct pli_job *job, const char *body, size_t len, struct pli_answer *a);
 // Whether the job survives such things.
 bool pli_mishap_is_survived(const struct pli_job *job);
 // A host is lost: in a job that survives its ranks died with it. When all that is lost was told,

@@ -403,7 +403,7 @@ bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *t
     struct order *o = pli_say_need(calloc(1, sizeof *o));
     o->job = job;
     o->token = token;
-    if (!pli_crew_read(job, body, len, &o->list, a) || !pli_annex_may_grow(job, a)) {
+    if (!pli_crew_read(job, body, len, &o->list, a) || !pli_annex_may_grow(a)) {
         destroy(o);
         return true;
     }
@@ -435,7 +435,7 @@ void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t v
         o->list.crews[0]->may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
         memcpy(o->list.crews[0]->may, may, job->n_host * sizeof *may);
     }
-    if (a->error != 0 || !pli_annex_may_grow(job, a) || !announce(o, NULL, 0, a)) {
+    if (a->error != 0 || !pli_annex_may_grow(a) || !announce(o, NULL, 0, a)) {
         destroy(o);
         return;
     }
@@ -472,7 +472,7 @@ bool pli_muster_clones(struct pli_job *job, const uint32_t *parents, uint32_t n,
     if (!pli_crew_ranks(job, n, as->rank, as->version, &o->list)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
     }
-    if (a->error != 0 || !pli_annex_may_grow(job, a) || !announce(o, NULL, 0, a)) {
+    if (a->error != 0 || !pli_annex_may_grow(a) || !announce(o, NULL, 0, a)) {
         destroy(o);
         return true;
     }

@@ -4,6 +4,7 @@
 #include "news.h"
 
 #include "boot/pact_wire.h"
+#include "guest.h"
 #include "head.h"
 #include "job.h"
 #include "link_wire.h"
@@ -17,6 +18,22 @@ static void raise_alarm(struct pli_node *node)
 {
     atomic_fetch_add_explicit(&node->header->alarm, 1, memory_order_seq_cst);
     pli_shm_wake_node(node);
+}
+
+// A process of this host that is to end; in mpiexec of several hosts there is none.
+static void end_process(struct pli_job *job, uint32_t row)
+{
+    for (struct pli_task *t = pli_job_next(job, NULL); t != NULL && !pli_job_is_head(job);
+         t = pli_job_next(job, t)) {
+        if (t->is_over || !pli_task_has(t, row)) {
+            continue;
+        }
+        if (t->n > 1) {
+            pli_guest_kill(t, row);
+        } else {
+            pli_warden_drop(t);
+        }
+    }
 }
 
 static void write_failed(struct pli_job *job, const struct pli_news *n)
@@ -37,6 +54,9 @@ static void write_failed(struct pli_job *job, const struct pli_news *n)
     atomic_store_explicit(&p->failure, n->how, memory_order_release);
     atomic_store_explicit(&node->header->n_failed, n->n_failed, memory_order_release);
     raise_alarm(node);
+    if ((n->how & ~(uint32_t)PLI_ALARM_NUMBER) == PLI_ALARM_ABORT && row != UINT32_MAX) {
+        end_process(job, row);
+    }
 }
 
 // Who has voted here has made the mark, and it stays.

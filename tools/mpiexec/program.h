@@ -3,10 +3,13 @@
 #ifndef PLI_MPIEXEC_PROGRAM_H
 #define PLI_MPIEXEC_PROGRAM_H
 
+#include <stdbool.h>
+
 struct pli_app;
 
 // Set app->path; app->env is there already. Ends mpiexec with a sentence when the
-// program or its directory cannot be used.
-void pli_program_find(struct pli_app *app);
+// program or its directory cannot be used, or, unless takes_foreign, the program was built with
+// another MPI.
+void pli_program_find(struct pli_app *app, bool takes_foreign);
 
 #endif

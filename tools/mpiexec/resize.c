@@ -14,10 +14,12 @@
 #include "job.h"
 #include "leave.h"
 #include "link.h"
+#include "members.h"
 #include "muster.h"
 #include "recruit.h"
 #include "refuse.h"
 #include "renewal.h"
+#include "resize_check.h"
 #include "say.h"
 #include "spawn.h"
 #include "warden.h"
@@ -38,11 +40,14 @@ static const bool may_go[N_STATE][N_STATE] = {
 
 enum { MAX_REPAIR = 1000 }; // ranks that are replaced, lest a job dies for ever
 
+struct batch {
+    uint32_t first, n; // indices of processes
+};
+
 static struct {
     enum state state;
-    uint32_t *members, n_member; // of the version that counts; NULL: as the job began
-    uint32_t *next, n_next;      // of the one to come
-    uint32_t first, n_new, n_ready;
+    struct batch *batches; // of new processes
+    uint32_t n_batch, n_new, n_ready;
     void *token;    // who waits, NULL: nobody
     bool is_fork;   // the new ones are forked from the old ones
     bool is_agreed; // and the old ones know that all of them were
@@ -68,36 +73,13 @@ static bool go(const struct pli_job *job, enum state to)
     return true;
 }
 
-static uint32_t size_now(const struct pli_job *job)
-{
-    return z.members != NULL ? z.n_member : job->n_rank;
-}
-
-// Index of the i-th of the version that counts.
-static uint32_t member(uint32_t i)
-{
-    return z.members != NULL ? z.members[i] : i;
-}
-
-// Those who are no members of the next version.
-static uint32_t *find_leavers(const struct pli_job *job, uint32_t *n_out)
-{
-    uint32_t now = size_now(job), n = z.n_next < now ? now - z.n_next : 0;
-    uint32_t *list = pli_say_need(calloc((size_t)n + 1, sizeof *list));
-    for (uint32_t i = 0; i < n; i++) {
-        list[i] = member(z.n_next + i);
-    }
-    *n_out = n;
-    return list;
-}
-
 // Those who are to be told leave the version that counts now.
 static void begin_renewal(const struct pli_job *job)
 {
-    uint32_t n = size_now(job);
+    uint32_t n = pli_members_size(job);
     uint32_t *all = pli_say_need(malloc((n + 1) * sizeof *all));
     for (uint32_t i = 0; i < n; i++) {
-        all[i] = member(i);
+        all[i] = pli_members_at(i);
     }
     pli_renewal_begin(all, n);
     free(all);
@@ -108,10 +90,9 @@ static void begin_renewal(const struct pli_job *job)
 static bool commit(struct pli_job *job, struct pli_answer *a)
 {
     struct pli_pack p = { 0 };
-    struct pli_world w = { .version = (uint32_t)atomic_load(&job->node.header->world) + 1,
-                           .members = z.next,
-                           .n_member = z.n_next };
-    uint32_t *leavers = find_leavers(job, &w.n_leaver);
+    struct pli_world w = { .version = (uint32_t)atomic_load(&job->node.header->world) + 1 };
+    uint32_t *leavers = pli_members_leavers(job, &w.n_leaver);
+    w.members = pli_members_next(&w.n_member);
     w.leavers = leavers;
     bool is_good = pli_world_make(job, &w, a);
     if (is_good) {
@@ -122,10 +103,7 @@ static bool commit(struct pli_job *job, struct pli_answer *a)
         }
         begin_renewal(job);
         pli_world_turn(job, &w);
-        free(z.members);
-        z.members = z.next;
-        z.n_member = z.n_next;
-        z.next = NULL;
+        pli_members_turn();
         a->first = w.version;
         a->n = w.n_member;
     }
@@ -136,22 +114,11 @@ static bool commit(struct pli_job *job, struct pli_answer *a)
     return is_good;
 }
 
-// The members that stay, with room for those that come.
-static bool plan(const struct pli_job *job, uint32_t n)
+static void forget_batches(void)
 {
-    uint32_t now = size_now(job), stay = n < now ? n : now;
-    z.next = malloc(n * sizeof *z.next);
-    for (uint32_t i = 0; z.next != NULL && i < stay; i++) {
-        z.next[i] = member(i);
-    }
-    z.n_next = n;
-    return z.next != NULL;
-}
-
-static void drop_plan(void)
-{
-    free(z.next);
-    z.next = NULL;
+    free(z.batches);
+    z.batches = NULL;
+    z.n_batch = z.n_new = 0;
 }
 
 // Tell who asked how it ended.
@@ -159,6 +126,7 @@ static void finish(struct pli_job *job, const struct pli_answer *a)
 {
     void *token = z.token;
     go(job, S_IDLE);
+    forget_batches();
     z.token = NULL;
     if (token != NULL) {
         pli_ask_answer(token, a);
@@ -166,72 +134,47 @@ static void finish(struct pli_job *job, const struct pli_answer *a)
     pli_resize_replace(job);
 }
 
-static bool grow(struct pli_job *job, uint32_t more, void *token, struct pli_answer *a)
+// New processes are on their way, for the places from `rank` on of the next version.
+static void expect(uint32_t rank, uint32_t first, uint32_t n)
 {
-    uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
-    if (pli_job_is_head(job)) {
-        bool *may = pli_annex_named(job, z.hosts);
-        pli_muster_ranks(job, more, z.n_next - more, version, may, a);
-        free(may);
-    } else {
-        pli_spawn_ranks(job, more, z.n_next - more, version, a);
+    uint32_t n_next, *next = pli_members_next(&n_next);
+    z.batches = pli_say_need(realloc(z.batches, (z.n_batch + 1) * sizeof *z.batches));
+    z.batches[z.n_batch++] = (struct batch){ first, n };
+    z.n_new += n;
+    for (uint32_t i = 0; i < n && rank + i < n_next; i++) {
+        next[rank + i] = first + i;
     }
-    if (a->error != 0) {
-        drop_plan();
-        return true;
-    }
-    for (uint32_t i = 0; i < more; i++) {
-        z.next[z.n_next - more + i] = a->first + i;
-    }
-    z.first = a->first;
-    z.n_new = more;
+}
+
+static void begin(struct pli_job *job, void *token, bool is_fork, bool is_repair)
+{
     z.n_ready = 0;
     z.token = token;
-    z.is_fork = z.is_repair = false;
+    z.is_fork = is_fork;
+    z.is_repair = is_repair;
+    z.is_agreed = false;
     go(job, S_COMING);
+}
+
+static bool grow(struct pli_job *job, void *token, struct pli_answer *a)
+{
+    uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1, n_next;
+    pli_members_next(&n_next);
+    uint32_t stay = pli_members_n_stay(), more = n_next - stay;
+    if (pli_job_is_head(job)) {
+        bool *may = pli_annex_named(job, z.hosts);
+        pli_muster_ranks(job, more, stay, version, may, a);
+        free(may);
+    } else {
+        pli_spawn_ranks(job, more, stay, version, a);
+    }
+    if (a->error != 0) {
+        pli_members_drop_plan();
+        return true;
+    }
+    expect(stay, a->first, more);
+    begin(job, token, false, false);
     return false;
-}
-
-// With --on-resize=error one version at a time: all ranks work in the one that counts.
-static bool have_taken_up(const struct pli_job *job)
-{
-    const struct pli_node_header *h = job->node.header;
-    bool has = true;
-    for (uint32_t row = 0; row < pli_node_n_used(&job->node) && (h->mode & PLI_NODE_TELLS) != 0;
-         row++) {
-        const struct pli_node_row *r = &job->node.rows[row];
-        // On other hosts it may be further than is known here.
-        bool is_in = pli_job_is_head(job) ? !pli_node_has_ended(&job->node, r->index) &&
-                                                atomic_load(&r->state) < PLI_NODE_FINALIZED
-                                          : atomic_load(&r->state) == PLI_NODE_RUNNING;
-        has = has && (!is_in || atomic_load(&r->works) == (uint32_t)atomic_load(&h->world));
-    }
-    return has;
-}
-
-// How many ranks a request means; 0 with a refusal.
-static uint32_t goal(const struct pli_job *job, const struct pli_ask_resize *ask,
-                     struct pli_answer *a)
-{
-    int64_t now = size_now(job), n = ask->n;
-    n = ask->how == PLI_ASK_GROW ? now + n : ask->how == PLI_ASK_SHRINK ? now - n : n;
-    if (job->opt.elastic_max == 0) {
-        pli_refuse(a, EPERM,
-                   "the job was started with a fixed size; mpiexec --elastic MIN:MAX lets it "
-                   "be changed");
-    } else if (n < job->opt.elastic_min || n > job->opt.elastic_max) {
-        char text[160];
-        snprintf(text, sizeof text, "%lld ranks are outside --elastic %u:%u; there are %lld now",
-                 (long long)n, job->opt.elastic_min, job->opt.elastic_max, (long long)now);
-        pli_refuse(a, ERANGE, "%s", text);
-    } else if (job->n_app != 1) {
-        pli_refuse(a, ENOTSUP, "a job of several programs cannot be resized");
-    } else if (z.state != S_IDLE) {
-        pli_refuse(a, EBUSY, "the job is being resized already");
-    } else if (!have_taken_up(job)) {
-        pli_refuse(a, EBUSY, "not all ranks have heard of the last resize yet; try again");
-    }
-    return a->error == 0 ? (uint32_t)n : 0;
 }
 
 // Names of hosts behind a request: where new ranks are to go, and who is only to join.
@@ -257,8 +200,8 @@ static void joined(void *arg, const struct pli_answer *how)
     struct pli_job *job = arg;
     struct pli_answer a = *how;
     if (a.error != 0) {
-        drop_plan();
-    } else if (!grow(job, z.n_next - size_now(job), z.token, &a)) {
+        pli_members_drop_plan();
+    } else if (!grow(job, z.token, &a)) {
         return;
     }
     a.first = (uint32_t)atomic_load(&job->node.header->world);
@@ -269,10 +212,13 @@ static bool grow_onto(struct pli_job *job, const char *hosts, const char *add, v
                       struct pli_answer *a)
 {
     char *list;
+    uint32_t n_next;
     free(z.hosts);
     z.hosts = pli_say_need(strdup(hosts));
     pli_say_need(asprintf(&list, "%s,%s", hosts, add) >= 0 ? list : NULL);
-    enum pli_annex when = pli_annex_ask(job, list, joined, job, a);
+    pli_members_next(&n_next);
+    uint32_t n_own = job->opt.is_movable ? n_next - pli_members_n_stay() : 0;
+    enum pli_annex when = pli_annex_own(job, list, n_own, joined, job, a);
     free(list);
     if (when == PLI_ANNEX_LATER) {
         z.token = token;
@@ -280,10 +226,10 @@ static bool grow_onto(struct pli_job *job, const char *hosts, const char *add, v
         return false;
     }
     if (a->error != 0) {
-        drop_plan();
+        pli_members_drop_plan();
         return true;
     }
-    return grow(job, z.n_next - size_now(job), token, a);
+    return grow(job, token, a);
 }
 
 bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *token,
@@ -296,7 +242,8 @@ bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *t
         return true;
     }
     memcpy(&ask, body, sizeof ask);
-    uint32_t n = goal(job, &ask, a), now = size_now(job);
+    uint32_t n = pli_resize_check_goal(job, &ask, z.state == S_IDLE, a);
+    uint32_t now = pli_members_living(job);
     if (a->error != 0) {
         return true;
     }
@@ -305,12 +252,12 @@ bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *t
                    now);
         return true;
     }
-    if (n == now) {
+    if (n == now && now == pli_members_size(job)) {
         a->first = (uint32_t)atomic_load(&job->node.header->world);
         a->n = n;
         return true;
     }
-    if (!plan(job, n)) {
+    if (!pli_members_plan(job, n, false)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
         return true;
     }
@@ -326,18 +273,6 @@ bool pli_resize_is_coming(void)
     return z.state == S_COMING;
 }
 
-uint32_t *pli_resize_members(uint32_t *n_out)
-{
-    *n_out = z.members != NULL ? z.n_member : 0;
-    return z.members;
-}
-
-void pli_resize_adopt(uint32_t *members, uint32_t n)
-{
-    z.members = members;
-    z.n_member = n;
-}
-
 void pli_resize_forget(const void *token)
 {
     z.token = z.token == token ? NULL : z.token;
@@ -346,15 +281,21 @@ void pli_resize_forget(const void *token)
 static bool is_new(const struct pli_job *job, uint32_t row)
 {
     uint32_t index = job->node.rows[row].index;
-    return z.state == S_COMING && index >= z.first && index - z.first < z.n_new;
+    bool is = false;
+    for (uint32_t i = 0; z.state == S_COMING && i < z.n_batch && !is; i++) {
+        is = index >= z.batches[i].first && index - z.batches[i].first < z.batches[i].n;
+    }
+    return is;
 }
 
 static void undo(struct pli_job *job)
 {
-    if (pli_job_is_head(job)) {
-        pli_muster_undo(job, z.first, z.n_new);
-    } else {
-        pli_spawn_undo(job, z.first, z.n_new);
+    for (uint32_t i = 0; i < z.n_batch; i++) {
+        if (pli_job_is_head(job)) {
+            pli_muster_undo(job, z.batches[i].first, z.batches[i].n);
+        } else {
+            pli_spawn_undo(job, z.batches[i].first, z.batches[i].n);
+        }
     }
 }
 
@@ -367,22 +308,18 @@ static void conclude(struct pli_job *job, struct pli_answer *a)
     finish(job, a);
 }
 
-static bool is_dead(const struct pli_job *job, uint32_t i)
-{
-    return pli_node_failure(&job->node, member(i)) != 0;
-}
-
 // Where the one was that died, if there is room; else where there is.
-static void start_replacement(struct pli_job *job, uint32_t rank, uint32_t version,
+static void start_replacement(struct pli_job *job, uint32_t rank, uint32_t dead,
                               struct pli_answer *a)
 {
+    uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
     if (!pli_job_is_head(job)) {
         pli_spawn_ranks(job, 1, rank, version, a);
         return;
     }
-    const struct pli_node_proc *dead = pli_node_find(&job->node, member(rank));
+    const struct pli_node_proc *p = pli_node_find(&job->node, dead);
     bool *may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
-    may[dead->host] = true;
+    may[p->host] = true;
     pli_muster_ranks(job, 1, rank, version, may, a);
     free(may);
     if (a->error != 0) {
@@ -391,38 +328,72 @@ static void start_replacement(struct pli_job *job, uint32_t rank, uint32_t versi
     }
 }
 
-// One at a time: whoever dies meanwhile has its turn afterwards.
+// Processes take the places of all who have died, in the next version. False: the job is lost.
+static bool replace_dead(struct pli_job *job)
+{
+    uint32_t n, *next = pli_members_next(&n), rank;
+    while ((rank = pli_members_next_dead(job)) != UINT32_MAX) {
+        struct pli_answer a = { 0 };
+        if (++z.n_repair > MAX_REPAIR) {
+            pli_warden_lose("too many ranks have died");
+            return false;
+        }
+        start_replacement(job, rank, next[rank], &a);
+        if (a.error != 0) {
+            pli_warden_lose(a.text);
+            return false;
+        }
+        expect(rank, a.first, 1);
+    }
+    return true;
+}
+
+static bool may_replace(const struct pli_job *job)
+{
+    return job->opt.on_failure == PLI_FAIL_RESPAWN && !pli_warden_is_ending();
+}
+
+// Whoever dies while others are on their way gets a successor in the same version, so that none
+// begins with a dead member that is known.
 void pli_resize_replace(struct pli_job *job)
 {
-    struct pli_answer a = { 0 };
-    uint32_t n = size_now(job), i = 0;
-    if (job->opt.on_failure != PLI_FAIL_RESPAWN || z.state != S_IDLE || pli_warden_is_ending()) {
+    if (!may_replace(job)) {
         return;
     }
-    while (i < n && !is_dead(job, i)) {
-        i++;
-    }
-    if (i == n) {
+    if (z.state == S_COMING && z.is_repair) {
+        replace_dead(job);
         return;
     }
-    uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
-    if (++z.n_repair > MAX_REPAIR || !plan(job, n)) {
-        pli_warden_lose("too many ranks have died");
+    uint32_t n = pli_members_size(job);
+    if (z.state != S_IDLE || pli_members_living(job) == n) {
         return;
     }
-    start_replacement(job, i, version, &a);
-    if (a.error != 0) {
-        drop_plan();
-        pli_warden_lose(a.text);
-        return;
+    if (!pli_members_plan(job, n, true)) {
+        pli_warden_lose("mpiexec has no memory for it");
+    } else if (!replace_dead(job)) {
+        undo(job);
+        forget_batches();
+        pli_members_drop_plan();
+    } else {
+        begin(job, NULL, false, true);
     }
-    z.next[i] = z.first = a.first;
-    z.n_new = 1;
-    z.n_ready = 0;
-    z.token = NULL;
-    z.is_fork = false;
-    z.is_repair = true;
-    go(job, S_COMING);
+}
+
+// All are there, and nobody of them died meanwhile: in a job that replaces the dead their
+// successors are waited for, in others the dead are dropped. Clones are of the world as it is.
+static bool is_complete(struct pli_job *job)
+{
+    if (z.n_ready < z.n_new) {
+        return false;
+    }
+    if (z.is_fork || pli_members_next_dead(job) == UINT32_MAX) {
+        return true;
+    }
+    if (!may_replace(job)) {
+        pli_members_drop_dead(job);
+        return true;
+    }
+    return replace_dead(job) && z.n_ready == z.n_new;
 }
 
 void pli_resize_ready(struct pli_job *job, uint32_t row)
@@ -430,8 +401,11 @@ void pli_resize_ready(struct pli_job *job, uint32_t row)
     struct pli_answer a = { 0 };
     if (job->is_daemon) {
         pli_daemon_send(PLI_LINK_READY, 0, job->node.rows[row].index, NULL, 0);
-    } else if (is_new(job, row) && ++z.n_ready == z.n_new && (!z.is_fork || z.is_agreed)) {
-        conclude(job, &a);
+    } else if (is_new(job, row)) {
+        z.n_ready++;
+        if ((!z.is_fork || z.is_agreed) && is_complete(job)) {
+            conclude(job, &a);
+        }
     }
 }
 
@@ -440,7 +414,7 @@ static void give_up(struct pli_job *job, int error, const char *why)
 {
     struct pli_answer a = { 0 };
     undo(job);
-    drop_plan();
+    pli_members_drop_plan();
     pli_refuse(&a, error, "%s", why);
     a.first = (uint32_t)atomic_load(&job->node.header->world);
     finish(job, &a);
@@ -485,39 +459,14 @@ void pli_resize_gone(struct pli_task *t)
     }
 }
 
-// Whether the world can be cloned as it is.
-static bool may_fork(const struct pli_job *job, const struct pli_ask_fork *ask,
-                     struct pli_answer *a)
-{
-    char text[200];
-    uint32_t now = size_now(job);
-    int version = atomic_load(&job->node.header->world);
-    if (z.state != S_IDLE) {
-        pli_refuse(a, EBUSY, "the job is being resized already");
-    } else if (!have_taken_up(job)) {
-        pli_refuse(a, EBUSY, "not all ranks were told of the last resize yet");
-    } else if (ask->version != (uint32_t)version) {
-        snprintf(text, sizeof text,
-                 "the world has become version %d, and the ranks work in version %u; take it up "
-                 "(MPIX_Comm_world_at) before",
-                 version, ask->version);
-        pli_refuse(a, ESTALE, "%s", text);
-    } else if (ask->n < 1 || ask->n > now) {
-        pli_refuse(a, EINVAL, "the request makes no sense");
-    } else if (job->opt.elastic_max != 0 && now + ask->n > job->opt.elastic_max) {
-        snprintf(text, sizeof text, "%u ranks are outside --elastic %u:%u; there are %u now",
-                 now + ask->n, job->opt.elastic_min, job->opt.elastic_max, now);
-        pli_refuse(a, ERANGE, "%s", text);
-    }
-    return a->error == 0;
-}
-
 void pli_resize_renumber(uint32_t first)
 {
-    for (uint32_t i = 0; i < z.n_new; i++) {
-        z.next[z.n_next - z.n_new + i] = first + i;
+    uint32_t n_next, *next = pli_members_next(&n_next);
+    struct batch *clones = &z.batches[0];
+    for (uint32_t i = 0; i < clones->n; i++) {
+        next[n_next - clones->n + i] = first + i;
     }
-    z.first = first;
+    clones->first = first;
 }
 
 bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *token,
@@ -532,36 +481,31 @@ bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *to
         return true;
     }
     memcpy(&ask, body, sizeof ask);
-    uint32_t now = size_now(job);
-    if (!may_fork(job, &ask, a) || !pli_muster_find(job, names, add, &as, a)) {
+    uint32_t now = pli_members_size(job), n_next;
+    if (!pli_resize_check_fork(job, &ask, z.state == S_IDLE, a) ||
+        !pli_muster_find(job, names, add, &as, a)) {
         return true;
     }
-    if (!plan(job, now + ask.n)) {
+    if (!pli_members_plan(job, now + ask.n, true)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
         return true;
     }
     if (pli_job_is_head(job)) {
         as.rank = now;
         as.version = ask.version + 1;
-        is_done = pli_muster_clones(job, z.next, ask.n, &as, token, a);
+        is_done = pli_muster_clones(job, pli_members_next(&n_next), ask.n, &as, token, a);
     } else {
-        pli_spawn_reserve(job, z.next, ask.n, now, ask.version + 1, a);
+        pli_spawn_reserve(job, pli_members_next(&n_next), ask.n, now, ask.version + 1, a);
     }
     free(as.hosts);
     if (a->error != 0) {
-        drop_plan();
+        pli_members_drop_plan();
         return true;
     }
     prctl(PR_SET_CHILD_SUBREAPER, 1); // clones are orphans by intention
-    z.n_new = ask.n;
-    pli_resize_renumber(a->first);
-    z.n_ready = 0;
-    z.token = NULL;
-    z.is_fork = true;
-    z.is_repair = false;
-    z.is_agreed = false;
+    expect(now, a->first, ask.n);
     z.asker = pli_node_row_of(&job->node, ask.asker);
-    go(job, S_COMING);
+    begin(job, NULL, true, false);
     return is_done;
 }
 

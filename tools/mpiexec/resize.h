@@ -25,17 +25,12 @@ bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *
 // A process that was forked from a rank of this task is there; fds: its control socket, output and
 // error, which become ours. False: nobody expects it.
 bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[4]);
-// A rank died that is to be replaced: another one gets its number, in the next version.
+// Ranks died that are to be replaced: others get their numbers, in the next version.
 void pli_resize_replace(struct pli_job *job);
 // Nobody waits for this answer any more.
 void pli_resize_forget(const void *token);
 // Whether new ranks are on their way.
 bool pli_resize_is_coming(void);
-// The members of the version that counts, for a checkpoint: NULL: as the job began. And back again:
-// they are the callee's then.
-uint32_t *pli_resize_members(uint32_t *n_out);
-void pli_resize_adopt(uint32_t *members, uint32_t n);
-
 // Whether the process of this row is on its way into a version to come.
 bool pli_resize_is_new(const struct pli_job *job, uint32_t row);
 // New ranks could not be started, on whichever host.

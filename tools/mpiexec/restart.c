@@ -30,9 +30,42 @@ char **pli_restart_words(int argc, char **argv)
     return words;
 }
 
+// Whether it was a job of several programs.
+static bool has_parts(const struct pli_manifest *m)
+{
+    for (uint32_t i = m->program; i < m->n_arg; i++) {
+        if (strcmp(m->argv[i], ":") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Another number of ranks than the checkpoint has.
+static void check_size(const struct pli_job *job)
+{
+    const struct pli_manifest *m = job->from;
+    const struct pli_options *o = &job->opt;
+    uint32_t n = m->is_state ? job->n_rank : job->restart_n;
+    if (o->elastic_max > 0 && n > 0 && (n < o->elastic_min || n > o->elastic_max)) {
+        pli_say_bad("--restart: %u ranks are outside --elastic %u:%u, with which the job was "
+                    "started; say --elastic %u:%u too",
+                    n, o->elastic_min, o->elastic_max, n < o->elastic_min ? n : o->elastic_min,
+                    n > o->elastic_max ? n : o->elastic_max);
+    }
+    if (job->restart_n > 0 && has_parts(m)) {
+        pli_say_bad("--restart -n %u: the checkpoint is of a job of several programs, which keeps "
+                    "its number of ranks; leave -n out",
+                    job->restart_n);
+    }
+}
+
 void pli_restart_check(const struct pli_job *job)
 {
     const struct pli_options *o = &job->opt;
+    if (job->from != NULL) {
+        check_size(job);
+    }
     if (o->is_movable && (o->bind != NULL || o->impi_server != NULL)) {
         pli_say_bad("--movable and %s exclude each other",
                     o->bind != NULL ? "--bind-to" : "--impi");
@@ -146,17 +179,6 @@ static bool has_places(char *const *words)
 {
     for (int i = 1; words[i] != NULL; i++) {
         if (n_words(words[i], places) > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// Whether it was a job of several programs.
-static bool has_parts(const struct pli_manifest *m)
-{
-    for (uint32_t i = m->program; i < m->n_arg; i++) {
-        if (strcmp(m->argv[i], ":") == 0) {
             return true;
         }
     }

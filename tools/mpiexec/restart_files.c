@@ -22,7 +22,7 @@ static uint32_t n_cut;
 
 bool pli_restart_files_is_named(const struct pli_criu_file *file)
 {
-    static const char *const made[] = { "/proc/", "/sys/", "/dev/" }; // by the kernel
+    static const char *const made[] = { "/proc/", "/sys/" }; // by the kernel
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         if (strncmp(file->name, made[i], strlen(made[i])) == 0) {
             return false;

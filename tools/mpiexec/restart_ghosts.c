@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The images of a checkpoint stay as they are. A folder of links stands for them, in which files
-// without a name have numbers that no other rank has, nor, most likely, what another restart that
-// was killed has left behind.
+// The images of a checkpoint stay as they are. A folder of links stands for them, with a list of
+// files of its own, in which those without a name had a name that no other rank has, nor, most
+// likely, what another restart that was killed has left behind: "NAME.restored-NUMBER".
 #include "restart_ghosts.h"
 
 #include "criu_image.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,64 +16,67 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define FILES "files.img"
 #define REMAPS "remap-fpath.img"
-static const char ghost_name[] = "ghost-file-";
-enum { GHOST_MODE = 3 }; // field of the first record of an image of such a file
+static const char suffix[] = ".restored-";
+enum { GHOST_MODE = 3 };              // field of the first record of an image of such a file
+enum { ENTRY_REG = 3, REG_NAME = 6 }; // fields of the records of the list
+enum { MOST_NAME = 200 };             // CRIU adds to it
 
 static uint32_t next_number(void)
 {
-    enum { BITS = 0x3fffffff, FIRST = 0x100000 }; // CRIU has a meaning for the highest bit
     static uint32_t last;
     if (last == 0 && getrandom(&last, sizeof last, 0) != (ssize_t)sizeof last) {
         last = (uint32_t)getpid() << 10;
     }
-    last = (last & BITS) < FIRST ? FIRST : (last & BITS) + 1;
-    return last;
+    return last++;
 }
 
-// Old numbers and new ones.
-struct numbers {
-    struct {
-        uint32_t old, fresh;
-    } * list;
-    size_t n;
-};
-
-// The new number of an old one, 0: there is no memory.
-static uint32_t renumber(struct numbers *s, uint32_t old)
+// Where our suffix begins, NULL: the name has none.
+static char *suffix_of(char *name)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        if (s->list[i].old == old) {
-            return s->list[i].fresh;
-        }
+    char *found = NULL;
+    for (char *at = name; (at = strstr(at, suffix)) != NULL; at++) {
+        found = at;
     }
-    void *more = realloc(s->list, (s->n + 1) * sizeof *s->list);
-    if (more == NULL) {
-        return 0;
+    const char *end = found != NULL ? found + sizeof suffix - 1 : "";
+    while (isxdigit((unsigned char)*end)) {
+        end++;
     }
-    s->list = more;
-    s->list[s->n].old = old;
-    s->list[s->n].fresh = next_number();
-    return s->list[s->n++].fresh;
+    return found != NULL && *end == '\0' ? found : NULL;
 }
 
-static bool link_image(const char *dir, const char *name, const char *to, const char *as)
+// Another name instead of one that may have been made here before.
+static void rename_file(struct pli_criu_file *f, uint32_t number)
+{
+    char name[PATH_MAX], *slash, *old = suffix_of(f->name);
+    if (old != NULL) {
+        *old = '\0';
+    }
+    slash = strrchr(f->name, '/');
+    if (slash != NULL && strlen(slash + 1) > MOST_NAME) {
+        slash[1 + MOST_NAME] = '\0';
+    }
+    snprintf(name, sizeof name, "%.*s%s%08x", PATH_MAX - 64, f->name, suffix, number);
+    memcpy(f->name, name, sizeof name);
+}
+
+static bool link_image(const char *dir, const char *name, const char *to)
 {
     char from[PATH_MAX + 300], link[PATH_MAX + 300];
     snprintf(from, sizeof from, "%s/%s", dir, name);
-    snprintf(link, sizeof link, "%s/%s", to, as);
+    snprintf(link, sizeof link, "%s/%s", to, name);
     return symlink(from, link) == 0;
 }
 
-// Links to all images but those of files without a name, and the list of these.
+// Links to all images but the list of files.
 static bool link_others(const char *dir, const char *to)
 {
     DIR *d = opendir(dir);
     bool is_good = d != NULL;
     for (struct dirent *e; is_good && (e = readdir(d)) != NULL;) {
-        bool is_own = e->d_name[0] == '.' || strcmp(e->d_name, REMAPS) == 0 ||
-                      strncmp(e->d_name, ghost_name, sizeof ghost_name - 1) == 0;
-        is_good = is_own || link_image(dir, e->d_name, to, e->d_name);
+        bool is_own = e->d_name[0] == '.' || strcmp(e->d_name, FILES) == 0;
+        is_good = is_own || link_image(dir, e->d_name, to);
     }
     int error = errno;
     if (d != NULL) {
@@ -82,53 +86,51 @@ static bool link_others(const char *dir, const char *to)
     return is_good;
 }
 
-// One record, with another number for the image of the file.
-static void put_record(FILE *to, struct pli_criu_bytes record, uint32_t fresh)
+// A record with something else in the place of one field, of the heap. NULL: there is no memory.
+static char *change(struct pli_criu_bytes record, uint32_t number, const char *text, size_t len,
+                    size_t *len_out)
 {
-    enum { REMAP_GHOST = 2 };
     struct pli_criu_field f;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *m = open_memstream(&text, &size);
-    while (m != NULL && pli_criu_image_field(&record, &f)) {
-        if (f.inner.at == NULL) { // it has numbers alone
-            pli_criu_image_put(m, f.number, f.number == REMAP_GHOST ? fresh : f.value);
+    char *all = NULL;
+    FILE *m = open_memstream(&all, len_out);
+    for (const uint8_t *from = record.at; m != NULL && pli_criu_image_field(&record, &f);
+         from = record.at) {
+        if (f.number == number) {
+            pli_criu_image_put(m, number, text, len);
+        } else {
+            fwrite(from, 1, (size_t)(record.at - from), m);
         }
     }
-    if (m != NULL && fclose(m) == 0) {
-        uint32_t len = (uint32_t)size;
-        fwrite(&len, sizeof len, 1, to);
-        fwrite(text, 1, size, to);
+    if (m != NULL && fclose(m) != 0) {
+        free(all);
+        all = NULL;
     }
-    free(text);
+    return all;
 }
 
-static bool write_remaps(const char *dir, const char *to, const struct pli_criu_image *remaps)
+// The record of a regular file, which is a field of another one, with this name.
+static bool put_renamed(FILE *to, struct pli_criu_bytes record, const char *name)
 {
-    char path[PATH_MAX + 64], old[64], fresh[64];
-    struct pli_criu_bytes left = remaps->records, record;
-    struct pli_criu_remap r;
-    struct numbers s = { 0 };
-    snprintf(path, sizeof path, "%s/%s", to, REMAPS);
-    FILE *f = fopen(path, "wxe");
-    bool is_good = f != NULL;
-    if (is_good) {
-        fwrite(remaps->data, 1, (size_t)(remaps->records.at - remaps->data), f);
+    struct pli_criu_field reg;
+    size_t inner_len = 0, outer_len = 0;
+    char *inner = NULL, *outer = NULL;
+    if (pli_criu_image_find(record, ENTRY_REG, &reg)) {
+        inner = change(reg.inner, REG_NAME, name, strlen(name), &inner_len);
     }
-    while (is_good && pli_criu_image_record(&left, &record)) {
-        pli_criu_image_remap(record, &r);
-        size_t before = s.n;
-        uint32_t number = r.is_ghost ? renumber(&s, r.ghost) : r.ghost;
-        put_record(f, record, number);
-        snprintf(old, sizeof old, "%s%x.img", ghost_name, r.ghost);
-        snprintf(fresh, sizeof fresh, "%s%x.img", ghost_name, number);
-        is_good = s.n == before || link_image(dir, old, to, fresh);
+    if (inner != NULL) {
+        outer = change(record, ENTRY_REG, inner, inner_len, &outer_len);
     }
-    free(s.list);
-    return f != NULL && fclose(f) == 0 && is_good;
+    if (outer != NULL) {
+        uint32_t len = (uint32_t)outer_len;
+        fwrite(&len, sizeof len, 1, to);
+        fwrite(outer, 1, outer_len, to);
+    }
+    free(inner);
+    free(outer);
+    return outer != NULL;
 }
 
-// Whether a file without a name is a folder.
+// Whether a file without a name is a folder, which CRIU makes by the name it had.
 static bool is_folder(const char *dir, uint32_t ghost)
 {
     struct pli_criu_image image;
@@ -136,12 +138,53 @@ static bool is_folder(const char *dir, uint32_t ghost)
     struct pli_criu_field f;
     char name[64];
     enum { ENOUGH = 8192 }; // the contents follow
-    snprintf(name, sizeof name, "%s%x.img", ghost_name, ghost);
+    snprintf(name, sizeof name, "ghost-file-%x.img", ghost);
     bool is = pli_criu_image_begin(dir, name, ENOUGH, &image) &&
               pli_criu_image_record(&image.records, &record) &&
               pli_criu_image_find(record, GHOST_MODE, &f) && S_ISDIR((mode_t)f.value);
     pli_criu_image_close(&image);
     return is;
+}
+
+// Whether a file of the list had no name any more.
+static bool find_ghost(struct pli_criu_bytes remaps, uint32_t file, struct pli_criu_remap *out)
+{
+    struct pli_criu_bytes record;
+    while (pli_criu_image_record(&remaps, &record)) {
+        pli_criu_image_remap(record, out);
+        if (out->is_ghost && out->file == file) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool write_list(const char *dir, const char *to, const struct pli_criu_image *files,
+                       struct pli_criu_bytes remaps)
+{
+    char path[PATH_MAX + 64];
+    struct pli_criu_bytes left = files->records, record;
+    struct pli_criu_remap r;
+    struct pli_criu_file *f = malloc(sizeof *f);
+    uint32_t number = next_number();
+    snprintf(path, sizeof path, "%s/%s", to, FILES);
+    FILE *out = f != NULL ? fopen(path, "wxe") : NULL;
+    bool is_good = out != NULL;
+    if (is_good) {
+        fwrite(files->data, 1, (size_t)(files->records.at - files->data), out);
+    }
+    while (is_good && pli_criu_image_record(&left, &record)) {
+        if (pli_criu_image_file(record, f) && find_ghost(remaps, f->id, &r) &&
+            !is_folder(dir, r.ghost)) {
+            rename_file(f, number);
+            is_good = put_renamed(out, record, f->name);
+        } else {
+            fwrite(record.at - sizeof(uint32_t), 1,
+                   sizeof(uint32_t) + (size_t)(record.end - record.at), out);
+        }
+    }
+    free(f);
+    return out != NULL && fclose(out) == 0 && is_good;
 }
 
 // Whether the folder that a file was in is gone.
@@ -168,7 +211,7 @@ bool pli_restart_ghosts(const char *dir, const char *work, char to[PATH_MAX], bo
     struct pli_criu_bytes record;
     bool is_any = false, is_alone = false;
     pli_criu_image_open(dir, REMAPS, &remaps);
-    pli_criu_image_open(dir, "files.img", &files);
+    pli_criu_image_open(dir, FILES, &files);
     for (struct pli_criu_bytes left = remaps.records; pli_criu_image_record(&left, &record);) {
         pli_criu_image_remap(record, &r);
         is_any = is_any || r.is_ghost;
@@ -179,8 +222,10 @@ bool pli_restart_ghosts(const char *dir, const char *work, char to[PATH_MAX], bo
     snprintf(to, PATH_MAX, "%s", dir);
     bool is_good = true;
     if (is_any) {
-        snprintf(to, PATH_MAX, "%.*s%s", PATH_MAX - 64, work, name != NULL ? name : "/images");
-        is_good = mkdir(to, 0700) == 0 && link_others(dir, to) && write_remaps(dir, to, &remaps);
+        snprintf(to, PATH_MAX, "%.*s/links.%.32s", PATH_MAX - 64, work,
+                 name != NULL ? name + 1 : dir);
+        is_good = mkdir(to, 0700) == 0 && link_others(dir, to) &&
+                  write_list(dir, to, &files, remaps.records);
     }
     int error = errno;
     pli_criu_image_close(&remaps);
@@ -188,4 +233,49 @@ bool pli_restart_ghosts(const char *dir, const char *work, char to[PATH_MAX], bo
     errno = error;
     *is_alone_out = is_alone;
     return is_good;
+}
+
+// All names that CRIU makes of one.
+static void remove_names(const char *name, uint32_t ghost)
+{
+    char path[PATH_MAX + 32];
+    unlink(name);
+    snprintf(path, sizeof path, "%s.cr_link", name);
+    unlink(path);
+    snprintf(path, sizeof path, "%s.cr.%x.ghost", name, ghost);
+    unlink(path);
+}
+
+static void clean_rank(const char *dir)
+{
+    struct pli_criu_image remaps, files;
+    struct pli_criu_bytes record;
+    struct pli_criu_remap r;
+    struct pli_criu_file *f = malloc(sizeof *f);
+    pli_criu_image_open(dir, REMAPS, &remaps);
+    pli_criu_image_open(dir, FILES, &files);
+    while (f != NULL && pli_criu_image_record(&files.records, &record)) {
+        if (pli_criu_image_file(record, f) && f->name[0] == '/' && suffix_of(f->name) != NULL &&
+            find_ghost(remaps.records, f->id, &r)) {
+            remove_names(f->name, r.ghost);
+        }
+    }
+    free(f);
+    pli_criu_image_close(&remaps);
+    pli_criu_image_close(&files);
+}
+
+void pli_restart_ghosts_clean(const char *work)
+{
+    DIR *d = opendir(work);
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        char path[PATH_MAX + 300];
+        snprintf(path, sizeof path, "%s/%s", work, e->d_name);
+        if (strncmp(e->d_name, "links.", 6) == 0) {
+            clean_rank(path);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
 }

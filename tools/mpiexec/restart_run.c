@@ -19,6 +19,7 @@
 #include "manifest.h"
 #include "move.h"
 #include "nest.h"
+#include "members.h"
 #include "resize.h"
 #include "restart_files.h"
 #include "restart_ghosts.h"
@@ -77,7 +78,7 @@ static bool plan(struct pli_job *job)
     backs = pli_say_need(calloc(n_back + 1, sizeof *backs));
     pli_rows_restore(job, m->spawned);
     if (m->members != NULL) {
-        pli_resize_adopt(m->members, m->n_member);
+        pli_members_adopt(m->members, m->n_member);
     }
     for (uint32_t i = 0; i < job->n_first; i++) {
         job->tasks[i].job = job;
@@ -313,14 +314,18 @@ void pli_restart_resize(struct pli_job *job)
     struct pli_ask_resize ask = { PLI_ASK_TO, job->restart_n };
     struct pli_answer a = { 0 };
     uint32_t n;
-    n = pli_resize_members(&n) != NULL ? n : job->n_rank;
+    n = pli_members_list(&n) != NULL ? n : job->n_rank;
     struct pli_options *o = &job->opt;
     if (job->restart_n == 0 || job->restart_n == n) {
         return;
     }
-    uint32_t least = n < ask.n ? n : ask.n, most = n > ask.n ? n : ask.n;
-    o->elastic_min = o->elastic_max == 0 || least < o->elastic_min ? least : o->elastic_min;
-    o->elastic_max = most > o->elastic_max ? most : o->elastic_max;
+    if (o->elastic_max == 0) { // nobody said how many it may have
+        o->elastic_min = n < ask.n ? n : ask.n;
+        o->elastic_max = n > ask.n ? n : ask.n;
+        pli_say("the job had %u ranks and is resized to %u, which the program must follow as after "
+                "mpictl resize: by MPIX_World_version or MPI_COMM_RESIZED_WORLD",
+                n, ask.n);
+    }
     pli_resize_begin(job, &ask, sizeof ask, NULL, &a);
     if (a.error != 0) {
         pli_say("the job goes on with %u ranks and not %u: %s", n, job->restart_n, a.text);
@@ -351,7 +356,7 @@ static bool offer_images(struct pli_job *job)
     job->node.header->job = m->job;
     pli_rows_restore(job, m->spawned);
     if (m->members != NULL) {
-        pli_resize_adopt(m->members, m->n_member);
+        pli_members_adopt(m->members, m->n_member);
     }
     save->number = m->number;
     atomic_store(&save->generation, (int)m->generation + 1);
@@ -445,6 +450,10 @@ bool pli_restart_run(struct pli_job *job, int signals)
     }
     bool is_good = prepare_files(job), is_tried = is_good;
     is_good = is_good && prepare_ghosts(job) && restore(job, signals);
+    if (!is_good) {
+        kill_all();
+        pli_restart_ghosts_clean(work);
+    }
     pli_ckpt_remove(work);
     pli_restart_files_say();
     if (!is_good || !adopt(job)) {

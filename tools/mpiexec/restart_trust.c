@@ -4,6 +4,7 @@
 
 #include "ckpt_priv.h"
 #include "manifest.h"
+#include "say.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -42,11 +43,6 @@ static bool is_safe(const char *path, char *why)
     return true;
 }
 
-bool pli_restart_trust_folder(const char *folder, char *why)
-{
-    return is_safe(folder, why);
-}
-
 bool pli_restart_trust(const char *checkpoint, char *why)
 {
     char path[PATH_MAX + 16];
@@ -60,4 +56,15 @@ bool pli_restart_trust(const char *checkpoint, char *why)
     }
     snprintf(path, sizeof path, "%s/%s", checkpoint, PLI_MANIFEST);
     return is_safe(checkpoint, why) && is_safe(path, why);
+}
+
+void pli_restart_trust_warn(const char *folder, uint32_t number)
+{
+    static bool is_said;
+    char path[PATH_MAX + 32], why[PLI_CKPT_WHY];
+    snprintf(path, sizeof path, "%s/%u", folder, number);
+    if (!is_said && !(number == 0 ? is_safe(folder, why) : pli_restart_trust(path, why))) {
+        is_said = true;
+        pli_say("mpiexec --restart will refuse these checkpoints: %s", why);
+    }
 }

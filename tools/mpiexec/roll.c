@@ -80,7 +80,7 @@ void pli_roll_pack(const struct pli_job *job, struct pli_pack *to)
     gethostname(name, sizeof name - 1);
     pli_pack_text(to, name);
     pack_place(to, &job->node.hosts[job->here]);
-    pli_pack_u32(to, job->node.header->n_more);
+    pli_pack_u32(to, atomic_load(&job->node.header->n_room));
     uint32_t n = 0;
     while (pli_place_domain(n) != NULL) {
         n++;
@@ -98,7 +98,10 @@ bool pli_roll_unpack(const struct pli_job *job, struct pli_unpack *from, struct 
 {
     out->name = pli_unpack_text(from);
     unpack_place(from, &out->place);
-    out->n_more = pli_unpack_u32(from);
+    uint32_t n_room = pli_unpack_u32(from);
+    if (job->node.header != NULL && pli_job_is_head(job)) {
+        pli_node_limit_room(job->node.header, n_room); // rows are numbered alike on all hosts
+    }
     out->n_domain = pli_unpack_count(from, 12);
     out->domains = pli_say_need(calloc((size_t)out->n_domain + 1, sizeof *out->domains));
     for (uint32_t i = 0; i < out->n_domain; i++) {

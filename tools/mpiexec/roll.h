@@ -23,7 +23,6 @@ struct pli_roll {
     struct pli_node_host place;
     struct pli_roll_domain *domains;
     uint32_t n_domain;
-    uint32_t n_more; // processes that can come later
 };
 
 // In a daemon, once it has its memory: this host.

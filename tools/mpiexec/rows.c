@@ -71,6 +71,9 @@ static bool is_world_over(const struct pli_node *node, uint32_t row)
 static void punch(const struct pli_job *job, uint32_t row)
 {
     const struct pli_node_header *h = job->node.header;
+    if (row - h->n_row >= h->n_file) {
+        return; // it has no area here
+    }
     if (fallocate(job->node_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                   (off_t)(h->areas + row * h->area_size), (off_t)h->area_size) != 0) {
         memset(pli_node_area(&job->node, row), 0, h->area_size);
@@ -113,9 +116,11 @@ static bool is_free(const struct pli_job *job, uint32_t i, enum level least)
 // The first of n consecutive numbers whose rows are free, UINT32_MAX: there are not so many.
 static uint32_t find_run(const struct pli_job *job, uint32_t n, enum level least)
 {
-    uint32_t n_more = job->node.header->n_more, first = next;
+    const struct pli_node_header *h = job->node.header;
+    uint32_t n_more = h->n_more, first = next;
     for (uint32_t k = next; k < next + n_more + n; k++) {
-        first = is_free(job, k % n_more, least) ? first : k + 1;
+        bool has_room = pli_node_has_room(h, h->n_row + k % n_more);
+        first = has_room && is_free(job, k % n_more, least) ? first : k + 1;
         if (k + 1 - first == n) {
             return first;
         }
@@ -123,12 +128,22 @@ static uint32_t find_run(const struct pli_job *job, uint32_t n, enum level least
     return UINT32_MAX;
 }
 
+// Why there is no more room than there is.
+static const char *why_room(const struct pli_node_header *h)
+{
+    return atomic_load(&h->n_room) == PLI_NODE_N_MORE
+               ? ""
+               : ", because a process of the job runs under valgrind or with a limit on address "
+                 "space or on the size of files (ulimit -v, ulimit -f)";
+}
+
 bool pli_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out, struct pli_answer *a)
 {
     struct pli_node_header *h = job->node.header;
-    if (n > h->n_more) {
-        pli_refuse(a, ENOSPC, "%u processes at a time are more than the %u there is room for", n,
-                   h->n_more);
+    uint32_t n_room = atomic_load(&h->n_room);
+    if (n > n_room) {
+        pli_refuse(a, ENOSPC, "%u processes at a time are more than the %u there is room for%s", n,
+                   n_room, why_room(h));
         return false;
     }
     if (!pli_job_is_head(job)) {
@@ -138,9 +153,9 @@ bool pli_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out, s
     first = first == UINT32_MAX ? find_run(job, n, AT_A_PINCH) : first;
     if (first == UINT32_MAX) {
         pli_refuse(a, ENOSPC,
-                   "there is room for %u spawned processes at a time, and too many are running or "
-                   "left messages that nobody has received",
-                   h->n_more);
+                   "there is room for %u spawned processes at a time%s, and too many are running "
+                   "or left messages that nobody has received",
+                   n_room, why_room(h));
         return false;
     }
     uint32_t index = pli_node_n_start(h) + first;

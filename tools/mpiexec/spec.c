@@ -26,7 +26,8 @@ enum {
     F_STATE = 32,
     F_TAKES = 64,
     F_MOVABLE = 128,
-    F_JOINS = 256
+    F_JOINS = 256,
+    F_FOREIGN = 512
 };
 
 static const char magic[8] = "PLIANTJ";
@@ -71,7 +72,8 @@ static void write_options(struct pli_pack *p, const struct pli_options *o)
                      (o->is_line ? F_LINE : 0) | (o->is_resize_error ? F_TELLS : 0) |
                      (o->on_deadlock != PLI_DEADLOCK_IGNORE ? F_WATCH : 0) |
                      (o->is_state ? F_STATE : 0) | (o->takes ? F_TAKES : 0) |
-                     (o->is_movable ? F_MOVABLE : 0) | (o->joins ? F_JOINS : 0);
+                     (o->is_movable ? F_MOVABLE : 0) | (o->joins ? F_JOINS : 0) |
+                     (o->takes_foreign ? F_FOREIGN : 0);
     pli_pack_u32(p, flags);
     pli_pack_u32(p, (uint32_t)o->on_failure);
     pli_pack_u64(p, (uint64_t)o->feed);
@@ -187,6 +189,7 @@ static void read_options(struct pli_unpack *u, struct pli_options *o)
     o->is_state = (flags & F_STATE) != 0;
     o->takes = (flags & F_TAKES) != 0;
     o->is_movable = (flags & F_MOVABLE) != 0;
+    o->takes_foreign = (flags & F_FOREIGN) != 0;
     o->joins = (flags & F_JOINS) != 0;
     o->feed = (int64_t)pli_unpack_u64(u);
     o->bind = pli_unpack_text(u);

@@ -224,6 +224,9 @@ void pli_spread_number(struct pli_job *job)
 // Ranks that a host is there for: its slots or, where nobody said, as many as it began with.
 static uint64_t room_of(const struct pli_job *job, uint32_t h)
 {
+    if (job->opt.is_movable) {
+        return 1; // one rank has the memory to itself
+    }
     uint64_t n = job->opt.per_host != 0 ? job->opt.per_host : job->hosts[h].slots;
     for (uint32_t r = 0; r < job->n_rank && job->opt.per_host + job->hosts[h].slots == 0; r++) {
         n += job->procs[r].host == h;

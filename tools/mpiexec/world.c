@@ -18,6 +18,54 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static bool is_there(const struct pli_node *node, uint32_t index, uint32_t host)
+{
+    const struct pli_node_proc *p = pli_node_find(node, index);
+    return p != NULL && p->host == host;
+}
+
+// Whether the host has its set; n_node: how many sets of hosts there are.
+static bool has_set(const struct pli_node *node, uint32_t host, uint32_t *n_node)
+{
+    struct pli_pset set;
+    bool has = false;
+    *n_node = 0;
+    for (uint32_t i = 0; pli_pset_get(node, i, &set); i++) {
+        *n_node += set.origin == PLI_PSET_HOST;
+        for (uint32_t k = 0; set.origin == PLI_PSET_HOST && k < set.n_run && !has; k++) {
+            for (uint32_t m = 0; m < set.runs[k].n && !has; m++) {
+                has = is_there(node, set.runs[k].first + m * set.runs[k].step, host);
+            }
+        }
+    }
+    return has;
+}
+
+// A host that gets its first ranks now has a set as the others have. Who asks for such a set gets
+// the members of the newest version, so that it need not be made again.
+static void add_host_set(struct pli_job *job, const struct pli_world *w, uint32_t host)
+{
+    char name[PLI_PSET_NAME];
+    uint32_t n = 0, n_node, *list = pli_say_need(calloc((size_t)w->n_member + 1, sizeof *list));
+    for (uint32_t i = 0; i < w->n_member; i++) {
+        if (is_there(&job->node, w->members[i], host)) {
+            list[n++] = w->members[i];
+        }
+    }
+    if (n > 0 && !has_set(&job->node, host, &n_node)) {
+        struct pli_pset old;
+        snprintf(name, sizeof name, "mpi://host/%s", job->node.hosts[host].name);
+        if (!pli_pset_find(&job->node, name, &old)) {
+            pli_pset_add(&job->node, name, list, n, 1, PLI_PSET_HOST, UINT32_MAX);
+        }
+        snprintf(name, sizeof name, "mpi://hw/node/%u", n_node);
+        if (!pli_pset_find(&job->node, name, &old)) {
+            pli_pset_add(&job->node, name, list, n, 1, PLI_PSET_HARDWARE, UINT32_MAX);
+        }
+    }
+    free(list);
+}
+
 bool pli_world_make(struct pli_job *job, const struct pli_world *w, struct pli_answer *a)
 {
     char name[64];
@@ -26,6 +74,9 @@ bool pli_world_make(struct pli_job *job, const struct pli_world *w, struct pli_a
                      UINT32_MAX) != PLI_OK) {
         pli_refuse(a, ENOSPC, "%s", pli_fail_take(NULL));
         return false;
+    }
+    for (uint32_t h = 0; h < atomic_load(&job->node.header->n_host); h++) {
+        add_host_set(job, w, h);
     }
     for (uint32_t i = 0; i < w->n_leaver; i++) {
         pli_leave_tell(job, w->leavers[i], w->version);

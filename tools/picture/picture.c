@@ -44,7 +44,8 @@ static uint32_t n_thread(uint32_t pid)
 static bool is_quiet(const struct pli_node *node, uint32_t row)
 {
     const struct pli_node_row *r = &node->rows[row];
-    uint32_t n_lane = atomic_load_explicit(&r->n_lane, memory_order_acquire);
+    bool has_area = pli_node_has_area(node, row);
+    uint32_t n_lane = has_area ? atomic_load_explicit(&r->n_lane, memory_order_acquire) : 0;
     bool is_asleep = false;
     for (uint32_t k = 0; k < n_lane && k < PLI_NODE_N_LANE; k++) {
         const struct pli_shm_mailbox *b = box_of(node, row, (int)k);

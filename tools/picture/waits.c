@@ -31,8 +31,8 @@ uint32_t pli_waits_list(const struct pli_node *node, uint32_t row,
         const struct pli_thread_wait *t = pli_thread_waits(node, row, lane);
         for (int i = 0; (slept >> lane & 1) != 0 && i < PLI_THREAD_N; i++) {
             if (is_asleep(&t[i].wait)) {
-                to[n++] = (struct pli_waits_entry){ row, &t[i].wait, t[i].tid, t[i].ep,
-                                                    t[i].site, 0 };
+                to[n++] =
+                    (struct pli_waits_entry){ row, &t[i].wait, t[i].tid, t[i].ep, t[i].site, 0 };
             }
         }
     }

@@ -46,7 +46,9 @@ enum take {
     T_HELP,
     T_VERSION,
     T_NOTHING,
-    T_NOTHING_VALUE
+    T_NOTHING_VALUE,
+    T_LOCAL,
+    T_NOTE
 };
 
 static const struct option {
@@ -75,7 +77,13 @@ static const struct option {
     { "bind-threads", NULL, T_NOTHING, NULL },
     { "backtrace", NULL, T_NOTHING, NULL },
     { "abort", NULL, T_NOTHING, NULL },
+    { "no-backtrace", NULL, T_NOTHING, NULL },
     { "norc", NULL, T_NOTHING, NULL },
+    { "localhost", NULL, T_LOCAL, "all threads on this host, whatever HOSTS says" },
+    { "freeze freeze-on-error", NULL, T_NOTE,
+      "also -trace: of other runtimes, said to have no effect (see upcrun(1))" },
+    { "trace", NULL, T_NOTE, NULL },
+    { "tracefile trace-file", "FILE", T_NOTE, NULL },
     { "version V", NULL, T_VERSION, "what this is" },
     { "help h", NULL, T_HELP, "this text" },
 };
@@ -178,6 +186,16 @@ static void take(struct wish *w, const struct option *o, const char *value)
     case T_VERSION:
         printf("upcrun (Pliant MPI) %s\n", PLIANT_VERSION);
         exit(0);
+    case T_LOCAL:
+        unsetenv("HOSTS");
+        break;
+    case T_NOTE:
+        fprintf(stderr, "upcrun: note: -%.*s has no effect here; %s\n", (int)strcspn(o->names, " "),
+                o->names,
+                o->names[0] == 'f'
+                    ? "mpiexec -n N gdb --args PROGRAM starts all threads in a debugger"
+                    : "mpictl status shows what each thread waits for");
+        break;
     case T_NOTHING:
     case T_NOTHING_VALUE: // of other runtimes; nothing here has use for them
         break;

@@ -6,14 +6,9 @@
 #include <string.h>
 
 const char *const pli_upcrun_valued[] = {
-    "n",           "np",
-    "N",           "nodes",
-    "c",           "cpus-per-node",
-    "p",           "pthreads",
-    "shared-heap", "shared-heap-max",
-    "heap-offset", "conf",
-    "network",     "env",
-    "timeout",     NULL,
+    "n",       "np",       "N",           "nodes",           "c",           "cpus-per-node",
+    "p",       "pthreads", "shared-heap", "shared-heap-max", "heap-offset", "conf",
+    "network", "env",      "timeout",     "tracefile",       "trace-file",  NULL,
 };
 
 bool pli_upcrun_is(char **argv, const char *name, const char **value_out, int *n_used)

@@ -6,6 +6,9 @@
 
 #include "type.h"
 
+// A tentative definition of a thread-local object: one object, in however many files it is.
+#define PLI_EMIT_COMMON_TLS "__attribute__((weak)) __thread"
+
 enum node_kind {
     N_NUM,
     N_STR,

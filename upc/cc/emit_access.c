@@ -177,6 +177,16 @@ static void put_member(struct emitter *e, struct node *n)
     pli_emit_printf(e, ", %s))", n->mem->name->text);
 }
 
+// __real__ and __imag__ of a shared object: side by side, like members.
+static void put_complex_part(struct emitter *e, struct node *n)
+{
+    pli_emit_puts(e, "pli_upc_member(");
+    pli_emit_access_addr(e, n->a);
+    pli_emit_puts(e, n->op == KW_IMAG ? ", sizeof(" : ", 0 * sizeof(");
+    put_value_type(e, n->type);
+    pli_emit_puts(e, "))");
+}
+
 void pli_emit_access_addr(struct emitter *e, struct node *n)
 {
     n = bare(n);
@@ -190,6 +200,9 @@ void pli_emit_access_addr(struct emitter *e, struct node *n)
     case N_MEMBER:
     case N_ARROW:
         put_member(e, n);
+        break;
+    case N_UNARY:
+        put_complex_part(e, n);
         break;
     case N_IDENT:
         pli_emit_puts(e, n->sym->name->text);

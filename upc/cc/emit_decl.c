@@ -194,7 +194,8 @@ static void put_storage(struct emitter *e, struct decl *d, const struct declarat
 {
     put_kept(e, &d->specs, true);
     if (x->sym != NULL && x->sym->is_tls && !d->specs.is_thread) {
-        pli_emit_puts(e, "__thread ");
+        bool is_tentative = d->at_file_scope && d->specs.storage == ST_NONE && !x->has_init;
+        pli_emit_puts(e, is_tentative ? PLI_EMIT_COMMON_TLS " " : "__thread ");
     }
 }
 
@@ -225,6 +226,12 @@ static void dynamic_object(struct emitter *e, struct decl *d, struct declarator 
     }
 }
 
+// typedef int t[THREADS] at file scope, where C has no such type.
+static bool is_open_typedef(const struct decl *d, const struct declarator *x)
+{
+    return d->at_file_scope && d->specs.storage == ST_TYPEDEF && pli_type_is_open(x->type);
+}
+
 // Consecutive declarators with the same specifiers stay one declaration, as a for loop needs it.
 static struct declarator *plain_objects(struct emitter *e, struct decl *d, struct declarator *x)
 {
@@ -233,7 +240,8 @@ static struct declarator *plain_objects(struct emitter *e, struct decl *d, struc
     for (struct declarator *from = x; x != NULL; x = x->next) {
         struct text spec = { 0 }, decl = { 0 };
         bool is_static = d->at_file_scope || d->specs.storage == ST_STATIC;
-        bool special = pli_type_is_shared(x->type) || (x->has_init && x->dyn && is_static);
+        bool special = pli_type_is_shared(x->type) || is_open_typedef(d, x) ||
+                       (x->has_init && x->dyn && is_static);
         const char *name = x->name == NULL ? "" : x->name->text;
         const struct token *t = &e->u->toks[x->tok];
         name = t->subst != NULL && x->name != NULL ? t->subst : name;
@@ -285,6 +293,11 @@ void pli_emit_decl(struct emitter *e, struct decl *d)
             } else {
                 pli_emit_named(e, pli_type_ultimate(x->type), x->name->text);
             }
+            pli_emit_puts(e, ";");
+            x = x->next;
+        } else if (is_open_typedef(d, x)) { // spelled out where it is used
+            put_storage(e, d, x);
+            pli_emit_named(e, pli_type_ultimate(x->type), x->name->text);
             pli_emit_puts(e, ";");
             x = x->next;
         } else {

@@ -179,6 +179,14 @@ static struct source *find_source(struct unit *u, const char *path, size_t len, 
     return s;
 }
 
+// Whether a header is in the folder of the source, which is searched last, as system folders are.
+static bool is_beside(const char *dir, const char *path, size_t len)
+{
+    size_t n = dir != NULL ? strlen(dir) : 0;
+    return n > 0 && len > n && strncmp(path, dir, n) == 0 && path[n] == '/' &&
+           memchr(path + n + 1, '/', len - n - 1) == NULL;
+}
+
 // line-marker: "#" "line"? number string flags*
 static void line_marker(struct lexer *l, const char *p, const char *eol)
 {
@@ -198,7 +206,7 @@ static void line_marker(struct lexer *l, const char *p, const char *eol)
         for (; q < eol; q++) {
             is_system |= *q == '3' && q[-1] == ' ';
         }
-        l->src = find_source(l->u, path, n, is_system);
+        l->src = find_source(l->u, path, n, is_system && !is_beside(l->u->opt.source_dir, path, n));
     }
     // Bounded so that hostile markers cannot overflow the line counter.
     l->line = line < 0 ? 0 : line > 100000000 ? 100000000 : (int)line;
@@ -415,6 +423,11 @@ static void word(struct lexer *l)
     t->op = t->name->kw;
     // Library headers are C: there the words of UPC are ordinary names, but not in our own upc*.h.
     if (t->op >= KW_SHARED && l->c_mode) {
+        if ((t->op == KW_MYTHREAD || t->op == KW_THREADS) && !l->u->opt.c_code) {
+            // In the C text these two are macros.
+            t->subst = t->op == KW_MYTHREAD ? "pli_c_mythread" : "pli_c_threads";
+            t->name = pli_lex_name(l->u, t->subst, strlen(t->subst));
+        }
         t->op = 0;
     } else if (t->op >= KW_SHARED && l->src->is_system) {
         const char *base = strrchr(l->src->path, '/');

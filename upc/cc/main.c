@@ -13,6 +13,7 @@ static const char usage[] =
     "  -T=N        static THREADS\n"
     "  -pthreads   private static objects become thread-local\n"
     "  -c-code     plain C: the words of UPC are ordinary names\n"
+    "  -beside DIR headers of that folder are the program's, though found like the system's\n"
     "  -no-lines   leave line directives out\n"
     "  -w          no warnings\n"
     "  -Werror     warnings are errors\n"
@@ -35,6 +36,8 @@ static bool parse_args(int argc, char **argv, struct options *opt)
             opt->pthreads = true;
         } else if (strcmp(a, "-map") == 0 && i + 1 < argc) {
             opt->map_path = argv[++i];
+        } else if (strcmp(a, "-beside") == 0 && i + 1 < argc) {
+            opt->source_dir = argv[++i];
         } else if (strcmp(a, "-c-code") == 0) {
             opt->c_code = true;
         } else if (strcmp(a, "-no-lines") == 0) {

@@ -156,6 +156,8 @@ bool pli_sema_conv_resets(const struct type *from, const struct type *to);
 
 // sema_decl.c: constraints on declarations
 void pli_sema_decl_type(struct parser *p, const struct type *t, size_t tok);
+// [*]: the type with the block size that spreads the elements evenly.
+struct type *pli_sema_decl_star(struct parser *p, struct type *t, size_t tok, bool has_init);
 struct type *pli_sema_decl_object(struct parser *p, struct type *t, const struct specs *s,
                                   size_t tok, bool has_init);
 struct type *pli_sema_decl_member(struct parser *p, struct type *t, size_t tok);

@@ -89,7 +89,8 @@ static struct sym *declare(struct parser *p, struct specs *s, struct declarator 
     n->storage = s->storage;
     if (kind == SYM_TYPEDEF) {
         n->type = pli_type_copy(p->u, d->type);
-        n->type->tdname = d->name;
+        n->type->is_spelled_out = p->depth == 0 && pli_type_is_open(d->type);
+        n->type->tdname = n->type->is_spelled_out ? NULL : d->name;
     }
     return n;
 }
@@ -172,6 +173,9 @@ static bool init_declarator(struct parser *p, struct specs *s, struct declarator
         d->sym->type = d->type;
         d->sym->is_initialised = true;
     }
+    if (p->depth == 0 && s->storage == ST_TYPEDEF && pli_type_is_open(d->type)) {
+        return true;
+    }
     if (p->depth == 0 && p->u->opt.static_threads == 0 && d->type->kind == TY_ARRAY &&
         !pli_type_is_shared(d->type) && (d->type->len_threads || d->type->len_bad)) {
         pli_diag_error(p->u, d->tok,
@@ -183,14 +187,14 @@ static bool init_declarator(struct parser *p, struct specs *s, struct declarator
 }
 
 // Place __thread where gcc wants it: behind static or extern, else in front.
-static void mark_tls(struct parser *p, struct specs *s)
+static void mark_tls(struct parser *p, struct specs *s, bool is_tentative)
 {
     struct token *t = &p->u->toks[s->t0];
     if (s->storage == ST_STATIC || s->storage == ST_EXTERN || s->storage_tok > 0) {
         t = &p->u->toks[s->storage_tok];
         t->subst = pli_arena_printf(&p->u->arena, "%.*s __thread", (int)t->len, t->text);
     } else {
-        t->prefix = "__thread";
+        t->prefix = is_tentative ? PLI_EMIT_COMMON_TLS : "__thread";
     }
 }
 
@@ -198,12 +202,13 @@ static void mark_tls(struct parser *p, struct specs *s)
 static struct decl *rest_of_declaration(struct parser *p, struct decl *d, struct declarator *first)
 {
     struct declarator **tail = &d->list;
-    bool upc = false, tls = false, other = false;
+    bool upc = false, tls = false, other = false, is_tentative = p->depth == 0;
     d->at_file_scope = p->depth == 0;
     for (struct declarator *x = first; x != NULL;) {
         upc |= init_declarator(p, &d->specs, x);
         tls |= x->sym->is_tls && !d->specs.is_thread;
         other |= x->sym->kind == SYM_FUNC;
+        is_tentative = is_tentative && !x->has_init;
         *tail = x;
         tail = &x->next;
         x = NULL;
@@ -216,7 +221,7 @@ static struct decl *rest_of_declaration(struct parser *p, struct decl *d, struct
     if (upc || (tls && other)) {
         pli_parse_edit(p, EDIT_DECL, d->specs.t0, p->at)->decl = d;
     } else if (tls) {
-        mark_tls(p, &d->specs);
+        mark_tls(p, &d->specs, is_tentative);
     }
     return d;
 }

@@ -74,6 +74,7 @@ static struct param *add_param(struct parser *p, struct declarator *d, struct pa
         // Its own length may be anything; the rest of the type must be right as a pointer's too.
         bool is_odd = t->len == LEN_VLA || pli_type_block(t) == BLOCK_STAR;
         struct type *adjusted = pli_type_ptr(p->u, t->base);
+        adjusted->is_spelled_out = t->is_spelled_out;
         pli_sema_decl_type(p, is_odd ? adjusted : t, d->tok);
         t = adjusted;
     } else {

@@ -154,10 +154,17 @@ static struct node *complex_part(struct parser *p)
     struct node *a = pli_parse_expr_cast(p);
     struct node *n = pli_sema_node(p, N_UNARY, tok);
     n->op = p->u->toks[tok].op;
-    n->is_lvalue = a->is_lvalue && !pli_type_is_shared(a->type);
-    n->a = pli_type_is_shared(a->type) ? pli_sema_rvalue(p, a) : a;
+    bool is_shared = pli_type_is_shared(a->type) && a->is_lvalue;
+    bool is_part = is_shared && a->type->kind == TY_COMPLEX; // lies there like a member
+    n->is_lvalue = a->is_lvalue && (is_part || !is_shared);
+    n->a = is_shared && !is_part ? pli_sema_rvalue(p, a) : a;
     n->type = n->a->type->kind == TY_COMPLEX ? n->a->type->base : n->a->type;
     pli_sema_inherit(n, n->a);
+    if (is_part) {
+        n->type =
+            pli_type_qualify(p->u, n->type, a->type->quals & (Q_CONST | Q_VOLATILE | Q_UPC), 0);
+        n->upc = true;
+    }
     return n;
 }
 

@@ -94,6 +94,9 @@ struct node *pli_parse_sizeof(struct parser *p)
         p->at++;
         t = pli_parse_spec_type_name(p, &n0, &n1);
         pli_parse_expect(p, ')', "')'");
+        if (pli_type_is_shared(t) && pli_type_ultimate(t)->block == BLOCK_STAR) {
+            t = pli_sema_decl_star(p, t, opd, false);
+        }
         if (pli_parse_is(p, '{')) { // sizeof (T){...}
             bool dyn;
             pli_parse_init(p, &t, &dyn);

@@ -88,8 +88,7 @@ static struct type *set_block(struct parser *p, struct type *t, int64_t block)
     return c;
 }
 
-// [*]: the block size that spreads the elements evenly.
-static struct type *resolve_star(struct parser *p, struct type *t, size_t tok, bool has_init)
+struct type *pli_sema_decl_star(struct parser *p, struct type *t, size_t tok, bool has_init)
 {
     if (t->kind != TY_ARRAY) {
         return set_block(p, t, 1);
@@ -143,7 +142,7 @@ struct type *pli_sema_decl_object(struct parser *p, struct type *t, const struct
         pli_diag_error(p->u, tok, "object of type 'shared void'");
     }
     if (ult->block == BLOCK_STAR) {
-        t = resolve_star(p, t, tok, has_init);
+        t = pli_sema_decl_star(p, t, tok, has_init);
     }
     bool bad = false, vla = false;
     if (t->kind == TY_ARRAY && p->u->opt.static_threads == 0 && pli_type_block(t) != 0 &&

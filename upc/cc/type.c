@@ -254,12 +254,21 @@ bool pli_type_compat(const struct type *a, const struct type *b, bool quals)
     }
 }
 
+bool pli_type_is_open(const struct type *t)
+{
+    const struct type *a = t;
+    while (a->kind == TY_ARRAY && !a->len_threads) {
+        a = a->base;
+    }
+    return a->kind == TY_ARRAY && !pli_type_is_shared(t);
+}
+
 bool pli_type_needs_print(const struct type *t)
 {
     if ((t->quals & Q_UPC) != 0) {
         return true;
     }
-    if (pli_type_is_shared(t)) {
+    if (pli_type_is_shared(t) || t->is_spelled_out) {
         return true;
     }
     if (t->tdname != NULL) {

@@ -95,6 +95,7 @@ struct type {
     int64_t len;           // ARRAY
     bool len_bad;          // THREADS in its length in a way that is not allowed
     bool len_threads;      // the number of elements is len * THREADS
+    bool is_spelled_out;   // of a typedef that C cannot have: printed in full where it is used
     size_t len_t0, len_t1; // tokens of a VLA's length
     struct record *rec;
     struct enumdef *en;
@@ -137,6 +138,8 @@ bool pli_type_has_vla(const struct type *t);
 int pli_type_rank(const struct type *t);
 // Compatible types, qualifiers of the outermost level ignored when top is false.
 bool pli_type_compat(const struct type *a, const struct type *b, bool quals);
+// A private array whose length has THREADS, while that is dynamic.
+bool pli_type_is_open(const struct type *t);
 // True when the C text of a type must differ from its UPC text.
 bool pli_type_needs_print(const struct type *t);
 

@@ -66,6 +66,7 @@ struct options {
     bool warn_error;
     bool no_warn;
     const char *input, *output;
+    const char *source_dir; // of the source; NULL: it has none
 };
 
 struct unit {

@@ -79,7 +79,7 @@ static _Noreturn void differ(int a, uint64_t word_a, int b, uint64_t word_b)
     char text[2][64];
     describe(word_a, text[0], sizeof text[0]);
     describe(word_b, text[1], sizeof text[1]);
-    pli_rt_die("barriers do not match: thread %d is at %s, thread %d at %s", a, text[0], b,
+    pli_rt_die("barrier mismatch detected: thread %d is at %s, thread %d at %s", a, text[0], b,
                text[1]);
 }
 
@@ -246,7 +246,7 @@ void pli_upc_wait(int has_value, int value)
     me->is_notified = false;
     uint64_t word = settle(me, "upc_wait");
     if (has_value && kind_of(word) == VALUE && (uint32_t)word != (uint32_t)value) {
-        pli_rt_die("barriers do not match: upc_wait has the value %d, upc_notify had %d", value,
+        pli_rt_die("barrier mismatch detected: upc_wait has the value %d, upc_notify had %d", value,
                    (int)(uint32_t)word);
     }
     atomic_thread_fence(memory_order_seq_cst);

@@ -109,8 +109,9 @@ static int64_t move_lists(const struct io *io)
         size_t left_m = (io->is_local ? io->local[m].len : io->spread[m].len) - in_m;
         size_t left_k = io->file[k].len - in_k, n = left_m < left_k ? left_m : left_k;
         int64_t at = io->file[k].offset + (int64_t)in_k;
-        int64_t got = io->is_local ? move_plain(io, io->local[m].base + in_m, n, at)
-                                   : move_spread(io, &io->spread[m], in_m, n, at);
+        int64_t got = n == 0         ? 0
+                      : io->is_local ? move_plain(io, io->local[m].base + in_m, n, at)
+                                     : move_spread(io, &io->spread[m], in_m, n, at);
         if (got < 0) {
             return -1;
         }
@@ -130,14 +131,18 @@ static int64_t move_lists(const struct io *io)
 static bool is_good(const struct io *io)
 {
     size_t mem = 0, file = 0;
+    int64_t last = 0;
     bool good = true;
     for (size_t i = 0; i < io->n_mem; i++) {
         good &=
             !__builtin_add_overflow(mem, io->is_local ? io->local[i].len : io->spread[i].len, &mem);
     }
     for (size_t i = 0; i < io->n_file; i++) {
-        good &= !__builtin_add_overflow(file, io->file[i].len, &file) && io->file[i].offset >= 0 &&
-                (i == 0 || io->file[i].offset >= io->file[i - 1].offset);
+        if (io->file[i].len > 0) { // empty ones are nowhere
+            good &=
+                !__builtin_add_overflow(file, io->file[i].len, &file) && io->file[i].offset >= last;
+            last = io->file[i].offset;
+        }
     }
     return good && mem == file && mem <= INT64_MAX;
 }

@@ -7,6 +7,7 @@
 #include "core/ep.h"
 #include "core/lane.h"
 #include "core/process.h"
+#include "endpoint/begin.h"
 #include "endpoint/endpoint.h"
 #include "obj/comm.h"
 #include "obj/group_build.h"
@@ -17,6 +18,11 @@
 int pli_upc_n_here(void)
 {
     return pli_rt.n_here;
+}
+
+int pli_upc_mpi_has_begun(void)
+{
+    return pli_begin_has();
 }
 
 int pli_upc_mpi_is_funneled(void)

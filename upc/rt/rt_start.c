@@ -12,6 +12,7 @@
 #include "core/process.h"
 #include "core/region.h"
 #include "core/segment.h"
+#include "endpoint/begin.h"
 #include "endpoint/endpoint.h"
 #include "net/shm/shm.h"
 #include "obj/comm.h"
@@ -279,6 +280,8 @@ int pli_upc_enter(int i)
     pli_rt_self = me;
     if (pli_rt.is_pthreads) {
         need(pli_ep_attach(me->comm->ep));
+    } else if (pli_upc_mpi_has_rank()) {
+        pli_begin_allow(); // of threads of one process each asks for itself: link/upc_mpi.c
     }
     if (pli_rt.has_far) {
         struct pli_region_plan plan = { .comm = me->comm,

@@ -38,7 +38,8 @@ int pli_upc_mpi_world(void **comms, const char **why);
 // Whether the calling UPC thread has an MPI rank; whether only the process has, not each thread.
 int pli_upc_mpi_has_rank(void);
 int pli_upc_mpi_is_funneled(void);
-int pli_upc_n_here(void); // UPC threads of this process
+int pli_upc_mpi_has_begun(void); // MPI was initialised by its first use
+int pli_upc_n_here(void);        // UPC threads of this process
 
 // Where the calling thread is in a hybrid job: group, UPC thread, MPI rank (-1: none), and of how
 // many each. [hybrid MPI+UPC model]

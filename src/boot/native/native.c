@@ -5,6 +5,7 @@
 
 #include "base/conf.h"
 #include "base/fault.h"
+#include "base/nofile.h"
 #include "boot/ctl.h"
 #include "boot/door_wire.h"
 #include "boot/hand.h"
@@ -85,6 +86,14 @@ static enum pli_err parse(const char *text, struct invitation *out)
     return PLI_OK;
 }
 
+static enum pli_err no_room(const struct pli_node_header *h)
+{
+    return pli_fail(PLI_ERR_NOMEM,
+                    "host %s has room for %u processes that come later, because one of the job "
+                    "runs there under valgrind or with a limit on address space (ulimit -v)",
+                    h->host, atomic_load(&h->n_room));
+}
+
 // Take the first free row of the task.
 static enum pli_err claim(struct pli_boot *boot, const struct invitation *inv)
 {
@@ -93,6 +102,9 @@ static enum pli_err claim(struct pli_boot *boot, const struct invitation *inv)
     if ((uint32_t)inv->row >= n_row || (uint32_t)inv->n > n_row - (uint32_t)inv->row) {
         return pli_fail(PLI_ERR_OTHER, "PLIANT_BOOT=%s names ranks that the job does not have",
                         pli_conf.boot);
+    }
+    if (!pli_node_has_room(node->header, (uint32_t)(inv->row + inv->n - 1))) {
+        return no_room(node->header);
     }
     for (uint32_t r = (uint32_t)inv->row; r < (uint32_t)(inv->row + inv->n); r++) {
         uint32_t empty = PLI_NODE_EMPTY;
@@ -394,7 +406,10 @@ static enum pli_err native_clone(struct pli_boot *boot, uint32_t index, void (*k
     uint32_t row = pli_node_row_of(&boot->node, index);
     bool is_here = pli_node_find(&boot->node, index)->host == boot->host;
     setpgid(0, 0); // as every process that mpiexec starts
-    enum pli_err err = is_here ? own_ends(&boot->node.rows[row], row) : move_to(boot, &row, known);
+    enum pli_err err = !is_here ? move_to(boot, &row, known)
+                       : pli_node_has_room(boot->node.header, row)
+                           ? own_ends(&boot->node.rows[row], row)
+                           : no_room(boot->node.header);
     if (err == PLI_OK) {
         err = pli_ctl_guard(control);
     }
@@ -453,7 +468,15 @@ static enum pli_err take_held(struct pli_boot *boot, struct pli_caller *out)
     if (pli_moor_untaken(out)) {
         return PLI_OK;
     }
+    if (pli_nofile_is_reached(door)) {
+        return PLI_ERR_NO_SPACE; // what is at the door stays there
+    }
     ssize_t n = pli_hand_take(door, &msg, sizeof msg, &out->fd, MSG_DONTWAIT);
+    if (n < 0 && errno == EMFILE) {
+        native_abort(boot, 1,
+                     "a connection was lost: other threads opened the last descriptors "
+                     "that this process may have (see ulimit -n)");
+    }
     if (out->fd < 0) {
         return PLI_AGAIN;
     }

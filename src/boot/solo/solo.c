@@ -82,7 +82,9 @@ static void solo_tell(struct pli_boot *boot, enum pli_node_state state)
 static _Noreturn void solo_abort(struct pli_boot *boot, int code, const char *why)
 {
     pli_log(PLI_ERROR, "process %d ends with code %d: %s", (int)getpid(), code, why);
-    pli_node_set_state(&boot->node, boot->row, PLI_NODE_ABORTED);
+    if (boot->node.rows != NULL) { // else it has not come so far
+        pli_node_set_state(&boot->node, boot->row, PLI_NODE_ABORTED);
+    }
     pli_boot_exit(pli_boot_exit_code(code));
 }
 

@@ -10,10 +10,8 @@
 
 #include <linux/membarrier.h>
 #include <limits.h>
-#include <stddef.h>
-#include <sys/socket.h>
+#include <string.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 static const struct {
@@ -133,53 +131,6 @@ void pli_shm_retract(struct pli_shm *s)
     atomic_store_explicit(&s->box->asleep, 0, memory_order_relaxed);
 }
 
-static _Atomic int ringer = -1; // the socket this process rings bells with
-
-bool pli_shm_name_bell(struct pli_shm *s, int fd, const struct sockaddr_un *name, unsigned len)
-{
-    unsigned n = len - (unsigned)offsetof(struct sockaddr_un, sun_path);
-    if (n > sizeof s->box->bell) {
-        return false;
-    }
-    memcpy(s->box->bell, name->sun_path, n);
-    s->box->n_bell = n;
-    int none = -1;
-    atomic_compare_exchange_strong(&ringer, &none, fd);
-    return true;
-}
-
-void pli_shm_drop_bell(int fd)
-{
-    atomic_compare_exchange_strong(&ringer, &fd, -1);
-}
-
-// Who has no bell of its own, an agent say, rings with a socket made for it.
-static int ringer_fd(void)
-{
-    int fd = atomic_load_explicit(&ringer, memory_order_relaxed), none = -1;
-    if (fd >= 0) {
-        return fd;
-    }
-    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && !atomic_compare_exchange_strong(&ringer, &none, fd)) {
-        close(fd);
-        fd = none;
-    }
-    return fd;
-}
-
-// A bell that is full of rings, or whose owner is gone, needs none.
-static void ring(const struct pli_shm_mailbox *box)
-{
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
-    uint32_t n = box->n_bell;
-    if (n <= sizeof box->bell) {
-        memcpy(a.sun_path, box->bell, n);
-        sendto(ringer_fd(), "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&a,
-               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
-    }
-}
-
 void pli_shm_wake_slow(struct pli_shm_mailbox *box)
 {
     int how = atomic_exchange_explicit(&box->asleep, PLI_SHM_AWAKE, memory_order_acq_rel);
@@ -187,7 +138,7 @@ void pli_shm_wake_slow(struct pli_shm_mailbox *box)
         atomic_fetch_add_explicit(&box->wakes, 1, memory_order_release);
         pli_futex_wake(&box->wakes, INT_MAX, false);
     } else if (how == PLI_SHM_BY_BELL) {
-        ring(box);
+        pli_shm_bell_ring(box);
     } else if (how == PLI_SHM_BY_EVENT) {
         uint64_t one = 1;
         ssize_t n = write(pli_shm_wake_fd, &one, sizeof one);

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 
 struct pli_shm;
-struct sockaddr_un;
 
 // Going to sleep at some of my mailboxes: announce at each, then order once for all of them; look
 // once more at what one waits for, then sleep while box->wakes is what announce returned, or until
@@ -18,10 +17,15 @@ struct sockaddr_un;
 int pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how);
 void pli_shm_order(const struct pli_shm *any);
 void pli_shm_retract(struct pli_shm *s);
-// Tell writers the address of my bell; fd is also what this process rings others' with. False: the
-// name is too long.
-bool pli_shm_name_bell(struct pli_shm *s, int fd, const struct sockaddr_un *name, unsigned len);
-void pli_shm_drop_bell(int fd); // it is about to be closed
+
+// shm_bell.c: make a bell and tell writers of it; it is also what this process rings others' with.
+// Its descriptor is readable when it was rung. -1 with errno.
+int pli_shm_bell_open(struct pli_shm *s);
+void pli_shm_bell_drop(int fd); // it is about to be closed
+void pli_shm_bell_ring(const struct pli_shm_mailbox *box);
+// No ring is certain to arrive: who sleeps by a bell looks at its mailbox again after this.
+enum { PLI_SHM_BELL_NS = 1000000000 };
+
 // The process is the image of another that had opened lanes: tell the kernel anew what it needs to
 // know. Async-signal-safe.
 void pli_shm_again(void);

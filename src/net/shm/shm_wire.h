@@ -57,6 +57,7 @@ struct pli_shm_mailbox {
     _Atomic int wakes;                   // how often somebody was woken: futex of the sleepers
     uint32_t n_bell;                     // bytes of the name of the reader's bell
     char bell[16];                       // see PLI_SHM_BY_BELL
+    uint64_t bell_key;                   // what a ring of it bears
     _Alignas(128) struct pli_shm_cell cells[PLI_SHM_N_CELL];
 };
 _Static_assert(sizeof(struct pli_shm_mailbox) <= 128 * 1024, "the outbox begins at 128 KiB");
@@ -67,7 +68,7 @@ enum { PLI_SHM_OUTBOX = 128 * 1024 };
 enum pli_shm_sleep {
     PLI_SHM_AWAKE = 0,
     PLI_SHM_BY_FUTEX = 1, // on the number of wakes
-    PLI_SHM_BY_BELL = 2,  // on descriptors: an empty datagram to its abstract address wakes it
+    PLI_SHM_BY_BELL = 2,  // on descriptors: a datagram with its key to its abstract address
     PLI_SHM_BY_EVENT = 3  // on descriptors: the eventfd that all processes of the host have
 };
 

@@ -3,6 +3,7 @@
 #include "net/tcp/dial.h"
 
 #include "base/clock.h"
+#include "base/nofile.h"
 #include "boot/address.h"
 #include "boot/greet.h"
 #include "boot/moor.h"
@@ -25,19 +26,25 @@ enum {
     NEAR_LEAST = 256 * 1024, // bytes to be under way to a host, at least,
     NEAR_MOST = 1024 * 1024, // and at most, before the kernel decides by itself how many
     NEAR_PER_US = 10240,     // and so many for each microsecond that an answer takes
+    PAUSE_LEAST_MS = 20,     // before another try with one that was overrun with calls,
+    PAUSE_MOST_MS = 2000,
+    OVERRUN = 4,         // and for so many times the usual patience
     AWAY_NS = 2000000000 // between two steps: the caller was elsewhere, and the other end gave up
 };
 
-enum state { S_CONNECTING, S_ASKING, S_DONE };
+enum state { S_CONNECTING, S_ASKING, S_PAUSED };
 
 struct pli_dial {
     struct pli_dial_call call;
     enum state state;
     int fd;
     uint64_t until;
-    uint64_t seen;  // the last step
-    uint32_t round; // see pli_moor_round
-    bool is_stale;  // there was a long time between two steps with this connection
+    uint64_t seen;      // the last step
+    uint32_t round;     // see pli_moor_round
+    bool is_stale;      // there was a long time between two steps with this connection
+    bool is_dropped;    // the other end hung up before it knew who we are
+    uint64_t dropped;   // it did so for the first time
+    uint32_t n_dropped; // how often it has
     int order[PLI_NODE_N_ADDR], n_addr, at; // addresses to try; the one being tried
     uint32_t n;                             // bytes of the reply so far
     struct pli_greet_open open;
@@ -114,14 +121,33 @@ static void give_up(struct pli_dial *d, const char *why)
              pli_address_text(addr_of(d), d->call.port, where), why);
     drop(d);
     d->at++;
+    d->n_dropped = 0;
+}
+
+// A listener with too many callers hangs up on some of them. They call again, later each time.
+// False: it has done so for too long, or something else has failed.
+static bool pause_calling(struct pli_dial *d, uint64_t now)
+{
+    d->dropped = d->n_dropped == 0 ? now : d->dropped;
+    if (!d->is_dropped || now - d->dropped > OVERRUN * d->call.patience_ns) {
+        return false;
+    }
+    uint32_t ms = d->n_dropped < 7 ? (uint32_t)PAUSE_LEAST_MS << d->n_dropped : PAUSE_MOST_MS;
+    ms += (d->call.from * 7919u) % ms; // not all at the same moment
+    d->n_dropped++;
+    drop(d);
+    d->state = S_PAUSED;
+    d->until = now + (uint64_t)ms * 1000000u;
+    return true;
 }
 
 // What connect failed by; a firewall that says no does so in other words.
 static const char *refusal(int error)
 {
-    return error == EACCES || error == EPERM ? "Permission denied (a firewall?)"
-           : error == EHOSTUNREACH           ? "No route to host (a firewall?)"
-                                             : strerror(error);
+    return pli_nofile_is_why(error)            ? "Too many open files (see ulimit -n)"
+           : error == EACCES || error == EPERM ? "Permission denied (a firewall?)"
+           : error == EHOSTUNREACH             ? "No route to host (a firewall?)"
+                                               : strerror(error);
 }
 
 // Begin with the next address that can be begun with at all. False: there is none.
@@ -134,7 +160,7 @@ static bool begin(struct pli_dial *d)
         d->n = 0;
         d->seen = pli_clock_ns();
         d->until = d->seen + d->call.patience_ns;
-        d->is_stale = false;
+        d->is_stale = d->is_dropped = false;
         d->round = pli_moor_round();
         d->fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (d->fd >= 0) {
@@ -244,7 +270,15 @@ static const char *open_up(struct pli_dial *d)
         return "no random numbers";
     }
     ssize_t n = send(d->fd, &d->open, sizeof d->open, MSG_NOSIGNAL);
+    d->is_dropped = n < 0 && (errno == EPIPE || errno == ECONNRESET);
     return n == (ssize_t)sizeof d->open ? NULL : "it does not take the greeting";
+}
+
+static bool has_ended(int fd)
+{
+    char byte;
+    ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno == ECONNRESET);
 }
 
 // The reply is complete: judge it and join. NULL: done.
@@ -252,6 +286,10 @@ static const char *join(struct pli_dial *d)
 {
     if (pli_greet_check_reply(d->call.secret, &d->open, &d->reply) != PLI_OK) {
         return pli_fail_take(NULL);
+    }
+    if (has_ended(d->fd)) { // what is sent now would be lost
+        d->is_dropped = true;
+        return "it hung up";
     }
     struct pli_greet_join j = { .from = d->call.from,
                                 .to = d->call.to,
@@ -293,6 +331,7 @@ static enum pli_err try_one(struct pli_dial *d, const char **why_out)
     }
     if (n <= 0) {
         *why_out = n == 0 ? "it hung up" : strerror(errno);
+        d->is_dropped = n == 0 || errno == ECONNRESET;
         return PLI_ERR_OTHER;
     }
     d->n += (uint32_t)n;
@@ -321,9 +360,17 @@ static void begin_anew(struct pli_dial *d)
 {
     drop(d);
     d->at = 0;
+    d->n_dropped = 0;
     d->tried[0] = '\0';
     d->n_addr = pli_address_order(d->call.here, d->call.there, d->order);
     d->call.port = d->call.there->port;
+}
+
+static enum pli_err begin_or_fail(struct pli_dial *d)
+{
+    return begin(d) ? PLI_AGAIN
+                    : pli_fail(PLI_ERR_OTHER, "host %s cannot be reached: %s", d->call.there->name,
+                               d->tried);
 }
 
 // Context: the process is held, so that no checkpoint comes between a connection and its note.
@@ -331,9 +378,7 @@ static enum pli_err step(struct pli_dial *d)
 {
     if (d->round != pli_moor_round()) {
         begin_anew(d);
-        return begin(d) ? PLI_AGAIN
-                        : pli_fail(PLI_ERR_OTHER, "host %s cannot be reached: %s",
-                                   d->call.there->name, d->tried);
+        return begin_or_fail(d);
     }
     // A program that computes for long between two MPI calls has not been waiting, and the other
     // end will not wait for it.
@@ -343,6 +388,9 @@ static enum pli_err step(struct pli_dial *d)
         d->is_stale = true;
     }
     d->seen = now;
+    if (d->state == S_PAUSED) {
+        return now < d->until ? PLI_AGAIN : begin_or_fail(d);
+    }
     enum pli_err err;
     const char *why = failure(d, &err, now);
     if (why == NULL) {
@@ -350,13 +398,12 @@ static enum pli_err step(struct pli_dial *d)
     }
     if (d->is_stale) {
         drop(d);
+    } else if (pause_calling(d, now)) {
+        return PLI_AGAIN;
     } else {
         give_up(d, why);
     }
-    if (begin(d)) {
-        return PLI_AGAIN;
-    }
-    return pli_fail(PLI_ERR_OTHER, "host %s cannot be reached: %s", d->call.there->name, d->tried);
+    return begin_or_fail(d);
 }
 
 enum pli_err pli_dial_step(struct pli_dial *d)

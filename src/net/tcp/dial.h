@@ -36,7 +36,7 @@ void pli_dial_close(struct pli_dial *d);
 enum pli_err pli_dial_step(struct pli_dial *d);
 
 // What to wait for before the next step: a descriptor, and EPOLL events; and the moment after which
-// to step in any case.
+// to step in any case. No descriptor (-1): the other end was overrun, and is called again then.
 int pli_dial_fd(const struct pli_dial *d);
 uint32_t pli_dial_events(const struct pli_dial *d);
 uint64_t pli_dial_until(const struct pli_dial *d);

@@ -3,6 +3,7 @@
 // nothing behind the greeting is read.
 #include "boot/stranger.h"
 
+#include "base/clock.h"
 #include "t.h"
 
 #include <string.h>
@@ -99,8 +100,69 @@ static void strangers(void)
     end(&t);
 }
 
+enum { N = 4 };
+
+struct seat {
+    struct pli_stranger who;
+    int caller;
+};
+
+// Four callers: the last from an address of its own, all asked and in time.
+static void fill(struct seat *seats)
+{
+    for (int i = 0; i < N; i++) {
+        int pair[2];
+        T_MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+        seats[i] = (struct seat){ .caller = pair[0],
+                                  .who = { .fd = pair[1],
+                                           .since = pli_clock_ns() - (uint64_t)(N - i) * 1000,
+                                           .is_asked = true,
+                                           .from = { [15] = i == N - 1 ? 2 : 1 } } };
+    }
+}
+
+static int room(struct seat *seats)
+{
+    struct pli_stranger *s = pli_stranger_room(&seats[0].who, sizeof seats[0], N);
+    return s != NULL ? (int)((struct seat *)s - seats) : -1;
+}
+
+// Who has proved least makes room, of those from where most come; never one that said something
+// which was not looked at.
+static void makes_room(void)
+{
+    struct seat seats[N];
+    const uint64_t late = (uint64_t)PLI_STRANGER_ROUND_MS * 2000000u;
+    fill(seats);
+    T_EQ(room(seats), -1); // all are about to join
+    seats[2].who.is_asked = false;
+    T_EQ(room(seats), 2); // has said nothing
+    seats[3].who.is_asked = false;
+    seats[3].who.since -= late;
+    T_EQ(room(seats), 2); // the other is older, but alone
+    T_MUST(send(seats[2].caller, "x", 1, 0) == 1);
+    T_EQ(room(seats), 3);
+    seats[3].who.is_asked = true;
+    seats[2].who.is_asked = true;
+    T_EQ(room(seats), 3); // too late, and the only one
+    seats[0].who.since -= late;
+    seats[1].who.since -= late + 100000;
+    T_EQ(room(seats), 1);                          // the oldest from where most come
+    T_MUST(send(seats[1].caller, "x", 1, 0) == 1); // its proof
+    T_EQ(room(seats), 0);
+    int fd = seats[2].who.fd;
+    seats[2].who.fd = -1;
+    T_EQ(room(seats), 2); // free
+    close(fd);
+    for (int i = 0; i < N; i++) {
+        close(seats[i].caller);
+        close(seats[i].who.fd);
+    }
+}
+
 int main(void)
 {
+    makes_room();
     for (size_t piece = 1; piece < 100; piece += 7) {
         friends(piece);
     }

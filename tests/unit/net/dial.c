@@ -47,6 +47,7 @@ struct host {
     struct pli_greet_reply reply;
     struct pli_greet_join join;
     size_t n_open, n_join;
+    int n_drop; // calls to hang up on at once
     bool is_joined;
 };
 
@@ -55,6 +56,12 @@ static void serve(struct host *h)
     if (h->fd < 0) {
         h->fd = accept4(h->listener, NULL, NULL, SOCK_NONBLOCK);
         if (h->fd < 0 || h->how == SILENT) {
+            return;
+        }
+        if (h->n_drop > 0) {
+            close(h->fd);
+            h->fd = -1;
+            h->n_drop--;
             return;
         }
         if (h->how == HANGS_UP) {
@@ -103,7 +110,7 @@ static enum pli_err go(struct pli_node_host *there, struct host *h, int *fd_out)
         return err;
     }
     for (int i = 0; i < 5000 && (err = pli_dial_step(d)) == PLI_AGAIN; i++) {
-        T_OK(pli_dial_fd(d) >= 0);
+        T_OK(pli_dial_fd(d) >= 0 || pli_dial_until(d) != UINT64_MAX);
         serve(h);
         poll(NULL, 0, 1);
     }
@@ -175,8 +182,29 @@ static void second(void)
     T_HAS(pli_fail_take(NULL), "no address");
 }
 
+// A listener that is overrun with calls hangs up on some; they call again.
+static void overrun(void)
+{
+    struct pli_node_host there = { .name = "there",
+                                   .n_addr = 1,
+                                   .addr = { pli_address_loopback() } };
+    struct host h = { .fd = -1, .how = GOOD, .n_drop = 4 };
+    int fd;
+    h.listener = listen_on(AF_INET, &there.port);
+    T_EQ(go(&there, &h, &fd), PLI_OK);
+    T_EQ(h.n_drop, 0);
+    T_OK(h.is_joined);
+    close(fd);
+    close(h.fd);
+    h = (struct host){ .listener = h.listener, .fd = -1, .how = GOOD, .n_drop = 1000000 };
+    T_OK(go(&there, &h, &fd) != PLI_OK); // but not for ever
+    T_HAS(pli_fail_take(NULL), "127.0.0.1");
+    close(h.listener);
+}
+
 int main(void)
 {
+    overrun();
     reaches(AF_INET, GOOD, NULL);
     reaches(AF_INET6, GOOD, NULL);
     reaches(AF_INET, SILENT, "does not greet");

@@ -234,3 +234,30 @@ int main(void)
     CHECK(errno == 7);
     return t_done();
 }
+//--- complex_parts threads=3
+#include "t.h"
+#include <complex.h>
+shared [2] float complex z[2 * THREADS]; shared double _Complex one;
+struct q { int a; double complex c; }; shared struct q s[THREADS]; strict shared double complex hard[THREADS];
+int main(void)
+{
+    z[2 * MYTHREAD] = 1.0f + 2.0f * I;
+    __imag__ z[2 * MYTHREAD] += 3; ++__real__ z[2 * MYTHREAD]; __real__ z[2 * MYTHREAD] = 1 + __real__ z[2 * MYTHREAD];
+    CHECK(crealf(z[2 * MYTHREAD]) == 3 && cimagf(z[2 * MYTHREAD]) == 5);
+    shared [] float *p = &__imag__ z[2 * MYTHREAD];
+    CHECK(*p == 5 && upc_threadof(p) == MYTHREAD);
+    __real__ s[MYTHREAD].c = 7; __imag__ (s[MYTHREAD].c) = 8;
+    CHECK(s[MYTHREAD].c == 7 + 8 * I && s[MYTHREAD].a == 0);
+    upc_forall (int i = 0; i < 2 * THREADS; i++; &z[i]) { __real__ z[i] = i; }
+    CHECK(__real__ z[2 * MYTHREAD + 1] == 2 * MYTHREAD + 1 && sizeof(__real__ one) == sizeof(double));
+    __imag__ hard[MYTHREAD] = 2; CHECK(hard[MYTHREAD] == 2 * I);
+    double complex own = 1 + 2 * I; __real__ own = 9; int k = 3;
+    CHECK(__real__ own == 9 && __real__ k == 3);
+    upc_barrier; if (MYTHREAD == 0) one = 4; upc_barrier;
+    CHECK(__real__ one == 4 && __imag__ one == 0 && __real__ (one + 1) == 5);
+    int far = (MYTHREAD + 1) % THREADS; upc_barrier;
+    __imag__ z[2 * far + 1] = far; upc_barrier;
+    CHECK(__imag__ z[2 * MYTHREAD + 1] == MYTHREAD);
+    upc_barrier;
+    return t_done();
+}

@@ -1,4 +1,4 @@
-//--- final_and_user_barrier threads=2,3,4,8 rc=fail out= err=barriers\sdo\snot\smatch:\sthread\s0\sis\sat\sthe\send\sof\smain,\sthread\s1\sat\sa\sbarrier\swith\sthe\svalue\s3
+//--- final_and_user_barrier threads=2,3,4,8 rc=fail out= err=barrier\smismatch\sdetected:\sthread\s0\sis\sat\sthe\send\sof\smain,\sthread\s1\sat\sa\sbarrier\swith\sthe\svalue\s3
 #include <upc.h>
 int main(void) { if (MYTHREAD == 0) return 0; upc_barrier 3; return 0; }
 //--- barrier_and_alloc threads=2,3 rc=fail out= err=thread\s0\sis\sat\supc_all_alloc,\sthread\s1\sat\sa\sbarrier\swithout\sa\svalue

@@ -45,3 +45,10 @@ int sum(shared [4] struct item *p) { int s = 0; for (int i = 0; i < 4*THREADS; i
 int twice(int); int main(void) { CHECK(twice(4) == 8); return t_done(); }
 //-- two.c
 int twice(int x) { return 2 * x; }
+//--- tentative_private files threads=2
+int x, table[4]; double y; int *p; void set(int); int get(void);
+int main(void) { set(4 + MYTHREAD); upc_barrier; CHECK(x == 4 + MYTHREAD && table[3] == x && y == 0 && get() == 2 * x && *p == x); return t_done(); }
+//-- two.upc
+int x; int table[4]; double y; int *p, twice = 2;
+void set(int v) { x = v; table[3] = v; p = &x; }
+int get(void) { return twice * x; }

@@ -113,6 +113,11 @@ int main(void)
     upc_barrier;
     CHECK(upc_all_fwrite_list_shared(f, MYTHREAD == THREADS - 1 ? 2 : 0, sm, MYTHREAD == THREADS - 1 ? 1 : 0, one, 0) == (MYTHREAD == THREADS - 1 ? 8 : 0));
     CHECK(upc_all_fread_list_local(f, 1, r, 1, one, 0) == 8 && strcmp(in, "abcdeXYZ") == 0);
+    // Entries of no length are nowhere: neither memory nor an order of offsets.
+    struct upc_local_memvec gaps[4] = { { NULL, 0 }, { in, 5 }, { NULL, 0 }, { in + 5, 3 } };
+    struct upc_filevec holes[5] = { { 90, 0 }, { 100 * MYTHREAD, 2 }, { 0, 0 }, { 100 * MYTHREAD + 50, 6 }, { 0, 0 } };
+    memset(in, 0, sizeof in);
+    CHECK(upc_all_fread_list_local(f, 4, gaps, 5, holes, 0) == 8 && strcmp(in, "abcdeXYZ") == 0);
     struct upc_filevec back[2] = { { 50, 4 }, { 0, 4 } }, shorter[1] = { { 0, 4 } };
     errno = 0;
     CHECK(upc_all_fread_list_local(f, 1, r, 2, back, 0) == -1 && errno == EINVAL);
@@ -212,7 +217,7 @@ int main(void)
     CHECK(upc_all_fseek(f, 0, UPC_SEEK_CUR) == 16 && upc_all_fget_size(f) == 16 && upc_all_fclose(f) == 0);
     return t_done();
 }
-//--- mismatch threads=2 out= rc=fail err=barriers\sdo\snot\smatch
+//--- mismatch threads=2 out= rc=fail err=barrier\smismatch\sdetected
 #include "t.h"
 #include <upc_io.h>
 int main(void)

@@ -245,3 +245,26 @@ int main(void)
     CHECK(n == 4096);
     return t_done();
 }
+//--- names_of_upc_in_c_code threads=2
+#include "t.h"
+#pragma upc c_code
+struct s { int THREADS, MYTHREAD; };
+int THREADS = 9; static int MYTHREAD = 4;
+typedef struct { int MYTHREAD; } own;
+static int sum(int shared, int THREADS_) { struct s x = { .THREADS = shared, .MYTHREAD = 1 }; own y = { 5 }; return x.THREADS + THREADS + MYTHREAD + y.MYTHREAD + THREADS_; }
+static int args(int MYTHREAD, int THREADS) { return MYTHREAD * THREADS; }
+#pragma upc upc_code
+shared int z[THREADS];
+int main(void) { z[MYTHREAD] = sum(2, 0) + args(2, 3); CHECK(z[MYTHREAD] == 26 && THREADS == 2 && MYTHREAD < 2); return t_done(); }
+//--- random_numbers_of_each threads=3
+shared int got[4][THREADS]; shared double real[THREADS];
+int main(void)
+{
+    got[0][MYTHREAD] = rand(); upc_barrier;
+    srand(7); upc_barrier; got[1][MYTHREAD] = rand(); upc_barrier; got[2][MYTHREAD] = rand();
+    srand48(5); upc_barrier; real[MYTHREAD] = drand48();
+    srandom(11 + MYTHREAD); upc_barrier; got[3][MYTHREAD] = (int)random(); upc_barrier;
+    for (int i = 0; i < 3; i++) CHECK(got[i][MYTHREAD] == got[i][0]);
+    CHECK(got[1][0] != got[2][0] && real[MYTHREAD] == real[0] && (MYTHREAD == 0 || got[3][MYTHREAD] != got[3][0]));
+    upc_barrier; return t_done();
+}

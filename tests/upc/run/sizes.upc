@@ -100,3 +100,28 @@ int per[THREADS];
 struct S { int m[THREADS]; };
 int pick(int i) { switch (i) { case THREADS: return 1; default: return 0; } }
 int main(void) { CHECK(sizeof per == 12 && sizeof(struct S) == 12 && pick(3)); return t_done(); }
+//--- star_in_type_names threads=3
+int main(void)
+{
+    CHECK(upc_blocksizeof(shared [*] int[7 * THREADS]) == 7 && upc_blocksizeof(shared [*] int) == 1);
+    CHECK(upc_localsizeof(shared [*] double[3 * THREADS]) == 24 && upc_elemsizeof(shared [*] char[4 * THREADS]) == 1);
+    CHECK(sizeof(shared [*] int[5 * THREADS]) == 20 * THREADS);
+    return t_done();
+}
+//--- star_in_type_names_static flags=-T=3 threads=3
+_Static_assert(upc_blocksizeof(shared [*] int[10]) == 4 && upc_localsizeof(shared [*] int[10]) == 16, "4, 4, 2");
+int main(void) { return t_done(); }
+//--- typedef_of_threads threads=3
+typedef int t[THREADS]; typedef double m[3][2 * THREADS], *pd; typedef t tt;
+shared t x; shared [2] m y; shared tt w;
+static int pick(t a, int n) { return a[n]; }
+int main(void)
+{
+    t own, *whole = &own; m q; tt r; pd d = &q[2][2 * THREADS - 1];
+    own[MYTHREAD] = 5; q[2][2 * THREADS - 1] = 1.5; r[0] = 1;
+    x[MYTHREAD] = 1; y[2][MYTHREAD] = 2; w[MYTHREAD] = 3;
+    CHECK(sizeof x == THREADS * sizeof(int) && sizeof(t) == sizeof x && sizeof own == sizeof x && sizeof r == sizeof own);
+    CHECK(sizeof(m) == 6 * THREADS * sizeof(double) && pick(own, MYTHREAD) == 5 && *d == 1.5 && (*whole)[MYTHREAD] == 5);
+    CHECK(x[MYTHREAD] == 1 && y[2][MYTHREAD] == 2 && w[MYTHREAD] == 3 && r[0] == 1);
+    return t_done();
+}

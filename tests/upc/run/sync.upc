@@ -14,7 +14,7 @@ int main(void)
     upc_barrier 1ul << 33;
     return t_done();
 }
-//--- barrier_mismatch threads=2,3,4,8 rc=fail out= err=barriers\sdo\snot\smatch:\sthread\s0\sis\sat\sa\sbarrier\swith\sthe\svalue\s0,\sthread\s1\sat\sa\sbarrier\swith\sthe\svalue\s1
+//--- barrier_mismatch threads=2,3,4,8 rc=fail out= err=barrier\smismatch\sdetected:\sthread\s0\sis\sat\sa\sbarrier\swith\sthe\svalue\s0,\sthread\s1\sat\sa\sbarrier\swith\sthe\svalue\s1
 #include <upc.h>
 int main(void) { upc_barrier MYTHREAD; return 0; }
 //--- wait_mismatch threads=2 rc=fail out= err=upc_wait\shas\sthe\svalue\s2,\supc_notify\shad\s1

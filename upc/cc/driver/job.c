@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum action {
     A_STAGE_C,
@@ -29,6 +30,9 @@ enum action {
     A_HELP,
     A_VERSION,
     A_IGNORE,
+    A_NOTE,
+    A_PEDANTIC,
+    A_LINK_WITH,
     A_LANGUAGE,
     A_DEPEND,
     A_CHECK,
@@ -42,6 +46,7 @@ enum form {
     F_EITHER, // -xVALUE or -x VALUE
     F_VALUE,  // -x=VALUE or -x VALUE
     F_OPT,    // -x or -x=VALUE
+    F_ANY,    // -xVALUE, -x=VALUE or -x VALUE
 };
 
 static const struct row {
@@ -59,7 +64,7 @@ static const struct row {
     { "-trans", F_EXACT, A_STAGE_C, NULL },
     { "-o", F_EITHER, A_OUTPUT, "name of the result" },
     { "-x", F_EITHER, A_LANGUAGE, "language of the files that follow: upc, c, none (by suffix)" },
-    { "-T", F_VALUE, A_THREADS, "static THREADS" },
+    { "-T", F_ANY, A_THREADS, "static THREADS" },
     { "-fupc-threads-", F_JOINED, A_THREADS, NULL },
     { "-fupc-threads", F_VALUE, A_THREADS, NULL },
     { "-fthreads-", F_JOINED, A_THREADS, NULL },
@@ -84,7 +89,10 @@ static const struct row {
     { "-imacros", F_EITHER, A_CPP, NULL },
     { "-dumpversion", F_EXACT, A_ASK, NULL },
     { "-dumpmachine", F_EXACT, A_ASK, NULL },
-    { "-print-", F_JOINED, A_ASK, NULL },
+    { "-print-", F_JOINED, A_ASK,
+      "-print-include-dir, -print-mpicc, and what the C compiler answers" },
+    { "-show-sizes", F_EXACT, A_ASK, "print the sizes and alignments of types" },
+    { "-echo-var", F_VALUE, A_ASK, "print a setting: CC, MPI_CC, INCLUDE_DIR, LIB_DIR or VERSION" },
     { "-d", F_JOINED, A_CPP, NULL },
     { "-C", F_EXACT, A_CPP, NULL },
     { "-CC", F_EXACT, A_CPP, NULL },
@@ -94,8 +102,8 @@ static const struct row {
     { "-std=", F_JOINED, A_STD, "language standard of the C underneath, C99 or later" },
     { "-ansi", F_EXACT, A_STD, NULL },
     // The C that is compiled is GNU C in any case.
-    { "-pedantic", F_EXACT, A_CPP, NULL },
-    { "-pedantic-errors", F_EXACT, A_CPP, NULL },
+    { "-pedantic", F_EXACT, A_PEDANTIC, NULL },
+    { "-pedantic-errors", F_EXACT, A_PEDANTIC, NULL },
     { "-pipe", F_EXACT, A_IGNORE, NULL },
     { "-fsyntax-only", F_EXACT, A_CHECK, NULL },
     { "-O", F_JOINED, A_BOTH, "optimise" },
@@ -105,12 +113,16 @@ static const struct row {
     { "-f", F_JOINED, A_BOTH, "-f... -m... -W...: handed to the C compiler" },
     { "-m", F_JOINED, A_BOTH, NULL },
     { "-pg", F_EXACT, A_BOTH, NULL },
+    { "-Wu,", F_JOINED, A_NOTE, NULL },
+    { "-Ww,", F_JOINED, A_NOTE, NULL },
     { "-Wp,", F_JOINED, A_CPP, "-Wp, -Wc, -Wl,: for one stage only" },
     { "-Wc,", F_JOINED, A_CC, NULL },
     { "-Wl,", F_JOINED, A_LINK, NULL },
     { "-Werror", F_EXACT, A_WERROR, "warnings are errors" },
     { "-W", F_JOINED, A_BOTH, NULL },
     { "-w", F_EXACT, A_NO_WARN, "no warnings" },
+    { "-link-with", F_VALUE, A_LINK_WITH, "the command that links, instead of the C compiler" },
+    { "-link-cache", F_EXACT, A_IGNORE, NULL },
     { "-l", F_EITHER, A_INPUT, "link with a library" },
     { "-L", F_EITHER, A_LINK, "where to look for libraries" },
     { "-s", F_EXACT, A_LINK, NULL },
@@ -133,8 +145,13 @@ static const struct row {
     { "-no-lines", F_EXACT, A_NO_LINES, "no line directives in the C text" },
     { "-nolines", F_EXACT, A_NO_LINES, NULL },
     { "-save-temps", F_EXACT, A_KEEP, "keep the intermediate files" },
+    { "-save-all-temps", F_EXACT, A_KEEP, NULL },
+    { "-nosave-temps", F_EXACT, A_IGNORE, NULL },
     { "-network", F_VALUE, A_IGNORE,
       "also -uses-mpi -opt -lines: accepted for other compilers' sake, no effect" },
+    { "-nolink-cache", F_EXACT, A_IGNORE, NULL },
+    { "-smart-output", F_EXACT, A_NOTE, NULL },
+    { "-conf", F_VALUE, A_NOTE, NULL },
     { "-uses-mpi", F_EXACT, A_IGNORE, NULL },
     { "-shared-heap", F_VALUE, A_IGNORE, NULL },
     { "-shared-heap-max", F_VALUE, A_IGNORE, NULL },
@@ -155,10 +172,10 @@ void pli_job_help(void)
            "Words of more than one letter take one dash or two.\n\n");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (rows[i].help != NULL) {
-            const char *arg = rows[i].form == F_EITHER  ? " X"
-                              : rows[i].form == F_VALUE ? "=N"
-                              : rows[i].form == F_OPT   ? "[=N]"
-                                                        : "";
+            const char *arg = rows[i].form == F_EITHER                           ? " X"
+                              : rows[i].form == F_VALUE || rows[i].form == F_ANY ? "=N"
+                              : rows[i].form == F_OPT                            ? "[=N]"
+                                                                                 : "";
             printf("  %s%-*s %s\n", rows[i].text, (int)(16 - strlen(rows[i].text)), arg,
                    rows[i].help);
         }
@@ -273,6 +290,14 @@ static void stage_option(struct job *j, const struct row *r, const char *arg, co
     }
 }
 
+// Of what is not ISO C, arithmetic on void * is often a mistake.
+static void be_pedantic(struct job *j, const char *arg)
+{
+    bool is_error = strcmp(arg, "-pedantic-errors") == 0;
+    pli_cmd_add(&j->cpp, arg);
+    pli_cmd_add(&j->cc, is_error ? "-Werror=pointer-arith" : "-Wpointer-arith");
+}
+
 static bool act(struct job *j, const struct row *r, const char *arg, const char *value)
 {
     switch (r->action) {
@@ -324,6 +349,15 @@ static bool act(struct job *j, const struct row *r, const char *arg, const char 
         break;
     case A_IGNORE:
         break;
+    case A_NOTE:
+        fprintf(stderr, "upcc: note: %s is for another compiler and has no effect here\n", arg);
+        break;
+    case A_PEDANTIC:
+        be_pedantic(j, arg);
+        break;
+    case A_LINK_WITH:
+        j->linker = value;
+        break;
     case A_LANGUAGE:
         return set_language(j, value);
     case A_STD:
@@ -338,6 +372,7 @@ static bool act(struct job *j, const struct row *r, const char *arg, const char 
         break;
     case A_ASK:
         j->ask = arg;
+        j->ask_value = value;
         break;
     default:
         stage_option(j, r, arg, value);
@@ -372,6 +407,10 @@ static bool matches(const struct row *r, const char *arg, const char **value, bo
     case F_OPT:
         *value = *rest == '=' ? rest + 1 : NULL;
         return *rest == '=' || *rest == '\0';
+    case F_ANY:
+        *value = rest + (*rest == '=');
+        *next = *rest == '\0';
+        return true;
     }
     return false;
 }
@@ -416,4 +455,34 @@ bool pli_job_parse(struct job *j, int argc, char **argv)
         }
     }
     return true;
+}
+
+// The folder of a source; NULL: standard input has none.
+static char *folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (strcmp(path, "-") == 0) {
+        return NULL;
+    }
+    return slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+char *pli_job_folder(const struct job *j, const char *src)
+{
+    char *dir = folder(src);
+    for (size_t i = 0; dir != NULL && i < j->cpp.n; i++) {
+        const char *a = j->cpp.argv[i], *next = i + 1 < j->cpp.n ? j->cpp.argv[i + 1] : "";
+        bool is_apart = strcmp(a, "-I") == 0 || strcmp(a, "-isystem") == 0;
+        if (is_same(dir, is_apart ? next : strncmp(a, "-I", 2) == 0 ? a + 2 : "")) {
+            free(dir);
+            dir = NULL;
+        }
+    }
+    return dir;
 }

@@ -21,8 +21,10 @@ struct job {
     int threads;  // -T, 0: dynamic
     int pthreads; // -1: processes; else threads per process, 0: chosen at launch
     bool verbose, keep, no_lines, no_warn, warn_error, extern_main, debug, help, version;
-    bool is_check;        // -fsyntax-only
-    const char *ask;      // a question that the C compiler answers
+    bool is_check;   // -fsyntax-only
+    const char *ask; // a question, and what about
+    const char *ask_value;
+    const char *linker;   // NULL: the C compiler
     struct cmd inputs;    // sources, objects and libraries in their order
     const char *language; // of those that follow
     struct cmd langs;     // of each of them what -x said: upc, c or none
@@ -36,5 +38,8 @@ struct job {
 bool pli_job_parse(struct job *j, int argc, char **argv);
 void pli_job_help(void);
 enum kind pli_job_kind(const struct job *j, size_t input);
+// The folder of a source, in which <...> is looked for after all others; NULL: it has none, or it
+// is named by -I, and cc would move it to the end. The caller frees it.
+char *pli_job_folder(const struct job *j, const char *src);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +190,12 @@ static int preprocess(const struct job *j, const struct tools *t, bool is_c, con
     }
     pli_cmd_add(&c, "-isystem");
     pli_cmd_add(&c, t->mpi);
+    char *beside = pli_job_folder(j, src);
+    if (beside != NULL) {
+        pli_cmd_add(&c, "-idirafter");
+        pli_cmd_addf(&c, "%s", beside);
+        free(beside);
+    }
     pli_cmd_add(&c, "-x");
     pli_cmd_add(&c, "c");
     pli_cmd_add(&c, src);
@@ -198,8 +206,8 @@ static int preprocess(const struct job *j, const struct tools *t, bool is_c, con
     return pli_cmd_run(&c, j->verbose);
 }
 
-static int translate(const struct job *j, const struct tools *t, bool is_c, const char *in,
-                     const char *out, const char *map)
+static int translate(const struct job *j, const struct tools *t, bool is_c, const char *src,
+                     const char *in, const char *out, const char *map)
 {
     struct cmd c = { 0 };
     pli_cmd_add(&c, t->translate);
@@ -215,6 +223,12 @@ static int translate(const struct job *j, const struct tools *t, bool is_c, cons
     }
     if (j->pthreads >= 0) {
         pli_cmd_add(&c, "-pthreads");
+    }
+    char *beside = pli_job_folder(j, src);
+    if (beside != NULL) {
+        pli_cmd_add(&c, "-beside");
+        pli_cmd_addf(&c, "%s", beside);
+        free(beside);
     }
     if (j->no_lines) {
         pli_cmd_add(&c, "-no-lines");
@@ -266,6 +280,8 @@ static int compile(const struct job *j, const struct tools *t, bool is_c, const 
     pli_cmd_words(&c, t->cc);
     pli_cmd_add(&c, "-c");
     pli_cmd_add(&c, "-pipe"); // no files between the compiler and the assembler either
+    pli_cmd_add(&c,
+                "-fcommon"); // int x; in several files is one object, unless -fno-common follows
     pli_cmd_all(&c, &j->both);
     pli_cmd_all(&c, &j->cc);
     if (j->no_warn) {
@@ -334,7 +350,7 @@ static int build(const struct job *j, const struct tools *t, size_t input, const
             char trans[PATH_MAX];
             snprintf(trans, sizeof trans, "%.200s.trans.c", base);
             bool to_stdout = j->output != NULL && strcmp(j->output, "-") == 0;
-            rc = translate(j, t, kind == KIND_C, pre,
+            rc = translate(j, t, kind == KIND_C, src, pre,
                            to_stdout           ? NULL
                            : j->output != NULL ? j->output
                                                : trans,
@@ -342,7 +358,7 @@ static int build(const struct job *j, const struct tools *t, size_t input, const
         } else if (rc == 0) {
             char map[64];
             int fd = temporary("upcc.map", map, sizeof map);
-            rc = translate(j, t, kind == KIND_C, pre, c, map);
+            rc = translate(j, t, kind == KIND_C, src, pre, c, map);
             rc = rc == 0 ? compile(j, t, true, src, c, object, fd) : rc;
             close(fd);
         }
@@ -367,7 +383,7 @@ static bool is_given(const struct cmd *c, const char *word)
 static int link_all(const struct job *j, const struct tools *t, const struct cmd *objects)
 {
     struct cmd c = { 0 };
-    pli_cmd_words(&c, t->cc);
+    pli_cmd_words(&c, j->linker != NULL ? j->linker : t->cc);
     pli_cmd_all(&c, &j->both);
     pli_cmd_all(&c, &j->link);
     pli_cmd_add(&c, "-o");
@@ -383,13 +399,16 @@ static int link_all(const struct job *j, const struct tools *t, const struct cmd
             pli_cmd_addf(&c, "-lupc%s", kind);
         }
         pli_cmd_add(&c, "-lmpi_abi");
+        pli_cmd_add(&c, "-lm"); // as programs for other UPC compilers count on
     }
     if (j->pthreads >= 0) {
         pli_cmd_add(&c, "-pthread");
         pli_cmd_add(&c, "-Wl,--wrap=exit"); // ends one UPC thread, not the process
+        pli_cmd_words(&c, "-Wl,--wrap=rand,--wrap=srand,--wrap=random,--wrap=srandom"); // of each
+        pli_cmd_words(&c, "-Wl,--wrap=drand48,--wrap=lrand48,--wrap=mrand48,--wrap=srand48");
     }
     if (is_given(&j->link, "-static")) {
-        pli_cmd_words(&c, "-lpthread -ldl -lm");
+        pli_cmd_words(&c, "-lpthread -ldl -lm"); // behind what needs them
     }
     return pli_cmd_run(&c, j->verbose);
 }
@@ -451,13 +470,61 @@ static int run_job(const struct job *j, const struct tools *t)
     return rc > 2 ? 1 : rc;
 }
 
-// -print-include-dir is about us, all other questions about the C compiler.
+#define SIZE(type)                                                                                 \
+    {                                                                                              \
+#type, sizeof(type), _Alignof(type)                                                        \
+    }
+
+static int show_sizes(void)
+{
+    static const struct {
+        const char *name;
+        size_t size, align;
+    } all[] = { SIZE(char),      SIZE(short),  SIZE(int),      SIZE(long),
+                SIZE(long long), SIZE(float),  SIZE(double),   SIZE(long double),
+                SIZE(void *),    SIZE(size_t), SIZE(ptrdiff_t) };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        printf("%-12s %2zu %2zu\n", all[i].name, all[i].size, all[i].align);
+    }
+    printf("%-12s %2zu %2zu\n", "shared void *", sizeof(uint64_t), _Alignof(uint64_t));
+    return 0;
+}
+
+static int echo_variable(const struct tools *t, const char *name)
+{
+    char mpicc[PATH_MAX + 8];
+    snprintf(mpicc, sizeof mpicc, "%s/mpicc", t->dir);
+    const char *const all[][2] = { { "CC", t->cc },
+                                   { "MPI_CC", mpicc },
+                                   { "INCLUDE_DIR", t->include },
+                                   { "LIB_DIR", t->lib },
+                                   { "VERSION", PLIANT_VERSION } };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (strcmp(name, all[i][0]) == 0) {
+            puts(all[i][1]);
+            return 0;
+        }
+    }
+    fprintf(stderr, "upcc: note: there is no setting %s; see upcc --help\n", name);
+    puts("");
+    return 0;
+}
+
+// Some questions are about us, all others about the C compiler.
 static int answer(const struct job *j, const struct tools *t)
 {
     struct cmd c = { 0 };
     if (strcmp(j->ask, "-print-include-dir") == 0) {
-        puts(t->include);
-        return 0;
+        return echo_variable(t, "INCLUDE_DIR");
+    }
+    if (strcmp(j->ask, "-print-mpicc") == 0) {
+        return echo_variable(t, "MPI_CC");
+    }
+    if (strcmp(j->ask, "-show-sizes") == 0) {
+        return show_sizes();
+    }
+    if (strncmp(j->ask, "-echo-var", 9) == 0) {
+        return echo_variable(t, j->ask_value);
     }
     pli_cmd_words(&c, t->cc);
     pli_cmd_add(&c, j->ask);

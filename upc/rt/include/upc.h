@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <upc.h>: the core library. The functions carry the runtime's own names in the object file.
-#include <stddef.h>
-#include <upc_types.h>
 #ifndef PLI_UPC_USER_H
 #define PLI_UPC_USER_H
+// The first two are what programs for other UPC compilers find here.
+#include <stdint.h>
+#include <stdlib.h>
+#include <stddef.h>
+#include <upc_types.h>
 
 #define PLI_UPC_NAME(name) __asm__("pli_" #name)
 
 typedef shared struct pli_upc_lock upc_lock_t;
+#ifndef PLI_UPC_ATOMICDOMAIN // __UPC_ATOMIC__ promises the name
+#define PLI_UPC_ATOMICDOMAIN
+typedef shared struct pli_upc_atomicdomain upc_atomicdomain_t;
+#endif
 
 void upc_global_exit(int status) PLI_UPC_NAME(upc_global_exit) __attribute__((noreturn));
 
@@ -73,6 +80,7 @@ static inline size_t upc_affinitysize(size_t totalsize, size_t nbytes, size_t th
     return q * nbytes + (threadid < r ? nbytes : threadid == r ? tail : 0);
 }
 
-#endif
 // Programs written before the libraries were split find the collectives here too.
 #include <upc_collective.h>
+
+#endif

@@ -12,7 +12,10 @@
 #define UPC_INC (1 << 13)
 #define UPC_DEC (1 << 14)
 
+#ifndef PLI_UPC_ATOMICDOMAIN
+#define PLI_UPC_ATOMICDOMAIN
 typedef shared struct pli_upc_atomicdomain upc_atomicdomain_t;
+#endif
 typedef int upc_atomichint_t;
 #define UPC_ATOMIC_HINT_DEFAULT 0
 #define UPC_ATOMIC_HINT_LATENCY 1

@@ -4,6 +4,7 @@
 #define PLI_UPC_LINK_H
 
 int pli_upc_my_start(void); // which thread of the process the calling one is
+void pli_upc_mpi_end(void); // the calling thread, if MPI began with its first use
 void pli_upc_mpi_close(void);
 
 #endif

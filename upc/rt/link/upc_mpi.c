@@ -17,6 +17,7 @@ static MPI_Comm *world; // by thread of this process; NULL: only the process has
 
 static __thread enum { BEFORE, DURING, AFTER } state;
 static __thread MPI_Comm self_comm;
+static __thread int has_begun; // by use, without MPI_Init
 
 static int open_world(void)
 {
@@ -38,6 +39,10 @@ int pli_upc_mpi_init(int *argc, char ***argv)
     (void)argc;
     (void)argv;
     int rc = MPI_SUCCESS;
+    if (state == DURING && has_begun) {
+        has_begun = 0; // a use of MPI_COMM_WORLD came first: from now on it is the program's affair
+        return rc;
+    }
     if (!pli_upc_mpi_has_rank()) {
         fprintf(stderr,
                 "MPI_Init: UPC thread %d has no MPI rank: only the first thread of its group "
@@ -68,13 +73,23 @@ int pli_upc_mpi_init_thread(int *argc, char ***argv, int required, int *provided
     return rc;
 }
 
+// A program that never calls MPI_Init has MPI initialised by its first use of the world.
+static void begin_by_use(void)
+{
+    if (state == BEFORE && pli_upc_mpi_has_rank()) {
+        has_begun = pli_upc_mpi_init(NULL, NULL) == MPI_SUCCESS;
+    }
+}
+
 MPI_Comm pli_upc_mpi_comm_world(void)
 {
+    begin_by_use();
     return world != NULL && state == DURING ? world[pli_upc_my_start()] : MPI_COMM_WORLD;
 }
 
 MPI_Comm pli_upc_mpi_comm_self(void)
 {
+    begin_by_use();
     return state == DURING ? self_comm : MPI_COMM_SELF;
 }
 
@@ -87,6 +102,13 @@ int pli_upc_mpi_finalize(void)
     state = AFTER;
     MPI_Comm_free(&self_comm);
     return world != NULL ? MPI_Comm_free(&world[pli_upc_my_start()]) : MPI_SUCCESS;
+}
+
+void pli_upc_mpi_end(void)
+{
+    if (state == DURING && has_begun) {
+        pli_upc_mpi_finalize();
+    }
 }
 
 int pli_upc_mpi_initialized(int *flag)

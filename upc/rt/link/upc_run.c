@@ -117,6 +117,11 @@ static void at_exit(int status, void *arg)
     (void)arg;
     fflush(stdout);
     pli_upc_leave();
+    int is_over = 1;
+    MPI_Finalized(&is_over);
+    if (pli_upc_mpi_has_begun() && !is_over) {
+        MPI_Finalize(); // who never initialised MPI needs not do it either
+    }
     pli_upc_close();
 }
 
@@ -172,6 +177,7 @@ static _Noreturn void end_thread(int status)
     s->has_ended = 1;
     fflush(stdout);
     pli_upc_leave();
+    pli_upc_mpi_end();
     if (my_start != 0) {
         pthread_exit(NULL);
     }
