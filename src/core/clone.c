@@ -14,6 +14,7 @@
 #include "core/mark.h"
 #include "core/process.h"
 #include "core/progress.h"
+#include "core/progress_thread.h"
 #include "obj/comm.h"
 #include "obj/group.h"
 #include "obj/session.h"

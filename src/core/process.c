@@ -5,13 +5,13 @@
 
 #include "base/clock.h"
 #include "base/conf.h"
-#include "base/log.h"
 #include "boot/boot.h"
 #include "core/ep.h"
 #include "core/gate.h"
 #include "core/lane.h"
 #include "core/link.h"
 #include "core/progress.h"
+#include "core/progress_thread.h"
 #include "core/wire.h"
 
 #include <pthread.h>

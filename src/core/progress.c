@@ -11,6 +11,7 @@
 #include "core/gate.h"
 #include "core/link.h"
 #include "core/p2p.h"
+#include "core/progress_thread.h"
 #include "core/record.h"
 #include "core/request.h"
 #include "core/transfer.h"
@@ -243,6 +244,16 @@ static int poll_idle(const struct pli_lane *mine)
     return n;
 }
 
+// Serving an access of another lane may wait for a message, and that one may have to pass through
+// the lane at which this thread waits: in the meantime nobody waits there, so that the wait inside
+// looks after it.
+static void leave_count(const struct pli_waiter *w, bool is_leaving)
+{
+    if (w->is_counted) {
+        atomic_fetch_add_explicit(&w->lane->n_wait, is_leaving ? -1u : 1u, memory_order_relaxed);
+    }
+}
+
 // Poll the lanes that nobody else looks after, or that this thread announced its sleep at. One that
 // belongs to another thread is left to it until we would sleep.
 static int poll_orphans(const struct pli_waiter *w)
@@ -254,9 +265,13 @@ static int poll_orphans(const struct pli_waiter *w)
             continue;
         }
         if ((w->watched >> i & 1) != 0) {
+            leave_count(w, true);
             n += pli_progress_once(lane);
+            leave_count(w, false);
         } else if (is_orphan(lane) && pli_lock_try_gently(&lane->lock)) {
+            leave_count(w, true);
             n += progress_locked(lane);
+            leave_count(w, false);
         }
     }
     return n;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The progress thread, see progress.h. A lane is one of three things at each look: active, a thread
-// has polled it since the last look; attended, a thread sleeps at it in a call; or deserted. The
-// thread watches deserted lanes without a limit of time. Of the others it only has to know when
-// they become so.
-#include "core/progress.h"
+// A lane is one of three things at each look: active, a thread has polled it since the last look;
+// attended, a thread sleeps at it in a call; or deserted. The progress thread watches deserted
+// lanes without a limit of time. Of the others it only has to know when they become so.
+#include "core/progress_thread.h"
 
 #include "base/conf.h"
 #include "base/futex.h"
@@ -11,6 +10,7 @@
 #include "boot/park_wire.h"
 #include "core/lane.h"
 #include "core/process.h"
+#include "core/progress.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -5,6 +5,7 @@
 #include "core/ep.h"
 #include "core/p2p.h"
 #include "core/progress.h"
+#include "core/progress_thread.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 

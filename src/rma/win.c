@@ -4,7 +4,7 @@
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/pact.h"
-#include "core/progress.h"
+#include "core/progress_thread.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"

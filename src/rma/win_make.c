@@ -8,7 +8,7 @@
 #include "comm/comm_make.h"
 #include "core/lane.h"
 #include "core/process.h"
-#include "core/progress.h"
+#include "core/progress_thread.h"
 #include "obj/comm.h"
 #include "rma/rma_serve.h"
 #include "rma/win.h"

@@ -21,8 +21,8 @@
         }                                                                                          \
     } while (0)
 
-// Where ranks are endpoints a communicator is said with the rank of the one that speaks; the rest of
-// the sentence is the same.
+// Where ranks are endpoints a communicator is named with the rank of the one that speaks; the rest
+// of the sentence is the same.
 static inline void t_drop_endpoint(char *text)
 {
     char *at = T_IS_ENDPOINT ? strstr(text, " (endpoint rank ") : NULL;

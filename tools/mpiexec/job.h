@@ -90,7 +90,7 @@ struct pli_options {
     enum pli_when color;
     struct pli_edits edits;  // of every part
     const char *impi_server; // where the clients of an IMPI job meet; NULL: this is no part of one
-    uint32_t impi_rank;      // which client this is
+    uint32_t impi_rank;      // which client this is, where has_impi_rank
     bool has_impi_rank;
 };
 
@@ -162,8 +162,7 @@ struct pli_job {
     bool is_daemon;              // tasks are those of this host, and mpiexec is elsewhere
     struct pli_node_proc *procs; // host and row of every rank, with several hosts
     struct pli_node node;
-    int node_fd;
-    int wake_fd;   // wakes the agent of an IMPI client, 0: there is none
+    int node_fd, wake_fd; // the latter wakes the agent of an IMPI client, 0: there is none
     uint32_t base; // what MPI_COMM_WORLD has before rank 0 of ours: ranks of other IMPI clients
     uint64_t start_ns;
     char **typed;              // the words of the command line

@@ -561,13 +561,12 @@ bool pli_warden_is_done(const struct pli_job *job)
 {
     check_reader();
     uint32_t n = w.state == S_RUN ? job->n_task : job->n_started;
-    if (job->n_over < n && w.state != S_LEFT) {
+    bool is_ending = w.state != S_RUN || w.is_early; // others may wait for ranks that never came
+    if ((job->n_over < n && w.state != S_LEFT) || (!is_ending && !pli_client_is_over(w.job))) {
         return false;
     }
-    if (w.state != S_RUN || w.is_early) { // other jobs may wait for ranks that never came
+    if (is_ending) {
         pli_client_kill();
-    } else if (!pli_client_is_over(w.job)) {
-        return false;
     }
     if ((w.die_of != 0 || w.state == S_LEFT) && w.drain.at == 0 && !w.is_drained) {
         pli_loop_timer(&w.drain, (uint64_t)DRAIN_MS * PLI_MS);

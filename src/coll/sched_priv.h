@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a schedule is made of, for the file that builds schedules and the one that runs them.
+#ifndef PLI_COLL_SCHED_PRIV_H
+#define PLI_COLL_SCHED_PRIV_H
+
+#include "coll/sched.h"
+#include "core/lane.h"
+#include "core/request.h"
+
+enum kind { K_SEND, K_RECV, K_COPY, K_REDUCE, K_WAIT, K_FENCE };
+
+enum { FEW_STEPS = 8, FEW_CHILDREN = 4, INLINE_ROOM = 256, LEAN_STEPS = 5 };
+
+struct step {
+    enum kind kind;
+    int peer, tag;
+    int child; // place among the children; K_WAIT: of the step waited for
+    union {
+        struct pli_comm *comm; // of what talks
+        struct pli_op *op;     // K_REDUCE
+    };
+    const void *in;
+    void *out;
+    MPI_Count n_in, n_out;
+    struct pli_datatype *in_type, *out_type;
+};
+
+struct child {
+    struct pli_request_child c; // first
+    struct pli_sched *sched;
+};
+
+// Memory handed out by pli_sched_bytes.
+struct scrap {
+    struct scrap *next;
+    _Alignas(64) unsigned char data[];
+};
+
+struct pli_sched {
+    struct pli_task task; // in the lane's list when a wait is over
+    enum pli_coll_kind kind;
+    const char *name;
+    bool is_persistent;
+    bool is_lean;        // its memory is of sched_mem.h, and others' is where its arrays would be
+    bool has_ghost;      // a child's memory must stay, see PLI_REQ_GHOST
+    bool is_span;        // of a communicator that spans MPI jobs
+    bool is_doomed;      // it failed for good: what is left is not begun
+    const int *among;    // building: who the peers are
+    struct pli_comm *on; // building: where steps talk, and under which tag
+    int tag;
+    struct step *steps;
+    int n_step, cap;
+    struct child *children;
+    int n_child;      // since the last fence: behind it they are used again
+    int n_child_most; // at a time
+    struct scrap *scraps;
+    enum pli_err build_err;
+    // Running. The request tells the end; the runner is one thread at a time.
+    struct pli_request *req;
+    struct pli_lane *lane;
+    int at;             // next step
+    _Atomic int n_open; // children begun and not done
+    int waits_for;      // child, or one of the two below; guarded by the lane's lock
+    enum pli_err err;   // first failure; guarded by the lane's lock
+    uint64_t got, want; // bytes, for the sentence of a wrong size
+    int from;
+    // Room for what most operations need: a schedule of a few steps is one piece of memory.
+    // bench: tcp_allreduce size=8.
+    size_t n_inline; // bytes of `room` that were handed out
+    struct step few_steps[FEW_STEPS];
+    struct child few_children[FEW_CHILDREN];
+    unsigned char room[INLINE_ROOM];
+};
+
+enum { FOR_NONE = -1, FOR_ALL = -2, TAGS = 0x40000000, SPAN_FIRST = 2048 };
+
+// Memory that belongs to the schedule.
+void *pli_sched_take(const struct pli_sched *s, size_t size);
+
+#endif
