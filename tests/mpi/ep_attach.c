@@ -98,7 +98,7 @@ static void round_of(enum how how)
     } else {
         int word = how;
         MPI_Recv(data, LARGE, MPI_CHAR, 1, 1, ep[1], MPI_STATUS_IGNORE);
-        T_OK(data[0] == how + 1 && data[LARGE - 1] == how + 1);
+        T_OK(data[0] == (char)(how + 1) && data[LARGE - 1] == (char)(how + 1));
         if (how == BY_BARRIER) {
             MPI_Barrier(MPI_COMM_WORLD);
         } else {
