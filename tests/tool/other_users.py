@@ -74,7 +74,7 @@ def end(p):
 def sockets(env, d):
     """Who is not the owner is hung up on at once, whatever he connects to."""
     for args in (["--elastic", "1:4"], ["--checkpoint-dir", os.path.join(d, "ckpt"), "--checkpoint-mode", "state"],
-                 ["--checkpoint-dir", os.path.join(d, "ckpt2")]):
+                 ["--checkpoint-dir", os.path.join(d, "ckpt2")])[:3 if shutil.which("criu") else 2]:
         p = start(env, d, *args, "-n", 1)
         before = n_open(p.pid)
         r = subprocess.run([*OTHER, CONNECT, str(p.pid)], capture_output=True, text=True, check=False, timeout=120 * SLOW)

@@ -163,7 +163,7 @@ def protection():
     r = Run("-n", 1, "-env", "PLIANT_NET_PROTECT", "encrypt", wait, ":", "-n", 1, wait, env=TCP)
     check(r.rc != 0 and "it has another PLIANT_NET_PROTECT than this process; all ranks need the same" in r.words, r)
     r = Run("-n", 2, PROBE, "ring", env={**TCP, "PLIANT_NET": "ucx", "PLIANT_NET_PROTECT": "auth"})
-    check(r.rc != 0 and "UCX cannot protect messages" in r.words, r)
+    check(r.rc != 0 and ("UCX cannot protect messages" in r.words or "was built without UCX" in r.words), r)
     for level in ("auth", "encrypt"):
         r = Run("-n", 5, PROBE, "ring", env={**TCP, "PLIANT_NET_PROTECT": level})
         check(r.rc == 0 and r.err == "" and r.out.count("ok") == 5, r)
