@@ -85,8 +85,19 @@ static void fuzz_row(const uint8_t *p, size_t len)
     static const struct pli_impi_version version = { 0, 0 };
     static const struct pli_impi_host host[2] = { { { 0 }, 1, 1, 1, 2 }, { { 1 }, 2, 2, 3, 4 } };
     static const struct pli_impi_proc_id proc[3] = { { { 0 }, 1 }, { { 0 }, 2 }, { { 0 }, 3 } };
-    static const struct pli_impi_client_info info = { &version, host,  proc, 1,  2, 3,
-                                                      64,       32767, -1,   -1, 0 };
+    static const struct pli_impi_client_info info = {
+        .version = &version,
+        .host = host,
+        .proc = proc,
+        .n_version = 1,
+        .n_host = 2,
+        .n_proc = 3,
+        .datalen = 64,
+        .tag_ub = 32767,
+        .coll_xsize = -1,
+        .coll_maxlinear = -1,
+        .features = 1,
+    };
     if (len < 2) {
         return;
     }
