@@ -89,25 +89,34 @@ static void add_ssh_options(char **words)
     }
 }
 
+// What starts daemons, as the user or the settings say.
+static const char *launcher_of(const struct pli_job *job)
+{
+    pli_conf_load();
+    return job->opt.launcher != NULL   ? job->opt.launcher
+           : pli_conf.rsh[0] != '\0'   ? pli_conf.rsh
+           : pli_allocation_is_slurm() ? "slurm"
+                                       : "ssh";
+}
+
+bool pli_reach_is_by_srun(const struct pli_job *job)
+{
+    const char *text = launcher_of(job);
+    bool is_srun = strcmp(text, "slurm") == 0 || strcmp(text, "srun") == 0;
+    if (is_srun && !pli_allocation_is_slurm()) {
+        pli_say_bad("--launcher %s needs an allocation of Slurm: run mpiexec inside salloc or "
+                    "sbatch",
+                    text);
+    }
+    return is_srun;
+}
+
 char **pli_reach_words(const struct pli_job *job)
 {
-    const char *text = job->opt.launcher;
-    pli_conf_load();
-    if (text == NULL && pli_conf.rsh[0] != '\0') {
-        text = pli_conf.rsh;
-    }
-    if (text == NULL) {
-        text = pli_allocation_is_slurm() ? "slurm" : "ssh";
-    }
-    if (strcmp(text, "slurm") == 0 || strcmp(text, "srun") == 0) {
-        if (!pli_allocation_is_slurm()) {
-            pli_say_bad("--launcher %s needs an allocation of Slurm: run mpiexec inside salloc or "
-                        "sbatch",
-                        text);
-        }
+    if (pli_reach_is_by_srun(job)) {
         return NULL;
     }
-    char **words = split(text);
+    char **words = split(launcher_of(job));
     if (words[0] == NULL) {
         pli_say_bad(
             "--launcher needs ssh, slurm or a command that takes a host and a command line");
@@ -297,8 +306,9 @@ static char *command_for(const struct pli_spec *spec, uint32_t host)
     return pli_say_need(n >= 0 ? text : NULL);
 }
 
-// The words that start the daemon of a host which is there.
-static char **words_for(const struct pli_spec *spec, uint32_t host, const struct pli_host *at)
+// The words that start the daemon of a host which is there; one of them is the caller's to free.
+static char **words_for(const struct pli_spec *spec, uint32_t host, const struct pli_host *at,
+                        char **own_out)
 {
     static char number[16];
     snprintf(number, sizeof number, "%u", host);
@@ -310,10 +320,11 @@ static char **words_for(const struct pli_spec *spec, uint32_t host, const struct
     if (at->is_local) {
         char *words[] = { pli_reach_self(), "--as-daemon", number };
         memcpy(argv, words, sizeof words);
+        *own_out = argv[0];
     } else {
         memcpy(argv, spec->launcher, n * sizeof *argv);
         argv[n] = at->name;
-        argv[n + 1] = command_for(spec, host);
+        argv[n + 1] = *own_out = command_for(spec, host);
     }
     return argv;
 }
@@ -327,9 +338,10 @@ bool pli_reach_one(const struct pli_spec *spec, uint32_t host, const struct pli_
     r->at = at;
     r->failed = failed;
     pli_spec_write(spec, place, &r->spec);
-    char **argv = words_for(spec, host, at);
+    char *own, **argv = words_for(spec, host, at, &own);
     bool is_started = start(r, argv);
     free(argv);
+    free(own);
     return is_started;
 }
 

@@ -14,6 +14,9 @@ struct pli_spec;
 // Exit statuses of a daemon that cannot even call; what it says then goes to its standard error.
 enum { PLI_REACH_NO_CALL = 70, PLI_REACH_VERSION = 71, PLI_REACH_SPEC = 72 };
 
+// Whether srun starts daemons; ends with a message where that is asked for and cannot be.
+bool pli_reach_is_by_srun(const struct pli_job *job);
+
 // Words that start a daemon when the host's name and a command follow, by --launcher and
 // --launcher-exec or the setting; NULL: srun starts all at once. Ends mpiexec when it makes no
 // sense.

@@ -163,7 +163,7 @@ static bool may_be_joined(const struct pli_job *job)
     return job->opt.elastic_max > 0 && job->opt.impi_server == NULL && job->opt.behind == NULL &&
            !pli_restart_is_image(job) &&
            pli_environment_get(&job->apps[0], "PLIANT_FAKE_HOSTS") == NULL &&
-           pli_reach_words(job) != NULL;
+           !pli_reach_is_by_srun(job);
 }
 
 void pli_spread_tasks(struct pli_job *job)

@@ -82,8 +82,10 @@ static bool seal(struct pli_secure *s, const struct iovec *iov, int n)
     uint32_t len = 0;
     for (int i = 0; i < n && len < MOST; i++) {
         size_t part = iov[i].iov_len < MOST - len ? iov[i].iov_len : MOST - len;
-        memcpy(s->out + HEAD + len, iov[i].iov_base, part);
-        len += (uint32_t)part;
+        if (part > 0) { // a message without data has no place either
+            memcpy(s->out + HEAD + len, iov[i].iov_base, part);
+            len += (uint32_t)part;
+        }
     }
     memcpy(s->out, &len, HEAD);
     size_t head = s->is_plain ? HEAD + len : HEAD;
