@@ -6,6 +6,7 @@
 #include "engine/impi_sock.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -339,11 +340,19 @@ static void close_doors(struct agent *a)
     }
 }
 
+// Without a free descriptor the listener stays ready: wait for a moment instead of asking at once.
 static void accept_proc(struct agent *a, int listen_fd)
 {
     int fd;
-    while (listen_fd >= 0 && pli_impi_sock_accept(listen_fd, &fd) == PLI_IMPI_OK) {
-        (void)add_proc(a, fd);
+    enum pli_impi_err err = listen_fd >= 0 ? PLI_IMPI_OK : PLI_IMPI_AGAIN;
+    while (err == PLI_IMPI_OK) {
+        err = pli_impi_sock_accept(listen_fd, &fd);
+        if (err == PLI_IMPI_OK) {
+            (void)add_proc(a, fd);
+        }
+    }
+    if (err == PLI_IMPI_ERR_SYS) {
+        (void)poll(NULL, 0, TICK_MS);
     }
 }
 
