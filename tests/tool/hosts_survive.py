@@ -114,7 +114,10 @@ def respawn_elsewhere():
 def aborted():
     """MPI_Abort of a communicator with members on two hosts, and of a rank that is then replaced."""
     r = HostRun(C, "--on-failure=shrink", *ALL, PROBE, "group", "half")
-    check(r.rc == 0 and r.out.count("goes on with 2\n") == 2 and r.out.count("was ended by MPI_Abort with code 5") == 4 and
+    # Each of the two who live names the one that it has heard of by then, or both.
+    check(r.rc == 0 and r.out.count("goes on with 2\n") == 2 and
+          all(line.count("was ended by MPI_Abort with code 5") in (1, 2) for line in r.out.splitlines() if "MPI_Barrier" in line) and
+          r.out.count("MPI_Barrier") == 2 and
           "rank 1 called MPI_Abort with code 5 on a communicator of 2: its members end, the others go on." in r.words, r)
     r = HostRun(C, "--on-failure=shrink", *ALL, PROBE, "group", "all")
     check(r.rc == 5 and "goes on" not in r.out, r)
