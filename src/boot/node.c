@@ -44,23 +44,28 @@ PLI_START static char *map_tail(int fd, size_t size, const struct pli_node *node
     return p != MAP_FAILED ? p : NULL;
 }
 
-// Map the first part of a memory that has this size in all.
-PLI_START static enum pli_err attach(int fd, size_t part, size_t size, struct pli_node *node)
+// Map the first part of a memory that has this size in all. False with errno: less may do.
+PLI_START static bool attach(int fd, size_t part, size_t size, struct pli_node *node)
 {
     void *p = mmap(NULL, part, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (p == MAP_FAILED) {
-        return pli_fail(PLI_ERR_NOMEM,
-                        "cannot map the memory that the processes of this host share (%zu MiB of "
-                        "addresses, of which few are used): %s; is there a limit on address space "
-                        "(ulimit -v)?",
-                        part >> 20, strerror(errno));
+        return false;
     }
     madvise(p, part, MADV_DONTDUMP); // a core file of its holes would take minutes
     node->base = p;
     node->header = p;
     node->mapped = part;
     node->tail = map_tail(fd, size, node);
-    return PLI_OK;
+    return true;
+}
+
+static enum pli_err fail_map(uint64_t part)
+{
+    return pli_fail(PLI_ERR_NOMEM,
+                    "cannot map the memory that the processes of this host share (%llu MiB of "
+                    "addresses, of which few are used): %s; is there a limit on address space "
+                    "(ulimit -v)?",
+                    (unsigned long long)(part >> 20), strerror(errno));
 }
 
 // Where the parts of the memory begin, and how large all is.
@@ -149,20 +154,20 @@ static void format(struct pli_node *node, const struct pli_node_plan *plan)
     h->magic = PLI_NODE_MAGIC;
 }
 
-// A memory of this shape, mapped but for the segments; the descriptor, or -1.
+// A memory of this shape, mapped but for the segments; the descriptor, or -1 with errno.
 static int make(const struct pli_node_header *shape, struct pli_node *node)
 {
     uint64_t all = shape->size + shape->n_row * shape->seg_size;
     int fd = memfd_create("pliant", 0);
-    if (fd < 0 || !pli_limits_resize(fd, all)) {
-        pli_fail(PLI_ERR_NOMEM, "cannot make %llu bytes of shared memory: %s",
-                 (unsigned long long)all, strerror(errno));
-    } else if (attach(fd, (size_t)shape->size, (size_t)shape->size, node) == PLI_OK) {
+    if (fd >= 0 && pli_limits_resize(fd, all) &&
+        attach(fd, (size_t)shape->size, (size_t)shape->size, node)) {
         return fd;
     }
+    int error = errno;
     if (fd >= 0) {
         close(fd);
     }
+    errno = error;
     return -1;
 }
 
@@ -204,7 +209,7 @@ enum pli_err pli_node_create_for(const struct pli_node_plan *plan, struct pli_no
         }
     }
     if (fd < 0) {
-        return PLI_ERR_NOMEM;
+        return fail_map(shape.size);
     }
     format(&node, &fits);
     node.header->memory = (uint32_t)fd;
@@ -335,18 +340,20 @@ PLI_START static enum pli_err read_header(int fd, struct pli_node_header *head)
 PLI_START static enum pli_err map_most(int fd, const struct pli_node_header *head,
                                        struct pli_node *node, uint32_t *n_out)
 {
-    enum pli_err err;
+    size_t part;
+    bool is_there;
     uint32_t n = n_may_map(head->n_file, head->area_size);
     do {
-        size_t part = (size_t)(head->areas + ((uint64_t)head->n_row + n) * head->area_size);
-        err = attach(fd, part, (size_t)head->size, node);
+        part = (size_t)(head->areas + ((uint64_t)head->n_row + n) * head->area_size);
+        is_there = attach(fd, part, (size_t)head->size, node);
         *n_out = n;
         n /= 2;
-    } while (err != PLI_OK && *n_out > 0);
-    if (err == PLI_OK) {
-        find_tables(node);
+    } while (!is_there && *n_out > 0);
+    if (!is_there) {
+        return fail_map(part);
     }
-    return err;
+    find_tables(node);
+    return PLI_OK;
 }
 
 // Whether a process of this host has an area that is not mapped.
