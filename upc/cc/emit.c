@@ -39,11 +39,12 @@ static void newline(struct emitter *e)
     e->is_moved = false;
 }
 
-// The column of what will be written next, less one.
-static int column(const struct emitter *e)
+// The column of what will be written next, less one; no more than `most`, because the line that a
+// macro becomes may be very long.
+static int column(const struct emitter *e, size_t most)
 {
     size_t n = 0;
-    while (!e->bol && n < e->out.len && e->out.data[e->out.len - 1 - n] != '\n') {
+    while (!e->bol && n < most && n < e->out.len && e->out.data[e->out.len - 1 - n] != '\n') {
         n++;
     }
     return (int)n + (!e->bol && n == e->out.len ? e->before : 0);
@@ -64,8 +65,8 @@ void pli_emit_place(struct emitter *e, size_t tok)
         e->mapped = e->src;
     }
     if (t->src == e->src) {
-        pli_arena_text_printf(map, "\t%d %d %d %d %u\n", e->line, column(e) + 1, t->line, col,
-                              (unsigned)t->len);
+        pli_arena_text_printf(map, "\t%d %d %d %d %u\n", e->line, column(e, SIZE_MAX) + 1, t->line,
+                              col, (unsigned)t->len);
     }
 }
 
@@ -156,7 +157,7 @@ static void align(struct emitter *e, const struct token *t)
     if (t->src->is_system || e->in_expr > 0) {
         return;
     }
-    int col = pli_column_find(e->u, (size_t)(t - e->u->toks)), here = column(e);
+    int col = pli_column_find(e->u, (size_t)(t - e->u->toks)), here = column(e, MAX_COLUMN);
     if (col >= MAX_COLUMN) {
         return;
     }
