@@ -4,7 +4,7 @@
 #include "base/cpu.h"
 
 #include "base/log.h"
-#include "base/near.h"
+#include "base/edit_distance.h"
 
 #include <ctype.h>
 #include <stdlib.h>

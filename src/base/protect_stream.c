@@ -2,7 +2,7 @@
 // A record is its length (little-endian), the bytes and a tag; the length is covered by the tag.
 #include "base/protect_stream.h"
 
-#include "base/ready.h"
+#include "base/fd_wait.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 
 #include "base/conf.h"
 #include "base/log.h"
-#include "boot/pact_wire.h"
+#include "boot/agree_wire.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // What a rank says to mpiexec, and how it dies with it.
 #include "boot/ctl.h"
 #include "base/cpu.h"
-#include "boot/hand.h"
+#include "base/fdpass.h"
 
 #include <errno.h>
 #include <fcntl.h>

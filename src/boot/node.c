@@ -5,11 +5,11 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "boot/alarm_wire.h"
-#include "boot/gate_wire.h"
-#include "boot/owner.h"
+#include "boot/failure_wire.h"
+#include "boot/gateway_wire.h"
+#include "boot/node_lock.h"
 #include "boot/pset_wire.h"
-#include "boot/tie_wire.h"
+#include "boot/jobtab_wire.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 // The table of process sets in the node memory.
 #include "boot/pset.h"
 
-#include "base/near.h"
+#include "base/edit_distance.h"
 #include "boot/node.h"
-#include "boot/owner.h"
+#include "boot/node_lock.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,15 +2,15 @@
 // Runs a collective with the algorithm that was chosen for it.
 #include "coll/coll_run.h"
 
-#include "coll/algos.h"
+#include "coll/algorithms.h"
 #include "coll/coll_args.h"
 #include "coll/coll_select.h"
 #include "coll/sched.h"
-#include "coll/bridge.h"
-#include "core/alarm.h"
-#include "core/ep.h"
+#include "coll/impi/across.h"
+#include "ft/failure.h"
+#include "msg/endpoint.h"
 #include "obj/comm.h"
-#include "obj/span.h"
+#include "obj/impi_span.h"
 
 static bool is_rooted(enum pli_coll_kind kind)
 {

@@ -5,13 +5,13 @@
 
 #include "base/conf.h"
 #include "base/log.h"
-#include "coll/board.h"
+#include "coll/board/board.h"
 #include "coll/coll_args.h"
-#include "coll/directs.h"
-#include "coll/hosted.h"
+#include "coll/algorithms_board.h"
+#include "coll/board/board_hosts.h"
 #include "coll/sched.h"
-#include "coll/shape.h"
-#include "coll/window.h"
+#include "coll/comm_state.h"
+#include "coll/board/board_window.h"
 #include "obj/comm.h"
 #include "obj/op.h"
 

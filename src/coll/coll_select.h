@@ -4,7 +4,7 @@
 #define PLI_COLL_SELECT_H
 
 #include "base/err.h"
-#include "coll/algos.h"
+#include "coll/algorithms.h"
 
 #include <mpi.h>
 #include <stdbool.h>

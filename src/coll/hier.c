@@ -3,7 +3,7 @@
 #include "coll/hier.h"
 
 #include "coll/sched.h"
-#include "coll/shape.h"
+#include "coll/comm_state.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 #define PLI_COLL_SCHED_PRIV_H
 
 #include "coll/sched.h"
-#include "core/lane.h"
-#include "core/request.h"
+#include "msg/lane.h"
+#include "msg/request.h"
 
 enum kind { K_SEND, K_RECV, K_COPY, K_REDUCE, K_WAIT, K_FENCE };
 

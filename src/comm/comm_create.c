@@ -6,7 +6,7 @@
 #include "comm/comm_make.h"
 #include "comm/intercomm.h"
 #include "obj/comm.h"
-#include "obj/span.h"
+#include "obj/impi_span.h"
 
 enum pli_err pli_comm_create_create(struct pli_comm *comm, struct pli_group *group,
                                     struct pli_comm **out)

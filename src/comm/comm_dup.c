@@ -6,14 +6,14 @@
 
 #include "coll/coll.h"
 #include "coll/sched.h"
-#include "comm/comm_cid.h"
+#include "comm/impi_cid.h"
 #include "comm/comm_make.h"
 #include "comm/intercomm.h"
-#include "core/process.h"
-#include "core/request.h"
+#include "msg/process.h"
+#include "msg/request.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
-#include "obj/span.h"
+#include "obj/impi_span.h"
 #include "obj/comm_hint.h"
 
 static pli_comm_dup_topo_fn copy_topo;

@@ -2,11 +2,11 @@
 // Children of communicators and the agreement on their contexts.
 #include "comm/comm_make.h"
 
-#include "comm/comm_cid.h"
-#include "core/alarm.h"
-#include "core/ep.h"
-#include "core/p2p.h"
-#include "core/process.h"
+#include "comm/impi_cid.h"
+#include "ft/failure.h"
+#include "msg/endpoint.h"
+#include "msg/p2p.h"
+#include "msg/process.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
 #include "obj/group_sets.h"

@@ -4,11 +4,11 @@
 #include "comm/comm_split.h"
 
 #include "coll/coll.h"
-#include "comm/comm_cid.h"
+#include "comm/impi_cid.h"
 #include "comm/comm_make.h"
-#include "comm/comm_trade.h"
+#include "comm/leader_exchange.h"
 #include "comm/intercomm.h"
-#include "core/process.h"
+#include "msg/process.h"
 #include "obj/comm.h"
 #include "obj/group_build.h"
 

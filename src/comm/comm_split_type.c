@@ -3,14 +3,14 @@
 #include "comm/comm_split_type.h"
 
 #include "boot/boot.h"
-#include "comm/comm_cid.h"
+#include "comm/impi_cid.h"
 #include "comm/comm_make.h"
 #include "comm/comm_split.h"
-#include "comm/place.h"
+#include "comm/locality.h"
 #include "obj/comm.h"
 #include "obj/group_build.h"
 #include "obj/info.h"
-#include "obj/span.h"
+#include "obj/impi_span.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 #define PLI_COMM_HWTREE_H
 
 #include "base/err.h"
-#include "comm/place.h"
+#include "comm/locality.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,9 +4,9 @@
 #include "comm/intercomm.h"
 
 #include "comm/comm_make.h"
-#include "comm/comm_trade.h"
-#include "comm/intercomm_span.h"
-#include "core/process.h"
+#include "comm/leader_exchange.h"
+#include "comm/intercomm_impi.h"
+#include "msg/process.h"
 #include "obj/comm.h"
 #include "obj/group_build.h"
 #include "obj/group_sets.h"

@@ -2,10 +2,10 @@
 // What the groups of an intercommunicator that spans jobs tell each other through their ranks 0.
 #include "coll/coll.h"
 #include "coll/impi_coll.h"
-#include "comm/comm_cid.h"
+#include "comm/impi_cid.h"
 #include "comm/comm_make.h"
-#include "comm/intercomm_span.h"
-#include "core/pair.h"
+#include "comm/intercomm_impi.h"
+#include "msg/sendrecv.h"
 #include "obj/comm.h"
 
 #include <endian.h>

@@ -4,13 +4,13 @@
 
 #include "boot/boot.h"
 #include "comm/intercomm.h"
-#include "core/lane.h"
-#include "core/outside.h"
-#include "core/process.h"
-#include "dynamic/meeting.h"
-#include "dynamic/rendezvous.h"
+#include "msg/lane.h"
+#include "net/shm/other_job.h"
+#include "msg/process.h"
+#include "dynamic/reachable.h"
+#include "dynamic/first_contact.h"
 #include "obj/comm.h"
-#include "obj/span.h"
+#include "obj/impi_span.h"
 
 #include <errno.h>
 #include <string.h>

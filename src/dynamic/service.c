@@ -5,9 +5,9 @@
 #include "dynamic/service.h"
 
 #include "boot/boot.h"
-#include "boot/tie.h"
-#include "core/lane.h"
-#include "dynamic/ledger.h"
+#include "boot/jobtab.h"
+#include "msg/lane.h"
+#include "dynamic/ports.h"
 #include "obj/info.h"
 
 #include <ctype.h>

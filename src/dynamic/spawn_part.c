@@ -2,9 +2,9 @@
 // Finds the program where the spawning process would, and reads the hints. [MPI-5.0 11.8.4]
 #include "dynamic/spawn_part.h"
 
-#include "boot/ask_wire.h"
+#include "boot/launcher_wire.h"
 #include "boot/boot.h"
-#include "dynamic/where.h"
+#include "dynamic/host_hint.h"
 #include "obj/info.h"
 
 #include <errno.h>

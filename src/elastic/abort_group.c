@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "elastic/abort_group.h"
 
-#include "boot/ask_wire.h"
+#include "boot/launcher_wire.h"
 #include "boot/boot.h"
-#include "core/lane.h"
-#include "dynamic/plea.h"
+#include "msg/lane.h"
+#include "dynamic/launcher_call.h"
 #include "obj/comm.h"
 #include "obj/group.h"
 

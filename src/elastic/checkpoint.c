@@ -5,13 +5,13 @@
 
 #include "base/futex.h"
 #include "boot/boot.h"
-#include "boot/park.h"
-#include "boot/save_wire.h"
+#include "ckpt/freeze.h"
+#include "boot/ckpt_wire.h"
 #include "coll/coll.h"
-#include "core/ep.h"
-#include "core/progress.h"
-#include "dynamic/plea.h"
-#include "elastic/keepsake.h"
+#include "msg/endpoint.h"
+#include "msg/progress.h"
+#include "dynamic/launcher_call.h"
+#include "elastic/registered.h"
 #include "obj/comm.h"
 
 #include <stdio.h>

@@ -4,9 +4,9 @@
 
 #include "base/cpu.h"
 #include "boot/boot.h"
-#include "core/ep.h"
-#include "core/lane.h"
-#include "core/process.h"
+#include "msg/endpoint.h"
+#include "msg/lane.h"
+#include "msg/process.h"
 #include "elastic/fork.h"
 #include "elastic/resize.h"
 #include "obj/comm.h"

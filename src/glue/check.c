@@ -2,7 +2,7 @@
 // The complaints about arguments: what is wrong, and what would be right.
 #include "glue/check.h"
 
-#include "core/alarm.h"
+#include "ft/failure.h"
 #include "glue/raise.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef PLI_GLUE_CHECK_H
 #define PLI_GLUE_CHECK_H
 
-#include "endpoint/fixed.h"
+#include "comm/endpoint_static.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/handle.h"

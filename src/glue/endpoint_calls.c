@@ -3,8 +3,8 @@
 // leave the others waiting.
 #include "glue/endpoint_calls.h"
 
-#include "endpoint/endpoint.h"
-#include "endpoint/fixed.h"
+#include "comm/endpoints.h"
+#include "comm/endpoint_static.h"
 #include "glue/check.h"
 #include "glue/raise.h"
 #include "glue/world.h"

@@ -2,11 +2,11 @@
 // Starting, cancelling, freeing and looking at requests; the accessors of statuses.
 #include "glue/request_calls.h"
 
-#include "core/grequest.h"
-#include "core/p2p.h"
-#include "core/parcel.h"
-#include "core/progress.h"
-#include "core/request.h"
+#include "msg/grequest.h"
+#include "msg/p2p.h"
+#include "msg/unexpected.h"
+#include "msg/progress.h"
+#include "msg/request.h"
 #include "glue/check.h"
 #include "glue/raise.h"
 #include "obj/status.h"

@@ -2,9 +2,9 @@
 // Waiting for requests and testing them.
 #include "glue/wait.h"
 
-#include "core/alarm.h"
-#include "core/progress.h"
-#include "core/request.h"
+#include "ft/failure.h"
+#include "msg/progress.h"
+#include "msg/request.h"
 #include "glue/check.h"
 #include "glue/raise.h"
 #include "obj/status.h"

@@ -5,10 +5,10 @@
 #include "obj/attr_fixed.h"
 
 #include "boot/boot.h"
-#include "boot/gate_wire.h"
+#include "boot/gateway_wire.h"
 #include "obj/comm.h"
 #include "obj/errcode.h"
-#include "obj/span.h"
+#include "obj/impi_span.h"
 
 #include <mpi.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "obj/errhandler.h"
 #include "obj/info.h"
 #include "obj/session.h"
-#include "obj/span.h"
+#include "obj/impi_span.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // The external32 representation: big-endian numbers of fixed sizes. [MPI-5.0 14.5.2]
 #include "obj/datatype_priv.h"
 #include "boot/boot.h"
-#include "boot/gate_wire.h"
+#include "boot/gateway_wire.h"
 #include "obj/type_pack.h"
 #include "obj/type_blocks.h"
 

@@ -4,9 +4,9 @@
 #include "rma/epoch.h"
 
 #include "coll/coll.h"
-#include "core/alarm.h"
-#include "core/p2p.h"
-#include "core/progress.h"
+#include "ft/failure.h"
+#include "msg/p2p.h"
+#include "msg/progress.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/group.h"

@@ -3,9 +3,9 @@
 // is in the way; the owner changes them for far ones.
 #include "rma/passive.h"
 
-#include "core/alarm.h"
-#include "core/ep.h"
-#include "core/progress.h"
+#include "ft/failure.h"
+#include "msg/endpoint.h"
+#include "msg/progress.h"
 #include "obj/comm.h"
 #include "rma/epoch.h"
 #include "rma/rma_lock.h"

@@ -2,7 +2,7 @@
 // MPI_Put and MPI_Get: a copy where memory is near, messages where it is far.
 #include "rma/rma_access.h"
 
-#include "core/p2p.h"
+#include "msg/p2p.h"
 #include "obj/comm.h"
 #include "rma/rma_layout.h"
 #include "rma/rma_mail.h"

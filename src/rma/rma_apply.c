@@ -3,7 +3,7 @@
 
 #include "base/cpu.h"
 #include "boot/boot.h"
-#include "core/lane.h"
+#include "msg/lane.h"
 #include "obj/op_kernel.h"
 #include "rma/rma_layout.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rma/rma_deaths.h"
 
-#include "core/alarm.h"
+#include "ft/failure.h"
 #include "obj/comm.h"
 #include "rma/win.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rma/rma_mail.h"
 
-#include "core/ep.h"
-#include "core/p2p.h"
-#include "core/progress.h"
+#include "msg/endpoint.h"
+#include "msg/p2p.h"
+#include "msg/progress.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 

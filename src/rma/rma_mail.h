@@ -4,8 +4,8 @@
 #ifndef PLI_RMA_RMA_MAIL_H
 #define PLI_RMA_RMA_MAIL_H
 
-#include "core/lane.h"
-#include "core/request.h"
+#include "msg/lane.h"
+#include "msg/request.h"
 #include "rma/win.h"
 
 struct pli_datatype;

@@ -2,9 +2,9 @@
 #include "rma/rma_serve.h"
 
 #include "base/log.h"
-#include "core/ep.h"
-#include "core/p2p.h"
-#include "core/progress.h"
+#include "msg/endpoint.h"
+#include "msg/p2p.h"
+#include "msg/progress.h"
 #include "obj/comm.h"
 #include "rma/rma_apply.h"
 #include "rma/rma_deaths.h"

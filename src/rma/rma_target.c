@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rma/rma_target.h"
 
-#include "core/alarm.h"
+#include "ft/failure.h"
 #include "obj/comm.h"
 #include "rma/rma_layout.h"
 #include "rma/win_attach.h"

@@ -3,7 +3,7 @@
 // describes; far ones go in pieces of whole elements.
 #include "rma/rma_update.h"
 
-#include "core/p2p.h"
+#include "msg/p2p.h"
 #include "obj/comm.h"
 #include "obj/datatype_number.h"
 #include "obj/op.h"

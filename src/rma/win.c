@@ -3,8 +3,8 @@
 
 #include "boot/boot.h"
 #include "coll/coll.h"
-#include "comm/pact.h"
-#include "core/progress_thread.h"
+#include "ft/agree.h"
+#include "msg/progress_thread.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"

@@ -6,7 +6,7 @@
 
 #include "comm/comm_free.h"
 #include "comm/intercomm.h"
-#include "core/process.h"
+#include "msg/process.h"
 #include "obj/comm.h"
 #include "obj/comm_hint.h"
 #include "obj/errhandler.h"

@@ -4,8 +4,8 @@
 
 #include "boot/boot.h"
 #include "boot/pset.h"
-#include "core/lane.h"
-#include "core/progress.h"
+#include "msg/lane.h"
+#include "msg/progress.h"
 #include "obj/group.h"
 #include "session/session_pset.h"
 

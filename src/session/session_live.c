@@ -4,7 +4,7 @@
 
 #include "boot/boot.h"
 #include "boot/pset.h"
-#include "core/lane.h"
+#include "msg/lane.h"
 #include "session/session_pset.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "boot/boot.h"
 #include "boot/pset.h"
-#include "core/lane.h"
+#include "msg/lane.h"
 #include "obj/group_build.h"
 #include "obj/info.h"
 #include "obj/session.h"

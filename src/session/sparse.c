@@ -5,7 +5,7 @@
 
 #include "boot/boot.h"
 #include "boot/pset.h"
-#include "core/lane.h"
+#include "msg/lane.h"
 #include "obj/comm.h"
 #include "obj/group_build.h"
 #include "session/from_group.h"

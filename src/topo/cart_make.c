@@ -4,7 +4,7 @@
 #include "topo/cart_make.h"
 
 #include "comm/comm_make.h"
-#include "comm/place.h"
+#include "comm/locality.h"
 #include "obj/comm.h"
 #include "obj/group_build.h"
 #include "topo/cart.h"

@@ -6,8 +6,8 @@
 
 #include "coll/coll.h"
 #include "comm/comm_make.h"
-#include "comm/place.h"
-#include "core/pair.h"
+#include "comm/locality.h"
+#include "msg/sendrecv.h"
 #include "obj/comm.h"
 #include "obj/group_build.h"
 #include "topo/dist_graph.h"

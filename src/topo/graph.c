@@ -3,7 +3,7 @@
 #include "topo/graph.h"
 
 #include "comm/comm_make.h"
-#include "comm/place.h"
+#include "comm/locality.h"
 #include "obj/comm.h"
 #include "obj/group_build.h"
 #include "topo/remap.h"

@@ -4,7 +4,7 @@
 #define PLI_TOPO_REMAP_H
 
 #include "base/err.h"
-#include "comm/place.h"
+#include "comm/locality.h"
 
 #include <stdbool.h>
 

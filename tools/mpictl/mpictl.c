@@ -2,11 +2,11 @@
 // mpictl: looks at running jobs of this host, through the memory their mpiexec shares with them.
 #include "base/clock.h"
 #include "base/err.h"
-#include "boot/ask_wire.h"
+#include "boot/launcher_wire.h"
 #include "boot/node.h"
 #include "mpictl.h"
 #include "order.h"
-#include "picture.h"
+#include "tools/lib/status.h"
 
 #include <ctype.h>
 #include <dirent.h>

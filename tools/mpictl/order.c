@@ -2,7 +2,7 @@
 #include "order.h"
 
 #include "base/clock.h"
-#include "boot/ask_name.h"
+#include "boot/ctl_addr.h"
 #include "boot/node.h"
 #include "mpictl.h"
 

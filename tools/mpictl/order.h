@@ -3,7 +3,7 @@
 #ifndef PLI_MPICTL_ORDER_H
 #define PLI_MPICTL_ORDER_H
 
-#include "boot/ask_wire.h"
+#include "boot/launcher_wire.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #include "upc_calls.h"
 
 #include "base/err.h"
-#include "core/region.h"
+#include "onesided/region.h"
 
 #include <string.h>
 

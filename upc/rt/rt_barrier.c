@@ -9,9 +9,9 @@
 #include "upc_calls.h"
 
 #include "base/cpu.h"
-#include "core/lane.h"
-#include "core/progress.h"
-#include "core/region.h"
+#include "msg/lane.h"
+#include "msg/progress.h"
+#include "onesided/region.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "upc_calls.h"
 
 #include "base/err.h"
-#include "core/region.h"
+#include "onesided/region.h"
 
 #include <errno.h>
 #include <stdlib.h>

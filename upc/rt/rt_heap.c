@@ -6,7 +6,7 @@
 #include "rt.h"
 
 #include "base/cpu.h"
-#include "core/region.h"
+#include "onesided/region.h"
 
 #include <sys/mman.h>
 

@@ -5,8 +5,8 @@
 #include "upc_calls.h"
 
 #include "base/cpu.h"
-#include "core/progress.h"
-#include "core/region.h"
+#include "msg/progress.h"
+#include "onesided/region.h"
 #include "net/shm/shm_sleep.h"
 
 #include <string.h>

@@ -4,11 +4,11 @@
 #include "start.h"
 
 #include "boot/boot.h"
-#include "core/ep.h"
-#include "core/lane.h"
-#include "core/process.h"
-#include "endpoint/begin.h"
-#include "endpoint/endpoint.h"
+#include "msg/endpoint.h"
+#include "msg/lane.h"
+#include "msg/process.h"
+#include "comm/implicit_init.h"
+#include "comm/endpoints.h"
 #include "obj/comm.h"
 #include "obj/group_build.h"
 

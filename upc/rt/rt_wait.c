@@ -4,8 +4,8 @@
 #include "upc_calls.h"
 
 #include "base/cpu.h"
-#include "core/lane.h"
-#include "core/progress.h"
+#include "msg/lane.h"
+#include "msg/progress.h"
 #include "net/shm/shm.h"
 
 #include <errno.h>

@@ -7,12 +7,12 @@
 #include "base/fault.h"
 #include "base/nofile.h"
 #include "boot/ctl.h"
-#include "boot/door_wire.h"
-#include "boot/hand.h"
-#include "boot/moor.h"
-#include "boot/pact_wire.h"
-#include "boot/park.h"
-#include "boot/save_wire.h"
+#include "boot/accept_wire.h"
+#include "base/fdpass.h"
+#include "ckpt/sock.h"
+#include "boot/agree_wire.h"
+#include "ckpt/freeze.h"
+#include "boot/ckpt_wire.h"
 
 #include <errno.h>
 #include <fcntl.h>

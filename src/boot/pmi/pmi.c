@@ -3,7 +3,7 @@
 #include "boot/pmi/pmi.h"
 
 #include "boot/pmi/pmi_map.h"
-#include "boot/store_net.h"
+#include "boot/kvs/kvs_listen.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 #include "boot/pmix/pmix.h"
 
 #include "boot/pmix/pmix_abi.h"
-#include "boot/store_net.h"
+#include "boot/kvs/kvs_listen.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

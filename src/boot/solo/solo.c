@@ -6,7 +6,7 @@
 #include "boot/cores.h"
 #include "boot/ctl.h"
 #include "boot/pset.h"
-#include "boot/solo/behind.h"
+#include "boot/solo/singleton_launcher.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/nofile.h"
 #include "boot/address.h"
-#include "boot/greet.h"
-#include "boot/moor.h"
-#include "boot/park.h"
+#include "boot/handshake.h"
+#include "ckpt/sock.h"
+#include "ckpt/freeze.h"
 #include "net/tcp/secure.h"
 
 #include <errno.h>

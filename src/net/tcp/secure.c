@@ -7,7 +7,7 @@
 #include "base/conf.h"
 #include "base/crypto.h"
 #include "base/protect.h"
-#include "boot/greet.h"
+#include "boot/handshake.h"
 
 #include <errno.h>
 #include <stdlib.h>

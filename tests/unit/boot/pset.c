@@ -3,7 +3,7 @@
 // many processes at once; one that dies while it adds; a full table.
 #include "boot/pset.h"
 
-#include "boot/owner.h"
+#include "boot/node_lock.h"
 
 #include "boot/node.h"
 #include "t.h"

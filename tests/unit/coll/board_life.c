@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of a board comes back when its members have left or died.
-#include "coll/board_life.h"
+#include "coll/board/board_life.h"
 
-#include "boot/alarm_wire.h"
+#include "boot/failure_wire.h"
 #include "boot/boot.h"
-#include "coll/board.h"
-#include "core/arena.h"
-#include "core/lane.h"
+#include "coll/board/board.h"
+#include "msg/arena.h"
+#include "msg/lane.h"
 
 #include "t.h"
 

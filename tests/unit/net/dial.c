@@ -4,7 +4,7 @@
 #include "net/tcp/dial.h"
 
 #include "boot/address.h"
-#include "boot/greet.h"
+#include "boot/handshake.h"
 #include "t.h"
 
 #include <arpa/inet.h>

@@ -3,7 +3,7 @@
 // way has changed, repeated or left out is never handed out.
 #include "net/tcp/secure.h"
 #include "base/crypto.h"
-#include "boot/greet.h"
+#include "boot/handshake.h"
 #include "t.h"
 
 #include <errno.h>

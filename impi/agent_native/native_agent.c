@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The agent's loop: what ranks say, what comes from the other agents, and sleep when there is
+// neither.
+#include "impi/agent_native/native_agent_priv.h"
+
+#include "base/clock.h"
+#include "base/conf.h"
+#include "msg/msg_wire.h"
+#include "net/shm/shm_sleep.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BATCH = 256, STALL_MS = 1 };
+
+static void say(const struct agent *a, const char *text)
+{
+    char line[1024];
+    int n = snprintf(line, sizeof line, "mpiexec: IMPI client %u: %s\n", a->conf->client, text);
+    n = n < (int)sizeof line ? n : (int)sizeof line - 1;
+    ssize_t done = write(STDERR_FILENO, line, (size_t)n);
+    (void)done; // nobody listens
+}
+
+void agent_fail(struct agent *a, const char *fmt, ...)
+{
+    char text[900];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (!a->has_failed) {
+        say(a, text);
+    }
+    a->has_failed = true;
+}
+
+static void log_line(void *arg, enum pli_impi_log_level level, const char *line)
+{
+    const struct agent *a = arg;
+    if (level != PLI_IMPI_LOG_STEP || a->conf->is_verbose) {
+        say(a, line);
+    }
+}
+
+static void one(struct agent *a, const struct pli_shm_cell *cell)
+{
+    switch (cell->kind) {
+    case PLI_WIRE_GATE_SEND:
+    case PLI_WIRE_GATE_OFFER:
+        agent_out_send(a, cell);
+        break;
+    case PLI_WIRE_GATE_MORE:
+        agent_out_more(a, cell);
+        break;
+    case PLI_WIRE_GATE_CANCEL:
+        agent_out_cancel(a, cell);
+        break;
+    case PLI_WIRE_GATE_ACCEPT:
+        agent_in_accept(a, cell);
+        break;
+    case PLI_WIRE_GATE_DONE:
+        agent_in_done(a, cell);
+        break;
+    case PLI_WIRE_GATE_UNSENT:
+        agent_in_unsent(a, cell);
+        break;
+    case PLI_WIRE_GATE_BYE:
+        a->n_bye++;
+        break;
+    default:
+        agent_fail(a, "rank %u said something of kind %d that an agent does not understand",
+                   cell->src_proc, cell->kind);
+        break;
+    }
+}
+
+static int listen_to_ranks(struct agent *a)
+{
+    int n = 0;
+    const struct pli_shm_cell *cell;
+    while (n < BATCH && (cell = pli_shm_peek(&a->shm)) != NULL && !a->has_failed) {
+        one(a, cell);
+        pli_shm_next(&a->shm);
+        n++;
+    }
+    pli_shm_settle(&a->shm);
+    return n;
+}
+
+// What mpiexec says: that all ranks have ended, or nothing any more because it is gone.
+static void listen_to_launcher(struct agent *a)
+{
+    char word;
+    a->is_control_ready = false;
+    for (;;) {
+        ssize_t n = recv(a->conf->control_fd, &word, 1, MSG_DONTWAIT);
+        if (n == 1) {
+            a->has_ended = a->has_ended || word == PLI_AGENT_END;
+        } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+            _exit(1);
+        } else if (errno == EAGAIN) {
+            return;
+        }
+    }
+}
+
+// Sleep until something happens. A rank that writes while we announce it sees us awake or asleep.
+static enum pli_impi_err wait_for_events(struct agent *a)
+{
+    int tend_ms = agent_heap_tend(&a->heap, pli_clock_ns() / 1000000);
+    int wait_ms = pli_list_is_empty(&a->stalled) ? tend_ms : STALL_MS;
+    pli_shm_announce(&a->shm, PLI_SHM_BY_EVENT);
+    if (!pli_shm_order()) {
+        wait_ms = STALL_MS;
+    }
+    enum pli_impi_err err = pli_impi_net_poll(a->net, pli_shm_peek(&a->shm) != NULL ? 0 : wait_ms);
+    pli_shm_retract(&a->shm);
+    return err;
+}
+
+// One turn; what follows from what has happened.
+static enum pli_impi_err turn(struct agent *a)
+{
+    int n = listen_to_ranks(a);
+    n += agent_box_retry(a);
+    enum pli_impi_net_state state = pli_impi_net_state(a->net);
+    if (state == PLI_IMPI_NET_RUN && (a->has_ended || a->n_bye == a->n_row)) {
+        pli_impi_net_finish(a->net);
+    } else if (state == PLI_IMPI_NET_QUIET && a->has_ended) {
+        pli_impi_net_bye(a->net);
+    }
+    enum pli_impi_err err = n > 0 ? pli_impi_net_poll(a->net, 0) : wait_for_events(a);
+    if (a->is_control_ready) {
+        listen_to_launcher(a);
+    }
+    return err;
+}
+
+static bool prepare(struct agent *a)
+{
+    a->gate = pli_node_gate(a->node);
+    a->n_row = a->node->header->n_row;
+    a->next_id = 1;
+    pli_list_init(&a->outs);
+    if (!agent_box_init(a) ||
+        !agent_heap_init(&a->heap, a->conf->node_fd, a->gate->heap, a->gate->heap_size) ||
+        pli_shm_open(&a->shm, a->node, pli_node_agent(a->node), 0) != PLI_OK) {
+        agent_fail(a, "no memory");
+        return false;
+    }
+    return true;
+}
+
+static int live(struct agent *a)
+{
+    char up = PLI_AGENT_UP;
+    if (pli_impi_net_also(a->net, a->conf->wake_fd, &a->is_woken) != PLI_IMPI_OK ||
+        send(a->conf->control_fd, &up, 1, MSG_NOSIGNAL) != 1) {
+        return 1;
+    }
+    enum pli_impi_err err = PLI_IMPI_OK;
+    while (err == PLI_IMPI_OK && !a->has_failed &&
+           pli_impi_net_state(a->net) != PLI_IMPI_NET_DONE) {
+        err = turn(a);
+    }
+    if (err != PLI_IMPI_OK) {
+        agent_fail(a, "the connections are lost: %s", pli_impi_err_text(err));
+    }
+    return a->has_failed ? 1 : 0;
+}
+
+int pli_agent_run(const struct pli_agent_conf *conf)
+{
+    static struct agent a;
+    struct pli_impi_log log = { log_line, &a };
+    struct pli_impi_engine_ops ops = pli_impi_engine_quiet;
+    ops.room = agent_in_room;
+    ops.dropped = agent_in_dropped;
+    ops.arrived = agent_in_arrived;
+    ops.part = agent_in_part;
+    ops.received = agent_in_received;
+    ops.left = agent_out_left;
+    ops.sent = agent_out_sent;
+    ops.matched = agent_out_matched;
+    ops.cancelled = agent_out_cancelled;
+    ops.cancel_asked = agent_in_cancel_asked;
+    a.conf = conf;
+    a.node = conf->node;
+    pli_conf_load();
+    int status = prepare(&a) && agent_meet(&a, &ops, &log) ? live(&a) : 1;
+    pli_impi_net_destroy(a.net);
+    agent_heap_fini(&a.heap);
+    free(a.boxes);
+    return status;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The agent of a job that is one client of an IMPI job: one process per host, forked by mpiexec or
+// its daemon there. It meets the other clients at the server, tells the ranks in the node memory
+// who they are, and then passes messages on between the ranks' mailboxes and the connections to the
+// other agents. Of several agents the first speaks to the server for all.
+#ifndef PLI_IMPI_NATIVE_AGENT_H
+#define PLI_IMPI_NATIVE_AGENT_H
+
+#include "boot/node.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_agent_conf {
+    const char *server;    // "host:port"
+    uint32_t client;       // which client this job is
+    uint32_t host, n_host; // of the client: which one this is
+    struct pli_node *node; // with a gateway
+    int node_fd;
+    int wake_fd;    // eventfd by which ranks wake the agent
+    int control_fd; // socket to mpiexec or its daemon, for words
+    bool is_verbose;
+};
+
+// Words that go with something have it in the agent's mail.
+enum {
+    PLI_AGENT_HERE = 'h', // from each of several: its struct pli_agent_place
+    PLI_AGENT_LIST = 'l', // to the first: those of all, in the order of hosts
+    PLI_AGENT_JOB = 'j',  // from the first, and to the others: what the server said
+    PLI_AGENT_UP = 'u',   // from each: ranks may start
+    PLI_AGENT_END = 'e',  // to each: the ranks have ended
+    PLI_AGENT_OVER = 'o'  // not from an agent: it has ended well
+};
+
+// Where others find an agent, as IMPI says it.
+struct pli_agent_place {
+    unsigned char addr[16];
+    uint32_t port, n_proc, ackmark, hiwater;
+};
+
+// Where the agent and who started it leave each other things, before messages are there.
+struct pli_agent_mail {
+    uint64_t len;
+    unsigned char data[];
+};
+struct pli_agent_mail *pli_agent_mail(const struct pli_node *node);
+
+// Runs until the IMPI job is over; returns the exit status: 0 when all went well, else why not has
+// been said on standard error. Context: a process of its own.
+int pli_agent_run(const struct pli_agent_conf *conf);
+
+#endif

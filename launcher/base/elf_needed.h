@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads from a program's file which shared libraries it asks for.
+#ifndef PLI_LAUNCHER_ELF_NEEDED_H
+#define PLI_LAUNCHER_ELF_NEEDED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Call fn with the name of each library that the ELF file in these bytes needs (DT_NEEDED), until
+// fn returns false. The bytes may be anything: what is not an ELF file of this machine's kind, or
+// contradicts itself, names no library. Context: any thread.
+void pli_elf_needed_each(const void *bytes, size_t len, bool (*fn)(const char *name, void *arg),
+                         void *arg);
+
+#endif

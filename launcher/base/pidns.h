@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pid namespace for restored ranks. Images bear the numbers of their processes, which others may
+// have by now; in a nest all numbers are free. Whoever mpiexec starts afterwards is in it too.
+#ifndef PLI_LAUNCHER_PIDNS_H
+#define PLI_LAUNCHER_PIDNS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+// Make one, in which processes get numbers above `last`. False with errno: it is not allowed here.
+// Context: mpiexec has one thread.
+bool pli_nest_open(pid_t last);
+bool pli_nest_is_open(void);
+// End what is in it, and let children be born outside again. Fine when there is none.
+void pli_nest_close(void);
+
+// In a new process: see the files that the others in the nest see, from the same directory. Makes
+// system calls only.
+void pli_nest_enter(void);
+
+// A child that is not in it, and so does not end with it.
+pid_t pli_nest_fork_outside(void);
+
+// Our number for a child of ours that has this one in the nest; 0: there is none.
+pid_t pli_nest_find(pid_t inner);
+
+// How a process of the nest ended that is not our child, as wait tells it; waits a moment for that.
+// False: nobody knows.
+bool pli_nest_status(pid_t inner, int *status_out);
+
+#endif

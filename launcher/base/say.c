@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Formats and writes mpiexec's own messages.
+#include "launcher/base/say.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WIDTH = 80, TEXT = 8192 };
+
+const char *pli_say_name = "mpiexec";
+
+static void write_all(const char *text, unsigned long len)
+{
+    while (len > 0) {
+        ssize_t n = write(STDERR_FILENO, text, len);
+        if (n <= 0) {
+            return; // nobody listens
+        }
+        text += n;
+        len -= (unsigned long)n;
+    }
+}
+
+static void (*put)(const char *text, unsigned long len) = write_all;
+
+void pli_say_through(void (*fn)(const char *text, unsigned long len))
+{
+    put = fn;
+}
+
+// Break at spaces; a word longer than a line stays whole, so that commands can be copied.
+static size_t wrap(const char *text, char *to, size_t cap)
+{
+    size_t len = 0, column = 0;
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        if (column > 0 && column + 1 + word > WIDTH) {
+            to[len++] = '\n';
+            column = 0;
+        } else if (column > 0) {
+            to[len++] = ' ';
+            column++;
+        }
+        if (len + word + 3 > cap) {
+            break;
+        }
+        memcpy(to + len, text, word);
+        len += word;
+        column += word;
+        text += word;
+        text += strspn(text, " ");
+    }
+    to[len++] = '\n';
+    return len;
+}
+
+static const char *where;
+static void (*at_exit)(int status);
+
+void pli_say_where(const char *host)
+{
+    where = host;
+}
+
+void pli_say_at_exit(void (*fn)(int status))
+{
+    at_exit = fn;
+}
+
+static void say(const char *fmt, va_list ap)
+{
+    char text[TEXT], wrapped[TEXT + 8];
+    int n = snprintf(text, sizeof text, "%s: ", pli_say_name);
+    vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
+    put(wrapped, wrap(text, wrapped, sizeof wrapped));
+}
+
+void pli_say(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(fmt, ap);
+    va_end(ap);
+}
+
+void pli_say_bad(const char *fmt, ...)
+{
+    char text[TEXT];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    pli_say("%s%s%s%s", where != NULL ? "host " : "", where != NULL ? where : "",
+            where != NULL ? ": " : "", text);
+    if (at_exit != NULL) {
+        at_exit(PLI_USAGE);
+    }
+    exit(PLI_USAGE);
+}
+
+void *pli_say_need(void *p)
+{
+    if (p == NULL) {
+        pli_say("out of memory");
+        exit(1);
+    }
+    return p;
+}
+
+void pli_say_plain(const char *fmt, ...)
+{
+    char text[TEXT];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (n > 0) {
+        put(text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+    }
+}
+
+void pli_say_bare(const char *text, size_t len, char *to, size_t cap)
+{
+    const char *colon = memchr(text, ':', len), *end = text + len;
+    const char *at = colon != NULL && colon + 2 < end ? colon + 2 : text;
+    size_t n = 0;
+    for (; at < end && n + 1 < cap; at++) {
+        to[n++] = *at == '\n' ? ' ' : *at;
+    }
+    while (n > 0 && to[n - 1] == ' ') {
+        n--;
+    }
+    to[n] = '\0';
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process beside this one waits for its end and removes the directory. Should that one be killed
+// too, the next who makes such a directory there does it: one whose lock is free is nobody's.
+#include "launcher/base/tmpdir.h"
+
+#include "base/conf.h"
+#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/pidns.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TRIES = 200, TRY_MS = 20 };
+
+static const char begin[] = "pliant-images-";
+static char path[PATH_MAX];
+static int lock_fd = -1, rope = -1; // what the process beside waits at
+static pid_t beside;
+
+// Remove a directory if it is ours and nobody holds it.
+static void tidy_one(const char *name)
+{
+    struct stat st;
+    int fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        pli_ckpt_remove(name);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static void tidy(const char *dir)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        char name[PATH_MAX + 300];
+        snprintf(name, sizeof name, "%.*s/%s", PATH_MAX - 1, dir, e->d_name);
+        if (strncmp(e->d_name, begin, sizeof begin - 1) == 0) {
+            tidy_one(name);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+}
+
+// Those who write there are being killed too, and may not be dead yet.
+static void remove_all(void)
+{
+    for (int i = 0; i < TRIES && access(path, F_OK) == 0; i++) {
+        if (i > 0) {
+            nanosleep(&(struct timespec){ .tv_nsec = TRY_MS * 1000000 }, NULL);
+        }
+        pli_ckpt_remove(path);
+    }
+}
+
+static _Noreturn void keep(int fd)
+{
+    sigset_t all;
+    char word;
+    ssize_t n;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    setsid();
+    prctl(PR_SET_NAME, "pliant-stash");
+    if (dup2(fd, 0) == 0 && dup2(lock_fd, 1) == 1 && chdir("/") == 0) {
+        syscall(SYS_close_range, 2, ~0U, 0);
+        do {
+            n = read(0, &word, 1);
+        } while (n < 0 && errno == EINTR);
+        remove_all();
+    }
+    _exit(0);
+}
+
+// Make it and hold its lock, before anybody can take it for a remnant.
+static bool make(const char *dir)
+{
+    snprintf(path, sizeof path, "%.*s/%sXXXXXX", PATH_MAX - 64, dir, begin);
+    if (mkdtemp(path) == NULL) {
+        path[0] = '\0';
+        return false;
+    }
+    lock_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock_fd < 0 || (flock(lock_fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)) {
+        return false;
+    }
+    return access(path, W_OK) == 0; // else somebody has removed it meanwhile
+}
+
+bool pli_stash_open(void)
+{
+    int fds[2], error;
+    char dir[PATH_MAX];
+    if (path[0] != '\0') {
+        return true;
+    }
+    if (realpath(pli_conf.image_dir, dir) == NULL) {
+        return false;
+    }
+    tidy(dir);
+    bool is_made = make(dir) || make(dir);
+    if (!is_made || pipe2(fds, O_CLOEXEC) != 0) {
+        error = errno;
+        pli_stash_close();
+        errno = error;
+        return false;
+    }
+    beside = pli_nest_fork_outside();
+    if (beside == 0) {
+        close(fds[1]);
+        keep(fds[0]);
+    }
+    error = errno;
+    close(fds[0]);
+    rope = fds[1];
+    if (beside < 0) {
+        pli_stash_close();
+        errno = error;
+    }
+    return beside > 0;
+}
+
+const char *pli_stash_path(void)
+{
+    return path;
+}
+
+void pli_stash_close(void)
+{
+    if (path[0] == '\0') {
+        return;
+    }
+    pli_ckpt_remove(path);
+    path[0] = '\0';
+    if (lock_fd >= 0) {
+        close(lock_fd);
+    }
+    if (rope >= 0) {
+        close(rope);
+    }
+    if (beside > 0) { // of no use now, and others may hold copies of its rope
+        kill(beside, SIGKILL);
+        waitpid(beside, NULL, 0);
+    }
+    lock_fd = rope = -1;
+    beside = 0;
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpiexec's side: no host goes on to the next step before all have done the last.
+#include "launcher/ckpt/ckpt_head.h"
+
+#include "launcher/ckpt/auto_restart.h"
+#include "base/clock.h"
+#include "launcher/ckpt/ckpt_hosts.h"
+#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/hosts/head.h"
+#include "launcher/job/hosts.h"
+#include "launcher/hosts/dlink.h"
+#include "launcher/ckpt/manifest.h"
+#include "launcher/hosts/migrate_ranks.h"
+#include "launcher/ckpt/restart.h"
+#include "launcher/ckpt/restart_hosts.h"
+#include "launcher/ckpt/ckpt.h"
+#include "launcher/base/say.h"
+#include "launcher/ranks/supervisor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct part {
+    enum pli_part_stage stage;
+    uint32_t n_rank;
+    struct pli_manifest_task *tasks;
+    uint32_t n_task;
+};
+
+static struct part *parts; // by host
+static uint64_t *clocks;
+static struct pli_pack said; // by the host whose ranks move, of them
+
+void pli_ckpt_parts_open(struct pli_job *job)
+{
+    uint32_t cap = job->n_host + PLI_NODE_N_LATE;
+    parts = pli_say_need(calloc(cap, sizeof *parts));
+    clocks = pli_say_need(calloc(cap, sizeof *clocks));
+}
+
+static void say_to(uint32_t host, enum pli_part_step step, const char *where)
+{
+    struct pli_pack p = { 0 };
+    pli_pack_u32(&p, pli_ckpt.plan.number);
+    pli_pack_text(&p, where);
+    bool is_mover = pli_ckpt.is_move && host == pli_ckpt.mover;
+    pli_pack_u32(&p, is_mover);
+    if (is_mover && step == PLI_PART_LEAVE) {
+        pli_move_pack_way(&p);
+    } else if (is_mover && step == PLI_PART_BACK) {
+        pli_move_pack_streams(host, &p);
+    }
+    pli_head_send(host, PLI_LINK_STEP, (uint16_t)step, 0, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+// In a move only one host is to write its ranks.
+static void say(enum pli_part_step step)
+{
+    for (uint32_t h = 0; h < pli_ckpt.job->n_host && pli_ckpt.is_move; h++) {
+        say_to(h, step, "");
+    }
+    if (!pli_ckpt.is_move) {
+        say_to((uint32_t)PLI_LINK_ALL, step, pli_ckpt.plan.temp);
+    }
+}
+
+static bool are(const struct pli_job *job, enum pli_part_stage stage)
+{
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        if (parts[h].stage < stage && !job->hosts[h].is_lost) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void call_back(void)
+{
+    if (pli_ckpt_go(PLI_CKPT_CALLING)) {
+        say(PLI_PART_BACK);
+    }
+}
+
+void pli_ckpt_parts_call(void)
+{
+    call_back();
+}
+
+const struct pli_pack *pli_ckpt_parts_said(void)
+{
+    return &said;
+}
+
+void pli_ckpt_parts_stop(void)
+{
+    pli_ckpt.n_rank = 0;
+    pli_ckpt.is_again = false;
+    pli_ckpt.stop_ns = pli_clock_ns();
+    for (uint32_t h = 0; h < pli_ckpt.job->n_host; h++) {
+        free(parts[h].tasks);
+        parts[h] = (struct part){ 0 };
+    }
+    pli_ckpt_go(PLI_CKPT_PARKING);
+    if (!pli_ckpt.is_move) {
+        pli_ckpt_count();
+    }
+    pli_ckpt_hosts_tell(pli_ckpt.job); // before: who asks from now on means the next one
+    if (pli_ckpt.is_move) {
+        say(PLI_PART_STOP);
+        return;
+    }
+    pli_ckpt_remove(pli_ckpt.plan.temp);
+    if (mkdir(pli_ckpt.plan.temp, 0700) != 0) {
+        pli_ckpt_fail(errno, "%.300s cannot be made: %s", pli_ckpt.plan.temp, strerror(errno));
+        call_back();
+        return;
+    }
+    say(PLI_PART_STOP);
+}
+
+// All are written: the ranks of all hosts make one checkpoint.
+static void describe(const struct pli_job *job)
+{
+    struct pli_ckpt_what what = { .clocks = clocks };
+    what.tasks = pli_say_need(calloc(job->n_task + 1, sizeof *what.tasks));
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        clocks[h] = job->hosts[h].is_lost ? 0 : clocks[h];
+        for (uint32_t i = 0; i < parts[h].n_task && what.n < job->n_task; i++) {
+            what.tasks[what.n++] = parts[h].tasks[i];
+        }
+        pli_ckpt.n_rank += parts[h].n_rank;
+    }
+    if (pli_ckpt.error == 0 && !pli_ckpt_describe(&pli_ckpt.plan, &what)) {
+        pli_ckpt_fail(ENOMEM, "mpiexec has no memory for it");
+    }
+    free(what.tasks);
+}
+
+static void advance(struct pli_job *job)
+{
+    switch (pli_ckpt.state) {
+    case PLI_CKPT_PARKING:
+        if (pli_ckpt.error != 0 || pli_ckpt.is_again) {
+            call_back();
+        } else if (are(job, PLI_PART_STOPPED) && pli_ckpt_go(PLI_CKPT_DRAINING)) {
+            say(PLI_PART_DRAIN);
+        }
+        break;
+    case PLI_CKPT_DRAINING:
+        if (are(job, PLI_PART_DRAINED) && pli_ckpt_go(PLI_CKPT_DUMPING)) {
+            say(PLI_PART_LEAVE);
+        }
+        break;
+    case PLI_CKPT_DUMPING:
+        if (are(job, PLI_PART_WRITTEN) && pli_ckpt.is_move && pli_ckpt.error == 0) {
+            if (pli_ckpt_go(PLI_CKPT_MOVING)) {
+                pli_move_take();
+            }
+        } else if (are(job, PLI_PART_WRITTEN)) {
+            if (!pli_ckpt.is_move) {
+                describe(job);
+            }
+            call_back();
+        }
+        break;
+    case PLI_CKPT_MOVING:
+        if (pli_ckpt.error != 0) { // one died meanwhile
+            call_back();
+        }
+        break;
+    case PLI_CKPT_CALLING:
+        if (are(job, PLI_PART_HOME)) {
+            pli_ckpt_all_back(job);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+void pli_ckpt_parts_lose(struct pli_job *job, uint32_t host, bool has_ranks)
+{
+    bool is_on = parts != NULL && pli_ckpt.state != PLI_CKPT_IDLE;
+    if (is_on && (has_ranks || pli_ckpt.is_move) && parts[host].stage < PLI_PART_HOME) {
+        pli_ckpt_fail(EHOSTDOWN, "host %s is lost", job->hosts[host].name);
+    }
+}
+
+void pli_ckpt_parts_go_on(struct pli_job *job)
+{
+    if (parts != NULL) {
+        advance(job);
+    }
+}
+
+void pli_ckpt_parts_take(struct pli_unpack *u, struct pli_manifest_task *t)
+{
+    t->row = pli_unpack_u32(u);
+    t->pid = (int32_t)pli_unpack_u32(u);
+    t->in = pli_unpack_u64(u);
+    t->out = pli_unpack_u64(u);
+    t->err = pli_unpack_u64(u);
+    t->rope = pli_unpack_u64(u);
+}
+
+static void take_tasks(struct part *part, uint32_t host, struct pli_unpack *u)
+{
+    clocks[host] = pli_unpack_u64(u);
+    uint32_t n = pli_unpack_count(u, 40);
+    part->tasks = pli_say_need(calloc((size_t)n + 1, sizeof *part->tasks));
+    part->n_task = n;
+    for (uint32_t i = 0; i < n; i++) {
+        pli_ckpt_parts_take(u, &part->tasks[i]);
+        part->tasks[i].host = host;
+    }
+}
+
+// All ranks of a checkpoint are there, and can be reached.
+static void restored(struct pli_job *job, uint32_t host, struct pli_unpack *u)
+{
+    parts[host].stage = PLI_PART_RESTORED;
+    pli_revive_take(job, host, u);
+    if (u->is_bad) {
+        pli_say("host %s sent something that makes no sense", job->hosts[host].name);
+        pli_warden_fail(1, false);
+    } else if (are(job, PLI_PART_RESTORED)) {
+        pli_revive_done(job);
+        say(PLI_PART_BACK);
+        pli_restart_resize(job);
+    }
+}
+
+void pli_ckpt_parts_hear(struct pli_job *job, uint32_t host, const struct pli_frame *f)
+{
+    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    if (parts == NULL || f->flag < PLI_PART_ASKED || f->flag > PLI_PART_RESTORED) {
+        return;
+    }
+    if (f->flag == PLI_PART_ASKED) {
+        pli_ckpt_save();
+        return;
+    }
+    struct part *part = &parts[host];
+    int error = (int)pli_unpack_u32(&u);
+    char *why = pli_unpack_text(&u);
+    bool is_again = pli_unpack_u32(&u) != 0;
+    part->n_rank = pli_unpack_u32(&u);
+    if (f->flag == PLI_PART_RESTORED) {
+        free(why);
+        if (error != 0) { // it has said why, and leaves
+            pli_again_unrestored();
+            return;
+        }
+        restored(job, host, &u);
+        return;
+    }
+    pli_ckpt.is_again = is_again || pli_ckpt.is_again;
+    if (f->flag == PLI_PART_WRITTEN && pli_ckpt.is_move && host == pli_ckpt.mover) {
+        said.len = 0;
+        pli_pack_bytes(&said, u.at, (size_t)(u.end - u.at));
+    }
+    if (f->flag == PLI_PART_WRITTEN && part->tasks == NULL) {
+        take_tasks(part, host, &u);
+    }
+    if (error != 0 || u.is_bad) {
+        pli_ckpt_fail(error, "host %s: %.300s", job->hosts[host].name,
+                      why != NULL ? why : "it sent something that makes no sense");
+    }
+    free(why);
+    part->stage = f->flag;
+    advance(job);
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who uses a folder of checkpoints: a job that writes them, until its last process is ended. One
+// that goes on from there waits for that, because restored ranks look like those of the old job.
+#ifndef PLI_LAUNCHER_CKPT_LOCK_H
+#define PLI_LAUNCHER_CKPT_LOCK_H
+
+#include <stdbool.h>
+
+// Wait until no job uses the folder of this checkpoint. False with a message: one still does.
+bool pli_claim_wait(const char *checkpoint);
+// Use the folder. The descriptor stands for it in every process that has it; -1: it cannot be had.
+int pli_claim_take(const char *folder);
+
+#endif

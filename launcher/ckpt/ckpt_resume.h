@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks that stood still come back through one socket, and get their memory there.
+#ifndef PLI_LAUNCHER_CKPT_RESUME_H
+#define PLI_LAUNCHER_CKPT_RESUME_H
+
+#include <stdbool.h>
+
+struct pli_job;
+struct pli_task;
+
+// all_back is called when nobody who was called is missing any more.
+bool pli_ckpt_back_open(struct pli_job *job, void (*all_back)(struct pli_job *job));
+// Call a rank back; the rope is closed.
+void pli_ckpt_back_call(struct pli_task *t, int rope);
+// Ranks that come from another host wait for their doors, so that none talks to anybody before
+// it is certain that it goes on here.
+void pli_ckpt_back_hold(void);
+bool pli_ckpt_back_is_held(void);
+void pli_ckpt_back_let(void);
+void pli_ckpt_back_gone(struct pli_task *t); // it will not come
+
+#endif

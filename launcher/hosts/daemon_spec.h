@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a daemon is told before it can call back, over its standard input: the secret of the job,
+// whom to call, and what to run. It travels inside ssh, so that neither the secret nor the
+// environment is seen on a command line or on the network.
+#ifndef PLI_LAUNCHER_DAEMON_SPEC_H
+#define PLI_LAUNCHER_DAEMON_SPEC_H
+
+#include "launcher/hosts/daemon_auth.h"
+#include "launcher/base/pack.h"
+#include "launcher/hosts/daemon_tree.h"
+
+#include <stdbool.h>
+
+struct pli_job;
+
+struct pli_spec {
+    unsigned char secret[PLI_GATE_SECRET];
+    uint64_t job_id;
+    struct pli_tree tree;
+    uint32_t pass;               // of a host that joins: what it calls itself, 0: its number
+    char **launcher;             // words before the name of the host; NULL: srun has started all
+    char *agent;                 // program to run there
+    struct pli_gate_place place; // whom to call
+    struct pli_pack body;        // what is the same for all
+};
+
+enum pli_spec_result { PLI_SPEC_GOOD, PLI_SPEC_BAD, PLI_SPEC_VERSION };
+
+// Put job and spec->tree, pass, launcher, agent and job_id into spec->body.
+void pli_spec_make(struct pli_spec *spec, const struct pli_job *job);
+
+// All for one daemon: length, version, secret, place, body.
+void pli_spec_write(const struct pli_spec *spec, const struct pli_gate_place *place,
+                    struct pli_pack *to);
+
+// Read it in a daemon that is host `here` (UINT32_MAX: the one of this name). Fills in the job: all
+// hosts and procs, and the tasks of this host. PLI_SPEC_VERSION: `theirs` is another version's.
+enum pli_spec_result pli_spec_read(struct pli_spec *spec, int fd, uint32_t here, const char *name,
+                                   struct pli_job *job, char **theirs);
+
+#endif

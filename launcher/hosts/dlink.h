@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A connection between mpiexec and a daemon, or between two daemons: frames both ways.
+#ifndef PLI_LAUNCHER_DLINK_H
+#define PLI_LAUNCHER_DLINK_H
+
+#include "base/protect.h"
+#include "launcher/hosts/dlink_wire.h"
+#include "launcher/base/loop.h"
+#include "launcher/base/pack.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_frame {
+    uint16_t kind, flag;
+    uint32_t host, a;
+    const void *data;
+    size_t len;
+};
+
+struct pli_link {
+    struct pli_watch watch;
+    void (*hear)(struct pli_link *l, const struct pli_frame *f);
+    void (*lost)(struct pli_link *l, const char *why); // the link is closed already
+    struct pli_pack in, out;
+    size_t out_head;
+    struct pli_protect seal, open; // what is sent, what is received
+    struct pli_link_head head;     // of a frame whose body is still to come
+    bool has_head;
+    uint32_t host; // at the other end
+};
+
+// Take over a connected socket whose ends have shaken hands; hear and lost have been set. A peer
+// that falls silent for more than a few seconds is lost, and so is one whose frames somebody has
+// altered.
+struct pli_handshake_keys;
+void pli_link_open(struct pli_link *l, int fd, const struct pli_handshake_keys *keys);
+
+// Never waits: what cannot be written now is kept. A closed link takes nothing.
+void pli_link_send(struct pli_link *l, const struct pli_frame *f);
+
+// Write all that is kept, within this time.
+void pli_link_drain(struct pli_link *l, int ms);
+void pli_link_close(struct pli_link *l);
+
+// Another struct has the connection from now on, with its own hear and lost. Context: a timer, not
+// while it is heard.
+void pli_link_hand(struct pli_link *to, struct pli_link *from);
+
+#endif

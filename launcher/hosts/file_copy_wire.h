@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The files of a directory on their way to another host: eight bytes that say so, then for each
+// file a head, its name and its content; a head without a name ends it. Whoever receives them
+// answers once, with a verdict. Little-endian.
+#ifndef PLI_LAUNCHER_FILE_COPY_WIRE_H
+#define PLI_LAUNCHER_FILE_COPY_WIRE_H
+
+#include <stdint.h>
+
+#define PLI_HAUL_MAGIC "PLIHAUL\1"
+
+enum { PLI_HAUL_NAME = 120, PLI_HAUL_FILES = 1 << 20, PLI_HAUL_WHY = 300 };
+
+struct pli_haul_head {
+    uint32_t name_len; // "file" or "folder/file", PLI_HAUL_NAME at most; 0: there are no more
+    uint32_t n_file;   // before this one
+    uint64_t size;
+};
+_Static_assert(sizeof(struct pli_haul_head) == 16, "goes from host to host");
+
+struct pli_haul_verdict {
+    uint32_t error; // errno, 0: all is there
+    char why[PLI_HAUL_WHY];
+};
+_Static_assert(sizeof(struct pli_haul_verdict) == 304, "goes from host to host");
+
+#endif

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One group of hosts at a time. Their places in the list of hosts are behind the last, and count
+// when all have said hello. A daemon of an attempt that was given up may call later: each has a
+// number of its own, by which it is known.
+#include "launcher/hosts/host_join.h"
+
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/fault.h"
+#include "boot/launcher_wire.h"
+#include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/ckpt_hosts.h"
+#include "launcher/hosts/daemon_auth.h"
+#include "launcher/hosts/head.h"
+#include "launcher/job/hosts.h"
+#include "launcher/job/job.h"
+#include "launcher/hosts/dlink.h"
+#include "launcher/hosts/migrate_ranks.h"
+#include "launcher/hosts/spawn_head.h"
+#include "launcher/hosts/join_replay.h"
+#include "launcher/hosts/ssh.h"
+#include "launcher/base/refuse.h"
+#include "launcher/ranks/resize.h"
+#include "launcher/hosts/host_table.h"
+#include "launcher/base/say.h"
+#include "launcher/hosts/daemon_spec.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FIRST_PASS = 1 << 30, AGAIN_MS = 20, HELLO_S = 60 };
+
+static void go_on(struct pli_timer *t);
+static void too_late(struct pli_timer *t);
+
+static struct {
+    struct pli_job *job;
+    uint32_t n, n_here; // hosts, and those that have said hello; n 0: there are none
+    uint32_t pass;      // of the first of them
+    pli_annex_fn done;
+    void *arg;
+    char said[1024]; // by one of them: the reason, if it fails
+    struct pli_timer timer, patience;
+} x = { .pass = FIRST_PASS, .timer = { .fire = go_on }, .patience = { .fire = too_late } };
+
+// The next name of a list, and *at behind it. False: there is none, or it is wrong.
+static bool next_name(const char **at, char *name, size_t cap, struct pli_host *as,
+                      struct pli_answer *a)
+{
+    const char *w = *at + strspn(*at, ", "), *begin;
+    size_t len = strcspn(w, ", "), name_len;
+    *at = w + len;
+    *as = (struct pli_host){ 0 };
+    if (len == 0) {
+        return false;
+    }
+    const char *why = pli_hosts_parse(w, len, &begin, &name_len, &as->slots, &as->max_slots);
+    if (why == NULL && name_len >= cap) {
+        why = "is too long for the name of a host";
+    }
+    if (why != NULL) {
+        pli_refuse(a, EINVAL, "'%.*s' %s", (int)(len < 64 ? len : 64), w, why);
+        return false;
+    }
+    snprintf(name, cap, "%.*s", (int)name_len, begin);
+    return true;
+}
+
+static bool is_name_of(const struct pli_host *h, const char *name)
+{
+    return !h->is_lost &&
+           (pli_hosts_is_same(name, h->name) || (h->is_local && pli_hosts_is_this(name)));
+}
+
+bool *pli_annex_named(const struct pli_job *job, const char *list)
+{
+    char name[256];
+    struct pli_host as;
+    struct pli_answer a = { 0 };
+    if (list[strspn(list, ", ")] == '\0') {
+        return NULL;
+    }
+    bool *may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
+    while (next_name(&list, name, sizeof name, &as, &a)) {
+        for (uint32_t h = 0; h < job->n_host; h++) {
+            may[h] = may[h] || is_name_of(&job->hosts[h], name);
+        }
+    }
+    return may;
+}
+
+uint32_t *pli_annex_list(const struct pli_job *job, const char *list, uint32_t *n_out,
+                         struct pli_answer *a)
+{
+    char name[256];
+    struct pli_host as;
+    uint32_t n = 0;
+    uint32_t *hosts = pli_say_need(calloc(strlen(list) + 1, sizeof *hosts));
+    while (a->error == 0 && next_name(&list, name, sizeof name, &as, a)) {
+        uint32_t h = 0;
+        while (h < job->n_host && !is_name_of(&job->hosts[h], name)) {
+            h++;
+        }
+        if (h == job->n_host) {
+            pli_refuse(a, ENOENT, "host %.64s is not of this job, or lost; clones go to its hosts",
+                       name);
+        }
+        hosts[n++] = h;
+    }
+    *n_out = n;
+    if (a->error != 0 || n == 0) {
+        free(hosts);
+        hosts = NULL;
+    }
+    return hosts;
+}
+
+bool pli_annex_is_here(const char *list, struct pli_answer *a)
+{
+    char name[256];
+    struct pli_host as;
+    while (a->error == 0 && next_name(&list, name, sizeof name, &as, a)) {
+        if (!pli_hosts_is_this(name)) {
+            pli_refuse(a, ENOTSUP,
+                       "host %.64s is not of this job, which runs on one host; mpiexec --elastic "
+                       "MIN:MAX, or --hosts with another one, lets hosts join",
+                       name);
+        }
+    }
+    return a->error == 0;
+}
+
+bool pli_annex_may_grow(struct pli_answer *a)
+{
+    struct pli_head_means means;
+    pli_head_side(0, &means);
+    if (!means.is_started) {
+        pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
+    }
+    return a->error == 0;
+}
+
+bool pli_annex_is_missed(const struct pli_job *job, uint32_t host)
+{
+    for (const struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        bool is_new =
+            t->is_spawned && (pli_resize_is_new(job, t->first) || pli_muster_is_new(t->number));
+        if (t->host == host && !t->is_over && !t->is_dropped && !is_new) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pli_annex_is_on(void)
+{
+    return x.n > 0;
+}
+
+// Nobody is on the way any more.
+static void finish(const struct pli_answer *a)
+{
+    pli_annex_fn done = x.done;
+    void *arg = x.arg;
+    x.pass += x.n;
+    x.n = x.n_here = 0;
+    x.timer.at = x.patience.at = 0;
+    pli_ckpt_hosts_unmark();
+    done(arg, a);
+}
+
+// All of them go again: who has called sees the end of the link, who has not is not let in.
+static void dismiss(void)
+{
+    struct pli_head_means means;
+    for (uint32_t i = 0; i < x.n; i++) {
+        pli_link_close(pli_head_side(x.job->n_host + i, &means));
+        pli_reach_drop(x.job->n_host + i);
+    }
+}
+
+static void give_up(int error, const char *why)
+{
+    struct pli_answer a = { 0 };
+    dismiss();
+    pli_refuse(&a, error, "%s", why);
+    finish(&a);
+}
+
+static void cannot_reach(uint32_t host, const char *why)
+{
+    if (x.n > 0 && host - x.job->n_host < x.n) {
+        give_up(EHOSTUNREACH, why);
+    }
+}
+
+static void too_late(struct pli_timer *t)
+{
+    (void)t;
+    give_up(ETIMEDOUT, "not all hosts that were to join have answered for a minute");
+}
+
+static void lost(struct pli_link *l, const char *why)
+{
+    char text[1200];
+    snprintf(text, sizeof text, "host %.64s is lost: %s", x.job->hosts[l->host].name, why);
+    give_up(EHOSTDOWN, x.said[0] != '\0' ? x.said : text);
+}
+
+// Where everybody is, and what there has been.
+static void introduce(uint32_t host, const struct pli_roll *rolls)
+{
+    struct pli_pack places = { 0 }, past = { 0 };
+    for (uint32_t h = 0; h < x.job->n_host; h++) {
+        pli_roll_pack_place(&rolls[h], &places);
+    }
+    pli_pack_u32(&places, 0); // process sets come with the rest
+    pli_head_send(host, PLI_LINK_START, 0, 0, places.data, places.len);
+    pli_past_pack(x.job, &past);
+    pli_head_send(host, PLI_LINK_PAST, 0, 0, past.data, past.len);
+    pli_pack_fini(&places);
+    pli_pack_fini(&past);
+}
+
+// From here on they are hosts as all others.
+static void commit(void)
+{
+    struct pli_head_means means;
+    struct pli_answer a = { 0 };
+    struct pli_job *job = x.job;
+    uint32_t first = job->n_host;
+    pli_fault("mpiexec_join", 0);
+    pli_head_side(0, &means);
+    for (uint32_t i = 0; i < x.n; i++) {
+        struct pli_pack p = { 0 };
+        pli_pack_text(&p, job->hosts[first + i].name);
+        pli_roll_pack_place(&means.rolls[first + i], &p);
+        pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_PLACE, 0, first + i, p.data, p.len);
+        pli_pack_fini(&p);
+    }
+    for (uint32_t i = 0; i < x.n; i++) {
+        pli_head_admit();
+    }
+    for (uint32_t i = 0; i < x.n; i++) {
+        introduce(first + i, means.rolls);
+        if (job->opt.is_verbose) {
+            pli_say("host %s has joined the job", job->hosts[first + i].name);
+        }
+    }
+    pli_ckpt_hosts_begin(job);
+    pli_fault("mpiexec_joined", 0);
+    finish(&a);
+}
+
+static void go_on(struct pli_timer *t)
+{
+    if (pli_ckpt_is_stopping()) { // a checkpoint is of the hosts that it began with
+        pli_loop_timer(t, (uint64_t)AGAIN_MS * PLI_MS);
+    } else {
+        commit();
+    }
+}
+
+static void hear_hello(const struct pli_link *l, struct pli_unpack *u)
+{
+    struct pli_head_means means;
+    struct pli_answer a = { 0 };
+    pli_head_side(l->host, &means);
+    struct pli_roll *roll = &means.rolls[l->host];
+    *roll = (struct pli_roll){ 0 };
+    if (!pli_roll_unpack(x.job, u, roll)) {
+        pli_refuse(&a, EPROTO, "host %.64s sent something that makes no sense",
+                   x.job->hosts[l->host].name);
+    }
+    if (a.error != 0) {
+        give_up(a.error, a.text);
+    } else if (++x.n_here == x.n) {
+        pli_loop_timer(&x.timer, 0);
+    }
+}
+
+// What a daemon says while it is not one of the job.
+static void hear(struct pli_link *l, const struct pli_frame *f)
+{
+    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    if (f->kind == PLI_LINK_SAY && x.said[0] == '\0') {
+        pli_say_bare(f->data, f->len, x.said, sizeof x.said);
+    } else if (f->kind == PLI_LINK_FAILED) {
+        pli_link_close(l);
+        lost(l, "its daemon cannot go on");
+    } else if (f->kind == PLI_LINK_HELLO) {
+        hear_hello(l, &u);
+    }
+}
+
+bool pli_annex_came(int fd, uint32_t pass, const struct pli_handshake_keys *keys)
+{
+    struct pli_head_means means;
+    uint32_t i = pass - x.pass;
+    if (pass < FIRST_PASS) {
+        return false;
+    }
+    struct pli_link *l = i < x.n ? pli_head_side(x.job->n_host + i, &means) : NULL;
+    if (l == NULL || l->watch.fd >= 0) {
+        close(fd);
+        return true;
+    }
+    l->host = x.job->n_host + i;
+    l->hear = hear;
+    l->lost = lost;
+    pli_link_open(l, fd, keys);
+    pli_reach_came(l->host);
+    return true;
+}
+
+static bool start_one(uint32_t i, const struct pli_head_means *means)
+{
+    uint32_t host = x.job->n_host + i;
+    struct pli_job as = *x.job;
+    struct pli_spec spec = *means->spec;
+    as.n_host = x.job->n_host + x.n;
+    as.n_task = x.job->n_first;
+    as.opt.restart = NULL;
+    as.opt.joins = true;
+    spec.body = (struct pli_pack){ 0 };
+    spec.pass = x.pass + i;
+    pli_spec_make(&spec, &as);
+    bool is_begun = pli_reach_one(&spec, host, &x.job->hosts[host], means->place, cannot_reach);
+    pli_pack_fini(&spec.body);
+    return is_begun;
+}
+
+// What the job as such lacks.
+static void check_job(const struct pli_job *job, const struct pli_head_means *means,
+                      const char *list, struct pli_answer *a)
+{
+    const char *why = NULL;
+    if (!means->is_started) {
+        pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
+    } else if (x.n > 0 || pli_move_is_on()) {
+        pli_refuse(a, EBUSY,
+                   x.n > 0 ? "other hosts are about to join; try again"
+                           : "ranks are being moved; try again");
+    } else if (means->spec->launcher == NULL) {
+        why = "its hosts were reached with srun, which starts no daemon later; mpiexec --launcher "
+              "ssh lets others join";
+    } else if (job->opt.impi_server != NULL) {
+        why = "it is part of an IMPI job";
+    } else if (strcmp(pli_conf.net, "shm") == 0) {
+        why = "PLIANT_NET=shm is for jobs on one host; leave it out, or say shm+tcp";
+    }
+    if (why != NULL) {
+        pli_refuse(a, ENOTSUP, "%.64s cannot join the job: %s", list, why);
+    }
+}
+
+// Note the hosts of the list that are not of the job, behind those that are. Returns how many.
+static uint32_t list_new(struct pli_job *job, const char *list, uint32_t n_start,
+                         struct pli_answer *a)
+{
+    char name[256];
+    struct pli_host as;
+    uint32_t n = 0;
+    while (a->error == 0 && next_name(&list, name, sizeof name, &as, a)) {
+        uint32_t h = 0;
+        while (h < job->n_host + n && !is_name_of(&job->hosts[h], name)) {
+            h++;
+        }
+        if (h < job->n_host) {
+            continue;
+        }
+        if (h == n_start + PLI_NODE_N_LATE) {
+            pli_refuse(a, ENOSPC, "%d hosts have joined the job, and there is room for no more",
+                       PLI_NODE_N_LATE);
+        } else if (h == job->n_host + n) {
+            as.name = pli_say_need(strdup(name));
+            as.is_local = pli_hosts_is_this(name);
+            job->hosts[h] = as;
+            n++;
+        } else {
+            job->hosts[h].slots += as.slots;
+        }
+    }
+    return n;
+}
+
+// The host that has the fewest ranks under its name, of those that may have more, which is the
+// first of its name.
+static uint32_t least_loaded(const struct pli_job *job, uint32_t n_host, const bool *may)
+{
+    uint32_t best = UINT32_MAX, best_load = 0;
+    for (uint32_t h = 0; h < n_host; h++) {
+        uint32_t load = 0;
+        for (uint32_t k = 0; k < n_host; k++) {
+            bool is_same = strcmp(job->hosts[k].name, job->hosts[h].name) == 0;
+            load += is_same && !job->hosts[k].is_lost ? job->hosts[k].n_rank : 0;
+            load += is_same && k >= job->n_host; // one will be there
+        }
+        bool may_be = !job->hosts[h].is_lost && (may == NULL || h >= job->n_host || may[h]);
+        if (may_be && (best == UINT32_MAX || load < best_load)) {
+            best = h;
+            best_load = load;
+        }
+    }
+    return best;
+}
+
+// Note more places on hosts that are there, or are about to be, until n have no rank. Returns how
+// many are noted, with those that were.
+static uint32_t list_own(struct pli_job *job, const char *list, uint32_t n, uint32_t n_start,
+                         uint32_t n_new, struct pli_answer *a)
+{
+    bool *may = pli_annex_named(job, list);
+    uint32_t n_free = n_new;
+    for (uint32_t h = 0; h < job->n_host; h++) {
+        const struct pli_host *host = &job->hosts[h];
+        n_free += !host->is_lost && host->n_rank == 0 && (may == NULL || may[h]);
+    }
+    for (; n_free < n && a->error == 0; n_free++) {
+        uint32_t at = job->n_host + n_new, h = least_loaded(job, at, may);
+        if (h == UINT32_MAX) {
+            pli_refuse(a, EHOSTDOWN, "no host of the job is left");
+        } else if (at == n_start + PLI_NODE_N_LATE) {
+            pli_refuse(a, ENOSPC, "%d daemons have come to the job, and there is room for no more",
+                       PLI_NODE_N_LATE);
+        } else {
+            job->hosts[at] = (struct pli_host){ .name = job->hosts[h].name,
+                                                .is_local = job->hosts[h].is_local,
+                                                .slots = 1 };
+            n_new++;
+        }
+    }
+    free(may);
+    return n_new;
+}
+
+static void start_all(struct pli_job *job, const struct pli_head_means *means, uint32_t n,
+                      struct pli_answer *a)
+{
+    char *here = getcwd(NULL, 0);
+    bool is_good = here != NULL && (job->opt.ckpt_dir == NULL || pli_ckpt_hosts_mark_dir(job));
+    free(here);
+    x.job = job;
+    x.n = n;
+    x.n_here = 0;
+    x.said[0] = '\0';
+    for (uint32_t i = 0; i < n && is_good; i++) {
+        is_good = start_one(i, means);
+    }
+    if (!is_good) {
+        pli_refuse(a, errno, "no daemon can be started for host %.64s: %s",
+                   job->hosts[job->n_host].name, strerror(errno));
+        dismiss();
+        pli_ckpt_hosts_unmark();
+        x.pass += x.n;
+        x.n = 0;
+    }
+}
+
+// Whether all that the list names are of the job.
+static bool are_there(const struct pli_job *job, const char *list, struct pli_answer *a)
+{
+    char name[256];
+    struct pli_host as;
+    uint32_t h = 0;
+    while (next_name(&list, name, sizeof name, &as, a)) {
+        for (h = 0; h < job->n_host && !is_name_of(&job->hosts[h], name); h++) {
+        }
+        if (h == job->n_host) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum pli_annex pli_annex_ask(struct pli_job *job, const char *list, pli_annex_fn done, void *arg,
+                             struct pli_answer *a)
+{
+    return pli_annex_own(job, list, 0, done, arg, a);
+}
+
+enum pli_annex pli_annex_own(struct pli_job *job, const char *list, uint32_t n_own,
+                             pli_annex_fn done, void *arg, struct pli_answer *a)
+{
+    struct pli_head_means means;
+    uint32_t n = 0;
+    if (!pli_job_is_head(job)) {
+        pli_annex_is_here(list, a);
+        return PLI_ANNEX_DONE;
+    }
+    if ((n_own == 0 && are_there(job, list, a)) || a->error != 0) {
+        return PLI_ANNEX_DONE;
+    }
+    pli_head_side(0, &means);
+    check_job(job, &means, list, a);
+    if (a->error == 0) {
+        n = list_new(job, list, means.spec->tree.n, a);
+    }
+    if (a->error == 0 && n_own > 0) {
+        n = list_own(job, list, n_own, means.spec->tree.n, n, a);
+    }
+    if (a->error == 0 && n > 0) {
+        start_all(job, &means, n, a);
+    }
+    if (a->error != 0 || n == 0) {
+        return PLI_ANNEX_DONE;
+    }
+    x.done = done;
+    x.arg = arg;
+    pli_loop_timer(&x.patience, (uint64_t)HELLO_S * 1000 * PLI_MS);
+    return PLI_ANNEX_LATER;
+}
+
+void pli_annex_end(void)
+{
+    if (x.n > 0) {
+        dismiss();
+        x.n = 0;
+        x.timer.at = x.patience.at = 0;
+        pli_ckpt_hosts_unmark();
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hosts that join a job while it runs. Their daemons are started, and say what is wrong there; when
+// all are fit, the others learn of them and they learn what has become of the job, in one turn.
+// Until then nobody knows of them, and whatever fails leaves the job as it was.
+#ifndef PLI_LAUNCHER_HOST_JOIN_H
+#define PLI_LAUNCHER_HOST_JOIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_handshake_keys;
+struct pli_answer;
+struct pli_job;
+
+enum pli_annex { PLI_ANNEX_DONE, PLI_ANNEX_LATER };
+
+typedef void (*pli_annex_fn)(void *arg, const struct pli_answer *a);
+
+// Have all hosts of a list, "b:2,c", in the job. PLI_ANNEX_DONE: they are, or `a` says why not.
+// PLI_ANNEX_LATER: `done` will be called, once.
+enum pli_annex pli_annex_ask(struct pli_job *job, const char *list, pli_annex_fn done, void *arg,
+                             struct pli_answer *a);
+
+// The same in a job that was started with --movable, which is to have n more ranks on hosts of the
+// list, or on any where that is empty: there is a daemon that has no rank yet for each of them.
+enum pli_annex pli_annex_own(struct pli_job *job, const char *list, uint32_t n, pli_annex_fn done,
+                             void *arg, struct pli_answer *a);
+
+// By host, whether a list names it; of the heap. NULL: the list is empty.
+bool *pli_annex_named(const struct pli_job *job, const char *list);
+
+// The hosts of a list, in its order; of the heap. NULL with a refusal: one is not of the job.
+uint32_t *pli_annex_list(const struct pli_job *job, const char *list, uint32_t *n_out,
+                         struct pli_answer *a);
+
+// In a job that runs here alone: whether the list names no other host, else a refusal.
+bool pli_annex_is_here(const char *list, struct pli_answer *a);
+
+// Whether processes can come: all hosts have begun; else a refusal.
+bool pli_annex_may_grow(struct pli_answer *a);
+
+// Whether more than processes that are only on their way goes with a host.
+bool pli_annex_is_missed(const struct pli_job *job, uint32_t host);
+
+// False: not for a host that joins.
+bool pli_annex_came(int fd, uint32_t pass, const struct pli_handshake_keys *keys);
+bool pli_annex_is_on(void); // hosts are on their way
+void pli_annex_end(void);   // the job is over
+
+#endif

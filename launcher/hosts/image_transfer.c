@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sends and takes images.
+#include "launcher/hosts/image_transfer.h"
+
+#include "base/conf.h"
+#include "base/fault.h"
+#include "launcher/hosts/file_copy.h"
+#include "launcher/base/tmpdir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// Somebody who receives.
+struct taker {
+    struct pli_helper helper; // first: it is told when it ends
+    struct taker *next;
+};
+
+enum { STALL_MS = 20000 }; // a silence that long means that the other side is gone
+
+static struct taker *takers;
+static uint32_t here;
+
+struct cargo {
+    const struct pli_job *job;
+    const struct pli_gate_place *to;
+    const char *dir;
+};
+
+static bool open_stream(struct pli_protect_stream *s, int fd, const struct pli_handshake_keys *keys,
+                        char *why, size_t cap)
+{
+    if (pli_protect_stream_open(s, fd, STALL_MS, keys->suite, keys->send, keys->receive) !=
+        PLI_OK) {
+        snprintf(why, cap, "%s", pli_fail_take(NULL));
+        return false;
+    }
+    return true;
+}
+
+static bool send_all(void *arg, int report)
+{
+    const struct cargo *c = arg;
+    char why[1024] = "";
+    struct pli_handshake_keys keys;
+    struct pli_protect_stream s;
+    int fd =
+        pli_gate_call(c->to, c->job->node.header->secret, c->job->here, &keys, why, sizeof why);
+    pli_fault("dock_send", c->job->here);
+    bool is_good = fd >= 0 && open_stream(&s, fd, &keys, why, sizeof why);
+    if (is_good) {
+        is_good = pli_haul_send(&s, c->dir, why);
+        pli_protect_stream_close(&s);
+    }
+    if (!is_good) {
+        dprintf(report, "the images cannot be sent: %.300s", why);
+    }
+    return is_good;
+}
+
+bool pli_dock_send(struct pli_helper *h, const struct pli_job *job, const struct pli_gate_place *to,
+                   const char *dir)
+{
+    struct cargo c = { job, to, dir };
+    return pli_helper_fork(h, send_all, &c);
+}
+
+// Somebody who wants to send.
+struct call {
+    int fd;
+    const struct pli_handshake_keys *keys;
+};
+
+static bool take_all(void *arg, int report)
+{
+    char why[PLI_HAUL_WHY];
+    const struct call *c = arg;
+    struct pli_protect_stream s;
+    (void)report; // the sender is told
+    pli_fault("dock_take", here);
+    if (!open_stream(&s, c->fd, c->keys, why, sizeof why)) {
+        return false;
+    }
+    bool is_good = pli_haul_receive(&s, pli_stash_path(), why);
+    pli_protect_stream_close(&s);
+    return is_good;
+}
+
+static void taken(struct pli_helper *h, bool is_good)
+{
+    (void)h;
+    (void)is_good;
+}
+
+void pli_dock_take(int fd, const struct pli_handshake_keys *keys)
+{
+    struct call c = { fd, keys };
+    struct taker *t = takers;
+    pli_fault("daemon_move_got", here);
+    while (t != NULL && t->helper.pid != 0) {
+        t = t->next;
+    }
+    if (t == NULL && (t = calloc(1, sizeof *t)) != NULL) { // not freed: an event may name it
+        t->helper = (struct pli_helper){ .watch = { .fd = -1 }, .report = -1, .done = taken };
+        t->next = takers;
+        takers = t;
+    }
+    if (pli_stash_path()[0] != '\0' && t != NULL && pli_helper_fork(&t->helper, take_all, &c)) {
+        pli_helper_watch(&t->helper);
+    }
+    close(fd);
+}
+
+bool pli_dock_open(const struct pli_job *job, const unsigned char *secret, pli_gate_came_fn came,
+                   struct pli_gate_place *out, char *why)
+{
+    if (!pli_stash_open()) {
+        snprintf(why, PLI_CKPT_WHY, "there is no room for images in PLIANT_IMAGE_DIR, %.200s: %s",
+                 pli_conf.image_dir, strerror(errno));
+        return false;
+    }
+    if (!pli_gate_open(secret, came, out)) {
+        snprintf(why, PLI_CKPT_WHY, "it cannot listen for images");
+        return false;
+    }
+    here = job->here;
+    return true;
+}
+
+void pli_dock_close(void)
+{
+    for (struct taker *t = takers; t != NULL; t = t->next) {
+        pli_helper_kill(&t->helper);
+    }
+    pli_stash_close();
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Passes words between the agents of an IMPI client on several hosts.
+#include "launcher/hosts/impi_agents.h"
+
+#include "impi/agent_native/native_agent.h"
+#include "launcher/hosts/head.h"
+#include "launcher/job/hosts.h"
+#include "launcher/job/job.h"
+#include "launcher/base/say.h"
+#include "launcher/ranks/supervisor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    struct pli_agent_place *places; // by host
+    bool *is_here;
+    uint32_t n_here, n_up, n_over;
+    bool is_told;
+} them;
+
+bool pli_agents_check(const struct pli_job *job)
+{
+    for (uint32_t r = 1; job->opt.impi_server != NULL && r < job->n_rank; r++) {
+        if (job->procs[r].host < job->procs[r - 1].host) {
+            pli_say("in an IMPI job the ranks of a host follow each other, but rank %u is on %s "
+                    "after rank %u on %s; use --map-by slot, or give the hosts more slots",
+                    r, job->hosts[job->procs[r].host].name, r - 1,
+                    job->hosts[job->procs[r - 1].host].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void keep_place(struct pli_job *job, uint32_t host, const void *data, size_t len)
+{
+    if (them.places == NULL) {
+        them.places = pli_say_need(calloc(job->n_host, sizeof *them.places));
+        them.is_here = pli_say_need(calloc(job->n_host, sizeof *them.is_here));
+    }
+    if (len != sizeof them.places[0] || them.is_here[host]) {
+        return;
+    }
+    memcpy(&them.places[host], data, len);
+    them.is_here[host] = true;
+    if (++them.n_here == job->n_host) {
+        pli_head_tell_agent(0, PLI_AGENT_LIST, them.places, job->n_host * sizeof them.places[0]);
+    }
+}
+
+void pli_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t first, const void *data,
+                     size_t len)
+{
+    switch (word) {
+    case PLI_AGENT_HERE:
+        keep_place(job, host, data, len);
+        break;
+    case PLI_AGENT_JOB:
+        for (uint32_t h = 1; host == 0 && h < job->n_host; h++) {
+            pli_head_tell_agent(h, PLI_AGENT_JOB, data, len);
+        }
+        break;
+    case PLI_AGENT_UP:
+        if (++them.n_up == job->n_host && len == sizeof job->node.header->n_joint) {
+            memcpy(&job->node.header->n_joint, data,
+                   len); // behind those, spawned ones are numbered
+            pli_head_start();
+            job->base = first;
+        }
+        break;
+    case PLI_AGENT_OVER:
+        them.n_over++;
+        break;
+    default:
+        break;
+    }
+}
+
+bool pli_agents_are_up(const struct pli_job *job)
+{
+    return job->opt.impi_server == NULL || them.n_up == job->n_host;
+}
+
+bool pli_agents_are_over(struct pli_job *job)
+{
+    for (uint32_t h = 0; !them.is_told && h < job->n_host; h++) {
+        pli_head_tell_agent(h, PLI_AGENT_END, NULL, 0);
+    }
+    them.is_told = true;
+    return them.n_over == job->n_host;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the memory of mpiexec into that of a host that joins.
+#include "launcher/hosts/join_replay.h"
+
+#include "boot/pset.h"
+#include "launcher/job/job.h"
+#include "launcher/hosts/failure_news.h"
+#include "launcher/base/pack.h"
+#include "launcher/job/rank_rows.h"
+#include "launcher/base/say.h"
+
+#include <stdlib.h>
+
+static void pack_sets(const struct pli_node *node, struct pli_pack *to)
+{
+    struct pli_pset set;
+    uint32_t n = pli_pset_count(node);
+    pli_pack_u32(to, n);
+    for (uint32_t i = 0; i < n && pli_pset_get(node, i, &set); i++) {
+        pli_pack_text(to, set.name);
+        pli_pack_u32(to, set.version);
+        pli_pack_u32(to, set.origin);
+        pli_pack_u32(to, set.maker);
+        pli_pack_u32(to, set.n);
+        uint32_t *list = pli_say_need(malloc((set.n + 1) * sizeof *list));
+        pli_pset_list(&set, list);
+        for (uint32_t k = 0; k < set.n; k++) {
+            pli_pack_u32(to, list[k]);
+        }
+        free(list);
+    }
+}
+
+static void take_sets(struct pli_job *job, struct pli_unpack *from)
+{
+    uint32_t n = pli_unpack_count(from, 20);
+    for (uint32_t i = 0; i < n && !from->is_bad; i++) {
+        char *name = pli_unpack_text(from);
+        uint32_t version = pli_unpack_u32(from), origin = pli_unpack_u32(from);
+        uint32_t maker = pli_unpack_u32(from), n_proc = pli_unpack_count(from, 4);
+        uint32_t *list = pli_say_need(malloc((n_proc + 1) * sizeof *list));
+        for (uint32_t k = 0; k < n_proc; k++) {
+            list[k] = pli_unpack_u32(from);
+        }
+        if (name == NULL || pli_pset_add(&job->node, name, list, n_proc, version,
+                                         (enum pli_pset_origin)origin, maker) != PLI_OK) {
+            pli_say("host %s: %s", job->node.header->host, pli_fail_take(NULL));
+            from->is_bad = true;
+        }
+        free(name);
+        free(list);
+    }
+}
+
+void pli_past_pack(struct pli_job *job, struct pli_pack *to)
+{
+    const struct pli_node_header *h = job->node.header;
+    pack_sets(&job->node, to);
+    for (uint32_t i = 0; i < h->n_world; i++) {
+        pli_pack_u32(to, atomic_load(&job->node.procs[i].has_ended));
+    }
+    pli_rows_pack_past(job, to);
+    pli_news_pack_past(job, to);
+    pli_pack_u32(to, h->world_size);
+    pli_pack_u32(to, (uint32_t)atomic_load(&h->world));
+}
+
+void pli_past_take(struct pli_job *job, struct pli_unpack *from)
+{
+    struct pli_node_header *h = job->node.header;
+    take_sets(job, from);
+    for (uint32_t i = 0; i < h->n_world; i++) {
+        if (pli_unpack_u32(from) != 0) {
+            pli_node_set_ended(&job->node, h->base + i);
+        }
+    }
+    pli_rows_take_past(job, from);
+    pli_news_take_past(job, from);
+    h->world_size = pli_unpack_u32(from);
+    atomic_store(&h->world, (int)pli_unpack_u32(from));
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes that come later, in a job on several hosts: the daemons' side of muster.h.
+#ifndef PLI_LAUNCHER_SPAWN_DAEMON_H
+#define PLI_LAUNCHER_SPAWN_DAEMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct pli_frame;
+struct pli_job;
+struct pli_task;
+
+// Do what a frame of kind PLI_LINK_COMING, GO or DROP says, and tell mpiexec what became of it.
+void pli_recruit_coming(struct pli_job *job, const struct pli_frame *f);
+void pli_recruit_go(struct pli_job *job, const struct pli_frame *f);
+void pli_recruit_drop(struct pli_job *job, const struct pli_frame *f);
+
+// A clone of a rank of `from` has come, see pli_spawn_clone. False: nobody expects it.
+bool pli_recruit_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[4]);
+// The world they came for counts: all are there.
+void pli_recruit_settle(void);
+
+#endif

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Says where processes go, and sees to it that all of an order are started, or none.
+#include "launcher/hosts/spawn_head.h"
+
+#include "launcher/hosts/host_join.h"
+#include "launcher/ranks/rank_request.h"
+#include "boot/launcher_wire.h"
+#include "launcher/job/programs.h"
+#include "launcher/hosts/head.h"
+#include "launcher/job/hosts.h"
+#include "launcher/job/job.h"
+#include "launcher/hosts/dlink.h"
+#include "launcher/base/refuse.h"
+#include "launcher/ranks/resize.h"
+#include "launcher/job/rank_rows.h"
+#include "launcher/base/say.h"
+#include "launcher/ranks/spawn.h"
+#include "launcher/job/rank_map.h"
+#include "launcher/job/tasks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum state { S_KNOWING, S_STARTING };
+
+// Processes on their way.
+struct order {
+    struct order *next;
+    struct pli_job *job;
+    struct pli_crew_list list;
+    uint32_t *hosts; // of each process
+    uint32_t id, first;
+    uint32_t n_wait; // hosts that have not answered
+    enum state state;
+    void *token;             // who waits, NULL: nobody
+    const uint32_t *parents; // of clones, which come by themselves; NULL: they are started
+    bool is_our_choice;      // nobody has said where the clones go
+    bool is_refused;         // and it was a bad one
+    char *body;              // the request, of one that waits
+    size_t len;
+};
+
+static struct order *orders;
+static uint32_t n_order;
+static struct order *waiting; // for hosts to join
+
+static bool announce(struct order *o, const char *body, size_t len, struct pli_answer *a);
+
+static void destroy(struct order *o)
+{
+    pli_crew_list_fini(&o->list);
+    free(o->hosts);
+    free(o->body);
+    free(o);
+}
+
+static void unlist(const struct order *o)
+{
+    struct order **at = &orders;
+    while (*at != o) {
+        at = &(*at)->next;
+    }
+    *at = o->next;
+}
+
+// All is said and done: tell who asked.
+static void finish(struct order *o, const struct pli_answer *a)
+{
+    unlist(o);
+    if (o->token != NULL) {
+        pli_ask_answer(o->token, a);
+    }
+    if (o->list.version > 0 && a->error != 0) {
+        pli_resize_fail(o->job, a->text);
+    }
+    destroy(o);
+}
+
+static void send_drop(uint32_t id, enum state state, uint32_t first, uint32_t n)
+{
+    struct pli_pack p = { 0 };
+    pli_pack_u32(&p, first);
+    pli_pack_u32(&p, n);
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_DROP, state == S_STARTING, id, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+// Nobody is to come.
+static void undo(struct order *o)
+{
+    send_drop(o->id, o->state, o->first, o->list.n_all);
+    for (uint32_t i = 0; i < o->list.n_all && o->state == S_KNOWING; i++) {
+        pli_rows_cancel(o->job, pli_rows_at(o->job, o->first + i));
+    }
+}
+
+// One host cannot: nobody is to.
+static void take_back(struct order *o, const char *why)
+{
+    struct pli_answer a = { 0 };
+    undo(o);
+    pli_refuse(&a, ECHILD, "%s", why);
+    finish(o, &a);
+}
+
+void pli_muster_undo(const struct pli_job *job, uint32_t first, uint32_t n)
+{
+    struct order *o = orders;
+    for (struct pli_task *t = job->spawned; t != NULL; t = t->next) {
+        t->is_dropped = t->is_dropped || t->number - first < n; // how it ends may be told later
+    }
+    while (o != NULL && o->first != first) {
+        o = o->next;
+    }
+    if (o == NULL) { // all were started
+        send_drop(0, S_STARTING, first, n);
+        return;
+    }
+    undo(o);
+    unlist(o);
+    destroy(o);
+}
+
+static uint32_t count_hosts(const struct order *o)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < o->list.n_all; i++) {
+        bool is_new = true;
+        for (uint32_t k = 0; k < i; k++) {
+            is_new = is_new && o->hosts[k] != o->hosts[i];
+        }
+        n += is_new;
+    }
+    return n;
+}
+
+// All hosts know of all processes: whoever calls another one is known there.
+static void start(struct order *o)
+{
+    struct pli_job *job = o->job;
+    uint32_t index = o->first;
+    o->state = S_STARTING;
+    o->n_wait = count_hosts(o);
+    for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
+        for (uint32_t k = 0; k < o->list.crews[i]->app.n_rank; k++, index++) {
+            struct pli_task *t =
+                pli_say_need(pli_crew_task(job, o->list.crews[i], pli_rows_at(job, index)));
+            t->host = o->hosts[index - o->first];
+            pli_head_add(t);
+        }
+    }
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_GO, 0, o->id, NULL, 0);
+}
+
+// All hosts know of all clones: they may come. Their output will.
+static void await(struct order *o)
+{
+    struct pli_answer a = { .first = o->first, .n = o->list.n_all };
+    for (uint32_t i = 0; i < o->list.n_all; i++) {
+        struct pli_task *t = pli_say_need(
+            pli_crew_task(o->job, o->list.crews[0], pli_rows_at(o->job, o->first + i)));
+        t->host = o->hosts[i];
+        pli_head_add(t);
+    }
+    finish(o, &a);
+}
+
+static uint32_t host_of(const struct pli_job *job, uint32_t index)
+{
+    const struct pli_task *t = pli_job_next(job, NULL);
+    uint32_t row = pli_node_row_of(&job->node, index);
+    while (t != NULL && !pli_task_has(t, row)) {
+        t = pli_job_next(job, t);
+    }
+    return t != NULL ? t->host : 0;
+}
+
+// No host that has a free slot can take them: they are where their parents are.
+static void stay(struct order *o)
+{
+    struct pli_answer a = { 0 };
+    undo(o);
+    unlist(o);
+    o->is_our_choice = o->is_refused = false;
+    for (uint32_t i = 0; i < o->list.n_all; i++) {
+        o->hosts[i] = host_of(o->job, o->parents[i]);
+    }
+    if (announce(o, NULL, 0, &a)) {
+        pli_resize_renumber(o->first);
+    } else {
+        o->next = orders;
+        orders = o;
+        finish(o, &a);
+    }
+}
+
+void pli_muster_hear(uint16_t kind, uint32_t id, const char *why, size_t len)
+{
+    struct order *o = orders;
+    while (o != NULL && o->id != id) {
+        o = o->next;
+    }
+    if (o == NULL || (kind == PLI_LINK_KNOWN) != (o->state == S_KNOWING)) {
+        return; // it was taken back
+    }
+    if (o->is_our_choice && (len > 0 || o->is_refused)) {
+        if (len > 0 && !o->is_refused && o->job->opt.is_verbose) {
+            pli_say("clones stay where they are made: %.*s", (int)len, why);
+        }
+        o->is_refused = true;
+        if (--o->n_wait == 0) {
+            stay(o);
+        }
+    } else if (len > 0) {
+        char text[240];
+        snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text), why);
+        take_back(o, text);
+    } else if (--o->n_wait == 0 && kind == PLI_LINK_KNOWN) {
+        o->parents != NULL ? await(o) : start(o);
+    } else if (o->n_wait == 0) {
+        struct pli_answer a = { .first = o->first, .n = o->list.n_all };
+        finish(o, &a);
+    }
+}
+
+// A host is ready for a clone: its parent's host learns of it.
+static void to_berth(const struct pli_job *job, const struct pli_frame *f)
+{
+    const struct order *o = orders;
+    while (o != NULL && (o->parents == NULL || f->a - o->first >= o->list.n_all)) {
+        o = o->next;
+    }
+    if (o != NULL) {
+        pli_head_send(host_of(job, o->parents[f->a - o->first]), PLI_LINK_TO_BERTH, 0, f->a,
+                      f->data, f->len);
+    }
+}
+
+void pli_muster_far(struct pli_job *job, uint32_t host, const struct pli_frame *f)
+{
+    char why[240];
+    if (f->kind == PLI_LINK_BERTH) {
+        to_berth(job, f);
+        return;
+    }
+    const struct pli_task *t = f->kind == PLI_LINK_FAR ? pli_tasks_find(job, f->a) : NULL;
+    if (t == NULL || t->is_dropped) {
+        return;
+    }
+    if (f->flag == 0) {
+        pli_head_send(t->host, PLI_LINK_LAND, 0, f->a, f->data, f->len);
+        return;
+    }
+    snprintf(why, sizeof why, "host %.40s: %.*s", job->hosts[host].name,
+             (int)(f->len < 190 ? f->len : 190), (const char *)f->data);
+    pli_resize_fail(job, why);
+}
+
+void pli_muster_lost(const char *name)
+{
+    char why[160];
+    snprintf(why, sizeof why, "host %.64s was lost before all processes were started", name);
+    uint32_t last = n_order; // what fails may be tried again, elsewhere
+    struct order *o = orders;
+    while (o != NULL) {
+        bool is_old = o->id <= last;
+        if (is_old) {
+            take_back(o, why);
+        }
+        o = is_old ? orders : o->next;
+    }
+}
+
+void pli_muster_forget(const void *token)
+{
+    for (struct order *o = orders; o != NULL; o = o->next) {
+        o->token = o->token == token ? NULL : o->token;
+    }
+    if (waiting != NULL && waiting->token == token) {
+        waiting->token = NULL;
+    }
+}
+
+void pli_muster_ready(struct pli_job *job, uint32_t index)
+{
+    uint32_t row = pli_node_row_of(&job->node, index);
+    if (row != UINT32_MAX) {
+        pli_resize_ready(job, row);
+    }
+}
+
+bool pli_muster_is_new(uint32_t index)
+{
+    const struct order *o = orders;
+    while (o != NULL && index - o->first >= o->list.n_all) {
+        o = o->next;
+    }
+    return o != NULL;
+}
+
+// Where the processes go: to the hosts that have most room.
+static bool place(struct order *o, struct pli_answer *a)
+{
+    uint32_t at = 0;
+    o->hosts = pli_say_need(calloc((size_t)o->list.n_all + 1, sizeof *o->hosts));
+    for (uint32_t i = 0; i < o->list.ask.n_part && a->error == 0; i++) {
+        const struct pli_crew *c = o->list.crews[i];
+        a->part = i;
+        if (!pli_spread_more(o->job, o->hosts, at, c->app.n_rank, c->may)) {
+            pli_refuse(a, ENOSPC,
+                       c->may != NULL
+                           ? "the host takes no more processes: see max_slots in the list "
+                             "of hosts, or it is lost"
+                           : "the hosts take no more processes: see max_slots in the "
+                             "list of hosts");
+        }
+        at += c->app.n_rank;
+    }
+    return a->error == 0;
+}
+
+// Tell all hosts who will come. `body`: the request, with the programs; none for new ranks.
+static bool announce(struct order *o, const char *body, size_t len, struct pli_answer *a)
+{
+    struct pli_pack p = { 0 };
+    if ((o->hosts == NULL && !place(o, a)) || !pli_rows_take(o->job, o->list.n_all, &o->first, a)) {
+        return false;
+    }
+    if (o->parents != NULL) {
+        pli_spawn_expect(o->job, o->first, o->parents, o->list.n_all, o->hosts, &o->list);
+    } else {
+        pli_spawn_fill(o->job, &o->list, o->first, o->hosts);
+    }
+    o->id = ++n_order;
+    o->n_wait = pli_hosts_n_left(o->job);
+    o->next = orders;
+    orders = o;
+    pli_pack_u32(&p, o->first);
+    pli_pack_u32(&p, o->list.n_all);
+    for (uint32_t i = 0; i < o->list.n_all; i++) {
+        pli_pack_u32(&p, o->hosts[i]);
+    }
+    pli_pack_u32(&p, o->list.rank);
+    pli_pack_u32(&p, o->list.version);
+    pli_pack_bytes(&p, body, len);
+    for (uint32_t i = 0; i < o->list.n_all && o->parents != NULL; i++) {
+        uint32_t row = pli_node_row_of(&o->job->node, o->parents[i]);
+        pli_pack_u32(&p, o->parents[i]);
+        pli_pack_u32(&p, row != UINT32_MAX ? o->job->node.rows[row].app : 0);
+    }
+    enum pli_coming what = o->parents != NULL    ? PLI_COMING_CLONES
+                           : o->list.version > 0 ? PLI_COMING_RANKS
+                                                 : PLI_COMING_SPAWNED;
+    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_COMING, (uint16_t)what, o->id, p.data, p.len);
+    pli_pack_fini(&p);
+    return true;
+}
+
+// The hosts that all parts name; of the heap.
+static char *list_hosts(const struct order *o)
+{
+    struct pli_pack p = { 0 };
+    for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
+        const struct pli_crew *c = o->list.crews[i];
+        pli_pack_bytes(&p, c->hosts, strlen(c->hosts));
+        pli_pack_bytes(&p, ",", 1);
+        pli_pack_bytes(&p, c->add, strlen(c->add));
+        pli_pack_bytes(&p, ",", 1);
+    }
+    pli_pack_bytes(&p, "", 1);
+    return (char *)p.data;
+}
+
+// All hosts are there that the request names.
+static bool go_on(struct order *o, const char *body, size_t len, struct pli_answer *a)
+{
+    for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
+        struct pli_crew *c = o->list.crews[i];
+        c->may = pli_annex_named(o->job, c->hosts);
+    }
+    return announce(o, body, len, a);
+}
+
+static void joined(void *arg, const struct pli_answer *how)
+{
+    struct order *o = arg;
+    struct pli_answer a = *how;
+    waiting = NULL;
+    if (a.error == 0 && o->token != NULL && go_on(o, o->body, o->len, &a)) {
+        return;
+    }
+    if (o->token != NULL) {
+        pli_ask_answer(o->token, &a);
+    }
+    destroy(o);
+}
+
+bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *token,
+                      struct pli_answer *a)
+{
+    struct order *o = pli_say_need(calloc(1, sizeof *o));
+    o->job = job;
+    o->token = token;
+    if (!pli_crew_read(job, body, len, &o->list, a) || !pli_annex_may_grow(a)) {
+        destroy(o);
+        return true;
+    }
+    char *list = list_hosts(o);
+    enum pli_annex when = pli_annex_ask(job, list, joined, o, a);
+    free(list);
+    if (when == PLI_ANNEX_LATER) {
+        o->body = pli_say_need(malloc(len + 1));
+        memcpy(o->body, body, len);
+        o->len = len;
+        waiting = o;
+        return false;
+    }
+    if (a->error != 0 || !go_on(o, body, len, a)) {
+        destroy(o);
+        return true;
+    }
+    return false;
+}
+
+void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
+                      const bool *may, struct pli_answer *a)
+{
+    struct order *o = pli_say_need(calloc(1, sizeof *o));
+    o->job = job;
+    if (!pli_crew_ranks(job, n, rank, version, &o->list)) {
+        pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
+    } else if (may != NULL) {
+        o->list.crews[0]->may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
+        memcpy(o->list.crews[0]->may, may, job->n_host * sizeof *may);
+    }
+    if (a->error != 0 || !pli_annex_may_grow(a) || !announce(o, NULL, 0, a)) {
+        destroy(o);
+        return;
+    }
+    a->first = o->first;
+    a->n = n;
+}
+
+bool pli_muster_find(const struct pli_job *job, const char *names, const char *add,
+                     struct pli_muster_clones *out, struct pli_answer *a)
+{
+    if (add[0] != '\0') {
+        pli_refuse(a, ENOTSUP, "clones go to hosts of the job, for which hint add-host is not");
+    } else if (!pli_job_is_head(job)) {
+        pli_annex_is_here(names, a);
+    } else if (names[0] != '\0') {
+        out->hosts = pli_annex_list(job, names, &out->n_host, a);
+    }
+    return a->error == 0;
+}
+
+bool pli_muster_clones(struct pli_job *job, const uint32_t *parents, uint32_t n,
+                       const struct pli_muster_clones *as, void *token, struct pli_answer *a)
+{
+    struct order *o = pli_say_need(calloc(1, sizeof *o));
+    o->job = job;
+    o->token = token;
+    o->parents = parents;
+    o->hosts = pli_say_need(calloc((size_t)n + 1, sizeof *o->hosts));
+    for (uint32_t i = 0; i < n; i++) {
+        o->hosts[i] = host_of(job, parents[i]);
+    }
+    o->is_our_choice =
+        pli_spread_clones(job, o->hosts, n, as->hosts, as->n_host) && as->n_host == 0;
+    if (!pli_crew_ranks(job, n, as->rank, as->version, &o->list)) {
+        pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
+    }
+    if (a->error != 0 || !pli_annex_may_grow(a) || !announce(o, NULL, 0, a)) {
+        destroy(o);
+        return true;
+    }
+    a->first = o->first;
+    return false;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One at a time, and none while a deadlock is being shown.
+#include "launcher/hosts/status_collect.h"
+
+#include "launcher/ranks/rank_request.h"
+#include "boot/launcher_wire.h"
+#include "launcher/hosts/head.h"
+#include "launcher/job/job.h"
+#include "launcher/base/refuse.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+static void *waits; // who asked, NULL: nobody waits any more
+
+static void shown(void)
+{
+    struct pli_answer a = { 0 };
+    if (waits != NULL) {
+        pli_ask_answer(waits, &a);
+    }
+    waits = NULL;
+}
+
+bool pli_look_ask(const struct pli_job *job, void *token, struct pli_answer *a)
+{
+    if (!pli_job_is_head(job)) {
+        return true; // all is in the memory of this host
+    }
+    if (job->n_started == 0) {
+        pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
+    } else if (pli_head_is_showing()) {
+        pli_refuse(a, EBUSY, "somebody else is looking; try again");
+    }
+    if (a->error != 0) {
+        return true;
+    }
+    waits = token;
+    pli_head_show(shown);
+    return waits == NULL;
+}
+
+void pli_look_forget(const void *token)
+{
+    waits = waits == token ? NULL : waits;
+}

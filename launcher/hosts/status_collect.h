@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all ranks of a job on several hosts do, for mpictl status.
+#ifndef PLI_LAUNCHER_STATUS_COLLECT_H
+#define PLI_LAUNCHER_STATUS_COLLECT_H
+
+#include <stdbool.h>
+
+struct pli_answer;
+struct pli_job;
+
+// Get it from all hosts into the memory of mpiexec. False: the answer comes when it is there.
+bool pli_look_ask(const struct pli_job *job, void *token, struct pli_answer *a);
+// Nobody waits for this answer any more.
+void pli_look_forget(const void *token);
+
+#endif

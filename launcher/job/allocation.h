@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The hosts that a batch system has given to this job.
+#ifndef PLI_LAUNCHER_ALLOCATION_H
+#define PLI_LAUNCHER_ALLOCATION_H
+
+#include <stdbool.h>
+
+struct pli_job;
+
+// Add the hosts of the Slurm or PBS allocation that mpiexec runs in, if it does.
+void pli_allocation_read(struct pli_job *job);
+
+// Whether this is a Slurm allocation, so that srun reaches its hosts.
+bool pli_allocation_is_slurm(void);
+
+#endif

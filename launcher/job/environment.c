@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Builds the ranks' environment from mpiexec's own, the options, and what a task is told.
+#include "launcher/job/environment.h"
+
+#include "launcher/job/job.h"
+#include "launcher/base/say.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+// Per task, in the slots at env_own: how it joins the job, then numbers.
+enum { OWN_BOOT, OWN_JOB, OWN_NUMBERS };
+enum number { RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, N_NUMBER };
+
+// Behind ours, names that scripts know from MPICH, Open MPI and Slurm. None of them makes another
+// MPI, or our library, believe that its launcher has started it: for that PMI_FD is missing, and
+// what PMIx and Slurm tell of a step.
+static const struct {
+    const char *name;
+    enum number number;
+} numbers[] = {
+    { "PLIANT_RANK", RANK },
+    { "PLIANT_SIZE", SIZE },
+    { "PLIANT_LOCAL_RANK", LOCAL_RANK },
+    { "PLIANT_LOCAL_SIZE", LOCAL_SIZE },
+    { "PMI_RANK", RANK },
+    { "PMI_SIZE", SIZE },
+    { "MPI_LOCALRANKID", LOCAL_RANK },
+    { "MPI_LOCALNRANKS", LOCAL_SIZE },
+    { "OMPI_COMM_WORLD_RANK", RANK },
+    { "OMPI_COMM_WORLD_SIZE", SIZE },
+    { "OMPI_COMM_WORLD_LOCAL_RANK", LOCAL_RANK },
+    { "OMPI_COMM_WORLD_LOCAL_SIZE", LOCAL_SIZE },
+    { "SLURM_PROCID", RANK },
+    { "SLURM_LOCALID", LOCAL_RANK },
+};
+
+enum {
+    N_NAME = sizeof numbers / sizeof numbers[0],
+    N_OWN = OWN_NUMBERS + N_NAME,
+};
+
+static const char *const own_names[OWN_NUMBERS] = {
+    [OWN_BOOT] = "PLIANT_BOOT",
+    [OWN_JOB] = "PLIANT_JOB",
+};
+static char own[N_OWN][128];
+
+static bool is_named(const char *var, const char *name, size_t len)
+{
+    return strncmp(var, name, len) == 0 && var[len] == '=';
+}
+
+static bool is_listed(const char *var, const char *list)
+{
+    for (const char *w = list; *w != '\0'; w += strspn(w, ",")) {
+        size_t len = strcspn(w, ",");
+        if (len > 0 && is_named(var, w, len)) {
+            return true;
+        }
+        w += len;
+    }
+    return false;
+}
+
+// What another mpiexec told us is not for our ranks.
+static bool is_own(const char *var)
+{
+    static const char *const others[] = { "IMPI_SERVER", "IMPI_CLIENT",    "PMI_FD",
+                                          "PMI_PORT",    "PMIX_NAMESPACE", "PMIX_RANK" };
+    for (int i = 0; i < N_OWN; i++) {
+        const char *name = i < OWN_NUMBERS ? own_names[i] : numbers[i - OWN_NUMBERS].name;
+        if (is_named(var, name, strlen(name))) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (is_named(var, others[i], strlen(others[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void set(struct pli_app *app, int *n, const char *name, const char *value)
+{
+    char *var;
+    pli_say_need(asprintf(&var, "%s=%s", name, value) >= 0 ? var : NULL);
+    int i = 0;
+    while (i < *n && !is_named(app->env[i], name, strlen(name))) {
+        i++;
+    }
+    app->env[i] = var;
+    app->env_said[i] = true;
+    *n += i == *n;
+}
+
+static void apply(struct pli_app *app, int *n, const struct pli_edits *e)
+{
+    for (int i = 0; i < e->n_edit; i++) {
+        const char *value = e->edit[i].value;
+        if (value == NULL) {
+            value = getenv(e->edit[i].name);
+        }
+        if (value == NULL) {
+            pli_say_bad("-x %s: mpiexec's own environment has no such variable; give it a value "
+                        "with -x %s=...",
+                        e->edit[i].name, e->edit[i].name);
+        }
+        set(app, n, e->edit[i].name, value);
+    }
+}
+
+void pli_environment_make(const struct pli_job *job, struct pli_app *app)
+{
+    const struct pli_edits *all = &job->opt.edits, *mine = &app->edits;
+    const struct pli_edits *rule = mine->pass != PLI_PASS_UNSAID ? mine : all;
+    int n_env = 0, n = 0;
+    while (environ[n_env] != NULL) {
+        n_env++;
+    }
+    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 2);
+    app->env = pli_say_need(calloc(cap, sizeof *app->env));
+    app->env_said = pli_say_need(calloc(cap, sizeof *app->env_said));
+    for (int i = 0; i < n_env; i++) {
+        if (!is_own(environ[i]) && rule->pass != PLI_PASS_NONE &&
+            (rule->pass != PLI_PASS_LIST || is_listed(environ[i], rule->list))) {
+            app->env[n++] = environ[i];
+        }
+    }
+    apply(app, &n, all);
+    apply(app, &n, mine);
+    if (job->opt.has_endpoints) {
+        char count[16];
+        snprintf(count, sizeof count, "%" PRIu32, app->endpoints);
+        set(app, &n, "PLIANT_ENDPOINTS", count);
+    }
+    app->env_own = n;
+    for (int i = 0; i < N_OWN; i++) {
+        app->env[n + i] = own[i];
+    }
+}
+
+const char *pli_environment_get(const struct pli_app *app, const char *name)
+{
+    size_t len = strlen(name);
+    for (int i = 0; i < app->env_own; i++) {
+        if (is_named(app->env[i], name, len)) {
+            return app->env[i] + len + 1;
+        }
+    }
+    return NULL;
+}
+
+// What belongs to a login or a machine; a name that ends with _ stands for all that begin so.
+static bool is_of_host(const char *var)
+{
+    static const char *const names[] = { "HOME",
+                                         "USER",
+                                         "LOGNAME",
+                                         "SHELL",
+                                         "MAIL",
+                                         "HOSTNAME",
+                                         "HOST",
+                                         "SSH_",
+                                         "XDG_",
+                                         "DBUS_",
+                                         "TMPDIR",
+                                         "SLURM_NODEID",
+                                         "SLURM_PROCID",
+                                         "SLURM_LOCALID",
+                                         "SLURMD_NODENAME",
+                                         "SLURM_TASK_PID",
+                                         "SLURM_GTIDS",
+                                         "SLURM_STEP_",
+                                         "SLURM_STEPID",
+                                         "SLURM_LAUNCH_",
+                                         "SLURM_SRUN_",
+                                         "SLURM_CPU_BIND_",
+                                         "PMI_",
+                                         "PMIX_" };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t len = strlen(names[i]);
+        if (names[i][len - 1] == '_' ? strncmp(var, names[i], len) == 0
+                                     : is_named(var, names[i], len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void pli_environment_adopt(struct pli_app *app)
+{
+    int n_env = 0, n = 0;
+    while (environ[n_env] != NULL) {
+        n_env++;
+    }
+    char **env = pli_say_need(calloc((size_t)(n_env + app->env_own + N_OWN + 1), sizeof *env));
+    for (int i = 0; i < app->env_own; i++) {
+        size_t len = strcspn(app->env[i], "=");
+        bool is_theirs = is_of_host(app->env[i]) && !app->env_said[i];
+        const char *mine = NULL;
+        for (int k = 0; is_theirs && k < n_env && mine == NULL; k++) {
+            mine = strncmp(environ[k], app->env[i], len) == 0 && environ[k][len] == '=' ? environ[k]
+                                                                                        : NULL;
+        }
+        if (!is_theirs || mine != NULL) {
+            env[n++] = mine != NULL ? (char *)mine : app->env[i];
+        }
+    }
+    app->env = env;
+    app->env_own = n;
+    for (int i = 0; i < N_OWN; i++) {
+        app->env[n + i] = own[i];
+    }
+}
+
+void pli_environment_cookie(const struct pli_job *job, char *to, unsigned long cap)
+{
+    snprintf(to, cap, "%s=%016" PRIx64, own_names[OWN_JOB], job->node.header->job);
+}
+
+// Which of the processes of its world on this host a process that came later is, and of how many.
+static void find_local(const struct pli_job *job, const struct pli_node_row *row,
+                       uint32_t *rank_out, uint32_t *size_out)
+{
+    *rank_out = *size_out = 0;
+    for (uint32_t i = 0; i < row->n_world; i++) {
+        const struct pli_node_proc *p = pli_node_find(&job->node, row->world + i);
+        bool is_here = p != NULL && p->host == job->node.header->host_index;
+        *size_out += is_here;
+        *rank_out += is_here && row->world + i < row->index;
+    }
+}
+
+void pli_environment_fill(const struct pli_job *job, const struct pli_task *task, int ctl, int door)
+{
+    const struct pli_node_header *h = job->node.header;
+    const struct pli_node_row *row = &job->node.rows[task->first];
+    uint32_t n_world = h->n_joint != 0 ? h->n_joint : job->n_rank;
+    uint32_t local_rank = task->is_spawned ? row->index - row->world : task->first;
+    uint32_t local_size = task->is_spawned ? row->n_world : h->n_row;
+    if (task->is_spawned && job->is_daemon) {
+        find_local(job, row, &local_rank, &local_size);
+    }
+    const uint32_t values[N_NUMBER] = {
+        [RANK] = task->is_spawned ? row->index - row->world : job->base + pli_task_rank(task),
+        [SIZE] = task->is_spawned ? row->n_world : n_world,
+        [LOCAL_RANK] = local_rank,
+        [LOCAL_SIZE] = local_size,
+    };
+    char way_in[24] = "";
+    if (door >= 0) {
+        snprintf(way_in, sizeof way_in, ",door=%d", door);
+    }
+    snprintf(own[OWN_BOOT], sizeof own[0], "%s=fd=%d,row=%u,n=%u,ctl=%d%s%s", own_names[OWN_BOOT],
+             job->node_fd, task->first, task->n, ctl, way_in, job->opt.is_line ? ",line=1" : "");
+    if (job->wake_fd > 0) {
+        size_t n = strlen(own[OWN_BOOT]);
+        snprintf(own[OWN_BOOT] + n, sizeof own[0] - n, ",gate=%d", job->wake_fd);
+    }
+    if (task->app->n_upc > 0) {
+        size_t n = strlen(own[OWN_BOOT]);
+        snprintf(own[OWN_BOOT] + n, sizeof own[0] - n, ",extra=%u,nextra=%u,upc=%u", task->extra,
+                 task->n_extra, task->app->n_upc);
+    }
+    pli_environment_cookie(job, own[OWN_JOB], sizeof own[0]);
+    for (size_t i = 0; i < N_NAME; i++) {
+        snprintf(own[OWN_NUMBERS + i], sizeof own[0], "%s=%u", numbers[i].name,
+                 values[numbers[i].number]);
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The environment of the ranks.
+#ifndef PLI_LAUNCHER_ENVIRONMENT_H
+#define PLI_LAUNCHER_ENVIRONMENT_H
+
+struct pli_app;
+struct pli_job;
+struct pli_task;
+
+// Make app->env: what is passed and set for this part, and room for pli_environment_fill.
+void pli_environment_make(const struct pli_job *job, struct pli_app *app);
+
+// In a daemon: app->env is mpiexec's. Make it fit here: what belongs to a login or a machine is
+// ours unless the user has set it, and there is room for pli_environment_fill.
+void pli_environment_adopt(struct pli_app *app);
+
+// Write into task->app->env what only this task is told. Valid until the next call.
+void pli_environment_fill(const struct pli_job *job, const struct pli_task *task, int ctl,
+                          int door);
+
+// What the ranks of this part will find under a name, NULL: nothing.
+const char *pli_environment_get(const struct pli_app *app, const char *name);
+
+// The variable every process of the job carries, "PLIANT_JOB=...", to find what is left of it.
+void pli_environment_cookie(const struct pli_job *job, char *to, unsigned long cap);
+
+#endif

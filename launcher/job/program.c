@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looks a program up as execvp would, and explains what is wrong with it.
+#include "launcher/job/program.h"
+
+#include "launcher/job/foreign_mpi.h"
+#include "launcher/job/job.h"
+#include "launcher/base/say.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *join(const char *dir, size_t dir_len, const char *name)
+{
+    char *path;
+    int n = asprintf(&path, "%.*s%s%s", (int)dir_len, dir, dir_len > 0 ? "/" : "", name);
+    return pli_say_need(n >= 0 ? path : NULL);
+}
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode) && access(path, X_OK) == 0;
+}
+
+static void check_wdir(const struct pli_app *app)
+{
+    struct stat st;
+    if (app->wdir == NULL) {
+        return;
+    }
+    if (stat(app->wdir, &st) != 0) {
+        pli_say_bad("cannot run %s in the directory %s: %s", app->argv[0], app->wdir,
+                    strerror(errno));
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        pli_say_bad("cannot run %s in %s: it is not a directory", app->argv[0], app->wdir);
+    }
+    if (access(app->wdir, X_OK) != 0) {
+        pli_say_bad("cannot run %s in the directory %s: %s", app->argv[0], app->wdir,
+                    strerror(errno));
+    }
+}
+
+// A name with a slash: relative to the directory the program will run in.
+static char *find_file(const struct pli_app *app)
+{
+    const char *name = app->argv[0];
+    bool is_moved = name[0] != '/' && app->wdir != NULL;
+    char *path = is_moved ? join(app->wdir, strlen(app->wdir), name) : pli_say_need(strdup(name));
+    const char *in = is_moved ? " in " : "", *dir = is_moved ? app->wdir : "";
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        if (is_moved && access(name, F_OK) == 0) {
+            pli_say_bad(
+                "cannot run %s in %s: there is no such file; the one in this directory needs "
+                "its full path",
+                name, dir);
+        }
+        pli_say_bad("cannot run %s%s%s: %s", name, in, dir,
+                    errno == ENOENT ? "there is no such file" : strerror(errno));
+    }
+    if (S_ISDIR(st.st_mode)) {
+        pli_say_bad("cannot run %s%s%s: it is a directory", name, in, dir);
+    }
+    if (access(path, X_OK) != 0) {
+        pli_say_bad("cannot run %s%s%s: %s%s", name, in, dir,
+                    errno == EACCES ? "it is not executable; try chmod +x " : strerror(errno),
+                    errno == EACCES ? name : "");
+    }
+    free(path);
+    return pli_say_need(strdup(name)); // the rank changes directory first
+}
+
+static const char *search_path(const struct pli_app *app)
+{
+    // The rank's own PATH counts, for that is where a shell in the rank would look.
+    for (int i = 0; i < app->env_own; i++) {
+        if (strncmp(app->env[i], "PATH=", 5) == 0) {
+            return app->env[i] + 5;
+        }
+    }
+    const char *path = getenv("PATH");
+    return path != NULL ? path : "/usr/local/bin:/usr/bin:/bin";
+}
+
+static char *find_in_path(const struct pli_app *app)
+{
+    const char *name = app->argv[0];
+    char here[4096];
+    for (const char *dir = search_path(app);; dir++) {
+        size_t len = strcspn(dir, ":");
+        char *path = join(len > 0 ? dir : ".", len > 0 ? len : 1, name);
+        if (is_program(path)) {
+            if (path[0] == '/' || getcwd(here, sizeof here) == NULL) {
+                return path;
+            }
+            char *full = join(here, strlen(here), path);
+            free(path);
+            return full;
+        }
+        free(path);
+        dir += len;
+        if (*dir == '\0') {
+            break;
+        }
+    }
+    struct stat st;
+    if (stat(name, &st) == 0 && S_ISREG(st.st_mode)) {
+        pli_say_bad("there is no program %s in PATH; the file in this directory is ./%s", name,
+                    name);
+    }
+    pli_say_bad("there is no program %s in PATH, and no such file in this directory", name);
+}
+
+// Each process of such a program would be a world of one rank, in silence.
+static void check_mpi(const struct pli_app *app)
+{
+    char library[64];
+    bool is_moved = app->path[0] != '/' && app->wdir != NULL;
+    char *path =
+        is_moved ? join(app->wdir, strlen(app->wdir), app->path) : pli_say_need(strdup(app->path));
+    const char *mpi = pli_foreign_mpi(path, library, sizeof library);
+    if (mpi != NULL) {
+        pli_say_bad("%s was built with %s: it needs %s. Build it again with the mpicc beside this "
+                    "%s, or start it with that MPI's; --foreign-mpi starts it all the same, each "
+                    "process as a world of its own",
+                    app->argv[0], mpi, library, pli_say_name);
+    }
+    free(path);
+}
+
+void pli_program_find(struct pli_app *app, bool takes_foreign)
+{
+    check_wdir(app);
+    app->path = strchr(app->argv[0], '/') != NULL ? find_file(app) : find_in_path(app);
+    if (!takes_foreign) {
+        check_mpi(app);
+    }
+}

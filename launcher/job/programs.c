@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the programs of a request.
+#include "launcher/job/programs.h"
+
+#include "boot/launcher_wire.h"
+#include "launcher/job/environment.h"
+#include "launcher/base/refuse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// The environment of the command line's programs with the part's own settings.
+static bool make_env(const struct pli_job *job, struct pli_app *app, char **own, uint32_t n_own)
+{
+    static struct pli_app plain;
+    if (plain.env == NULL && job->is_daemon) {
+        plain = job->apps[0]; // mpiexec has sent it
+    } else if (plain.env == NULL) {
+        pli_environment_make(job, &plain);
+    }
+    int n_all = 0, n = 0;
+    while (plain.env[n_all] != NULL) {
+        n_all++;
+    }
+    app->env = calloc((size_t)n_all + n_own + 1, sizeof *app->env);
+    if (app->env == NULL) {
+        return false;
+    }
+    for (int i = 0; i < plain.env_own; i++) {
+        bool is_set = false;
+        for (uint32_t k = 0; k < n_own; k++) {
+            size_t len = strcspn(own[k], "=") + 1;
+            is_set = is_set || strncmp(own[k], plain.env[i], len) == 0;
+        }
+        if (!is_set) {
+            app->env[n++] = plain.env[i];
+        }
+    }
+    memcpy(app->env + n, own, n_own * sizeof *own);
+    n += (int)n_own;
+    app->env_own = n;
+    memcpy(app->env + n, plain.env + plain.env_own, (size_t)(n_all - plain.env_own) * sizeof *own);
+    return true;
+}
+
+void pli_crew_release(struct pli_crew *c)
+{
+    if (c != NULL && --c->n_user == 0) {
+        if (!c->is_borrowed) {
+            free(c->app.argv);
+            free(c->app.env);
+        }
+        free(c->text);
+        free(c->may);
+        free(c);
+    }
+}
+
+// A part of the request; *at moves behind it. NULL: it is not complete, or there is no memory.
+static struct pli_crew *read_part(const struct pli_job *job, const char **at, const char *end,
+                                  struct pli_answer *a)
+{
+    struct pli_ask_part p;
+    if ((size_t)(end - *at) < sizeof p) {
+        pli_refuse(a, EINVAL, "the request is cut short");
+        return NULL;
+    }
+    memcpy(&p, *at, sizeof p);
+    *at += sizeof p;
+    enum { FILE_NAME, DIRECTORY, HOSTS, ADD, ARGS };
+    uint64_t n = (uint64_t)p.n_arg + p.n_env + ARGS;
+    struct pli_crew *c = calloc(1, sizeof *c);
+    if (c == NULL || p.len > (size_t)(end - *at) || p.n_arg == 0 || n > p.len) {
+        pli_refuse(a, EINVAL, "the request is cut short");
+        free(c);
+        return NULL;
+    }
+    c->n_user = 1;
+    c->text = malloc(p.len + 1u);
+    c->app.argv = calloc(n + 1, sizeof *c->app.argv); // and settings
+    bool is_good = c->text != NULL && c->app.argv != NULL;
+    char *s = c->text;
+    if (is_good) {
+        memcpy(s, *at, p.len);
+        s[p.len] = '\0';
+    }
+    for (uint64_t i = 0; is_good && i < n; i++) {
+        is_good = s < c->text + p.len;
+        c->app.argv[i] = s;
+        s += is_good ? strlen(s) + 1 : 0;
+    }
+    *at += p.len;
+    if (is_good) {
+        char **words = c->app.argv;
+        c->app.path = words[FILE_NAME];
+        c->app.wdir = words[DIRECTORY][0] != '\0' ? words[DIRECTORY] : NULL;
+        c->hosts = words[HOSTS];
+        c->add = words[ADD];
+        c->app.n_rank = p.n;
+        c->app.ranks_per_proc = 1;
+        is_good = make_env(job, &c->app, words + ARGS + p.n_arg, p.n_env);
+        memmove(words, words + ARGS, p.n_arg * sizeof *words);
+        words[p.n_arg] = NULL;
+    }
+    if (!is_good) {
+        pli_refuse(a, ENOMEM, "the request is cut short, or mpiexec has no memory for it");
+        pli_crew_release(c);
+        return NULL;
+    }
+    return c;
+}
+
+bool pli_crew_read(const struct pli_job *job, const char *body, size_t len,
+                   struct pli_crew_list *out, struct pli_answer *a)
+{
+    const char *at = body + sizeof out->ask, *end = body + len;
+    uint64_t n_all = 0;
+    *out = (struct pli_crew_list){ 0 };
+    if (len < sizeof out->ask) {
+        pli_refuse(a, EINVAL, "the request is cut short");
+        return false;
+    }
+    memcpy(&out->ask, body, sizeof out->ask);
+    if (out->ask.n_part <= len) {
+        out->crews = calloc(out->ask.n_part + 1u, sizeof(struct pli_crew *));
+    }
+    if (out->crews == NULL) {
+        pli_refuse(a, ENOMEM, "mpiexec has no memory for the request");
+        return false;
+    }
+    for (uint32_t i = 0; i < out->ask.n_part && a->error == 0; i++) {
+        out->crews[i] = read_part(job, &at, end, a);
+        n_all += out->crews[i] != NULL ? out->crews[i]->app.n_rank : 0;
+    }
+    out->n_all = n_all < UINT32_MAX ? (uint32_t)n_all : UINT32_MAX;
+    return a->error == 0;
+}
+
+bool pli_crew_ranks(const struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
+                    struct pli_crew_list *out)
+{
+    *out = (struct pli_crew_list){
+        .ask = { .n_part = 1 }, .n_all = n, .rank = rank, .version = version
+    };
+    out->crews = calloc(1, sizeof(struct pli_crew *));
+    if (out->crews != NULL) {
+        out->crews[0] = pli_crew_borrow(&job->apps[0], n);
+    }
+    return out->crews != NULL && out->crews[0] != NULL;
+}
+
+void pli_crew_list_fini(struct pli_crew_list *l)
+{
+    for (uint32_t i = 0; l->crews != NULL && i < l->ask.n_part; i++) {
+        pli_crew_release(l->crews[i]);
+    }
+    free(l->crews);
+    *l = (struct pli_crew_list){ 0 };
+}
+
+struct pli_crew *pli_crew_borrow(const struct pli_app *app, uint32_t n)
+{
+    struct pli_crew *c = calloc(1, sizeof *c);
+    if (c != NULL) {
+        c->app = *app; // its strings stay the command line's
+        c->app.n_rank = n;
+        c->n_user = 1;
+        c->is_borrowed = true;
+        c->hosts = c->add = "";
+    }
+    return c;
+}
+
+struct pli_task *pli_crew_task(const struct pli_job *job, struct pli_crew *c, uint32_t row)
+{
+    struct pli_task *t = calloc(1, sizeof *t);
+    if (t != NULL) {
+        t->watch.fd = t->control.fd = t->out.watch.fd = t->err.watch.fd = -1;
+        t->is_spawned = true;
+        t->app = &c->app;
+        t->first = row;
+        t->n = 1;
+        t->number = job->node.rows[row].index;
+        t->rank = job->node.rows[row].index - job->node.rows[row].world;
+        c->n_user++;
+    }
+    return t;
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which rows are free, and from when on.
+#include "launcher/job/rank_rows.h"
+
+#include "boot/launcher_wire.h"
+#include "launcher/job/hosts.h"
+#include "launcher/job/job.h"
+#include "net/shm/shm_wire.h"
+#include "launcher/base/pack.h"
+#include "launcher/base/refuse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+// What a daemon says of a row whose process is gone.
+enum level {
+    IN_USE,
+    AT_A_PINCH, // somebody here has a communicator with its process
+    FREE,
+    N_LEVEL
+};
+
+static uint32_t next;         // number of the next process, counted from the first that came later
+static struct {               // of each row behind the first ones
+    bool is_taken;            // by a process that is not forgotten
+    bool is_dirty;            // its memory was used
+    bool is_counted;          // in a daemon: among the processes of its host
+    enum level told;          // and as mpiexec knows it
+    uint32_t n_host[N_LEVEL]; // in mpiexec: hosts that have said so, or more
+    uint32_t n_need;          // and those that were there when it was taken
+} rows[PLI_NODE_N_MORE];
+
+// Nothing that the row's process sent waits to be read.
+static bool is_read(const struct pli_node *node, uint32_t row)
+{
+    static const struct {
+        uint32_t size, n;
+    } classes[PLI_SHM_N_CLASS] = PLI_SHM_CLASSES;
+    uint32_t n_lane = atomic_load_explicit(&node->rows[row].n_lane, memory_order_acquire);
+    for (uint32_t lane = 0; lane < n_lane && lane < PLI_NODE_N_LANE; lane++) {
+        const char *at = pli_node_area(node, row) + (size_t)lane * PLI_NODE_LANE + PLI_SHM_OUTBOX;
+        for (int k = 0; k < PLI_SHM_N_CLASS; k++) {
+            for (uint32_t i = 0; i < classes[k].n; i++) {
+                if (atomic_load(&((const struct pli_shm_block *)at)->is_busy) != 0) {
+                    return false;
+                }
+                at += sizeof(struct pli_shm_block) + classes[k].size;
+            }
+        }
+    }
+    return true;
+}
+
+// Whether all processes of the world of this row are gone.
+static bool is_world_over(const struct pli_node *node, uint32_t row)
+{
+    const struct pli_node_row *r = &node->rows[row];
+    if (r->version > 0) {
+        return r->has_ended != 0; // its world is the job's, and goes on without it
+    }
+    for (uint32_t i = 0; i < r->n_world; i++) {
+        uint32_t other = pli_node_row_of(node, r->world + i);
+        if (other != UINT32_MAX && !node->rows[other].has_ended) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void punch(const struct pli_job *job, uint32_t row)
+{
+    const struct pli_node_header *h = job->node.header;
+    if (row - h->n_row >= h->n_file) {
+        return; // it has no area here
+    }
+    if (fallocate(job->node_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  (off_t)(h->areas + row * h->area_size), (off_t)h->area_size) != 0) {
+        memset(pli_node_area(&job->node, row), 0, h->area_size);
+    }
+}
+
+static enum level level_of(const struct pli_node *node, uint32_t row)
+{
+    if (rows[row - node->header->n_row].is_taken ||
+        pli_node_failure(node, node->rows[row].index) != 0 || !is_world_over(node, row) ||
+        !is_read(node, row)) {
+        return IN_USE;
+    }
+    return atomic_load(&node->rows[row].n_held) == 0 ? FREE : AT_A_PINCH;
+}
+
+// Give back the memory of those who are gone and whom nobody remembers.
+static void tidy(const struct pli_job *job)
+{
+    const struct pli_node *node = &job->node;
+    for (uint32_t row = node->header->n_row; row < pli_node_n_used(node); row++) {
+        uint32_t i = row - node->header->n_row;
+        if (rows[i].is_dirty && level_of(node, row) == FREE) {
+            punch(job, row);
+            rows[i].is_dirty = false;
+        }
+    }
+}
+
+// least: AT_A_PINCH or FREE.
+static bool is_free(const struct pli_job *job, uint32_t i, enum level least)
+{
+    if (rows[i].is_taken || !rows[i].is_dirty) {
+        return !rows[i].is_taken;
+    }
+    return pli_job_is_head(job) ? rows[i].n_host[least] >= rows[i].n_need
+                                : level_of(&job->node, job->node.header->n_row + i) >= least;
+}
+
+// The first of n consecutive numbers whose rows are free, UINT32_MAX: there are not so many.
+static uint32_t find_run(const struct pli_job *job, uint32_t n, enum level least)
+{
+    const struct pli_node_header *h = job->node.header;
+    uint32_t n_more = h->n_more, first = next;
+    for (uint32_t k = next; k < next + n_more + n; k++) {
+        bool has_room = pli_node_has_room(h, h->n_row + k % n_more);
+        first = has_room && is_free(job, k % n_more, least) ? first : k + 1;
+        if (k + 1 - first == n) {
+            return first;
+        }
+    }
+    return UINT32_MAX;
+}
+
+// Why there is no more room than there is.
+static const char *why_room(const struct pli_node_header *h)
+{
+    return atomic_load(&h->n_room) == PLI_NODE_N_MORE
+               ? ""
+               : ", because a process of the job runs under valgrind or with a limit on address "
+                 "space or on the size of files (ulimit -v, ulimit -f)";
+}
+
+bool pli_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out, struct pli_answer *a)
+{
+    struct pli_node_header *h = job->node.header;
+    uint32_t n_room = atomic_load(&h->n_room);
+    if (n > n_room) {
+        pli_refuse(a, ENOSPC, "%u processes at a time are more than the %u there is room for%s", n,
+                   n_room, why_room(h));
+        return false;
+    }
+    if (!pli_job_is_head(job)) {
+        tidy(job);
+    }
+    uint32_t first = find_run(job, n, FREE);
+    first = first == UINT32_MAX ? find_run(job, n, AT_A_PINCH) : first;
+    if (first == UINT32_MAX) {
+        pli_refuse(a, ENOSPC,
+                   "there is room for %u spawned processes at a time%s, and too many are running "
+                   "or left messages that nobody has received",
+                   n_room, why_room(h));
+        return false;
+    }
+    uint32_t index = pli_node_n_start(h) + first;
+    if (index + n > PLI_NODE_MAX_INDEX) {
+        pli_refuse(a, ENOSPC, "the job has had %u processes, and there are no numbers for more",
+                   index);
+        return false;
+    }
+    next = first + n;
+    *index_out = index;
+    return true;
+}
+
+uint32_t pli_rows_at(const struct pli_job *job, uint32_t index)
+{
+    const struct pli_node_header *h = job->node.header;
+    return h->n_row + (index - pli_node_n_start(h)) % h->n_more;
+}
+
+// One process more or less on a host: how crowded the cores are that hosts may share.
+static void count(struct pli_job *job, uint32_t host, uint32_t by)
+{
+    job->node.hosts[host].n_proc += by;
+    job->node.header->n_beside = pli_node_beside(&job->node);
+}
+
+void pli_rows_fill(struct pli_job *job, uint32_t host, const struct pli_node_row *as)
+{
+    struct pli_node_header *h = job->node.header;
+    uint32_t row = pli_rows_at(job, as->index), i = row - h->n_row;
+    if (rows[i].is_dirty && !pli_job_is_head(job)) {
+        punch(job, row);
+    }
+    memset(&rows[i], 0, sizeof rows[i]);
+    rows[i].is_taken = rows[i].is_dirty = true;
+    rows[i].n_need = pli_hosts_n_left(job);
+    memset(&job->node.rows[row], 0, sizeof job->node.rows[row]);
+    memcpy(&job->node.rows[row], as, sizeof *as);
+    job->node.procs[h->n_world + i] = (struct pli_node_proc){ .host = host, .row = row };
+    if (job->is_daemon) {
+        rows[i].is_counted = true;
+        count(job, host, 1);
+    }
+    if (row >= atomic_load_explicit(&h->n_used, memory_order_relaxed)) {
+        atomic_store_explicit(&h->n_used, row + 1, memory_order_release);
+    }
+}
+
+void pli_rows_let(const struct pli_job *job, uint32_t row)
+{
+    rows[row - job->node.header->n_row].is_taken = false;
+}
+
+void pli_rows_cancel(struct pli_job *job, uint32_t row)
+{
+    pli_rows_ended(job, job->node.rows[row].index);
+    pli_rows_let(job, row);
+}
+
+void pli_rows_ended(struct pli_job *job, uint32_t index)
+{
+    const struct pli_node_header *h = job->node.header;
+    uint32_t row = pli_node_row_of(&job->node, index);
+    if (index < pli_node_n_start(h) || row == UINT32_MAX) {
+        return;
+    }
+    uint32_t i = row - h->n_row, host = job->node.procs[h->n_world + i].host;
+    pli_node_set_ended(&job->node, index);
+    if (rows[i].is_counted) {
+        rows[i].is_counted = false;
+        count(job, host, UINT32_MAX);
+    }
+    if (job->is_daemon && host != job->here) {
+        pli_rows_let(job, row);
+    }
+}
+
+bool pli_rows_pack_free(struct pli_job *job, struct pli_pack *to)
+{
+    const struct pli_node *node = &job->node;
+    bool is_any = false;
+    for (uint32_t row = node->header->n_row; row < pli_node_n_used(node); row++) {
+        uint32_t i = row - node->header->n_row;
+        enum level level = rows[i].is_dirty ? level_of(node, row) : IN_USE;
+        if (level <= rows[i].told) {
+            continue;
+        }
+        pli_pack_u32(to, node->rows[row].index);
+        pli_pack_u32(to, rows[i].told);
+        pli_pack_u32(to, level);
+        rows[i].told = level;
+        is_any = true;
+        if (level == FREE) {
+            rows[i].is_dirty = false;
+            if (node->procs[node->header->n_world + i].host == job->here) {
+                punch(job, row);
+            }
+        }
+    }
+    return is_any;
+}
+
+bool pli_rows_are_used(const struct pli_job *job)
+{
+    uint32_t n = pli_node_n_used(&job->node) - job->node.header->n_row;
+    for (uint32_t i = 0; i < n; i++) {
+        if (rows[i].is_dirty) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void pli_rows_unpack_free(const struct pli_job *job, struct pli_unpack *from)
+{
+    while (from->at < from->end && !from->is_bad) {
+        uint32_t index = pli_unpack_u32(from), was = pli_unpack_u32(from);
+        uint32_t level = pli_unpack_u32(from), row = pli_node_row_of(&job->node, index);
+        if (from->is_bad || row == UINT32_MAX || index < job->node.header->n_world ||
+            level >= N_LEVEL) {
+            continue; // of a process whose row is another's by now
+        }
+        for (uint32_t k = was + 1; k <= level; k++) {
+            rows[row - job->node.header->n_row].n_host[k]++;
+        }
+    }
+}
+
+uint32_t pli_rows_count(void)
+{
+    return next;
+}
+
+void pli_rows_restore(const struct pli_job *job, uint32_t n)
+{
+    next = n;
+    for (uint32_t row = job->node.header->n_row; row < pli_node_n_used(&job->node); row++) {
+        rows[row - job->node.header->n_row].is_dirty = true;
+        rows[row - job->node.header->n_row].n_need = pli_hosts_n_left(job);
+    }
+}
+
+// What a daemon knows and has told of rows, for the one that takes its ranks.
+void pli_rows_pack(const struct pli_job *job, struct pli_pack *to)
+{
+    uint32_t n = pli_node_n_used(&job->node) - job->node.header->n_row;
+    pli_pack_u32(to, n);
+    for (uint32_t i = 0; i < n; i++) {
+        pli_pack_u32(to, (uint32_t)rows[i].is_taken | (uint32_t)rows[i].is_dirty << 1 |
+                             (uint32_t)rows[i].is_counted << 2);
+        pli_pack_u32(to, rows[i].told);
+    }
+}
+
+void pli_rows_unpack(struct pli_unpack *from)
+{
+    uint32_t n = pli_unpack_count(from, 8);
+    for (uint32_t i = 0; i < n && i < PLI_NODE_N_MORE; i++) {
+        uint32_t bits = pli_unpack_u32(from);
+        rows[i].is_taken = (bits & 1) != 0;
+        rows[i].is_dirty = (bits & 2) != 0;
+        rows[i].is_counted = (bits & 4) != 0;
+        rows[i].told = (enum level)pli_unpack_u32(from);
+    }
+}
+
+void pli_rows_adopt(const struct pli_job *job, uint32_t row)
+{
+    uint32_t i = row - job->node.header->n_row;
+    rows[i].is_taken = rows[i].is_dirty = true;
+}
+
+void pli_rows_pack_past(const struct pli_job *job, struct pli_pack *to)
+{
+    const struct pli_node *node = &job->node;
+    struct pli_pack list = { 0 };
+    uint32_t n = 0;
+    for (uint32_t row = node->header->n_row; row < pli_node_n_used(node); row++) {
+        uint32_t i = row - node->header->n_row;
+        const struct pli_node_row *r = &node->rows[row];
+        const struct pli_node_proc *p = &node->procs[node->header->n_world + i];
+        if (is_free(job, i, FREE)) {
+            continue;
+        }
+        const uint32_t words[] = {
+            r->index,  r->app,       r->n_app,   r->world, r->n_world,
+            r->parent, r->parent_ep, r->version, p->host,  atomic_load(&p->has_ended)
+        };
+        for (size_t k = 0; k < sizeof words / sizeof words[0]; k++) {
+            pli_pack_u32(&list, words[k]);
+        }
+        pli_pack_u64(&list, r->parent_context);
+        rows[i].n_need++; // it will say too when it needs the row no more
+        n++;
+    }
+    pli_pack_u32(to, n);
+    pli_pack_bytes(to, list.data, list.len);
+    pli_pack_fini(&list);
+}
+
+void pli_rows_take_past(struct pli_job *job, struct pli_unpack *from)
+{
+    uint32_t n = pli_unpack_count(from, 48);
+    for (uint32_t i = 0; i < n && !from->is_bad; i++) {
+        struct pli_node_row as = { .index = pli_unpack_u32(from) };
+        as.app = pli_unpack_u32(from);
+        as.n_app = pli_unpack_u32(from);
+        as.world = pli_unpack_u32(from);
+        as.n_world = pli_unpack_u32(from);
+        as.parent = pli_unpack_u32(from);
+        as.parent_ep = pli_unpack_u32(from);
+        as.version = pli_unpack_u32(from);
+        uint32_t host = pli_unpack_u32(from), has_ended = pli_unpack_u32(from);
+        as.parent_context = pli_unpack_u64(from);
+        if (from->is_bad || host >= job->n_host) {
+            from->is_bad = true;
+            return;
+        }
+        pli_rows_fill(job, host, &as);
+        if (has_ended != 0) {
+            pli_rows_ended(job, as.index);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An abstract socket: it has no file and is gone with mpiexec. The kernel says who calls.
+#include "launcher/ranks/control.h"
+
+#include "launcher/base/accept.h"
+#include "launcher/ranks/rank_request.h"
+#include "boot/ctl_addr.h"
+#include "launcher/job/job.h"
+#include "launcher/base/say.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static struct pli_watch listener = { .fd = -1 };
+static struct pli_job *the_job;
+
+static void fire(struct pli_watch *w, uint32_t events)
+{
+    (void)events;
+    int fd = pli_accept_own(w);
+    if (fd >= 0) {
+        pli_ask_begin(the_job, fd);
+    }
+}
+
+bool pli_control_open(struct pli_job *job)
+{
+    struct sockaddr_un a;
+    socklen_t len = pli_ask_name(getpid(), &a);
+    listener.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener.fd < 0 || bind(listener.fd, (struct sockaddr *)&a, len) != 0 ||
+        listen(listener.fd, 16) != 0) {
+        pli_say("cannot listen for mpictl: %s", strerror(errno));
+        return false;
+    }
+    the_job = job;
+    listener.fire = fire;
+    pli_loop_watch(&listener, EPOLLIN);
+    return true;
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks that came by a hello: grandchildren, started by a script or by a task with several ranks.
+// mpiexec cannot wait for them as a parent, so it holds a pidfd of each.
+#include "launcher/ranks/control_msgs.h"
+
+#include "launcher/ranks/rank_request.h"
+#include "boot/ctl_wire.h"
+#include "boot/agree_wire.h"
+#include "launcher/ckpt/ckpt.h"
+#include "launcher/ranks/listener.h"
+#include "launcher/hosts/fork_migrate.h"
+#include "launcher/job/job.h"
+#include "launcher/hosts/agree_head.h"
+#include "launcher/ranks/resize.h"
+#include "launcher/base/say.h"
+#include "launcher/ranks/failure_text.h"
+#include "launcher/ranks/supervisor.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    PARENT_MS = 5,   // for a rank's parent to collect it, after which its status can be read
+    N_PATIENCE = 80, // times
+    N_OWN = 4        // descriptors that come with a word
+};
+
+enum knowledge { KNOWN, NOT_YET, NEVER };
+
+// Linux 6.15 and later tell how a process ended that is not our child, once its parent knows.
+static enum knowledge exit_of(int pidfd, int *status_out)
+{
+    struct {
+        uint64_t mask, cgroup;
+        uint32_t ids[11];
+        int32_t exit_code;
+    } info = { .mask = 1u << 3 };
+    const unsigned long get_info = _IOC(_IOC_READ | _IOC_WRITE, 0xff, 11, sizeof info);
+    if (ioctl(pidfd, get_info, &info) != 0) {
+        return NEVER;
+    }
+    if ((info.mask & 1u << 3) == 0) {
+        return NOT_YET;
+    }
+    *status_out = info.exit_code;
+    return KNOWN;
+}
+
+// A guest is gone; pidfd may be -1.
+static void judge(struct pli_task *t, uint32_t row, pid_t pid, int pidfd)
+{
+    const struct pli_node_row *r = &t->job->node.rows[row];
+    struct pli_case c = { .task = t, .row = row, .pid = pid, .why = "" };
+    c.state = atomic_load_explicit(&r->state, memory_order_acquire);
+    int status;
+    if (c.state == PLI_NODE_ABORTED) {
+        c.fault = PLI_FAULT_ABORT;
+        c.number = r->abort_code;
+    } else if (c.state != PLI_NODE_RUNNING) {
+        c.fault = PLI_FAULT_NONE; // whoever started it knows, and makes it his exit status
+    } else if (pidfd >= 0 && exit_of(pidfd, &status) == KNOWN) {
+        c.fault = pli_verdict_fault(status, c.state, &c.number);
+    } else {
+        c.fault = PLI_FAULT_VANISHED;
+    }
+    pli_warden_report(&c);
+}
+
+static void guest_over(struct pli_timer *timer)
+{
+    struct pli_guest *g = (struct pli_guest *)((char *)timer - offsetof(struct pli_guest, timer));
+    struct pli_node *node = &g->task->job->node;
+    int status;
+    if (atomic_load_explicit(&node->rows[g->row].state, memory_order_acquire) == PLI_NODE_RUNNING &&
+        exit_of(g->watch.fd, &status) == NOT_YET && g->n_look++ < N_PATIENCE) {
+        pli_loop_timer(timer, (uint64_t)PARENT_MS * PLI_MS);
+        return;
+    }
+    g->is_over = true;
+    pli_node_set_ended(node, node->rows[g->row].index);
+    pli_door_shut(g->row);
+    judge(g->task, g->row, g->pid, g->watch.fd);
+    pli_loop_close(&g->watch);
+    pli_loop_close(&g->control);
+    pli_warden_check(g->task);
+}
+
+static void guest_fire(struct pli_watch *watch, uint32_t events)
+{
+    (void)events;
+    struct pli_guest *g = (struct pli_guest *)watch; // its first member
+    pli_loop_watch(watch, 0);
+    g->timer.fire = guest_over;
+    pli_loop_timer(&g->timer, (uint64_t)PARENT_MS * PLI_MS);
+}
+
+static void own_fire(struct pli_watch *watch, uint32_t events);
+
+static void close_all(const int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+}
+
+// A descriptor that came with a word, for who keeps it.
+static int take(int *fd)
+{
+    int taken = *fd;
+    *fd = -1;
+    return taken;
+}
+
+// pidfd: of the process, -1: it is to be found by its number. It and control belong to the guest.
+static void add_guest(struct pli_task *t, uint32_t row, pid_t pid, int pidfd, int control)
+{
+    struct pli_guest *g = calloc(1, sizeof *g);
+    errno = g == NULL ? ENOMEM : ESRCH;
+    int fd = g == NULL || pid <= 0 ? -1 : pidfd >= 0 ? pidfd : (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0) {
+        if (errno == ESRCH) {
+            judge(t, row, pid, -1);
+        } else {
+            pli_say("rank %u (process %d) cannot be watched: %s", row, (int)pid, strerror(errno));
+        }
+        free(g);
+        close_all((const int[]){ pidfd, control }, 2);
+        return;
+    }
+    *g = (struct pli_guest){ .watch = { .fd = fd, .fire = guest_fire },
+                             .task = t,
+                             .pid = pid,
+                             .row = row,
+                             .control = { .fd = control, .fire = own_fire },
+                             .next = t->guests };
+    t->guests = g;
+    pli_loop_watch(&g->watch, EPOLLIN);
+    if (control >= 0) {
+        pli_loop_watch(&g->control, EPOLLIN);
+    }
+    if (pli_warden_is_ending()) {
+        syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0); // too late
+    }
+}
+
+// A process that was forked from a rank, which nobody expects any more if its parent gave up.
+static void hear_clone(struct pli_task *t, uint32_t row, pid_t pid, int own[N_OWN])
+{
+    if (pli_resize_clone(t, row, pid, own)) {
+        memset(own, -1, N_OWN * sizeof *own); // they are its now
+        return;
+    }
+    int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    if (fd >= 0) {
+        syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+        close(fd);
+    }
+}
+
+// Who has sent a word.
+struct sender {
+    pid_t pid;
+    int fd; // pidfd, -1: none
+};
+
+// own: what came with it, -1 where there is none: a control socket, a door. Who keeps one takes it
+// out; the others are closed by the caller.
+static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, struct sender *from,
+                 int own[N_OWN])
+{
+    pid_t pid = from->pid;
+    if (msg->kind == PLI_CTL_FAR) {
+        pli_ferry_depart(t, msg->row, pid, msg->code, own);
+        memset(own, -1, N_OWN * sizeof *own); // it has kept or closed them
+        return;
+    }
+    if (msg->kind == PLI_CTL_CLONE) {
+        hear_clone(t, msg->row, pid, own);
+        return;
+    }
+    bool is_mine = pli_task_has(t, msg->row);
+    if (is_mine && msg->kind == PLI_CTL_HELLO) {
+        pli_door_set(msg->row, take(&own[1]));
+        add_guest(t, msg->row, pid, take(&from->fd), take(&own[0]));
+        return;
+    }
+    if (is_mine && msg->kind == PLI_CTL_PACT) {
+        struct pli_pact_word word;
+        memcpy(&word, msg->text, sizeof word);
+        pli_pact_hear(t->job, &word);
+    }
+    if (is_mine && msg->kind == PLI_CTL_READY) {
+        pli_resize_ready(t->job, msg->row);
+    }
+    if (is_mine && msg->kind == PLI_CTL_ASK && own[0] >= 0) {
+        pli_ask_begin(t->job, take(&own[0]));
+        return;
+    }
+    if (is_mine && msg->kind == PLI_CTL_PARKED) {
+        pli_ckpt_parked(t, msg, take(&own[0]));
+        return;
+    }
+    if (is_mine && msg->kind == PLI_CTL_DRAINED) {
+        pli_ckpt_drained(t);
+    }
+    if (is_mine && msg->kind == PLI_CTL_SAVE) {
+        pli_ckpt_save();
+    }
+    if (is_mine && msg->kind == PLI_CTL_ABORT) {
+        struct pli_case c = { .task = t,
+                              .row = msg->row,
+                              .pid = pid,
+                              .fault = PLI_FAULT_ABORT,
+                              .number = msg->code,
+                              .state = PLI_NODE_ABORTED,
+                              .why = msg->text };
+        pli_warden_report(&c);
+    }
+}
+
+// The descriptors of a packet; no word has more than N_OWN, and what is more is closed.
+static void take_descriptors(const struct cmsghdr *c, int own[N_OWN])
+{
+    size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < n; i++) {
+        int fd;
+        memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+        if (i < N_OWN) {
+            close_all(&own[i], 1);
+            own[i] = fd;
+        } else {
+            close(fd);
+        }
+    }
+}
+
+// One packet from a rank, over its task's socket or its own. False: nothing more is there.
+static bool listen_once(struct pli_task *t, struct pli_watch *from)
+{
+    struct pli_ctl_msg msg = { 0 };
+    struct iovec iov = { &msg, sizeof msg };
+    union {
+        char space[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(N_OWN * sizeof(int)) +
+                   CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } u;
+    struct msghdr mh = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = u.space, .msg_controllen = sizeof u.space
+    };
+    ssize_t n = from->fd >= 0 ? recvmsg(from->fd, &mh, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) : -1;
+    if (n == 0) {
+        pli_loop_watch(from, 0); // all who had it are gone
+        pli_ckpt_hung_up(t);
+    }
+    if (n <= 0) {
+        return false;
+    }
+    int own[N_OWN] = { -1, -1, -1, -1 };
+    struct sender who = { 0, -1 };
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&mh); c != NULL; c = CMSG_NXTHDR(&mh, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+            take_descriptors(c, own);
+        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
+            struct ucred cred;
+            memcpy(&cred, CMSG_DATA(c), sizeof cred);
+            who.pid = cred.pid; // in our own numbering, whatever namespace the sender is in
+        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == PLI_GUEST_PIDFD) {
+            memcpy(&who.fd, CMSG_DATA(c), sizeof who.fd);
+        }
+    }
+    msg.text[sizeof msg.text - 1] = '\0';
+    hear(t, &msg, &who, own);
+    close_all(own, N_OWN);
+    close_all(&who.fd, 1);
+    return true;
+}
+
+static void control_fire(struct pli_watch *watch, uint32_t events)
+{
+    (void)events;
+    listen_once((struct pli_task *)((char *)watch - offsetof(struct pli_task, control)), watch);
+}
+
+static void own_fire(struct pli_watch *watch, uint32_t events)
+{
+    (void)events;
+    struct pli_guest *g = (struct pli_guest *)((char *)watch - offsetof(struct pli_guest, control));
+    listen_once(g->task, watch);
+}
+
+void pli_guest_begin(struct pli_task *t)
+{
+    t->control.fire = control_fire;
+    pli_loop_watch(&t->control, EPOLLIN);
+}
+
+void pli_guest_listen(struct pli_task *t)
+{
+    while (listen_once(t, &t->control)) {
+        // one packet each
+    }
+}
+
+void pli_guest_signal(struct pli_task *t, int sig)
+{
+    for (struct pli_guest *g = t->guests; g != NULL; g = g->next) {
+        if (!g->is_over && g->watch.fd >= 0) {
+            syscall(SYS_pidfd_send_signal, g->watch.fd, sig, NULL, 0);
+        }
+    }
+}
+
+void pli_guest_kill(struct pli_task *t, uint32_t row)
+{
+    for (struct pli_guest *g = t->guests; g != NULL; g = g->next) {
+        if (!g->is_over && g->watch.fd >= 0 && g->row == row) {
+            syscall(SYS_pidfd_send_signal, g->watch.fd, SIGKILL, NULL, 0);
+        }
+    }
+}
+
+void pli_guest_forget(struct pli_task *t)
+{
+    while (t->guests != NULL) {
+        struct pli_guest *g = t->guests;
+        t->guests = g->next;
+        pli_loop_forget(&g->timer);
+        free(g);
+    }
+}
+
+bool pli_guest_adopt(struct pli_task *t, uint32_t row, pid_t pid)
+{
+    add_guest(t, row, pid, -1, -1);
+    return t->guests != NULL;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds and reports deadlocks: ranks that all sleep, and go on sleeping.
+#include "launcher/ranks/deadlock.h"
+
+#include "base/clock.h"
+#include "launcher/hosts/head.h"
+#include "launcher/job/job.h"
+#include "launcher/base/loop.h"
+#include "tools/lib/status.h"
+#include "launcher/base/say.h"
+#include "launcher/ranks/supervisor.h"
+
+enum {
+    STATUS_DEADLOCK = 123,
+    WATCH_MS = 400, // between two looks
+};
+
+static void look(struct pli_timer *t);
+
+static struct {
+    struct pli_job *job;
+    struct pli_timer timer;
+    uint64_t mark;  // of the last look, when all ranks were asleep
+    bool is_asleep; // they were
+    bool is_told;   // this deadlock was reported
+} v = { .timer = { .fire = look } };
+
+bool pli_vigil_is_row_over(void *arg, uint32_t row)
+{
+    const struct pli_job *job = arg;
+    for (uint32_t i = 0; i < job->n_begun && row < job->node.header->n_row; i++) {
+        const struct pli_task *t = &job->tasks[i];
+        if (pli_task_has(t, row)) {
+            return t->is_over;
+        }
+    }
+    const struct pli_node_header *h = job->node.header;
+    return row >= h->n_row &&
+           (job->node.rows[row].has_ended != 0 ||
+            (job->is_daemon && job->node.procs[h->n_world + row - h->n_row].host != job->here));
+}
+
+static void deadlock(void)
+{
+    if (pli_warden_is_ending()) {
+        return;
+    }
+    v.is_told = true;
+    pli_say_plain("%s: deadlock: every rank that is left waits inside MPI, and nothing is on its "
+                  "way to any.\n",
+                  pli_say_name);
+    pli_picture_sites(v.job->n_host > 0 ? pli_head_site : NULL);
+    pli_picture_print(&v.job->node, pli_vigil_is_row_over, v.job, pli_say_plain);
+    if (v.job->opt.on_deadlock == PLI_DEADLOCK_ABORT) {
+        pli_say("the job is ended with exit status %d; --on-deadlock=report leaves it for a "
+                "debugger to look at.",
+                STATUS_DEADLOCK);
+        pli_warden_end(STATUS_DEADLOCK);
+    }
+}
+
+// All ranks asleep at two looks, and none awake in between: they will sleep for ever.
+static void look(struct pli_timer *t)
+{
+    uint64_t mark = 0;
+    bool is_head = v.job->n_host > 0;
+    bool is_asleep =
+        !pli_warden_is_ending() && v.job->n_begun == v.job->n_first &&
+        (is_head ? pli_head_is_stuck(&mark)
+                 : pli_picture_is_stuck(&v.job->node, pli_vigil_is_row_over, v.job, &mark));
+    bool is_same = is_asleep && v.is_asleep && mark == v.mark;
+    if (is_same && !v.is_told && is_head && pli_head_is_showing()) {
+        // mpictl status looks: at the next turn
+    } else if (is_same && !v.is_told && is_head) {
+        v.is_told = true;
+        pli_head_show(deadlock);
+    } else if (is_same && !v.is_told) {
+        deadlock();
+    }
+    v.is_told = v.is_told && is_same;
+    v.is_asleep = is_asleep;
+    v.mark = mark;
+    if (!pli_warden_is_ending()) {
+        pli_loop_timer(t, (uint64_t)WATCH_MS * PLI_MS);
+    }
+}
+
+void pli_vigil_begin(struct pli_job *job)
+{
+    v.job = job;
+    // A rank that waits for one of another MPI job looks like one that waits for ever.
+    if (job->opt.on_deadlock != PLI_DEADLOCK_IGNORE && !job->is_daemon &&
+        job->opt.impi_server == NULL) {
+        pli_loop_timer(&v.timer, (uint64_t)WATCH_MS * PLI_MS);
+    }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looks out for ranks that wait for each other for ever.
+#ifndef PLI_LAUNCHER_DEADLOCK_H
+#define PLI_LAUNCHER_DEADLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_job;
+
+// Begin to look, if the job wants it.
+void pli_vigil_begin(struct pli_job *job);
+
+// Whether the processes of a row have ended, of one host.
+bool pli_vigil_is_row_over(void *job, uint32_t row);
+
+#endif

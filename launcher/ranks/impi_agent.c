@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starts and watches the agent of an IMPI client.
+#include "launcher/ranks/impi_agent.h"
+
+#include "impi/agent_native/native_agent.h"
+#include "launcher/hosts/impi_agents.h"
+#include "boot/gateway_wire.h"
+#include "launcher/hosts/daemon.h"
+#include "launcher/job/job.h"
+#include "launcher/hosts/dlink_wire.h"
+#include "launcher/base/loop.h"
+#include "launcher/job/psets.h"
+#include "launcher/base/say.h"
+#include "launcher/ranks/failure_text.h"
+#include "launcher/ranks/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void agent_fire(struct pli_watch *w, uint32_t events);
+static void control_fire(struct pli_watch *w, uint32_t events);
+static void said_fire(struct pli_watch *w, uint32_t events);
+
+static struct {
+    struct pli_watch watch; // pidfd
+    struct pli_watch control;
+    struct pli_watch said; // its standard error, in a daemon
+    struct pli_job *job;
+    pid_t pid;
+    bool is_up, is_told, is_over;
+} gate = { .watch = { .fd = -1, .fire = agent_fire },
+           .control = { .fd = -1, .fire = control_fire },
+           .said = { .fd = -1, .fire = said_fire } };
+
+static _Noreturn void become_agent(struct pli_job *job, char **argv, int control, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(1); // mpiexec died before the line above
+    }
+    setpgid(0, 0); // ^C is mpiexec's business
+    size_t room = strlen(argv[0]);
+    memset(argv[0], 0, room);
+    snprintf(argv[0], room + 1, "pliant-impi");
+    prctl(PR_SET_NAME, "pliant-impi");
+    signal(SIGPIPE, SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    char rank[16];
+    snprintf(rank, sizeof rank, "%u", job->opt.impi_rank);
+    setenv("IMPI_SERVER", job->opt.impi_server, 1); // where agents of all MPIs look
+    setenv("IMPI_CLIENT", rank, 1);
+    struct pli_agent_conf conf = { .server = job->opt.impi_server,
+                                   .client = job->opt.impi_rank,
+                                   .host = job->here,
+                                   .n_host = job->n_host > 0 ? job->n_host : 1,
+                                   .node = &job->node,
+                                   .node_fd = job->node_fd,
+                                   .wake_fd = job->wake_fd,
+                                   .control_fd = control,
+                                   .is_verbose = job->opt.is_verbose };
+    _exit(pli_agent_run(&conf));
+}
+
+bool pli_client_start(struct pli_job *job, char **argv)
+{
+    int fds[2] = { -1, -1 }, err[2] = { -1, STDERR_FILENO };
+    if (job->opt.impi_server == NULL) {
+        return true;
+    }
+    gate.job = job;
+    job->wake_fd = eventfd(0, EFD_NONBLOCK); // the ranks inherit it
+    if (job->wake_fd < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0 ||
+        (job->is_daemon && pipe2(err, O_CLOEXEC) != 0)) {
+        pli_say("cannot start: %s", strerror(errno));
+        return false;
+    }
+    pid_t self = getpid();
+    gate.pid = fork();
+    if (gate.pid == 0) {
+        close(fds[0]);
+        dup2(err[1], STDERR_FILENO);
+        become_agent(job, argv, fds[1], self);
+    }
+    close(fds[1]);
+    if (job->is_daemon) {
+        close(err[1]);
+        gate.said.fd = err[0];
+        pli_loop_watch(&gate.said, EPOLLIN);
+    }
+    gate.watch.fd = gate.pid > 0 ? (int)syscall(SYS_pidfd_open, gate.pid, 0) : -1;
+    if (gate.watch.fd < 0) {
+        pli_say("cannot start the agent: %s", strerror(errno));
+        return false;
+    }
+    gate.control.fd = fds[0];
+    pli_loop_watch(&gate.watch, EPOLLIN);
+    pli_loop_watch(&gate.control, EPOLLIN);
+    if (job->opt.is_verbose) {
+        pli_say("agent %d meets the other clients at %s", (int)gate.pid, job->opt.impi_server);
+    }
+    return true;
+}
+
+uint64_t pli_client_memory(const struct pli_job *job)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    uint64_t all = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+    return job->opt.impi_server == NULL ? 0 : all > (uint64_t)1 << 30 ? all : (uint64_t)1 << 30;
+}
+
+void pli_client_tell(char word, const void *data, size_t len)
+{
+    if (gate.pid <= 0 || gate.is_over || len > pli_node_gate(&gate.job->node)->heap_size / 2) {
+        return;
+    }
+    if (len > 0) {
+        struct pli_agent_mail *mail = pli_agent_mail(&gate.job->node);
+        mail->len = len;
+        memcpy(mail->data, data, len);
+    }
+    ssize_t n = send(gate.control.fd, &word, 1, MSG_NOSIGNAL);
+    (void)n; // it is gone: the other descriptor tells
+}
+
+static void now_up(struct pli_job *job)
+{
+    const struct pli_gate *g = pli_node_gate(&job->node);
+    gate.is_up = true;
+    job->base = g->clients[g->client].first;
+    if (job->opt.is_verbose && job->here == 0) {
+        pli_say("this is client %u of %u with ranks %u to %u of %u", g->client, g->n_client,
+                job->base, job->base + job->n_rank - 1, job->node.header->n_joint);
+    }
+    if (job->is_daemon) {
+        pli_daemon_send(PLI_LINK_AGENT, PLI_AGENT_UP, job->base, &job->node.header->n_joint,
+                        sizeof job->node.header->n_joint);
+    } else if (!pli_psets_write(job)) {
+        pli_warden_lose("the process sets of the job could not be written");
+    }
+}
+
+// What the agent of a daemon says is for the user of mpiexec.
+static void said_fire(struct pli_watch *w, uint32_t events)
+{
+    char text[4096];
+    (void)events;
+    ssize_t n = read(w->fd, text, sizeof text);
+    if (n > 0) {
+        pli_daemon_send(PLI_LINK_SAY, 0, 0, text, (size_t)n);
+    } else if (n == 0) {
+        pli_loop_close(w);
+    }
+}
+
+static void control_fire(struct pli_watch *w, uint32_t events)
+{
+    char word;
+    (void)events;
+    ssize_t n = recv(w->fd, &word, 1, MSG_DONTWAIT);
+    if (n == 1 && word == PLI_AGENT_UP) {
+        now_up(gate.job);
+    } else if (n == 1 && gate.job->is_daemon) {
+        const struct pli_agent_mail *mail = pli_agent_mail(&gate.job->node);
+        pli_daemon_send(PLI_LINK_AGENT, (uint16_t)word, 0, mail->data, mail->len);
+    } else if (n == 0) {
+        pli_loop_close(w); // its end is told by the other descriptor
+    }
+}
+
+static void agent_fire(struct pli_watch *w, uint32_t events)
+{
+    int status;
+    (void)events;
+    if (waitpid(gate.pid, &status, WNOHANG) == 0) {
+        return;
+    }
+    pli_loop_close(w);
+    pli_loop_close(&gate.control);
+    if (gate.said.fd >= 0) { // its last words come before its end
+        said_fire(&gate.said, 0);
+    }
+    gate.is_over = true;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        if (gate.job->is_daemon) {
+            pli_daemon_send(PLI_LINK_AGENT, PLI_AGENT_OVER, 0, NULL, 0);
+        }
+        return;
+    }
+    char why[128];
+    if (WIFSIGNALED(status)) {
+        snprintf(why, sizeof why, "the agent (process %d) was killed by %s", (int)gate.pid,
+                 pli_verdict_signal(WTERMSIG(status)));
+    } else {
+        snprintf(why, sizeof why, "the agent (process %d) gave up", (int)gate.pid);
+    }
+    pli_warden_lose(why);
+    if (gate.job->is_daemon) {
+        pli_daemon_send(PLI_LINK_FAILED, 0, 1, NULL, 0);
+    }
+}
+
+bool pli_client_is_up(const struct pli_job *job)
+{
+    return job->opt.impi_server == NULL || gate.is_up;
+}
+
+bool pli_client_is_over(struct pli_job *job)
+{
+    if (job->opt.impi_server == NULL || gate.is_over) {
+        return true;
+    }
+    if (job->n_host > 0) {
+        return pli_agents_are_over(job);
+    }
+    if (!gate.is_told) {
+        gate.is_told = true;
+        pli_client_tell(PLI_AGENT_END, NULL, 0);
+    }
+    return false;
+}
+
+void pli_client_kill(void)
+{
+    if (gate.pid > 0 && !gate.is_over) {
+        kill(gate.pid, SIGKILL);
+    }
+}
+
+void pli_client_end(void)
+{
+    if (gate.pid > 0 && !gate.is_over) {
+        pli_client_kill();
+        waitpid(gate.pid, NULL, 0);
+        gate.is_over = true;
+    }
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Callers are strangers until they have proved otherwise: each has a few seconds and a few dozen
+// bytes, and when there are too many of them those make room who have proved least.
+#include "launcher/ranks/listener.h"
+
+#include "launcher/base/accept.h"
+#include "base/clock.h"
+#include "base/conf.h"
+#include "boot/address.h"
+#include "boot/accept_wire.h"
+#include "base/fdpass.h"
+#include "boot/listen.h"
+#include "boot/handshake_accept.h"
+#include "launcher/base/loop.h"
+#include "launcher/base/say.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { TICK_MS = 500 }; // how often it is looked at how long strangers take
+
+// Who calls and has not been let in.
+struct stranger {
+    struct pli_watch watch; // first
+    struct pli_stranger who;
+};
+
+// A connection on its way to a rank.
+struct visit {
+    struct visit *next;
+    struct pli_door_msg msg;
+    int fd;
+};
+
+// The way to one rank of this host.
+struct porch {
+    struct pli_watch watch; // first
+    struct visit *first, *last;
+    bool is_shut;
+};
+
+static void call_fire(struct pli_watch *w, uint32_t events);
+static void tick(struct pli_timer *t);
+
+static struct {
+    struct pli_node *node;
+    struct pli_watch listener;
+    struct pli_timer timer;
+    struct stranger strangers[PLI_STRANGER_N];
+    bool is_crowded;       // nobody is let in until one of them makes room
+    struct porch *porches; // by row
+    uint32_t n_pretend;    // hosts that are this one
+} door = {
+    .listener = { .fd = -1, .fire = call_fire },
+    .timer = { .fire = tick },
+};
+
+static void need_tick(void)
+{
+    if (door.timer.at == 0) {
+        pli_loop_timer(&door.timer, (uint64_t)TICK_MS * PLI_MS);
+    }
+}
+
+// Hand over what waits for this rank. A rank that is gone gets nothing: who calls it finds the
+// connection closed.
+static void deliver(struct porch *p)
+{
+    while (p->first != NULL && (p->watch.fd >= 0 || p->is_shut)) {
+        struct visit *v = p->first;
+        ssize_t n = p->is_shut ? 0
+                               : pli_hand_over(p->watch.fd, &v->msg, sizeof v->msg, &v->fd, 1,
+                                               MSG_DONTWAIT);
+        if (n < 0 && errno == EAGAIN) {
+            pli_loop_watch(&p->watch, EPOLLOUT);
+            return;
+        }
+        if (n < 0 && (errno == ETOOMANYREFS || errno == ENOBUFS)) {
+            need_tick(); // ranks are slow to take what was handed to them
+            return;
+        }
+        p->first = v->next;
+        close(v->fd);
+        free(v);
+    }
+    if (p->watch.fd >= 0) {
+        pli_loop_watch(&p->watch, 0);
+    }
+}
+
+static void porch_fire(struct pli_watch *w, uint32_t events)
+{
+    (void)events;
+    deliver((struct porch *)w);
+}
+
+// It is gone, or let in: there is room for another.
+static void drop(struct stranger *s)
+{
+    pli_loop_close(&s->watch);
+    s->who.fd = -1;
+    if (door.is_crowded) {
+        door.is_crowded = false;
+        pli_loop_watch(&door.listener, EPOLLIN);
+    }
+}
+
+static void let_in(struct stranger *s)
+{
+    const struct pli_node_proc *to = pli_node_find(door.node, s->who.join.to);
+    // With pretended hosts every process of the job is behind this door.
+    bool is_here = to != NULL && to->row < pli_node_n_used(door.node) &&
+                   door.node->rows[to->row].index == s->who.join.to;
+    if (!is_here || pli_node_find(door.node, s->who.join.from) == NULL ||
+        s->who.join.lane >= PLI_NODE_N_LANE || s->who.join.to_lane >= PLI_NODE_N_LANE) {
+        drop(s);
+        return;
+    }
+    struct visit *v = calloc(1, sizeof *v);
+    int fd = v != NULL ? dup(s->watch.fd) : -1; // a watched descriptor is closed by the loop
+    drop(s);
+    if (fd < 0) {
+        free(v);
+        return;
+    }
+    v->fd = fd;
+    v->msg = (struct pli_door_msg){ .kind = PLI_DOOR_CALL,
+                                    .proc = s->who.join.from,
+                                    .lane = s->who.join.lane,
+                                    .to_lane = s->who.join.to_lane,
+                                    .is_again = s->who.join.is_again,
+                                    .protect = s->who.join.protect };
+    pli_greet_make_keys(door.node->header->secret, &s->who.open, &s->who.reply, &s->who.join, false,
+                        &v->msg.keys);
+    struct porch *p = &door.porches[to->row];
+    if (p->first == NULL) {
+        p->first = v;
+    } else {
+        p->last->next = v;
+    }
+    p->last = v;
+    deliver(p);
+}
+
+static void stranger_fire(struct pli_watch *w, uint32_t events)
+{
+    (void)events;
+    struct stranger *s = (struct stranger *)w;
+    enum pli_err err = pli_stranger_step(&s->who, door.node->header->secret);
+    if (err == PLI_OK) {
+        let_in(s);
+    } else if (err != PLI_AGAIN) {
+        drop(s);
+    }
+}
+
+static void call_fire(struct pli_watch *w, uint32_t events)
+{
+    (void)events;
+    for (int i = 0; i < PLI_STRANGER_AT_ONCE; i++) {
+        struct pli_stranger *at =
+            pli_stranger_room(&door.strangers[0].who, sizeof door.strangers[0], PLI_STRANGER_N);
+        if (at == NULL) {
+            door.is_crowded = true;
+            pli_loop_watch(w, 0); // until one of them has joined, or the tick
+            need_tick();
+            return;
+        }
+        struct pli_stranger who;
+        if (!pli_stranger_accept(w->fd, &who)) {
+            pli_accept_pause(w); // for want of a descriptor it would be ready for ever
+            return;
+        }
+        struct stranger *s = (struct stranger *)((char *)at - offsetof(struct stranger, who));
+        pli_loop_close(&s->watch);
+        *s = (struct stranger){ .watch = { .fd = who.fd, .fire = stranger_fire }, .who = who };
+        pli_loop_watch(&s->watch, EPOLLIN);
+        need_tick();
+    }
+}
+
+static void tick(struct pli_timer *t)
+{
+    (void)t;
+    uint64_t now = pli_clock_ns();
+    bool is_busy = false;
+    for (int i = 0; i < PLI_STRANGER_N; i++) {
+        struct stranger *s = &door.strangers[i];
+        if (s->watch.fd >= 0 && now - s->who.since > (uint64_t)PLI_STRANGER_PATIENCE_MS * PLI_MS) {
+            drop(s);
+        }
+        is_busy = is_busy || s->watch.fd >= 0;
+    }
+    for (uint32_t r = 0; r < pli_node_n_used(door.node); r++) {
+        if (door.porches[r].first != NULL) {
+            deliver(&door.porches[r]);
+        }
+    }
+    if (door.is_crowded) { // some may have had their time
+        door.is_crowded = false;
+        pli_loop_watch(&door.listener, EPOLLIN);
+    }
+    if (is_busy) {
+        need_tick();
+    }
+}
+
+bool pli_door_open(struct pli_node *node, bool is_wide)
+{
+    pli_conf_load();
+    door.node = node;
+    for (int i = 0; i < PLI_STRANGER_N; i++) {
+        door.strangers[i].watch.fd = door.strangers[i].who.fd = -1;
+    }
+    door.porches =
+        pli_say_need(calloc(node->header->n_row + node->header->n_more, sizeof *door.porches));
+    for (uint32_t r = 0; r < node->header->n_row + node->header->n_more; r++) {
+        door.porches[r].watch = (struct pli_watch){ .fd = -1, .fire = porch_fire };
+    }
+    struct pli_node_host *h = &node->hosts[node->header->host_index];
+    h->n_addr = 1;
+    h->addr[0] = pli_address_loopback();
+    if (is_wide && pli_address_list(pli_conf.tcp_if, h->addr, &h->n_addr) != PLI_OK) {
+        pli_say("%s", pli_fail_take(NULL));
+        return false;
+    }
+    if (pli_listen_open(is_wide, &door.listener.fd, &h->port) != PLI_OK) {
+        pli_say("%s", pli_fail_take(NULL));
+        return false;
+    }
+    node->header->net |= PLI_NODE_HAS_DOOR;
+    for (uint32_t i = 1; i < door.n_pretend; i++) {
+        node->hosts[i].port = h->port;
+        node->hosts[i].n_addr = h->n_addr;
+        memcpy(node->hosts[i].addr, h->addr, sizeof h->addr);
+    }
+    return true;
+}
+
+void pli_door_begin(void)
+{
+    pli_loop_watch(&door.listener, EPOLLIN);
+}
+
+bool pli_door_pair(int *ours_out, int *theirs_out)
+{
+    int pair[2] = { -1, -1 };
+    if (door.listener.fd >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        return false;
+    }
+    *ours_out = pair[0];
+    *theirs_out = pair[1];
+    return true;
+}
+
+void pli_door_set(uint32_t row, int fd)
+{
+    if (fd < 0) {
+        return;
+    }
+    if (door.porches == NULL || row >= door.node->header->n_row + door.node->header->n_more ||
+        door.porches[row].watch.fd >= 0) {
+        close(fd);
+        return;
+    }
+    door.porches[row].watch.fd = fd;
+    door.porches[row].is_shut = false; // the row may have been another's
+    deliver(&door.porches[row]);
+}
+
+void pli_door_part(uint32_t row)
+{
+    if (door.porches != NULL) {
+        pli_loop_close(&door.porches[row].watch);
+    }
+}
+
+bool pli_door_again(struct pli_node *node)
+{
+    door.n_pretend = node->header->n_host > 1 ? node->header->n_host : 0;
+    return pli_door_open(node, false);
+}
+
+void pli_door_shut(uint32_t row)
+{
+    if (door.porches != NULL) {
+        pli_loop_close(&door.porches[row].watch);
+        door.porches[row].is_shut = true;
+        deliver(&door.porches[row]);
+    }
+}
+
+void pli_door_pretend(struct pli_node *node, uint32_t n)
+{
+    struct pli_node_header *h = node->header;
+    door.n_pretend = n;
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(node->hosts[i].name, sizeof node->hosts[i].name, "%.48s-%u", h->host, i);
+    }
+    for (uint32_t r = 0; r < h->n_row; r++) {
+        uint32_t host = (uint32_t)((uint64_t)r * n / h->n_row);
+        node->rows[r].index = r;
+        node->procs[r].host = host;
+        node->procs[r].row = r;
+        node->hosts[host].n_proc++;
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one listening socket of a host: takes calls for all ranks of the job there, lets only those
+// in who know the job's secret, and hands the connection to the rank it is for.
+#ifndef PLI_LAUNCHER_LISTENER_H
+#define PLI_LAUNCHER_LISTENER_H
+
+#include "boot/node.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Listen, and write this host's port and addresses into its entry of the table of hosts. is_wide:
+// for other hosts, by PLIANT_TCP_IF and PLIANT_TCP_PORTS; else on the loopback alone. The node
+// must outlive the loop. False with a message.
+bool pli_door_open(struct pli_node *node, bool is_wide);
+
+// Take calls from now on. Context: after pli_loop_init.
+void pli_door_begin(void);
+
+// A pair of sockets for the ranks of a task: the child inherits *theirs_out, which has
+// close-on-exec and is to be closed here after the start; *ours_out is for pli_door_set. Both are
+// -1 in a job without a network. False: errno says why.
+bool pli_door_pair(int *ours_out, int *theirs_out);
+
+// The rank of this row is behind this socket, which is the door's from now on; calls that came
+// before are handed over. -1 is fine.
+void pli_door_set(uint32_t row, int fd);
+// The rank is gone.
+void pli_door_shut(uint32_t row);
+// The rank will have another door: what comes until then waits.
+void pli_door_part(uint32_t row);
+// Open it in a node that comes from a checkpoint of one host.
+bool pli_door_again(struct pli_node *node);
+
+// For tests: cut the ranks of this host into n runs and call each a host of its own. Context:
+// before pli_door_open; the node was made for n hosts.
+void pli_door_pretend(struct pli_node *node, uint32_t n);
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bounded, line-preserving output that does not block.
+#include "launcher/ranks/output.h"
+
+#include "launcher/base/say.h"
+#include "launcher/ranks/output_lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BOUND = 256 * 1024 };
+
+struct pli_sink pli_sink_out;
+static struct pli_sink own_err;
+struct pli_sink *pli_sink_err = &own_err;
+
+static void fire(struct pli_watch *w, uint32_t events)
+{
+    (void)w;
+    (void)events; // every turn of the loop ends with a flush
+}
+
+// O_NONBLOCK belongs to the open file, which the shell and others share with us: it is only set on
+// one that we opened ourselves.
+static void open_sink(struct pli_sink *k, int fd, const struct stat *st)
+{
+    *k = (struct pli_sink){ .watch = { .fd = fd, .fire = fire }, .last_byte = '\n' };
+    k->is_tty = isatty(fd);
+    if (S_ISSOCK(st->st_mode)) {
+        k->kind = PLI_SINK_SOCKET;
+    } else if (S_ISFIFO(st->st_mode) || k->is_tty) {
+        char path[32];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        k->kind = own >= 0 ? PLI_SINK_OPENED : PLI_SINK_PIECES;
+        k->watch.fd = own >= 0 ? own : fd;
+    }
+}
+
+static void say_put(const char *text, unsigned long len)
+{
+    pli_sink_put(pli_sink_err, &own_err, "", text, len);
+}
+
+// What is said just before the end is to be seen.
+static void last_flush(int status)
+{
+    (void)status;
+    pli_sink_flush();
+}
+
+void pli_sink_init(void)
+{
+    struct stat out, err;
+    if (fstat(STDOUT_FILENO, &out) != 0 || fstat(STDERR_FILENO, &err) != 0) {
+        return; // main made sure that both are open
+    }
+    open_sink(&pli_sink_out, STDOUT_FILENO, &out);
+    if (out.st_dev == err.st_dev && out.st_ino == err.st_ino) {
+        pli_sink_err = &pli_sink_out;
+    } else {
+        open_sink(&own_err, STDERR_FILENO, &err);
+    }
+    pli_say_through(say_put);
+    pli_say_at_exit(last_flush);
+}
+
+bool pli_sink_fits(const struct pli_sink *k, size_t len)
+{
+    return k->len + len <= BOUND;
+}
+
+static bool grow(struct pli_sink *k, size_t len)
+{
+    if (k->head + k->len + len <= k->cap) {
+        return true;
+    }
+    if (k->head > 0) {
+        memmove(k->buf, k->buf + k->head, k->len);
+        k->head = 0;
+    }
+    if (k->len + len > k->cap) {
+        size_t cap = k->len + len + 16384;
+        char *buf = realloc(k->buf, cap);
+        if (buf == NULL) {
+            return false;
+        }
+        k->buf = buf;
+        k->cap = cap;
+    }
+    return true;
+}
+
+static void append(struct pli_sink *k, const char *data, size_t len)
+{
+    if (len > 0 && !k->is_gone && grow(k, len)) {
+        memcpy(k->buf + k->head + k->len, data, len);
+        k->len += len;
+        k->last_byte = data[len - 1];
+    }
+}
+
+void pli_sink_put(struct pli_sink *k, const void *who, const char *label, const char *data,
+                  size_t len)
+{
+    if (k->last != who && k->last_byte != '\n') {
+        append(k, "\n", 1);
+    }
+    k->last = who;
+    if (label[0] == '\0') {
+        append(k, data, len);
+        return;
+    }
+    while (len > 0) {
+        const char *end = memchr(data, '\n', len);
+        size_t n = end != NULL ? (size_t)(end - data) + 1 : len;
+        if (k->last_byte == '\n') {
+            append(k, label, strlen(label));
+        }
+        append(k, data, n);
+        data += n;
+        len -= n;
+    }
+}
+
+static ssize_t write_some(struct pli_sink *k)
+{
+    const char *data = k->buf + k->head;
+    switch (k->kind) {
+    case PLI_SINK_SOCKET:
+        return send(k->watch.fd, data, k->len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    case PLI_SINK_PIECES: {
+        // A pipe that poll calls writable takes this much whole.
+        struct pli_watch *w = &k->watch;
+        if (!pli_loop_writable(w->fd)) {
+            errno = EAGAIN;
+            return -1;
+        }
+        return write(w->fd, data, k->len < PIPE_BUF ? k->len : PIPE_BUF);
+    }
+    default:
+        return write(k->watch.fd, data, k->len);
+    }
+}
+
+static void flush_one(struct pli_sink *k)
+{
+    while (k->len > 0 && !k->is_gone) {
+        ssize_t n = write_some(k);
+        if (n > 0) {
+            k->head += (size_t)n;
+            k->len -= (size_t)n;
+            continue;
+        }
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0 && errno == EAGAIN) {
+            break;
+        }
+        k->is_gone = true;
+        k->error = n < 0 ? errno : EIO;
+        k->len = 0;
+    }
+    if (k->len == 0) {
+        k->head = 0;
+    }
+    pli_loop_watch(&k->watch, k->len > 0 ? EPOLLOUT : 0);
+}
+
+// Flush, let those who waited fill the room, and so on until nobody can go on.
+static void pump(struct pli_sink *k)
+{
+    bool is_moving = true;
+    while (is_moving) {
+        flush_one(k);
+        is_moving = false;
+        struct pli_stream *s = k->waiting;
+        k->waiting = NULL;
+        while (s != NULL) {
+            struct pli_stream *next = s->next_waiting;
+            is_moving |= pli_stream_resume(s);
+            s = next;
+        }
+    }
+}
+
+void pli_sink_flush(void)
+{
+    pump(&pli_sink_out);
+    if (pli_sink_err != &pli_sink_out) {
+        pump(pli_sink_err);
+    }
+}
+
+bool pli_sink_is_empty(void)
+{
+    return pli_sink_out.len == 0 && pli_sink_err->len == 0;
+}

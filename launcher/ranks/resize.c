@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One resize at a time: processes are started, all of them come to MPI_Init, and then one word is
+// changed. That is the point from which the new version counts, for all at once; before it whoever
+// dies leaves everything as it was. A smaller world needs nobody: the word is changed at once.
+#include "launcher/ranks/resize.h"
+
+#include "launcher/hosts/host_join.h"
+#include "launcher/ranks/rank_request.h"
+#include "base/fault.h"
+#include "boot/launcher_wire.h"
+#include "launcher/hosts/daemon.h"
+#include "launcher/hosts/head.h"
+#include "launcher/job/hosts.h"
+#include "launcher/job/job.h"
+#include "launcher/ranks/leave.h"
+#include "launcher/hosts/dlink.h"
+#include "launcher/job/members.h"
+#include "launcher/hosts/spawn_head.h"
+#include "launcher/hosts/spawn_daemon.h"
+#include "launcher/base/refuse.h"
+#include "launcher/hosts/resize_notify.h"
+#include "launcher/ranks/resize_check.h"
+#include "launcher/base/say.h"
+#include "launcher/ranks/spawn.h"
+#include "launcher/ranks/supervisor.h"
+#include "launcher/job/world_version.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+enum state { S_IDLE, S_JOINING, S_COMING, N_STATE };
+static const bool may_go[N_STATE][N_STATE] = {
+    [S_IDLE] = { [S_JOINING] = true, [S_COMING] = true },
+    [S_JOINING] = { [S_IDLE] = true, [S_COMING] = true }, // hosts are on their way
+    [S_COMING] = { [S_IDLE] = true },
+};
+
+enum { MAX_REPAIR = 1000 }; // ranks that are replaced, lest a job dies for ever
+
+struct batch {
+    uint32_t first, n; // indices of processes
+};
+
+static struct {
+    enum state state;
+    struct batch *batches; // of new processes
+    uint32_t n_batch, n_new, n_ready;
+    void *token;    // who waits, NULL: nobody
+    bool is_fork;   // the new ones are forked from the old ones
+    bool is_agreed; // and the old ones know that all of them were
+    bool is_repair; // the new one takes the place of one that died
+    uint32_t n_repair;
+    uint32_t asker; // row of the rank that asked for it
+    char *hosts;    // where new ranks are to go, "": anywhere
+} z;
+
+static bool go(const struct pli_job *job, enum state to)
+{
+    if (!may_go[z.state][to]) {
+        return false;
+    }
+    static const char *const says[] = { "over", "hosts are on their way",
+                                        "new ranks are on their way" };
+    static const char *const points[] = { "mpiexec_resized", "mpiexec_joining", "mpiexec_coming" };
+    z.state = to;
+    if (job->opt.is_verbose) {
+        pli_say("resize: %s", says[to]);
+    }
+    pli_fault(points[to], 0);
+    return true;
+}
+
+// Those who are to be told leave the version that counts now.
+static void begin_renewal(const struct pli_job *job)
+{
+    uint32_t n = pli_members_size(job);
+    uint32_t *all = pli_say_need(malloc((n + 1) * sizeof *all));
+    for (uint32_t i = 0; i < n; i++) {
+        all[i] = pli_members_at(i);
+    }
+    pli_renewal_begin(all, n);
+    free(all);
+}
+
+// The next version counts from here on. With several hosts that is decided here and done by all:
+// who does not hear of it has lost mpiexec, and ends.
+static bool commit(struct pli_job *job, struct pli_answer *a)
+{
+    struct pli_pack p = { 0 };
+    struct pli_world w = { .version = (uint32_t)atomic_load(&job->node.header->world) + 1 };
+    uint32_t *leavers = pli_members_leavers(job, &w.n_leaver);
+    w.members = pli_members_next(&w.n_member);
+    w.leavers = leavers;
+    bool is_good = pli_world_make(job, &w, a);
+    if (is_good) {
+        if (pli_job_is_head(job)) {
+            pli_world_pack(&w, &p);
+            pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_WORLD, 0, 0, p.data, p.len);
+            pli_pack_fini(&p);
+        }
+        begin_renewal(job);
+        pli_world_turn(job, &w);
+        pli_members_turn();
+        a->first = w.version;
+        a->n = w.n_member;
+    }
+    if (is_good && w.n_leaver > 0) {
+        pli_leave_begin(job);
+    }
+    free(leavers);
+    return is_good;
+}
+
+static void forget_batches(void)
+{
+    free(z.batches);
+    z.batches = NULL;
+    z.n_batch = z.n_new = 0;
+}
+
+// Tell who asked how it ended.
+static void finish(struct pli_job *job, const struct pli_answer *a)
+{
+    void *token = z.token;
+    go(job, S_IDLE);
+    forget_batches();
+    z.token = NULL;
+    if (token != NULL) {
+        pli_ask_answer(token, a);
+    }
+    pli_resize_replace(job);
+}
+
+// New processes are on their way, for the places from `rank` on of the next version.
+static void expect(uint32_t rank, uint32_t first, uint32_t n)
+{
+    uint32_t n_next, *next = pli_members_next(&n_next);
+    z.batches = pli_say_need(realloc(z.batches, (z.n_batch + 1) * sizeof *z.batches));
+    z.batches[z.n_batch++] = (struct batch){ first, n };
+    z.n_new += n;
+    for (uint32_t i = 0; i < n && rank + i < n_next; i++) {
+        next[rank + i] = first + i;
+    }
+}
+
+static void begin(struct pli_job *job, void *token, bool is_fork, bool is_repair)
+{
+    z.n_ready = 0;
+    z.token = token;
+    z.is_fork = is_fork;
+    z.is_repair = is_repair;
+    z.is_agreed = false;
+    go(job, S_COMING);
+}
+
+static bool grow(struct pli_job *job, void *token, struct pli_answer *a)
+{
+    uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1, n_next;
+    pli_members_next(&n_next);
+    uint32_t stay = pli_members_n_stay(), more = n_next - stay;
+    if (pli_job_is_head(job)) {
+        bool *may = pli_annex_named(job, z.hosts);
+        pli_muster_ranks(job, more, stay, version, may, a);
+        free(may);
+    } else {
+        pli_spawn_ranks(job, more, stay, version, a);
+    }
+    if (a->error != 0) {
+        pli_members_drop_plan();
+        return true;
+    }
+    expect(stay, a->first, more);
+    begin(job, token, false, false);
+    return false;
+}
+
+// Names of hosts behind a request: where new ranks are to go, and who is only to join.
+static bool read_hosts(const char *body, size_t len, size_t skip, const char **hosts,
+                       const char **add)
+{
+    const char *at = body + skip, *end = body + len;
+    if (at == end) {
+        return true;
+    }
+    const char *zero = memchr(at, '\0', (size_t)(end - at));
+    if (end[-1] != '\0' || zero == end - 1) {
+        return false;
+    }
+    *hosts = at;
+    *add = zero + 1;
+    return true;
+}
+
+// All hosts are of the job, or none joined it.
+static void joined(void *arg, const struct pli_answer *how)
+{
+    struct pli_job *job = arg;
+    struct pli_answer a = *how;
+    if (a.error != 0) {
+        pli_members_drop_plan();
+    } else if (!grow(job, z.token, &a)) {
+        return;
+    }
+    a.first = (uint32_t)atomic_load(&job->node.header->world);
+    finish(job, &a);
+}
+
+static bool grow_onto(struct pli_job *job, const char *hosts, const char *add, void *token,
+                      struct pli_answer *a)
+{
+    char *list;
+    uint32_t n_next;
+    free(z.hosts);
+    z.hosts = pli_say_need(strdup(hosts));
+    pli_say_need(asprintf(&list, "%s,%s", hosts, add) >= 0 ? list : NULL);
+    pli_members_next(&n_next);
+    uint32_t n_own = job->opt.is_movable ? n_next - pli_members_n_stay() : 0;
+    enum pli_annex when = pli_annex_own(job, list, n_own, joined, job, a);
+    free(list);
+    if (when == PLI_ANNEX_LATER) {
+        z.token = token;
+        go(job, S_JOINING);
+        return false;
+    }
+    if (a->error != 0) {
+        pli_members_drop_plan();
+        return true;
+    }
+    return grow(job, token, a);
+}
+
+bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *token,
+                      struct pli_answer *a)
+{
+    struct pli_ask_resize ask;
+    const char *hosts = "", *add = "";
+    if (len < sizeof ask || !read_hosts(body, len, sizeof ask, &hosts, &add)) {
+        pli_refuse(a, EINVAL, "the request is cut short");
+        return true;
+    }
+    memcpy(&ask, body, sizeof ask);
+    uint32_t n = pli_resize_check_goal(job, &ask, z.state == S_IDLE, a);
+    uint32_t now = pli_members_living(job);
+    if (a->error != 0) {
+        return true;
+    }
+    if (n <= now && (hosts[0] != '\0' || add[0] != '\0')) {
+        pli_refuse(a, EINVAL, "hosts are named, but %u ranks are no more than the %u there are", n,
+                   now);
+        return true;
+    }
+    if (n == now && now == pli_members_size(job)) {
+        a->first = (uint32_t)atomic_load(&job->node.header->world);
+        a->n = n;
+        return true;
+    }
+    if (!pli_members_plan(job, n, false)) {
+        pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
+        return true;
+    }
+    if (n > now) {
+        return grow_onto(job, hosts, add, token, a);
+    }
+    commit(job, a);
+    return true;
+}
+
+bool pli_resize_is_coming(void)
+{
+    return z.state == S_COMING;
+}
+
+void pli_resize_forget(const void *token)
+{
+    z.token = z.token == token ? NULL : z.token;
+}
+
+static bool is_new(const struct pli_job *job, uint32_t row)
+{
+    uint32_t index = job->node.rows[row].index;
+    bool is = false;
+    for (uint32_t i = 0; z.state == S_COMING && i < z.n_batch && !is; i++) {
+        is = index >= z.batches[i].first && index - z.batches[i].first < z.batches[i].n;
+    }
+    return is;
+}
+
+static void undo(struct pli_job *job)
+{
+    for (uint32_t i = 0; i < z.n_batch; i++) {
+        if (pli_job_is_head(job)) {
+            pli_muster_undo(job, z.batches[i].first, z.batches[i].n);
+        } else {
+            pli_spawn_undo(job, z.batches[i].first, z.batches[i].n);
+        }
+    }
+}
+
+// All are there: the new version counts, or nothing has been.
+static void conclude(struct pli_job *job, struct pli_answer *a)
+{
+    if (!commit(job, a)) {
+        undo(job);
+    }
+    finish(job, a);
+}
+
+// Where the one was that died, if there is room; else where there is.
+static void start_replacement(struct pli_job *job, uint32_t rank, uint32_t dead,
+                              struct pli_answer *a)
+{
+    uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
+    if (!pli_job_is_head(job)) {
+        pli_spawn_ranks(job, 1, rank, version, a);
+        return;
+    }
+    const struct pli_node_proc *p = pli_node_find(&job->node, dead);
+    bool *may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
+    may[p->host] = true;
+    pli_muster_ranks(job, 1, rank, version, may, a);
+    free(may);
+    if (a->error != 0) {
+        *a = (struct pli_answer){ 0 };
+        pli_muster_ranks(job, 1, rank, version, NULL, a);
+    }
+}
+
+// Processes take the places of all who have died, in the next version. False: the job is lost.
+static bool replace_dead(struct pli_job *job)
+{
+    uint32_t n, *next = pli_members_next(&n), rank;
+    while ((rank = pli_members_next_dead(job)) != UINT32_MAX) {
+        struct pli_answer a = { 0 };
+        if (++z.n_repair > MAX_REPAIR) {
+            pli_warden_lose("too many ranks have died");
+            return false;
+        }
+        start_replacement(job, rank, next[rank], &a);
+        if (a.error != 0) {
+            pli_warden_lose(a.text);
+            return false;
+        }
+        expect(rank, a.first, 1);
+    }
+    return true;
+}
+
+static bool may_replace(const struct pli_job *job)
+{
+    return job->opt.on_failure == PLI_FAIL_RESPAWN && !pli_warden_is_ending();
+}
+
+// Whoever dies while others are on their way gets a successor in the same version, so that none
+// begins with a dead member that is known.
+void pli_resize_replace(struct pli_job *job)
+{
+    if (!may_replace(job)) {
+        return;
+    }
+    if (z.state == S_COMING && z.is_repair) {
+        replace_dead(job);
+        return;
+    }
+    uint32_t n = pli_members_size(job);
+    if (z.state != S_IDLE || pli_members_living(job) == n) {
+        return;
+    }
+    if (!pli_members_plan(job, n, true)) {
+        pli_warden_lose("mpiexec has no memory for it");
+    } else if (!replace_dead(job)) {
+        undo(job);
+        forget_batches();
+        pli_members_drop_plan();
+    } else {
+        begin(job, NULL, false, true);
+    }
+}
+
+// All are there, and nobody of them died meanwhile: in a job that replaces the dead their
+// successors are waited for, in others the dead are dropped. Clones are of the world as it is.
+static bool is_complete(struct pli_job *job)
+{
+    if (z.n_ready < z.n_new) {
+        return false;
+    }
+    if (z.is_fork || pli_members_next_dead(job) == UINT32_MAX) {
+        return true;
+    }
+    if (!may_replace(job)) {
+        pli_members_drop_dead(job);
+        return true;
+    }
+    return replace_dead(job) && z.n_ready == z.n_new;
+}
+
+void pli_resize_ready(struct pli_job *job, uint32_t row)
+{
+    struct pli_answer a = { 0 };
+    if (job->is_daemon) {
+        pli_daemon_send(PLI_LINK_READY, 0, job->node.rows[row].index, NULL, 0);
+    } else if (is_new(job, row)) {
+        z.n_ready++;
+        if ((!z.is_fork || z.is_agreed) && is_complete(job)) {
+            conclude(job, &a);
+        }
+    }
+}
+
+// The old world goes on as if nothing had been.
+static void give_up(struct pli_job *job, int error, const char *why)
+{
+    struct pli_answer a = { 0 };
+    undo(job);
+    pli_members_drop_plan();
+    pli_refuse(&a, error, "%s", why);
+    a.first = (uint32_t)atomic_load(&job->node.header->world);
+    finish(job, &a);
+}
+
+bool pli_resize_is_new(const struct pli_job *job, uint32_t row)
+{
+    return is_new(job, row);
+}
+
+void pli_resize_fail(struct pli_job *job, const char *why)
+{
+    char text[sizeof((struct pli_answer *)0)->text];
+    snprintf(text, sizeof text, "%.180s; the world stays as it was", why);
+    if (z.state == S_COMING) {
+        give_up(job, ECHILD, text);
+    }
+}
+
+// With its host: another one is tried.
+static bool is_lost(const struct pli_task *t)
+{
+    return pli_job_is_head(t->job) && t->job->hosts[t->host].is_lost;
+}
+
+void pli_resize_gone(struct pli_task *t)
+{
+    pli_leave_check(t->job);
+    if (t->is_spawned && is_new(t->job, t->first)) {
+        t->is_dropped = true;
+        if (z.is_repair && !is_lost(t)) {
+            pli_warden_lose("a process that was to take the place of a rank that died has ended "
+                            "before it was in MPI_Init");
+        }
+        give_up(t->job, ECHILD,
+                is_lost(t) ? "the host of a new rank is lost; the world stays as it was"
+                : z.is_fork
+                    ? "a clone ended before it was a rank; the world stays as it was"
+                    : "a new rank ended before it was in MPI_Init; the world stays as it was");
+    } else if (z.state == S_COMING && z.is_fork && pli_task_has(t, z.asker)) {
+        give_up(t->job, ECHILD, "the rank that asked for clones has ended");
+    }
+}
+
+void pli_resize_renumber(uint32_t first)
+{
+    uint32_t n_next, *next = pli_members_next(&n_next);
+    struct batch *clones = &z.batches[0];
+    for (uint32_t i = 0; i < clones->n; i++) {
+        next[n_next - clones->n + i] = first + i;
+    }
+    clones->first = first;
+}
+
+bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *token,
+                     struct pli_answer *a)
+{
+    struct pli_ask_fork ask = { 0 };
+    struct pli_muster_clones as = { 0 };
+    const char *names = "", *add = "";
+    bool is_done = true;
+    if (len < sizeof ask || !read_hosts(body, len, sizeof ask, &names, &add)) {
+        pli_refuse(a, EINVAL, "the request is cut short");
+        return true;
+    }
+    memcpy(&ask, body, sizeof ask);
+    uint32_t now = pli_members_size(job), n_next;
+    if (!pli_resize_check_fork(job, &ask, z.state == S_IDLE, a) ||
+        !pli_muster_find(job, names, add, &as, a)) {
+        return true;
+    }
+    if (!pli_members_plan(job, now + ask.n, true)) {
+        pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
+        return true;
+    }
+    if (pli_job_is_head(job)) {
+        as.rank = now;
+        as.version = ask.version + 1;
+        is_done = pli_muster_clones(job, pli_members_next(&n_next), ask.n, &as, token, a);
+    } else {
+        pli_spawn_reserve(job, pli_members_next(&n_next), ask.n, now, ask.version + 1, a);
+    }
+    free(as.hosts);
+    if (a->error != 0) {
+        pli_members_drop_plan();
+        return true;
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 1); // clones are orphans by intention
+    expect(now, a->first, ask.n);
+    z.asker = pli_node_row_of(&job->node, ask.asker);
+    begin(job, NULL, true, false);
+    return is_done;
+}
+
+bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *token,
+                       struct pli_answer *a)
+{
+    struct pli_ask_forked ask = { 0 };
+    memcpy(&ask, body, len < sizeof ask ? len : sizeof ask);
+    if (z.state != S_COMING || !z.is_fork) {
+        pli_refuse(a, ECHILD, "a clone ended before it was a rank; the world stays as it was");
+        return true;
+    }
+    if (!ask.is_good) {
+        give_up(job, ECANCELED, "");
+        return true; // who asks knows why
+    }
+    z.is_agreed = true;
+    if (z.n_ready == z.n_new) {
+        conclude(job, a);
+        return true;
+    }
+    z.token = token;
+    return false;
+}
+
+bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[4])
+{
+    struct pli_job *job = from->job;
+    if (job->is_daemon) {
+        return pli_recruit_clone(from, row, pid, fds);
+    }
+    return row < pli_node_n_used(&job->node) && is_new(job, row) && z.is_fork &&
+           pli_spawn_clone(job, from, row, pid, fds);
+}

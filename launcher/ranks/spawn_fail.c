@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the process ended is kept in its row, which is used again only after all of its world are
+// gone: who spawned it asks before that.
+#include "launcher/ranks/spawn_fail.h"
+
+#include "boot/launcher_wire.h"
+#include "boot/node.h"
+#include "launcher/job/job.h"
+#include "launcher/hosts/spawn_head.h"
+#include "launcher/base/refuse.h"
+#include "launcher/ranks/spawn.h"
+#include "launcher/ranks/failure_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { OF_SIGNAL = 128 }; // an exit status above it says which signal it was
+
+bool pli_stillborn_take(const struct pli_job *job, const struct pli_case *c)
+{
+    struct pli_node_row *r = &job->node.rows[c->row];
+    if (c->row < job->node.header->n_row || r->parent_context == 0 || c->fault == PLI_FAULT_ABORT ||
+        c->state >= PLI_NODE_RUNNING) {
+        return false;
+    }
+    r->abort_code = pli_verdict_status(c);
+    return true;
+}
+
+static void tell(int status, struct pli_answer *a)
+{
+    if (status > OF_SIGNAL) {
+        snprintf(a->text, sizeof a->text, "was killed by signal %d, %s,", status - OF_SIGNAL,
+                 pli_verdict_signal(status - OF_SIGNAL));
+    } else {
+        snprintf(a->text, sizeof a->text, "ended with exit status %d%s", status,
+                 status == 127 ? " (usually a command or a shared library that was not found: try "
+                                 "ldd on the program)"
+                               : "");
+    }
+}
+
+void pli_stillborn_clear(struct pli_job *job, const char *body, size_t len, struct pli_answer *a)
+{
+    struct pli_ask_unspawn ask;
+    if (len != sizeof ask) {
+        pli_refuse(a, EINVAL, "a request of %zu bytes was not understood", len);
+        return;
+    }
+    memcpy(&ask, body, sizeof ask);
+    for (uint32_t i = 0; i < ask.n && a->text[0] == '\0'; i++) {
+        uint32_t row = pli_node_row_of(&job->node, ask.first + i);
+        const struct pli_node_row *r = row != UINT32_MAX ? &job->node.rows[row] : NULL;
+        if (r != NULL && r->index == ask.first + i && r->has_ended != 0) {
+            a->first = i;
+            tell(r->abort_code, a);
+        }
+    }
+    if (pli_job_is_head(job)) {
+        pli_muster_undo(job, ask.first, ask.n);
+    } else {
+        pli_spawn_drop(job, ask.first, ask.n);
+    }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Spawned processes that end before they have called MPI_Init: MPI_Comm_spawn fails, and says why.
+#ifndef PLI_LAUNCHER_SPAWN_FAIL_H
+#define PLI_LAUNCHER_SPAWN_FAIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_answer;
+struct pli_case;
+struct pli_job;
+
+// Whether it is such a case. It is remembered for who asks then, and no failure of the job.
+bool pli_stillborn_take(const struct pli_job *job, const struct pli_case *c);
+
+// Do what a request of kind PLI_ASK_UNSPAWN says.
+void pli_stillborn_clear(struct pli_job *job, const char *body, size_t len, struct pli_answer *a);
+
+#endif

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Passes standard input on.
+//
+// When one rank gets it and it is no terminal, the rank inherits it: nothing is copied, and what
+// the rank does not read stays for whoever comes next in a script. A terminal is read by mpiexec,
+// for the ranks are not in its foreground; and for several readers everything is copied.
+#include "launcher/ranks/stdin.h"
+
+#include "launcher/hosts/head.h"
+#include "launcher/job/job.h"
+#include "launcher/hosts/io_forward.h"
+#include "launcher/base/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { CAP = 64 * 1024, AGAIN_MS = 1000 };
+
+struct reader {
+    struct pli_watch watch; // its pipe
+    struct reader *next;
+    size_t done; // of what is held
+    // On another host:
+    struct pli_task *task; // NULL: it is here
+    uint32_t credit;       // bytes it has room for
+    bool is_open, is_ready;
+    bool is_ending; // its end is to be told as soon as it is ready
+};
+
+static void source_fire(struct pli_watch *w, uint32_t events);
+static void look_again(struct pli_timer *t);
+
+static struct pli_watch source = { .fd = STDIN_FILENO, .fire = source_fire };
+static struct pli_timer timer = { .fire = look_again };
+static struct reader *readers;
+static bool is_file; // always ready
+static char *held;
+static size_t held_len;
+static uint32_t still = UINT32_MAX; // host whose tasks get nothing for a while
+
+static void move_on(void);
+
+static bool is_open(const struct reader *r)
+{
+    return r->task != NULL ? r->is_open : r->watch.fd >= 0;
+}
+
+static bool may_send(const struct reader *r)
+{
+    return r->is_ready && r->task->host != still;
+}
+
+static void close_reader(struct reader *r)
+{
+    pli_loop_close(&r->watch);
+    if (r->task != NULL && r->is_open) {
+        r->is_ending = !may_send(r);
+        r->is_open = false;
+        if (may_send(r)) {
+            pli_head_input(r->task, NULL, 0);
+        }
+    }
+}
+
+// Nobody reads any more, or nothing is left to read.
+static void stop(void)
+{
+    for (struct reader *r = readers; r != NULL; r = r->next) {
+        close_reader(r);
+    }
+    pli_loop_watch(&source, 0);
+    source.fd = -1;
+    free(held);
+    held = NULL;
+    held_len = 0;
+}
+
+static bool is_foreground(void)
+{
+    return !isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+static void look_again(struct pli_timer *t)
+{
+    (void)t;
+    move_on();
+}
+
+// Read when everybody has what was read before. False: nothing is to be had now.
+static bool refill(void)
+{
+    if (!is_foreground()) {
+        // Reading would stop mpiexec; the shell says nothing when it puts us in the foreground.
+        pli_loop_watch(&source, 0);
+        pli_loop_timer(&timer, (uint64_t)AGAIN_MS * PLI_MS);
+        return false;
+    }
+    ssize_t n = read(STDIN_FILENO, held, CAP);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return false;
+    }
+    if (n <= 0) {
+        stop();
+        return false;
+    }
+    held_len = (size_t)n;
+    for (struct reader *r = readers; r != NULL; r = r->next) {
+        r->done = 0;
+    }
+    return true;
+}
+
+static bool give_remote(struct reader *r)
+{
+    size_t n = held_len - r->done;
+    n = n < r->credit ? n : r->credit;
+    if (r->is_open && n > 0 && r->task->host != still) {
+        pli_head_input(r->task, held + r->done, n);
+        r->done += n;
+        r->credit -= (uint32_t)n;
+    }
+    return !r->is_open || r->done == held_len;
+}
+
+// Give the reader what it lacks. False: it has not got all yet.
+static bool give(struct reader *r)
+{
+    if (r->task != NULL) {
+        return give_remote(r);
+    }
+    while (r->watch.fd >= 0 && r->done < held_len) {
+        ssize_t n = write(r->watch.fd, held + r->done, held_len - r->done);
+        if (n >= 0) {
+            r->done += (size_t)n;
+        } else if (errno == EAGAIN) {
+            pli_loop_watch(&r->watch, EPOLLOUT);
+            return false;
+        } else if (errno != EINTR) {
+            pli_loop_close(&r->watch); // it has closed its standard input, or is gone
+        }
+    }
+    pli_loop_watch(&r->watch, 0);
+    return true;
+}
+
+// Give everybody what is held. True when all have it and someone wants more.
+static bool give_all(void)
+{
+    bool is_done = true, has_reader = false;
+    for (struct reader *r = readers; r != NULL; r = r->next) {
+        is_done &= give(r);
+        has_reader |= is_open(r);
+    }
+    if (source.fd >= 0 && !has_reader) {
+        stop();
+    } else if (!is_done) {
+        pli_loop_watch(&source, 0);
+    }
+    return is_done && has_reader && source.fd >= 0;
+}
+
+static void move_on(void)
+{
+    while (give_all()) {
+        if (!is_foreground()) {
+            pli_loop_timer(&timer, (uint64_t)AGAIN_MS * PLI_MS);
+            return;
+        }
+        if (!is_file) {
+            pli_loop_watch(&source, EPOLLIN);
+            return;
+        }
+        if (!refill()) {
+            return;
+        }
+    }
+}
+
+static void source_fire(struct pli_watch *w, uint32_t events)
+{
+    (void)w;
+    (void)events;
+    if (refill()) {
+        move_on();
+    }
+}
+
+static void reader_fire(struct pli_watch *w, uint32_t events)
+{
+    (void)w;
+    (void)events;
+    move_on();
+}
+
+static int add_reader(void)
+{
+    int fds[2];
+    struct reader *r = calloc(1, sizeof *r);
+    if (r == NULL || pipe2(fds, O_CLOEXEC) != 0) {
+        free(r);
+        return -1;
+    }
+    if (fcntl(fds[1], F_SETFL, O_NONBLOCK) != 0) {
+        close(fds[0]);
+        close(fds[1]);
+        free(r);
+        return -1;
+    }
+    r->watch = (struct pli_watch){ .fd = fds[1], .fire = reader_fire };
+    r->next = readers;
+    readers = r;
+    return fds[0];
+}
+
+static bool is_fed(const struct pli_job *job, const struct pli_task *task)
+{
+    int64_t to = job->opt.feed;
+    return to == PLI_STDIN_ALL || (to >= task->rank && to < (int64_t)task->rank + task->n);
+}
+
+void pli_feed_add_remote(const struct pli_job *job, struct pli_task *task)
+{
+    struct reader *r = is_fed(job, task) ? pli_say_need(calloc(1, sizeof *r)) : NULL;
+    if (r != NULL) {
+        *r = (struct reader){
+            .watch = { .fd = -1 }, .next = readers, .task = task, .is_open = true
+        };
+        readers = r;
+    }
+}
+
+static void tell_end(struct reader *r)
+{
+    if (r->task != NULL && r->is_ending && may_send(r)) {
+        r->is_ending = false;
+        pli_head_input(r->task, NULL, 0);
+    }
+}
+
+void pli_feed_done(const struct pli_task *task, uint32_t n)
+{
+    struct reader *r = readers;
+    while (r != NULL && r->task != task) {
+        r = r->next;
+    }
+    if (r == NULL) {
+        return;
+    }
+    r->credit += n;
+    r->is_ready = true;
+    if (n == 0) {
+        r->is_open = false;
+    } else {
+        tell_end(r);
+    }
+    if (held != NULL) {
+        move_on();
+    }
+}
+
+void pli_feed_hold(uint32_t host)
+{
+    still = host;
+}
+
+void pli_feed_let(void)
+{
+    still = UINT32_MAX;
+    for (struct reader *r = readers; r != NULL; r = r->next) {
+        tell_end(r);
+    }
+    if (held != NULL) {
+        move_on();
+    }
+}
+
+// A rank that is written to an image must have nothing of mpiexec's but the ends of pipes.
+static bool may_inherit(const struct pli_job *job)
+{
+    return !isatty(STDIN_FILENO) && job->opt.ckpt_dir == NULL;
+}
+
+int pli_feed_input(struct pli_job *job, struct pli_task *task, int null_fd)
+{
+    int64_t to = job->opt.feed;
+    if (task->is_spawned) {
+        return null_fd;
+    }
+    if (job->is_daemon) {
+        return is_fed(job, task) ? pli_pump_input(task) : null_fd;
+    }
+    if (to == PLI_STDIN_ALL) {
+        return job->n_task == 1 && may_inherit(job) ? STDIN_FILENO : add_reader();
+    }
+    if (!is_fed(job, task)) {
+        return null_fd;
+    }
+    return may_inherit(job) ? STDIN_FILENO : add_reader();
+}
+
+void pli_feed_started(struct pli_task *task, int in, int null_fd)
+{
+    (void)task;
+    if (in != null_fd && in != STDIN_FILENO && in >= 0) {
+        close(in);
+    }
+}
+
+void pli_feed_begin(void)
+{
+    if (readers == NULL || source.fd < 0) {
+        return;
+    }
+    if (held == NULL) {
+        held = malloc(CAP);
+        if (held == NULL) {
+            pli_say("no memory to pass standard input on");
+            stop();
+            return;
+        }
+        is_file = !pli_loop_watch(&source, EPOLLIN);
+    }
+    move_on();
+}

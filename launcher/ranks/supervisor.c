@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Watches the tasks and decides when the job ends.
+#include "launcher/ranks/supervisor.h"
+
+#include "launcher/ckpt/auto_restart.h"
+#include "launcher/ranks/rank_request.h"
+#include "base/clock.h"
+#include "launcher/ckpt/ckpt.h"
+#include "launcher/hosts/daemon.h"
+#include "launcher/ranks/listener.h"
+#include "launcher/job/environment.h"
+#include "launcher/ranks/stdin.h"
+#include "launcher/ranks/impi_agent.h"
+#include "launcher/ranks/control_msgs.h"
+#include "launcher/hosts/head.h"
+#include "launcher/job/hosts.h"
+#include "launcher/job/job.h"
+#include "launcher/ranks/watchdog.h"
+#include "launcher/ranks/launch.h"
+#include "launcher/hosts/dlink_wire.h"
+#include "launcher/ranks/on_failure.h"
+#include "launcher/base/pidns.h"
+#include "launcher/hosts/io_forward.h"
+#include "launcher/ranks/resize.h"
+#include "launcher/base/say.h"
+#include "launcher/ranks/output.h"
+#include "launcher/ranks/spawn.h"
+#include "launcher/ranks/spawn_fail.h"
+#include "launcher/ranks/failure_text.h"
+#include "launcher/ranks/deadlock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum {
+    BATCH = 16,            // tasks started between two looks at events
+    GRACE_FAILED_MS = 50,  // after a failure the job is to be over within 100 ms
+    GRACE_ASKED_MS = 2000, // after ^C or a timeout ranks may tidy up
+    STUCK_MS = 5000,       // after SIGKILL
+    DRAIN_MS = 300,        // for output when the user wants to leave
+    LOOK_MS = 50,          // see `early`
+    STATUS_TIMEOUT = 124,  // as timeout(1)
+};
+
+enum state { S_RUN, S_ENDING, S_KILLING, S_LEFT, N_STATE };
+static const bool may_go[N_STATE][N_STATE] = {
+    [S_RUN] = { [S_ENDING] = true, [S_KILLING] = true },
+    [S_ENDING] = { [S_KILLING] = true, [S_LEFT] = true },
+    [S_KILLING] = { [S_LEFT] = true },
+};
+
+static void grace_over(struct pli_timer *t);
+static void stuck(struct pli_timer *t);
+static void timed_out(struct pli_timer *t);
+static void look(struct pli_timer *t);
+static void drained(struct pli_timer *t);
+static void signal_fire(struct pli_watch *w, uint32_t events);
+
+static struct warden {
+    struct pli_job *job;
+    enum state state;
+    int status;      // of the first failure
+    int die_of;      // signal that ended the job, 0: none
+    bool has_failed; // something was reported
+    bool is_early;   // a rank failed before MPI_Init: the job ends if any other uses MPI
+    const struct pli_task *spare; // the task that aborts may finish its output
+    struct pli_watch signals;
+    struct pli_timer grace, stuck, timeout, look, drain;
+    bool is_drained; // waited long enough for readers of our output
+} w = {
+    .signals = { .fd = -1, .fire = signal_fire },
+    .grace = { .fire = grace_over },
+    .stuck = { .fire = stuck },
+    .timeout = { .fire = timed_out },
+    .look = { .fire = look },
+    .drain = { .fire = drained },
+};
+
+bool pli_warden_is_ending(void)
+{
+    return w.state != S_RUN;
+}
+
+static bool go(enum state to)
+{
+    if (!may_go[w.state][to]) {
+        return false;
+    }
+    w.state = to;
+    pli_ckpt_cancel();
+    return true;
+}
+
+static void signal_task(struct pli_task *t, int sig)
+{
+    if (t->pid > 0 && !t->is_exited) {
+        kill(-t->pid, sig); // not reaped yet: the number is still ours
+    }
+    pli_guest_signal(t, sig);
+}
+
+static void signal_all(int sig, const struct pli_task *but)
+{
+    if (pli_job_is_head(w.job)) {
+        pli_head_signal(sig, but, w.state == S_RUN ? 0 : PLI_HEAD_ENDING);
+        return;
+    }
+    for (struct pli_task *t = pli_job_next(w.job, NULL); t != NULL; t = pli_job_next(w.job, t)) {
+        if (t != but && !t->is_over) {
+            signal_task(t, sig);
+        }
+    }
+}
+
+static void kill_job(void)
+{
+    if (go(S_KILLING)) {
+        signal_all(SIGKILL, NULL);
+        pli_client_kill();
+        pli_loop_timer(&w.stuck, (uint64_t)STUCK_MS * PLI_MS);
+    }
+}
+
+// Ask all to end, and see to it that they do.
+static void end_job(uint32_t grace_ms)
+{
+    if (!go(S_ENDING)) {
+        return;
+    }
+    uint64_t ns = (uint64_t)grace_ms * PLI_MS;
+    if (w.job->opt.grace >= 0) {
+        ns = (uint64_t)(w.job->opt.grace * 1e9);
+    }
+    signal_all(SIGTERM, w.spare);
+    signal_all(SIGCONT, w.spare); // a stopped process cannot take the other one
+    pli_loop_timer(&w.grace, ns);
+}
+
+void pli_warden_lose(const char *why)
+{
+    if (w.state != S_RUN) {
+        return;
+    }
+    pli_say("%s; the job is ended.", why);
+    w.has_failed = true;
+    w.status = w.status != 0 ? w.status : 1;
+    end_job(GRACE_FAILED_MS);
+}
+
+static void grace_over(struct pli_timer *t)
+{
+    (void)t;
+    kill_job();
+}
+
+static void stuck(struct pli_timer *t)
+{
+    (void)t;
+    if (w.job->n_over < w.job->n_started && go(S_LEFT)) {
+        pli_say("%u processes do not end although they were killed (they may wait for a disk); "
+                "mpiexec leaves without them",
+                w.job->n_started - w.job->n_over);
+    }
+}
+
+static void timed_out(struct pli_timer *t)
+{
+    (void)t;
+    if (w.state != S_RUN) {
+        return;
+    }
+    pli_say("the job has not ended after %g s, the --timeout, and is ended now.",
+            w.job->opt.timeout);
+    pli_verdict_say_states(w.job);
+    w.has_failed = true;
+    w.status = STATUS_TIMEOUT;
+    end_job(GRACE_ASKED_MS);
+}
+
+static uint32_t state_of(uint32_t row)
+{
+    return atomic_load_explicit(&w.job->node.rows[row].state, memory_order_acquire);
+}
+
+static void look(struct pli_timer *t)
+{
+    for (uint32_t r = 0; r < w.job->n_rank && w.state == S_RUN; r++) {
+        if (state_of(r) == PLI_NODE_RUNNING) {
+            end_job(GRACE_FAILED_MS);
+            return;
+        }
+    }
+    pli_loop_timer(t, (uint64_t)LOOK_MS * PLI_MS);
+}
+
+void pli_warden_end(int status)
+{
+    w.has_failed = true;
+    w.status = status;
+    end_job(GRACE_FAILED_MS);
+}
+
+// Whether the others may depend on the rank that failed.
+static bool is_fatal(const struct pli_case *c)
+{
+    if (c->fault == PLI_FAULT_ABORT) {
+        return true;
+    }
+    if (w.job->opt.on_failure == PLI_FAIL_CONTINUE || c->state == PLI_NODE_FINALIZED) {
+        return false;
+    }
+    // Other clients of an IMPI job wait for every rank.
+    if (c->state == PLI_NODE_RUNNING || c->fault != PLI_FAULT_CODE || w.job->opt.impi_server) {
+        return true;
+    }
+    w.is_early = true;
+    return false;
+}
+
+static bool is_crash(const struct pli_case *c)
+{
+    return c->fault == PLI_FAULT_SIGNAL && c->number != SIGTERM && c->number != SIGKILL;
+}
+
+// mpiexec decides; only what it would write into the row is written here.
+static void report_up(const struct pli_case *c)
+{
+    pli_daemon_case(c);
+    if (w.job->opt.on_failure == PLI_FAIL_CONTINUE && c->state == PLI_NODE_RUNNING) {
+        w.job->node.rows[c->row].abort_code = pli_verdict_status(c);
+        pli_node_set_state(&w.job->node, c->row, PLI_NODE_ABORTED);
+    }
+}
+
+void pli_warden_fail(int status, bool may_go_on)
+{
+    if (!w.has_failed) {
+        w.status = status;
+    }
+    w.has_failed = true;
+    if (!may_go_on) {
+        end_job(GRACE_FAILED_MS);
+    }
+}
+
+void pli_warden_over(struct pli_task *t)
+{
+    t->is_over = t->is_exited = true;
+    w.job->n_over++;
+    if (w.job->opt.is_verbose) {
+        pli_say("rank %u on host %s is over, %u of %u are left", pli_task_rank(t),
+                pli_hosts_name(w.job, t), w.job->n_task - w.job->n_over, w.job->n_task);
+    }
+}
+
+void pli_warden_report(const struct pli_case *c)
+{
+    if (c->fault == PLI_FAULT_NONE) {
+        return;
+    }
+    if (w.job->is_daemon) {
+        report_up(c);
+        return;
+    }
+    if (w.state != S_RUN) {
+        // Most of what fails now fails because the job ends; a crash is news all the same.
+        if (is_crash(c) && w.die_of == 0) {
+            pli_verdict_say_short(w.job, c);
+        }
+        return;
+    }
+    if (pli_stillborn_take(w.job, c) || pli_mishap_take(w.job, c)) {
+        return;
+    }
+    bool end = is_fatal(c);
+    bool is_quiet = c->fault == PLI_FAULT_ABORT && w.job->node.rows[c->row].is_quiet != 0;
+    if (!w.has_failed) {
+        w.status = pli_verdict_status(c);
+    }
+    if (is_quiet) {
+        // who ended the job has said why, or had no reason to
+    } else if (!w.has_failed) {
+        pli_verdict_say(w.job, c, end);
+    } else {
+        pli_verdict_say_short(w.job, c);
+    }
+    w.has_failed = true;
+    pli_again_note(c, end || w.is_early);
+    if (end) {
+        w.spare = c->fault == PLI_FAULT_ABORT ? c->task : NULL;
+        end_job(GRACE_FAILED_MS);
+    } else if (c->state == PLI_NODE_RUNNING) {
+        w.job->node.rows[c->row].abort_code = pli_verdict_status(c);
+        pli_node_set_state(&w.job->node, c->row, PLI_NODE_ABORTED);
+    } else if (w.is_early && w.look.at == 0) {
+        look(&w.look);
+    }
+}
+
+// The task's own process is over; which row, if any, was it?
+static void judge_task(struct pli_task *t)
+{
+    if (t->is_dropped) {
+        return;
+    }
+    struct pli_case c = { .task = t, .row = t->first, .pid = t->pid, .why = "" };
+    c.state = t->n == 1 && t->guests == NULL ? state_of(t->first) : PLI_NODE_EMPTY;
+    for (uint32_t r = t->first; r < t->first + t->n; r++) {
+        if (w.job->node.rows[r].pid == (uint32_t)t->pid) {
+            c.row = r;
+            c.state = state_of(r);
+        }
+    }
+    if (c.state == PLI_NODE_ABORTED) {
+        // Its message was not read, or not sent.
+        c.fault = PLI_FAULT_ABORT;
+        c.number = w.job->node.rows[c.row].abort_code;
+    } else {
+        c.fault = pli_verdict_fault(t->status, c.state, &c.number);
+        c.fault = pli_verdict_missed(w.job, t, c.fault);
+    }
+    pli_warden_report(&c);
+}
+
+void pli_warden_check(struct pli_task *t)
+{
+    if (t->is_over || !t->is_exited) {
+        return;
+    }
+    for (struct pli_guest *g = t->guests; g != NULL; g = g->next) {
+        if (!g->is_over) {
+            return; // a rank that outlives the script that started it
+        }
+    }
+    t->is_over = true;
+    w.job->n_over++;
+    for (uint32_t r = t->first; r < t->first + t->n; r++) { // who waits for it need not any more
+        pli_node_set_ended(&w.job->node, w.job->node.rows[r].index);
+        pli_door_shut(r);
+    }
+    for (uint32_t r = t->extra; r < t->extra + t->n_extra; r++) {
+        pli_node_set_ended(&w.job->node, w.job->node.rows[r].index);
+        pli_door_shut(r);
+    }
+    void (*finish)(struct pli_stream * s) = w.job->is_daemon ? pli_pump_finish : pli_stream_finish;
+    finish(&t->out);
+    finish(&t->err);
+    pli_resize_gone(t);
+    pli_ckpt_gone(t);
+    judge_task(t);
+    pli_loop_close(&t->control);
+    if (w.job->is_daemon) {
+        pli_daemon_send(PLI_LINK_OVER, 0, t->number, NULL, 0);
+        return;
+    }
+    if (w.job->opt.is_verbose) {
+        pli_say("process %d of rank %u is over, %u of %u are left", (int)t->pid, t->first,
+                w.job->n_task - w.job->n_over, w.job->n_task);
+    }
+}
+
+static void task_fire(struct pli_watch *watch, uint32_t events)
+{
+    (void)events;
+    struct pli_task *t = (struct pli_task *)watch; // its first member
+    pli_guest_listen(t);                           // what it said comes before its end
+    pli_keeper_note(pli_job_slot(w.job, t), 0);
+    if (!pli_launch_collect(t)) {
+        return;
+    }
+    t->is_exited = true;
+    pli_loop_close(&t->watch);
+    pli_warden_check(t);
+}
+
+void pli_warden_follow(struct pli_task *t)
+{
+    pli_keeper_note(pli_job_slot(w.job, t), t->pid);
+    w.job->n_started++;
+    t->watch.fire = task_fire;
+    pli_loop_watch(&t->watch, EPOLLIN);
+}
+
+// Start one task and look after it. False: why has the reason; it was said when that is NULL.
+static bool start(struct pli_task *t, char *why)
+{
+    t->job = w.job;
+    if (!pli_launch_start(w.job, t, why)) {
+        return false;
+    }
+    pli_warden_follow(t);
+    pli_guest_begin(t);
+    return true;
+}
+
+static void append(struct pli_task *t)
+{
+    w.job->n_task++;
+    t->next = w.job->spawned;
+    w.job->spawned = t;
+}
+
+void pli_warden_adopt(struct pli_task *t)
+{
+    pli_warden_follow(t);
+    pli_guest_begin(t);
+    append(t);
+}
+
+bool pli_warden_add(struct pli_task *t, char *why)
+{
+    if (!start(t, why)) {
+        return false;
+    }
+    append(t);
+    return true;
+}
+
+void pli_warden_drop(struct pli_task *t)
+{
+    t->is_dropped = true;
+    signal_task(t, SIGKILL);
+}
+
+bool pli_warden_step(struct pli_job *job)
+{
+    if (!pli_client_is_up(job)) {
+        return false;
+    }
+    pli_ask_sweep();
+    pli_spawn_sweep(job);
+    for (int i = 0; i < BATCH && job->n_begun < job->n_first && w.state == S_RUN; i++) {
+        if (!start(&job->tasks[job->n_begun], NULL)) {
+            if (job->is_daemon) {
+                pli_daemon_send(PLI_LINK_FAILED, 0, 1, NULL, 0);
+            }
+            pli_warden_fail(1, false);
+            return false;
+        }
+        job->n_begun++;
+        if (job->n_begun == job->n_first) {
+            pli_feed_begin();
+            pli_ckpt_begin();
+            if (job->opt.is_verbose && !job->is_daemon) {
+                pli_say("%u ranks in %u processes started in %.1f ms", job->n_rank, job->n_first,
+                        (double)(pli_clock_ns() - job->start_ns) / 1e6);
+            }
+        }
+    }
+    return job->n_begun < job->n_first && w.state == S_RUN;
+}
+
+static void relay(int sig)
+{
+    if (pli_job_is_head(w.job)) {
+        pli_head_signal(sig, NULL, PLI_HEAD_RANKS);
+        return;
+    }
+    for (struct pli_task *t = pli_job_next(w.job, NULL); t != NULL; t = pli_job_next(w.job, t)) {
+        if (t->guests == NULL && !t->is_exited && t->pid > 0) {
+            kill(t->pid, sig);
+        }
+        pli_guest_signal(t, sig);
+    }
+}
+
+void pli_warden_signal(int sig, const struct pli_task *but, uint16_t flags)
+{
+    if ((flags & PLI_HEAD_RANKS) != 0) {
+        relay(sig);
+        return;
+    }
+    if ((flags & PLI_HEAD_ENDING) != 0) {
+        go(sig == SIGKILL ? S_KILLING : S_ENDING);
+    }
+    signal_all(sig, but);
+}
+
+void pli_warden_kill(void)
+{
+    kill_job();
+}
+
+static void ask(int sig)
+{
+    if (w.state != S_RUN || w.job->n_over == w.job->n_task) {
+        w.die_of = w.die_of != 0 ? w.die_of : sig;
+        kill_job();
+        w.is_drained = true; // do not wait for readers either
+        return;
+    }
+    w.die_of = sig;
+    if (pli_sink_err->is_tty && sig == SIGINT) {
+        pli_say("ending the job; ^C once more kills it at once");
+    }
+    end_job(GRACE_ASKED_MS);
+}
+
+static void signal_fire(struct pli_watch *watch, uint32_t events)
+{
+    (void)events;
+    struct signalfd_siginfo info;
+    while (read(watch->fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        int sig = (int)info.ssi_signo;
+        switch (sig) {
+        case SIGUSR1:
+        case SIGUSR2:
+            relay(sig);
+            break;
+        case SIGTSTP:
+            // SIGTSTP does nothing in a session without a shell.
+            signal_all(getsid(0) == 0 || pli_nest_is_open() ? SIGSTOP : SIGTSTP, NULL);
+            raise(SIGSTOP);
+            break;
+        case SIGCONT:
+            signal_all(SIGCONT, NULL);
+            pli_feed_begin();
+            break;
+        case SIGCHLD:
+            pli_verdict_stopped();
+            break;
+        default:
+            ask(sig);
+            break;
+        }
+    }
+}
+
+void pli_warden_begin(struct pli_job *job, int signal_fd)
+{
+    w.job = job;
+    w.signals.fd = signal_fd;
+    pli_loop_watch(&w.signals, EPOLLIN);
+    if (job->opt.timeout > 0) {
+        pli_loop_timer(&w.timeout, (uint64_t)(job->opt.timeout * 1e9));
+    }
+    pli_vigil_begin(job);
+}
+
+// The reader of our output is gone: end as any program that writes to a closed pipe.
+static void check_reader(void)
+{
+    if (pli_sink_out.is_gone && pli_sink_out.error == EPIPE && w.state == S_RUN) {
+        w.die_of = SIGPIPE;
+        end_job(GRACE_FAILED_MS);
+    }
+}
+
+static void drained(struct pli_timer *t)
+{
+    (void)t;
+    w.is_drained = true;
+}
+
+bool pli_warden_is_done(const struct pli_job *job)
+{
+    check_reader();
+    uint32_t n = w.state == S_RUN ? job->n_task : job->n_started;
+    bool is_ending = w.state != S_RUN || w.is_early; // others may wait for ranks that never came
+    if ((job->n_over < n && w.state != S_LEFT) || (!is_ending && !pli_client_is_over(w.job))) {
+        return false;
+    }
+    if (is_ending) {
+        pli_client_kill();
+    }
+    if ((w.die_of != 0 || w.state == S_LEFT) && w.drain.at == 0 && !w.is_drained) {
+        pli_loop_timer(&w.drain, (uint64_t)DRAIN_MS * PLI_MS);
+    }
+    return w.is_drained || (pli_stream_n_open() == 0 && pli_sink_is_empty());
+}
+
+int pli_warden_finish(struct pli_job *job)
+{
+    pli_client_end();
+    pli_ckpt_end();
+    w.status = w.status != 0 ? w.status : pli_mishap_status(job);
+    if (pli_job_is_head(w.job)) {
+        pli_head_finish(w.state != S_RUN);
+    } else if (w.state != S_RUN) {
+        char cookie[64];
+        pli_environment_cookie(job, cookie, sizeof cookie);
+        pli_keeper_sweep(cookie);
+    }
+    pli_keeper_stop();
+    if (w.die_of != 0) {
+        pli_launch_die(w.die_of);
+    }
+    if (pli_sink_out.error != 0) {
+        pli_say("standard output could not be written: %s", strerror(pli_sink_out.error));
+        pli_sink_flush();
+        return w.status != 0 ? w.status : 1;
+    }
+    pli_again_run(job, w.state != S_RUN && w.state != S_LEFT);
+    return w.status;
+}

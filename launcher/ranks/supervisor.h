@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of the job: who runs, who failed, and how it ends.
+#ifndef PLI_LAUNCHER_SUPERVISOR_H
+#define PLI_LAUNCHER_SUPERVISOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_case;
+struct pli_job;
+struct pli_task;
+
+// Begin: start tasks with pli_warden_step until it says that there are no more.
+void pli_warden_begin(struct pli_job *job, int signal_fd);
+
+// Start some tasks. True: there are more, do not wait for events.
+bool pli_warden_step(struct pli_job *job);
+
+// Start a task that came while the job runs; it belongs to the job then. False: it could not be
+// started, and why (of PLI_LAUNCH_WHY characters) says so.
+bool pli_warden_add(struct pli_task *t, char *why);
+// Look after a task whose process is there.
+void pli_warden_follow(struct pli_task *t);
+// The same for a task whose process was forked from a rank and runs.
+void pli_warden_adopt(struct pli_task *t);
+// Take the start of such a task back.
+void pli_warden_drop(struct pli_task *t);
+
+// Something happened to a rank: say it, and end the job if the others may depend on it.
+void pli_warden_report(const struct pli_case *c);
+
+// Something of the task ended: is it over now?
+void pli_warden_check(struct pli_task *task);
+bool pli_warden_is_ending(void);
+
+// Something that concerns the job as a whole went wrong: it ends with this exit status. may_go_on:
+// only the status is kept.
+void pli_warden_fail(int status, bool may_go_on);
+
+// The job ends with this exit status, whatever failed before.
+void pli_warden_end(int status);
+
+// A task on another host is over.
+void pli_warden_over(struct pli_task *task);
+
+// In a daemon: what mpiexec decided. flags as of pli_head_signal.
+void pli_warden_signal(int sig, const struct pli_task *but, uint16_t flags);
+// In a daemon: mpiexec is gone, or has no use for it any more.
+void pli_warden_kill(void);
+
+// All tasks are over, and their output is out (or nobody wants it).
+bool pli_warden_is_done(const struct pli_job *job);
+
+// Clean up what a bad end may have left; the exit status of mpiexec. Does not return when mpiexec
+// is to die of the signal that ended the job.
+int pli_warden_finish(struct pli_job *job);
+
+// The job cannot go on for this reason, which is no rank's.
+void pli_warden_lose(const char *why);
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A second process that outlives mpiexec by a moment, to end what a killed mpiexec left running.
+#ifndef PLI_LAUNCHER_WATCHDOG_H
+#define PLI_LAUNCHER_WATCHDOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct pli_job;
+
+// Start it. False with a message on failure.
+bool pli_keeper_start(struct pli_job *job, char **argv);
+
+// Task i leads this process group now; 0: it is over.
+void pli_keeper_note(uint32_t i, pid_t pid);
+
+// All is over in good order.
+void pli_keeper_stop(void);
+
+// Kill every process that carries the job's cookie in its environment, wherever it went, and wait
+// until none is left (a bounded time). Only for jobs that ended badly.
+void pli_keeper_sweep(const char *cookie);
+
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sharing out a stretch of memory: first fit over a list of pieces sorted by place; what is free is
+// joined with its neighbours. The list is private, so nobody can spoil it from outside. Not
+// guarded: the owner has a lock.
+#ifndef PLI_BASE_EXTENT_ALLOC_H
+#define PLI_BASE_EXTENT_ALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_piece;
+
+struct pli_pieces {
+    struct pli_piece *first;
+    size_t size; // of all, set by the owner
+    size_t n_used;
+};
+
+// A free piece of at least this size; false: there is none, or no memory for the list.
+bool pli_pieces_take(struct pli_pieces *p, size_t size, size_t *at_out);
+// Give back the piece that begins there; returns its size, 0: none does.
+size_t pli_pieces_give(struct pli_pieces *p, size_t at);
+// Forget all of them.
+void pli_pieces_clear(struct pli_pieces *p);
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/fd_wait.h"
+
+#include <errno.h>
+#include <poll.h>
+
+bool pli_ready_wait(int fd, short events, int ms)
+{
+    struct pollfd p = { .fd = fd, .events = events };
+    int n;
+    do {
+        n = poll(&p, 1, ms);
+    } while (n < 0 && errno == EINTR);
+    errno = n == 0 ? ETIMEDOUT : errno;
+    return n > 0;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where an mpiexec listens for mpictl.
+#ifndef PLI_BOOT_CTL_ADDR_H
+#define PLI_BOOT_CTL_ADDR_H
+
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+// The address of the mpiexec with this number, as it is counted in our pid namespace. The name is
+// abstract, so it belongs to the network namespace, which others may share whose processes are
+// counted apart: it names our pid namespace too.
+socklen_t pli_ask_name(pid_t pid, struct sockaddr_un *out);
+
+#endif

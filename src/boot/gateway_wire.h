@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The gateway of a job that is one client of an IMPI job, in the node memory: who else there is, as
+// the clients agreed, and the memory through which large messages pass. One more process of the
+// host, the agent, has a row and an area behind those of the ranks. Written by the agent before the
+// ranks start.
+#ifndef PLI_BOOT_GATEWAY_WIRE_H
+#define PLI_BOOT_GATEWAY_WIRE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+    PLI_GATE_N_CLIENT = 32,
+    PLI_GATE_N_HOST = 8192, // of the whole IMPI job
+};
+
+struct pli_gate_client {
+    uint32_t first, n; // MPI_COMM_WORLD ranks
+};
+
+struct pli_gate {
+    uint32_t client; // which one this job is
+    uint32_t n_client, n_host;
+    uint32_t datalen; // bytes of data in one packet
+    int32_t tag_ub, xsize, maxlinear;
+    uint16_t has_long8;       // a long has 8 bytes between clients, and not the 4 of external32
+    uint16_t has_later;       // all clients have what goes between jobs of Pliant MPI only
+    uint64_t heap, heap_size; // offset of the memory for messages; sparse
+    struct pli_gate_client clients[PLI_GATE_N_CLIENT];
+    uint32_t host_first[PLI_GATE_N_HOST]; // first rank of every host
+};
+_Static_assert(sizeof(struct pli_gate) == 48 + 8 * PLI_GATE_N_CLIENT + 4 * PLI_GATE_N_HOST,
+               "shared with other processes");
+
+// In front of a message in the heap.
+struct pli_gate_slot {
+    uint64_t id;           // the agent's name for it
+    uint64_t srqid;        // the sender's
+    uint64_t size;         // of the message
+    uint64_t here;         // bytes of it in the first packet
+    uint64_t ring;         // one on its way out, not 0: bytes that are used over and over
+    _Atomic uint64_t gone; // then: bytes that have left, whose place may be written to again
+    uint64_t spare[2];
+};
+_Static_assert(sizeof(struct pli_gate_slot) == 64, "data begins on a line of its own");
+
+#endif

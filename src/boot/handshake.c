@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages carry user data as the machine has it in memory, so two machines of different byte order
+// cannot be in one job anyway; the greeting finds that out, and all numbers on the wire are in the
+// machine's order.
+#include "boot/handshake.h"
+
+#include "base/sha256.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+_Static_assert(sizeof(struct pli_greet_keys) == 2 * 32, "as in struct pli_caller");
+_Static_assert((int)PLI_GREET_MAC == (int)PLI_SHA256_SIZE, "the hash in use");
+
+static enum pli_err draw(unsigned char nonce[PLI_GREET_NONCE])
+{
+    if (getrandom(nonce, PLI_GREET_NONCE, 0) != PLI_GREET_NONCE) {
+        return pli_fail(PLI_ERR_OTHER, "no random numbers to be had: %s", strerror(errno));
+    }
+    return PLI_OK;
+}
+
+static enum pli_err check_head(uint32_t magic, uint16_t version, uint16_t order)
+{
+    if (magic == __builtin_bswap32(PLI_GREET_MAGIC) ||
+        order == __builtin_bswap16(PLI_GREET_ORDER)) {
+        return pli_fail(PLI_ERR_OTHER, "the machine at the other end has another byte order");
+    }
+    if (magic != PLI_GREET_MAGIC || order != PLI_GREET_ORDER) {
+        return pli_fail(PLI_ERR_OTHER, "what answers there is not Pliant MPI");
+    }
+    if (version != PLI_GREET_VERSION) {
+        return pli_fail(PLI_ERR_OTHER,
+                        "the other end speaks version %u of the network protocol, this one %d; use "
+                        "one version of Pliant MPI on all hosts",
+                        version, PLI_GREET_VERSION);
+    }
+    return PLI_OK;
+}
+
+// The keyed hash over both numbers and what is said, for one of the two sides.
+static void sign(const unsigned char secret[PLI_GREET_SECRET], char side,
+                 const struct pli_greet_open *open, const struct pli_greet_reply *reply,
+                 const void *said, size_t len, unsigned char mac[PLI_GREET_MAC])
+{
+    unsigned char text[8 + 2 * PLI_GREET_NONCE + 16] = "pliant ";
+    size_t at = 8;
+    text[7] = (unsigned char)side;
+    memcpy(text + at, open->nonce, PLI_GREET_NONCE);
+    at += PLI_GREET_NONCE;
+    memcpy(text + at, reply->nonce, PLI_GREET_NONCE);
+    at += PLI_GREET_NONCE;
+    memcpy(text + at, said, len);
+    pli_sha256_mac(secret, PLI_GREET_SECRET, text, at + len, mac);
+}
+
+// A job without a secret lets nobody in.
+static bool is_secret(const unsigned char secret[PLI_GREET_SECRET])
+{
+    unsigned char any = 0;
+    for (int i = 0; i < PLI_GREET_SECRET; i++) {
+        any |= secret[i];
+    }
+    return any != 0;
+}
+
+enum pli_err pli_greet_open(struct pli_greet_open *out)
+{
+    *out = (struct pli_greet_open){ PLI_GREET_MAGIC, PLI_GREET_VERSION, PLI_GREET_ORDER, { 0 } };
+    return draw(out->nonce);
+}
+
+enum pli_err pli_greet_reply(const unsigned char secret[PLI_GREET_SECRET],
+                             const struct pli_greet_open *open, struct pli_greet_reply *out)
+{
+    enum pli_err err = check_head(open->magic, open->version, open->order);
+    if (err == PLI_OK && !is_secret(secret)) {
+        err = pli_fail(PLI_ERR_OTHER, "this job has no secret, so nobody can join it");
+    }
+    *out = (struct pli_greet_reply){
+        PLI_GREET_MAGIC, PLI_GREET_VERSION, PLI_GREET_ORDER, { 0 }, { 0 }
+    };
+    if (err == PLI_OK) {
+        err = draw(out->nonce);
+    }
+    if (err == PLI_OK) {
+        sign(secret, 'L', open, out, "", 0, out->mac);
+    }
+    return err;
+}
+
+enum pli_err pli_greet_check_reply(const unsigned char secret[PLI_GREET_SECRET],
+                                   const struct pli_greet_open *open,
+                                   const struct pli_greet_reply *reply)
+{
+    unsigned char want[PLI_GREET_MAC];
+    enum pli_err err = check_head(reply->magic, reply->version, reply->order);
+    if (err != PLI_OK) {
+        return err;
+    }
+    sign(secret, 'L', open, reply, "", 0, want);
+    if (!is_secret(secret) || !pli_sha256_is_equal(want, reply->mac)) {
+        return pli_fail(PLI_ERR_OTHER, "what answers there belongs to another job");
+    }
+    return PLI_OK;
+}
+
+void pli_greet_make_keys(const unsigned char secret[PLI_GREET_SECRET],
+                         const struct pli_greet_open *open, const struct pli_greet_reply *reply,
+                         const struct pli_greet_join *join, bool is_caller,
+                         struct pli_greet_keys *out)
+{
+    sign(secret, 'c', open, reply, join, 16, is_caller ? out->send : out->receive);
+    sign(secret, 'l', open, reply, join, 16, is_caller ? out->receive : out->send);
+}
+
+void pli_greet_join(const unsigned char secret[PLI_GREET_SECRET], const struct pli_greet_open *open,
+                    const struct pli_greet_reply *reply, struct pli_greet_join *join)
+{
+    sign(secret, 'C', open, reply, join, 16, join->mac);
+}
+
+bool pli_greet_check_join(const unsigned char secret[PLI_GREET_SECRET],
+                          const struct pli_greet_open *open, const struct pli_greet_reply *reply,
+                          const struct pli_greet_join *join)
+{
+    unsigned char want[PLI_GREET_MAC];
+    sign(secret, 'C', open, reply, join, 16, want);
+    return is_secret(secret) && pli_sha256_is_equal(want, join->mac);
+}

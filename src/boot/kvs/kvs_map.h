@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who is where in a job of somebody else's launcher.
+#ifndef PLI_BOOT_KVS_MAP_H
+#define PLI_BOOT_KVS_MAP_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct pli_node;
+struct pli_store;
+
+// Hosts are numbered in the order of their first process.
+struct pli_store_map {
+    uint32_t *host_of; // process -> host
+    uint32_t *row_of;  // process -> its number on that host
+    uint32_t *leader;  // host -> its first process
+    uint32_t n_host;
+    uint32_t n_here; // processes on my host
+};
+
+// From the launcher, or else from the names of the hosts, and then it waits for the others.
+enum pli_err pli_store_map_init(struct pli_store_map *m, const struct pli_store *s);
+void pli_store_map_fini(struct pli_store_map *m);
+
+// Make the process set of every host whose name is in the node memory.
+enum pli_err pli_store_map_sets(const struct pli_store_map *m, struct pli_node *node);
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One thread at a time writes a table in the node memory. One that died meanwhile left nothing that
+// counts: its place is taken. The kernel says who has died, so processes may be in PID namespaces
+// of their own, where their numbers mean nothing to others.
+#ifndef PLI_BOOT_NODE_LOCK_H
+#define PLI_BOOT_NODE_LOCK_H
+
+enum { PLI_OWNER_SIZE = 48 }; // bytes of the lock in the table, aligned to 8
+
+// Before others map the memory.
+void pli_owner_init(void *owner);
+void pli_owner_take(void *owner);
+void pli_owner_drop(void *owner);
+
+#endif

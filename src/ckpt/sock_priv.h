@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the two halves share: giving connections up, and having them again.
+#ifndef PLI_CKPT_SOCK_PRIV_H
+#define PLI_CKPT_SOCK_PRIV_H
+
+#include "boot/boot.h"
+#include "ckpt/sock_wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum pli_moor_kind {
+    PLI_MOOR_DIALED, // not connected yet
+    PLI_MOOR_CALLER, // we called
+    PLI_MOOR_CALLEE
+};
+
+struct pli_moored {
+    struct pli_caller who; // with its descriptor; the other end
+    enum pli_moor_kind kind;
+    int now;         // what goes on in its place, -1: nothing
+    bool is_untaken; // came while parked
+    bool is_marked;  // our mark is written
+    bool is_read;    // to its end
+    bool is_over;    // the other end did not write a mark: it is closed for good
+    uint32_t n_mark; // bytes of it
+    uint64_t id;
+    char *kept;
+    size_t len, cap;
+};
+
+// A descriptor in an epoll.
+struct pli_moor_watch {
+    int epoll, fd;
+    uint32_t events;
+    uint64_t data;
+};
+
+struct pli_moor {
+    struct pli_boot *boot; // NULL: never parked
+    int *door;
+    struct pli_moored *all; // mapped: it may grow in a signal handler
+    uint32_t n;
+    size_t cap;
+    struct pli_moor_watch *watches;
+    uint32_t n_watch;
+    size_t cap_watch;
+    uint32_t round;
+    _Atomic uint32_t n_untaken;
+};
+
+extern struct pli_moor pli_moor;
+
+// Room for n bytes at *at, of which *cap are there; false with errno. Async-signal-safe.
+bool pli_moor_room(void *at, size_t *cap, size_t n);
+// Async-signal-safe. NULL: no memory.
+struct pli_moored *pli_moor_add(const struct pli_caller *c, enum pli_moor_kind kind);
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections again: who called before calls once more, whoever is where by now, and says which of
+// them it means. Runs in a signal handler, as giving them up does.
+#include "base/fd_wait.h"
+#include "base/text.h"
+#include "boot/address.h"
+#include "boot/accept_wire.h"
+#include "boot/handshake.h"
+#include "base/fdpass.h"
+#include "ckpt/sock.h"
+#include "ckpt/sock_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { CALL_MS = 10000, COME_MS = 60000 };
+
+static bool send_all(int fd, const void *data, size_t len)
+{
+    return send(fd, data, len, MSG_NOSIGNAL) == (ssize_t)len; // it fits an empty socket
+}
+
+static bool take_all(int fd, void *to, size_t len)
+{
+    for (size_t done = 0; done < len;) {
+        ssize_t n = pli_ready_wait(fd, POLLIN, CALL_MS)
+                        ? recv(fd, (char *)to + done, len - done, MSG_DONTWAIT)
+                        : -1;
+        if (n == 0) {
+            errno = ECONNRESET;
+        }
+        if (n <= 0 && errno != EAGAIN && errno != EINTR) {
+            return false;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+static bool greet(int fd, const struct pli_moored *e)
+{
+    const unsigned char *secret = pli_moor.boot->node.header->secret;
+    struct pli_greet_open open;
+    struct pli_greet_reply reply;
+    struct pli_greet_join join = { .from = pli_moor.boot->index,
+                                   .to = e->who.proc,
+                                   .lane = e->who.lane,
+                                   .to_lane = e->who.to_lane,
+                                   .is_again = 1 };
+    const struct pli_moor_mark mark = { PLI_MOOR_MAGIC, pli_moor.boot->index, e->id };
+    if (pli_greet_open(&open) != PLI_OK || !send_all(fd, &open, sizeof open) ||
+        !take_all(fd, &reply, sizeof reply) ||
+        pli_greet_check_reply(secret, &open, &reply) != PLI_OK) {
+        return false;
+    }
+    pli_greet_join(secret, &open, &reply, &join);
+    return send_all(fd, &join, sizeof join) && send_all(fd, &mark, sizeof mark);
+}
+
+static bool connect_to(int fd, const struct pli_node_addr *addr, uint16_t port)
+{
+    struct sockaddr_storage a;
+    socklen_t len = pli_address_fill(addr, port, &a), error_len = sizeof(int);
+    int error = 0;
+    if (connect(fd, (struct sockaddr *)&a, len) != 0 &&
+        (errno != EINPROGRESS || !pli_ready_wait(fd, POLLOUT, CALL_MS))) {
+        return false;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_len) != 0 || error != 0) {
+        errno = error;
+        return false;
+    }
+    return true;
+}
+
+static bool call(struct pli_moored *e)
+{
+    struct pli_node *node = &pli_moor.boot->node;
+    const struct pli_node_proc *p = pli_node_find(node, e->who.proc);
+    const struct pli_node_host *there = p != NULL ? &node->hosts[p->host] : NULL;
+    int order[PLI_NODE_N_ADDR];
+    errno = EHOSTUNREACH;
+    int n = there != NULL ? pli_address_order(&node->hosts[pli_moor.boot->host], there, order) : 0;
+    for (int i = 0; i < n && e->now < 0; i++) {
+        const struct pli_node_addr *addr = &there->addr[order[i]];
+        int fd = socket(addr->family == 4 ? AF_INET : AF_INET6,
+                        SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd >= 0 && connect_to(fd, addr, there->port) && greet(fd, e)) {
+            e->now = fd;
+        } else if (fd >= 0) {
+            int error = errno;
+            close(fd);
+            errno = error;
+        }
+    }
+    return e->now >= 0;
+}
+
+// Somebody has called: one of those we wait for, or a new one.
+static bool come(void)
+{
+    struct pli_door_msg msg;
+    struct pli_moor_mark mark = { 0 };
+    int fd;
+    if (!pli_ready_wait(*pli_moor.door, POLLIN, COME_MS)) {
+        return false;
+    }
+    ssize_t n = pli_hand_take(*pli_moor.door, &msg, sizeof msg, &fd, MSG_DONTWAIT);
+    if (n != (ssize_t)sizeof msg || fd < 0) {
+        errno = n == 0 ? ECONNRESET : errno;
+        return n < 0 && (errno == EAGAIN || errno == EINTR);
+    }
+    if (msg.is_again == 0) {
+        struct pli_caller c = { fd, msg.proc, msg.lane, msg.to_lane, msg.protect, { { 0 } } };
+        memcpy(c.keys, &msg.keys, sizeof c.keys);
+        struct pli_moored *e = pli_moor_add(&c, PLI_MOOR_CALLEE);
+        if (e != NULL) {
+            e->is_untaken = true;
+            pli_moor.n_untaken++;
+        }
+        return e != NULL;
+    }
+    bool is_good = take_all(fd, &mark, sizeof mark) && mark.magic == PLI_MOOR_MAGIC;
+    for (uint32_t i = 0; i < pli_moor.n && is_good; i++) {
+        struct pli_moored *e = &pli_moor.all[i];
+        if (e->kind == PLI_MOOR_CALLEE && e->id == mark.id && e->id != 0 && e->now < 0 &&
+            e->who.proc == msg.proc) {
+            e->now = fd;
+            return true;
+        }
+    }
+    close(fd);
+    return true;
+}
+
+// What nobody writes to any more: what was kept is read, and then the end.
+static bool end(struct pli_moored *e)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
+        return false;
+    }
+    close(pair[1]);
+    e->now = pair[0];
+    return true;
+}
+
+static bool is_awaited(void)
+{
+    for (uint32_t i = 0; i < pli_moor.n; i++) {
+        const struct pli_moored *e = &pli_moor.all[i];
+        if (e->kind == PLI_MOOR_CALLEE && e->id != 0 && e->now < 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void watch_again(void)
+{
+    for (uint32_t i = 0; i < pli_moor.n_watch; i++) {
+        const struct pli_moor_watch *w = &pli_moor.watches[i];
+        struct epoll_event ev = { .events = w->events, .data.u64 = w->data };
+        epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->fd, &ev);
+    }
+}
+
+bool pli_moor_back(int door, char *why, size_t cap)
+{
+    if (dup3(door, *pli_moor.door, O_CLOEXEC) < 0 || close(door) != 0) {
+        pli_text_add(why, cap, "its door cannot be used");
+        return false;
+    }
+    for (uint32_t i = 0; i < pli_moor.n; i++) {
+        struct pli_moored *e = &pli_moor.all[i];
+        if (e->kind != PLI_MOOR_DIALED && e->is_over) {
+            e->id = 0;
+            if (!end(e)) {
+                pli_text_add(why, cap, "a socket cannot be had");
+                return false;
+            }
+        } else if (e->kind == PLI_MOOR_CALLER && !call(e)) {
+            pli_text_add(why, cap, "rank ");
+            pli_text_add_number(why, cap, e->who.proc);
+            pli_text_add(why, cap, " cannot be reached again");
+            return false;
+        }
+    }
+    while (is_awaited()) {
+        if (!come()) {
+            pli_text_add(why, cap, "not all ranks that were connected have called again");
+            return false;
+        }
+    }
+    watch_again();
+    return true;
+}

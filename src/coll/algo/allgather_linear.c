@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allgather: everybody sends its block to everybody, for few ranks.
+#include "coll/algorithms.h"
+
+#include "coll/coll_args.h"
+#include "coll/sched.h"
+#include "obj/comm.h"
+#include "obj/datatype.h"
+
+void pli_allgather_linear(struct pli_sched *s, const struct pli_coll_args *a)
+{
+    int n = a->n, me = a->me;
+    struct pli_block mine = pli_blocks_at(&a->recv, me);
+    for (int i = 1; i < n; i++) {
+        int from = (me - i + n) % n;
+        struct pli_block in = pli_blocks_at(&a->recv, from);
+        pli_sched_recv(s, in.buf, in.count, in.type, from);
+    }
+    if (!a->is_in_place) {
+        pli_sched_copy(s, a->send.buf, a->send.count, a->send.type, mine.buf, mine.count,
+                       mine.type);
+    }
+    for (int i = 1; i < n; i++) {
+        pli_sched_send(s, mine.buf, mine.count, mine.type, (me + i) % n);
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Alltoall through the windows: everybody shows a piece for every other rank and takes what is for
+// it. In place needs no copy: a piece is shown before what takes its place is read.
+#include "coll/board/board.h"
+#include "coll/algorithms_board.h"
+#include "coll/piece.h"
+#include "coll/comm_state.h"
+#include "coll/board/board_window.h"
+#include "obj/comm.h"
+
+enum { ALIGN = 64 };
+
+enum pli_err pli_alltoall_board(const struct pli_coll_args *a)
+{
+    struct pli_board *b = pli_shape_here(a->comm);
+    size_t bytes = (size_t)pli_coll_args_bytes(a);
+    size_t most = b->window_half / (size_t)b->n;
+    most = most > ALIGN ? most / ALIGN * ALIGN : most;
+    const struct pli_blocks *from = a->is_in_place ? &a->recv : &a->send;
+    size_t done = 0;
+    do {
+        size_t n = bytes - done < most ? bytes - done : most;
+        pli_board_begin(b, a, bytes);
+        unsigned char *shown = pli_board_show(b);
+        for (int k = 1; k < b->n; k++) {
+            int i = (b->me + k) % b->n;
+            struct pli_block out = pli_blocks_at(from, i);
+            pli_piece_out(&out, done, shown + (size_t)i * n, n);
+        }
+        enum pli_err err = pli_board_meet(b, a, bytes);
+        if (err != PLI_OK) {
+            return err;
+        }
+        for (int k = 1; k < b->n; k++) {
+            int i = (b->me + k) % b->n;
+            struct pli_block in = pli_blocks_at(&a->recv, i);
+            pli_piece_in(&in, done, pli_window_of(b, i) + (size_t)b->me * n, n);
+        }
+        done += n;
+    } while (done < bytes);
+    if (!a->is_in_place) {
+        struct pli_block out = pli_blocks_at(from, b->me), in = pli_blocks_at(&a->recv, b->me);
+        pli_cursor_copy(out.buf, out.count, out.type, in.buf, in.count, in.type);
+    }
+    return PLI_OK;
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A meeting on the board.
+#include "coll/board/board.h"
+#include "coll/algorithms_board.h"
+#include "coll/comm_state.h"
+
+enum pli_err pli_barrier_board(const struct pli_coll_args *a)
+{
+    struct pli_board *b = pli_shape_here(a->comm);
+    pli_board_begin(b, a, 0);
+    return pli_board_meet(b, a, 0);
+}

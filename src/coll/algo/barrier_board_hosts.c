@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Barrier on several hosts: the speaker sees its host come, speakers meet, the host is told.
+#include "coll/board/board.h"
+#include "coll/algorithms_board.h"
+#include "coll/board/board_hosts.h"
+#include "coll/comm_state.h"
+#include "obj/comm.h"
+
+static enum pli_err come(const struct pli_hosted *v, const struct pli_coll_args *a)
+{
+    struct pli_board *b = pli_shape_here(a->comm);
+    pli_board_begin(b, a, 0);
+    if (pli_board_arrive(b)) {
+        b->only = v->speaker; // the others sleep on
+        pli_board_release(b, pli_board_judge(b));
+        b->only = -1;
+    }
+    if (v->is_speaker) {
+        return pli_board_settle(b, a, 0);
+    }
+    pli_board_leave(b); // it waits for the speaker's word
+    return PLI_OK;
+}
+
+enum pli_err pli_barrier_hosted(const struct pli_coll_args *a)
+{
+    struct pli_hosted v = pli_hosted_view(a, -1);
+    struct pli_coll_args none = *a;
+    none.recv = (struct pli_blocks){ .type = pli_datatype_basic(MPI_BYTE) };
+    enum pli_err err = v.is_alone ? PLI_OK : come(&v, a);
+    enum pli_err far = pli_hosted_between(&v, a, -1, pli_barrier_dissem);
+    return pli_hosted_spread(&v, &none, err != PLI_OK ? err : far);
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Dissemination barrier: after round k everybody has heard of 2^k ranks before it.
+#include "coll/algorithms.h"
+
+#include "coll/coll_args.h"
+#include "coll/sched.h"
+#include "obj/comm.h"
+#include "obj/datatype.h"
+
+void pli_barrier_dissem(struct pli_sched *s, const struct pli_coll_args *a)
+{
+    int n = a->n, me = a->me;
+    struct pli_datatype *byte = pli_datatype_basic(MPI_BYTE);
+    for (int64_t away = 1; away < n; away *= 2) {
+        pli_sched_recv(s, NULL, 0, byte, (int)((me - away + n) % n));
+        pli_sched_send(s, NULL, 0, byte, (int)((me + away) % n));
+        pli_sched_fence(s);
+    }
+}

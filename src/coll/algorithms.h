@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The algorithms that are schedules, one per file. Each adds its steps for this rank; the schedule
+// is already on the communicator of the arguments, which is an intracommunicator unless said
+// otherwise. Arguments have passed pli_coll_args_check. Context: any thread.
+#ifndef PLI_COLL_ALGORITHMS_H
+#define PLI_COLL_ALGORITHMS_H
+
+struct pli_coll_args;
+struct pli_sched;
+
+typedef void (*pli_coll_build_fn)(struct pli_sched *s, const struct pli_coll_args *a);
+
+void pli_barrier_tree(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_barrier_dissem(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_bcast_binomial(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_bcast_chain(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_gather_linear(struct pli_sched *s, const struct pli_coll_args *a); // and gatherv
+void pli_gather_binomial(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_scatter_linear(struct pli_sched *s, const struct pli_coll_args *a); // and scatterv
+void pli_scatter_binomial(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_allgather_ring(struct pli_sched *s, const struct pli_coll_args *a);   // and allgatherv
+void pli_allgather_linear(struct pli_sched *s, const struct pli_coll_args *a); // and allgatherv
+void pli_allgather_bruck(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_alltoall_linear(struct pli_sched *s, const struct pli_coll_args *a);   // and v, w
+void pli_alltoall_pairwise(struct pli_sched *s, const struct pli_coll_args *a); // and v, w
+void pli_alltoall_bruck(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_reduce_binomial(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_allreduce_doubling(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_allreduce_ring(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_allreduce_tree(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_reduce_scatter_ring(struct pli_sched *s, const struct pli_coll_args *a); // and block
+void pli_reduce_scatter_tree(struct pli_sched *s, const struct pli_coll_args *a); // and block
+void pli_scan_doubling(struct pli_sched *s, const struct pli_coll_args *a);       // and exscan
+void pli_scan_linear(struct pli_sched *s, const struct pli_coll_args *a);         // and exscan
+void pli_neighbor_linear(struct pli_sched *s, const struct pli_coll_args *a);     // all five
+void pli_barrier_hier(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_bcast_hier(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_reduce_hier(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_allreduce_hier(struct pli_sched *s, const struct pli_coll_args *a);
+void pli_inter_rooted(struct pli_sched *s, const struct pli_coll_args *a); // intercommunicators
+void pli_inter_all(struct pli_sched *s, const struct pli_coll_args *a);    // intercommunicators
+
+#endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Meeting on a board.
+//
+// Flat: everybody writes its own slot and looks at all others. Central: everybody counts itself in,
+// and the last one announces the result; this is what works when members share cores, because each
+// needs to run only once before it can go on.
+#include "coll/board/board.h"
+
+#include "base/cpu.h"
+#include "ft/failure.h"
+#include "msg/arena.h"
+#include "msg/lane.h"
+#include "msg/progress.h"
+#include "net/shm/shm.h"
+#include "obj/comm.h"
+
+#include <string.h>
+
+enum {
+    POLL_EVERY = 16,
+    GIVE_WAY = 3 // times to let others run before the lanes are looked after (bench ep_allreduce)
+};
+
+static bool wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want,
+                      bool is_restless)
+{
+    uint32_t spins = pli_progress_spins() / 8;
+    for (uint32_t i = 0; i < spins; i++) {
+        if (atomic_load_explicit(word, memory_order_acquire) >= want) {
+            return true;
+        }
+        pli_cpu_relax();
+    }
+    for (int i = 0; i < GIVE_WAY && pli_lane_is_crowded() && pli_cpu_give_way(); i++) {
+        if (atomic_load_explicit(word, memory_order_acquire) >= want) {
+            return true;
+        }
+    }
+    struct pli_waiter w = { .lane = b->lane,
+                            .is_restless = is_restless,
+                            .comm = b->comm,
+                            .call = pli_coll_args_call((enum pli_coll_kind)b->kind) };
+    bool is_there = true;
+    while (is_there && atomic_load_explicit(word, memory_order_acquire) < want) {
+        pli_progress_step(&w);
+        is_there = !pli_comm_is_stopped(b->comm);
+    }
+    pli_progress_end(&w);
+    return is_there || atomic_load_explicit(word, memory_order_acquire) >= want;
+}
+
+bool pli_board_wait_slow(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
+{
+    return wait_long(b, word, want, false);
+}
+
+bool pli_board_wait_restless(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
+{
+    return atomic_load_explicit(word, memory_order_acquire) >= want ||
+           wait_long(b, word, want, true);
+}
+
+void pli_board_wake_all(struct pli_board *b)
+{
+    for (int i = 0; i < b->n_box; i++) {
+        pli_shm_wake(b->boxes[i]);
+    }
+}
+
+// Wait until all have arrived at the last operation. False: they never will.
+static bool settle(struct pli_board *b)
+{
+    if (!b->is_flat) {
+        return pli_board_wait(b, &b->w->result.seq, b->seq);
+    }
+    bool is_good = true;
+    for (int i = 0; i < b->n && is_good; i++) {
+        is_good = pli_board_wait(b, &pli_board_slot(b, i)->seq, b->seq);
+    }
+    return is_good;
+}
+
+struct pli_board_slot *pli_board_begin(struct pli_board *b, const struct pli_coll_args *a,
+                                       uint64_t bytes)
+{
+    if (b->is_unsettled) {
+        settle(b); // if it fails, so will this operation
+        b->is_unsettled = false;
+    }
+    b->seq++;
+    if (b->seq % POLL_EVERY == 0) {
+        pli_progress_once(b->lane); // others may need us for something else
+    }
+    struct pli_board_slot *s = pli_board_slot(b, b->me);
+    s->bytes = bytes;
+    s->kind = b->kind = (uint32_t)a->kind;
+    return s;
+}
+
+bool pli_board_arrive(struct pli_board *b)
+{
+    if (b->is_flat) {
+        atomic_store_explicit(&pli_board_slot(b, b->me)->seq, b->seq, memory_order_release);
+        pli_board_wake_all(b);
+        return false;
+    }
+    uint64_t before = atomic_fetch_add_explicit(&b->w->arrived, 1, memory_order_acq_rel);
+    return before + 1 == b->seq * (uint64_t)b->n;
+}
+
+void pli_board_release(struct pli_board *b, enum pli_board_error error)
+{
+    b->w->result.error = error;
+    atomic_store_explicit(&b->w->result.seq, b->seq, memory_order_release);
+    if (b->only < 0) {
+        pli_board_wake_all(b);
+    } else if (b->only != b->me) {
+        pli_board_wake(b, b->only);
+    }
+}
+
+enum pli_board_error pli_board_judge(const struct pli_board *b)
+{
+    const struct pli_board_slot *mine = &b->members[b->me].slot[b->seq & 1];
+    for (int i = 0; i < b->n; i++) {
+        const struct pli_board_slot *s = &b->members[i].slot[b->seq & 1];
+        if (s->kind != mine->kind) {
+            return PLI_BOARD_KINDS;
+        }
+        if (s->bytes != mine->bytes) {
+            return PLI_BOARD_SIZES;
+        }
+    }
+    return PLI_BOARD_FINE;
+}
+
+static enum pli_err complain(const struct pli_coll_args *a, enum pli_board_error error)
+{
+    if (error == PLI_BOARD_KINDS) {
+        return pli_fail(PLI_ERR_OTHER,
+                        "the members of %s are in different collective operations; this one is in "
+                        "%s",
+                        pli_comm_say(a->comm), pli_coll_args_name(a->kind));
+    }
+    return pli_fail(PLI_ERR_TRUNC,
+                    "%s on %s: this rank has %lld bytes and another one has not; the ranks' counts "
+                    "and datatypes do not fit together",
+                    pli_coll_args_name(a->kind), pli_comm_say(a->comm),
+                    (long long)pli_coll_args_bytes(a));
+}
+
+enum pli_err pli_board_settle(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes)
+{
+    (void)bytes;
+    if (!settle(b)) {
+        return pli_alarm_refuse(pli_coll_args_name(a->kind), b->comm);
+    }
+    enum pli_board_error error =
+        b->is_flat ? pli_board_judge(b) : (enum pli_board_error)b->w->result.error;
+    return __builtin_expect(error == PLI_BOARD_FINE, 1) ? PLI_OK : complain(a, error);
+}
+
+enum pli_err pli_board_meet(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes)
+{
+    if (pli_board_arrive(b)) {
+        pli_board_release(b, pli_board_judge(b));
+    }
+    return pli_board_settle(b, a, bytes);
+}
+
+void pli_board_leave(struct pli_board *b)
+{
+    b->is_unsettled = true;
+}
+
+unsigned char *pli_board_show(struct pli_board *b)
+{
+    b->turn = !b->turn;
+    unsigned char *at = b->window + (b->turn ? b->window_half : 0);
+    pli_board_slot(b, b->me)->offset = pli_arena_offset(at);
+    return at;
+}
+
+// Everybody says whether it has the memory; one that has not spoils it for all.
+enum pli_err pli_board_widen(struct pli_board *b, const struct pli_coll_args *a, size_t half)
+{
+    if (b->window_half >= half || b->has_no_window) {
+        return b->window_half >= half ? PLI_OK : PLI_AGAIN;
+    }
+    void *fresh = pli_arena_take(2 * half);
+    pli_board_begin(b, a, half)->offset = fresh != NULL;
+    enum pli_err err = pli_board_meet(b, a, half);
+    for (int i = 0; i < b->n && err == PLI_OK; i++) {
+        b->has_no_window = b->has_no_window || pli_board_slot(b, i)->offset == 0;
+    }
+    if (err != PLI_OK || b->has_no_window) {
+        pli_arena_give(fresh);
+        return err != PLI_OK ? err : PLI_AGAIN;
+    }
+    pli_arena_give(b->window); // all are here, so nobody looks at the old one any more
+    b->window = fresh;
+    b->window_half = half;
+    return PLI_OK;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The board of a communicator whose members share a host: how the blocking collectives meet.
+// Context of all: the thread in the collective; no lock held.
+#ifndef PLI_COLL_BOARD_H
+#define PLI_COLL_BOARD_H
+
+#include "base/err.h"
+#include "coll/board/board_life.h"
+#include "coll/board/board_wire.h"
+#include "coll/coll_args.h"
+#include "net/shm/shm.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_comm;
+struct pli_lane;
+struct pli_shm_mailbox;
+
+// One member's view.
+struct pli_board {
+    struct pli_board_wire *w;
+    struct pli_board_member *members;
+    struct pli_lane *lane;
+    const struct pli_comm *comm;
+    const int *ranks; // of the members in comm
+    int n, me;
+    uint32_t kind;               // of the operation under way, for the record of a sleeper
+    bool is_flat;                // few members with a core each: everybody looks at everybody
+    bool is_unsettled;           // the last operation was left without waiting for the others
+    uint64_t seq;                // of the last operation that all members take part in
+    uint64_t ring_at, ring_room; // next entry of the ring; entries below may be written
+    unsigned char *window;       // mine, to show data that does not fit a slot
+    size_t window_half;          // it has two halves of this size, used in turn
+    bool turn;                   // which half was shown last
+    bool has_no_window;          // somebody had no memory for it
+    unsigned char *stream;       // mine, a chunk for every entry of the ring
+    int only;       // who is woken at the end of a meeting, when the others are told later; -1: all
+    int last_woken; // member, -1: none
+    struct pli_shm_mailbox *last_box; // its
+    int n_box;
+    struct pli_shm_mailbox *boxes[]; // at which the other members sleep, each once
+};
+
+// Wait until the word has at least this value. The lane moves on meanwhile. False: it never will,
+// because a member died or the communicator was revoked.
+bool pli_board_wait_slow(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want);
+
+static inline bool pli_board_wait(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
+{
+    return atomic_load_explicit(word, memory_order_acquire) >= want ||
+           pli_board_wait_slow(b, word, want);
+}
+
+// The same where nobody is sure to wake us: sleeps are short.
+bool pli_board_wait_restless(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want);
+
+// Begin an operation of all members: my slot for it, to be filled but for seq.
+struct pli_board_slot *pli_board_begin(struct pli_board *b, const struct pli_coll_args *a,
+                                       uint64_t bytes);
+// The slot is full. True: I am the last, and pli_board_release must follow; never when flat.
+bool pli_board_arrive(struct pli_board *b);
+void pli_board_release(struct pli_board *b, enum pli_board_error error);
+// Wait until all have arrived, and judge whether they mean the same operation.
+enum pli_err pli_board_settle(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes);
+// Arrive and wait: nothing but a meeting.
+enum pli_err pli_board_meet(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes);
+// Leave without waiting; the next operation does.
+void pli_board_leave(struct pli_board *b);
+
+// Whether all slots agree; for the last to arrive.
+enum pli_board_error pli_board_judge(const struct pli_board *b);
+
+static inline struct pli_board_slot *pli_board_slot(struct pli_board *b, int member)
+{
+    return &b->members[member].slot[b->seq & 1];
+}
+
+// Wake a member that may sleep, or all, after something it waits for was written.
+static inline void pli_board_wake(struct pli_board *b, int member)
+{
+    if (__builtin_expect(b->last_woken != member, 0)) {
+        b->last_box = pli_board_life_box(b->comm, b->ranks[member]);
+        b->last_woken = member;
+    }
+    pli_shm_wake(b->last_box);
+}
+void pli_board_wake_all(struct pli_board *b);
+
+// A window of two halves of at least `half` bytes at every member; PLI_AGAIN: not to be had. All
+// members call it with the same size; fails where they do not.
+enum pli_err pli_board_widen(struct pli_board *b, const struct pli_coll_args *a, size_t half);
+// The other half of my window, to show data in the operation that was begun; the slot's offset is
+// set to it. Others may look at it until they arrive at the second meeting from here that follows
+// another pli_board_show.
+unsigned char *pli_board_show(struct pli_board *b);
+
+#endif

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes endpoint communicators. Everybody makes its endpoints first and tells afterwards, so that a
+// message can never come before the endpoint it is for.
+#include "comm/endpoints.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "boot/boot.h"
+#include "coll/coll.h"
+#include "comm/comm_make.h"
+#include "comm/intercomm.h"
+#include "ft/failure.h"
+#include "msg/endpoint.h"
+#include "msg/lane.h"
+#include "msg/process.h"
+#include "comm/endpoint_static.h"
+#include "obj/attr_fixed.h"
+#include "obj/comm.h"
+#include "obj/comm_hint.h"
+#include "obj/errhandler.h"
+#include "obj/group_build.h"
+#include "obj/info.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+// What a member of the parent tells the others.
+struct told {
+    uint64_t context; // proposed; the first member's counts
+    int32_t n;        // endpoints
+    int32_t why;      // enum pli_err: it cannot take part
+    uint32_t first;   // numbers of those that are new
+    uint16_t n_lane;
+    uint16_t has_own; // the first is the member's own endpoint and not new
+};
+
+// What all members tell: those of the own group and, of an intercommunicator, of the other one.
+struct news {
+    struct told *near, *far; // far: NULL of an intracommunicator
+    uint64_t context, local_context;
+};
+
+// Lanes to spread the endpoints over: all, unless a hint says fewer.
+static int lanes_wanted(struct pli_info *info)
+{
+    const char *text = pli_info_find(info, "pliant_num_lanes");
+    if (text == NULL) {
+        return PLI_NODE_N_LANE;
+    }
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || n < 1 || n > PLI_NODE_N_LANE) {
+        pli_log(PLI_WARN, "hint pliant_num_lanes=%s is not a number from 1 to %d and is not used",
+                text, PLI_NODE_N_LANE);
+        return PLI_NODE_N_LANE;
+    }
+    return (int)n;
+}
+
+static void release_all(struct pli_ep **eps, int n)
+{
+    for (int i = 0; eps != NULL && i < n; i++) {
+        pli_ep_release(eps[i]);
+    }
+    free(eps);
+}
+
+// What an endpoint and its handle take, and how often it is looked whether there is still room.
+enum { BYTES_EACH = 1024, LOOK_EVERY = 16384 };
+
+// Refuse what would end in the kernel's killing processes. Others take memory at the same time, so
+// this is asked again on the way.
+static enum pli_err check_memory(int n, uint32_t n_left)
+{
+    uint64_t need = (uint64_t)n_left * BYTES_EACH, left = pli_memory_left();
+    return need < left
+               ? PLI_OK
+               : pli_fail(PLI_ERR_NOMEM,
+                          "%d endpoints need about %llu MiB, and %llu MiB of memory are free; ask "
+                          "for fewer of them",
+                          n, (unsigned long long)((uint64_t)n * BYTES_EACH >> 20),
+                          (unsigned long long)(left >> 20));
+}
+
+// The memory of the handles, before anybody is told of the endpoints: later nothing may fail.
+static enum pli_err reserve_handles(int n, bool is_inter)
+{
+    size_t n_comm = is_inter ? 2 * (size_t)n : (size_t)n, n_group = is_inter ? 3 * n_comm : n_comm;
+    return pli_handle_reserve(sizeof(struct pli_comm), n_comm) &&
+                   pli_handle_reserve(sizeof(struct pli_group), n_group + 2)
+               ? PLI_OK
+               : pli_fail(PLI_ERR_NOMEM, "no memory for the handles of %d endpoints", n);
+}
+
+// My endpoints; on failure there are none.
+static enum pli_err make_eps(struct pli_comm *parent, struct told *mine, struct pli_ep ***out)
+{
+    uint32_t n_new = (uint32_t)(mine->n - mine->has_own);
+    enum pli_err err = n_new >= LOOK_EVERY ? check_memory(mine->n, n_new) : PLI_OK;
+    struct pli_ep **eps =
+        err == PLI_OK ? calloc((size_t)mine->n + 1, sizeof(struct pli_ep *)) : NULL;
+    if (err == PLI_OK && eps == NULL) {
+        err = pli_fail(PLI_ERR_NOMEM, "no memory for %d endpoints", mine->n);
+    }
+    if (err == PLI_OK) {
+        err = pli_ep_number(n_new, mine->n_lane, &mine->first);
+    }
+    if (err == PLI_OK) {
+        err = reserve_handles(mine->n, parent->is_inter);
+    }
+    for (uint32_t i = 0; i < n_new && err == PLI_OK; i++) {
+        if (i % LOOK_EVERY == LOOK_EVERY - 1 &&
+            (err = check_memory(mine->n, n_new - i)) != PLI_OK) {
+            break;
+        }
+        err = pli_ep_create(pli_ep_nth(mine->first, mine->n_lane, i), &eps[mine->has_own + i]);
+    }
+    if (err == PLI_OK && mine->has_own) {
+        eps[0] = pli_ep_retain(parent->ep);
+    }
+    if (err != PLI_OK) {
+        release_all(eps, mine->n);
+        return err;
+    }
+    *out = eps;
+    return PLI_OK;
+}
+
+// Whether all of one group could take part and together are not too many. me: the caller's rank
+// there, which has said what is wrong itself; -1: it is the other group.
+static enum pli_err check(const struct told *told, int n, int me, const struct pli_comm *parent,
+                          int64_t *total_out)
+{
+    int64_t total = 0;
+    for (int i = 0; i < n; i++) {
+        total += told[i].n;
+        if (told[i].why != PLI_OK && i != me) {
+            return pli_fail((enum pli_err)told[i].why,
+                            "rank %d of %s%s could not make its endpoints: %s", i,
+                            me < 0 ? "the other group of " : "", pli_comm_say(parent),
+                            pli_err_text((enum pli_err)told[i].why));
+        }
+    }
+    *total_out = total;
+    return total <= INT_MAX
+               ? PLI_OK
+               : pli_fail(PLI_ERR_ARG,
+                          "%lld endpoints in all are more than a communicator can have",
+                          (long long)total);
+}
+
+static enum pli_err check_all(const struct news *news, const struct pli_comm *parent)
+{
+    int64_t n_near = 0, n_far = 0;
+    enum pli_err err = check(news->near, parent->size, parent->rank, parent, &n_near);
+    if (err == PLI_OK && news->far != NULL) {
+        err = check(news->far, parent->n_peer, -1, parent, &n_far);
+        if (err == PLI_OK && (n_near == 0) != (n_far == 0)) {
+            err = pli_fail(PLI_ERR_ARG,
+                           "one of the two groups of %s asks for endpoints and the other for none: "
+                           "nobody would be there to talk to",
+                           pli_comm_say(parent));
+        }
+    }
+    return err;
+}
+
+static void add_run(struct pli_group_build *b, uint64_t proc, uint32_t first, int step, int n)
+{
+    pli_group_build_add(
+        b, (struct pli_group_run){ .first = { proc, first }, .ep_step = step, .n = n });
+}
+
+// The endpoints of a group whose members told this.
+static enum pli_err make_group(const struct told *told, const struct pli_group *of,
+                               const struct pli_comm *parent, struct pli_group **out)
+{
+    struct pli_group_build b;
+    pli_group_build_init(&b);
+    for (int i = 0; i < of->size; i++) {
+        uint64_t proc = pli_group_at(of, i).proc;
+        int n = told[i].n - told[i].has_own, width = told[i].n_lane;
+        if (told[i].has_own) {
+            pli_group_build_add_id(&b, pli_group_at(of, i));
+        }
+        if (width == PLI_NODE_N_LANE && n > 0) {
+            add_run(&b, proc, told[i].first, 1, n);
+        } else if (width == 1 && n > 0) {
+            add_run(&b, proc, told[i].first, PLI_NODE_N_LANE, n);
+        } else {
+            for (int at = 0; at < n; at += width) {
+                add_run(&b, proc, pli_ep_nth(told[i].first, width, (uint32_t)at), 1,
+                        n - at < width ? n - at : width);
+            }
+        }
+    }
+    return pli_group_build_finish(&b, parent->session, parent->group->me, out);
+}
+
+// Endpoints of a group on this host.
+static int64_t count_here(const struct told *told, const struct pli_group *of)
+{
+    int64_t n = 0;
+    for (int i = 0; told != NULL && i < of->size; i++) {
+        uint32_t row;
+        n += pli_boot_is_here(pli_proc.boot, pli_group_at(of, i).proc, &row) ? told[i].n : 0;
+    }
+    return n;
+}
+
+// Whether the endpoints on this host outnumber its cores.
+static bool is_crowd(const struct news *news, const struct pli_comm *parent)
+{
+    return count_here(news->near, parent->group) + count_here(news->far, parent->remote) >
+           pli_proc.boot->node.header->n_core;
+}
+
+// What all handles of the call have in common.
+struct shape {
+    struct pli_comm *parent;
+    struct pli_group *group, *remote; // remote: NULL of an intracommunicator
+    uint64_t context, local_context;
+    uint32_t hints;
+};
+
+// One handle; takes the endpoint over on success.
+static enum pli_err make_comm(const struct shape *s, struct pli_ep *ep, struct pli_comm **out)
+{
+    struct pli_comm *c, *local = NULL;
+    enum pli_err err = PLI_OK;
+    if (s->remote != NULL) {
+        pli_ep_retain(ep);
+        err = pli_comm_create(ep, ep->id, s->group, NULL, s->local_context, &local);
+        if (err != PLI_OK) {
+            pli_ep_release(ep);
+            return err;
+        }
+    }
+    err = pli_comm_create(ep, ep->id, s->group, s->remote, s->context, &c);
+    if (err != PLI_OK) {
+        pli_comm_release(local);
+        return err;
+    }
+    pli_errhandler_release(c->errhandler);
+    c->errhandler = pli_errhandler_of(&s->parent->obj);
+    c->session = s->parent->session;
+    c->hints = s->hints;
+    if (local != NULL) {
+        pli_errhandler_release(local->errhandler);
+        local->errhandler = pli_errhandler_of(&s->parent->obj);
+        pli_comm_adopt(c, local);
+        pli_alarm_begin(local);
+    }
+    *out = c;
+    return PLI_OK;
+}
+
+// One handle for every endpoint of mine; takes the endpoints over.
+static enum pli_err make_comms(const struct shape *s, struct pli_ep **eps, int n,
+                               struct pli_comm *out[])
+{
+    enum pli_err err = PLI_OK;
+    int made = 0;
+    for (; made < n && err == PLI_OK; made += err == PLI_OK) {
+        err = make_comm(s, eps[made], &out[made]);
+        if (err == PLI_OK) {
+            eps[made] = NULL; // the communicator's now
+        }
+    }
+    for (int i = 0; err != PLI_OK && i < made; i++) {
+        pli_comm_release(out[i]);
+    }
+    return err;
+}
+
+static enum pli_err build(struct pli_comm *parent, const struct news *news, uint32_t hints,
+                          struct pli_ep **eps, struct pli_comm *out[])
+{
+    int n = news->near[parent->rank].n;
+    if (n == 0) {
+        return PLI_OK;
+    }
+    if (is_crowd(news, parent)) {
+        for (int i = 0; i < n; i++) {
+            eps[i]->is_crowding = true;
+        }
+        atomic_fetch_add_explicit(&pli_proc.n_crowd, n, memory_order_relaxed);
+    }
+    struct shape s = { .parent = parent,
+                       .context = news->context,
+                       .local_context = news->local_context,
+                       .hints = hints };
+    enum pli_err err = make_group(news->near, parent->group, parent, &s.group);
+    if (err == PLI_OK && news->far != NULL) {
+        err = make_group(news->far, parent->remote, parent, &s.remote);
+    }
+    if (err == PLI_OK) {
+        err = make_comms(&s, eps, n, out);
+    }
+    pli_group_release(s.group);
+    pli_group_release(s.remote);
+    return err;
+}
+
+// Everybody hears what everybody has, and which contexts the new communicator has.
+static enum pli_err exchange(struct pli_comm *parent, const struct told *mine, struct news *news)
+{
+    struct pli_datatype *byte = pli_comm_make_byte();
+    uint64_t contexts[2] = { 0, 0 };
+    enum pli_err err = parent->is_inter ? pli_intercomm_contexts(parent, contexts) : PLI_OK;
+    struct pli_comm *near = parent->is_inter ? parent->local : parent;
+    if (err == PLI_OK) {
+        err = pli_coll_allgather(mine, sizeof *mine, byte, news->near, sizeof *mine, byte, near);
+    }
+    if (err == PLI_OK && parent->is_inter) { // each group gets the other's
+        err = pli_coll_allgather(mine, sizeof *mine, byte, news->far, sizeof *mine, byte, parent);
+    }
+    if (err == PLI_OK) {
+        news->context = parent->is_inter ? contexts[0] : news->near[0].context;
+        news->local_context = contexts[1];
+    }
+    return err;
+}
+
+static enum pli_err create(struct pli_comm *parent, struct told mine, uint32_t hints,
+                           enum pli_err why, struct pli_comm *out[])
+{
+    struct pli_ep **eps = NULL;
+    size_t n_far = parent->is_inter ? (size_t)parent->n_peer : 0;
+    struct news news = { .near = malloc(((size_t)parent->size + n_far) * sizeof(struct told)) };
+    if (news.near == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory to hear of the endpoints of %d ranks",
+                        parent->size);
+    }
+    news.far = parent->is_inter ? news.near + parent->size : NULL;
+    if (why == PLI_OK) {
+        why = make_eps(parent, &mine, &eps);
+    }
+    if (why != PLI_OK) {
+        mine.n = mine.has_own = 0;
+    }
+    mine.why = why;
+    mine.context = parent->rank == 0 && !parent->is_inter ? pli_process_context() : 0;
+    enum pli_err err = exchange(parent, &mine, &news);
+    if (err == PLI_OK) {
+        err = why != PLI_OK ? why : check_all(&news, parent);
+    }
+    if (err == PLI_OK) {
+        err = build(parent, &news, hints, eps, out);
+    }
+    release_all(eps, mine.n); // those that no communicator took
+    free(news.near);
+    return err;
+}
+
+// The hints that the new communicators have, as bits: see comm_hint.h.
+static uint32_t hints_of(struct pli_info *info, int n_lane)
+{
+    struct pli_comm c = { .hints = 0 };
+    pli_comm_hint_set(&c, info);
+    bool is_given = pli_info_find(info, "pliant_num_lanes") != NULL;
+    return c.hints | (is_given ? (uint32_t)n_lane << PLI_HINT_LANES_AT : 0);
+}
+
+enum pli_err pli_endpoint_create(struct pli_comm *parent, int n, struct pli_info *info,
+                                 enum pli_err why, struct pli_comm *out[])
+{
+    if (parent->is_span) {
+        return pli_comm_refuse_span(parent, "endpoints");
+    }
+    struct told mine = { .n = n, .n_lane = (uint16_t)lanes_wanted(info) };
+    return create(parent, mine, hints_of(info, mine.n_lane), why, out);
+}
+
+enum pli_err pli_endpoint_create_more(struct pli_comm *parent, int n, enum pli_err why,
+                                      struct pli_comm *out[])
+{
+    struct told mine = { .n = n, .n_lane = PLI_NODE_N_LANE, .has_own = 1 };
+    return create(parent, mine, 0, why, out);
+}
+
+enum pli_err pli_endpoint_attach(struct pli_comm *comm)
+{
+    if (pli_fixed_is(comm)) {
+        return pli_fail(PLI_ERR_COMM, "the calling thread is attached to a rank of "
+                                      "MPI_COMM_ENDPOINTS already");
+    }
+    return pli_ep_attach(comm->ep);
+}
+
+enum pli_err pli_endpoint_detach(struct pli_comm *comm)
+{
+    if (pli_fixed_is(comm)) {
+        return pli_fixed_detach();
+    }
+    return pli_ep_detach(comm->ep)
+               ? PLI_OK
+               : pli_fail(PLI_ERR_COMM, "no thread is attached to the endpoint of %s",
+                          pli_comm_say(comm));
+}
+
+enum pli_err pli_endpoint_best(struct pli_comm *comm, int *n_out)
+{
+    (void)comm; // the same for all
+    *n_out = pli_attr_fixed_best();
+    return PLI_OK;
+}
+
+enum pli_err pli_endpoint_process(struct pli_comm *comm, int rank, int *process_out)
+{
+    if (rank < 0 || rank >= comm->n_peer) {
+        return pli_fail(PLI_ERR_RANK, "argument rank is %d; %s has ranks 0 to %d", rank,
+                        pli_comm_say(comm), comm->n_peer - 1);
+    }
+    const struct pli_comm *world = pli_handle_get(MPI_COMM_WORLD, PLI_KIND_COMM);
+    uint64_t proc = pli_group_at(comm->remote, rank).proc;
+    int at = -1;
+    if (world != NULL) {
+        at = pli_group_rank_of(world->group, (struct pli_id){ proc, world->group->me.ep });
+    } else if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job) {
+        at = (int)(uint32_t)proc;
+    }
+    *process_out = at >= 0 ? at : MPI_UNDEFINED;
+    return PLI_OK;
+}

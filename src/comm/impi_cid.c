@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Agreement on the numbers of communicators between MPI jobs.
+#include "comm/impi_cid.h"
+
+#include "coll/coll.h"
+#include "coll/impi_coll.h"
+#include "comm/comm_make.h"
+#include "msg/msg_wire.h"
+#include "obj/comm.h"
+#include "obj/datatype.h"
+#include "obj/group_build.h"
+#include "obj/op.h"
+
+#include <stdlib.h>
+
+static _Atomic uint64_t largest = 1; // MPI_COMM_WORLD has 0 and 1
+
+enum pli_err pli_comm_cid_max(struct pli_comm *comm, uint64_t *max_out)
+{
+    uint64_t mine = largest;
+    struct pli_op *op = pli_handle_get(MPI_MAX, PLI_KIND_OP);
+    return pli_coll_allreduce(&mine, max_out, 1, pli_datatype_basic(MPI_UINT64_T), op, comm);
+}
+
+enum pli_err pli_comm_cid_take(uint64_t max, unsigned n, uint64_t *cid_out)
+{
+    max |= 1; // pairs begin with an even number
+    if (pli_impi_coll_take_cid(&max, n, cid_out) != PLI_IMPI_OK || *cid_out >> 58 != 0) {
+        return pli_fail(PLI_ERR_OTHER, "IMPI has no numbers for communicators any more");
+    }
+    largest = max;
+    return PLI_OK;
+}
+
+uint64_t pli_comm_cid_context(uint64_t cid)
+{
+    return PLI_WIRE_SPAN | cid << 2;
+}
+
+enum pli_err pli_comm_cid_agree(struct pli_comm *parent, uint64_t *context_out)
+{
+    uint64_t max = 0, cid = 0;
+    enum pli_err err = pli_comm_cid_max(parent, &max);
+    if (err == PLI_OK) {
+        err = pli_comm_cid_take(max, 2, &cid);
+    }
+    *context_out = pli_comm_cid_context(cid);
+    return err;
+}
+
+struct place {
+    int key, rank;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
+                            : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+// The group of the color, from everybody's (color, key).
+static enum pli_err group_of(const struct pli_comm *comm, const int *votes, int color,
+                             struct pli_group **out)
+{
+    struct place *places = malloc((size_t)comm->size * sizeof *places);
+    struct pli_group_build b;
+    int n = 0;
+    if (places == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory to split %d ranks", comm->size);
+    }
+    for (int i = 0; i < comm->size; i++) {
+        if (votes[2 * i] == color) {
+            places[n++] = (struct place){ votes[2 * i + 1], i };
+        }
+    }
+    qsort(places, (size_t)n, sizeof *places, by_key);
+    pli_group_build_init(&b);
+    for (int i = 0; i < n; i++) {
+        pli_group_build_add_id(&b, pli_group_at(comm->group, places[i].rank));
+    }
+    free(places);
+    return pli_group_build_finish(&b, comm->group->session, comm->group->me, out);
+}
+
+enum pli_err pli_comm_cid_split(struct pli_comm *comm, int color, int key, struct pli_comm **out)
+{
+    struct pli_datatype *type = pli_datatype_basic(MPI_INT);
+    int mine[2] = { color >= 0 ? color : -1, key };
+    int *votes = malloc(2 * (size_t)comm->size * sizeof *votes);
+    uint64_t context = 0;
+    if (votes == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory to split %d ranks", comm->size);
+    }
+    enum pli_err err = pli_coll_allgather(mine, 2, type, votes, 2, type, comm);
+    if (err == PLI_OK) {
+        err = pli_comm_cid_agree(comm, &context);
+    }
+    struct pli_group *group = NULL;
+    if (err == PLI_OK && color >= 0) {
+        err = group_of(comm, votes, color, &group);
+    }
+    if (err == PLI_OK && color >= 0) {
+        err = pli_comm_make_child(comm, group, NULL, context, out);
+    }
+    pli_group_release(group);
+    free(votes);
+    return err;
+}

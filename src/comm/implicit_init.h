@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A UPC program may use MPI_COMM_WORLD without calling MPI_Init: its first use initialises MPI.
+#ifndef PLI_COMM_IMPLICIT_INIT_H
+#define PLI_COMM_IMPLICIT_INIT_H
+
+#include <stdbool.h>
+
+// What initialises MPI, if nobody has; false: somebody has, or it failed. Context: start-up only.
+void pli_begin_on_use(bool (*fn)(void));
+// This program may do so. Context: start-up only; one thread calls MPI.
+void pli_begin_allow(void);
+
+// A handle that names nothing: true: it was a predefined communicator, and names something now.
+bool pli_begin_by(const void *handle) __attribute__((cold));
+// Whether MPI was initialised that way.
+bool pli_begin_has(void);
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Each group finds the largest context in use; its leader tells it to the other one with the ranks
+// in MPI_COMM_WORLD of the group's members, and the group what it heard.
+#include "comm/intercomm_impi.h"
+
+#include "boot/boot.h"
+#include "coll/coll.h"
+#include "comm/impi_cid.h"
+#include "comm/comm_make.h"
+#include "comm/leader_exchange.h"
+#include "comm/intercomm.h"
+#include "msg/p2p.h"
+#include "obj/comm.h"
+#include "obj/datatype.h"
+#include "obj/group_build.h"
+#include "obj/impi_span.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEAD = 8, EACH = 4 };
+#define NOWHERE UINT32_MAX // what stands for a process that is not in MPI_COMM_WORLD
+
+// What came from the other side, as bytes; NULL: no memory, or nothing did.
+struct heard {
+    unsigned char *data;
+    int len;
+};
+
+static unsigned char *describe(const struct pli_group *g, uint64_t max, int *len_out)
+{
+    *len_out = HEAD + EACH * g->size;
+    unsigned char *p = malloc((size_t)*len_out);
+    if (p != NULL) {
+        max = htobe64(max);
+        memcpy(p, &max, HEAD);
+        for (int i = 0; i < g->size; i++) {
+            uint64_t proc = pli_group_at(g, i).proc;
+            uint32_t world = htobe32(pli_span_is_inside(proc) ? (uint32_t)proc : NOWHERE);
+            memcpy(p + HEAD + (size_t)EACH * (size_t)i, &world, EACH);
+        }
+    }
+    return p;
+}
+
+static enum pli_err no_memory(int len)
+{
+    return pli_fail(PLI_ERR_NOMEM, "no memory for %d bytes that two groups exchange", len);
+}
+
+// The leaders' part: with the user's tag on the communicator they share.
+static enum pli_err trade(const struct pli_comm *local, uint64_t max,
+                          const struct pli_intercomm_lead *lead, struct heard *in)
+{
+    int len;
+    unsigned char *mine = describe(local->group, max, &len);
+    if (mine == NULL) {
+        return no_memory(len);
+    }
+    enum pli_err err =
+        pli_comm_trade_open(lead->peer, lead->far, lead->tag, mine, len, &in->data, &in->len);
+    free(mine);
+    return err;
+}
+
+// The leader tells its group what it heard: the length, or why it failed as a number below any, and
+// the bytes.
+static enum pli_err spread(struct pli_comm *local, int leader, enum pli_err why, struct heard *in)
+{
+    int len = why == PLI_OK ? in->len : (int)why;
+    enum pli_err err = pli_coll_bcast(&len, 1, pli_datatype_basic(MPI_INT), leader, local);
+    if (err != PLI_OK || why != PLI_OK) {
+        return why != PLI_OK ? why : err;
+    }
+    if (len < HEAD) {
+        why = len < 0 && len > -PLI_N_ERR ? (enum pli_err)len : PLI_ERR_OTHER;
+        return pli_fail(why, "the leader of the group, rank %d, failed: %s", leader,
+                        pli_err_text(why));
+    }
+    if (in->data == NULL) {
+        in->len = len;
+        in->data = malloc((size_t)len);
+    }
+    return in->data == NULL ? no_memory(len)
+                            : pli_coll_bcast(in->data, len, pli_comm_make_byte(), leader, local);
+}
+
+static enum pli_err their_group(const struct pli_comm *local, const struct heard *in,
+                                struct pli_group **out)
+{
+    struct pli_group_build b;
+    struct pli_id me = local->group->me;
+    pli_group_build_init(&b);
+    for (int at = HEAD; at + EACH <= in->len; at += EACH) {
+        uint32_t world;
+        memcpy(&world, in->data + at, EACH);
+        world = be32toh(world);
+        struct pli_id id = { (me.proc & ~(uint64_t)UINT32_MAX) | world, 0 };
+        if (world >= pli_boot.n_world) {
+            pli_group_build_finish(&b, local->group->session, me, out);
+            pli_group_release(*out);
+            return world == NOWHERE
+                       ? pli_fail(PLI_ERR_COMM, "the other group has processes that were spawned "
+                                                "or belong to a job that IMPI does not know")
+                       : pli_fail(PLI_ERR_OTHER, "the other group has rank %u of %u", world,
+                                  pli_boot.n_world);
+        }
+        pli_group_build_add_id(&b, id);
+    }
+    return pli_group_build_finish(&b, local->group->session, me, out);
+}
+
+static enum pli_err build(struct pli_comm *local, uint64_t max, const struct heard *in,
+                          struct pli_comm **out)
+{
+    uint64_t cid, theirs;
+    struct pli_group *remote;
+    memcpy(&theirs, in->data, HEAD);
+    theirs = be64toh(theirs);
+    enum pli_err err = pli_comm_cid_take(theirs > max ? theirs : max, PLI_INTERCOMM_TAKEN, &cid);
+    if (err == PLI_OK) {
+        err = their_group(local, in, &remote);
+    }
+    if (err != PLI_OK) {
+        return err;
+    }
+    err = pli_intercomm_check_disjoint(local->group, remote);
+    if (err == PLI_OK) {
+        err = pli_comm_make_inter(local, local->group, remote, pli_comm_cid_context(cid),
+                                  pli_comm_cid_context(cid + 2), out);
+    }
+    pli_group_release(remote);
+    return err;
+}
+
+enum pli_err pli_intercomm_span_create(struct pli_comm *local, int leader,
+                                       const struct pli_intercomm_lead *lead, struct pli_comm **out)
+{
+    uint64_t max;
+    struct heard in = { NULL, 0 };
+    enum pli_err why = lead->why, err = pli_comm_cid_max(local, &max);
+    if (err == PLI_OK && local->rank == leader && why == PLI_OK) {
+        why = trade(local, max, lead, &in);
+    }
+    if (err == PLI_OK) {
+        err = spread(local, leader, local->rank == leader ? why : PLI_OK, &in);
+    }
+    if (err == PLI_OK && pli_span_has_stranger(local->group)) { // the others are told by its ranks
+        err = pli_fail(PLI_ERR_COMM,
+                       "argument local_comm has processes that were spawned or belong to another "
+                       "job, and the other group or peer_comm spans jobs that IMPI joins, which "
+                       "does not know those");
+    }
+    if (err == PLI_OK) {
+        err = build(local, max, &in, out);
+    }
+    free(in.data);
+    return err;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Intercommunicators in a job that IMPI joins to others, by the rules that all MPIs in it keep.
+// [docs/design/impi.md]
+#ifndef PLI_COMM_INTERCOMM_IMPI_H
+#define PLI_COMM_INTERCOMM_IMPI_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_comm;
+
+enum { PLI_INTERCOMM_TAKEN = 4 }; // numbers: a pair between the groups, a pair inside each
+
+// What the leader brings to a new intercommunicator; other members: all empty.
+struct pli_intercomm_lead {
+    struct pli_comm *peer;
+    int far, tag;
+    int setup;        // the tag on the set-up channel that stands for the user's
+    enum pli_err why; // not PLI_OK: it cannot do its part
+};
+
+// If a group or the leaders' communicator spans jobs. Context: no lock held; waits.
+enum pli_err pli_intercomm_span_create(struct pli_comm *local, int leader,
+                                       const struct pli_intercomm_lead *lead,
+                                       struct pli_comm **out);
+
+// Both groups agree on contexts: one for a merger, with a word of each side; two, for the groups
+// and for inside each, of a copy.
+enum pli_err pli_intercomm_span_merge(struct pli_comm *inter, bool high, bool *their_high_out,
+                                      uint64_t *context_out);
+enum pli_err pli_intercomm_span_dup(struct pli_comm *inter, uint64_t contexts_out[2]);
+
+// All of both groups let go of it.
+enum pli_err pli_intercomm_span_leave(struct pli_comm *inter);
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The exchange between leaders: lengths, then contents; and both again down to the members.
+#include "comm/leader_exchange.h"
+
+#include "coll/coll.h"
+#include "comm/comm_make.h"
+#include "msg/p2p.h"
+#include "msg/sendrecv.h"
+#include "msg/probe.h"
+#include "msg/progress.h"
+#include "msg/request.h"
+#include "obj/comm.h"
+#include "obj/status.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct head {
+    uint64_t n_mine, n_theirs;
+    int64_t why; // enum pli_err of the leader
+};
+
+static enum pli_err no_memory(size_t len)
+{
+    return pli_fail(PLI_ERR_NOMEM, "no memory for %zu bytes that two groups exchange", len);
+}
+
+static enum pli_err swap(const void *out, size_t n_out, void *in, size_t n_in,
+                         struct pli_comm *peer, int far, int tag)
+{
+    struct pli_datatype *byte = pli_comm_make_byte();
+    return pli_pair_on(out, (MPI_Count)n_out, byte, far, tag, in, (MPI_Count)n_in, byte, far, tag,
+                       peer, PLI_CHAN_SETUP, MPI_STATUS_IGNORE, NULL);
+}
+
+enum pli_err pli_comm_trade_lead(struct pli_comm *peer, int far, int tag, const void *said,
+                                 size_t len, struct pli_comm_trade *t)
+{
+    uint64_t n_mine = len, n_theirs = 0;
+    *t = (struct pli_comm_trade){ 0 };
+    enum pli_err err =
+        peer != NULL ? swap(&n_mine, sizeof n_mine, &n_theirs, sizeof n_theirs, peer, far, tag)
+                     : PLI_OK;
+    if (err != PLI_OK) {
+        return err;
+    }
+    t->mine = malloc(len + n_theirs + 1);
+    if (t->mine == NULL) {
+        return no_memory(len + n_theirs);
+    }
+    t->theirs = t->mine + len;
+    t->n_mine = len;
+    t->n_theirs = n_theirs;
+    memcpy(t->mine, said, len);
+    return peer != NULL ? swap(t->mine, len, t->theirs, n_theirs, peer, far, tag) : PLI_OK;
+}
+
+enum pli_err pli_comm_trade(struct pli_comm *local, int leader, struct pli_comm *peer, int far,
+                            int tag, const void *said, size_t len, enum pli_err why,
+                            struct pli_comm_trade *t)
+{
+    struct pli_datatype *byte = pli_comm_make_byte();
+    *t = (struct pli_comm_trade){ 0 };
+    if (local->rank == leader && why == PLI_OK) {
+        why = pli_comm_trade_lead(peer, far, tag, said, len, t);
+    }
+    struct head head = { t->n_mine, t->n_theirs, why };
+    enum pli_err err = pli_coll_bcast(&head, sizeof head, byte, leader, local);
+    if (err == PLI_OK && head.why != PLI_OK) {
+        err = local->rank == leader
+                  ? why // its sentence is noted
+                  : pli_fail((enum pli_err)head.why, "the leader of the group, rank %d, failed: %s",
+                             leader, pli_err_text((enum pli_err)head.why));
+    }
+    if (err == PLI_OK && t->mine == NULL) {
+        t->n_mine = head.n_mine;
+        t->n_theirs = head.n_theirs;
+        t->mine = malloc(head.n_mine + head.n_theirs + 1);
+        if (t->mine == NULL) {
+            return no_memory(head.n_mine + head.n_theirs);
+        }
+        t->theirs = t->mine + t->n_mine;
+    }
+    if (err == PLI_OK) {
+        err = pli_coll_bcast(t->mine, (MPI_Count)(t->n_mine + t->n_theirs), byte, leader, local);
+    }
+    if (err != PLI_OK) {
+        free(t->mine);
+        t->mine = NULL;
+    }
+    return err;
+}
+
+enum pli_err pli_comm_trade_inter(struct pli_comm *inter, const void *said, size_t len,
+                                  struct pli_comm_trade *t)
+{
+    return pli_comm_trade(inter->local, 0, inter, 0, PLI_SETUP_TRADE, said, len, PLI_OK, t);
+}
+
+static enum pli_err hear(struct pli_comm *peer, int far, int tag, unsigned char **in_out,
+                         int *n_in_out)
+{
+    MPI_Status status;
+    enum pli_err err = pli_probe_probe(far, tag, peer, &status);
+    if (err != PLI_OK) {
+        return err;
+    }
+    *n_in_out = (int)pli_status_bytes(&status);
+    *in_out = malloc((size_t)*n_in_out + 1);
+    return *in_out == NULL ? no_memory((size_t)*n_in_out)
+                           : pli_p2p_recv_on(*in_out, *n_in_out, pli_comm_make_byte(), far, tag,
+                                             peer, PLI_CHAN_P2P, MPI_STATUS_IGNORE);
+}
+
+enum pli_err pli_comm_trade_open(struct pli_comm *peer, int far, int tag, const void *said, int len,
+                                 unsigned char **in_out, int *n_in_out)
+{
+    bool is_gone;
+    struct pli_request *send;
+    *in_out = NULL;
+    enum pli_err err =
+        pli_p2p_isend_on(said, len, pli_comm_make_byte(), far, tag, peer, PLI_CHAN_P2P, 0, &send);
+    if (err != PLI_OK) {
+        return err;
+    }
+    err = hear(peer, far, tag, in_out, n_in_out);
+    pli_progress_wait(send);
+    enum pli_err its = pli_request_report(send, MPI_STATUS_IGNORE, &is_gone);
+    return err == PLI_OK ? its : err;
+}

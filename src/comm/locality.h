@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where processes run: the node, and the pieces of hardware each is bound to, as hwloc sees it. One
+// process of a node asks hwloc for all of them, when somebody wants to know.
+#ifndef PLI_COMM_LOCALITY_H
+#define PLI_COMM_LOCALITY_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_comm;
+struct pli_info;
+
+// From the largest to the smallest on most machines.
+enum pli_place_level {
+    PLI_PLACE_MACHINE,
+    PLI_PLACE_PACKAGE,
+    PLI_PLACE_DIE,
+    PLI_PLACE_NUMA,
+    PLI_PLACE_L4,
+    PLI_PLACE_L3,
+    PLI_PLACE_L2,
+    PLI_PLACE_L1,
+    PLI_PLACE_CORE,
+    PLI_PLACE_PU,
+    PLI_N_PLACE
+};
+
+#define PLI_PLACE_ANY UINT32_MAX // not bound to one piece of this level, or not known
+
+struct pli_place {
+    uint64_t node; // the same for processes that share memory
+    uint32_t at[PLI_N_PLACE];
+};
+
+// Of every rank; collective, on an intracommunicator. A rank that does not count says so and has
+// PLI_PLACE_NOBODY as its node. Fails everywhere if the hardware of one node cannot be read. Freed
+// by the caller.
+#define PLI_PLACE_NOBODY UINT64_MAX
+enum pli_err pli_place_gather(struct pli_comm *comm, bool counts, struct pli_place **out);
+
+// The same for those who only want to keep neighbours near: pieces of a node stay PLI_PLACE_ANY
+// where all its ranks have the same binding, and, with a warning, where hwloc cannot tell.
+enum pli_err pli_place_compare(struct pli_comm *comm, struct pli_place **out);
+
+// "hwloc://Package"; and back, with or without the prefix, -1: not a type we know.
+const char *pli_place_name(enum pli_place_level level);
+int pli_place_level(const char *name);
+
+// The node of this process, see above.
+uint64_t pli_place_node(void);
+
+// MPI_Get_hw_resource_info: every type this machine has, and whether the caller is bound to one
+// instance.
+enum pli_err pli_place_info(struct pli_info **out);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Private communicators of two, and waiting on them for somebody who may never come.
+#include "dynamic/first_contact.h"
+
+#include "comm/comm_make.h"
+#include "msg/endpoint.h"
+#include "msg/p2p.h"
+#include "msg/progress.h"
+#include "msg/request.h"
+#include "obj/comm.h"
+#include "obj/errhandler.h"
+
+enum pli_err pli_rendezvous_make(struct pli_comm *like, struct pli_id other, bool is_first,
+                                 uint64_t context, struct pli_comm **out)
+{
+    struct pli_id me = like->group->me;
+    struct pli_id ids[2] = { is_first ? me : other, is_first ? other : me };
+    struct pli_group *group;
+    struct pli_comm *c;
+    bool is_alone = pli_group_same(me, other);
+    enum pli_err err = pli_group_create(ids, is_alone ? 1 : 2, like->session, &group);
+    if (err != PLI_OK) {
+        return err;
+    }
+    err = pli_comm_create(pli_ep_retain(like->ep), me, group, NULL, context, &c);
+    pli_group_release(group);
+    if (err != PLI_OK) {
+        pli_ep_release(like->ep);
+        return err;
+    }
+    pli_errhandler_release(c->errhandler);
+    c->errhandler = pli_errhandler_of(&like->obj);
+    c->is_freed = true; // no user has a handle of it
+    *out = c;
+    return PLI_OK;
+}
+
+void pli_rendezvous_drop(struct pli_comm *bridge)
+{
+    pli_comm_release(bridge);
+}
+
+enum pli_err pli_rendezvous_say(struct pli_comm *bridge, int far, const void *buf, size_t len)
+{
+    return pli_p2p_send_on(buf, (MPI_Count)len, pli_comm_make_byte(), far, PLI_RENDEZVOUS_TAG,
+                           bridge, PLI_CHAN_SETUP, 0);
+}
+
+struct wait {
+    struct pli_waiter w; // first: the watch gets it
+    pli_rendezvous_watch_fn watch;
+    void *arg;
+    enum pli_err err;
+};
+
+static void look(const struct pli_waiter *w)
+{
+    struct wait *wait = (struct wait *)(uintptr_t)w;
+    wait->err = wait->watch(wait->arg);
+}
+
+enum pli_err pli_rendezvous_hear(struct pli_comm *bridge, void *buf, size_t len,
+                                 pli_rendezvous_watch_fn watch, void *arg)
+{
+    struct pli_request *req;
+    bool is_gone;
+    enum pli_err err = pli_p2p_irecv_on(buf, (MPI_Count)len, pli_comm_make_byte(), MPI_ANY_SOURCE,
+                                        PLI_RENDEZVOUS_TAG, bridge, PLI_CHAN_SETUP, &req);
+    if (err != PLI_OK) {
+        return err;
+    }
+    // No communicator in the record: the launcher then knows that the outside is waited for.
+    struct wait wait = { .w = { .lane = bridge->ep->lane, .watch = look },
+                         .watch = watch,
+                         .arg = arg };
+    while (!pli_request_is_done(req) && wait.err == PLI_OK) {
+        pli_progress_step(&wait.w);
+        if (wait.err != PLI_OK) { // what it sent before its end is in the mailbox
+            while (pli_progress_once(wait.w.lane) > 0) {
+            }
+        }
+    }
+    pli_progress_end(&wait.w);
+    bool is_done = pli_request_is_done(req);
+    if (!is_done) {
+        req->ops->cancel(req);
+        pli_progress_wait(req);
+    }
+    err = pli_request_report(req, MPI_STATUS_IGNORE, &is_gone);
+    return is_done ? err : wait.err;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A socket pair for each request: one end goes to the launcher over the control socket, which
+// itself must stay silent from that side.
+#include "dynamic/launcher_call.h"
+
+#include "boot/boot.h"
+#include "ckpt/freeze.h"
+#include "msg/lane.h"
+#include "msg/progress.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { NAP_MS = 1 };
+
+// Send or receive all of it, with a look at the lane while nothing moves.
+static enum pli_err move(struct pli_lane *lane, int fd, char *buf, size_t len, bool is_send)
+{
+    size_t done = 0;
+    while (done < len) {
+        ssize_t n = is_send ? send(fd, buf + done, len - done, MSG_DONTWAIT | MSG_NOSIGNAL)
+                            : recv(fd, buf + done, len - done, MSG_DONTWAIT);
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+            struct pollfd p = { .fd = fd, .events = is_send ? POLLOUT : POLLIN };
+            while (lane != NULL && pli_progress_once(lane) > 0) {
+            }
+            poll(&p, 1, NAP_MS);
+        } else {
+            return pli_fail(PLI_ERR_OTHER, "mpiexec did not answer: %s",
+                            n == 0 ? "it closed the connection" : strerror(errno));
+        }
+    }
+    return PLI_OK;
+}
+
+enum pli_err pli_plea(struct pli_lane *lane, enum pli_ask_kind kind, const void *body, size_t len,
+                      struct pli_answer *answer)
+{
+    int pair[2];
+    struct pli_ask_head head = { kind, (uint32_t)len };
+    if (len > PLI_ASK_MOST) {
+        return pli_fail(PLI_ERR_ARG, "a request of %zu bytes is too long for mpiexec", len);
+    }
+    pli_park_hold();
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        pli_park_let();
+        return pli_fail(PLI_ERR_OTHER, "cannot make a socket: %s", strerror(errno));
+    }
+    enum pli_err err = pli_proc.boot->ops->ask(pli_proc.boot, pair[1]);
+    close(pair[1]);
+    if (err == PLI_OK) {
+        err = move(lane, pair[0], (char *)&head, sizeof head, true);
+    }
+    if (err == PLI_OK) {
+        err = move(lane, pair[0], (char *)(uintptr_t)body, len, true);
+    }
+    if (err == PLI_OK) {
+        err = move(lane, pair[0], (char *)answer, sizeof *answer, false);
+    }
+    close(pair[0]);
+    pli_park_let();
+    return err;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// On one host the table in memory is all there is. On several, mpiexec decides; what is opened or
+// published is entered in the memory here too, for the other jobs on this host.
+#include "dynamic/ports.h"
+
+#include "boot/boot.h"
+#include "boot/jobtab.h"
+#include "msg/lane.h"
+#include "dynamic/launcher_call.h"
+#include "obj/group.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct pli_node *here(void)
+{
+    return &pli_proc.boot->node;
+}
+
+static bool is_alone(void)
+{
+    return here()->header->n_host == 1;
+}
+
+static enum pli_err ask(struct pli_ask_tie *what, struct pli_answer *a)
+{
+    enum pli_err err = pli_plea(NULL, PLI_ASK_TIE, what, sizeof *what, a);
+    a->text[sizeof a->text - 1] = '\0';
+    return err != PLI_OK || a->error == 0 ? err : pli_fail((enum pli_err)a->error, "%s", a->text);
+}
+
+static enum pli_err ask_port(enum pli_ask_tie_what what, uint64_t cookie, struct pli_id who,
+                             struct pli_answer *a)
+{
+    struct pli_ask_tie t = {
+        .what = what, .owner = (uint32_t)who.proc, .ep = who.ep, .cookie = cookie
+    };
+    return ask(&t, a);
+}
+
+static enum pli_err ask_name(enum pli_ask_tie_what what, const char *service, const char *port,
+                             struct pli_answer *a)
+{
+    struct pli_ask_tie t = { .what = what, .owner = pli_proc.boot->index };
+    if (port != NULL && strlen(port) >= sizeof t.port) {
+        return pli_fail(PLI_ERR_ARG,
+                        "argument port_name is longer than the %zu characters that a job on "
+                        "several hosts can publish",
+                        sizeof t.port - 1);
+    }
+    snprintf(t.service, sizeof t.service, "%s", service);
+    snprintf(t.port, sizeof t.port, "%s", port != NULL ? port : "");
+    return ask(&t, a);
+}
+
+enum pli_err pli_ledger_open(uint32_t *place_out, uint64_t *cookie_out)
+{
+    struct pli_answer a = { 0 };
+    *cookie_out = 0;
+    enum pli_err err = pli_tie_open_port(here(), pli_proc.boot->index, place_out, cookie_out);
+    if (err != PLI_OK || is_alone()) {
+        return err;
+    }
+    err = ask_port(PLI_ASK_TIE_OPEN, *cookie_out, (struct pli_id){ .proc = pli_proc.boot->index },
+                   &a);
+    if (err != PLI_OK) {
+        pli_tie_close_port(here(), *place_out, *cookie_out);
+    }
+    return err;
+}
+
+enum pli_err pli_ledger_close(uint32_t place, uint64_t cookie)
+{
+    struct pli_answer a = { 0 };
+    enum pli_err err = pli_tie_close_port(here(), place, cookie);
+    return is_alone() ? err : ask_port(PLI_ASK_TIE_CLOSE, cookie, (struct pli_id){ 0 }, &a);
+}
+
+enum pli_err pli_ledger_own(uint32_t place, uint64_t cookie, struct pli_id me)
+{
+    struct pli_answer a = { 0 };
+    bool is_here = pli_tie_own_port(here(), place, cookie, (uint32_t)me.proc, me.ep);
+    if (is_alone()) {
+        return is_here ? PLI_OK : pli_fail(PLI_ERR_PORT, "the port is not open");
+    }
+    return ask_port(PLI_ASK_TIE_OWN, cookie, me, &a);
+}
+
+enum pli_err pli_ledger_owner(uint32_t place, uint64_t cookie, struct pli_id *owner_out)
+{
+    struct pli_answer a = { 0 };
+    enum pli_err err = PLI_OK;
+    if (!is_alone()) {
+        err = ask_port(PLI_ASK_TIE_OWNER, cookie, (struct pli_id){ 0 }, &a);
+    } else if (!pli_tie_port_owner(here(), place, cookie, &a.first, &a.n)) {
+        err = pli_fail(PLI_ERR_PORT, "the port is not open");
+    }
+    *owner_out = (struct pli_id){ .proc = pli_proc.boot->job | a.first, .ep = a.n };
+    return err;
+}
+
+enum pli_err pli_ledger_publish(const char *service, const char *port)
+{
+    struct pli_answer a = { 0 };
+    enum pli_err err = is_alone() ? PLI_OK : ask_name(PLI_ASK_TIE_PUBLISH, service, port, &a);
+    if (err != PLI_OK) {
+        return err;
+    }
+    err = pli_tie_publish(here(), pli_proc.boot->index, service, port);
+    if (err != PLI_OK && !is_alone()) {
+        ask_name(PLI_ASK_TIE_UNPUBLISH, service, NULL, &a);
+    }
+    return err;
+}
+
+enum pli_err pli_ledger_unpublish(const char *service)
+{
+    struct pli_answer a = { 0 };
+    enum pli_err err = pli_tie_unpublish(here(), service);
+    if (!is_alone()) {
+        pli_fail_take(NULL); // it may have been published on another host
+        err = ask_name(PLI_ASK_TIE_UNPUBLISH, service, NULL, &a);
+    }
+    return err;
+}
+
+enum pli_err pli_ledger_lookup(const char *service, char *port_out)
+{
+    struct pli_answer a = { 0 };
+    if (is_alone()) {
+        return pli_tie_lookup(here(), service, port_out)
+                   ? PLI_OK
+                   : pli_fail(PLI_ERR_NAME, "no rank of this job has published it");
+    }
+    enum pli_err err = ask_name(PLI_ASK_TIE_LOOKUP, service, NULL, &a);
+    snprintf(port_out, PLI_TIE_PORT, "%s", a.text);
+    return err;
+}

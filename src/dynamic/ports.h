@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports and published names of this job. They are in the memory of this host, where other jobs
+// find them; in a job on several hosts mpiexec has those of all.
+#ifndef PLI_DYNAMIC_PORTS_H
+#define PLI_DYNAMIC_PORTS_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct pli_id;
+
+// As pli_tie_open_port and its companions; PLI_ERR_PORT: the port is not open. The place is that
+// on the host where the port was opened.
+enum pli_err pli_ledger_open(uint32_t *place_out, uint64_t *cookie_out);
+enum pli_err pli_ledger_close(uint32_t place, uint64_t cookie);
+enum pli_err pli_ledger_own(uint32_t place, uint64_t cookie, struct pli_id me);
+enum pli_err pli_ledger_owner(uint32_t place, uint64_t cookie, struct pli_id *owner_out);
+
+enum pli_err pli_ledger_publish(const char *service, const char *port);
+enum pli_err pli_ledger_unpublish(const char *service);
+// port_out has room for PLI_TIE_PORT. PLI_ERR_NAME: nobody here has published it.
+enum pli_err pli_ledger_lookup(const char *service, char *port_out);
+
+#endif

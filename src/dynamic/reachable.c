@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job's memory says where its processes are and which of them have ended.
+#include "dynamic/reachable.h"
+
+#include "boot/boot.h"
+#include "msg/lane.h"
+#include "net/shm/other_job.h"
+#include "obj/comm.h"
+#include "obj/group.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint64_t job_part = ~(uint64_t)UINT32_MAX;
+
+enum pli_err pli_meeting_check(const struct pli_comm *comm, uint64_t proc)
+{
+    const struct pli_node *node = &pli_proc.boot->node;
+    uint32_t here = node->header->host_index;
+    if ((proc & job_part) == pli_proc.boot->job || node->header->n_host == 1) {
+        return PLI_OK;
+    }
+    for (int r = 0; r < comm->size; r++) {
+        struct pli_id id = pli_group_at(comm->group, r);
+        const struct pli_node_proc *p = (id.proc & job_part) == pli_proc.boot->job
+                                            ? pli_node_find(node, (uint32_t)id.proc)
+                                            : NULL;
+        if (p != NULL && p->host != here) {
+            return pli_fail(PLI_ERR_PORT,
+                            "rank %d of the communicator is on host %s, the root on %s; jobs that "
+                            "were started separately meet where all who take part are on one host",
+                            r, node->hosts[p->host].name, node->hosts[here].name);
+        }
+    }
+    return PLI_OK;
+}
+
+enum pli_err pli_meeting_check_host(const char *host)
+{
+    const char *here = pli_proc.boot->node.header->host;
+    return strcmp(host, here) == 0
+               ? PLI_OK
+               : pli_fail(PLI_ERR_PORT,
+                          "the port is on host %s and this process on %s; jobs that were started "
+                          "separately meet where all who take part are on one host",
+                          host, here);
+}
+
+enum pli_err pli_meeting_refuse_joined(void)
+{
+    // Such jobs go by one number, under which a process knows its own alone.
+    return pli_fail(PLI_ERR_PORT, "the other process belongs to a job that IMPI has joined to this "
+                                  "one; MPI_COMM_WORLD has both, and MPI_Intercomm_create connects "
+                                  "them");
+}
+
+bool pli_meeting_has_launcher(const struct pli_node *node)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u", node->header->launcher);
+    return access(path, F_OK) == 0;
+}
+
+bool pli_meeting_is_gone(uint64_t proc)
+{
+    const struct pli_node *node = &pli_proc.boot->node;
+    if ((proc & job_part) != pli_proc.boot->job) {
+        const struct pli_outside *o = pli_outside_find(proc & job_part);
+        if (o == NULL || !pli_meeting_has_launcher(&o->node)) {
+            return true;
+        }
+        node = &o->node;
+    }
+    return pli_node_has_ended(node, (uint32_t)proc);
+}

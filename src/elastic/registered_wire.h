@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The file of one rank: a head, then for each registered name a row and its bytes, each on a
+// boundary of 16. In the byte order of the machine that wrote it; the magic word shows another.
+#ifndef PLI_ELASTIC_REGISTERED_WIRE_H
+#define PLI_ELASTIC_REGISTERED_WIRE_H
+
+#include <stdint.h>
+
+enum { PLI_KEEPSAKE_MAGIC = 0x504c4b31, PLI_KEEPSAKE_ALIGN = 16, PLI_KEEPSAKE_NAME = 64 };
+
+struct pli_keepsake_head {
+    uint32_t magic, n_row;
+    uint64_t spare;
+};
+_Static_assert(sizeof(struct pli_keepsake_head) == 16, "lies in checkpoints");
+
+struct pli_keepsake_row {
+    char name[PLI_KEEPSAKE_NAME];
+    uint64_t bytes; // of the data behind this row, before the boundary
+    uint64_t spare;
+};
+_Static_assert(sizeof(struct pli_keepsake_row) == 80, "lies in checkpoints");
+
+#endif

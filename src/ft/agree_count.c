@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Deaths are numbered, so that all who count up to the same one leave out the same members.
+#include "ft/agree_count.h"
+
+bool pli_tally_is_out(const struct pli_node *node, uint64_t proc, uint32_t n_failed)
+{
+    const struct pli_node_proc *p = pli_node_find(node, (uint32_t)proc);
+    return p != NULL && atomic_load_explicit(&p->failure, memory_order_acquire) != 0 &&
+           p->failed_at <= n_failed;
+}
+
+static const struct pli_alarm_vote *vote(const struct pli_alarm_pact *pact, uint32_t i,
+                                         uint32_t seq)
+{
+    return &pact->members[i].votes[seq % PLI_ALARM_N_VOTE];
+}
+
+bool pli_tally_is_full(const struct pli_node *node, const struct pli_alarm_pact *pact, uint32_t seq,
+                       uint32_t n_failed)
+{
+    for (uint32_t i = 0; i < pact->n_member; i++) {
+        if (!pli_tally_is_out(node, pact->members[i].proc, n_failed) &&
+            atomic_load_explicit(&vote(pact, i, seq)->seq, memory_order_seq_cst) < seq) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct pli_alarm_outcome pli_tally_count(const struct pli_node *node,
+                                         const struct pli_alarm_pact *pact, uint32_t seq,
+                                         uint32_t n_failed)
+{
+    struct pli_alarm_outcome o = { .flags = { UINT32_MAX, UINT32_MAX } };
+    uint32_t n_dead = 0, least = UINT32_MAX, most = 0;
+    for (uint32_t i = 0; i < pact->n_member; i++) {
+        const struct pli_alarm_vote *v = vote(pact, i, seq);
+        int group = i >= pact->n_first;
+        if (pli_tally_is_out(node, pact->members[i].proc, n_failed)) {
+            n_dead++;
+            continue;
+        }
+        uint32_t acked = atomic_load_explicit(&v->n_acked, memory_order_relaxed);
+        o.flags[group] &= atomic_load_explicit(&v->value, memory_order_relaxed);
+        least = acked < least ? acked : least;
+        most = acked > most ? acked : most;
+        for (int k = 0; k < 2 && o.context[group][k] == 0; k++) { // those of the first one
+            o.context[group][k] = atomic_load_explicit(&v->context[k], memory_order_relaxed);
+        }
+    }
+    o.is_known = least == n_dead && most == n_dead;
+    return o;
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first message of a send: all of the data when it is small, else the offer of it.
+#include "msg/protocol.h"
+
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/copy.h"
+#include "net/impi/gateway.h"
+#include "msg/lane.h"
+#include "net/tcp/tcp_conn.h"
+#include "msg/packed.h"
+#include "msg/request.h"
+#include "msg/msg_wire.h"
+#include "obj/comm.h"
+#include "obj/datatype.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { LATE_NS = 1000000000 };
+
+// An answer that waits for room in a mailbox.
+struct note {
+    struct pli_list link;
+    int kind;
+    uint64_t word[3];
+};
+
+// Copy `len` bytes of the request's stream, all of it, to memory.
+static void pack_all(const struct pli_request *r, void *to)
+{
+    if (r->type->is_dense) {
+        memcpy(to, (const char *)r->buf + r->type->true_lb, r->size);
+    } else {
+        struct pli_cursor c;
+        pli_cursor_init(&c, r->buf, r->count, r->type);
+        pli_cursor_pack(&c, to, r->size);
+    }
+}
+
+static void address(struct pli_shm_cell *cell, const struct pli_request *r, int kind)
+{
+    cell->kind = (uint8_t)kind;
+    cell->form = r->type->form;
+    cell->flags = 0;
+    cell->src_lane = (uint8_t)r->lane->index;
+    cell->src_proc = r->conn->as;
+    cell->dst_ep = (uint32_t)r->remote; // until the receiver answers
+    cell->context = r->item.context;
+    cell->src_rank = r->item.source;
+    cell->tag = r->item.tag;
+    cell->size = r->size;
+}
+
+// Send small data without asking. False: no room now. What may have to be converted is of the kind
+// of synchronous messages, which the shortest way of a receive does not look for.
+static bool issue_eager(struct pli_request *r)
+{
+    bool is_sync = (r->flags & PLI_REQ_SYNC) != 0;
+    bool is_long = is_sync || pli_packed_is_external(r->type, r->comm);
+    size_t inline_max = is_long ? PLI_WIRE_SYNC_INLINE : PLI_SHM_INLINE;
+    struct pli_shm_block *block = NULL;
+    if (r->size > inline_max) {
+        block = pli_shm_block_take(&r->lane->shm, r->size);
+        if (block == NULL) {
+            return false;
+        }
+        pack_all(r, pli_shm_block_data(block));
+    }
+    uint64_t pos;
+    struct pli_shm_cell *cell = pli_shm_claim(&r->conn->shm, &pos);
+    if (cell == NULL) {
+        if (block != NULL) {
+            pli_shm_block_done(block);
+        }
+        return false;
+    }
+    address(cell, r, is_long ? PLI_WIRE_SYNC : PLI_WIRE_EAGER);
+    unsigned char *data = cell->bytes;
+    if (is_long) {
+        cell->word[0] = is_sync ? (uint64_t)(uintptr_t)r : 0;
+        data += sizeof cell->word[0];
+    }
+    if (block != NULL) {
+        uint64_t offset = pli_shm_block_offset(&r->lane->shm, block) | r->conn->mark;
+        cell->flags = PLI_WIRE_HAS_BLOCK;
+        memcpy(data, &offset, sizeof offset);
+    } else if (r->type->is_dense) {
+        pli_copy_small(data, (const char *)r->buf + r->type->true_lb, r->size);
+    } else if (r->size > 0) {
+        pack_all(r, data);
+    }
+    pli_shm_publish(&r->conn->shm, cell, pos);
+    if (!is_sync) {
+        pli_request_complete(r, PLI_OK);
+    } else {
+        pli_request_track(r);
+    }
+    return true;
+}
+
+// Offer the data; the receiver will ask for it.
+static bool issue_offer(struct pli_request *r)
+{
+    uint64_t pos;
+    struct pli_shm_cell *cell = pli_shm_claim(&r->conn->shm, &pos);
+    if (cell == NULL) {
+        return false;
+    }
+    address(cell, r, PLI_WIRE_RTS);
+    cell->word[0] = (uint64_t)(uintptr_t)r;
+    cell->word[1] =
+        r->type->is_dense ? (uint64_t)(uintptr_t)r->buf + (uint64_t)r->type->true_lb : 0;
+    cell->word[2] = (uint64_t)getpid();
+    pli_shm_publish(&r->conn->shm, cell, pos);
+    pli_request_track(r);
+    return true;
+}
+
+// Small data goes out unasked, as soon as there is room; programs rely on that. Only where the
+// receiver holds too much already, or where others have kept our blocks for so long that they
+// cannot be expected back soon, is small data offered. A receiver that has not emptied its own
+// mailbox holds blocks itself: it is only slow, and will give them back when it looks.
+static bool issue(struct pli_request *r, bool is_late)
+{
+    bool is_small = r->size <= (uint64_t)pli_conf.eager_max && r->size <= PLI_SHM_BLOCK_MAX;
+    bool is_asked = atomic_load_explicit(&r->conn->shm.box->is_full, memory_order_relaxed) != 0;
+    if (is_small && !is_asked) {
+        if (issue_eager(r)) {
+            return true;
+        }
+        if (!is_late) {
+            return false;
+        }
+    }
+    return issue_offer(r);
+}
+
+void pli_eager_start(struct pli_request *r)
+{
+    struct pli_conn *c = r->conn;
+    if (c->link != NULL) {
+        pli_link_start(r);
+        return;
+    }
+    if (pli_list_is_empty(&c->pending)) {
+        if (issue(r, false)) {
+            return;
+        }
+        c->stalled_ns = pli_clock_ns();
+    } else if (c->gate != NULL) { // it always has something pending, so others need not ask
+        pli_gate_start(r);
+        return;
+    } else if (c->is_dead) {
+        pli_request_complete(r, PLI_ERR_PROC_FAILED);
+        return;
+    }
+    if (pli_list_is_empty(&c->stalled)) {
+        pli_list_push(&r->lane->stalled, &c->stalled);
+        pli_lane_stir(r->lane); // who sleeps there must try again; we may not come back to do it
+    }
+    pli_list_push(&c->pending, &r->link);
+}
+
+static bool issue_note(struct pli_conn *c, int kind, const uint64_t word[3])
+{
+    uint64_t pos;
+    struct pli_shm_cell *cell = pli_shm_claim(&c->shm, &pos);
+    if (cell == NULL) {
+        return false;
+    }
+    cell->kind = (uint8_t)kind;
+    cell->flags = 0;
+    cell->src_lane = (uint8_t)c->lane->index;
+    cell->src_proc = c->as;
+    cell->size = 0;
+    memcpy(cell->word, word, sizeof cell->word);
+    pli_shm_publish(&c->shm, cell, pos);
+    return true;
+}
+
+void pli_eager_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
+{
+    const uint64_t word[3] = { w0, w1, w2 };
+    if (c->link != NULL) {
+        pli_link_note(c->link, kind, w0, w1, w2);
+        return;
+    }
+    if (issue_note(c, kind, word)) {
+        return;
+    }
+    if (c->is_dead) {
+        return;
+    }
+    struct note *n = malloc(sizeof *n);
+    if (n == NULL) {
+        abort(); // an answer that cannot be kept would leave the other side waiting for ever
+    }
+    n->kind = kind;
+    memcpy(n->word, word, sizeof word);
+    if (pli_list_is_empty(&c->stalled)) {
+        pli_list_push(&c->lane->stalled, &c->stalled);
+        pli_lane_stir(c->lane);
+    }
+    pli_list_push(&c->notes, &n->link);
+}
+
+void pli_eager_retry(struct pli_conn *c)
+{
+    while (!pli_list_is_empty(&c->notes)) {
+        struct note *n = PLI_CONTAINER(c->notes.next, struct note, link);
+        if (!issue_note(c, n->kind, n->word)) {
+            return;
+        }
+        pli_list_remove(&n->link);
+        free(n);
+    }
+    if (c->gate != NULL) {
+        pli_gate_retry(c);
+        return;
+    }
+    bool is_late = !pli_list_is_empty(&c->pending) && pli_clock_ns() - c->stalled_ns > LATE_NS &&
+                   pli_shm_is_drained(&c->shm);
+    while (!pli_list_is_empty(&c->pending)) {
+        struct pli_request *r = PLI_CONTAINER(c->pending.next, struct pli_request, link);
+        struct pli_list *next = c->pending.next;
+        pli_list_remove(next); // issue may complete and destroy the request
+        if (!issue(r, is_late)) {
+            next->next = c->pending.next; // back to the front
+            next->prev = &c->pending;
+            c->pending.next->prev = next;
+            c->pending.next = next;
+            return;
+        }
+        c->stalled_ns = pli_clock_ns();
+    }
+    pli_list_remove(&c->stalled);
+}

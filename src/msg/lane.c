@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opens lanes, finds connections, numbers endpoints.
+#include "msg/lane.h"
+#include "base/cpu.h"
+
+#include "boot/boot.h"
+#include "ckpt/freeze.h"
+#include "ft/failure.h"
+#include "ft/fail_ops.h"
+#include "msg/endpoint.h"
+#include "net/impi/gateway.h"
+#include "net/tcp/tcp_conn.h"
+#include "net/shm/other_job.h"
+#include "msg/request.h"
+#include "net/shm/shm_sleep.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct pli_proc pli_proc;
+_Thread_local uint32_t pli_lane_attached[PLI_NODE_N_LANE];
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+
+// This process may be a copy of itself that was just made: the kernel knows nothing of it.
+static void park(bool is_leaving)
+{
+    pli_handle_park(is_leaving);
+    if (!is_leaving) {
+        pli_shm_again(&pli_proc.boot->node);
+        pli_lock_clone();
+    }
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *l = atomic_load(&pli_proc.lanes[i]);
+        if (l != NULL && l->net != NULL) {
+            pli_netlane_park(l->net, is_leaving);
+        }
+    }
+}
+
+// Context: guard held.
+static enum pli_err open_new(int index, struct pli_lane **out)
+{
+    struct pli_boot *boot = pli_proc.boot;
+    struct pli_lane *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a lane");
+    }
+    pli_park_on_move(park);
+    if (index == 0) { // once, before the threads of other lanes read what it sets
+        pli_alarm_open();
+    }
+    enum pli_err err = pli_shm_open(&l->shm, &boot->node, boot->row, index);
+    if (err != PLI_OK) {
+        free(l);
+        return err;
+    }
+    l->index = index;
+    l->proc = pli_proc.id;
+    l->requests =
+        (struct pli_handle_pool){ .kind = PLI_KIND_REQUEST, .size = sizeof(struct pli_request) };
+    pli_list_init(&l->streams);
+    pli_list_init(&l->stalled);
+    pli_list_init(&l->pollers);
+    pli_list_init(&l->tasks);
+    err = pli_netlane_open(l);
+    if (err != PLI_OK) {
+        free(l);
+        return err;
+    }
+    atomic_store_explicit(&pli_proc.lanes[index], l, memory_order_release);
+    atomic_fetch_add_explicit(&pli_proc.n_open, 1, memory_order_release);
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *other = atomic_load_explicit(&pli_proc.lanes[i], memory_order_relaxed);
+        if (other != NULL && i != index) {
+            pli_lane_stir(other); // who sleeps there for long must look after this one too
+        }
+    }
+    _Atomic uint32_t *n_lane = &boot->node.rows[boot->row].n_lane; // only guarded threads write it
+    if (atomic_load_explicit(n_lane, memory_order_relaxed) <= (uint32_t)index) {
+        atomic_store_explicit(n_lane, (uint32_t)index + 1, memory_order_release);
+    }
+    *out = l;
+    return PLI_OK;
+}
+
+PLI_START enum pli_err pli_lane_open(int index, struct pli_lane **out)
+{
+    *out = atomic_load_explicit(&pli_proc.lanes[index], memory_order_acquire);
+    if (*out != NULL) {
+        return PLI_OK;
+    }
+    pthread_mutex_lock(&guard);
+    *out = pli_proc.lanes[index];
+    enum pli_err err = *out != NULL ? PLI_OK : open_new(index, out);
+    pthread_mutex_unlock(&guard);
+    return err;
+}
+
+void pli_lane_defer(struct pli_lane *lane, struct pli_task *t)
+{
+    pli_list_push(&lane->tasks, &t->link);
+    pli_lane_stir(lane); // who left it may not come back to poll
+}
+
+static bool grow_conns(struct pli_lane *lane)
+{
+    uint32_t n = lane->n_bucket == 0 ? 16 : lane->n_bucket * 4;
+    struct pli_conn **fresh = calloc(n, sizeof *fresh);
+    if (fresh == NULL) {
+        return false;
+    }
+    for (uint32_t b = 0; b < lane->n_bucket; b++) {
+        struct pli_conn *c = lane->conns[b];
+        while (c != NULL) {
+            struct pli_conn *next = c->next;
+            c->next = fresh[c->key % n];
+            fresh[c->key % n] = c;
+            c = next;
+        }
+    }
+    free(lane->conns);
+    lane->conns = fresh;
+    lane->n_bucket = n;
+    return true;
+}
+
+// Take a way out of the table and end it.
+static void drop_conn(struct pli_lane *lane, struct pli_conn **at)
+{
+    struct pli_conn *c = *at;
+    *at = c->next;
+    lane->n_conn--;
+    if (lane->cache[pli_lane_slot(c->key)] == c) {
+        lane->cache[pli_lane_slot(c->key)] = NULL;
+    }
+    free(c);
+}
+
+// Whether nobody can mean a process any more: its row is another's by now, or it was spawned, has
+// ended, and no process of another world has a communicator with it, though one had. (Before that a
+// spawn may be under way, whose messages know the way.)
+static bool is_left(uint32_t index)
+{
+    const struct pli_node *node = &pli_proc.boot->node;
+    uint32_t row = pli_node_row_of(node, index);
+    const struct pli_node_row *r = row != UINT32_MAX ? &node->rows[row] : NULL;
+    return r == NULL ||
+           (row >= node->header->n_row && r->version == 0 && r->world != pli_proc.boot->world &&
+            atomic_load_explicit(&r->has_ended, memory_order_acquire) != 0 &&
+            atomic_load_explicit(&r->was_held, memory_order_acquire) != 0 &&
+            atomic_load_explicit(&r->n_held, memory_order_acquire) == 0);
+}
+
+// Forget the ways to those.
+static void drop_stale(struct pli_lane *lane)
+{
+    for (uint32_t b = 0; b < lane->n_bucket; b++) {
+        struct pli_conn **at = &lane->conns[b];
+        while (*at != NULL) {
+            struct pli_conn *c = *at;
+            uint64_t proc = c->key >> 3;
+            if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job && c->gate == NULL &&
+                pli_list_is_empty(&c->stalled) && is_left((uint32_t)proc) &&
+                (c->link == NULL || pli_link_destroy(c->link))) {
+                drop_conn(lane, at);
+            } else {
+                at = &c->next;
+            }
+        }
+    }
+}
+
+bool pli_lane_forget_job(struct pli_lane *lane, uint64_t job)
+{
+    bool is_clean = true;
+    for (uint32_t b = 0; b < lane->n_bucket; b++) {
+        struct pli_conn **at = &lane->conns[b];
+        while (*at != NULL) {
+            struct pli_conn *c = *at;
+            bool is_theirs = (c->key >> 3 & ~(uint64_t)UINT32_MAX) == job;
+            if (is_theirs && pli_list_is_empty(&c->stalled)) {
+                drop_conn(lane, at);
+            } else {
+                is_clean = is_clean && !is_theirs;
+                at = &c->next;
+            }
+        }
+    }
+    return is_clean;
+}
+
+// A process of another job, by its memory; false: that cannot be had.
+static bool find_outside(struct pli_conn *c, uint64_t proc)
+{
+    const struct pli_outside *o = pli_outside_find(proc & ~(uint64_t)UINT32_MAX);
+    uint32_t row = o != NULL ? pli_node_row_of(&o->node, (uint32_t)proc) : UINT32_MAX;
+    if (row == UINT32_MAX) {
+        return false;
+    }
+    c->as = o->mine << PLI_OUTSIDE_INDEX | (uint32_t)c->lane->proc;
+    c->mark = (uint64_t)o->mine << PLI_OUTSIDE_SHIFT;
+    pli_shm_peer_init(&c->shm, &o->node, row, c->peer_lane);
+    return true;
+}
+
+// Where the mailboxes of a process are, or the way to it over a network; false: nobody is there.
+static bool find_peer(struct pli_conn *c, uint64_t proc)
+{
+    uint32_t row;
+    c->as = (uint32_t)c->lane->proc;
+    if ((proc & ~(uint64_t)UINT32_MAX) != pli_proc.boot->job) {
+        return find_outside(c, proc);
+    }
+    if (pli_boot_shares(pli_proc.boot, proc, &row)) {
+        pli_shm_peer_init(&c->shm, &pli_proc.boot->node, row, c->peer_lane);
+        if (pli_request_is_mortal) {
+            const struct pli_boot *b = pli_proc.boot;
+            c->shm.claim = &b->node.rows[b->row].claims[c->lane->index];
+        }
+        return true;
+    }
+    const struct pli_node *node = &pli_proc.boot->node;
+    if (pli_node_find(node, (uint32_t)proc) == NULL) {
+        if (!pli_gate_has((uint32_t)proc)) {
+            return false;
+        }
+        pli_shm_peer_init(&c->shm, node, pli_node_agent(node), 0);
+        return pli_gate_open(c);
+    }
+    if (c->lane->net == NULL) {
+        return false;
+    }
+    pli_shm_peer_none(&c->shm); // so that the quick way needs not ask
+    return pli_link_create(c->lane->net, c);
+}
+
+// First contact. The other side needs to know nothing of it.
+static struct pli_conn *make_conn(struct pli_lane *lane, uint64_t key)
+{
+    if (lane->n_conn >= lane->n_bucket) {
+        drop_stale(lane);
+    }
+    if (lane->n_conn >= lane->n_bucket && !grow_conns(lane) && lane->n_bucket == 0) {
+        return NULL;
+    }
+    struct pli_conn *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        return NULL;
+    }
+    c->key = key;
+    c->lane = lane;
+    c->proc = (uint32_t)(key >> 3);
+    c->peer_lane = (uint8_t)(key & (PLI_NODE_N_LANE - 1));
+    pli_list_init(&c->pending);
+    pli_list_init(&c->notes);
+    pli_list_init(&c->stalled);
+    pli_list_init(&c->open);
+    if (!find_peer(c, key >> 3)) {
+        free(c);
+        return NULL;
+    }
+    c->next = lane->conns[key % lane->n_bucket];
+    lane->conns[key % lane->n_bucket] = c;
+    lane->n_conn++;
+    pli_cull_meet(c);
+    return c;
+}
+
+struct pli_conn *pli_lane_conn_find(struct pli_lane *lane, uint64_t key)
+{
+    struct pli_conn *c = lane->n_bucket == 0 ? NULL : lane->conns[key % lane->n_bucket];
+    while (c != NULL && c->key != key) {
+        c = c->next;
+    }
+    if (c == NULL) {
+        c = make_conn(lane, key);
+    }
+    if (c != NULL) {
+        lane->cache[pli_lane_slot(key)] = c;
+    }
+    return c;
+}
+
+void pli_lane_leave(struct pli_lane *lane)
+{
+    for (uint32_t b = 0; b < lane->n_bucket; b++) {
+        while (lane->conns[b] != NULL) {
+            drop_conn(lane, &lane->conns[b]);
+        }
+    }
+    pli_netlane_leave(lane);
+}
+
+enum pli_err pli_lane_clone(struct pli_lane *lane)
+{
+    struct pli_boot *boot = pli_proc.boot;
+    pli_alarm_move();
+    lane->proc = pli_proc.id;
+    lane->n_dead = 0;
+    lane->hole_ns = 0;
+    enum pli_err err = pli_shm_open(&lane->shm, &boot->node, boot->row, lane->index);
+    if (err != PLI_OK) {
+        return err;
+    }
+    err = pli_netlane_open(lane);
+    if (err != PLI_OK) {
+        return err;
+    }
+    pli_ep_clone(lane);
+    lane->held = 0;
+    lane->is_full = false;
+    atomic_store_explicit(&lane->n_sleep, 0, memory_order_relaxed);
+    atomic_store_explicit(&lane->n_wait, 0, memory_order_relaxed);
+    _Atomic uint32_t *n_lane = &boot->node.rows[boot->row].n_lane;
+    if (atomic_load_explicit(n_lane, memory_order_relaxed) <= (uint32_t)lane->index) {
+        atomic_store_explicit(n_lane, (uint32_t)lane->index + 1, memory_order_release);
+    }
+    return PLI_OK;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lanes: the resources under endpoints. One mailbox and outbox in shared memory, one lock, one
+// pool of requests. A process has one until endpoints ask for more.
+#ifndef PLI_MSG_LANE_H
+#define PLI_MSG_LANE_H
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "boot/node_wire.h"
+#include "net/shm/shm.h"
+#include "obj/group.h"
+#include "obj/handle.h"
+
+#include <stdbool.h>
+
+struct pli_boot;
+struct pli_comm;
+struct pli_ep;
+struct pli_gate_conn;
+struct pli_lane;
+struct pli_link;
+struct pli_netlane;
+struct pli_request;
+
+// One way to one lane of one process. Made at first contact. Guarded by the lane's lock.
+struct pli_conn {
+    uint64_t key; // process id << 3 | lane of theirs
+    struct pli_lane *lane;
+    struct pli_shm_peer shm; // of a mailbox that is always full, when there is a link
+    struct pli_link *link;   // the way over a network; NULL: shared memory
+    uint32_t proc;           // index in the job
+    uint32_t as;             // what the other side knows this process by: cells bear it
+    uint8_t peer_lane;
+    uint64_t mark;              // in offsets of blocks, for a peer of another job; 0 in the own
+    struct pli_list pending;    // sends that wait for room, in order
+    struct pli_list notes;      // answers that wait for room
+    struct pli_list stalled;    // in lane->stalled while either is not empty
+    uint64_t stalled_ns;        // since when the first of pending waits
+    struct pli_conn *next;      // same hash
+    struct pli_gate_conn *gate; // to a process of another MPI job: through the agent, see gate.h
+    struct pli_list open;       // offers and receives under way, see request.h
+    struct pli_list grave;      // in `pending` when the process is dead
+    bool is_dead;
+};
+
+// Something that wants to be called while the lane is polled: a nonblocking collective, a network.
+// Returns how much it did. Context: lane locked.
+struct pli_poller {
+    struct pli_list link;
+    int (*poll)(struct pli_poller *p);
+};
+
+// Something to be done soon by whoever polls the lane, when the lock is dropped.
+struct pli_task {
+    struct pli_list link;
+    void (*run)(struct pli_task *t); // context: no lock held; out of the list by then
+    bool is_users;                   // calls functions of the program: not for the progress thread
+};
+
+enum { PLI_LANE_CACHE = 32 };
+
+struct pli_lane {
+    struct pli_lock lock;
+    int index;
+    uint64_t proc; // my process id
+    struct pli_shm shm;
+    struct pli_conn *cache[PLI_LANE_CACHE]; // by low bits of the key
+    struct pli_conn **conns;                // hash table, chained
+    uint32_t n_conn, n_bucket;
+    uint32_t n_dead;           // reasons for which an operation may never complete: see alarm.h
+    uint64_t hole_at, hole_ns; // a place in the mailbox that stays empty, and since when
+    uint64_t salvage_ns;       // when blocks that the dead held were last looked for
+    struct pli_handle_pool requests;
+    struct pli_list streams; // sends whose data is being pumped
+    struct pli_list stalled; // conns with something pending
+    struct pli_list pollers, tasks;
+    struct pli_netlane *net;  // NULL: the job has no network
+    struct pli_request *dead; // freed by the user, now over
+    struct pli_ep ***eps;     // by index >> 3, in chunks that come and go
+    uint32_t n_chunk;
+    size_t held;              // bytes of unexpected data kept
+    bool is_full;             // told the others to hold back
+    _Atomic uint32_t n_sleep; // threads asleep on the mailbox; changed with the lock held
+    _Atomic uint32_t n_poll;  // polls so far; changed with the lock held
+    _Atomic uint32_t n_wait;  // threads in a waiting loop that look after this lane
+    _Atomic uint32_t n_free;  // endpoints no thread is attached to, or gone with something unsent
+};
+
+// The process. Filled at start; `lanes` grow when endpoints ask and never shrink.
+struct pli_proc {
+    struct pli_boot *boot;
+    uint64_t id;
+    struct pli_lane *_Atomic lanes[PLI_NODE_N_LANE];
+    _Atomic int n_open;     // lanes that are open
+    _Atomic int n_crowd;    // reasons to give way at once: more ranks than cores
+    _Atomic int n_attached; // endpoints that a thread is attached to
+    bool is_multiple;       // the program asked for MPI_THREAD_MULTIPLE
+};
+extern struct pli_proc pli_proc;
+
+static inline bool pli_lane_is_crowded(void)
+{
+    return atomic_load_explicit(&pli_proc.n_crowd, memory_order_relaxed) != 0;
+}
+
+// Endpoints of each lane that the calling thread is attached to.
+extern _Thread_local uint32_t pli_lane_attached[PLI_NODE_N_LANE];
+
+// Open a lane: idempotent, local. Context: any thread.
+enum pli_err pli_lane_open(int index, struct pli_lane **out);
+
+// In a process that was forked: the lane forgets everybody; then it gets memory of its own.
+void pli_lane_leave(struct pli_lane *lane);
+enum pli_err pli_lane_clone(struct pli_lane *lane);
+
+// Of core/link.h. How often the mailbox may be looked at alone for a message of this source, in a
+// lane with a network; 0: look at both. Context: lane locked.
+void pli_netlane_stir(struct pli_netlane *net);
+uint32_t pli_netlane_looks(struct pli_lane *lane, const struct pli_comm *comm, int source);
+
+// Wake threads that sleep at the lane: something they may wait for was done by another thread.
+static inline void pli_lane_stir(struct pli_lane *lane)
+{
+    if (pli_lock_threads) {
+        pli_shm_wake(lane->shm.box); // who goes to sleep pays for the order of things, not we
+        if (lane->net != NULL) {
+            pli_netlane_stir(lane->net);
+        }
+    }
+}
+
+// Leave a task to whoever polls the lane. Context: lane locked.
+void pli_lane_defer(struct pli_lane *lane, struct pli_task *t);
+
+// The slow half of pli_lane_conn: make or find it. NULL: no memory or nobody there.
+struct pli_conn *pli_lane_conn_find(struct pli_lane *lane, uint64_t key);
+
+// End the ways to the processes of another job. False: something still waits to go there.
+// Context: lane locked.
+bool pli_lane_forget_job(struct pli_lane *lane, uint64_t job);
+
+// Where the way to a lane is remembered: processes side by side, and their lanes apart.
+static inline uint32_t pli_lane_slot(uint64_t key)
+{
+    return (uint32_t)(key >> 3 ^ key << 2) % PLI_LANE_CACHE;
+}
+
+// The way to an endpoint of another lane. Context: lane locked.
+static inline struct pli_conn *pli_lane_conn(struct pli_lane *lane, struct pli_id id)
+{
+    uint64_t key = id.proc << 3 | (id.ep & (PLI_NODE_N_LANE - 1));
+    struct pli_conn *c = lane->cache[pli_lane_slot(key)];
+    return c != NULL && c->key == key ? c : pli_lane_conn_find(lane, key);
+}
+
+// Whether the endpoint is on this very lane. What is not has a mailbox of its own.
+static inline bool pli_lane_is_own(const struct pli_lane *lane, struct pli_id id)
+{
+    return id.proc == lane->proc && id.ep % PLI_NODE_N_LANE == (uint32_t)lane->index;
+}
+
+// Whether a way leads to another lane of this process. A key has lost the top bits of the id.
+static inline bool pli_lane_is_within(const struct pli_lane *lane, const struct pli_conn *c)
+{
+    return (c->key ^ lane->proc << 3) < PLI_NODE_N_LANE;
+}
+
+enum { PLI_LANE_CHUNK = 256 };
+
+// The endpoint an index names, or NULL. Context: lane locked.
+static inline struct pli_ep *pli_lane_ep(const struct pli_lane *lane, uint32_t ep)
+{
+    uint32_t i = ep / PLI_NODE_N_LANE, chunk = i / PLI_LANE_CHUNK;
+    return chunk < lane->n_chunk && lane->eps[chunk] != NULL ? lane->eps[chunk][i % PLI_LANE_CHUNK]
+                                                             : NULL;
+}
+
+// Messages of another job: its number here is above the sender's index, and above the offset of a
+// block. See outside.h.
+enum { PLI_OUTSIDE_SHIFT = 56, PLI_OUTSIDE_INDEX = 24 };
+
+uint64_t pli_outside_proc_slow(uint32_t src) __attribute__((cold));
+struct pli_shm_block *pli_outside_block_slow(uint64_t offset) __attribute__((cold));
+
+// The process a cell names as its sender.
+static inline uint64_t pli_outside_proc(uint64_t me, uint32_t src)
+{
+    return __builtin_expect(src >> PLI_OUTSIDE_INDEX != 0, 0) ? pli_outside_proc_slow(src)
+                                                              : (me & ~(uint64_t)UINT32_MAX) | src;
+}
+
+// The block a cell names.
+static inline struct pli_shm_block *pli_outside_block(const char *base, uint64_t offset)
+{
+    return __builtin_expect(offset >> PLI_OUTSIDE_SHIFT != 0, 0)
+               ? pli_outside_block_slow(offset)
+               : (struct pli_shm_block *)(uintptr_t)(base + offset);
+}
+
+#endif

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Probes: find the message that a receive would get, and with a matched probe take it.
+#include "msg/probe.h"
+#include "base/cpu.h"
+
+#include "ft/failure.h"
+#include "msg/endpoint.h"
+#include "msg/lane.h"
+#include "msg/unexpected.h"
+#include "msg/progress.h"
+#include "msg/protocol.h"
+#include "msg/msg_wire.h"
+#include "obj/comm.h"
+#include "obj/datatype.h"
+#include "obj/status.h"
+
+struct pli_message pli_probe_no_proc;
+
+PLI_START void pli_probe_init(void)
+{
+    pli_handle_predefine(&pli_probe_no_proc.obj, PLI_KIND_MESSAGE,
+                         (int)(intptr_t)MPI_MESSAGE_NO_PROC);
+}
+
+// Look once; with `take` the message leaves the queue.
+static struct pli_parcel *look(int source, int tag, struct pli_comm *comm, bool take,
+                               MPI_Status *status)
+{
+    struct pli_match *m = &comm->ep->match;
+    struct pli_lane *lane = comm->ep->lane;
+    pli_lock_take(&lane->lock);
+    struct pli_match_item *i = pli_match_has_unexpected(m)
+                                   ? pli_match_find(m, comm->context | PLI_CHAN_P2P, source, tag)
+                                   : NULL;
+    struct pli_parcel *p = i != NULL ? PLI_CONTAINER(i, struct pli_parcel, item) : NULL;
+    if (p != NULL) {
+        bool is_external =
+            p->kind >= PLI_WIRE_GATE_MSG || (comm->is_span && p->form == PLI_FORM_PACKED);
+        uint64_t mark = is_external ? PLI_STATUS_EXTERNAL : 0;
+        pli_status_set_one(status, p->item.source, p->item.tag, p->size | mark);
+        if (take) {
+            pli_match_take(m, i);
+        }
+    }
+    pli_lock_drop(&lane->lock);
+    return p;
+}
+
+static void no_proc(MPI_Status *status)
+{
+    if (status != MPI_STATUS_IGNORE) {
+        int error = status->MPI_ERROR;
+        pli_status_set_proc_null(status);
+        status->MPI_ERROR = error;
+    }
+}
+
+static enum pli_err wrap(struct pli_parcel *p, struct pli_comm *comm, struct pli_message **out)
+{
+    struct pli_message *m = pli_handle_create(PLI_KIND_MESSAGE, sizeof *m);
+    if (m == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a message handle");
+    }
+    m->parcel = p;
+    m->comm = pli_comm_retain(comm);
+    *out = m;
+    return PLI_OK;
+}
+
+// Why no message can come from this source, PLI_OK: one may.
+static enum pli_err lost(int source, struct pli_comm *comm)
+{
+    struct pli_lane *lane = comm->ep->lane;
+    struct pli_request as = { .comm = comm, .flags = PLI_REQ_BLOCKING };
+    as.item.context = comm->context | PLI_CHAN_P2P;
+    pli_lock_take(&lane->lock);
+    enum pli_err err = lane->n_dead != 0 ? pli_alarm_judge(lane, &as, source) : PLI_OK;
+    pli_lock_drop(&lane->lock);
+    if (err == PLI_ERR_PROC_ABORTED) {
+        return pli_fail(err, "no message can come from rank %d, which is lost", source);
+    }
+    return err == PLI_OK ? PLI_OK : pli_alarm_explain(err, "probe", comm);
+}
+
+enum pli_err pli_probe_iprobe(int source, int tag, struct pli_comm *comm, int *flag,
+                              MPI_Status *status)
+{
+    if (source == MPI_PROC_NULL) {
+        no_proc(status);
+        *flag = 1;
+        return PLI_OK;
+    }
+    *flag = look(source, tag, comm, false, status) != NULL;
+    if (!*flag && pli_progress_test(comm->ep->lane) > 0) {
+        *flag = look(source, tag, comm, false, status) != NULL;
+    }
+    return *flag ? PLI_OK : lost(source, comm);
+}
+
+enum pli_err pli_probe_improbe(int source, int tag, struct pli_comm *comm, int *flag,
+                               struct pli_message **out, MPI_Status *status)
+{
+    if (source == MPI_PROC_NULL) {
+        no_proc(status);
+        *flag = 1;
+        *out = &pli_probe_no_proc;
+        return PLI_OK;
+    }
+    struct pli_parcel *p = look(source, tag, comm, true, status);
+    if (p == NULL && pli_progress_test(comm->ep->lane) > 0) {
+        p = look(source, tag, comm, true, status);
+    }
+    *flag = p != NULL;
+    return p != NULL ? wrap(p, comm, out) : lost(source, comm);
+}
+
+// Fails where to wait for a message of this source is to wait for ever.
+static enum pli_err wait_for(int source, int tag, struct pli_comm *comm, bool take,
+                             MPI_Status *status, struct pli_parcel **out)
+{
+    struct pli_waiter w = {
+        .lane = comm->ep->lane, .comm = comm, .peer = source, .tag = tag, .n_request = 1
+    };
+    enum pli_err err = PLI_OK;
+    while ((*out = look(source, tag, comm, take, status)) == NULL &&
+           (err = lost(source, comm)) == PLI_OK) {
+        pli_progress_step(&w);
+    }
+    pli_progress_end(&w);
+    return err;
+}
+
+enum pli_err pli_probe_probe(int source, int tag, struct pli_comm *comm, MPI_Status *status)
+{
+    if (source == MPI_PROC_NULL) {
+        no_proc(status);
+        return PLI_OK;
+    }
+    struct pli_parcel *p;
+    return wait_for(source, tag, comm, false, status, &p);
+}
+
+enum pli_err pli_probe_mprobe(int source, int tag, struct pli_comm *comm, struct pli_message **out,
+                              MPI_Status *status)
+{
+    if (source == MPI_PROC_NULL) {
+        no_proc(status);
+        *out = &pli_probe_no_proc;
+        return PLI_OK;
+    }
+    struct pli_parcel *p;
+    enum pli_err err = wait_for(source, tag, comm, true, status, &p);
+    return err == PLI_OK ? wrap(p, comm, out) : err;
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opens and closes this process's part in the job.
+#include "msg/process.h"
+#include "base/cpu.h"
+
+#include "base/clock.h"
+#include "base/conf.h"
+#include "boot/boot.h"
+#include "msg/endpoint.h"
+#include "net/impi/gateway.h"
+#include "msg/lane.h"
+#include "net/tcp/tcp_conn.h"
+#include "msg/progress.h"
+#include "msg/progress_thread.h"
+#include "msg/msg_wire.h"
+
+#include <pthread.h>
+#include <sys/random.h>
+
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static int n_user;         // guarded by guard
+static struct pli_ep *ep0; // made once
+static _Atomic uint64_t next_context = 1;
+static bool is_crowded; // more processes than cores; counted in pli_proc.n_crowd
+
+// Counted contexts of two jobs may be the same. Bit 62 keeps these apart from counted ones, bit 63
+// is that of contexts which a group computes; 60 random bits do not meet by chance.
+static uint64_t random_context(void)
+{
+    uint64_t r = 0;
+    if (getrandom(&r, sizeof r, 0) != (ssize_t)sizeof r) {
+        r = pli_clock_ns() * 0x9e3779b97f4a7c15u ^ pli_proc.id << 7;
+    }
+    uint64_t mark = pli_boot.gate != NULL ? PLI_WIRE_PRIVATE : 0; // no number that IMPI counts
+    return (r | mark | (uint64_t)1 << 62) & ~((uint64_t)1 << 63 | 3);
+}
+
+struct pli_ep *pli_process_ep(void)
+{
+    return ep0;
+}
+
+uint64_t pli_process_context(void)
+{
+    if (atomic_load_explicit(&pli_proc.boot->is_linked, memory_order_relaxed)) {
+        return random_context();
+    }
+    // 24 bits say which process, 38 count: a new one every microsecond lasts for three days.
+    uint64_t n = atomic_fetch_add_explicit(&next_context, 1, memory_order_relaxed);
+    uint64_t mark = pli_boot.gate != NULL ? PLI_WIRE_SPAN | PLI_WIRE_PRIVATE : 0; // as it may be
+    return mark | (pli_proc.id & 0xffffff) << 40 | (PLI_CONTEXT_FIRST + n * 4);
+}
+
+uint64_t pli_process_world(void)
+{
+    return pli_boot.gate != NULL ? PLI_WIRE_SPAN : PLI_CONTEXT_WORLD;
+}
+
+void pli_process_leave(void)
+{
+    if (pli_boot.gate != NULL) {
+        pli_gate_bye();
+    }
+}
+
+PLI_START void pli_process_recount(void)
+{
+    const struct pli_node_header *h = pli_proc.boot->node.header;
+    uint32_t n = atomic_load_explicit(&h->n_running, memory_order_relaxed);
+    bool is = (n > h->n_row ? n : h->n_row) + h->n_beside > h->n_core;
+    if (is != is_crowded) {
+        is_crowded = is;
+        atomic_fetch_add_explicit(&pli_proc.n_crowd, is ? 1 : -1, memory_order_relaxed);
+    }
+}
+
+static enum pli_err open_first(void)
+{
+    enum pli_err err = pli_boot_open(&pli_proc.boot);
+    if (err != PLI_OK) {
+        return err;
+    }
+    struct pli_boot *b = pli_proc.boot;
+    pli_proc.id = b->job | b->index;
+    pli_shm_wake_fd = b->gate_fd;
+    pli_process_recount();
+    struct pli_lane *lane;
+    err = pli_lane_open(0, &lane);
+    uint32_t first;
+    if (err == PLI_OK && ep0 == NULL) {
+        err = pli_ep_number(1, 1, &first);
+        err = err == PLI_OK ? pli_ep_create(first, &ep0) : err;
+    }
+    return err;
+}
+
+PLI_START void pli_process_lock(void)
+{
+    if (!pli_lock_threads) { // not written again while others read it
+        pli_lock_threads = true;
+    }
+}
+
+PLI_START enum pli_err pli_process_open(bool is_multiple)
+{
+    pthread_mutex_lock(&guard);
+    enum pli_err err = PLI_OK;
+    if (n_user == 0) {
+        pli_conf_load();
+        err = open_first();
+        if (err == PLI_OK) {
+            pli_proc.boot->ops->tell(pli_proc.boot, PLI_NODE_RUNNING);
+            pli_boot_join_world(pli_proc.boot);
+        }
+    }
+    if (err == PLI_OK) {
+        n_user++;
+        if (is_multiple && !pli_proc.is_multiple) { // not written again while others read it
+            pli_proc.is_multiple = true;
+            pli_process_lock();
+        }
+    }
+    pthread_mutex_unlock(&guard);
+    return err;
+}
+
+bool pli_process_is_open(void)
+{
+    pthread_mutex_lock(&guard);
+    bool is_open = n_user > 0;
+    pthread_mutex_unlock(&guard);
+    return is_open;
+}
+
+bool pli_process_has_threads(void)
+{
+    pthread_mutex_lock(&guard);
+    bool has = pli_proc.is_multiple;
+    pthread_mutex_unlock(&guard);
+    return has;
+}
+
+static bool has_unsent(struct pli_lane *lane)
+{
+    pli_lock_take(&lane->lock);
+    bool has = !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
+               (lane->net != NULL && pli_netlane_has_unsent(lane->net));
+    pli_lock_drop(&lane->lock);
+    return has;
+}
+
+// Wait until nothing is on its way out any more. All lanes move on meanwhile: what one has to send
+// may need an answer that another process can give only when one of ours has answered it.
+void pli_process_drain(void)
+{
+    struct pli_waiter w = { .lane = pli_proc.lanes[0], .is_restless = true };
+    bool is_busy = true;
+    while (is_busy) {
+        is_busy = has_unsent(w.lane);
+        for (int i = 1; i < PLI_NODE_N_LANE; i++) {
+            struct pli_lane *lane = pli_proc.lanes[i];
+            if (lane != NULL && has_unsent(lane)) {
+                is_busy = true;
+            }
+            if (lane != NULL) {
+                pli_progress_once(lane);
+            }
+        }
+        if (is_busy) {
+            pli_progress_step(&w);
+        }
+    }
+    pli_progress_end(&w);
+}
+
+// Tell the other hosts that this process leaves in good order.
+static void say_bye(void)
+{
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = pli_proc.lanes[i];
+        if (lane != NULL && lane->net != NULL) {
+            pli_lock_take(&lane->lock);
+            pli_netlane_bye(lane->net);
+            pli_lock_drop(&lane->lock);
+        }
+    }
+}
+
+void pli_process_close(void)
+{
+    pthread_mutex_lock(&guard);
+    if (--n_user == 0) {
+        pli_progress_thread_stop();
+        pli_process_drain();
+        pli_ucxcalm_retire(false);
+        say_bye();
+        pli_process_drain();
+        pli_ucxcalm_retire(true);
+        pli_proc.boot->ops->tell(pli_proc.boot, PLI_NODE_FINALIZED);
+    }
+    pthread_mutex_unlock(&guard);
+}

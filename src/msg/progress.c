@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loop that everything waits in: look, give way, sleep.
+#include "msg/progress.h"
+
+#include "base/conf.h"
+#include "base/cpu.h"
+#include "base/fault.h"
+#include "base/futex.h"
+#include "boot/boot.h"
+#include "ft/failure.h"
+#include "net/impi/gateway.h"
+#include "net/tcp/tcp_conn.h"
+#include "msg/p2p.h"
+#include "msg/progress_thread.h"
+#include "msg/wait_record.h"
+#include "msg/request.h"
+#include "msg/protocol.h"
+#include "net/ucx/ucx_conn.h"
+#include "msg/msg_wire.h"
+#include "net/shm/shm_sleep.h"
+
+enum {
+    BATCH = 64,          // messages per poll, so that other work gets its turn
+    SPIN_QUIET = 4000,   // looks when every rank has a core: some 50 us
+    SPIN_THREADS = 300,  // the core may be wanted by another thread of this rank
+    YIELD_QUIET = 4000,  // then: some 1 ms. Ranks that sleep sooner can stay two on one core
+    YIELD_FAR = 50,      // what comes through an agent needs a core of its own (bench-impi)
+    YIELD_BULK = 6,      // more so where it is a large message
+    BULK = 1 << 16,      // elements
+    YIELD_CROWDED = 6,   // ranks share cores: give way at once, then sleep (bench ring16)
+    STALL_NS = 1000000,  // sleep with something to push: look again after this
+    NET_LOOK = 8,        // a look at the network takes as long as so many at the mailbox
+    OTHERS_EVERY = 16,   // looks between two at other lanes
+    IDLE_EVERY = 1024,   // tests without a result between two at lanes of threads not in MPI
+    IDLE_NS = 2000000,   // sleep: then lanes of threads that are not in MPI are driven too
+    NAP_NS = 100000000,  // first sleep; then the record is written and the sleep has no end
+    WATCH_NS = 200000000 // but for who watches something besides
+};
+
+static int retry_stalled(struct pli_lane *lane)
+{
+    int n = 0;
+    struct pli_list *at = lane->stalled.next;
+    while (at != &lane->stalled) {
+        struct pli_conn *c = PLI_CONTAINER(at, struct pli_conn, stalled);
+        at = at->next;
+        pli_eager_retry(c);
+        n += pli_list_is_empty(&c->stalled); // it went through
+    }
+    return n;
+}
+
+static int run_pollers(struct pli_lane *lane)
+{
+    int n = 0;
+    struct pli_list *at = lane->pollers.next;
+    while (at != &lane->pollers) {
+        struct pli_poller *p = PLI_CONTAINER(at, struct pli_poller, link);
+        at = at->next;
+        n += p->poll(p);
+    }
+    return n;
+}
+
+static int poll(struct pli_lane *lane)
+{
+    int n = 0;
+    const struct pli_shm_cell *cell;
+    uint32_t n_poll = atomic_load_explicit(&lane->n_poll, memory_order_relaxed);
+    atomic_store_explicit(&lane->n_poll, n_poll + 1, memory_order_relaxed);
+    while (n < BATCH && (cell = pli_shm_peek(&lane->shm)) != NULL) {
+        if (cell->kind <= PLI_WIRE_RTS) {
+            pli_arrive_cell(lane, cell);
+        } else {
+            pli_rndv_cell(lane, cell);
+        }
+        pli_shm_next(&lane->shm);
+        n++;
+    }
+    if (n == 0) {
+        pli_shm_settle(&lane->shm);
+    } else if (lane->net != NULL) {
+        pli_netlane_defer(lane->net);
+    }
+    if (!pli_list_is_empty(&lane->stalled)) {
+        n += retry_stalled(lane);
+    }
+    if (!pli_list_is_empty(&lane->streams)) {
+        n += pli_rndv_pump(lane);
+    }
+    if (!pli_list_is_empty(&lane->pollers)) {
+        n += run_pollers(lane);
+    }
+    if (lane->net != NULL) {
+        n += pli_netlane_poll(lane->net);
+    }
+    return n;
+}
+
+static struct pli_list *next_task(struct pli_lane *lane, bool has_users)
+{
+    struct pli_list *at = lane->tasks.next;
+    while (!has_users && at != &lane->tasks && PLI_CONTAINER(at, struct pli_task, link)->is_users) {
+        at = at->next;
+    }
+    return at;
+}
+
+// Each task is taken out under the lock, so two threads never run the same one. has_users: also
+// those that call functions of the program.
+static int run_tasks(struct pli_lane *lane, bool has_users)
+{
+    int n = 0;
+    while (n < BATCH) {
+        pli_lock_take(&lane->lock);
+        struct pli_list *at = next_task(lane, has_users);
+        bool is_none = at == &lane->tasks;
+        if (!is_none) {
+            pli_list_remove(at);
+        }
+        pli_lock_drop(&lane->lock);
+        if (is_none) {
+            break;
+        }
+        struct pli_task *t = PLI_CONTAINER(at, struct pli_task, link);
+        t->run(t);
+        n++;
+    }
+    return n;
+}
+
+// Context: lane locked; it is unlocked on return.
+static int progress_locked(struct pli_lane *lane)
+{
+    int n = poll(lane);
+    bool has_dead = lane->dead != NULL;
+    bool has_task = !pli_list_is_empty(&lane->tasks);
+    pli_lock_drop(&lane->lock);
+    if (has_task) {
+        n += run_tasks(lane, true);
+    }
+    if (has_dead) {
+        pli_request_reap(lane);
+    }
+    return n;
+}
+
+static int count_culls(struct pli_lane *lane)
+{
+    pli_lock_take(&lane->lock);
+    int n = (int)lane->n_dead;
+    pli_lock_drop(&lane->lock);
+    return n;
+}
+
+// What was withdrawn counts as done: who waits for it must look again and not go to sleep now.
+__attribute__((cold)) static int hear_news(struct pli_lane *lane)
+{
+    int before = count_culls(lane);
+    pli_alarm_look(lane);
+    return count_culls(lane) != before;
+}
+
+int pli_progress_once(struct pli_lane *lane)
+{
+    if (!pli_lock_try(&lane->lock)) {
+        return 0; // somebody else is at it
+    }
+    int n = progress_locked(lane);
+    return n == 0 && pli_alarm_is_due() ? hear_news(lane) : n;
+}
+
+int pli_progress_serve(struct pli_lane *lane, uint32_t *n_own)
+{
+    if (!pli_lock_try(&lane->lock)) {
+        return 0;
+    }
+    int n = poll(lane);
+    (*n_own)++;
+    pli_lock_drop(&lane->lock);
+    n += run_tasks(lane, false);
+    if (n > 0) {
+        pli_lane_stir(lane); // who sleeps may have waited for just that
+    }
+    return n;
+}
+
+uint32_t pli_progress_spins(void)
+{
+    // Threads with an endpoint each have a core each, as ranks that are processes, while they are
+    // no crowd.
+    bool has_others = pli_proc.is_multiple &&
+                      atomic_load_explicit(&pli_proc.n_attached, memory_order_relaxed) == 0;
+    return pli_conf.spin >= 0      ? (uint32_t)pli_conf.spin
+           : pli_lane_is_crowded() ? 1
+           : has_others            ? SPIN_THREADS
+                                   : SPIN_QUIET;
+}
+
+static uint32_t yields(const struct pli_waiter *w)
+{
+    bool is_bulk = w->is_far && w->request != NULL && w->request->count > BULK;
+    return pli_conf.yield >= 0     ? (uint32_t)pli_conf.yield
+           : pli_lane_is_crowded() ? YIELD_CROWDED
+           : is_bulk               ? YIELD_BULK
+           : w->is_far             ? YIELD_FAR
+                                   : YIELD_QUIET;
+}
+
+// Whether no thread waits at another lane: its threads compute, wait for something outside MPI, or
+// have ended.
+static bool is_idle(const struct pli_lane *lane)
+{
+    return atomic_load_explicit(&lane->n_wait, memory_order_relaxed) == 0;
+}
+
+// Whether another lane needs this thread: nobody waits at it, and it has endpoints that are this
+// thread's or nobody's. A thread that blocks moves on all it is responsible for, so one thread may
+// drive any number of endpoints.
+static bool is_orphan(const struct pli_lane *lane)
+{
+    return is_idle(lane) && (atomic_load_explicit(&lane->n_free, memory_order_relaxed) != 0 ||
+                             pli_lane_attached[lane->index] != 0);
+}
+
+static struct pli_lane *lane_at(int i)
+{
+    return atomic_load_explicit(&pli_proc.lanes[i], memory_order_acquire);
+}
+
+static bool has_others(void)
+{
+    return atomic_load_explicit(&pli_proc.n_open, memory_order_relaxed) > 1;
+}
+
+// Poll the lanes that nobody else drives, those of other threads too.
+static int poll_idle(const struct pli_lane *mine)
+{
+    int n = 0;
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = lane_at(i);
+        n += lane != NULL && lane != mine && is_idle(lane) ? pli_progress_once(lane) : 0;
+    }
+    return n;
+}
+
+// Serving an access of another lane may wait for a message, and that one may have to pass through
+// the lane at which this thread waits: in the meantime nobody waits there, so that the wait inside
+// looks after it.
+static void leave_count(const struct pli_waiter *w, bool is_leaving)
+{
+    if (w->is_counted) {
+        atomic_fetch_add_explicit(&w->lane->n_wait, is_leaving ? -1u : 1u, memory_order_relaxed);
+    }
+}
+
+// Poll the lanes that nobody else looks after, or that this thread announced its sleep at. One that
+// belongs to another thread is left to it until we would sleep.
+static int poll_orphans(const struct pli_waiter *w)
+{
+    int n = 0;
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = lane_at(i);
+        if (lane == NULL || lane == w->lane) {
+            continue;
+        }
+        if ((w->watched >> i & 1) != 0) {
+            leave_count(w, true);
+            n += pli_progress_once(lane);
+            leave_count(w, false);
+        } else if (is_orphan(lane) && pli_lock_try_gently(&lane->lock)) {
+            leave_count(w, true);
+            n += progress_locked(lane);
+            leave_count(w, false);
+        }
+    }
+    return n;
+}
+
+int pli_progress_test(struct pli_lane *lane)
+{
+    static _Thread_local uint32_t n_test; // that found nothing
+    int n = pli_progress_once(lane);
+    if (n > 0 || !has_others()) {
+        return n;
+    }
+    n_test++;
+    struct pli_waiter w = { .lane = lane };
+    return n_test % IDLE_EVERY == 0     ? poll_idle(lane)
+           : n_test % OTHERS_EVERY == 0 ? poll_orphans(&w)
+                                        : 0;
+}
+
+void pli_progress_announce(struct pli_waiter *w, uint8_t lanes)
+{
+    w->watched = lanes;
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        if ((w->watched >> i & 1) != 0) {
+            struct pli_lane *lane = lane_at(i);
+            pli_lock_take(&lane->lock);
+            atomic_fetch_add_explicit(&lane->n_sleep, 1, memory_order_seq_cst);
+            w->wakes[i] = pli_shm_announce(&lane->shm,
+                                           lane->net != NULL ? PLI_SHM_BY_BELL : PLI_SHM_BY_FUTEX);
+            pli_lock_drop(&lane->lock);
+            if (lane->net != NULL) {
+                pli_netlane_arm(lane->net);
+            }
+        }
+    }
+    if (!pli_shm_order()) {
+        w->is_restless = true;
+    }
+    if (w->lane->net != NULL) {
+        w->stirs = atomic_load_explicit(&w->lane->net->stirs, memory_order_acquire);
+    }
+}
+
+static void announce(struct pli_waiter *w)
+{
+    uint8_t lanes = (uint8_t)(1 << w->lane->index);
+    for (int i = 0; has_others() && i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = lane_at(i);
+        if (lane != NULL && lane != w->lane && (is_orphan(lane) || (w->is_late && is_idle(lane)))) {
+            lanes |= (uint8_t)(1 << i);
+        }
+    }
+    pli_progress_announce(w, lanes);
+}
+
+static void retract(struct pli_waiter *w)
+{
+    bool has_slept = w->watched != 0;
+    for (int i = 0; w->watched != 0; i++, w->watched >>= 1) {
+        if ((w->watched & 1) != 0) {
+            struct pli_lane *lane = lane_at(i);
+            pli_lock_take(&lane->lock);
+            if (atomic_fetch_sub_explicit(&lane->n_sleep, 1, memory_order_seq_cst) == 1) {
+                pli_shm_retract(&lane->shm);
+            }
+            pli_lock_drop(&lane->lock);
+        }
+    }
+    if (has_slept &&
+        atomic_load_explicit(&pli_progress_thread_is_deep, memory_order_seq_cst) != 0) {
+        pli_progress_thread_kick(); // nobody looks after the lane
+    }
+}
+
+static bool is_stalled(struct pli_lane *lane)
+{
+    pli_lock_take(&lane->lock);
+    bool is = !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
+              (lane->net != NULL && lane->net->ucx != NULL && pli_ucxlane_is_busy(lane->net->ucx));
+    pli_lock_drop(&lane->lock);
+    return is || pli_alarm_is_blocked(lane);
+}
+
+// How long the network lets us sleep, 0: as long as we like.
+static uint64_t net_patience(const struct pli_waiter *w)
+{
+    uint64_t least = 0;
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = lane_at(i);
+        if ((w->watched >> i & 1) != 0 && lane->net != NULL) {
+            uint64_t t = pli_netlane_patience(lane->net);
+            least = least == 0 || (t != 0 && t < least) ? t : least;
+        }
+    }
+    return least;
+}
+
+// How long to sleep at the watched lanes, 0: without end. Where other threads look after other
+// lanes they may leave them to us without a word: look again after a while. A lane whose threads
+// are all outside MPI is left to them for a moment, because taking its lock away from its owner
+// makes both slower.
+static uint64_t sleep_time(struct pli_waiter *w)
+{
+    bool is_short = w->is_restless, is_shared = false, has_idle = false;
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = lane_at(i);
+        bool is_mine = (w->watched >> i & 1) != 0;
+        is_short = is_short || (lane != NULL && is_mine && is_stalled(lane));
+        is_shared = is_shared || (lane != NULL && !is_mine);
+        has_idle = has_idle || (lane != NULL && !is_mine && is_idle(lane));
+    }
+    bool is_early = has_idle && !w->is_late;
+    w->is_late = w->is_late || has_idle;
+    if (is_short) {
+        return STALL_NS;
+    }
+    if (is_early) {
+        return IDLE_NS;
+    }
+    if (w->n_nap == 0) {
+        w->n_nap++;
+        return NAP_NS;
+    }
+    uint64_t patience = net_patience(w);
+    if (patience != 0) {
+        return patience; // something of ours is on its way: nobody may call this a deadlock
+    }
+    if (!w->is_recorded && !pli_progress_thread_is_me()) { // it is no rank
+        pli_record_write(w);
+        w->is_recorded = true;
+    }
+    return is_shared ? NAP_NS : w->watch != NULL ? WATCH_NS : 0;
+}
+
+static void sleep_at(struct pli_waiter *w, uint64_t time_ns)
+{
+    _Atomic int *words[PLI_NODE_N_LANE];
+    int wakes[PLI_NODE_N_LANE];
+    struct pli_netlane *nets[PLI_NODE_N_LANE] = { w->lane->net };
+    int n = 0, n_net = 1;
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        if ((w->watched >> i & 1) != 0) {
+            wakes[n] = w->wakes[i];
+            words[n++] = &lane_at(i)->shm.box->wakes;
+            if (i != w->lane->index) {
+                nets[n_net++] = lane_at(i)->net;
+            }
+        }
+    }
+    if (nets[0] != NULL) { // all lanes have a network, or none
+        w->held |= pli_netlane_sleep(nets, n, w->stirs, time_ns) ? w->watched : 0;
+    } else if (n == 1) {
+        pli_futex_wait(words[0], wakes[0], false, time_ns);
+    } else {
+        pli_futex_wait_any(words, wakes, n, time_ns);
+    }
+}
+
+void pli_progress_sleep(struct pli_waiter *w, uint64_t time_ns)
+{
+    sleep_at(w, time_ns);
+    retract(w);
+}
+
+static void forget_record(struct pli_waiter *w)
+{
+    if (w->is_recorded) {
+        w->is_recorded = false;
+        pli_record_erase(w);
+    }
+}
+
+// First announce, so that nobody can slip in unseen; the caller looks at its condition again;
+// only the next step really sleeps.
+static void go_to_sleep(struct pli_waiter *w)
+{
+    if (w->watched == 0) {
+        if (w->n_nap > 0 && pli_request_is_mortal) { // this time without end
+            pli_fault_hold("sleep", pli_boot.index);
+        }
+        announce(w);
+        return;
+    }
+    pli_progress_sleep(w, sleep_time(w));
+    if (w->watch != NULL) {
+        w->watch(w);
+    }
+}
+
+void pli_progress_end(struct pli_waiter *w)
+{
+    retract(w);
+    for (int i = 0; w->held != 0; i++, w->held >>= 1) { // others must look after the sockets now
+        if ((w->held & 1) != 0) {
+            pli_netlane_stir(lane_at(i)->net);
+        }
+    }
+    forget_record(w);
+    if (w->is_counted) {
+        w->is_counted = false;
+        atomic_fetch_sub_explicit(&w->lane->n_wait, 1, memory_order_relaxed);
+    }
+}
+
+static uint32_t look_cost(const struct pli_waiter *w)
+{
+    return w->lane->net != NULL ? NET_LOOK : 1;
+}
+
+// Looks before giving way.
+static uint32_t looks(const struct pli_waiter *w)
+{
+    return w->is_far ? 0 : pli_progress_spins();
+}
+
+// Lanes of others get their turn now and then while we look, and always before we sleep.
+static int step_others(struct pli_waiter *w)
+{
+    if (!w->is_counted) {
+        w->is_counted = true;
+        atomic_fetch_add_explicit(&w->lane->n_wait, 1, memory_order_relaxed);
+    }
+    bool is_looking = w->n_idle < looks(w);
+    return is_looking && w->n_idle % OTHERS_EVERY != look_cost(w) ? 0 : poll_orphans(w);
+}
+
+// Looks at the network count for several, but never for the yields behind them.
+static void count_idle(struct pli_waiter *w, uint32_t spins)
+{
+    uint32_t next = w->n_idle + look_cost(w);
+    w->n_idle = w->n_idle >= spins ? w->n_idle + 1 : next < spins ? next : spins;
+}
+
+void pli_progress_step(struct pli_waiter *w)
+{
+    uint32_t spins = looks(w);
+    if (pli_progress_once(w->lane) > 0) {
+        w->n_idle = 0;
+        w->n_nap = 0;
+        forget_record(w);
+        return;
+    }
+    count_idle(w, spins);
+    if (has_others() && step_others(w) > 0) {
+        w->n_nap = 0;
+        forget_record(w);
+        return; // n_idle stays: what others need is no reason to look longer for ourselves
+    }
+    if (w->n_idle < spins) {
+        pli_cpu_relax();
+    } else if (w->n_idle >= spins + yields(w) || !pli_cpu_give_way()) {
+        go_to_sleep(w);
+    }
+}
+
+// Whom a request waits for: a rank or a wildcard. Other than sends and receives wait for many.
+static int peer_of(const struct pli_request *r)
+{
+    bool is_send = r->ops == &pli_p2p_send_ops;
+    return is_send ? r->source : r->ops == &pli_p2p_recv_ops ? r->item.source : MPI_ANY_SOURCE;
+}
+
+bool pli_progress_is_far(const struct pli_request *r)
+{
+    return r->comm != NULL && pli_gate_is_far(r->comm, peer_of(r));
+}
+
+void pli_progress_wait(struct pli_request *r)
+{
+    struct pli_waiter w = {
+        .lane = r->lane, .request = r, .n_request = 1, .is_far = pli_progress_is_far(r)
+    };
+    while (!pli_request_is_done(r)) {
+        pli_progress_step(&w);
+    }
+    pli_progress_end(&w);
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Large messages: the receiver asks, the sender pumps the data through its blocks while the
+// receiver empties them, both cores copying at once; or the receiver reads the sender's memory.
+#include "msg/protocol.h"
+
+#include "base/conf.h"
+#include "base/log.h"
+#include "net/impi/gateway.h"
+#include "msg/lane.h"
+#include "net/tcp/tcp_conn.h"
+#include "msg/unexpected.h"
+#include "msg/request.h"
+#include "msg/coop_copy.h"
+#include "msg/msg_wire.h"
+#include "msg/endpoint.h"
+#include "obj/datatype.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+// Whether this process may read its peers' memory: found out at the first try.
+static _Atomic int cma_refused;
+
+static bool wants_cma(void)
+{
+    return pli_conf.shm_copy[0] == 'c' && !cma_refused;
+}
+
+// Read all of the message from the sender's memory. False: the kernel does not allow it.
+static bool read_remote(struct pli_request *recv, uint64_t want, uint64_t address, uint32_t pid)
+{
+    char *to = (char *)recv->buf + recv->type->true_lb;
+    uint64_t done = 0;
+    while (done < want) {
+        struct iovec local = { to + done, want - done };
+        struct iovec remote = { (void *)(uintptr_t)(address + done), want - done };
+        ssize_t n = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
+        if (n <= 0) {
+            pli_log(PLI_INFO, "shm: cannot read another process's memory (%s); copying instead",
+                    strerror(errno));
+            cma_refused = 1;
+            return false;
+        }
+        done += (uint64_t)n;
+    }
+    return true;
+}
+
+// A cursor for a transfer in pieces; dense layouts need none.
+bool pli_rndv_make_cursor(struct pli_request *r)
+{
+    if (r->type->is_dense) {
+        return true;
+    }
+    r->cursor = malloc(sizeof *r->cursor);
+    if (r->cursor == NULL) {
+        return false;
+    }
+    pli_cursor_init(r->cursor, r->buf, r->count, r->type);
+    return true;
+}
+
+void pli_rndv_drop_cursor(struct pli_request *r)
+{
+    free(r->cursor);
+    r->cursor = NULL;
+}
+
+void pli_rndv_end_receive(struct pli_request *recv)
+{
+    pli_request_untrack(recv);
+    pli_rndv_drop_cursor(recv);
+    pli_request_complete(recv, recv->bytes > recv->size ? PLI_ERR_TRUNC : PLI_OK);
+}
+
+// Ask another host for the data, which will be read straight to its place.
+static void ask(struct pli_request *recv, struct pli_link *from, uint64_t sender_ticket,
+                uint64_t want)
+{
+    bool is_good = pli_rndv_make_cursor(recv);
+    recv->item.seq = is_good && want > 0
+                         ? pli_ticket_give(&from->net->tickets, recv, from->conn, PLI_TICKET_RECV)
+                         : 0;
+    if (!is_good || (want > 0 && recv->item.seq == 0)) {
+        pli_link_note(from, PLI_WIRE_CTS, sender_ticket, 0, 0);
+        pli_rndv_drop_cursor(recv);
+        pli_request_complete(recv, PLI_ERR_NOMEM);
+        return;
+    }
+    from->n_asked += want > 0;
+    bool is_pieces = from->ucx != NULL && recv->cursor != NULL;
+    pli_link_note(from, is_pieces ? PLI_WIRE_CTS_PIECES : PLI_WIRE_CTS, sender_ticket,
+                  recv->item.seq, want);
+    if (want == 0) {
+        pli_rndv_end_receive(recv);
+    }
+}
+
+void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
+                     uint64_t size, uint64_t address, uint32_t pid)
+{
+    uint64_t want = size < recv->size ? size : recv->size;
+    recv->bytes = size;
+    recv->moved = 0;
+    recv->conn = from;
+    recv->remote = sender_req;
+    if (__builtin_expect(from->is_dead, 0)) {
+        // Only the offer has come.
+        pli_request_complete(recv,
+                             from->link != NULL ? pli_link_fate(from->link) : PLI_ERR_PROC_FAILED);
+        return;
+    }
+    if (from->link != NULL) {
+        ask(recv, from->link, sender_req, want);
+        return;
+    }
+    if (pli_lane_is_within(recv->lane, from)) { // one copy, any layout
+        const struct pli_request *send = (const struct pli_request *)(uintptr_t)sender_req;
+        if (pli_share_is_worth(send, recv) && pli_share_copy(send, recv, from)) {
+            return;
+        }
+        pli_self_copy(send, recv);
+        pli_eager_note(from, PLI_WIRE_FIN, sender_req, 0, 0);
+        pli_rndv_end_receive(recv);
+        return;
+    }
+    if (wants_cma() && address != 0 && recv->type->is_dense &&
+        read_remote(recv, want, address, pid)) {
+        pli_eager_note(from, PLI_WIRE_FIN, sender_req, 0, 0);
+        pli_rndv_end_receive(recv);
+        return;
+    }
+    if (!pli_rndv_make_cursor(recv)) {
+        pli_eager_note(from, PLI_WIRE_CTS, sender_req, 0, 0);
+        pli_request_complete(recv, PLI_ERR_NOMEM);
+        return;
+    }
+    pli_eager_note(from, PLI_WIRE_CTS, sender_req, (uint64_t)(uintptr_t)recv, want);
+    if (want > 0) {
+        pli_request_track(recv);
+    } else {
+        pli_rndv_end_receive(recv);
+    }
+}
+
+// All of a send is over, as far as the data goes; one that is being cancelled waits for the answer.
+void pli_rndv_end_send(struct pli_request *send)
+{
+    if (__builtin_expect((send->state & PLI_REQ_GHOST) != 0, 0)) {
+        return;
+    }
+    pli_request_untrack(send);
+    pli_rndv_drop_cursor(send);
+    send->state |= PLI_REQ_MATCHED;
+    if ((send->state & PLI_REQ_CANCELLING) == 0) {
+        pli_request_complete(send, PLI_OK);
+    }
+}
+
+// The receiver wants `want` bytes of this send.
+static void begin_stream(struct pli_request *send, uint64_t receiver_req, uint64_t want)
+{
+    if (__builtin_expect((send->state & PLI_REQ_GHOST) != 0, 0)) {
+        return; // the receiver hears the same news
+    }
+    pli_request_untrack(send);
+    if (want == 0) {
+        pli_rndv_end_send(send);
+        return;
+    }
+    if (!pli_rndv_make_cursor(send)) {
+        pli_log(PLI_ERROR, "no memory to send a message that was accepted");
+        abort();
+    }
+    send->remote = receiver_req;
+    send->moved = 0;
+    send->bytes = want;
+    pli_list_push(&send->lane->streams, &send->link);
+    pli_lane_stir(send->lane); // who sleeps there must push; we may not come back to do it
+}
+
+// Push one piece. False: no block or no room in the mailbox.
+static bool push_piece(struct pli_request *send)
+{
+    uint64_t n = send->bytes - send->moved;
+    if (n > (uint64_t)pli_conf.shm_chunk) {
+        n = (uint64_t)pli_conf.shm_chunk;
+    }
+    if (n > PLI_SHM_BLOCK_MAX) {
+        n = PLI_SHM_BLOCK_MAX;
+    }
+    struct pli_shm_block *block = pli_shm_block_take(&send->lane->shm, n);
+    if (block == NULL) {
+        return false;
+    }
+    if (!pli_shm_has_room(&send->conn->shm)) {
+        pli_shm_block_done(block);
+        return false;
+    }
+    // Before the place is claimed: who dies in between leaves a hole in the mailbox.
+    if (send->cursor != NULL) {
+        pli_cursor_pack(send->cursor, pli_shm_block_data(block), n);
+    } else {
+        memcpy(pli_shm_block_data(block),
+               (const char *)send->buf + send->type->true_lb + send->moved, n);
+    }
+    uint64_t pos;
+    struct pli_shm_cell *cell = pli_shm_claim(&send->conn->shm, &pos);
+    if (cell == NULL) { // others were faster
+        if (send->cursor != NULL) {
+            pli_cursor_seek(send->cursor, send->moved);
+        }
+        pli_shm_block_done(block);
+        return false;
+    }
+    cell->kind = PLI_WIRE_DATA;
+    cell->flags = 0;
+    cell->src_lane = (uint8_t)send->lane->index;
+    cell->src_proc = send->conn->as;
+    cell->size = n;
+    cell->word[0] = send->remote;
+    cell->word[1] = pli_shm_block_offset(&send->lane->shm, block) | send->conn->mark;
+    cell->word[2] = send->moved;
+    pli_shm_publish(&send->conn->shm, cell, pos);
+    send->moved += n;
+    return true;
+}
+
+int pli_rndv_pump(struct pli_lane *lane)
+{
+    int n_pushed = 0;
+    struct pli_list *at = lane->streams.next;
+    while (at != &lane->streams) {
+        struct pli_request *send = PLI_CONTAINER(at, struct pli_request, link);
+        struct pli_list *next = at->next;
+        // A few pieces, then a look at the mailbox: the other direction wants to move as well.
+        while (send->moved < send->bytes && n_pushed < 4 && push_piece(send)) {
+            n_pushed++;
+        }
+        if (send->moved == send->bytes) {
+            pli_list_remove(&send->link);
+            pli_rndv_end_send(send);
+        }
+        if (n_pushed >= 4) {
+            break;
+        }
+        at = next;
+    }
+    return n_pushed;
+}
+
+static void take_piece(struct pli_lane *lane, const struct pli_shm_cell *cell)
+{
+    struct pli_request *recv = (struct pli_request *)(uintptr_t)cell->word[0];
+    struct pli_shm_block *block = pli_outside_block(lane->shm.base, cell->word[1]);
+    if (__builtin_expect((recv->state & PLI_REQ_GHOST) != 0, 0)) {
+        pli_shm_block_done(block);
+        return;
+    }
+    if (recv->cursor != NULL) {
+        pli_cursor_unpack(recv->cursor, pli_shm_block_data(block), cell->size);
+    } else {
+        memcpy((char *)recv->buf + recv->type->true_lb + cell->word[2], pli_shm_block_data(block),
+               cell->size);
+    }
+    pli_shm_block_done(block);
+    pli_shm_wake(recv->conn->shm.box); // it may sleep for want of blocks
+    recv->moved += cell->size;
+    uint64_t want = recv->bytes < recv->size ? recv->bytes : recv->size;
+    if (recv->moved >= want) {
+        pli_rndv_end_receive(recv);
+    }
+}
+
+void pli_rndv_unsend(struct pli_request *send)
+{
+    send->state |= PLI_REQ_CANCELLING;
+    if (send->conn->gate != NULL) {
+        pli_eager_note(send->conn, PLI_WIRE_GATE_CANCEL, (uint64_t)(uintptr_t)send, 0, 0);
+        return;
+    }
+    // Once the receiver has answered, `remote` names no endpoint any more; it is too late then.
+    pli_eager_note(send->conn, PLI_WIRE_UNSEND, (uint64_t)(uintptr_t)send, (uint32_t)send->remote,
+                   0);
+}
+
+// Only one that is kept here unmatched can be forgotten.
+void pli_rndv_forget(struct pli_lane *lane, struct pli_conn *from, uint64_t remote, uint32_t ep)
+{
+    struct pli_ep *to = pli_lane_ep(lane, ep);
+    for (struct pli_match_item *i = to != NULL ? to->match.arrival.first : NULL; i != NULL;
+         i = i->later) {
+        struct pli_parcel *p = PLI_CONTAINER(i, struct pli_parcel, item);
+        if (p->conn == from && p->remote == remote && p->kind != PLI_WIRE_EAGER) {
+            pli_match_take(&to->match, i);
+            pli_arrive_parcel_destroy(p);
+            pli_eager_note(from, PLI_WIRE_UNSENT, remote, 1, 0);
+            return;
+        }
+    }
+    pli_eager_note(from, PLI_WIRE_UNSENT, remote, 0, 0);
+}
+
+void pli_rndv_unsent(struct pli_request *send, bool is_forgotten)
+{
+    if (__builtin_expect((send->state & PLI_REQ_GHOST) != 0, 0)) {
+        return;
+    }
+    send->state &= (uint16_t)~PLI_REQ_CANCELLING;
+    if (is_forgotten) {
+        pli_request_untrack(send);
+        send->state |= send->err == PLI_OK ? PLI_REQ_CANCELLED : 0; // else it was withdrawn
+        pli_request_complete(send, (enum pli_err)send->err);
+    } else if (send->state & PLI_REQ_MATCHED) {
+        pli_request_complete(send, PLI_OK);
+    }
+}
+
+static struct pli_conn *sender_of(struct pli_lane *lane, const struct pli_shm_cell *cell)
+{
+    uint64_t proc = pli_outside_proc(lane->proc, cell->src_proc);
+    return pli_lane_conn(lane, (struct pli_id){ proc, cell->src_lane });
+}
+
+void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
+{
+    struct pli_request *send = (struct pli_request *)(uintptr_t)cell->word[0];
+    switch (cell->kind) {
+    case PLI_WIRE_DATA:
+        take_piece(lane, cell);
+        break;
+    case PLI_WIRE_CTS:
+        begin_stream(send, cell->word[1], cell->word[2]);
+        break;
+    case PLI_WIRE_FIN:
+    case PLI_WIRE_ACK:
+        pli_rndv_end_send(send);
+        break;
+    case PLI_WIRE_SHARE:
+        pli_share_help(lane, cell);
+        break;
+    case PLI_WIRE_SHARED:
+        pli_rndv_end_receive((struct pli_request *)(uintptr_t)cell->word[0]);
+        break;
+    case PLI_WIRE_UNSEND:
+        pli_rndv_forget(lane, sender_of(lane, cell), cell->word[0], (uint32_t)cell->word[1]);
+        break;
+    case PLI_WIRE_UNSENT:
+        pli_rndv_unsent(send, cell->word[1] != 0);
+        break;
+    case PLI_WIRE_GATE_MSG:
+    case PLI_WIRE_GATE_HEAP:
+    case PLI_WIRE_GATE_ROOM:
+    case PLI_WIRE_GATE_MATCHED:
+    case PLI_WIRE_GATE_GONE:
+    case PLI_WIRE_GATE_CANCELLED:
+    case PLI_WIRE_GATE_PART:
+    case PLI_WIRE_GATE_UNSEND:
+        pli_gate_cell(lane, cell);
+        break;
+    default:
+        pli_log(PLI_ERROR, "unknown message of kind %d from process %u", cell->kind,
+                cell->src_proc);
+        break;
+    }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes this process's record into its row of the node's memory.
+#include "msg/wait_record.h"
+
+#include "boot/boot.h"
+#include "boot/wait_record_wire.h"
+#include "msg/endpoint.h"
+#include "msg/lane.h"
+#include "msg/p2p.h"
+#include "msg/unexpected.h"
+#include "msg/progress.h"
+#include "msg/request.h"
+#include "net/shm/shm_wire.h"
+#include "obj/comm.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct pli_node_row *my_row(void)
+{
+    return &pli_proc.boot->node.rows[pli_proc.boot->row];
+}
+
+// Where the program called MPI: the first return address outside this library.
+static uint64_t call_site(void)
+{
+    void *frames[32];
+    Dl_info us, it;
+    int n = backtrace(frames, 32);
+    if (dladdr((void *)(uintptr_t)my_row, &us) == 0) {
+        return 0;
+    }
+    bool is_inside = false; // an interceptor of backtrace itself may come first
+    for (int i = 0; i < n; i++) {
+        bool is_us = dladdr(frames[i], &it) != 0 && it.dli_fbase == us.dli_fbase;
+        if (is_inside && !is_us) {
+            return (uint64_t)(uintptr_t)frames[i];
+        }
+        is_inside = is_inside || is_us;
+    }
+    return 0; // linked into the program: the frames cannot be told apart
+}
+
+// The messages nobody asked for, those of the same communicator first.
+static void note_kept(struct pli_node_wait *to, const struct pli_comm *comm)
+{
+    uint32_t n = 0;
+    to->n_kept = 0;
+    for (int round = 0; round < 2; round++) {
+        struct pli_match_item *i = comm->ep->match.arrival.first;
+        for (; i != NULL; i = i->later) {
+            bool is_same = (i->context & ~(uint64_t)3) == comm->context;
+            if (is_same == (round == 0) && n < PLI_NODE_N_KEPT) {
+                struct pli_parcel *p = PLI_CONTAINER(i, struct pli_parcel, item);
+                to->kept[n++] = (struct pli_node_kept){ i->source, i->tag, i->context, p->size };
+            }
+            to->n_kept += round == 0;
+        }
+    }
+}
+
+static void note_peer(struct pli_node_wait *to, const struct pli_comm *comm, int peer, int tag)
+{
+    to->peer = peer;
+    to->tag = tag;
+    to->peer_index = peer >= 0 && peer < comm->n_peer
+                         ? (uint32_t)pli_group_at(comm->remote, peer).proc
+                         : UINT32_MAX;
+}
+
+// Fill a record. Context: the waiter's lane locked.
+static uint32_t fill(struct pli_node_wait *to, const struct pli_waiter *w, uint64_t site)
+{
+    const struct pli_request *r = w->request;
+    const struct pli_comm *comm = r != NULL ? r->comm : w->comm;
+    uint32_t what = PLI_NODE_WAIT_OTHER;
+    *to->comm = *to->call = '\0';
+    to->peer = to->tag = to->rank = MPI_UNDEFINED;
+    to->peer_index = UINT32_MAX;
+    to->context = to->bytes = 0;
+    to->n_kept = 0;
+    to->n_request = w->n_request;
+    to->site = site;
+    if (comm != NULL) {
+        snprintf(to->comm, sizeof to->comm, "%.*s", (int)sizeof to->comm - 1, comm->name);
+        to->context = comm->context;
+        to->rank = comm->rank;
+        note_kept(to, comm);
+    }
+    if (r != NULL && (r->ops == &pli_p2p_send_ops || r->ops == &pli_p2p_recv_ops)) {
+        bool is_send = (r->flags & PLI_REQ_SEND) != 0;
+        what = is_send ? PLI_NODE_WAIT_SEND : PLI_NODE_WAIT_RECV;
+        note_peer(to, comm, is_send ? r->source : r->item.source, r->item.tag);
+        to->bytes = r->size;
+    } else if (comm != NULL && (w->call != NULL || r != NULL)) {
+        what = PLI_NODE_WAIT_COLL;
+        snprintf(to->call, sizeof to->call, "%s", w->call != NULL ? w->call : r->ops->name);
+    } else if (comm != NULL && r == NULL) {
+        what = PLI_NODE_WAIT_PROBE;
+        note_peer(to, comm, w->peer, w->tag);
+    }
+    return what;
+}
+
+static void publish(struct pli_node_wait *to, uint32_t what)
+{
+    atomic_fetch_add_explicit(&to->seq, 1, memory_order_relaxed);
+    atomic_store_explicit(&to->what, what, memory_order_release);
+}
+
+static _Atomic bool is_row_taken;               // a thread has its record in the row
+static _Atomic uint32_t taken[PLI_NODE_N_LANE]; // bits: records of threads, by lane
+_Static_assert(PLI_THREAD_N <= 32, "a bit for each");
+_Static_assert(sizeof(struct pli_shm_mailbox) <= PLI_THREAD_AT, "behind the mailbox");
+
+// In a process that was forked nobody but the calling thread is there any more.
+static void forget_parent(void)
+{
+    static _Atomic int owner;
+    int me = (int)getpid(), was = atomic_exchange(&owner, me);
+    if (was != me && was != 0) {
+        atomic_store(&is_row_taken, false);
+        for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+            atomic_store(&taken[i], 0);
+        }
+    }
+}
+
+// A free place among the records of the lane's threads, counted from 1; 0: there is none.
+static uint8_t take_slot(int lane)
+{
+    uint32_t bits = atomic_load_explicit(&taken[lane], memory_order_relaxed);
+    while (bits != UINT32_MAX) {
+        int i = __builtin_ctz(~bits);
+        if (atomic_compare_exchange_weak_explicit(&taken[lane], &bits, bits | 1u << i,
+                                                  memory_order_acq_rel, memory_order_relaxed)) {
+            return (uint8_t)(i + 1);
+        }
+    }
+    return 0;
+}
+
+static struct pli_thread_wait *slot_of(const struct pli_waiter *w)
+{
+    const struct pli_boot *boot = pli_proc.boot;
+    return &pli_thread_waits(&boot->node, boot->row, w->lane->index)[w->n_slot - 1];
+}
+
+// The first record of a lane: another process may have had the row before. Context: lane locked.
+static void begin_lane(struct pli_node_row *row, int lane)
+{
+    uint64_t bit = (uint64_t)1 << lane;
+    if ((atomic_load_explicit(&row->slept, memory_order_relaxed) & bit) == 0) {
+        const struct pli_boot *boot = pli_proc.boot;
+        memset(pli_thread_waits(&boot->node, boot->row, lane), 0,
+               PLI_THREAD_N * sizeof(struct pli_thread_wait));
+        atomic_fetch_or_explicit(&row->slept, bit, memory_order_release);
+    }
+}
+
+static const struct pli_comm *comm_of(const struct pli_waiter *w)
+{
+    return w->request != NULL ? w->request->comm : w->comm;
+}
+
+void pli_record_write(struct pli_waiter *w)
+{
+    struct pli_node_row *row = my_row();
+    const struct pli_comm *comm = comm_of(w);
+    uint32_t ep = comm != NULL ? comm->ep->id.ep : 0;
+    uint64_t site = call_site();
+    uint32_t what = PLI_NODE_WAIT_OTHER;
+    bool is_none = false;
+    forget_parent();
+    atomic_fetch_add_explicit(&row->n_asleep, 1, memory_order_acq_rel);
+    w->has_row = atomic_compare_exchange_strong(&is_row_taken, &is_none, true);
+    pli_lock_take(&w->lane->lock);
+    if (pli_lock_threads || ep != 0) {
+        begin_lane(row, w->lane->index);
+        w->n_slot = take_slot(w->lane->index);
+    }
+    struct pli_thread_wait *slot = w->n_slot != 0 ? slot_of(w) : NULL;
+    if (w->has_row) {
+        what = fill(&row->wait, w, site);
+    }
+    if (slot != NULL) {
+        what = fill(&slot->wait, w, site);
+        slot->tid = (uint32_t)gettid();
+        slot->ep = ep;
+        *slot->site = '\0';
+    }
+    pli_lock_drop(&w->lane->lock);
+    if (slot != NULL) {
+        publish(&slot->wait, what);
+    }
+    if (w->has_row) {
+        publish(&row->wait, what);
+    }
+}
+
+void pli_record_erase(struct pli_waiter *w)
+{
+    struct pli_node_row *row = my_row();
+    if (w->n_slot != 0) {
+        atomic_store_explicit(&slot_of(w)->wait.what, PLI_NODE_AWAKE, memory_order_release);
+        atomic_fetch_and_explicit(&taken[w->lane->index], ~(1u << (w->n_slot - 1)),
+                                  memory_order_acq_rel);
+        w->n_slot = 0;
+    }
+    if (w->has_row) {
+        atomic_store_explicit(&row->wait.what, PLI_NODE_AWAKE, memory_order_release);
+        w->has_row = false;
+        atomic_store_explicit(&is_row_taken, false, memory_order_release);
+    }
+    atomic_fetch_sub_explicit(&row->n_asleep, 1, memory_order_acq_rel);
+}

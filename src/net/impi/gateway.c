@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rank's side of the gateway: sends to and receives from processes of other MPI jobs.
+#include "net/impi/gateway.h"
+
+#include "base/log.h"
+#include "msg/endpoint.h"
+#include "net/impi/gateway_pack.h"
+#include "msg/lane.h"
+#include "msg/unexpected.h"
+#include "msg/request.h"
+#include "msg/protocol.h"
+#include "msg/msg_wire.h"
+#include "obj/datatype.h"
+#include "obj/type_pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { INLINE = 16, PIECE = 256 * 1024 };
+
+// A send that was matched and whose data is being written, a piece at each poll.
+struct stream {
+    struct pli_poller poller;
+    struct pli_request *send;
+};
+
+bool pli_gate_has(uint32_t proc)
+{
+    return pli_boot.gate != NULL && proc < pli_boot.n_world;
+}
+
+bool pli_gate_is_beyond(const struct pli_comm *comm, int rank)
+{
+    uint32_t proc = rank >= 0 ? (uint32_t)pli_group_at(comm->remote, rank).proc : UINT32_MAX;
+    return rank < 0 || pli_node_find(&pli_boot.node, proc) == NULL;
+}
+
+bool pli_gate_open(struct pli_conn *c)
+{
+    c->gate = malloc(sizeof *c->gate);
+    if (c->gate != NULL) {
+        pli_list_init(&c->gate->wait);
+        pli_list_push(&c->pending, &c->gate->barrier);
+    }
+    return c->gate != NULL;
+}
+
+static void address(struct pli_shm_cell *cell, const struct pli_request *r, int kind)
+{
+    cell->kind = (uint8_t)kind;
+    cell->flags = r->flags & PLI_REQ_SYNC ? PLI_WIRE_IS_SYNC : 0;
+    cell->src_lane = (uint8_t)r->lane->index;
+    cell->src_proc = (uint32_t)r->lane->proc;
+    cell->dst_ep = r->conn->proc;
+    cell->context = r->item.context;
+    cell->src_rank = r->item.source;
+    cell->tag = r->item.tag;
+    cell->size = pli_gate_move_size(r);
+    cell->word[0] = (uint64_t)(uintptr_t)r;
+}
+
+// All of a small message. False: no room now.
+static bool issue_whole(struct pli_request *r)
+{
+    uint64_t size = pli_gate_move_size(r), pos;
+    unsigned char few[INLINE];
+    struct pli_shm_block *block = NULL;
+    if (size > INLINE) {
+        block = pli_shm_block_take(&r->lane->shm, size);
+        if (block == NULL) {
+            return false;
+        }
+    }
+    void *to = block != NULL ? pli_shm_block_data(block) : few;
+    enum pli_err err = pli_type_external_put(r->buf, r->count, r->type, to);
+    struct pli_shm_cell *cell = err == PLI_OK ? pli_shm_claim(&r->conn->shm, &pos) : NULL;
+    if (cell == NULL) {
+        if (block != NULL) {
+            pli_shm_block_done(block);
+        }
+        if (err != PLI_OK) {
+            pli_request_complete(r, err); // nothing of it was sent
+        }
+        return err != PLI_OK;
+    }
+    address(cell, r, PLI_WIRE_GATE_SEND);
+    if (block != NULL) {
+        cell->flags |= PLI_WIRE_HAS_BLOCK;
+        cell->word[1] = pli_shm_block_offset(&r->lane->shm, block);
+    } else {
+        memcpy(cell->bytes + sizeof cell->word[0], few, size);
+    }
+    pli_shm_publish(&r->conn->shm, cell, pos);
+    r->moved = size;
+    if ((r->flags & PLI_REQ_SYNC) == 0) {
+        pli_request_complete(r, (enum pli_err)r->err);
+    }
+    return true;
+}
+
+static bool issue_offer(struct pli_request *r)
+{
+    uint64_t pos;
+    struct pli_shm_cell *cell = pli_shm_claim(&r->conn->shm, &pos);
+    if (cell == NULL) {
+        return false;
+    }
+    address(cell, r, PLI_WIRE_GATE_OFFER);
+    cell->word[1] = (uint64_t)pli_type_external_each(r->type);
+    pli_shm_publish(&r->conn->shm, cell, pos);
+    return true;
+}
+
+static bool issue(struct pli_request *r)
+{
+    bool is_full = atomic_load_explicit(&r->conn->shm.box->is_full, memory_order_relaxed) != 0;
+    return pli_gate_move_size(r) <= PLI_SHM_BLOCK_MAX && !is_full ? issue_whole(r) : issue_offer(r);
+}
+
+void pli_gate_start(struct pli_request *r)
+{
+    struct pli_conn *c = r->conn;
+    r->moved = 0;
+    if (!pli_type_external_fits(r->buf, r->count, r->type)) {
+        if ((r->item.context & 3) != PLI_CHAN_COLL) {
+            pli_request_complete(r, PLI_ERR_CONVERSION); // nothing of it is sent
+            return;
+        }
+        r->count = 0; // the others of a collective operation wait for it, and fail as it is empty
+        r->err = PLI_ERR_CONVERSION;
+    }
+    if (r->item.tag > pli_boot.gate->tag_ub && (r->item.context & 3) == PLI_CHAN_P2P) {
+        pli_request_complete(r, PLI_ERR_TAG);
+        return;
+    }
+    if (pli_list_is_empty(&c->gate->wait) && issue(r)) {
+        return;
+    }
+    if (pli_list_is_empty(&c->stalled)) {
+        pli_list_push(&r->lane->stalled, &c->stalled);
+    }
+    pli_list_push(&c->gate->wait, &r->link);
+}
+
+void pli_gate_retry(struct pli_conn *c)
+{
+    while (!pli_list_is_empty(&c->gate->wait)) {
+        struct pli_request *r = PLI_CONTAINER(c->gate->wait.next, struct pli_request, link);
+        struct pli_list *next = c->gate->wait.next;
+        pli_list_remove(next); // issue may complete and destroy the request
+        if (!issue(r)) {
+            next->next = c->gate->wait.next; // back to the front
+            next->prev = &c->gate->wait;
+            c->gate->wait.next->prev = next;
+            c->gate->wait.next = next;
+            return;
+        }
+    }
+    pli_list_remove(&c->stalled);
+}
+
+// Whether the agent will tell of the match: of all that it cannot send in one packet too, and of
+// these even if all was written before (elements larger than a packet are written whole).
+static bool awaits_match(const struct pli_request *send)
+{
+    return (send->flags & PLI_REQ_SYNC) != 0 || pli_gate_move_size(send) > pli_boot.gate->datalen;
+}
+
+// A send is over when all was written and nothing names the request any more.
+static void settle(struct pli_request *send)
+{
+    bool is_written = send->moved >= pli_gate_move_size(send);
+    bool is_known = !awaits_match(send) || (send->state & PLI_REQ_MATCHED) != 0;
+    if (is_written && is_known && (send->state & PLI_REQ_CANCELLING) == 0) {
+        pli_request_complete(send, (enum pli_err)send->err);
+    }
+}
+
+// Write the stream up to `upto` bytes, or a little more, and tell the agent. Of a ring as much as
+// there is room for, up to its end. False: none.
+static bool write_some(struct pli_request *send, uint64_t upto)
+{
+    struct pli_gate_slot *slot = pli_gate_move_slot(send->bytes);
+    char *base = (char *)(slot + 1);
+    if (slot->ring != 0) {
+        uint64_t turn = send->moved - send->moved % slot->ring;
+        uint64_t room = atomic_load_explicit(&slot->gone, memory_order_acquire) + slot->ring;
+        room = room < turn + slot->ring ? room : turn + slot->ring;
+        upto = upto < room ? upto : room;
+        base -= turn;
+    }
+    if (upto <= send->moved) {
+        return false;
+    }
+    enum pli_err err = pli_gate_move_out(send, base, upto);
+    send->err = (int16_t)(send->err == PLI_OK ? err : send->err);
+    pli_eager_note(send->conn, PLI_WIRE_GATE_MORE, send->remote, send->moved, 0);
+    return true;
+}
+
+// One message to a process after the other: what was written is sent while it is in the cache.
+static int write_piece(struct pli_poller *p)
+{
+    struct stream *s = PLI_CONTAINER(p, struct stream, poller);
+    struct pli_request *send = s->send;
+    for (struct pli_list *i = send->lane->pollers.next; i != &p->link; i = i->next) {
+        struct pli_poller *k = PLI_CONTAINER(i, struct pli_poller, link);
+        if (k->poll == write_piece &&
+            PLI_CONTAINER(k, struct stream, poller)->send->conn == send->conn) {
+            return 0;
+        }
+    }
+    if (!write_some(send, send->moved + PIECE)) {
+        return 0; // the agent wakes us when there is room
+    }
+    if (send->moved >= pli_gate_move_size(send)) {
+        pli_list_remove(&p->link);
+        free(s);
+        settle(send);
+    }
+    return 1;
+}
+
+// The agent has room: what may go before the match is written now.
+static void got_room(const struct pli_shm_cell *cell)
+{
+    struct pli_request *send = (struct pli_request *)(uintptr_t)cell->word[0];
+    send->remote = cell->word[1];
+    send->bytes = cell->word[2];
+    if (cell->size > 0) {
+        write_some(send, cell->size);
+    }
+    settle(send);
+}
+
+static void got_match(struct pli_lane *lane, struct pli_request *send)
+{
+    send->state |= PLI_REQ_MATCHED;
+    if (send->moved >= pli_gate_move_size(send)) {
+        settle(send);
+        return;
+    }
+    struct stream *s = malloc(sizeof *s);
+    if (s == NULL) {
+        pli_log(PLI_ERROR, "no memory to go on with a message of %llu bytes",
+                (unsigned long long)pli_gate_move_size(send));
+        abort(); // its receiver has been promised the rest
+    }
+    *s = (struct stream){ .poller = { .poll = write_piece }, .send = send };
+    pli_list_push(&lane->pollers, &s->poller.link);
+}
+
+static void got_cancelled(struct pli_request *send, bool is_cancelled)
+{
+    send->state &= (uint16_t)~PLI_REQ_CANCELLING;
+    if (is_cancelled) {
+        send->state |= PLI_REQ_CANCELLED;
+        pli_request_complete(send, PLI_OK);
+    } else {
+        settle(send);
+    }
+}
+
+static struct pli_conn *conn_of(struct pli_lane *lane, uint32_t proc)
+{
+    struct pli_id id = { (lane->proc & ~(uint64_t)UINT32_MAX) | proc, 0 };
+    struct pli_conn *c = pli_lane_conn(lane, id);
+    if (c == NULL) {
+        pli_log(PLI_ERROR, "no memory for a connection to rank %u", proc);
+        abort(); // the message is neither here nor there any more
+    }
+    return c;
+}
+
+// A message whose data is all here meets its receive.
+static void take_whole(struct pli_request *recv, struct pli_conn *from, uint64_t id,
+                       const void *data, uint64_t size)
+{
+    if (id != 0) { // somebody waits for the match
+        pli_eager_note(from, PLI_WIRE_GATE_ACCEPT, id, 0, 0);
+    }
+    recv->moved = 0;
+    pli_gate_move_in(recv, data, size, size);
+}
+
+// One in the gateway's memory does, as far as it is there.
+static void take_heap(struct pli_request *recv, struct pli_conn *from, uint64_t offset)
+{
+    struct pli_gate_slot *slot = pli_gate_move_slot(offset);
+    recv->moved = 0;
+    recv->conn = from;
+    recv->remote = offset;
+    pli_eager_note(from, PLI_WIRE_GATE_ACCEPT, slot->id, (uint64_t)(uintptr_t)recv, 0);
+    uint64_t id = slot->id, here = slot->here, size = slot->size;
+    if (pli_gate_move_in(recv, (const char *)(slot + 1), here, size)) {
+        pli_eager_note(from, PLI_WIRE_GATE_DONE, id, 0, 0);
+    }
+}
+
+static void got_part(const struct pli_shm_cell *cell)
+{
+    struct pli_request *recv = (struct pli_request *)(uintptr_t)cell->word[0];
+    struct pli_gate_slot *slot = pli_gate_move_slot(recv->remote);
+    struct pli_conn *from = recv->conn;
+    uint64_t id = slot->id;
+    if (pli_gate_move_in(recv, (const char *)(slot + 1), cell->word[1], slot->size)) {
+        pli_eager_note(from, PLI_WIRE_GATE_DONE, id, 0, 0);
+    }
+}
+
+void pli_gate_accept(struct pli_request *recv, struct pli_parcel *p)
+{
+    if (p->kind == PLI_WIRE_GATE_HEAP) {
+        uint64_t offset;
+        memcpy(&offset, p->data, sizeof offset);
+        take_heap(recv, p->conn, offset);
+    } else {
+        take_whole(recv, p->conn, p->remote, p->data, p->size);
+    }
+}
+
+// Where the data of a small message is.
+static const void *data_of(struct pli_lane *lane, const struct pli_shm_cell *cell,
+                           struct pli_shm_block **block_out)
+{
+    *block_out = NULL;
+    if ((cell->flags & PLI_WIRE_HAS_BLOCK) == 0) {
+        return &cell->word[2];
+    }
+    *block_out = (struct pli_shm_block *)(uintptr_t)(lane->shm.base + cell->word[2]);
+    return pli_shm_block_data(*block_out);
+}
+
+static void keep(struct pli_lane *lane, struct pli_ep *ep, const struct pli_shm_cell *cell)
+{
+    bool is_heap = cell->kind == PLI_WIRE_GATE_HEAP;
+    struct pli_parcel *p = pli_arrive_parcel_of(ep, conn_of(lane, cell->src_proc), cell,
+                                                is_heap ? sizeof cell->word[1] : cell->size);
+    p->pid = cell->src_proc;
+    p->address = cell->word[1]; // the sender's number
+    if (is_heap) {
+        p->address = pli_gate_move_slot(cell->word[1])->srqid;
+        memcpy(p->data, &cell->word[1], sizeof cell->word[1]);
+    } else {
+        struct pli_shm_block *block;
+        const void *data = data_of(lane, cell, &block);
+        pli_arrive_fill(p, data, block);
+    }
+    pli_arrive_hold(lane, cell->size + sizeof *p);
+    pli_arrive_keep(p);
+}
+
+static void got_message(struct pli_lane *lane, const struct pli_shm_cell *cell)
+{
+    struct pli_ep *ep = pli_lane_ep(lane, 0);
+    if (ep == NULL) {
+        return; // MPI is over here: the agent is told so
+    }
+    struct pli_match_item *item =
+        pli_match_arrive(&ep->match, cell->context, cell->src_rank, cell->tag);
+    if (item == NULL) {
+        keep(lane, ep, cell);
+        return;
+    }
+    struct pli_request *recv = PLI_CONTAINER(item, struct pli_request, item);
+    struct pli_conn *from = conn_of(lane, cell->src_proc);
+    recv->state &= (uint16_t)~PLI_REQ_POSTED;
+    recv->source = cell->src_rank;
+    recv->tag = cell->tag;
+    if (cell->kind == PLI_WIRE_GATE_HEAP) {
+        take_heap(recv, from, cell->word[1]);
+        return;
+    }
+    struct pli_shm_block *block;
+    const void *data = data_of(lane, cell, &block);
+    take_whole(recv, from, cell->word[0], data, cell->size);
+    if (block != NULL) {
+        pli_shm_block_done(block);
+    }
+}
+
+// The sender wants a message back: of several with its number the newest is meant.
+static void got_unsend(struct pli_lane *lane, const struct pli_shm_cell *cell)
+{
+    uint32_t proc = (uint32_t)cell->word[1];
+    struct pli_conn *from = conn_of(lane, proc);
+    struct pli_ep *ep = pli_lane_ep(lane, 0);
+    struct pli_match_item *i = ep != NULL ? ep->match.arrival.last : NULL;
+    for (; i != NULL; i = i->older) {
+        struct pli_parcel *p = PLI_CONTAINER(i, struct pli_parcel, item);
+        if (p->kind >= PLI_WIRE_GATE_MSG && p->pid == proc && p->address == cell->word[0]) {
+            uint64_t id = p->remote;
+            pli_match_take(&ep->match, i);
+            pli_arrive_parcel_destroy(p);
+            pli_eager_note(from, PLI_WIRE_GATE_UNSENT, cell->word[0], id, (uint64_t)proc << 1 | 1);
+            return;
+        }
+    }
+    pli_eager_note(from, PLI_WIRE_GATE_UNSENT, cell->word[0], 0, (uint64_t)proc << 1);
+}
+
+void pli_gate_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
+{
+    struct pli_request *send = (struct pli_request *)(uintptr_t)cell->word[0];
+    switch (cell->kind) {
+    case PLI_WIRE_GATE_MSG:
+    case PLI_WIRE_GATE_HEAP:
+        got_message(lane, cell);
+        break;
+    case PLI_WIRE_GATE_ROOM:
+        got_room(cell);
+        break;
+    case PLI_WIRE_GATE_MATCHED:
+        got_match(lane, send);
+        break;
+    case PLI_WIRE_GATE_GONE:
+        break; // it has woken us; what may be written is, in this poll
+    case PLI_WIRE_GATE_CANCELLED:
+        got_cancelled(send, cell->word[1] != 0);
+        break;
+    case PLI_WIRE_GATE_PART:
+        got_part(cell);
+        break;
+    default:
+        got_unsend(lane, cell);
+        break;
+    }
+}
+
+void pli_gate_bye(void)
+{
+    struct pli_lane *lane = pli_proc.lanes[0];
+    const struct pli_gate *g = pli_boot.gate;
+    uint32_t far = g->clients[g->client].first > 0 ? 0 : g->clients[g->client].n; // any of them
+    if (far >= pli_boot.n_world) {
+        return; // nobody else takes part
+    }
+    pli_lock_take(&lane->lock);
+    pli_eager_note(conn_of(lane, far), PLI_WIRE_GATE_BYE, 0, 0, 0);
+    pli_lock_drop(&lane->lock);
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Maps the memory of other jobs and numbers them. The memory is opened through /proc, which gives
+// it to the same user and to nobody else (pli_node_open: not to root either); no launcher takes
+// part.
+#include "net/shm/other_job.h"
+
+#include "base/log.h"
+#include "boot/boot.h"
+#include "boot/jobtab.h"
+#include "msg/lane.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static struct pli_outside *_Atomic maps[PLI_TIE_N_JOB]; // by number; written under guard
+
+void pli_outside_self(struct pli_outside_name *out)
+{
+    const struct pli_node_header *h = pli_proc.boot->node.header;
+    *out = (struct pli_outside_name){ pli_proc.boot->job, h->launcher, h->memory };
+}
+
+static enum pli_err map(const struct pli_outside_name *name, struct pli_node *out)
+{
+    int fd = pli_node_open(name->launcher, name->memory);
+    if (fd < 0) {
+        return pli_fail(PLI_ERR_PORT,
+                        "the job whose launcher is process %u cannot be reached (%s); it has "
+                        "ended, or belongs to another user, host or container",
+                        name->launcher, strerror(errno));
+    }
+    enum pli_err err = pli_node_map(fd, out);
+    close(fd);
+    if (err == PLI_OK && pli_node_job(out->header) != name->job) {
+        pli_node_unmap(out);
+        err = pli_fail(PLI_ERR_PORT, "the job has ended, and process %u is another's launcher now",
+                       name->launcher);
+    }
+    return err;
+}
+
+// Enter a mapping under its number. Context: guard held.
+static enum pli_err enter(uint32_t number, const struct pli_outside_name *name,
+                          const struct pli_node *node, uint32_t mine)
+{
+    struct pli_outside *o = malloc(sizeof *o);
+    if (o == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a connection to another job");
+    }
+    *o = (struct pli_outside){ name->job, *node, mine, maps[number] };
+    atomic_store_explicit(&maps[number], o, memory_order_release);
+    atomic_store_explicit(&pli_proc.boot->is_linked, true, memory_order_relaxed);
+    return PLI_OK;
+}
+
+// A number has passed from a job that has ended to another: unmap the memory of the first, unless
+// something of this process still waits to go there. The few words that describe it stay, for
+// another thread may be looking at them. Context: guard held, no lane locked.
+static void leave(struct pli_outside *old)
+{
+    bool is_free = true;
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = pli_proc.lanes[i];
+        if (lane != NULL) {
+            pli_lock_take(&lane->lock);
+            is_free = pli_lane_forget_job(lane, old->job) && is_free;
+            pli_lock_drop(&lane->lock);
+        }
+    }
+    if (is_free) {
+        pli_node_unmap(&old->node);
+    }
+}
+
+enum pli_err pli_outside_meet(const struct pli_outside_name *name)
+{
+    if (name->job == pli_proc.boot->job) {
+        return PLI_OK;
+    }
+    enum pli_err err = PLI_OK;
+    pthread_mutex_lock(&guard);
+    struct pli_tie_job known = { 0 };
+    uint32_t number = pli_tie_find_job(&pli_proc.boot->node, name->job, &known);
+    if (number != 0 && known.launcher != name->launcher) {
+        err = pli_fail(PLI_ERR_PORT, "the other job is one of several that IMPI has joined, and "
+                                     "this one has met another of them; they go by one number, so "
+                                     "it cannot meet both");
+    } else if (number == 0 || maps[number] == NULL || maps[number]->job != name->job) {
+        struct pli_node node;
+        struct pli_outside_name self;
+        struct pli_tie_pair pair = { 0 };
+        err = map(name, &node);
+        if (err == PLI_OK) {
+            pli_outside_self(&self);
+            struct pli_tie_side here = { &pli_proc.boot->node, self.job, self.launcher,
+                                         self.memory };
+            struct pli_tie_side there = { &node, name->job, name->launcher, name->memory };
+            err = pli_tie_meet(&here, &there, &pair);
+            struct pli_outside *old = err == PLI_OK ? maps[pair.theirs_here] : NULL;
+            err = err == PLI_OK ? enter(pair.theirs_here, name, &node, pair.mine_there) : err;
+            if (err != PLI_OK) {
+                pli_node_unmap(&node);
+            } else if (old != NULL) {
+                leave(old);
+            }
+        }
+    }
+    pthread_mutex_unlock(&guard);
+    return err;
+}
+
+// The mapping behind a number, made if some other process of this job has met that one.
+static struct pli_outside *by_number(uint32_t number)
+{
+    struct pli_outside *o = atomic_load_explicit(&maps[number], memory_order_acquire);
+    struct pli_tie_job link;
+    if (!pli_tie_get_job(&pli_proc.boot->node, number, &link)) {
+        return o;
+    }
+    if (o != NULL && o->job == link.job) {
+        return o;
+    }
+    struct pli_outside_name name = { link.job, link.launcher, link.memory };
+    struct pli_node node;
+    pthread_mutex_lock(&guard);
+    o = maps[number];
+    if (o == NULL || o->job != name.job) {
+        o = map(&name, &node) == PLI_OK && enter(number, &name, &node, link.mine) == PLI_OK
+                ? maps[number]
+                : NULL;
+    }
+    pthread_mutex_unlock(&guard);
+    return o;
+}
+
+const struct pli_outside *pli_outside_find(uint64_t job)
+{
+    uint32_t number = pli_tie_find_job(&pli_proc.boot->node, job, NULL);
+    return number != 0 ? by_number(number) : NULL;
+}
+
+static struct pli_outside *must(uint32_t number)
+{
+    struct pli_outside *o = number < PLI_TIE_N_JOB ? by_number(number) : NULL;
+    if (o == NULL) {
+        pli_log(PLI_ERROR, "a message of another job came, but its memory cannot be mapped: %s",
+                pli_fail_take(NULL));
+        abort(); // the message cannot be read, and would be lost silently
+    }
+    return o;
+}
+
+uint64_t pli_outside_proc_slow(uint32_t src)
+{
+    return must(src >> PLI_OUTSIDE_INDEX)->job | (src & ((1u << PLI_OUTSIDE_INDEX) - 1));
+}
+
+struct pli_shm_block *pli_outside_block_slow(uint64_t offset)
+{
+    const struct pli_outside *o = must((uint32_t)(offset >> PLI_OUTSIDE_SHIFT));
+    offset &= ((uint64_t)1 << PLI_OUTSIDE_SHIFT) - 1;
+    return (struct pli_shm_block *)(o->node.base + offset);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Other jobs on this host. Their memory is mapped when one of their processes is first met; then
+// messages to and from them go through it as through the own. Each job knows another by a small
+// number; messages that come from there bear it, so that blocks are found in the right memory.
+#ifndef PLI_NET_OTHER_JOB_H
+#define PLI_NET_OTHER_JOB_H
+
+#include "base/err.h"
+#include "boot/node.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_outside {
+    uint64_t job; // upper half of its ids
+    struct pli_node node;
+    uint32_t mine;              // the number this job has over there
+    struct pli_outside *before; // who had the number until then; kept, see leave() of outside.c
+};
+
+// How to find a job: said in names of ports and over sockets.
+struct pli_outside_name {
+    uint64_t job;
+    uint32_t launcher, memory; // process that keeps its memory, and the descriptor it has there
+};
+
+// This job's. PLI_ERR_OTHER: nobody keeps its memory where others could find it.
+void pli_outside_self(struct pli_outside_name *out);
+
+// Make the two jobs known to each other. The own job is fine. Context: no lock held.
+enum pli_err pli_outside_meet(const struct pli_outside_name *name);
+
+// A job that some process of this one has met, NULL: none, or it is gone. Context: any thread.
+const struct pli_outside *pli_outside_find(uint64_t job);
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every number that comes from outside is looked at here, or when it is used: endpoints and tickets
+// are looked up and may be unknown, and ranks and tags are compared and no more.
+#include "net/tcp/frame.h"
+
+#include "msg/msg_wire.h"
+#include "obj/datatype.h"
+
+#include <stddef.h>
+
+static const char *check_message(const struct pli_frame *f)
+{
+    if (f->flags >= PLI_N_FORM) {
+        return "data of an unknown form";
+    }
+    if (f->spare != 0) {
+        return "a reserved field is in use";
+    }
+    if (f->src_rank < 0) {
+        return "a negative rank";
+    }
+    if (f->kind == PLI_WIRE_RTS) {
+        return f->len != 0 ? "an offer with data" : NULL;
+    }
+    if (f->len > PLI_FRAME_EAGER_MAX) {
+        return "more data than anybody may send unasked";
+    }
+    return f->len != f->size ? "two sizes that differ" : NULL;
+}
+
+const char *pli_frame_check(const struct pli_frame *f)
+{
+    bool is_message = f->kind >= PLI_WIRE_EAGER && f->kind <= PLI_WIRE_RTS;
+    if (f->mark != PLI_FRAME_MARK || (f->flags != 0 && !is_message)) {
+        return "not a frame";
+    }
+    switch (f->kind) {
+    case PLI_WIRE_EAGER:
+    case PLI_WIRE_SYNC:
+    case PLI_WIRE_RTS:
+        return check_message(f);
+    case PLI_WIRE_DATA:
+        return f->len == 0 || f->len > PLI_FRAME_DATA_MAX ? "a piece of no size or too large"
+                                                          : NULL;
+    case PLI_WIRE_WORKER:
+        return f->len > PLI_FRAME_WORKER_MAX ? "an address too long" : NULL;
+    case PLI_WIRE_CTS:
+    case PLI_WIRE_ACK:
+    case PLI_WIRE_UNSEND:
+    case PLI_WIRE_UNSENT:
+    case PLI_WIRE_HOLD:
+    case PLI_WIRE_BYE:
+    case PLI_WIRE_MERGE:
+    case PLI_WIRE_MOVE:
+    case PLI_WIRE_CTS_PIECES:
+    case PLI_WIRE_SURE:
+    case PLI_WIRE_SURED:
+    case PLI_WIRE_AWAY:
+    case PLI_WIRE_OVER:
+    case PLI_WIRE_MET:
+        return f->len != 0 ? "a note with data" : NULL;
+    default:
+        return "of an unknown kind"; // others belong to shared memory
+    }
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of a connection. Either side may call first. When both do at the same moment each
+// writes to its own at first, so nothing on its way is lost; then the process with the lower index
+// asks the other to come over to its connection, and the other one ends.
+//
+// A connection that breaks is not reported at once. Mostly the process at the other end has died,
+// and the launcher is about to say so and to end the job; its words are better than ours.
+#include "net/tcp/tcp_conn.h"
+
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/log.h"
+#include "boot/boot.h"
+#include "msg/endpoint.h"
+#include "msg/request.h"
+#include "msg/protocol.h"
+#include "msg/msg_wire.h"
+#include "net/tcp/dial.h"
+#include "net/tcp/secure.h"
+#include "obj/comm.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    GRACE_S = 2,               // for the launcher to end the job,
+    GRACE_MORTAL_S = 15,       // or to say who died, perhaps with a host that does not answer
+    LAST_WORDS_NS = 100000000, // for what a process that died has sent
+    PATIENCE_S = 5,
+    JUDGE_NS = 1000000000
+};
+
+static const bool may_go[PLI_N_LINK_STATE][PLI_N_LINK_STATE] = {
+    [PLI_LINK_IDLE] = { [PLI_LINK_DIALING] = true, [PLI_LINK_UP] = true, [PLI_LINK_LOST] = true },
+    [PLI_LINK_DIALING] = { [PLI_LINK_UP] = true, [PLI_LINK_LOST] = true },
+    [PLI_LINK_UP] = { [PLI_LINK_IDLE] = true, [PLI_LINK_LOST] = true },
+    [PLI_LINK_LOST] = { [PLI_LINK_UP] = true, [PLI_LINK_IDLE] = true, [PLI_LINK_DEAD] = true },
+};
+
+static void go(struct pli_link *l, enum pli_link_state to)
+{
+    static const char *const names[] = { "idle", "dialing", "up", "lost", "dead" };
+    if (!may_go[l->state][to]) {
+        pli_log(PLI_ERROR, "the link to rank %u cannot go from %s to %s", l->conn->proc,
+                names[l->state], names[to]);
+        abort();
+    }
+    pli_log(PLI_DEBUG, "the link to rank %u, lane %u is %s", l->conn->proc, l->conn->peer_lane,
+            names[to]);
+    l->net->n_dial += (to == PLI_LINK_DIALING) - (l->state == PLI_LINK_DIALING);
+    l->net->n_lost += (to == PLI_LINK_LOST) - (l->state == PLI_LINK_LOST);
+    l->state = to;
+}
+
+static void close_sock(struct pli_sock *s)
+{
+    struct pli_netlane *net = s->eye.net;
+    if (s->eye.fd < 0) {
+        return;
+    }
+    pli_netlane_unwatch(net, &s->eye);
+    pli_dial_end(s->eye.fd);
+    s->eye.fd = -1;
+    net->hot = net->hot == s ? NULL : net->hot;
+    s->link->out = s->link->out == s ? NULL : s->link->out;
+    s->link->next = s->link->next == s ? NULL : s->link->next;
+    pli_intake_drop(s);
+    net->n_sock--;
+    pli_list_remove(&s->at);
+    pli_list_push(&net->dead, &s->at);
+    if (s->link->old == s) {
+        s->link->old = NULL;
+        if (s->link->out != NULL && s->link->state == PLI_LINK_UP) {
+            pli_intake_resume(s->link->out);
+        }
+    }
+}
+
+void pli_link_moved(struct pli_sock *s)
+{
+    close_sock(s);
+}
+
+static void close_dial(struct pli_link *l)
+{
+    pli_netlane_unwatch(l->net, &l->dial_eye);
+    pli_dial_close(l->dial);
+    l->dial = NULL;
+    l->dial_eye.fd = -1;
+}
+
+void pli_link_lose(struct pli_link *l, const char *why)
+{
+    if (l->state >= PLI_LINK_LOST) {
+        return;
+    }
+    snprintf(l->why, sizeof l->why, "%s", why);
+    go(l, PLI_LINK_LOST); // first: what follows may want to write
+    l->lost_ns = pli_clock_ns();
+    close_dial(l);
+    struct pli_list *at = l->net->socks.next;
+    while (at != &l->net->socks) {
+        struct pli_sock *s = PLI_CONTAINER(at, struct pli_sock, at);
+        at = at->next;
+        if (s->link == l) {
+            close_sock(s);
+        }
+    }
+    pli_list_remove(&l->busy);
+    pli_log(PLI_INFO, "lost the connection to rank %u: %s", l->conn->proc, why);
+}
+
+static bool has_other(const struct pli_sock *s)
+{
+    const struct pli_list *socks = &s->link->net->socks;
+    for (const struct pli_list *at = socks->next; at != socks; at = at->next) {
+        const struct pli_sock *other = PLI_CONTAINER(at, struct pli_sock, at);
+        if (other != s && other->link == s->link) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void pli_link_hang_up(struct pli_sock *s, const char *why)
+{
+    struct pli_link *l = s->link;
+    if (s->left == 0 && s->n_head == 0 && has_other(s)) {
+        close_sock(s); // its last words may come over the other one
+        return;
+    }
+    if (l->ucx != NULL) {
+        pli_ucxlane_finish(l);
+    }
+    bool is_clean = l->has_left && s->left == 0 && s->n_head == 0;
+    bool is_last = l->state == PLI_LINK_UP;
+    if (!is_clean || (is_last && !pli_link_forget(l))) {
+        l->is_open_ended = s->left == 0 && s->n_head == 0;
+        pli_link_lose(l, is_clean ? "it has left MPI" : why != NULL ? why : "it hung up");
+        return;
+    }
+    close_sock(s);
+    if (is_last) {
+        pli_list_remove(&l->busy);
+        l->is_gone = true;
+        go(l, PLI_LINK_IDLE);
+    }
+}
+
+void pli_link_left(struct pli_link *l)
+{
+    if (l->state != PLI_LINK_LOST || !pli_link_forget(l)) {
+        return;
+    }
+    l->has_left = true;
+    l->is_gone = true;
+    go(l, PLI_LINK_IDLE);
+}
+
+// A connection stands: it is read from now on, and written if the link has no other. The keys
+// protect it where PLIANT_NET_PROTECT asks for that.
+static void take(struct pli_link *l, int fd, const unsigned char keys[2][32])
+{
+    struct pli_sock *s = calloc(1, sizeof *s);
+    const char *why = "the connection cannot be used";
+    bool is_good = s != NULL;
+    if (is_good && pli_secure_create(pli_secure_level(), keys, &s->secure) != PLI_OK) {
+        why = pli_fail_take(NULL);
+        is_good = false;
+    }
+    if (!is_good || pli_dial_tune(fd, (int)pli_conf.tcp_timeout) != PLI_OK) {
+        if (s != NULL) {
+            pli_secure_destroy(s->secure);
+        }
+        free(s);
+        pli_dial_end(fd);
+        pli_link_lose(l, why);
+        return;
+    }
+    s->eye = (struct pli_eye){ .fd = fd, .see = pli_intake_see, .net = l->net };
+    s->link = l;
+    pli_list_push(&l->net->socks, &s->at);
+    l->net->n_sock++;
+    if (!pli_netlane_watch(l->net, &s->eye, EPOLLIN)) {
+        pli_link_lose(l, "the connection cannot be watched");
+        return;
+    }
+    bool is_second = l->out != NULL;
+    if (!is_second && l->state != PLI_LINK_LOST) {
+        l->out = s;
+        l->is_deaf = false;
+    }
+    if (l->state != PLI_LINK_UP) {
+        go(l, PLI_LINK_UP);
+    }
+    if (is_second && l->old == NULL && pli_proc.boot->index < l->conn->proc) {
+        l->old = s;
+        pli_link_say(l, PLI_WIRE_MERGE, 0, 0, 0);
+    }
+    pli_link_push(l);
+}
+
+// A dial is about to close its descriptor.
+static void unwatch_dial(void *arg)
+{
+    struct pli_link *l = arg;
+    pli_netlane_unwatch(l->net, &l->dial_eye);
+    l->dial_eye.fd = -1;
+}
+
+static void watch_dial(struct pli_link *l)
+{
+    l->dial_eye.fd = pli_dial_fd(l->dial);
+    if (l->dial_eye.fd >= 0 && !pli_netlane_watch(l->net, &l->dial_eye, pli_dial_events(l->dial))) {
+        pli_link_lose(l, "the connection cannot be watched");
+    }
+}
+
+static void step_dial(struct pli_link *l)
+{
+    enum pli_err err = pli_dial_step(l->dial);
+    if (err == PLI_OK) {
+        pli_netlane_unwatch(l->net, &l->dial_eye);
+        unsigned char keys[2][32];
+        pli_dial_keys(l->dial, keys);
+        int fd = pli_dial_take(l->dial);
+        close_dial(l);
+        take(l, fd, keys);
+        explicit_bzero(keys, sizeof keys);
+        return;
+    }
+    if (err != PLI_AGAIN) {
+        pli_link_lose(l, pli_fail_take(NULL));
+        return;
+    }
+    watch_dial(l);
+}
+
+static void dial_see(struct pli_eye *e, uint32_t events)
+{
+    (void)events;
+    struct pli_link *l = PLI_CONTAINER(e, struct pli_link, dial_eye);
+    if (l->dial != NULL) {
+        step_dial(l);
+    }
+}
+
+void pli_link_dial(struct pli_link *l)
+{
+    struct pli_boot *boot = pli_proc.boot;
+    struct pli_boot_way way = { 0 };
+    enum pli_err err = boot->ops->reach(boot, l->conn->proc, &way);
+    struct pli_dial_call call = {
+        .secret = boot->node.header->secret,
+        .here = &boot->node.hosts[boot->host],
+        .there = way.host,
+        .port = way.port,
+        .is_slow = way.is_direct,
+        .from = boot->index,
+        .to = l->conn->proc,
+        .lane = (uint8_t)l->net->lane->index,
+        .to_lane = l->conn->peer_lane,
+        .patience_ns = (uint64_t)PATIENCE_S * 1000000000u,
+        .unwatch = unwatch_dial,
+        .arg = l,
+    };
+    l->dial_eye = (struct pli_eye){ .fd = -1, .see = dial_see, .net = l->net };
+    if (err != PLI_OK || pli_dial_open(&call, &l->dial) != PLI_OK) {
+        pli_link_lose(l, pli_fail_take(NULL));
+        return;
+    }
+    go(l, PLI_LINK_DIALING);
+    watch_dial(l);
+}
+
+void pli_link_adopt(struct pli_netlane *net, const struct pli_caller *c)
+{
+    uint64_t proc = (net->lane->proc & ~(uint64_t)UINT32_MAX) | c->proc;
+    struct pli_conn *conn = pli_lane_conn(net->lane, (struct pli_id){ proc, c->lane });
+    struct pli_link *l = conn != NULL ? conn->link : NULL;
+    // Who made a connection of its own, wrote its last words to it and ended may have hung up on
+    // the other before this one comes by the way of the launcher. It is read, and not written.
+    bool is_late = l != NULL && l->state == PLI_LINK_LOST && l->is_open_ended;
+    if (l == NULL || (l->state >= PLI_LINK_LOST && !is_late)) {
+        pli_dial_end(c->fd);
+        return;
+    }
+    if (c->protect != pli_secure_level()) {
+        pli_dial_end(c->fd);
+        pli_link_lose(l, "it has another PLIANT_NET_PROTECT than this process; all ranks need the "
+                         "same");
+        return;
+    }
+    if (l->state == PLI_LINK_DIALING) {
+        close_dial(l); // it has carried nothing yet
+    }
+    l->has_left = false;
+    take(l, c->fd, c->keys);
+}
+
+// A request that hangs on a link that is gone.
+static void fail(struct pli_request *r, enum pli_err fate)
+{
+    pli_rndv_drop_cursor(r);
+    pli_request_complete(r, fate);
+}
+
+static bool is_from(struct pli_match_item *i, void *arg)
+{
+    const struct pli_request *r = PLI_CONTAINER(i, struct pli_request, item);
+    const struct pli_conn *c = arg;
+    return i->source >= 0 && r->comm != NULL && i->source < r->comm->n_peer &&
+           (uint32_t)pli_group_at(r->comm->remote, i->source).proc == c->proc;
+}
+
+// Receives that only this process could have satisfied.
+static void fail_posted(struct pli_link *l)
+{
+    struct pli_lane *lane = l->net->lane;
+    for (uint32_t c = 0; c < lane->n_chunk; c++) {
+        for (uint32_t k = 0; lane->eps[c] != NULL && k < PLI_LANE_CHUNK; k++) {
+            struct pli_ep *ep = lane->eps[c][k];
+            struct pli_match_item *i;
+            while (ep != NULL && (i = pli_match_scan(&ep->match, is_from, l->conn)) != NULL) {
+                struct pli_request *r = PLI_CONTAINER(i, struct pli_request, item);
+                pli_match_unpost(&ep->match, i);
+                r->state &= (uint16_t)~PLI_REQ_POSTED;
+                r->source = i->source;
+                r->tag = i->tag;
+                pli_request_complete(r, l->fate);
+            }
+        }
+    }
+}
+
+static void bury(struct pli_link *l)
+{
+    struct pli_boot *boot = pli_proc.boot;
+    const struct pli_node_proc *p = pli_node_find(&boot->node, l->conn->proc);
+    pli_log(l->died_ns != 0 ? PLI_INFO : PLI_WARN, "rank %u on host %s is lost: %s", l->conn->proc,
+            p != NULL ? boot->node.hosts[p->host].name : "?", l->why);
+    l->fate = l->died_ns != 0 ? PLI_ERR_PROC_FAILED : PLI_ERR_PROC_ABORTED;
+    l->net->n_dying -= l->died_ns != 0;
+    l->conn->is_dead = true;
+    go(l, PLI_LINK_DEAD);
+    l->net->lane->n_dead++;
+    struct pli_request *writing = l->req != NULL && l->head.kind == PLI_WIRE_EAGER ? l->req : NULL;
+    l->req = NULL;
+    l->head_left = 0;
+    l->body_left = 0;
+    free(l->bounce);
+    l->bounce = NULL;
+    if (l->ucx != NULL) {
+        pli_ucxlink_bury(l);
+    }
+    while (!pli_list_is_empty(&l->streams)) {
+        pli_list_remove(l->streams.next); // their tickets are out
+    }
+    while (!pli_list_is_empty(&l->notes)) {
+        struct pli_list *n = l->notes.next;
+        pli_list_remove(n);
+        free(n);
+    }
+    enum pli_ticket_kind kind;
+    struct pli_request *r;
+    while ((r = pli_ticket_reclaim(&l->net->tickets, l->conn, &kind)) != NULL) {
+        fail(r, l->fate);
+    }
+    if (writing != NULL) {
+        fail(writing, l->fate);
+    }
+    while (!pli_list_is_empty(&l->conn->pending)) {
+        r = PLI_CONTAINER(l->conn->pending.next, struct pli_request, link);
+        pli_list_remove(&r->link);
+        fail(r, l->fate);
+    }
+    fail_posted(l);
+}
+
+void pli_link_drain(struct pli_link *l)
+{
+    struct pli_list *at = l->net->socks.next;
+    while (at != &l->net->socks && l->state == PLI_LINK_UP) {
+        struct pli_sock *s = PLI_CONTAINER(at, struct pli_sock, at);
+        at = at->next;
+        if (s->link == l && pli_intake_read(s) > 0) {
+            at = l->net->socks.next; // there may be more, and others may be gone
+        }
+    }
+    bool is_over = (l->state == PLI_LINK_LOST || l->is_gone) && pli_ucxlane_is_read(l);
+    if (!is_over && pli_clock_ns() - l->died_ns > LAST_WORDS_NS) {
+        is_over = true;
+    }
+    if (is_over) {
+        pli_link_lose(l, "it died");
+        bury(l);
+    }
+}
+
+// Data that is not acknowledged although it was sent again and again: the host is gone, or the way
+// to it. One that merely does not take more is not meant: it answers. TCP_USER_TIMEOUT would not
+// tell the two apart.
+static void judge_up(struct pli_link *l)
+{
+    struct tcp_info info;
+    socklen_t len = sizeof info;
+    if (l->out == NULL || getsockopt(l->out->eye.fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0) {
+        return;
+    }
+    if (info.tcpi_unacked > 0 && info.tcpi_retransmits > 0 &&
+        info.tcpi_last_ack_recv > (uint32_t)pli_conf.tcp_timeout * 1000) {
+        char why[80];
+        snprintf(why, sizeof why, "its host has not answered for %u s",
+                 info.tcpi_last_ack_recv / 1000);
+        pli_link_lose(l, why);
+    }
+}
+
+void pli_link_judge(struct pli_netlane *net)
+{
+    uint64_t now = pli_clock_ns();
+    bool is_time = now - net->judged_ns > JUDGE_NS;
+    uint64_t grace = (uint64_t)(pli_request_is_mortal ? GRACE_MORTAL_S : GRACE_S) * 1000000000u;
+    net->judged_ns = is_time ? now : net->judged_ns;
+    net->is_judged = true;
+    struct pli_list *at = net->links.next;
+    while (at != &net->links) {
+        struct pli_link *l = PLI_CONTAINER(at, struct pli_link, at);
+        at = at->next;
+        if (l->state == PLI_LINK_DIALING && (is_time || now > pli_dial_until(l->dial))) {
+            step_dial(l);
+        } else if (l->state != PLI_LINK_DEAD && l->died_ns != 0) {
+            pli_link_drain(l);
+        } else if (l->state == PLI_LINK_LOST && now - l->lost_ns > grace) {
+            bury(l);
+        } else if (l->state == PLI_LINK_UP && is_time && l->is_unsure) {
+            judge_up(l);
+        }
+        if (l->ucx != NULL && l->state == PLI_LINK_UP) {
+            pli_ucxlane_judge(l, now);
+        }
+    }
+    net->is_judged = false;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// netlane_door.c: connections that others made come in by the door, which all lanes watch.
+#ifndef PLI_NET_TCP_LANE_PRIV_H
+#define PLI_NET_TCP_LANE_PRIV_H
+
+#include <stdint.h>
+
+struct pli_eye;
+struct pli_netlane;
+
+// Have the system allow as many descriptors as connections may need. Start-up of a lane.
+void pli_netlane_ask_room(void);
+// Something is at the door. Context: lane locked, as of the next.
+void pli_netlane_see_door(struct pli_eye *e, uint32_t events);
+// Take what other lanes' threads found at the door for this one, and what had to wait. How many.
+int pli_netlane_take_calls(struct pli_netlane *net);
+// In a forked process: they are the other one's.
+void pli_netlane_forget_calls(int lane);
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages of a link that go by UCX. The TCP connection of the link comes first and stays: over it
+// both sides prove who they are and tell each other the addresses of their workers, and when it
+// ends the other side is gone. All else, once the workers have met, is active messages of UCX, with
+// the same heads as the frames of the connection. All of this is guarded by the lane's lock, unless
+// a function says otherwise.
+#ifndef PLI_NET_UCX_CONN_H
+#define PLI_NET_UCX_CONN_H
+
+#include "base/err.h"
+#include "base/list.h"
+#include "net/tcp/frame_wire.h"
+#include "net/ucx/ucx.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_link;
+struct pli_netlane;
+struct pli_request;
+
+// The worker of a lane.
+struct pli_ucxlane {
+    struct pli_netlane *net;
+    struct pli_ucx *ucx; // NULL: UCX was left
+    bool is_unsettled;   // it is being left, or was: see ucxcalm.c
+    bool is_given_up;    // it could not be had again
+    bool may_lend;       // memory to others: no image is made, nobody dies
+    bool is_must;        // the user asked for UCX: nothing else will do
+    char *address;
+    size_t n_address;
+    struct pli_link **places;  // by place, which a message names
+    uint32_t n_place, n_spare; // spare ones are NULL
+    uint32_t n_met;            // links that use it
+    uint32_t n_wait;           // links that wait for the other side's address
+    uint32_t n_op;             // operations under way
+    struct pli_list streams;   // sends whose data goes out in pieces
+    struct pli_list free;      // operations to be used again
+    uint32_t n_region;         // that UCX reaches far memory for: it cannot be left
+};
+
+enum pli_ucxlink_phase {
+    PLI_UCXLINK_IN,      // messages go by UCX, as soon as both have met
+    PLI_UCXLINK_LEAVING, // mine go over the connection; some of before may be under way
+    PLI_UCXLINK_OUT,     // both sides' do, and nothing is under way
+};
+
+struct pli_ucxlink {
+    struct pli_ucxlane *lane;
+    enum pli_ucxlink_phase phase;
+    bool is_mine;   // it was this side that began to leave
+    bool has_away;  // the other side leaves, too, and has sent away_at messages
+    bool is_even;   // all of them are here
+    bool has_over;  // the other side has all of mine, and nothing under way
+    bool said_over; // so have I
+    bool is_again;  // messages went over the connection before this meeting,
+    bool is_met;    // and all of them are there: the other side has read my address behind them
+    uint64_t away_at;
+    struct pli_ucx_peer *peer; // NULL: the other side's address is not known yet
+    bool is_refused;           // the other side has no worker, or there is no way to it: TCP
+    bool has_hailed;           // my address is out
+    bool is_waiting;           // for the other side's
+    bool has_bye, is_broken;
+    uint32_t place, their_place;
+    uint64_t key, their_key;    // what must be in messages to me, and in mine
+    uint64_t n_out, n_in;       // messages so far
+    uint64_t bye_at;            // the other side sent so many before it left
+    uint64_t said, asked, sure; // of mine that matter: sent, asked about, and known to be there
+    uint64_t broken_ns;
+    char why[120];            // it is broken
+    struct pli_list ops;      // under way
+    struct pli_list notes;    // wait until the workers have met
+    uint32_t n_access;        // accesses to memory that are not over
+    struct pli_list stranded; // those that failed: they end with the link
+};
+
+// ucxlane.c. Make the worker of a lane, if the job's messages are to go by UCX; fails when it
+// cannot be had and the user wants nothing else.
+enum pli_err pli_ucxlane_open(struct pli_netlane *net);
+bool pli_ucxlane_create(struct pli_link *l);           // false: no memory
+enum pli_err pli_ucxlane_start(struct pli_ucxlane *u); // make its worker
+void pli_ucxlane_stop(struct pli_ucxlane *u);          // and end it; no link may use it
+void pli_ucxlane_clone(struct pli_netlane *net);       // of a process that was forked: forget it
+// The end of a link's part; false: something is under way, or UCX cannot let go of the other side.
+bool pli_ucxlane_destroy(struct pli_link *l);
+int pli_ucxlane_poll(struct pli_ucxlane *u); // how much was done
+int pli_ucxlane_fd(const struct pli_ucxlane *u);
+bool pli_ucxlane_arm(struct pli_netlane *net); // false: there is something to do. No lock held.
+
+static inline void pli_ucxlane_wait(struct pli_ucxlink *x, bool is_waiting)
+{
+    x->lane->n_wait += (uint32_t)is_waiting - (uint32_t)x->is_waiting;
+    x->is_waiting = is_waiting;
+}
+
+static inline bool pli_ucxlane_is_steady(const struct pli_ucxlane *u)
+{
+    return u->n_met > 0 && u->n_wait == 0;
+}
+
+static inline bool pli_ucxlane_is_busy(const struct pli_ucxlane *u)
+{
+    return u->n_op > 0 || !pli_list_is_empty(&u->streams);
+}
+
+// My address for the other side: whether it is still to be written, and the body of that frame.
+static inline bool pli_ucxlane_has_hail(const struct pli_ucxlink *x)
+{
+    return !x->has_hailed;
+}
+const char *pli_ucxlane_hail(struct pli_link *l, struct pli_frame *head);
+// The other side's came.
+void pli_ucxlane_meet(struct pli_link *l, const struct pli_frame *f, const char *address);
+// The other side leaves, and has sent so many messages; true: all of them are here.
+bool pli_ucxlane_bye(struct pli_link *l, uint64_t n);
+uint64_t pli_ucxlane_leave(struct pli_link *l); // so do we: how many
+// Whether the other side may not have all that was sent to it; it is asked.
+bool pli_ucxlane_is_unsure(struct pli_link *l);
+
+// ucxcalm.c, see core/ucxcalm.h: what the other side says of leaving UCX, over the connection.
+void pli_ucxcalm_poll(struct pli_ucxlane *u);
+void pli_ucxcalm_open(void);                                          // start-up only
+bool pli_ucxcalm_hear(struct pli_link *l, const struct pli_frame *f); // false: the link is lost
+bool pli_ucxcalm_may_meet(struct pli_link *l); // its address came; false: it is told to wait
+void pli_ucxcalm_count(int n);                 // of workers that are open
+// Whether a send must wait for the next poll: who only sends would never leave.
+bool pli_ucxcalm_is_due(struct pli_netlane *net);
+bool pli_ucxcalm_is_wanted(void); // whether it is to be left, or stay so. Context: any
+void pli_ucxcalm_parked(void);    // the process goes on. Context: pli_park_on_move
+
+// Whether frames of the connection must wait for messages that UCX still has.
+static inline bool pli_ucxcalm_is_behind(const struct pli_ucxlink *x)
+{
+    return x->has_away && !x->is_even;
+}
+
+// intake.c: all that went by UCX before is here; take apart what was put off.
+void pli_intake_catch_up(struct pli_link *l);
+
+// ucxlink.c: sending.
+void pli_ucxlink_leave(struct pli_link *l); // what has waited goes over the connection
+// A request is to be withdrawn; true: UCX has its memory, and when it has not, it is tried again.
+bool pli_ucxlink_doom(struct pli_link *l, struct pli_request *r);
+void pli_ucxlink_forget(struct pli_ucxlane *u); // operations that are not used
+void pli_ucxlink_start(struct pli_request *r);
+void pli_ucxlink_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
+void pli_ucxlink_stream(struct pli_link *l, struct pli_request *send, bool in_pieces);
+void pli_ucxlink_flush(struct pli_link *l);
+bool pli_ucxlink_has_unsent(const struct pli_link *l);
+int pli_ucxlink_pump(struct pli_ucxlane *u); // pieces
+void pli_ucxlink_push(struct pli_link *l);   // the workers have met: what has waited goes out
+void pli_ucxlink_hush(struct pli_link *l);   // nobody hears notes any more
+// Fetch the data of an offer for a receive.
+void pli_ucxlink_fetch(struct pli_link *l, struct pli_request *recv, void *offer, uint64_t n);
+// A piece, or all, of a large message is in its place.
+void pli_ucxlink_took(struct pli_link *l, struct pli_request *recv, uint64_t n);
+
+// Access to the other side's memory, in no order with anything else; a flush ends when all puts
+// before it are there.
+struct pli_ucxlink_access {
+    enum { PLI_UCXLINK_PUT, PLI_UCXLINK_GET, PLI_UCXLINK_ATOMIC, PLI_UCXLINK_FLUSH } kind;
+    enum pli_ucx_atomic atomic;
+    void *mine; // the data here; ATOMIC: the old value
+    const void *operand;
+    uint64_t n;  // bytes
+    uint64_t at; // where in the memory of the other process
+    struct pli_ucx_key *key;
+};
+// Begin one, which completes the request. False: UCX has no way there, or no more.
+bool pli_ucxlink_reach(struct pli_link *l, struct pli_request *r,
+                       const struct pli_ucxlink_access *a);
+
+// What is before the data of an active message.
+struct pli_ucx_head {
+    uint32_t place, spare;
+    uint64_t key;
+    struct pli_frame frame;
+};
+_Static_assert(sizeof(struct pli_ucx_head) == 64, "crosses the network");
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Members of communicators by MPI job and by host.
+#include "obj/impi_span.h"
+
+#include "boot/boot.h"
+#include "boot/gateway_wire.h"
+#include "obj/comm.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct pli_span {
+    int attr[PLI_N_SPAN];
+};
+
+uint32_t pli_span_client(uint32_t proc)
+{
+    const struct pli_gate *g = pli_boot.gate;
+    uint32_t i = 0;
+    while (g != NULL && i + 1 < g->n_client && proc >= g->clients[i + 1].first) {
+        i++;
+    }
+    return i;
+}
+
+static uint32_t host_of(uint32_t proc)
+{
+    const struct pli_gate *g = pli_boot.gate;
+    uint32_t lo = 0, hi = g != NULL && g->n_host > 0 ? g->n_host - 1 : 0;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi + 1) / 2;
+        if (g->host_first[mid] <= proc) {
+            lo = mid;
+        } else {
+            hi = mid - 1;
+        }
+    }
+    return lo;
+}
+
+bool pli_span_is_inside(uint64_t proc)
+{
+    return pli_boot.gate != NULL && (proc & ~(uint64_t)UINT32_MAX) == pli_boot.job &&
+           (uint32_t)proc < pli_boot.n_world;
+}
+
+static bool is_stranger(uint64_t proc)
+{
+    return !pli_span_is_inside(proc);
+}
+
+bool pli_span_is_far(uint64_t proc)
+{
+    const struct pli_gate *g = pli_boot.gate;
+    return pli_span_is_inside(proc) &&
+           (uint32_t)proc - g->clients[g->client].first >= g->clients[g->client].n;
+}
+
+// A run goes one way: if both ends are of MPI_COMM_WORLD, or neither is, all between are.
+static bool has(const struct pli_group *g, bool (*is)(uint64_t proc))
+{
+    for (int i = 0; g->size > 0 && i < g->n_run; i++) {
+        const struct pli_group_run *r = &g->runs[i];
+        uint64_t last = r->first.proc + (uint64_t)((int64_t)(r->n - 1) * r->proc_step);
+        if (is(r->first.proc) || is(last)) {
+            return true;
+        }
+        for (int64_t k = 1; is_stranger(r->first.proc) != is_stranger(last) && k < r->n; k++) {
+            if (is(r->first.proc + (uint64_t)(k * r->proc_step))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool pli_span_has_far(const struct pli_group *g)
+{
+    return pli_boot.gate != NULL && has(g, pli_span_is_far);
+}
+
+bool pli_span_has_stranger(const struct pli_group *g)
+{
+    return pli_boot.gate == NULL || has(g, is_stranger);
+}
+
+// How many different ones the members have, and which of them mine is. Who is not of MPI_COMM_WORLD
+// counts as mine.
+static void count(const struct pli_comm *c, uint32_t (*of)(uint32_t), bool *seen, int *size_out,
+                  int *color_out)
+{
+    uint32_t mine = of((uint32_t)c->group->me.proc);
+    for (int i = 0; i < c->size; i++) {
+        uint64_t proc = pli_group_at(c->group, i).proc;
+        uint32_t k = pli_span_is_inside(proc) ? of((uint32_t)proc) : mine;
+        if (!seen[k]) {
+            seen[k] = true;
+            ++*size_out;
+            *color_out += k < mine;
+        }
+    }
+}
+
+static struct pli_span *create(const struct pli_comm *c)
+{
+    const struct pli_gate *g = pli_boot.gate;
+    struct pli_span *s = calloc(1, sizeof *s);
+    bool *seen = calloc(g->n_client + g->n_host, sizeof *seen);
+    if (s == NULL || seen == NULL) {
+        free(s);
+        free(seen);
+        return NULL;
+    }
+    count(c, pli_span_client, seen, &s->attr[PLI_SPAN_CLIENT_SIZE],
+          &s->attr[PLI_SPAN_CLIENT_COLOR]);
+    count(c, host_of, seen + g->n_client, &s->attr[PLI_SPAN_HOST_SIZE],
+          &s->attr[PLI_SPAN_HOST_COLOR]);
+    free(seen);
+    return s;
+}
+
+const int *pli_span_attr(struct pli_comm *c, enum pli_span_what what)
+{
+    static const int alone[PLI_N_SPAN] = { 1, 0, 1, 0 };
+    if (pli_boot.gate == NULL) {
+        return &alone[what];
+    }
+    struct pli_span *s = __atomic_load_n(&c->span, __ATOMIC_ACQUIRE);
+    if (s == NULL) {
+        struct pli_span *made = create(c);
+        if (made == NULL) {
+            return NULL;
+        }
+        if (__atomic_compare_exchange_n(&c->span, &s, made, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE)) {
+            s = made;
+        } else {
+            free(made); // another thread was first
+        }
+    }
+    return &s->attr[what];
+}
+
+void pli_span_end(struct pli_comm *c)
+{
+    free(c->span);
+    c->span = NULL;
+}
+
+enum pli_err pli_span_check_later(const char *what, const struct pli_comm *c)
+{
+    if (pli_boot.gate == NULL || pli_boot.gate->has_later != 0) {
+        return PLI_OK;
+    }
+    return pli_fail(
+        PLI_ERR_UNSUPPORTED,
+        "%s on %s: not all clients of the IMPI job are of Pliant MPI, and only these can do "
+        "it nonblocking, persistent, along a topology or without the whole parent; use the "
+        "blocking form, or split off a communicator of one client (IMPI_CLIENT_COLOR)",
+        what, pli_comm_say(c));
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a dead process leaves in the memory of others: a place in a mailbox that it claimed and did
+// not fill, and blocks that it did not give back.
+#include "ft/failure.h"
+
+#include "base/clock.h"
+#include "boot/failure_wire.h"
+#include "boot/boot.h"
+#include "msg/lane.h"
+#include "ft/reclaim.h"
+#include "msg/msg_wire.h"
+
+#include "t.h"
+
+#include <mpi.h>
+#include <unistd.h>
+
+static void hole(struct pli_lane *lane)
+{
+    struct pli_shm_peer peer;
+    uint64_t pos;
+    pli_shm_peer_init(&peer, &pli_boot.node, pli_boot.row, 0);
+    T_MUST(pli_shm_claim(&peer, &pos) != NULL);
+    T_OK(pli_shm_has_hole(&lane->shm));
+    T_OK(pli_alarm_is_blocked(lane));
+    _Atomic uint32_t *claim = &pli_boot.node.rows[pli_boot.row].claims[1];
+    *claim = pli_shm_number(pli_boot.row, 0); // somebody who lives is about to fill it
+    for (int i = 0; i < 10; i++) {
+        pli_alarm_look(lane);
+        T_OK(pli_alarm_is_blocked(lane));
+    }
+    *claim = pli_shm_number(pli_boot.row, 1); // or another place
+    pli_alarm_look(lane);
+    T_OK(!pli_alarm_is_blocked(lane));
+    *claim = 0;
+    T_MUST(pli_shm_claim(&peer, &pos) != NULL); // a writer of another job would not say
+    pli_boot.is_linked = true;
+    uint64_t begin = pli_clock_ns();
+    while (pli_alarm_is_blocked(lane) && pli_clock_ns() - begin < 5000000000u) {
+        pli_alarm_look(lane);
+        usleep(10000);
+    }
+    pli_boot.is_linked = false;
+    T_OK(!pli_alarm_is_blocked(lane));
+    T_OK(pli_clock_ns() - begin > 400000000u);
+}
+
+// A writer says where, and takes it back.
+static void claim(void)
+{
+    struct pli_shm_peer peer;
+    uint64_t pos;
+    _Atomic uint32_t word = 0;
+    pli_shm_peer_init(&peer, &pli_boot.node, pli_boot.row, 2); // nobody reads there
+    peer.claim = &word;
+    for (int i = 0; i < PLI_SHM_N_CELL; i++) {
+        struct pli_shm_cell *cell = pli_shm_claim(&peer, &pos);
+        T_MUST(cell != NULL);
+        T_EQ(word, pli_shm_number(pli_boot.row, 2));
+        pli_shm_publish(&peer, cell, pos);
+        T_EQ(word, 0);
+    }
+    T_OK(pli_shm_claim(&peer, &pos) == NULL); // full
+    T_EQ(word, 0);
+}
+
+static void blocks(struct pli_lane *lane)
+{
+    struct pli_shm_peer peer;
+    uint64_t pos;
+    struct pli_shm_block *lost = pli_shm_block_take(&lane->shm, 100);
+    struct pli_shm_block *sent = pli_shm_block_take(&lane->shm, 100);
+    T_MUST(lost != NULL && sent != NULL);
+    pli_shm_peer_init(&peer, &pli_boot.node, pli_boot.row, 1); // nobody reads there
+    pli_boot.node.rows[pli_boot.row].n_lane = 2;
+    struct pli_shm_cell *cell = pli_shm_claim(&peer, &pos);
+    T_MUST(cell != NULL);
+    *cell = (struct pli_shm_cell){ .kind = PLI_WIRE_EAGER,
+                                   .flags = PLI_WIRE_HAS_BLOCK,
+                                   .src_lane = (uint8_t)lane->index,
+                                   .src_proc = (uint32_t)lane->proc };
+    cell->word[0] = pli_shm_block_offset(&lane->shm, sent);
+    pli_shm_publish(&peer, cell, pos);
+    pli_salvage_blocks(lane);
+    T_EQ(lost->is_busy, 0);
+    T_EQ(sent->is_busy, 1); // it waits to be read
+    pli_boot.node.rows[pli_boot.row].n_lane = 1;
+    pli_salvage_blocks(lane);
+    T_EQ(sent->is_busy, 0);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    struct pli_lane *lane = pli_proc.lanes[0];
+    T_MUST(lane != NULL);
+    T_OK(!pli_alarm_is_due()); // a job that does not survive failures looks at nothing
+    pli_request_is_mortal = true;
+    T_OK(!pli_alarm_is_due());
+    pli_boot.node.header->n_failed = 1;
+    pli_boot.node.header->alarm = 1;
+    T_OK(pli_alarm_is_due());
+    hole(lane);
+    claim();
+    blocks(lane);
+    MPI_Finalize();
+    return t_status();
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What looks like the mistake behind a deadlock.
+#ifndef PLI_TOOLS_DEADLOCK_HINTS_H
+#define PLI_TOOLS_DEADLOCK_HINTS_H
+
+#include "tools/lib/status.h"
+
+void pli_clues_print(const struct pli_node *node, pli_picture_over_fn is_over, void *arg,
+                     void (*line)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds the file an address is mapped from, and asks addr2line (binutils) for the line.
+#include "tools/lib/source_line.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct module {
+    char path[PATH_MAX];
+    uint64_t base; // where the file's first byte is
+};
+
+static bool find_module(uint32_t pid, uint64_t address, struct module *out)
+{
+    char name[64], line[PATH_MAX + 128];
+    struct module cur = { "", 0 };
+    snprintf(name, sizeof name, "/proc/%u/maps", pid);
+    FILE *f = fopen(name, "r");
+    bool is_found = false;
+    while (f != NULL && !is_found && fgets(line, sizeof line, f) != NULL) {
+        unsigned long low, high, offset;
+        int at = 0;
+        if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %n", &low, &high, &offset, &at) < 3 || at == 0 ||
+            line[at] != '/') {
+            continue;
+        }
+        line[strcspn(line, "\n")] = '\0';
+        if (strcmp(cur.path, line + at) != 0 || offset == 0) {
+            snprintf(cur.path, sizeof cur.path, "%s", line + at);
+            cur.base = low - offset;
+        }
+        is_found = address >= low && address < high;
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    *out = cur;
+    return is_found;
+}
+
+// Programs at a fixed address name their places by address, others by distance from the start.
+static bool is_fixed(const char *path)
+{
+    Elf64_Ehdr h;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_exec = fd >= 0 && read(fd, &h, sizeof h) == (ssize_t)sizeof h && h.e_type == ET_EXEC;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_exec;
+}
+
+// The first line of what the command prints.
+static bool run(char *const argv[], char *to, size_t cap)
+{
+    int out[2];
+    if (pipe2(out, O_CLOEXEC) != 0) {
+        return false;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        dup2(out[1], STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    close(out[1]);
+    size_t n = 0;
+    ssize_t got;
+    while (n + 1 < cap && (got = read(out[0], to + n, cap - 1 - n)) > 0) {
+        n += (size_t)got;
+    }
+    close(out[0]);
+    to[n] = '\0';
+    to[strcspn(to, "\n")] = '\0';
+    int status = 1;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && n > 0;
+}
+
+void pli_site_find(uint32_t pid, uint64_t address, char *to, size_t cap)
+{
+    struct module m;
+    to[0] = '\0';
+    if (address == 0 || !find_module(pid, address, &m)) {
+        return;
+    }
+    uint64_t place = is_fixed(m.path) ? address : address - m.base;
+    char number[32], text[512];
+    snprintf(number, sizeof number, "0x%llx", (unsigned long long)place - 1); // in the call itself
+    char *argv[] = { (char *)"addr2line", (char *)"-e", m.path, number, NULL };
+    if (run(argv, text, sizeof text) && text[0] != '?') {
+        char *space = strchr(text, ' '); // "(discriminator 2)"
+        if (space != NULL) {
+            *space = '\0';
+        }
+        const char *slash = strrchr(text, '/');
+        snprintf(to, cap, "%s", slash != NULL ? slash + 1 : text);
+        return;
+    }
+    const char *slash = strrchr(m.path, '/');
+    snprintf(to, cap, "%s+0x%llx", slash + 1, (unsigned long long)place);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From an address in a running program to a place in its source.
+#ifndef PLI_TOOLS_SOURCE_LINE_H
+#define PLI_TOOLS_SOURCE_LINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// "solver.c:120", or "solver+0x1a2c" without debug information; "" when nothing is known.
+void pli_site_find(uint32_t pid, uint64_t address, char *to, size_t cap);
+
+#endif
