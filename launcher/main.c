@@ -53,7 +53,7 @@ static void make_tasks(struct pli_job *job)
     }
     job->n_first = job->n_task;
     job->tasks = pli_say_need(calloc(job->n_task, sizeof *job->tasks));
-    struct pli_task *t = job->tasks;
+    struct pli_proc_task *t = job->tasks;
     for (uint32_t a = 0; a < job->n_app; a++) {
         struct pli_app *app = &job->apps[a];
         for (uint32_t done = 0; done < app->n_rank; done += t->n, t++) {
@@ -73,12 +73,12 @@ static bool make_net(struct pli_job *job, uint32_t n_pretend)
     const char *net = pli_environment_get(&job->apps[0], "PLIANT_NET");
     bool is_apart = net != NULL && (strcmp(net, "tcp") == 0 || strcmp(net, "ucx") == 0);
     if (n_pretend > 1) {
-        pli_door_pretend(&job->node, n_pretend);
+        pli_listener_pretend(&job->node, n_pretend);
     }
     if (is_apart) {
         job->node.header->net |= PLI_NODE_NO_SHM;
     }
-    return (!is_apart && n_pretend <= 1) || pli_door_open(&job->node, false);
+    return (!is_apart && n_pretend <= 1) || pli_listener_open(&job->node, false);
 }
 
 static bool make_node(struct pli_job *job)
@@ -89,7 +89,8 @@ static bool make_node(struct pli_job *job)
     uint32_t n = job->n_rank + job->n_extra;
     const struct pli_node_plan plan = { .n_row = n, .n_world = n, .n_host = n_pretend };
     if ((job->opt.impi_server != NULL && job->n_host == 0
-             ? pli_node_create_gate(job->n_rank, pli_client_memory(job), &job->node, &job->node_fd)
+             ? pli_node_create_gate(job->n_rank, pli_impi_agent_memory(job), &job->node,
+                                    &job->node_fd)
          : n_pretend > 1 ? pli_node_create_for(&plan, &job->node, &job->node_fd)
                          : pli_node_create(n, &job->node, &job->node_fd)) != PLI_OK) {
         pli_say("%s", pli_fail_take(NULL));
@@ -98,7 +99,7 @@ static bool make_node(struct pli_job *job)
     if (job->n_host == 0 && !make_net(job, n_pretend)) {
         return false;
     }
-    job->node.header->n_core = pli_place_n_core(job);
+    job->node.header->n_core = pli_binding_n_core(job);
     for (uint32_t a = 0; a < job->n_app; a++) {
         const struct pli_app *app = &job->apps[a];
         for (uint32_t r = app->first; r < app->first + app->n_rank; r++) {
@@ -106,8 +107,8 @@ static bool make_node(struct pli_job *job)
             job->node.rows[r].n_app = app->n_rank;
         }
     }
-    pli_groups_write(job);
-    pli_mishap_begin(job);
+    pli_upc_groups_write(job);
+    pli_on_failure_begin(job);
     // With several hosts each says first what it has.
     return job->n_host > 0 || job->opt.impi_server != NULL || pli_psets_write(job);
 }
@@ -116,7 +117,7 @@ static void show(const struct pli_job *job, bool with_command)
 {
     FILE *to = with_command ? stdout : stderr;
     for (uint32_t i = 0; i < job->n_task; i++) {
-        const struct pli_task *t = &job->tasks[i];
+        const struct pli_proc_task *t = &job->tasks[i];
         char who[32] = "";
         if (t->n > 1) {
             snprintf(who, sizeof who, "-%u", t->first + t->n - 1);
@@ -127,7 +128,7 @@ static void show(const struct pli_job *job, bool with_command)
         if (job->n_host > 0) {
             fprintf(to, "host %s", job->hosts[t->host].name);
         } else {
-            fprintf(to, "%s", pli_place_text(t->place));
+            fprintf(to, "%s", pli_binding_text(t->place));
         }
         if (with_command) {
             fprintf(to, ": %s", t->app->path != NULL ? t->app->path : t->app->argv[0]);
@@ -145,14 +146,14 @@ static void show(const struct pli_job *job, bool with_command)
 static void loop(struct pli_job *job)
 {
     do {
-        bool is_busy = job->n_host == 0 && pli_warden_step(job);
+        bool is_busy = job->n_host == 0 && pli_supervisor_step(job);
         pli_loop_once(!is_busy);
         if (job->n_host > 0) {
-            pli_ask_sweep();
+            pli_rank_request_sweep();
             pli_spawn_sweep(job);
         }
-        pli_sink_flush();
-    } while (!pli_warden_is_done(job));
+        pli_output_flush();
+    } while (!pli_supervisor_is_done(job));
 }
 
 static void take_fault(const struct pli_job *job)
@@ -164,23 +165,24 @@ static void take_fault(const struct pli_job *job)
 // On several hosts: this process starts none of the ranks itself.
 static int run_hosts(struct pli_job *job, int signals)
 {
-    if (!pli_agents_check(job) || !pli_launch_can_watch() || !pli_loop_init() || !make_node(job)) {
+    if (!pli_impi_agents_check(job) || !pli_launch_can_watch() || !pli_loop_init() ||
+        !make_node(job)) {
         return 1;
     }
     fcntl(job->node_fd, F_SETFD, FD_CLOEXEC); // only mpictl looks at it
     job->node.header->net |= PLI_NODE_HEAD;
     take_fault(job);
-    pli_sink_init();
-    pli_warden_begin(job, signals);
+    pli_output_init();
+    pli_supervisor_begin(job, signals);
     if (!pli_ckpt_open(job, job->words) || !pli_control_open(job) ||
         (job->from != NULL && !pli_restart_run(job, signals)) || !pli_ckpt_hosts_mark(job) ||
         !pli_head_begin(job)) {
         pli_ckpt_hosts_unmark();
-        pli_sink_flush();
+        pli_output_flush();
         return 1;
     }
     loop(job);
-    return pli_warden_finish(job);
+    return pli_supervisor_finish(job);
 }
 
 static int run(struct pli_job *job, char **argv, int signals)
@@ -188,26 +190,26 @@ static int run(struct pli_job *job, char **argv, int signals)
     bool is_behind = job->opt.behind != NULL;
     take_fault(job);
     if (!pli_launch_check(job) || !pli_loop_init() ||
-        !(is_behind                   ? pli_behind_map(job)
+        !(is_behind                   ? pli_singleton_map(job)
           : pli_restart_is_image(job) ? pli_restart_node(job)
                                       : make_node(job)) ||
-        !pli_ckpt_open(job, job->words) || !pli_client_start(job, argv) ||
-        !pli_keeper_start(job, argv)) {
+        !pli_ckpt_open(job, job->words) || !pli_impi_agent_start(job, argv) ||
+        !pli_watchdog_start(job, argv)) {
         return 1;
     }
-    pli_sink_init();
-    pli_door_begin();
-    pli_warden_begin(job, signals);
+    pli_output_init();
+    pli_listener_begin();
+    pli_supervisor_begin(job, signals);
     bool is_controlled = job->opt.elastic_max > 0 || job->opt.ckpt_dir != NULL;
     if ((is_controlled && !pli_control_open(job)) ||
         (job->from != NULL && !pli_restart_run(job, signals)) ||
-        (is_behind && !pli_behind_adopt(job))) {
-        pli_sink_flush(); // with what was said of the reason
-        pli_keeper_stop();
+        (is_behind && !pli_singleton_adopt(job))) {
+        pli_output_flush(); // with what was said of the reason
+        pli_watchdog_stop();
         return 1;
     }
     loop(job);
-    return pli_warden_finish(job);
+    return pli_supervisor_finish(job);
 }
 
 static void check_net(uint32_t n_host)
@@ -243,20 +245,20 @@ int main(int argc, char **argv)
     for (uint32_t a = 0; a < job.n_app; a++) {
         pli_environment_make(&job, &job.apps[a]);
     }
-    pli_lodge_read(&job);
+    pli_upc_hosts_read(&job);
     make_tasks(&job);
-    pli_groups_plan(&job);
-    pli_mishap_check(&job);
-    pli_restart_is_image(&job) ? pli_restart_spread(&job) : pli_spread_tasks(&job);
+    pli_upc_groups_plan(&job);
+    pli_on_failure_check(&job);
+    pli_restart_is_image(&job) ? pli_restart_spread(&job) : pli_rank_map_tasks(&job);
     if (job.n_host > 0) {
-        pli_place_check(&job.opt);
+        pli_binding_check(&job.opt);
         check_net(job.n_host);
-        pli_spread_number(&job);
+        pli_rank_map_number(&job);
     } else { // else that is found out on each host
         for (uint32_t a = 0; a < job.n_app && job.opt.behind == NULL; a++) {
             pli_program_find(&job.apps[a], job.opt.takes_foreign);
         }
-        pli_place_plan(&job);
+        pli_binding_plan(&job);
     }
     if (job.opt.is_dry || (job.opt.is_report && job.n_host == 0)) {
         show(&job, job.opt.is_dry);
@@ -267,7 +269,7 @@ int main(int argc, char **argv)
     }
     job.opt.is_line = isatty(STDOUT_FILENO);
     int signals = pli_launch_init();
-    if (signals < 0 || (pli_restart_is_image(&job) && !pli_claim_wait(job.from->dir))) {
+    if (signals < 0 || (pli_restart_is_image(&job) && !pli_ckpt_lock_wait(job.from->dir))) {
         return 1;
     }
     return job.n_host > 0 ? run_hosts(&job, signals) : run(&job, argv, signals);

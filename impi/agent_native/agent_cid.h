@@ -13,11 +13,10 @@
 static inline uint64_t agent_cid_out(uint64_t context)
 {
     unsigned chan = context & 3;
-    if ((context & PLI_WIRE_PRIVATE) != 0 || (context & PLI_WIRE_SPAN) == 0 ||
-        chan > PLI_CHAN_COLL) {
+    if ((context & PLI_MSG_PRIVATE) != 0 || (context & PLI_MSG_SPAN) == 0 || chan > PLI_CHAN_COLL) {
         return context;
     }
-    return ((context & ~PLI_WIRE_SPAN) >> 2) + chan;
+    return ((context & ~PLI_MSG_SPAN) >> 2) + chan;
 }
 
 static inline uint64_t agent_cid_in(uint64_t cid)
@@ -25,7 +24,7 @@ static inline uint64_t agent_cid_in(uint64_t cid)
     if (cid >> 60 != 0) {
         return cid;
     }
-    return PLI_WIRE_SPAN | (cid & ~(uint64_t)1) << 2 | (cid & 1);
+    return PLI_MSG_SPAN | (cid & ~(uint64_t)1) << 2 | (cid & 1);
 }
 
 #endif

@@ -41,9 +41,9 @@ void *agent_in_room(void *arg, const struct pli_impi_arrival *m)
         return pli_shm_block_data(block);
     }
     uint64_t slot = m->msglen < a->gate->heap_size
-                        ? agent_heap_take(&a->heap, sizeof(struct pli_gate_slot) + m->msglen)
+                        ? agent_heap_take(&a->heap, sizeof(struct pli_gateway_slot) + m->msglen)
                         : 0;
-    return slot != 0 ? a->node->base + slot + sizeof(struct pli_gate_slot) : NULL;
+    return slot != 0 ? a->node->base + slot + sizeof(struct pli_gateway_slot) : NULL;
 }
 
 static void give(struct agent *a, void *room)
@@ -52,7 +52,7 @@ static void give(struct agent *a, void *room)
         pli_shm_block_done((struct pli_shm_block *)room - 1);
     } else if (is_in_heap(a, room)) {
         uint64_t at = (uint64_t)((char *)room - a->node->base);
-        agent_heap_give(&a->heap, at - sizeof(struct pli_gate_slot));
+        agent_heap_give(&a->heap, at - sizeof(struct pli_gateway_slot));
     } else {
         free(room);
     }
@@ -99,7 +99,7 @@ static struct agent_in *remember(struct agent *a, const struct pli_impi_arrival 
 void agent_in_arrived(void *arg, const struct pli_impi_arrival *m, void *room)
 {
     struct agent *a = arg;
-    struct pli_shm_cell cell = { .kind = PLI_WIRE_GATE_MSG,
+    struct pli_shm_cell cell = { .kind = PLI_MSG_GATE_MSG,
                                  .src_proc = m->env.src,
                                  .context = agent_cid_in(m->env.cid),
                                  .src_rank = m->env.lsrank,
@@ -107,7 +107,7 @@ void agent_in_arrived(void *arg, const struct pli_impi_arrival *m, void *room)
                                  .size = m->msglen };
     bool is_heap = room != NULL && is_in_heap(a, room);
     uint64_t slot =
-        is_heap ? (uint64_t)((char *)room - a->node->base) - sizeof(struct pli_gate_slot) : 0;
+        is_heap ? (uint64_t)((char *)room - a->node->base) - sizeof(struct pli_gateway_slot) : 0;
     struct agent_in *in = NULL;
     if (is_heap || m->handle != 0) {
         in = remember(a, m, slot);
@@ -119,13 +119,13 @@ void agent_in_arrived(void *arg, const struct pli_impi_arrival *m, void *room)
     }
     cell.word[1] = m->srqid;
     if (is_heap) {
-        cell.kind = PLI_WIRE_GATE_HEAP;
+        cell.kind = PLI_MSG_GATE_HEAP;
         cell.word[1] = slot;
-        *(struct pli_gate_slot *)(a->node->base + slot) = (struct pli_gate_slot){
+        *(struct pli_gateway_slot *)(a->node->base + slot) = (struct pli_gateway_slot){
             .id = in->id, .srqid = m->srqid, .size = m->msglen, .here = m->len
         };
     } else if (room != NULL && is_in_block(a, room)) {
-        cell.flags = PLI_WIRE_HAS_BLOCK;
+        cell.flags = PLI_MSG_HAS_BLOCK;
         cell.word[2] = pli_shm_block_offset(&a->shm, (struct pli_shm_block *)room - 1);
     } else if (room != NULL) {
         memcpy(&cell.word[2], room, m->len);
@@ -141,7 +141,7 @@ void agent_in_part(void *arg, uint64_t handle, uint64_t offset, uint32_t len)
     if (in == NULL) {
         return;
     }
-    struct pli_shm_cell cell = { .kind = PLI_WIRE_GATE_PART };
+    struct pli_shm_cell cell = { .kind = PLI_MSG_GATE_PART };
     cell.word[0] = in->request;
     cell.word[1] = offset + len;
     agent_box_post(a, in->row, in->lane, &cell);
@@ -172,7 +172,8 @@ void agent_in_accept(struct agent *a, const struct pli_shm_cell *cell)
     in->lane = cell->src_lane;
     bool is_whole = in->here == in->size;
     if (in->handle != 0) {
-        void *base = in->slot != 0 ? a->node->base + in->slot + sizeof(struct pli_gate_slot) : NULL;
+        void *base =
+            in->slot != 0 ? a->node->base + in->slot + sizeof(struct pli_gateway_slot) : NULL;
         uint64_t handle = in->handle;
         if (is_whole) {
             pli_impi_idmap_remove(&a->in_by_handle, handle);
@@ -201,7 +202,7 @@ void agent_in_done(struct agent *a, const struct pli_shm_cell *cell)
 void agent_in_cancel_asked(void *arg, const struct pli_impi_cancel *c)
 {
     struct agent *a = arg;
-    struct pli_shm_cell cell = { .kind = PLI_WIRE_GATE_UNSEND };
+    struct pli_shm_cell cell = { .kind = PLI_MSG_GATE_UNSEND };
     cell.word[0] = c->srqid;
     cell.word[1] = c->src;
     agent_box_post(a, c->dst - a->first, 0, &cell);

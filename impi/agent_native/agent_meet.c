@@ -61,11 +61,11 @@ static uint64_t name_of(const struct pli_impi_job *job)
 static bool publish(struct agent *a)
 {
     const struct pli_impi_job *job = pli_impi_net_job(a->net);
-    struct pli_gate *g = a->gate;
+    struct pli_gateway *g = a->gate;
     struct pli_node_header *h = a->node->header;
-    if (job->n_host > PLI_GATE_N_HOST) {
+    if (job->n_host > PLI_GATEWAY_N_HOST) {
         agent_fail(a, "the job has %u hosts, more than the %d there is room for", job->n_host,
-                   PLI_GATE_N_HOST);
+                   PLI_GATEWAY_N_HOST);
         return false;
     }
     uint32_t here = job->client[a->conf->client].first_host + a->conf->host;
@@ -80,7 +80,7 @@ static bool publish(struct agent *a)
     g->maxlinear = job->coll_maxlinear;
     for (uint32_t i = 0; i < job->n_client; i++) {
         g->clients[i] =
-            (struct pli_gate_client){ job->client[i].first_rank, job->client[i].n_proc };
+            (struct pli_gateway_client){ job->client[i].first_rank, job->client[i].n_proc };
     }
     for (uint32_t i = 0; i < job->n_host; i++) {
         g->host_first[i] = job->host[i].first_rank;

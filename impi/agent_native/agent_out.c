@@ -71,11 +71,11 @@ static const void *make_room(struct agent *a, struct agent_out *o, uint64_t each
 {
     o->ring = ring_for(a, o->size, each);
     o->slot = agent_heap_take(&a->heap,
-                              sizeof(struct pli_gate_slot) + (o->ring != 0 ? o->ring : o->size));
+                              sizeof(struct pli_gateway_slot) + (o->ring != 0 ? o->ring : o->size));
     if (o->slot == 0) {
         return NULL;
     }
-    struct pli_gate_slot *slot = (struct pli_gate_slot *)(a->node->base + o->slot);
+    struct pli_gateway_slot *slot = (struct pli_gateway_slot *)(a->node->base + o->slot);
     slot->ring = o->ring;
     atomic_store_explicit(&slot->gone, 0, memory_order_relaxed);
     return slot + 1;
@@ -84,13 +84,13 @@ static const void *make_room(struct agent *a, struct agent_out *o, uint64_t each
 // The data of a small message, copied; of a large one, room for it.
 static const void *place(struct agent *a, struct agent_out *o, const struct pli_shm_cell *cell)
 {
-    if (cell->kind == PLI_WIRE_GATE_OFFER) {
+    if (cell->kind == PLI_MSG_GATE_OFFER) {
         return make_room(a, o, cell->word[1]);
     }
     o->data = malloc(o->size > 0 ? o->size : 1);
     struct pli_shm_block *block = NULL;
     const void *from = cell->bytes + sizeof cell->word[0];
-    if (cell->flags & PLI_WIRE_HAS_BLOCK) {
+    if (cell->flags & PLI_MSG_HAS_BLOCK) {
         block = (struct pli_shm_block *)(a->node->base + cell->word[1]);
         from = pli_shm_block_data(block);
     }
@@ -113,8 +113,8 @@ static bool enter(struct agent *a, struct agent_out *o)
 void agent_out_send(struct agent *a, const struct pli_shm_cell *cell)
 {
     struct agent_out *o = calloc(1, sizeof *o);
-    bool is_offer = cell->kind == PLI_WIRE_GATE_OFFER;
-    bool is_sync = (cell->flags & PLI_WIRE_IS_SYNC) != 0;
+    bool is_offer = cell->kind == PLI_MSG_GATE_OFFER;
+    bool is_sync = (cell->flags & PLI_MSG_IS_SYNC) != 0;
     uint32_t datalen = a->gate->datalen;
     if (o == NULL) {
         agent_fail(a, "no memory for a message");
@@ -154,7 +154,7 @@ void agent_out_send(struct agent *a, const struct pli_shm_cell *cell)
         return;
     }
     if (is_offer) {
-        tell(a, o, PLI_WIRE_GATE_ROOM, o->id, o->slot, o->size < datalen ? o->size : datalen);
+        tell(a, o, PLI_MSG_GATE_ROOM, o->id, o->slot, o->size < datalen ? o->size : datalen);
     }
 }
 
@@ -175,10 +175,10 @@ void agent_out_left(void *arg, uint64_t req, uint64_t upto)
     if (o == NULL) {
         return;
     }
-    struct pli_gate_slot *slot = (struct pli_gate_slot *)(a->node->base + o->slot);
+    struct pli_gateway_slot *slot = (struct pli_gateway_slot *)(a->node->base + o->slot);
     atomic_store_explicit(&slot->gone, upto, memory_order_release);
     if (o->ready < o->size && o->ready - upto <= o->ring / 2) {
-        tell(a, o, PLI_WIRE_GATE_GONE, 0, 0, 0);
+        tell(a, o, PLI_MSG_GATE_GONE, 0, 0, 0);
     }
 }
 
@@ -192,16 +192,16 @@ void agent_out_cancel(struct agent *a, const struct pli_shm_cell *cell)
     }
     if (o == NULL) { // gone already; its rank waits for an answer all the same
         struct agent_out gone = { .request = cell->word[0], .row = row, .lane = cell->src_lane };
-        tell(a, &gone, PLI_WIRE_GATE_CANCELLED, 0, 0, 0);
+        tell(a, &gone, PLI_MSG_GATE_CANCELLED, 0, 0, 0);
         return;
     }
     struct pli_impi_cancel c = { o->src, o->dst, o->req };
     enum pli_impi_cancel_result result = PLI_IMPI_CANCEL_LATE;
     if (pli_impi_engine_cancel(a->engine, &c, &result) != PLI_IMPI_OK ||
         result == PLI_IMPI_CANCEL_LATE) {
-        tell(a, o, PLI_WIRE_GATE_CANCELLED, 0, 0, 0);
+        tell(a, o, PLI_MSG_GATE_CANCELLED, 0, 0, 0);
     } else if (result == PLI_IMPI_CANCEL_DONE) {
-        tell(a, o, PLI_WIRE_GATE_CANCELLED, 1, 0, 0);
+        tell(a, o, PLI_MSG_GATE_CANCELLED, 1, 0, 0);
         destroy(a, o);
     } else {
         o->is_cancelling = true;
@@ -232,7 +232,7 @@ void agent_out_matched(void *arg, uint64_t req)
     }
     o->is_matched = true;
     if (o->tells) {
-        tell(a, o, PLI_WIRE_GATE_MATCHED, 0, 0, 0);
+        tell(a, o, PLI_MSG_GATE_MATCHED, 0, 0, 0);
     }
     settle(a, o);
 }
@@ -245,7 +245,7 @@ void agent_out_cancelled(void *arg, uint64_t req, bool yes)
         return;
     }
     o->is_cancelling = false;
-    tell(a, o, PLI_WIRE_GATE_CANCELLED, yes, 0, 0);
+    tell(a, o, PLI_MSG_GATE_CANCELLED, yes, 0, 0);
     if (yes) {
         destroy(a, o);
     } else {

@@ -51,26 +51,26 @@ static void log_line(void *arg, enum pli_impi_log_level level, const char *line)
 static void one(struct agent *a, const struct pli_shm_cell *cell)
 {
     switch (cell->kind) {
-    case PLI_WIRE_GATE_SEND:
-    case PLI_WIRE_GATE_OFFER:
+    case PLI_MSG_GATE_SEND:
+    case PLI_MSG_GATE_OFFER:
         agent_out_send(a, cell);
         break;
-    case PLI_WIRE_GATE_MORE:
+    case PLI_MSG_GATE_MORE:
         agent_out_more(a, cell);
         break;
-    case PLI_WIRE_GATE_CANCEL:
+    case PLI_MSG_GATE_CANCEL:
         agent_out_cancel(a, cell);
         break;
-    case PLI_WIRE_GATE_ACCEPT:
+    case PLI_MSG_GATE_ACCEPT:
         agent_in_accept(a, cell);
         break;
-    case PLI_WIRE_GATE_DONE:
+    case PLI_MSG_GATE_DONE:
         agent_in_done(a, cell);
         break;
-    case PLI_WIRE_GATE_UNSENT:
+    case PLI_MSG_GATE_UNSENT:
         agent_in_unsent(a, cell);
         break;
-    case PLI_WIRE_GATE_BYE:
+    case PLI_MSG_GATE_BYE:
         a->n_bye++;
         break;
     default:

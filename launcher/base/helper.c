@@ -20,7 +20,7 @@ static void begin_child(pid_t parent)
     sigset_t none;
     sigemptyset(&none);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (!pli_nest_is_open() && getppid() != parent) {
+    if (!pli_pidns_is_open() && getppid() != parent) {
         _exit(127);
     }
     for (int sig = 1; sig < 32; sig++) {
@@ -92,7 +92,7 @@ static _Noreturn void become(const char *const argv[], int null, const int *keep
     for (; keep != NULL && *keep >= 0; keep++) {
         fcntl(*keep, F_SETFD, 0);
     }
-    pli_nest_enter();
+    pli_pidns_enter();
     execvp(argv[0], (char *const *)(uintptr_t)argv);
     _exit(127);
 }
@@ -131,7 +131,7 @@ bool pli_helper_exec(struct pli_helper *h, const char *const argv[], const int *
     int rope[2] = { -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
     bool is_made = null >= 0 && (keep != NULL || pipe2(rope, O_CLOEXEC) == 0);
     // What is restored is in CRIU's session, and can be dumped again if that is in sight there.
-    bool is_apart = keep != NULL && (pli_nest_is_open() || getsid(0) == 0);
+    bool is_apart = keep != NULL && (pli_pidns_is_open() || getsid(0) == 0);
     pid_t pid = is_made ? fork() : -1;
     if (pid == 0 && is_apart) {
         setsid();

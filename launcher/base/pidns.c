@@ -80,7 +80,7 @@ static _Noreturn void be_first(int ready, int tell, pid_t last)
     tell_ends(0);
 }
 
-bool pli_nest_open(pid_t last)
+bool pli_pidns_open(pid_t last)
 {
     int fds[2], tell[2], old = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
     char path[64], byte;
@@ -115,7 +115,7 @@ bool pli_nest_open(pid_t last)
     return mount_fd >= 0;
 }
 
-void pli_nest_close(void)
+void pli_pidns_close(void)
 {
     if (mount_fd < 0) {
         return;
@@ -130,19 +130,19 @@ void pli_nest_close(void)
     mount_fd = ends = -1;
 }
 
-bool pli_nest_is_open(void)
+bool pli_pidns_is_open(void)
 {
     return mount_fd >= 0;
 }
 
-void pli_nest_enter(void)
+void pli_pidns_enter(void)
 {
     if (mount_fd >= 0 && (setns(mount_fd, CLONE_NEWNS) != 0 || chdir(where) != 0)) {
         _exit(127);
     }
 }
 
-pid_t pli_nest_fork_outside(void)
+pid_t pli_pidns_fork_outside(void)
 {
     int inside = mount_fd >= 0 ? open("/proc/self/ns/pid_for_children", O_RDONLY | O_CLOEXEC) : -1;
     int outside = inside >= 0 ? open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC) : -1;
@@ -164,7 +164,7 @@ pid_t pli_nest_fork_outside(void)
     return pid;
 }
 
-bool pli_nest_status(pid_t inner, int *status_out)
+bool pli_pidns_status(pid_t inner, int *status_out)
 {
     static struct end *others; // told of before they were asked for
     static size_t n_other;
@@ -219,7 +219,7 @@ static struct who look(const char *pid)
     return w;
 }
 
-pid_t pli_nest_find(pid_t inner)
+pid_t pli_pidns_find(pid_t inner)
 {
     pid_t found = 0;
     int depth = look("self").depth + 1; // a child of ours outside may have the same number there

@@ -9,23 +9,23 @@
 
 // Make one, in which processes get numbers above `last`. False with errno: it is not allowed here.
 // Context: mpiexec has one thread.
-bool pli_nest_open(pid_t last);
-bool pli_nest_is_open(void);
+bool pli_pidns_open(pid_t last);
+bool pli_pidns_is_open(void);
 // End what is in it, and let children be born outside again. Fine when there is none.
-void pli_nest_close(void);
+void pli_pidns_close(void);
 
 // In a new process: see the files that the others in the nest see, from the same directory. Makes
 // system calls only.
-void pli_nest_enter(void);
+void pli_pidns_enter(void);
 
 // A child that is not in it, and so does not end with it.
-pid_t pli_nest_fork_outside(void);
+pid_t pli_pidns_fork_outside(void);
 
 // Our number for a child of ours that has this one in the nest; 0: there is none.
-pid_t pli_nest_find(pid_t inner);
+pid_t pli_pidns_find(pid_t inner);
 
 // How a process of the nest ended that is not our child, as wait tells it; waits a moment for that.
 // False: nobody knows.
-bool pli_nest_status(pid_t inner, int *status_out);
+bool pli_pidns_status(pid_t inner, int *status_out);
 
 #endif

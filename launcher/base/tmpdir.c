@@ -104,7 +104,7 @@ static bool make(const char *dir)
     return access(path, W_OK) == 0; // else somebody has removed it meanwhile
 }
 
-bool pli_stash_open(void)
+bool pli_tmpdir_open(void)
 {
     int fds[2], error;
     char dir[PATH_MAX];
@@ -118,11 +118,11 @@ bool pli_stash_open(void)
     bool is_made = make(dir) || make(dir);
     if (!is_made || pipe2(fds, O_CLOEXEC) != 0) {
         error = errno;
-        pli_stash_close();
+        pli_tmpdir_close();
         errno = error;
         return false;
     }
-    beside = pli_nest_fork_outside();
+    beside = pli_pidns_fork_outside();
     if (beside == 0) {
         close(fds[1]);
         keep(fds[0]);
@@ -131,18 +131,18 @@ bool pli_stash_open(void)
     close(fds[0]);
     rope = fds[1];
     if (beside < 0) {
-        pli_stash_close();
+        pli_tmpdir_close();
         errno = error;
     }
     return beside > 0;
 }
 
-const char *pli_stash_path(void)
+const char *pli_tmpdir_path(void)
 {
     return path;
 }
 
-void pli_stash_close(void)
+void pli_tmpdir_close(void)
 {
     if (path[0] == '\0') {
         return;

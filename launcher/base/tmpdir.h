@@ -8,8 +8,8 @@
 
 // Make it, under PLIANT_IMAGE_DIR, unless it is there; what dead processes have left there is
 // removed. False with errno.
-bool pli_stash_open(void);
-const char *pli_stash_path(void); // empty: there is none
-void pli_stash_close(void);       // with all that is in it
+bool pli_tmpdir_open(void);
+const char *pli_tmpdir_path(void); // empty: there is none
+void pli_tmpdir_close(void);       // with all that is in it
 
 #endif

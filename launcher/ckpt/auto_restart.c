@@ -31,7 +31,7 @@
 static bool has_failed, is_unrestored;
 static char dir[PATH_MAX]; // empty: no checkpoints are made
 
-void pli_again_read(struct pli_again *a, const char *text)
+void pli_auto_restart_read(struct pli_auto_restart *a, const char *text)
 {
     int end = 0;
     if (sscanf(text, "%u:%u:%u:%u%n", &a->count, &a->last, &a->floor, &a->below, &end) != 4 ||
@@ -41,26 +41,26 @@ void pli_again_read(struct pli_again *a, const char *text)
     }
 }
 
-void pli_again_open(struct pli_job *job, const char *to)
+void pli_auto_restart_open(struct pli_job *job, const char *to)
 {
-    struct pli_again *a = &job->opt.again;
+    struct pli_auto_restart *a = &job->opt.again;
     snprintf(dir, sizeof dir, "%s", to);
     if (a->count == 0) {
         a->floor = a->last = pli_ckpt_last(dir, UINT32_MAX);
     }
 }
 
-void pli_again_note(const struct pli_case *c, bool is_end)
+void pli_auto_restart_note(const struct pli_case *c, bool is_end)
 {
     has_failed = has_failed || (is_end && c->fault != PLI_FAULT_ABORT);
 }
 
-void pli_again_unrestored(void)
+void pli_auto_restart_unrestored(void)
 {
     is_unrestored = true;
 }
 
-void pli_again_lost(void)
+void pli_auto_restart_lost(void)
 {
     has_failed = true;
 }
@@ -112,8 +112,8 @@ static long age_of(const char *where)
 
 // The words of the next command line: where to go on from, what is to be remembered, and, for a
 // checkpoint that was there when this mpiexec began, what was said beside --restart.
-static char **words_for(const struct pli_job *job, const char *where, const struct pli_again *next,
-                        uint32_t n_rank, bool is_same)
+static char **words_for(const struct pli_job *job, const char *where,
+                        const struct pli_auto_restart *next, uint32_t n_rank, bool is_same)
 {
     char again[64], n[16];
     uint32_t n_word = 0, n_typed = 0;
@@ -147,10 +147,10 @@ static char **words_for(const struct pli_job *job, const char *where, const stru
 
 static void become(struct pli_job *job, char **words)
 {
-    pli_nest_close();
+    pli_pidns_close();
     fcntl(job->node_fd, F_SETFD, FD_CLOEXEC);
     pli_launch_undo();
-    pli_sink_flush();
+    pli_output_flush();
     execv("/proc/self/exe", words);
     pli_say("the job cannot be restarted: %s", strerror(errno));
 }
@@ -159,7 +159,7 @@ static void become(struct pli_job *job, char **words)
 static void run(struct pli_job *job)
 {
     char where[PATH_MAX + 16];
-    struct pli_again next = job->opt.again;
+    struct pli_auto_restart next = job->opt.again;
     uint32_t last = pli_ckpt_last(dir, UINT32_MAX), n_rank = 0;
     bool is_own = last > next.floor, is_same = job->from != NULL;
     if (!is_own && job->from == NULL) {
@@ -196,9 +196,9 @@ static void run(struct pli_job *job)
     become(job, words_for(job, is_own ? dir : where, &next, n_rank, is_same));
 }
 
-void pli_again_before(struct pli_job *job)
+void pli_auto_restart_before(struct pli_job *job)
 {
-    struct pli_again next = job->opt.again;
+    struct pli_auto_restart next = job->opt.again;
     if (next.count == 0) { // by hand: all that are there are meant
         next.floor = next.last = 0;
     }
@@ -210,15 +210,15 @@ void pli_again_before(struct pli_job *job)
     }
 }
 
-void pli_again_run(struct pli_job *job, bool is_ended)
+void pli_auto_restart_run(struct pli_job *job, bool is_ended)
 {
     if (is_ended && is_unrestored) {
-        pli_again_before(job);
-        pli_sink_flush();
+        pli_auto_restart_before(job);
+        pli_output_flush();
         return;
     }
     if (is_ended && has_failed && job->opt.on_failure == PLI_FAIL_RESTART) {
         run(job);
-        pli_sink_flush();
+        pli_output_flush();
     }
 }

@@ -11,7 +11,7 @@ struct pli_case;
 struct pli_job;
 
 // What a restarted mpiexec is told by the one it was, as COUNT:LAST:FLOOR:BELOW.
-struct pli_again {
+struct pli_auto_restart {
     uint32_t count; // restarts in a row without a new checkpoint
     uint32_t last;  // the newest checkpoint at the last of them
     uint32_t floor; // checkpoints up to this number are those of other jobs
@@ -19,27 +19,27 @@ struct pli_again {
 };
 
 // Read it; ends with a message when it makes no sense.
-void pli_again_read(struct pli_again *a, const char *text);
+void pli_auto_restart_read(struct pli_auto_restart *a, const char *text);
 
 // Checkpoints go to this directory, an absolute one. Context: before the first is made.
-void pli_again_open(struct pli_job *job, const char *dir);
+void pli_auto_restart_open(struct pli_job *job, const char *dir);
 
 // A rank has failed; is_end: the job ends for it. One that called MPI_Abort meant it.
-void pli_again_note(const struct pli_case *c, bool is_end);
+void pli_auto_restart_note(const struct pli_case *c, bool is_end);
 
 // A host is lost, and the job ends for it.
-void pli_again_lost(void);
+void pli_auto_restart_lost(void);
 
 // The checkpoint that the job was to go on from cannot be restored, and nothing is left of the
 // attempt: becomes a new mpiexec that tries the one before it. Returns when there is none, or the
 // user named this one.
-void pli_again_before(struct pli_job *job);
+void pli_auto_restart_before(struct pli_job *job);
 // On several hosts: that has been found out, and is done when the job has ended.
-void pli_again_unrestored(void);
+void pli_auto_restart_unrestored(void);
 
 // All of the job is gone; is_ended: because it was ended. Becomes a new mpiexec that goes on from
 // the last checkpoint, if a rank has failed and that was wanted; returns otherwise, with a message
 // when it was wanted and cannot be.
-void pli_again_run(struct pli_job *job, bool is_ended);
+void pli_auto_restart_run(struct pli_job *job, bool is_ended);
 
 #endif

@@ -85,7 +85,7 @@ bool pli_ckpt_go(enum pli_ckpt_state to)
     }
     pli_ckpt.state = to;
     if (!pli_ckpt_is_stopping()) {
-        pli_ask_resume();
+        pli_rank_request_resume();
     }
     if (pli_ckpt.job->opt.is_verbose && pli_ckpt.is_move) {
         pli_say("move: %s", words[to].say);
@@ -110,7 +110,7 @@ void pli_ckpt_cancel(void)
     }
     pli_ckpt_fail(ECANCELED, "the job is ending");
     if (pli_job_is_head(pli_ckpt.job)) {
-        pli_ckpt_parts_go_on(pli_ckpt.job);
+        pli_ckpt_head_go_on(pli_ckpt.job);
     } else if (pli_ckpt.state != PLI_CKPT_DRAINING) { // else ranks cannot stay as they are any more
         pli_ckpt_ranks_call_back();
     }
@@ -172,7 +172,7 @@ static void end_move(void)
     pli_ckpt.is_move = false;
     pli_ckpt.again.at = 0;
     arm_interval();
-    pli_move_over(pli_ckpt.error, pli_ckpt.why);
+    pli_migrate_ranks_over(pli_ckpt.error, pli_ckpt.why);
     if (pli_ckpt.is_asked || pli_ckpt_wait_is_any()) {
         want();
     }
@@ -201,7 +201,7 @@ static void again_fire(struct pli_timer *t)
     } else if (!pli_ckpt_is_ready(pli_ckpt.job)) {
         pli_loop_timer(t, (uint64_t)AGAIN_MS * PLI_MS);
     } else {
-        pli_job_is_head(pli_ckpt.job) ? pli_ckpt_parts_stop() : pli_ckpt_ranks_stop();
+        pli_job_is_head(pli_ckpt.job) ? pli_ckpt_head_stop() : pli_ckpt_ranks_stop();
     }
 }
 
@@ -264,7 +264,7 @@ bool pli_ckpt_ask(void *token, struct pli_answer *a)
 void pli_ckpt_save(void)
 {
     if (pli_ckpt.job != NULL && pli_ckpt.job->is_daemon) {
-        pli_ckpt_part_report(PLI_PART_ASKED);
+        pli_ckpt_daemon_report(PLI_PART_ASKED);
         return;
     }
     pli_ckpt.is_asked = true;
@@ -298,7 +298,7 @@ void pli_ckpt_all_back(struct pli_job *job)
         return;
     }
     if (job->is_daemon) {
-        pli_ckpt_part_back(job);
+        pli_ckpt_daemon_back(job);
         return;
     }
     if (pli_ckpt.is_move && (pli_ckpt.error != 0 || !pli_ckpt.is_again)) {
@@ -308,7 +308,7 @@ void pli_ckpt_all_back(struct pli_job *job)
     pli_ckpt.go_ns = pli_clock_ns();
     if (pli_ckpt.error == 0 && !pli_ckpt.is_again) {
         pli_ckpt_go(PLI_CKPT_SEALING);
-        if (pli_helper_fork(&pli_ckpt.seal, pli_ckpt_seal, &pli_ckpt.plan)) {
+        if (pli_helper_fork(&pli_ckpt.seal, pli_ckpt_commit, &pli_ckpt.plan)) {
             pli_ckpt.seal.done = seal_done;
             pli_helper_watch(&pli_ckpt.seal);
             return;
@@ -335,7 +335,7 @@ static bool open_ranks(struct pli_job *job)
     pli_ckpt_ranks_open();
     pli_ckpt.has_net = (job->node.header->net & PLI_NODE_HAS_DOOR) != 0;
     pli_ckpt.ranks = calloc(job->n_first + job->node.header->n_more, sizeof *pli_ckpt.ranks);
-    return pli_ckpt.ranks != NULL && pli_ckpt_back_open(job, pli_ckpt_all_back);
+    return pli_ckpt.ranks != NULL && pli_ckpt_resume_open(job, pli_ckpt_all_back);
 }
 
 bool pli_ckpt_open_part(struct pli_job *job)
@@ -354,7 +354,7 @@ static void open_moves(struct pli_job *job)
     pli_ckpt.job = pli_ckpt.plan.job = job;
     pli_ckpt.plan.owner = getpid();
     pli_node_save(job->node.header)->how = PLI_NODE_SAVE_MOVE;
-    pli_ckpt_parts_open(job);
+    pli_ckpt_head_open(job);
 }
 
 bool pli_ckpt_open(struct pli_job *job, char **argv)
@@ -378,7 +378,7 @@ bool pli_ckpt_open(struct pli_job *job, char **argv)
         job->restart_dir != NULL && strcmp(job->restart_dir, job->opt.ckpt_dir) == 0
             ? pli_ckpt_number_of(job->from->dir)
             : pli_ckpt.plan.first;
-    pli_again_open(job, pli_ckpt.plan.dir);
+    pli_auto_restart_open(job, pli_ckpt.plan.dir);
     pli_ckpt.job = job;
     pli_ckpt.plan.job = job;
     pli_ckpt.plan.words = argv;
@@ -390,7 +390,7 @@ bool pli_ckpt_open(struct pli_job *job, char **argv)
     }
     pli_node_save(job->node.header)->how = PLI_NODE_SAVE_IMAGE;
     if (pli_job_is_head(job)) {
-        pli_ckpt_parts_open(job);
+        pli_ckpt_head_open(job);
         return true;
     }
     return open_ranks(job);

@@ -10,7 +10,7 @@
 struct pli_answer;
 struct pli_ctl_msg;
 struct pli_job;
-struct pli_task;
+struct pli_proc_task;
 
 // Prepare for checkpoints where the command line asks for them. False with a message: they cannot
 // be made here. Context: the node memory is there, no rank has been started.
@@ -27,10 +27,10 @@ void pli_ckpt_forget(const void *token); // who asked is gone
 void pli_ckpt_save(void);
 
 // From ranks: it stands still, or says why not (rope is -1 then); its control socket is closed.
-void pli_ckpt_parked(struct pli_task *t, const struct pli_ctl_msg *msg, int rope);
-void pli_ckpt_drained(struct pli_task *t); // nothing is on its way to it
-void pli_ckpt_hung_up(struct pli_task *t);
-void pli_ckpt_gone(struct pli_task *t); // its process has ended
+void pli_ckpt_parked(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int rope);
+void pli_ckpt_drained(struct pli_proc_task *t); // nothing is on its way to it
+void pli_ckpt_hung_up(struct pli_proc_task *t);
+void pli_ckpt_gone(struct pli_proc_task *t); // its process has ended
 
 // In mpiexec: let all ranks stand still and have those of a host written, to be taken by another
 // (move.h). False: a checkpoint is being made.

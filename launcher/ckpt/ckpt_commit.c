@@ -212,7 +212,7 @@ static void prune(const struct pli_ckpt_plan *plan)
     }
 }
 
-bool pli_ckpt_seal(void *arg, int report)
+bool pli_ckpt_commit(void *arg, int report)
 {
     const struct pli_ckpt_plan *plan = arg;
     char path[PATH_MAX + 32];

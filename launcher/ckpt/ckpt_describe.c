@@ -38,7 +38,7 @@ struct pli_manifest_task *pli_ckpt_list(const struct pli_job *job,
 {
     struct pli_manifest_task *all = calloc(job->n_task + 1, sizeof *all);
     *n_out = 0;
-    for (struct pli_task *t = pli_job_next(job, NULL); all != NULL && t != NULL;
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); all != NULL && t != NULL;
          t = pli_job_next(job, t)) {
         const struct pli_ckpt_rank *r = &ranks[pli_job_slot(job, t)];
         if (r->is_wanted) {
@@ -90,7 +90,7 @@ bool pli_ckpt_describe(struct pli_ckpt_plan *plan, const struct pli_ckpt_what *w
                               .clock_ns = pli_clock_ns(),
                               .cwd = getcwd(cwd, sizeof cwd) != NULL ? cwd : "/",
                               .argv = plan->words,
-                              .spawned = pli_rows_count(),
+                              .spawned = pli_rank_rows_count(),
                               .program = plan->job->program_at,
                               .tasks = what->tasks,
                               .n_task = what->tasks == NULL ? 0 : what->n,

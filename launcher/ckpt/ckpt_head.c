@@ -34,7 +34,7 @@ static struct part *parts; // by host
 static uint64_t *clocks;
 static struct pli_pack said; // by the host whose ranks move, of them
 
-void pli_ckpt_parts_open(struct pli_job *job)
+void pli_ckpt_head_open(struct pli_job *job)
 {
     uint32_t cap = job->n_host + PLI_NODE_N_LATE;
     parts = pli_say_need(calloc(cap, sizeof *parts));
@@ -49,11 +49,11 @@ static void say_to(uint32_t host, enum pli_part_step step, const char *where)
     bool is_mover = pli_ckpt.is_move && host == pli_ckpt.mover;
     pli_pack_u32(&p, is_mover);
     if (is_mover && step == PLI_PART_LEAVE) {
-        pli_move_pack_way(&p);
+        pli_migrate_ranks_pack_way(&p);
     } else if (is_mover && step == PLI_PART_BACK) {
-        pli_move_pack_streams(host, &p);
+        pli_migrate_ranks_pack_streams(host, &p);
     }
-    pli_head_send(host, PLI_LINK_STEP, (uint16_t)step, 0, p.data, p.len);
+    pli_head_send(host, PLI_DLINK_STEP, (uint16_t)step, 0, p.data, p.len);
     pli_pack_fini(&p);
 }
 
@@ -64,7 +64,7 @@ static void say(enum pli_part_step step)
         say_to(h, step, "");
     }
     if (!pli_ckpt.is_move) {
-        say_to((uint32_t)PLI_LINK_ALL, step, pli_ckpt.plan.temp);
+        say_to((uint32_t)PLI_DLINK_ALL, step, pli_ckpt.plan.temp);
     }
 }
 
@@ -85,17 +85,17 @@ static void call_back(void)
     }
 }
 
-void pli_ckpt_parts_call(void)
+void pli_ckpt_head_call(void)
 {
     call_back();
 }
 
-const struct pli_pack *pli_ckpt_parts_said(void)
+const struct pli_pack *pli_ckpt_head_said(void)
 {
     return &said;
 }
 
-void pli_ckpt_parts_stop(void)
+void pli_ckpt_head_stop(void)
 {
     pli_ckpt.n_rank = 0;
     pli_ckpt.is_again = false;
@@ -158,7 +158,7 @@ static void advance(struct pli_job *job)
     case PLI_CKPT_DUMPING:
         if (are(job, PLI_PART_WRITTEN) && pli_ckpt.is_move && pli_ckpt.error == 0) {
             if (pli_ckpt_go(PLI_CKPT_MOVING)) {
-                pli_move_take();
+                pli_migrate_ranks_take();
             }
         } else if (are(job, PLI_PART_WRITTEN)) {
             if (!pli_ckpt.is_move) {
@@ -182,7 +182,7 @@ static void advance(struct pli_job *job)
     }
 }
 
-void pli_ckpt_parts_lose(struct pli_job *job, uint32_t host, bool has_ranks)
+void pli_ckpt_head_lose(struct pli_job *job, uint32_t host, bool has_ranks)
 {
     bool is_on = parts != NULL && pli_ckpt.state != PLI_CKPT_IDLE;
     if (is_on && (has_ranks || pli_ckpt.is_move) && parts[host].stage < PLI_PART_HOME) {
@@ -190,14 +190,14 @@ void pli_ckpt_parts_lose(struct pli_job *job, uint32_t host, bool has_ranks)
     }
 }
 
-void pli_ckpt_parts_go_on(struct pli_job *job)
+void pli_ckpt_head_go_on(struct pli_job *job)
 {
     if (parts != NULL) {
         advance(job);
     }
 }
 
-void pli_ckpt_parts_take(struct pli_unpack *u, struct pli_manifest_task *t)
+void pli_ckpt_head_take(struct pli_unpack *u, struct pli_manifest_task *t)
 {
     t->row = pli_unpack_u32(u);
     t->pid = (int32_t)pli_unpack_u32(u);
@@ -214,7 +214,7 @@ static void take_tasks(struct part *part, uint32_t host, struct pli_unpack *u)
     part->tasks = pli_say_need(calloc((size_t)n + 1, sizeof *part->tasks));
     part->n_task = n;
     for (uint32_t i = 0; i < n; i++) {
-        pli_ckpt_parts_take(u, &part->tasks[i]);
+        pli_ckpt_head_take(u, &part->tasks[i]);
         part->tasks[i].host = host;
     }
 }
@@ -223,18 +223,18 @@ static void take_tasks(struct part *part, uint32_t host, struct pli_unpack *u)
 static void restored(struct pli_job *job, uint32_t host, struct pli_unpack *u)
 {
     parts[host].stage = PLI_PART_RESTORED;
-    pli_revive_take(job, host, u);
+    pli_restart_hosts_take(job, host, u);
     if (u->is_bad) {
         pli_say("host %s sent something that makes no sense", job->hosts[host].name);
-        pli_warden_fail(1, false);
+        pli_supervisor_fail(1, false);
     } else if (are(job, PLI_PART_RESTORED)) {
-        pli_revive_done(job);
+        pli_restart_hosts_done(job);
         say(PLI_PART_BACK);
         pli_restart_resize(job);
     }
 }
 
-void pli_ckpt_parts_hear(struct pli_job *job, uint32_t host, const struct pli_frame *f)
+void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     if (parts == NULL || f->flag < PLI_PART_ASKED || f->flag > PLI_PART_RESTORED) {
@@ -252,7 +252,7 @@ void pli_ckpt_parts_hear(struct pli_job *job, uint32_t host, const struct pli_fr
     if (f->flag == PLI_PART_RESTORED) {
         free(why);
         if (error != 0) { // it has said why, and leaves
-            pli_again_unrestored();
+            pli_auto_restart_unrestored();
             return;
         }
         restored(job, host, &u);

@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pli_frame;
+struct pli_dframe;
 struct pli_job;
 struct pli_manifest_task;
 struct pli_pack;
 struct pli_unpack;
 
-// What mpiexec says to all hosts (PLI_LINK_STEP). Numbers are appended and never reused.
+// What mpiexec says to all hosts (PLI_DLINK_STEP). Numbers are appended and never reused.
 enum pli_part_step {
     PLI_PART_STOP = 1, // let the ranks stand still
     PLI_PART_DRAIN,    // all do everywhere: empty the connections
@@ -21,8 +21,8 @@ enum pli_part_step {
     PLI_PART_TAKE      // to a daemon that is to have the ranks of another: these (move_part.c)
 };
 
-// How far a host is (PLI_LINK_PART): an error or none, its reason, whether it would work later, how
-// many ranks; with PLI_PART_WRITTEN the clock and the ranks.
+// How far a host is (PLI_DLINK_PART): an error or none, its reason, whether it would work later,
+// how many ranks; with PLI_PART_WRITTEN the clock and the ranks.
 enum pli_part_stage {
     PLI_PART_ASKED = 1, // a rank wants a checkpoint
     PLI_PART_STOPPED,
@@ -34,23 +34,23 @@ enum pli_part_stage {
 };
 
 // In mpiexec.
-void pli_ckpt_parts_open(struct pli_job *job);
-void pli_ckpt_parts_stop(void);
+void pli_ckpt_head_open(struct pli_job *job);
+void pli_ckpt_head_stop(void);
 // A move: what the host that gives its ranks away has said of them; and all are called, wherever
 // they are now.
-const struct pli_pack *pli_ckpt_parts_said(void);
-void pli_ckpt_parts_take(struct pli_unpack *u, struct pli_manifest_task *t); // one of them
-void pli_ckpt_parts_call(void);
+const struct pli_pack *pli_ckpt_head_said(void);
+void pli_ckpt_head_take(struct pli_unpack *u, struct pli_manifest_task *t); // one of them
+void pli_ckpt_head_call(void);
 // A host is lost, and a checkpoint under way if ranks were there; else it is not waited for.
-void pli_ckpt_parts_lose(struct pli_job *job, uint32_t host, bool has_ranks);
-void pli_ckpt_parts_go_on(struct pli_job *job);
-void pli_ckpt_parts_hear(struct pli_job *job, uint32_t host, const struct pli_frame *f);
+void pli_ckpt_head_lose(struct pli_job *job, uint32_t host, bool has_ranks);
+void pli_ckpt_head_go_on(struct pli_job *job);
+void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dframe *f);
 
 // In a daemon.
-void pli_ckpt_part_hear(struct pli_job *job, const struct pli_frame *f);
-void pli_ckpt_part_report(enum pli_part_stage stage);
-void pli_ckpt_part_note(struct pli_manifest_task *tasks, uint32_t n); // of the heap, now its
-void pli_ckpt_part_home(void);
-void pli_ckpt_part_back(struct pli_job *job); // all who were called are there
+void pli_ckpt_daemon_hear(struct pli_job *job, const struct pli_dframe *f);
+void pli_ckpt_daemon_report(enum pli_part_stage stage);
+void pli_ckpt_daemon_note(struct pli_manifest_task *tasks, uint32_t n); // of the heap, now its
+void pli_ckpt_daemon_home(void);
+void pli_ckpt_daemon_back(struct pli_job *job); // all who were called are there
 
 #endif

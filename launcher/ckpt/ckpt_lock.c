@@ -16,7 +16,7 @@
 
 enum { WAIT_MS = 4000, LOOK_MS = 10 };
 
-bool pli_claim_wait(const char *checkpoint)
+bool pli_ckpt_lock_wait(const char *checkpoint)
 {
     char folder[PATH_MAX + 4];
     snprintf(folder, sizeof folder, "%.*s/..", PATH_MAX - 1, checkpoint);
@@ -39,7 +39,7 @@ bool pli_claim_wait(const char *checkpoint)
     return !is_used;
 }
 
-int pli_claim_take(const char *folder)
+int pli_ckpt_lock_take(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0) {

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 // Wait until no job uses the folder of this checkpoint. False with a message: one still does.
-bool pli_claim_wait(const char *checkpoint);
+bool pli_ckpt_lock_wait(const char *checkpoint);
 // Use the folder. The descriptor stands for it in every process that has it; -1: it cannot be had.
-int pli_claim_take(const char *folder);
+int pli_ckpt_lock_take(const char *folder);
 
 #endif

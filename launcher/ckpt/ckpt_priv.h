@@ -39,7 +39,7 @@ void pli_helper_reason(struct pli_helper *h, char *to, size_t cap);
 // One rank in a checkpoint.
 struct pli_ckpt_rank {
     struct pli_helper dump; // first
-    struct pli_task *task;
+    struct pli_proc_task *task;
     int rope;        // -1: not parked
     bool is_wanted;  // takes part
     bool is_drained; // nothing is on its way to it; where there is a network
@@ -170,7 +170,7 @@ bool pli_ckpt_node_write(int memory, const char *path, int report);
 bool pli_ckpt_node_read(int memory, const char *path, char *why);
 
 // ckpt_seal.c: checksums, manifest, rename, and the oldest go. Context: a helper.
-bool pli_ckpt_seal(void *plan, int report);
+bool pli_ckpt_commit(void *plan, int report);
 // The number that a checkpoint has by its name, 0: it is none.
 uint32_t pli_ckpt_number_of(const char *path);
 // The highest number below another in a directory of checkpoints, 0: none.

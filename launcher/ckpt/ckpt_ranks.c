@@ -30,7 +30,7 @@ static void start_dumps(void);
 static void park_fire(struct pli_timer *t);
 static void show_fire(struct pli_timer *t);
 
-static struct pli_ckpt_rank *rank_of(const struct pli_task *t)
+static struct pli_ckpt_rank *rank_of(const struct pli_proc_task *t)
 {
     return pli_ckpt.ranks != NULL ? &pli_ckpt.ranks[pli_job_slot(pli_ckpt.job, t)] : NULL;
 }
@@ -46,7 +46,7 @@ void pli_ckpt_ranks_stop(void)
     pli_ckpt_go(PLI_CKPT_PARKING);
     pli_ckpt_count();
     atomic_store(&h->park, ++pli_ckpt.job->round);
-    for (struct pli_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
+    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
          t = pli_job_next(pli_ckpt.job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
         *r = (struct pli_ckpt_rank){ .dump = { .watch = { .fd = -1 }, .report = -1 },
@@ -55,7 +55,7 @@ void pli_ckpt_ranks_stop(void)
                                      .is_wanted = !t->is_over && !t->is_exited };
         if (r->is_wanted) {
             pli_ckpt.n_rank++;
-            kill(t->pid, PLI_PARK_SIGNAL);
+            kill(t->pid, PLI_FREEZE_SIGNAL);
         }
     }
     pli_loop_timer(&pli_ckpt.park, (uint64_t)PARK_MS * PLI_MS);
@@ -68,7 +68,7 @@ void pli_ckpt_ranks_stop(void)
 static bool is_dumping(void)
 {
     bool is = false;
-    for (struct pli_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
+    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
          t = pli_job_next(pli_ckpt.job, t)) {
         is = is || rank_of(t)->dump.pid > 0;
     }
@@ -80,10 +80,10 @@ void pli_ckpt_ranks_call_back(void)
     struct pli_node_header *h = pli_ckpt.job->node.header;
     enum pli_ckpt_state before = pli_ckpt.state;
     if (pli_ckpt.job->is_daemon && !pli_ckpt.may_call && !is_dumping()) {
-        if (before != PLI_CKPT_PARKING && pli_ckpt.is_move && !pli_move_part_is_sent()) {
+        if (before != PLI_CKPT_PARKING && pli_ckpt.is_move && !pli_migrate_daemon_is_sent()) {
             return; // it will be looked at again
         }
-        pli_ckpt_part_report(before == PLI_CKPT_PARKING ? PLI_PART_STOPPED : PLI_PART_WRITTEN);
+        pli_ckpt_daemon_report(before == PLI_CKPT_PARKING ? PLI_PART_STOPPED : PLI_PART_WRITTEN);
         return; // mpiexec decides
     }
     if (is_dumping() || !pli_ckpt_go(PLI_CKPT_CALLING)) {
@@ -92,15 +92,15 @@ void pli_ckpt_ranks_call_back(void)
     pli_ckpt.park.at = 0;
     atomic_store(&h->park, 0);
     if (pli_ckpt.has_net && before == PLI_CKPT_PARKING) {
-        pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_PARK_STAY);
+        pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_FREEZE_STAY);
     }
     bool is_any = false;
-    for (struct pli_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
+    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
          t = pli_job_next(pli_ckpt.job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
         if (r->is_wanted && r->rope >= 0) {
             is_any = true;
-            pli_ckpt_back_call(t, r->rope);
+            pli_ckpt_resume_call(t, r->rope);
             r->rope = -1;
         }
     }
@@ -116,7 +116,7 @@ static void park_fire(struct pli_timer *t)
     if (pli_ckpt.state != PLI_CKPT_PARKING) {
         return;
     }
-    for (struct pli_task *k = pli_job_next(pli_ckpt.job, NULL); k != NULL;
+    for (struct pli_proc_task *k = pli_job_next(pli_ckpt.job, NULL); k != NULL;
          k = pli_job_next(pli_ckpt.job, k)) {
         const struct pli_ckpt_rank *r = rank_of(k);
         if (r->is_wanted && !r->is_parked) {
@@ -133,7 +133,7 @@ static void park_fire(struct pli_timer *t)
 static void check_dumped(void)
 {
     bool is_all = pli_ckpt.is_node_done || pli_ckpt.error != 0;
-    for (struct pli_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
+    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
          t = pli_job_next(pli_ckpt.job, t)) {
         const struct pli_ckpt_rank *r = rank_of(t);
         is_all = is_all && (!r->is_wanted || r->is_dumped || pli_ckpt.error != 0);
@@ -182,11 +182,11 @@ static void dump_done(struct pli_helper *h, bool is_good)
 static void start_dumps(void)
 {
     long n_free = pli_ckpt.error == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
-    for (struct pli_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
+    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
          t = pli_job_next(pli_ckpt.job, t)) {
         n_free -= rank_of(t)->dump.pid > 0;
     }
-    for (struct pli_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL && n_free > 0;
+    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL && n_free > 0;
          t = pli_job_next(pli_ckpt.job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
         if (!r->is_wanted || r->is_dumped || r->dump.pid > 0) {
@@ -217,7 +217,7 @@ static bool describe(void)
     struct pli_ckpt_what what = { 0 };
     what.tasks = pli_ckpt_list(pli_ckpt.job, pli_ckpt.ranks, &what.n);
     if (what.tasks != NULL && pli_ckpt.job->is_daemon) {
-        pli_ckpt_part_note(what.tasks, what.n);
+        pli_ckpt_daemon_note(what.tasks, what.n);
         return true;
     }
     bool is_good = what.tasks != NULL && pli_ckpt_describe(&pli_ckpt.plan, &what);
@@ -230,7 +230,7 @@ static bool describe(void)
 static bool are_alone(void)
 {
     char socket[160];
-    for (struct pli_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
+    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
          t = pli_job_next(pli_ckpt.job, t)) {
         if (rank_of(t)->is_wanted && pli_ckpt_sockets_find(t->pid, false, socket, sizeof socket)) {
             pli_ckpt_fail(ENOTSUP,
@@ -256,7 +256,8 @@ static void start_writing(void)
         pli_ckpt_ranks_call_back();
         return;
     }
-    const struct pli_task *busy = pli_ckpt.is_move ? pli_move_part_parent(pli_ckpt.job) : NULL;
+    const struct pli_proc_task *busy =
+        pli_ckpt.is_move ? pli_migrate_daemon_parent(pli_ckpt.job) : NULL;
     if (busy != NULL) {
         pli_ckpt_fail(ENOTSUP, "rank %u has started processes of its own", busy->rank);
         pli_ckpt_ranks_call_back();
@@ -285,13 +286,13 @@ static void check_parked(void)
     if (pli_ckpt.has_net && pli_ckpt.state == PLI_CKPT_PARKING) {
         if (pli_ckpt_net_are(pli_ckpt.ranks, pli_ckpt.job, PLI_CKPT_STOPPED)) {
             pli_ckpt.park.at = 0;
-            is_part ? pli_ckpt_part_report(PLI_PART_STOPPED) : pli_ckpt_ranks_drain();
+            is_part ? pli_ckpt_daemon_report(PLI_PART_STOPPED) : pli_ckpt_ranks_drain();
         }
         return;
     }
     if (pli_ckpt.state == PLI_CKPT_DRAINING && !pli_ckpt.is_leaving &&
         pli_ckpt_net_are(pli_ckpt.ranks, pli_ckpt.job, PLI_CKPT_DRAINED)) {
-        is_part ? pli_ckpt_part_report(PLI_PART_DRAINED) : pli_ckpt_ranks_leave();
+        is_part ? pli_ckpt_daemon_report(PLI_PART_DRAINED) : pli_ckpt_ranks_leave();
         return;
     }
     bool is_out = pli_ckpt.has_net ? pli_ckpt.is_leaving : pli_ckpt.state == PLI_CKPT_PARKING;
@@ -304,7 +305,7 @@ static void check_parked(void)
 void pli_ckpt_ranks_drain(void)
 {
     if (pli_ckpt_go(PLI_CKPT_DRAINING)) {
-        pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_PARK_DRAIN);
+        pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_FREEZE_DRAIN);
         check_parked();
     }
 }
@@ -312,11 +313,11 @@ void pli_ckpt_ranks_drain(void)
 void pli_ckpt_ranks_leave(void)
 {
     pli_ckpt.is_leaving = true;
-    pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_PARK_LEAVE);
+    pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_FREEZE_LEAVE);
     check_parked();
 }
 
-void pli_ckpt_drained(struct pli_task *t)
+void pli_ckpt_drained(struct pli_proc_task *t)
 {
     struct pli_ckpt_rank *r = rank_of(t);
     if (r != NULL && pli_ckpt.state == PLI_CKPT_DRAINING) {
@@ -325,17 +326,17 @@ void pli_ckpt_drained(struct pli_task *t)
     }
 }
 
-void pli_ckpt_parked(struct pli_task *t, const struct pli_ctl_msg *msg, int rope)
+void pli_ckpt_parked(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int rope)
 {
     struct pli_ckpt_rank *r = rank_of(t);
     if (r == NULL || pli_ckpt.state != PLI_CKPT_PARKING || !r->is_wanted) {
         if (rope >= 0 && pli_ckpt.has_net) { // it comes too late
-            const struct pli_park_word w = { .what = PLI_PARK_STAY };
+            const struct pli_freeze_word w = { .what = PLI_FREEZE_STAY };
             ssize_t n = write(rope, &w, sizeof w);
             (void)n;
             close(rope);
         } else if (rope >= 0) {
-            pli_ckpt_back_call(t, rope);
+            pli_ckpt_resume_call(t, rope);
         }
         return;
     }
@@ -354,18 +355,18 @@ void pli_ckpt_parked(struct pli_task *t, const struct pli_ctl_msg *msg, int rope
     pli_ckpt_ranks_call_back();
 }
 
-void pli_ckpt_hung_up(struct pli_task *t)
+void pli_ckpt_hung_up(struct pli_proc_task *t)
 {
     struct pli_ckpt_rank *r = rank_of(t);
     if (r != NULL && (pli_ckpt.state == PLI_CKPT_PARKING || pli_ckpt.state == PLI_CKPT_DRAINING) &&
         r->rope >= 0) {
         r->is_parked = true;
-        pli_door_part(t->first);
+        pli_listener_part(t->first);
         check_parked();
     }
 }
 
-void pli_ckpt_gone(struct pli_task *t)
+void pli_ckpt_gone(struct pli_proc_task *t)
 {
     struct pli_ckpt_rank *r = rank_of(t);
     if (r == NULL || !r->is_wanted || !pli_ckpt_is_stopping()) {
@@ -382,7 +383,7 @@ void pli_ckpt_gone(struct pli_task *t)
         return;
     }
     if (pli_ckpt.state == PLI_CKPT_CALLING) { // its image is good all the same
-        pli_ckpt_back_gone(t);
+        pli_ckpt_resume_gone(t);
         return;
     }
     pli_ckpt_fail(ECHILD, "rank %u died", t->rank);
@@ -404,7 +405,7 @@ static void show_fire(struct pli_timer *t)
     if (pli_ckpt.state != PLI_CKPT_DUMPING) {
         return;
     }
-    for (struct pli_task *k = pli_job_next(pli_ckpt.job, NULL); k != NULL;
+    for (struct pli_proc_task *k = pli_job_next(pli_ckpt.job, NULL); k != NULL;
          k = pli_job_next(pli_ckpt.job, k)) {
         n += rank_of(k)->is_dumped;
     }
@@ -420,8 +421,8 @@ void pli_ckpt_ranks_open(void)
 
 void pli_ckpt_ranks_drop(void)
 {
-    for (struct pli_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL && pli_ckpt.ranks != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL);
+         t != NULL && pli_ckpt.ranks != NULL; t = pli_job_next(pli_ckpt.job, t)) {
         pli_helper_kill(&rank_of(t)->dump);
     }
     pli_helper_kill(&pli_ckpt.node);

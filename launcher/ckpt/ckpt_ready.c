@@ -7,7 +7,7 @@
 const char *pli_ckpt_obstacle(const struct pli_job *job)
 {
     const char *why = "the job is ending";
-    for (struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
         if (t->is_exited) {
             continue;
         }
@@ -19,13 +19,13 @@ const char *pli_ckpt_obstacle(const struct pli_job *job)
         }
         why = NULL;
     }
-    return pli_warden_is_ending() ? "the job is ending" : why;
+    return pli_supervisor_is_ending() ? "the job is ending" : why;
 }
 
 bool pli_ckpt_is_ready(const struct pli_job *job)
 {
     bool is_all = job->n_begun == job->n_first && !pli_resize_is_coming();
-    for (struct pli_task *t = pli_job_next(job, NULL); t != NULL && is_all;
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL && is_all;
          t = pli_job_next(job, t)) {
         uint32_t state = atomic_load(&job->node.rows[t->first].state);
         is_all = t->is_over || state == PLI_NODE_RUNNING || state == PLI_NODE_FINALIZED;

@@ -32,7 +32,7 @@ struct caller {
 static struct {
     struct pli_watch listener;
     struct pli_job *job;
-    struct pli_park_word word;
+    struct pli_freeze_word word;
     bool *is_called; // by slot
     uint32_t n_called;
     bool is_held; // nobody gets a door yet
@@ -40,7 +40,7 @@ static struct {
     struct caller *spare; // not freed: an event of this turn may name one
 } b = { .listener = { .fd = -1 } };
 
-static void one_less(struct pli_task *t)
+static void one_less(struct pli_proc_task *t)
 {
     bool *is_called = &b.is_called[pli_job_slot(b.job, t)];
     if (*is_called) {
@@ -51,53 +51,55 @@ static void one_less(struct pli_task *t)
     }
 }
 
-static bool give_door(const struct pli_task *t, int fd)
+static bool give_door(const struct pli_proc_task *t, int fd)
 {
     char byte = 0;
     int ours = -1, theirs = -1;
-    if (!pli_door_pair(&ours, &theirs)) {
+    if (!pli_listener_pair(&ours, &theirs)) {
         return false;
     }
-    bool is_given = theirs < 0 || pli_hand_over(fd, &byte, 1, &theirs, 1, MSG_DONTWAIT) == 1;
+    bool is_given = theirs < 0 || pli_fdpass_over(fd, &byte, 1, &theirs, 1, MSG_DONTWAIT) == 1;
     if (theirs >= 0) {
         close(theirs);
-        pli_door_part(t->first);
-        pli_door_set(t->first, ours);
+        pli_listener_part(t->first);
+        pli_listener_set(t->first, ours);
     }
     return is_given;
 }
 
 // The memory and, where there is a network, a door.
-static bool give_back(const struct pli_task *t, int fd)
+static bool give_back(const struct pli_proc_task *t, int fd)
 {
     char byte = 0;
-    return pli_hand_over(fd, &byte, 1, &b.job->node_fd, 1, MSG_DONTWAIT) == 1 &&
+    return pli_fdpass_over(fd, &byte, 1, &b.job->node_fd, 1, MSG_DONTWAIT) == 1 &&
            (b.is_held || give_door(t, fd));
 }
 
-void pli_ckpt_back_hold(void)
+void pli_ckpt_resume_hold(void)
 {
     b.is_held = true;
 }
 
-bool pli_ckpt_back_is_held(void)
+bool pli_ckpt_resume_is_held(void)
 {
     return b.is_held;
 }
 
-void pli_ckpt_back_let(void)
+void pli_ckpt_resume_let(void)
 {
     b.is_held = false;
-    for (struct pli_task *t = pli_job_next(b.job, NULL); t != NULL; t = pli_job_next(b.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(b.job, NULL); t != NULL;
+         t = pli_job_next(b.job, t)) {
         if (!t->is_over && !give_door(t, t->control.fd)) {
             pli_say("rank %u did not get its door: %s", t->rank, strerror(errno));
         }
     }
 }
 
-static struct pli_task *task_of(uint32_t row, pid_t pid)
+static struct pli_proc_task *task_of(uint32_t row, pid_t pid)
 {
-    for (struct pli_task *t = pli_job_next(b.job, NULL); t != NULL; t = pli_job_next(b.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(b.job, NULL); t != NULL;
+         t = pli_job_next(b.job, t)) {
         if (t->first == row && t->n == 1 && t->pid == pid && !t->is_over) {
             return t;
         }
@@ -116,11 +118,11 @@ static void caller_fire(struct pli_watch *w, uint32_t events)
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
-    struct pli_task *t = n == (ssize_t)sizeof msg && msg.kind == PLI_CTL_BACK &&
-                                 getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 &&
-                                 who.uid == geteuid()
-                             ? task_of(msg.row, who.pid)
-                             : NULL;
+    struct pli_proc_task *t = n == (ssize_t)sizeof msg && msg.kind == PLI_CTL_BACK &&
+                                      getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 &&
+                                      who.uid == geteuid()
+                                  ? task_of(msg.row, who.pid)
+                                  : NULL;
     int keep = t != NULL ? dup(fd) : -1, yes = 1;
     struct caller *me = (struct caller *)w;
     pli_loop_close(w);
@@ -135,7 +137,7 @@ static void caller_fire(struct pli_watch *w, uint32_t events)
     pli_loop_close(&t->control);
     t->control.fd = keep;
     setsockopt(keep, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
-    pli_guest_begin(t);
+    pli_control_msgs_begin(t);
     if (!give_back(t, keep)) {
         pli_say("rank %u did not get its memory back: %s", t->rank, strerror(errno));
     }
@@ -160,7 +162,7 @@ static void listener_fire(struct pli_watch *w, uint32_t events)
     pli_loop_watch(&c->watch, EPOLLIN);
 }
 
-bool pli_ckpt_back_open(struct pli_job *job, void (*all_back)(struct pli_job *job))
+bool pli_ckpt_resume_open(struct pli_job *job, void (*all_back)(struct pli_job *job))
 {
     if (b.listener.fd >= 0) {
         return true;
@@ -187,19 +189,19 @@ bool pli_ckpt_back_open(struct pli_job *job, void (*all_back)(struct pli_job *jo
     return pli_loop_watch(&b.listener, EPOLLIN);
 }
 
-void pli_ckpt_back_call(struct pli_task *t, int rope)
+void pli_ckpt_resume_call(struct pli_proc_task *t, int rope)
 {
     bool *is_called = &b.is_called[pli_job_slot(b.job, t)];
     b.n_called += *is_called ? 0 : 1;
     *is_called = true;
-    struct pli_park_word word = b.word;
+    struct pli_freeze_word word = b.word;
     word.row = t->first;
     ssize_t n = write(rope, &word, sizeof word);
     (void)n; // a rank that is gone is noticed as such
     close(rope);
 }
 
-void pli_ckpt_back_gone(struct pli_task *t)
+void pli_ckpt_resume_gone(struct pli_proc_task *t)
 {
     if (b.job != NULL) {
         one_less(t);

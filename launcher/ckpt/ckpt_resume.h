@@ -6,17 +6,17 @@
 #include <stdbool.h>
 
 struct pli_job;
-struct pli_task;
+struct pli_proc_task;
 
 // all_back is called when nobody who was called is missing any more.
-bool pli_ckpt_back_open(struct pli_job *job, void (*all_back)(struct pli_job *job));
+bool pli_ckpt_resume_open(struct pli_job *job, void (*all_back)(struct pli_job *job));
 // Call a rank back; the rope is closed.
-void pli_ckpt_back_call(struct pli_task *t, int rope);
+void pli_ckpt_resume_call(struct pli_proc_task *t, int rope);
 // Ranks that come from another host wait for their doors, so that none talks to anybody before
 // it is certain that it goes on here.
-void pli_ckpt_back_hold(void);
-bool pli_ckpt_back_is_held(void);
-void pli_ckpt_back_let(void);
-void pli_ckpt_back_gone(struct pli_task *t); // it will not come
+void pli_ckpt_resume_hold(void);
+bool pli_ckpt_resume_is_held(void);
+void pli_ckpt_resume_let(void);
+void pli_ckpt_resume_gone(struct pli_proc_task *t); // it will not come
 
 #endif

@@ -128,7 +128,7 @@ bool pli_ckpt_state_seal(void *token, const void *body, size_t len, struct pli_a
     }
     if (!pli_ckpt_wait_add(token) ||
         !pli_ckpt_describe(&s.plan, &(struct pli_ckpt_what){ .n = ask.n_piece }) ||
-        !pli_helper_fork(&s.seal, pli_ckpt_seal, &s.plan)) {
+        !pli_helper_fork(&s.seal, pli_ckpt_commit, &s.plan)) {
         finish(errno, "mpiexec cannot start a process for it"); // answers token too
         return false;
     }

@@ -54,7 +54,7 @@ void pli_ckpt_wait_end(struct pli_job *job, const struct pli_answer *a)
     pli_ckpt_hosts_tell(job);
     for (int i = 0; i < MOST; i++) {
         if (tokens[i] != NULL) {
-            pli_ask_answer(tokens[i], a);
+            pli_rank_request_answer(tokens[i], a);
             tokens[i] = NULL;
         }
     }

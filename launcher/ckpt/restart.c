@@ -194,7 +194,7 @@ char **pli_restart_find(struct pli_job *job, int *argc, char **argv)
     if (realpath(job->opt.restart, dir) == NULL) {
         pli_say_bad("--restart %s: %s", job->opt.restart, strerror(errno));
     }
-    struct pli_again again = job->opt.again;
+    struct pli_auto_restart again = job->opt.again;
     struct pli_manifest *m = find(dir, again.floor, again.below);
     uint32_t n_rank = job->apps[0].n_rank, n = 0;
     char **words = pli_say_need(calloc((size_t)*argc + m->n_arg + 3, sizeof *words));
@@ -251,7 +251,7 @@ bool pli_restart_node(struct pli_job *job)
     h->memory = (uint32_t)fd;
     h->epoch_ns += pli_clock_ns() - m->clock_ns; // clocks go on where they stopped
     gethostname(h->host, sizeof h->host - 1);
-    h->n_core = pli_place_n_core(job);
+    h->n_core = pli_binding_n_core(job);
     job->round = (uint32_t)atomic_exchange(&h->park, 0);
     if (!job->opt.takes) { // else nobody is restarted
         pli_node_save(h)->error = 0;
@@ -259,7 +259,7 @@ bool pli_restart_node(struct pli_job *job)
         atomic_fetch_add(&pli_node_save(h)->generation, 1);
         atomic_store(&pli_node_save(h)->n_done, atomic_load(&pli_node_save(h)->n_begun));
     }
-    return job->is_daemon || (h->net & PLI_NODE_HAS_DOOR) == 0 || pli_door_again(&job->node);
+    return job->is_daemon || (h->net & PLI_NODE_HAS_DOOR) == 0 || pli_listener_again(&job->node);
 }
 
 void pli_restart_spread(struct pli_job *job)
@@ -268,7 +268,7 @@ void pli_restart_spread(struct pli_job *job)
     uint32_t n = job->n_host;
     struct pli_host here = { .name = "localhost", .is_local = true }, *now = job->hosts;
     if (m->n_host == 0) {
-        pli_spread_tasks(job);
+        pli_rank_map_tasks(job);
         if (job->n_host > 0) {
             pli_say_bad("the checkpoint is of a job on one host, and is restarted where mpiexec "
                         "runs: start it there, without --hosts");

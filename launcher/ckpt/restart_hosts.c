@@ -19,11 +19,12 @@
 
 static bool has_past; // in mpiexec
 
-void pli_revive_pack(struct pli_job *job, struct pli_pack *to)
+void pli_restart_hosts_pack(struct pli_job *job, struct pli_pack *to)
 {
     struct pli_pack list = { 0 };
     uint32_t n = 0;
-    for (const struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+    for (const struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL;
+         t = pli_job_next(job, t)) {
         const struct pli_node_row *r = &job->node.rows[t->first];
         if (!t->is_over) {
             pli_pack_u32(&list, r->index);
@@ -35,15 +36,15 @@ void pli_revive_pack(struct pli_job *job, struct pli_pack *to)
     pli_pack_u32(to, n);
     pli_pack_bytes(to, list.data, list.len);
     pli_pack_fini(&list);
-    pli_past_pack(job, to);
+    pli_join_replay_pack(job, to);
 }
 
 // One that came later is a task again, and what it writes will come.
 static void add_task(struct pli_job *job, uint32_t host, uint32_t row)
 {
-    struct pli_crew *c = pli_say_need(pli_crew_borrow(&job->apps[0], 1));
-    struct pli_task *t = pli_say_need(pli_crew_task(job, c, row));
-    pli_crew_release(c);
+    struct pli_programs *c = pli_say_need(pli_programs_borrow(&job->apps[0], 1));
+    struct pli_proc_task *t = pli_say_need(pli_programs_task(job, c, row));
+    pli_programs_release(c);
     t->host = host;
     pli_head_add(t);
 }
@@ -63,18 +64,18 @@ static void begin_renewal(const struct pli_job *job)
     if (is_set) {
         pli_pset_list(&set, list);
     }
-    pli_renewal_begin(list, set.n);
+    pli_resize_notify_begin(list, set.n);
     free(list);
 }
 
-void pli_revive_take(struct pli_job *job, uint32_t host, struct pli_unpack *from)
+void pli_restart_hosts_take(struct pli_job *job, uint32_t host, struct pli_unpack *from)
 {
     enum { EACH = 16 };
     uint32_t n = pli_unpack_count(from, EACH);
     struct pli_unpack list = *from;
     pli_unpack_bytes(from, (size_t)n * EACH);
     if (!has_past) {
-        pli_past_take(job, from);
+        pli_join_replay_take(job, from);
         begin_renewal(job);
         has_past = true;
     }
@@ -96,27 +97,27 @@ void pli_revive_take(struct pli_job *job, uint32_t host, struct pli_unpack *from
 
 static bool has_task(const struct pli_job *job, uint32_t row)
 {
-    const struct pli_task *t = job->spawned;
+    const struct pli_proc_task *t = job->spawned;
     while (t != NULL && t->first != row) {
         t = t->next;
     }
     return t != NULL;
 }
 
-void pli_revive_done(struct pli_job *job)
+void pli_restart_hosts_done(struct pli_job *job)
 {
     struct pli_pack over = { 0 };
     for (uint32_t row = job->node.header->n_row; row < pli_node_n_used(&job->node); row++) {
         uint32_t index = job->node.rows[row].index;
         if (!has_task(job, row)) { // it had ended, and not all had heard of it
-            pli_rows_cancel(job, row);
+            pli_rank_rows_cancel(job, row);
             pli_pack_u32(&over, index);
             pli_pack_u32(&over, 1);
         }
     }
     if (over.len > 0) {
-        pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_ENDED, 0, 0, over.data, over.len);
+        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_ENDED, 0, 0, over.data, over.len);
     }
     pli_pack_fini(&over);
-    pli_renewal_check(job);
+    pli_resize_notify_check(job);
 }

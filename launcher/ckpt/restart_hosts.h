@@ -11,9 +11,9 @@ struct pli_pack;
 struct pli_unpack;
 
 // In a daemon, once its ranks are restored.
-void pli_revive_pack(struct pli_job *job, struct pli_pack *to);
+void pli_restart_hosts_pack(struct pli_job *job, struct pli_pack *to);
 // In mpiexec: what a host has packed; and when all have.
-void pli_revive_take(struct pli_job *job, uint32_t host, struct pli_unpack *from);
-void pli_revive_done(struct pli_job *job);
+void pli_restart_hosts_take(struct pli_job *job, uint32_t host, struct pli_unpack *from);
+void pli_restart_hosts_done(struct pli_job *job);
 
 #endif

@@ -46,7 +46,7 @@ enum { FREE_MS = 10000, LOOK_MS = 20 }; // for the numbers of processes to becom
 struct back {
     struct pli_helper criu; // first
     const struct pli_manifest_task *from;
-    struct pli_task *task;
+    struct pli_proc_task *task;
     char *images;       // where CRIU finds them
     int out, err, rope; // ours
     bool is_started, is_there;
@@ -59,7 +59,7 @@ static char work[PATH_MAX];
 static bool is_left;    // the user does not want it any more
 static bool is_waiting; // the ranks are there, and not all hosts are ready
 
-static struct pli_task *task_for(struct pli_job *job, uint32_t row)
+static struct pli_proc_task *task_for(struct pli_job *job, uint32_t row)
 {
     for (uint32_t i = 0; i < job->n_first; i++) {
         if (job->tasks[i].first == row) {
@@ -76,7 +76,7 @@ static bool plan(struct pli_job *job)
     const struct pli_manifest *m = job->from;
     n_back = m->n_task;
     backs = pli_say_need(calloc(n_back + 1, sizeof *backs));
-    pli_rows_restore(job, m->spawned);
+    pli_rank_rows_restore(job, m->spawned);
     if (m->members != NULL) {
         pli_members_adopt(m->members, m->n_member);
     }
@@ -85,7 +85,7 @@ static bool plan(struct pli_job *job)
         job->tasks[i].is_over = job->tasks[i].is_exited = true;
     }
     for (uint32_t i = 0; i < n_back; i++) {
-        struct pli_task *t = task_for(job, m->tasks[i].row);
+        struct pli_proc_task *t = task_for(job, m->tasks[i].row);
         if (t == NULL) {
             pli_say("the checkpoint has a rank %u that the job has not", m->tasks[i].row);
             return false;
@@ -138,12 +138,12 @@ static bool start(struct pli_job *job, struct back *b)
         !pli_criu_pipe(1, &b->rope, &theirs[2])) {
         return false;
     }
-    theirs[3] = pli_feed_input(job, b->task, pli_launch_null());
+    theirs[3] = pli_stdin_input(job, b->task, pli_launch_null());
     b->is_started = pli_criu_restore(&b->criu, &back);
     for (int i = 0; i < 3; i++) {
         close(theirs[i]);
     }
-    pli_feed_started(b->task, theirs[3], pli_launch_null());
+    pli_stdin_started(b->task, theirs[3], pli_launch_null());
     return b->is_started;
 }
 
@@ -271,7 +271,7 @@ static bool restore(struct pli_job *job, int signals)
 // Our number for a restored process.
 static pid_t pid_of(const struct back *b)
 {
-    return pli_nest_is_open() ? pli_nest_find(b->from->pid) : b->from->pid;
+    return pli_pidns_is_open() ? pli_pidns_find(b->from->pid) : b->from->pid;
 }
 
 static void kill_all(void)
@@ -289,7 +289,7 @@ static void kill_all(void)
 static bool adopt(struct pli_job *job)
 {
     for (uint32_t i = 0; i < n_back; i++) {
-        struct pli_task *t = backs[i].task;
+        struct pli_proc_task *t = backs[i].task;
         t->pid = pid_of(&backs[i]);
         t->watch.fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
         if (t->watch.fd < 0) {
@@ -297,7 +297,7 @@ static bool adopt(struct pli_job *job)
             return false;
         }
         pli_launch_watch(job, t, backs[i].out, backs[i].err);
-        pli_warden_follow(t);
+        pli_supervisor_follow(t);
     }
     for (uint32_t i = 0; i < job->n_first; i++) {
         if (job->tasks[i].is_over) {
@@ -354,7 +354,7 @@ static bool offer_images(struct pli_job *job)
     const struct pli_manifest *m = job->from;
     struct pli_node_save *save = pli_node_save(job->node.header);
     job->node.header->job = m->job;
-    pli_rows_restore(job, m->spawned);
+    pli_rank_rows_restore(job, m->spawned);
     if (m->members != NULL) {
         pli_members_adopt(m->members, m->n_member);
     }
@@ -371,11 +371,11 @@ static bool offer_images(struct pli_job *job)
 static void tell_over(const struct pli_job *job)
 {
     for (uint32_t i = 0; i < job->n_first; i++) {
-        const struct pli_task *t = &job->tasks[i];
+        const struct pli_proc_task *t = &job->tasks[i];
         if (t->is_over) {
-            pli_daemon_send(PLI_LINK_OUT, STDOUT_FILENO, t->number, NULL, 0);
-            pli_daemon_send(PLI_LINK_OUT, STDERR_FILENO, t->number, NULL, 0);
-            pli_daemon_send(PLI_LINK_OVER, 0, t->number, NULL, 0);
+            pli_daemon_send(PLI_DLINK_OUT, STDOUT_FILENO, t->number, NULL, 0);
+            pli_daemon_send(PLI_DLINK_OUT, STDERR_FILENO, t->number, NULL, 0);
+            pli_daemon_send(PLI_DLINK_OVER, 0, t->number, NULL, 0);
         }
     }
 }
@@ -383,7 +383,7 @@ static void tell_over(const struct pli_job *job)
 static void call_all(void)
 {
     for (uint32_t i = 0; i < n_back; i++) {
-        pli_ckpt_back_call(backs[i].task, backs[i].rope);
+        pli_ckpt_resume_call(backs[i].task, backs[i].rope);
         backs[i].rope = -1;
     }
 }
@@ -415,10 +415,10 @@ static void give_up(struct pli_job *job)
 {
     if (job->is_daemon && !job->opt.takes) {
         pli_ckpt_fail(EIO, "its ranks cannot be restored");
-        pli_ckpt_part_report(PLI_PART_RESTORED);
+        pli_ckpt_daemon_report(PLI_PART_RESTORED);
     } else if (!job->is_daemon) {
-        pli_keeper_stop();
-        pli_again_before(job);
+        pli_watchdog_stop();
+        pli_auto_restart_before(job);
     }
 }
 
@@ -434,7 +434,7 @@ bool pli_restart_run(struct pli_job *job, int signals)
         return false;
     }
     // Where no nest can be had, the numbers must be free.
-    job->node.header->is_nested = !job->opt.is_in_place && pli_nest_open(last_pid());
+    job->node.header->is_nested = !job->opt.is_in_place && pli_pidns_open(last_pid());
     if (job->node.header->is_nested == 0 && !wait_free()) {
         return false;
     }
@@ -463,16 +463,16 @@ bool pli_restart_run(struct pli_job *job, int signals)
         }
         return false;
     }
-    pli_feed_begin();
+    pli_stdin_begin();
     if (job->opt.takes) {
-        pli_move_part_restored();
+        pli_migrate_daemon_restored();
         call_all();
         return true;
     }
     if (job->is_daemon) {
         tell_over(job);
         is_waiting = true;
-        pli_ckpt_part_report(PLI_PART_RESTORED);
+        pli_ckpt_daemon_report(PLI_PART_RESTORED);
         return true;
     }
     pli_say("going on from checkpoint %u with %u ranks", job->from->number, n_back);

@@ -21,19 +21,19 @@ struct entry {
     uint32_t n_listed; // members that are known
     uint32_t n_done;   // agreements
     bool is_revoked;
-    struct pli_alarm_pact pact; // last
+    struct pli_failure_pact pact; // last
 };
 
 static struct entry *entries;
 
-static struct entry *find(const struct pli_pact_word *word)
+static struct entry *find(const struct pli_agree_word *word)
 {
     struct entry *e = entries;
     while (e != NULL && e->key != word->key) {
         e = e->next;
     }
-    if (e == NULL && word->what != PLI_PACT_LEAVE && word->n_member > 0) {
-        e = pli_say_need(calloc(1, sizeof *e + word->n_member * sizeof(struct pli_alarm_member)));
+    if (e == NULL && word->what != PLI_AGREE_LEAVE && word->n_member > 0) {
+        e = pli_say_need(calloc(1, sizeof *e + word->n_member * sizeof(struct pli_failure_member)));
         e->key = word->key;
         e->pact.n_member = word->n_member;
         e->pact.n_first = word->n_first;
@@ -44,9 +44,9 @@ static struct entry *find(const struct pli_pact_word *word)
     return is_good && word->place < e->pact.n_member ? e : NULL;
 }
 
-static void list(struct entry *e, const struct pli_pact_word *word)
+static void list(struct entry *e, const struct pli_agree_word *word)
 {
-    for (uint32_t i = 0; i < word->n_list && i < PLI_PACT_N_LIST; i++) {
+    for (uint32_t i = 0; i < word->n_list && i < PLI_AGREE_N_LIST; i++) {
         uint32_t place = word->place + i;
         if (place < e->pact.n_member && e->pact.members[place].proc == 0) {
             e->pact.members[place].proc = (uint64_t)1 << 32 | word->list[i]; // never 0
@@ -55,9 +55,10 @@ static void list(struct entry *e, const struct pli_pact_word *word)
     }
 }
 
-static void note(struct entry *e, const struct pli_pact_word *word)
+static void note(struct entry *e, const struct pli_agree_word *word)
 {
-    struct pli_alarm_vote *v = &e->pact.members[word->place].votes[word->seq % PLI_ALARM_N_VOTE];
+    struct pli_failure_vote *v =
+        &e->pact.members[word->place].votes[word->seq % PLI_FAILURE_N_VOTE];
     v->value = word->value;
     v->n_acked = word->n_acked;
     v->context[0] = word->context[0];
@@ -68,7 +69,7 @@ static void note(struct entry *e, const struct pli_pact_word *word)
 static bool has_vote(const struct entry *e, uint32_t seq)
 {
     for (uint32_t i = 0; i < e->pact.n_member; i++) {
-        if (e->pact.members[i].votes[seq % PLI_ALARM_N_VOTE].seq == seq) {
+        if (e->pact.members[i].votes[seq % PLI_FAILURE_N_VOTE].seq == seq) {
             return true;
         }
     }
@@ -80,20 +81,20 @@ static void decide(struct pli_job *job, struct entry *e)
 {
     uint32_t n_failed = atomic_load(&job->node.header->n_failed);
     while (e->n_listed == e->pact.n_member && has_vote(e, e->n_done + 1) &&
-           pli_tally_is_full(&job->node, &e->pact, e->n_done + 1, n_failed)) {
+           pli_agree_count_is_full(&job->node, &e->pact, e->n_done + 1, n_failed)) {
         e->n_done++;
         struct pli_news n = {
             .what = PLI_NEWS_AGREED, .key = e->key, .seq = e->n_done, .n_failed = n_failed
         };
-        n.outcome = pli_tally_count(&job->node, &e->pact, e->n_done, n_failed);
-        pli_news_tell(job, &n);
+        n.outcome = pli_agree_count_count(&job->node, &e->pact, e->n_done, n_failed);
+        pli_failure_news_tell(job, &n);
     }
 }
 
 static bool is_over(const struct pli_job *job, const struct entry *e)
 {
     for (uint32_t i = 0; i < e->pact.n_member; i++) {
-        const struct pli_alarm_member *m = &e->pact.members[i];
+        const struct pli_failure_member *m = &e->pact.members[i];
         if (m->has_left == 0 &&
             (m->proc == 0 || (!pli_node_has_ended(&job->node, (uint32_t)m->proc) &&
                               pli_node_failure(&job->node, (uint32_t)m->proc) == 0))) {
@@ -114,7 +115,7 @@ static void sweep(struct pli_job *job)
             continue;
         }
         *at = e->next;
-        pli_news_tell(job, &(struct pli_news){ .what = PLI_NEWS_DROPPED, .key = e->key });
+        pli_failure_news_tell(job, &(struct pli_news){ .what = PLI_NEWS_DROPPED, .key = e->key });
         free(e);
     }
 }
@@ -123,18 +124,18 @@ static void revoke(struct pli_job *job, struct entry *e)
 {
     if (!e->is_revoked) {
         e->is_revoked = true;
-        pli_news_tell(job, &(struct pli_news){ .what = PLI_NEWS_REVOKED, .key = e->key });
+        pli_failure_news_tell(job, &(struct pli_news){ .what = PLI_NEWS_REVOKED, .key = e->key });
     }
 }
 
-void pli_pact_hear(struct pli_job *job, const struct pli_pact_word *word)
+void pli_agree_head_hear(struct pli_job *job, const struct pli_agree_word *word)
 {
     if (job->is_daemon) {
-        pli_daemon_send(PLI_LINK_PACT, 0, 0, word, sizeof *word);
+        pli_daemon_send(PLI_DLINK_PACT, 0, 0, word, sizeof *word);
         return;
     }
-    if (word->what == PLI_PACT_SAID || word->what == PLI_PACT_TOOK) {
-        pli_renewal_hear(job, word);
+    if (word->what == PLI_AGREE_SAID || word->what == PLI_AGREE_TOOK) {
+        pli_resize_notify_hear(job, word);
         return;
     }
     struct entry *e = find(word);
@@ -142,18 +143,18 @@ void pli_pact_hear(struct pli_job *job, const struct pli_pact_word *word)
         return; // who left it is the last to speak of it
     }
     switch (word->what) {
-    case PLI_PACT_MEMBERS:
+    case PLI_AGREE_MEMBERS:
         list(e, word);
         decide(job, e);
         break;
-    case PLI_PACT_VOTE:
+    case PLI_AGREE_VOTE:
         note(e, word);
         decide(job, e);
         break;
-    case PLI_PACT_REVOKE:
+    case PLI_AGREE_REVOKE:
         revoke(job, e);
         break;
-    case PLI_PACT_LEAVE:
+    case PLI_AGREE_LEAVE:
         e->pact.members[word->place].has_left = 1;
         sweep(job);
         break;
@@ -162,16 +163,16 @@ void pli_pact_hear(struct pli_job *job, const struct pli_pact_word *word)
     }
 }
 
-void pli_pact_unpack(struct pli_job *job, const void *data, size_t len)
+void pli_agree_head_unpack(struct pli_job *job, const void *data, size_t len)
 {
-    struct pli_pact_word word;
+    struct pli_agree_word word;
     if (len == sizeof word) {
         memcpy(&word, data, sizeof word);
-        pli_pact_hear(job, &word);
+        pli_agree_head_hear(job, &word);
     }
 }
 
-void pli_pact_failed(struct pli_job *job)
+void pli_agree_head_failed(struct pli_job *job)
 {
     for (struct entry *e = entries; e != NULL; e = e->next) {
         decide(job, e);

@@ -6,13 +6,13 @@
 #include <stddef.h>
 
 struct pli_job;
-struct pli_pact_word;
+struct pli_agree_word;
 
 // A rank's word: a daemon passes it on.
-void pli_pact_hear(struct pli_job *job, const struct pli_pact_word *word);
+void pli_agree_head_hear(struct pli_job *job, const struct pli_agree_word *word);
 // The same, as a daemon has sent it.
-void pli_pact_unpack(struct pli_job *job, const void *data, size_t len);
+void pli_agree_head_unpack(struct pli_job *job, const void *data, size_t len);
 // Processes died, whose votes need not be waited for.
-void pli_pact_failed(struct pli_job *job);
+void pli_agree_head_failed(struct pli_job *job);
 
 #endif

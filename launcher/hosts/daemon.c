@@ -59,10 +59,10 @@ static void look(struct pli_timer *t);
 
 static struct pli_job job;
 static int signals; // a descriptor
-static struct pli_spec spec;
+static struct pli_daemon_spec spec;
 static char **program; // argv, for the keeper
-static struct pli_link up;
-static struct pli_link *below; // links to the daemons started from here
+static struct pli_dlink up;
+static struct pli_dlink *below; // links to the daemons started from here
 static uint32_t n_below;
 static uint32_t *last_state; // of each row, as told
 static struct pli_timer look_timer = { .fire = look };
@@ -74,8 +74,8 @@ static uint32_t n_set;  // process sets looked at
 
 void pli_daemon_send(uint16_t kind, uint16_t flag, uint32_t a, const void *data, size_t len)
 {
-    struct pli_frame f = { kind, flag, job.here, a, data, len };
-    pli_link_send(&up, &f);
+    struct pli_dframe f = { kind, flag, job.here, a, data, len };
+    pli_dlink_send(&up, &f);
 }
 
 static void send_case(const struct pli_case *c, bool is_beside)
@@ -88,13 +88,13 @@ static void send_case(const struct pli_case *c, bool is_beside)
     pli_pack_text(&p, c->why);
     // Those that came later are known by their numbers among the jobs that IMPI has joined, too.
     uint32_t rank = job.node.rows[c->row].index - (c->task->is_spawned ? 0 : job.base);
-    pli_daemon_send(PLI_LINK_CASE, is_beside, rank, p.data, p.len);
+    pli_daemon_send(PLI_DLINK_CASE, is_beside, rank, p.data, p.len);
     pli_pack_fini(&p);
 }
 
 void pli_daemon_case(const struct pli_case *c)
 {
-    const struct pli_task *t = c->task;
+    const struct pli_proc_task *t = c->task;
     send_case(c, false);
     for (uint32_t r = t->first; t->is_over && r < t->first + t->n; r++) {
         struct pli_case beside = *c;
@@ -108,7 +108,7 @@ void pli_daemon_case(const struct pli_case *c)
 
 static void say_up(const char *text, unsigned long len)
 {
-    pli_daemon_send(PLI_LINK_SAY, 0, 0, text, len);
+    pli_daemon_send(PLI_DLINK_SAY, 0, 0, text, len);
 }
 
 // What cannot be done is said, and mpiexec ends the job with this status.
@@ -118,15 +118,15 @@ static void leave_early(int status)
         is_leaving = true; // the others go on without this host
         return;
     }
-    pli_daemon_send(PLI_LINK_FAILED, 0, (uint32_t)status, NULL, 0);
-    pli_link_drain(&up, DRAIN_MS);
+    pli_daemon_send(PLI_DLINK_FAILED, 0, (uint32_t)status, NULL, 0);
+    pli_dlink_drain(&up, DRAIN_MS);
 }
 
 static void tell_stuck(uint32_t round)
 {
     uint64_t now = 0;
     bool is_now = is_running && job.n_started == job.n_task &&
-                  pli_picture_is_stuck(&job.node, pli_vigil_is_row_over, &job, &now);
+                  pli_picture_is_stuck(&job.node, pli_deadlock_is_row_over, &job, &now);
     if (round == 0 && is_now == is_stuck && now == mark) {
         return; // no news
     }
@@ -136,7 +136,7 @@ static void tell_stuck(uint32_t round)
     pli_pack_u32(&p, is_now);
     pli_pack_u64(&p, now);
     pli_pack_u64(&p, 0);
-    pli_daemon_send(PLI_LINK_STUCK, 0, round, p.data, p.len);
+    pli_daemon_send(PLI_DLINK_STUCK, 0, round, p.data, p.len);
     pli_pack_fini(&p);
 }
 
@@ -146,19 +146,19 @@ void pli_daemon_look(void)
     if (!is_running) {
         return;
     }
-    if (pli_scene_pack_states(&job.node, last_state, &p)) {
-        pli_daemon_send(PLI_LINK_ROWS, 0, 0, p.data, p.len);
+    if (pli_status_pack_pack_states(&job.node, last_state, &p)) {
+        pli_daemon_send(PLI_DLINK_ROWS, 0, 0, p.data, p.len);
     }
     p.len = 0;
     uint32_t n = pli_pset_count(&job.node);
-    if (n > n_set && pli_roll_pack_made(&job, n_set, &p)) {
-        pli_daemon_send(PLI_LINK_MADE, 0, 0, p.data, p.len);
+    if (n > n_set && pli_host_table_pack_made(&job, n_set, &p)) {
+        pli_daemon_send(PLI_DLINK_MADE, 0, 0, p.data, p.len);
     }
     n_set = n;
     p.len = 0;
     // What is told while ranks are on their way to another daemon, that one would tell again.
-    if (!pli_ckpt_is_stopping() && pli_rows_pack_free(&job, &p)) {
-        pli_daemon_send(PLI_LINK_FREED, 0, 0, p.data, p.len);
+    if (!pli_ckpt_is_stopping() && pli_rank_rows_pack_free(&job, &p)) {
+        pli_daemon_send(PLI_DLINK_FREED, 0, 0, p.data, p.len);
     }
     pli_pack_fini(&p);
 }
@@ -169,31 +169,32 @@ static void look(struct pli_timer *t)
     if (++n_look % STUCK_EVERY == 0 && job.opt.on_deadlock != PLI_DEADLOCK_IGNORE) {
         tell_stuck(0);
     }
-    if (job.n_over < job.n_task || pli_rows_are_used(&job)) {
+    if (job.n_over < job.n_task || pli_rank_rows_are_used(&job)) {
         pli_loop_timer(t, (uint64_t)LOOK_MS * PLI_MS);
     }
 }
 
-static void begin_tasks(const struct pli_frame *f)
+static void begin_tasks(const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     has_begun = true;
-    if (is_running || !pli_roll_fill_node(&job, &u) || !pli_launch_check(&job) ||
-        !pli_keeper_start(&job, program) || (job.from != NULL && !pli_restart_run(&job, signals))) {
+    if (is_running || !pli_host_table_fill_node(&job, &u) || !pli_launch_check(&job) ||
+        !pli_watchdog_start(&job, program) ||
+        (job.from != NULL && !pli_restart_run(&job, signals))) {
         leave_early(1);
-        pli_warden_kill();
+        pli_supervisor_kill();
         return;
     }
     last_state =
         pli_say_need(calloc(job.node.header->n_row + job.node.header->n_more, sizeof *last_state));
     is_running = true;
-    pli_door_begin();
+    pli_listener_begin();
     pli_loop_timer(&look_timer, (uint64_t)LOOK_MS * PLI_MS);
 }
 
-static struct pli_task *find_task(uint32_t number)
+static struct pli_proc_task *find_task(uint32_t number)
 {
-    struct pli_task *t = pli_job_next(&job, NULL);
+    struct pli_proc_task *t = pli_job_next(&job, NULL);
     while (t != NULL && t->number != number) {
         t = pli_job_next(&job, t);
     }
@@ -203,11 +204,11 @@ static struct pli_task *find_task(uint32_t number)
 static void take_world(struct pli_unpack *u)
 {
     struct pli_answer a = { 0 };
-    pli_recruit_settle();
-    if (!pli_world_take(&job, u, &a)) {
+    pli_spawn_daemon_settle();
+    if (!pli_world_version_take(&job, u, &a)) {
         pli_say("host %s: the new version of the world cannot be taken up: %s",
                 job.hosts[job.here].name, a.text);
-        pli_daemon_send(PLI_LINK_FAILED, 0, 1, NULL, 0);
+        pli_daemon_send(PLI_DLINK_FAILED, 0, 1, NULL, 0);
     }
 }
 
@@ -215,7 +216,7 @@ static void take_past(struct pli_unpack *u)
 {
     pli_fault("daemon_join_past", job.here);
     if (is_running) {
-        pli_past_take(&job, u);
+        pli_join_replay_take(&job, u);
     }
     if (u->is_bad) {
         pli_say("host %s: mpiexec sent something that makes no sense", job.hosts[job.here].name);
@@ -230,7 +231,7 @@ static void take_ended(struct pli_unpack *u)
         for (uint32_t r = first; r < job.n_rank + job.n_extra && r - first < n; r++) {
             pli_node_set_ended(&job.node, job.base + r);
         }
-        pli_rows_ended(&job, first);
+        pli_rank_rows_ended(&job, first);
     }
 }
 
@@ -238,101 +239,101 @@ static void show(void)
 {
     struct pli_pack p = { 0 };
     if (is_running) {
-        pli_scene_pack_rows(&job.node, &p);
+        pli_status_pack_pack_rows(&job.node, &p);
     }
-    pli_daemon_send(PLI_LINK_PICTURE, 0, 0, p.data, p.len);
+    pli_daemon_send(PLI_DLINK_PICTURE, 0, 0, p.data, p.len);
     pli_pack_fini(&p);
 }
 
-static void hear_mine(const struct pli_frame *f)
+static void hear_mine(const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    struct pli_task *t;
+    struct pli_proc_task *t;
     switch (f->kind) {
-    case PLI_LINK_START:
+    case PLI_DLINK_START:
         begin_tasks(f);
         break;
-    case PLI_LINK_IN:
-        pli_pump_put(f->a, f->data, f->len);
+    case PLI_DLINK_IN:
+        pli_io_forward_put(f->a, f->data, f->len);
         break;
-    case PLI_LINK_OUT_DONE:
+    case PLI_DLINK_OUT_DONE:
         t = find_task(f->a);
         if (t != NULL) {
-            pli_pump_credit(f->flag == STDERR_FILENO ? &t->err : &t->out, pli_unpack_u32(&u));
+            pli_io_forward_credit(f->flag == STDERR_FILENO ? &t->err : &t->out, pli_unpack_u32(&u));
         }
         break;
-    case PLI_LINK_SIGNAL:
-        pli_warden_signal((int)f->a, find_task(pli_unpack_u32(&u)), f->flag);
+    case PLI_DLINK_SIGNAL:
+        pli_supervisor_signal((int)f->a, find_task(pli_unpack_u32(&u)), f->flag);
         break;
-    case PLI_LINK_ROUND:
+    case PLI_DLINK_ROUND:
         tell_stuck(f->a);
         break;
-    case PLI_LINK_SHOW:
+    case PLI_DLINK_SHOW:
         show();
         break;
-    case PLI_LINK_SETS:
+    case PLI_DLINK_SETS:
         if (is_running) {
-            pli_roll_add_made(&job, &u);
+            pli_host_table_add_made(&job, &u);
         }
         break;
-    case PLI_LINK_ENDED:
+    case PLI_DLINK_ENDED:
         take_ended(&u);
         break;
-    case PLI_LINK_ANSWER:
-        pli_ask_answered(f->a, f->data, f->len);
+    case PLI_DLINK_ANSWER:
+        pli_rank_request_answered(f->a, f->data, f->len);
         break;
-    case PLI_LINK_COMING:
-        pli_recruit_coming(&job, f);
+    case PLI_DLINK_COMING:
+        pli_spawn_daemon_coming(&job, f);
         pli_loop_timer(&look_timer, (uint64_t)LOOK_MS * PLI_MS);
         break;
-    case PLI_LINK_GO:
-        pli_recruit_go(&job, f);
+    case PLI_DLINK_GO:
+        pli_spawn_daemon_go(&job, f);
         break;
-    case PLI_LINK_DROP:
-        pli_recruit_drop(&job, f);
+    case PLI_DLINK_DROP:
+        pli_spawn_daemon_drop(&job, f);
         break;
-    case PLI_LINK_WORLD:
+    case PLI_DLINK_WORLD:
         take_world(&u);
         break;
-    case PLI_LINK_TO_AGENT:
-        pli_client_tell((char)f->flag, f->data, f->len);
+    case PLI_DLINK_TO_AGENT:
+        pli_impi_agent_tell((char)f->flag, f->data, f->len);
         break;
-    case PLI_LINK_NEWS:
+    case PLI_DLINK_NEWS:
         if (is_running) {
-            pli_news_unpack(&job, f->data, f->len);
+            pli_failure_news_unpack(&job, f->data, f->len);
         }
         break;
-    case PLI_LINK_SAVE:
+    case PLI_DLINK_SAVE:
         pli_ckpt_hosts_hear(&job, &u);
         break;
-    case PLI_LINK_STEP:
-        pli_ckpt_part_hear(&job, f);
+    case PLI_DLINK_STEP:
+        pli_ckpt_daemon_hear(&job, f);
         break;
-    case PLI_LINK_PLACE:
-        pli_roll_place(&job, f->a, &u);
+    case PLI_DLINK_PLACE:
+        pli_host_table_place(&job, f->a, &u);
         break;
-    case PLI_LINK_PAST:
+    case PLI_DLINK_PAST:
         take_past(&u);
         break;
-    case PLI_LINK_QUIT:
+    case PLI_DLINK_QUIT:
         is_leaving = true;
         is_bad_end = f->flag != 0;
         break;
     default:
-        pli_ferry_hear(&job, f);
+        pli_fork_migrate_hear(&job, f);
         break;
     }
 }
 
 // A frame from above: for me, for all, or for one below.
-static void hear_up(struct pli_link *l, const struct pli_frame *f)
+static void hear_up(struct pli_dlink *l, const struct pli_dframe *f)
 {
     (void)l;
-    bool is_all = f->host == (uint32_t)PLI_LINK_ALL;
-    uint32_t next = is_all ? UINT32_MAX : pli_tree_next(job.here, f->host, spec.tree);
+    bool is_all = f->host == (uint32_t)PLI_DLINK_ALL;
+    uint32_t next = is_all ? UINT32_MAX : pli_daemon_tree_next(job.here, f->host, spec.tree);
     for (uint32_t i = 0; i < n_below; i++) {
         if (is_all || below[i].host == next) {
-            pli_link_send(&below[i], f);
+            pli_dlink_send(&below[i], f);
         }
     }
     if (is_all || f->host == job.here) {
@@ -340,18 +341,18 @@ static void hear_up(struct pli_link *l, const struct pli_frame *f)
     }
 }
 
-static void lost_up(struct pli_link *l, const char *why)
+static void lost_up(struct pli_dlink *l, const char *why)
 {
     (void)l;
     (void)why;
     is_leaving = is_bad_end = true;
-    pli_warden_kill();
+    pli_supervisor_kill();
 }
 
-static void hear_below(struct pli_link *l, const struct pli_frame *f)
+static void hear_below(struct pli_dlink *l, const struct pli_dframe *f)
 {
-    if (pli_tree_next(job.here, f->host, spec.tree) == l->host) {
-        pli_link_send(&up, f);
+    if (pli_daemon_tree_next(job.here, f->host, spec.tree) == l->host) {
+        pli_dlink_send(&up, f);
     }
 }
 
@@ -359,32 +360,32 @@ static void tell_lost(uint32_t host, const char *why)
 {
     struct pli_pack p = { 0 };
     pli_pack_text(&p, why);
-    pli_daemon_send(PLI_LINK_LOST, 0, host, p.data, p.len);
+    pli_daemon_send(PLI_TCP_CONN_LOST, 0, host, p.data, p.len);
     pli_pack_fini(&p);
 }
 
-static void lost_below(struct pli_link *l, const char *why)
+static void lost_below(struct pli_dlink *l, const char *why)
 {
     if (!is_leaving) {
         tell_lost(l->host, why);
     }
 }
 
-static void came(int fd, uint32_t host, const struct pli_handshake_keys *keys)
+static void came(int fd, uint32_t host, const struct pli_daemon_handshake_keys *keys)
 {
     for (uint32_t i = 0; i < n_below; i++) {
         if (below[i].host == host && below[i].watch.fd < 0) {
-            pli_link_open(&below[i], fd, keys);
-            pli_reach_came(host);
+            pli_dlink_open(&below[i], fd, keys);
+            pli_ssh_came(host);
             return;
         }
     }
-    pli_dock_take(fd, keys);
+    pli_image_transfer_take(fd, keys);
 }
 
-bool pli_daemon_dock(struct pli_gate_place *out, char *why)
+bool pli_daemon_dock(struct pli_daemon_auth_place *out, char *why)
 {
-    return pli_dock_open(&job, spec.secret, came, out, why);
+    return pli_image_transfer_open(&job, spec.secret, came, out, why);
 }
 
 static void cannot_reach(uint32_t host, const char *why)
@@ -396,27 +397,27 @@ static void cannot_reach(uint32_t host, const char *why)
 
 static bool start_below(void)
 {
-    uint64_t first = pli_tree_first(job.here, spec.tree);
-    n_below = (uint32_t)(pli_tree_end(job.here, spec.tree) - first);
+    uint64_t first = pli_daemon_tree_first(job.here, spec.tree);
+    n_below = (uint32_t)(pli_daemon_tree_end(job.here, spec.tree) - first);
     if (spec.launcher[0] == NULL || n_below == 0) {
         n_below = 0;
         return true;
     }
     below = pli_say_need(calloc(n_below, sizeof *below));
     for (uint32_t i = 0; i < n_below; i++) {
-        below[i] = (struct pli_link){ .host = (uint32_t)first + i,
-                                      .hear = hear_below,
-                                      .lost = lost_below,
-                                      .watch = { .fd = -1 } };
+        below[i] = (struct pli_dlink){ .host = (uint32_t)first + i,
+                                       .hear = hear_below,
+                                       .lost = lost_below,
+                                       .watch = { .fd = -1 } };
     }
-    struct pli_gate_place place;
-    if (!pli_gate_open(spec.secret, came, &place)) {
+    struct pli_daemon_auth_place place;
+    if (!pli_daemon_auth_open(spec.secret, came, &place)) {
         return false;
     }
     for (uint32_t h = 0; h < job.n_host; h++) {
         job.hosts[h].is_local = false; // that was said by mpiexec, of its own host
     }
-    pli_reach_begin(&job, &spec, job.here, &place, cannot_reach);
+    pli_ssh_begin(&job, &spec, job.here, &place, cannot_reach);
     return true;
 }
 
@@ -442,30 +443,30 @@ static void prepare(void)
             pli_program_find(&job.apps[a], job.opt.takes_foreign);
         }
     }
-    pli_place_plan(&job);
+    pli_binding_plan(&job);
     for (uint32_t i = 0; job.opt.is_report && i < job.n_task; i++) {
-        const struct pli_task *t = &job.tasks[i];
-        pli_say_plain("rank %u: host %s: %s\n", pli_task_rank(t), name, pli_place_text(t->place));
+        const struct pli_proc_task *t = &job.tasks[i];
+        pli_say_plain("rank %u: host %s: %s\n", pli_task_rank(t), name, pli_binding_text(t->place));
     }
 }
 
 static void say_hello(void)
 {
     struct pli_pack p = { 0 };
-    pli_roll_pack(&job, &p);
-    pli_daemon_send(PLI_LINK_HELLO, 0, 0, p.data, p.len);
+    pli_host_table_pack(&job, &p);
+    pli_daemon_send(PLI_DLINK_HELLO, 0, 0, p.data, p.len);
     pli_pack_fini(&p);
 }
 
 // Tasks that will never be started are over too.
 static void tell_rest(void)
 {
-    if (pli_warden_is_ending() && !has_told_rest) {
+    if (pli_supervisor_is_ending() && !has_told_rest) {
         has_told_rest = true;
         for (uint32_t i = job.n_begun; i < job.n_first; i++) {
-            pli_daemon_send(PLI_LINK_OUT, STDOUT_FILENO, job.tasks[i].number, NULL, 0);
-            pli_daemon_send(PLI_LINK_OUT, STDERR_FILENO, job.tasks[i].number, NULL, 0);
-            pli_daemon_send(PLI_LINK_OVER, 0, job.tasks[i].number, NULL, 0);
+            pli_daemon_send(PLI_DLINK_OUT, STDOUT_FILENO, job.tasks[i].number, NULL, 0);
+            pli_daemon_send(PLI_DLINK_OUT, STDERR_FILENO, job.tasks[i].number, NULL, 0);
+            pli_daemon_send(PLI_DLINK_OVER, 0, job.tasks[i].number, NULL, 0);
         }
     }
 }
@@ -474,12 +475,12 @@ static void run(void)
 {
     uint64_t until = 0;
     while (!is_leaving || job.n_over < job.n_started) {
-        bool is_busy = is_running && !is_leaving && pli_warden_step(&job);
+        bool is_busy = is_running && !is_leaving && pli_supervisor_step(&job);
         pli_loop_once(!is_busy);
         tell_rest();
         if (is_leaving && until == 0) {
             until = pli_clock_ns() + (uint64_t)KILL_MS * PLI_MS;
-            pli_warden_kill();
+            pli_supervisor_kill();
         }
         if (until != 0 && pli_clock_ns() > until) {
             break; // a process that even SIGKILL does not end
@@ -492,18 +493,18 @@ static void leave(void)
     if (is_running && is_bad_end && !job.opt.takes) {
         char cookie[64];
         pli_environment_cookie(&job, cookie, sizeof cookie);
-        pli_keeper_sweep(cookie);
+        pli_watchdog_sweep(cookie);
     }
-    pli_dock_close();
-    pli_keeper_stop();
-    pli_client_end();
+    pli_image_transfer_close();
+    pli_watchdog_stop();
+    pli_impi_agent_end();
     // Those below have heard it too; what they say until they are gone is not worth hearing.
     for (uint32_t i = 0; i < n_below; i++) {
-        pli_link_drain(&below[i], DRAIN_MS);
+        pli_dlink_drain(&below[i], DRAIN_MS);
     }
-    pli_reach_end();
-    pli_link_drain(&up, DRAIN_MS);
-    pli_link_close(&up);
+    pli_ssh_end();
+    pli_dlink_drain(&up, DRAIN_MS);
+    pli_dlink_close(&up);
 }
 
 // Settings that the user gave to mpiexec are for its daemons too.
@@ -521,7 +522,7 @@ static void take_settings(void)
 // What can be wrong here is known before a rank stands still anywhere.
 static bool wait_for_ranks(void)
 {
-    pli_move_part_there();
+    pli_migrate_daemon_there();
     while (!is_leaving && job.from == NULL) {
         pli_loop_once(true);
     }
@@ -531,7 +532,7 @@ static bool wait_for_ranks(void)
 int pli_daemon_main(char **argv)
 {
     char name[256] = "", why[1024] = "", *theirs = NULL;
-    struct pli_handshake_keys keys;
+    struct pli_daemon_handshake_keys keys;
     program = argv;
     job.is_daemon = true;
     job.start_ns = pli_clock_ns();
@@ -540,14 +541,14 @@ int pli_daemon_main(char **argv)
     gethostname(name, sizeof name - 1);
     bool is_slurm = argv[2] == NULL || strcmp(argv[2], "slurm") == 0;
     uint32_t here = is_slurm ? UINT32_MAX : (uint32_t)strtoul(argv[2], NULL, 10);
-    switch (pli_spec_read(&spec, STDIN_FILENO, here, slurm_name != NULL ? slurm_name : name, &job,
-                          &theirs)) {
-    case PLI_SPEC_VERSION:
+    switch (pli_daemon_spec_read(&spec, STDIN_FILENO, here, slurm_name != NULL ? slurm_name : name,
+                                 &job, &theirs)) {
+    case PLI_DAEMON_SPEC_VERSION:
         fprintf(stderr, "there %s, here %s\n", PLIANT_VERSION, theirs != NULL ? theirs : "?");
-        return PLI_REACH_VERSION;
-    case PLI_SPEC_BAD:
+        return PLI_SSH_VERSION;
+    case PLI_DAEMON_SPEC_BAD:
         fprintf(stderr, "what came over standard input is not a job for host %s\n", name);
-        return PLI_REACH_SPEC;
+        return PLI_SSH_SPEC;
     default:
         break;
     }
@@ -558,15 +559,15 @@ int pli_daemon_main(char **argv)
     if (job.opt.joins) {
         pli_fault("daemon_join_call", job.here);
     }
-    int fd = pli_gate_call(&spec.place, spec.secret, spec.pass != 0 ? spec.pass : job.here, &keys,
-                           why, sizeof why);
+    int fd = pli_daemon_auth_call(&spec.place, spec.secret, spec.pass != 0 ? spec.pass : job.here,
+                                  &keys, why, sizeof why);
     if (fd < 0) {
         fprintf(stderr, "%s\n", why);
-        pli_reach_end();
-        return PLI_REACH_NO_CALL;
+        pli_ssh_end();
+        return PLI_SSH_NO_CALL;
     }
-    up = (struct pli_link){ .hear = hear_up, .lost = lost_up };
-    pli_link_open(&up, fd, &keys);
+    up = (struct pli_dlink){ .hear = hear_up, .lost = lost_up };
+    pli_dlink_open(&up, fd, &keys);
     pli_say_through(say_up);
     pli_say_at_exit(leave_early);
     prepare();
@@ -574,18 +575,18 @@ int pli_daemon_main(char **argv)
         leave();
         return 0;
     }
-    if (!(job.from != NULL ? pli_roll_take_node(&job, spec.secret)
-                           : pli_roll_make_node(&job, spec.secret, spec.job_id)) ||
-        !pli_ckpt_open_part(&job) || !pli_client_start(&job, argv)) {
+    if (!(job.from != NULL ? pli_host_table_take_node(&job, spec.secret)
+                           : pli_host_table_make_node(&job, spec.secret, spec.job_id)) ||
+        !pli_ckpt_open_part(&job) || !pli_impi_agent_start(&job, argv)) {
         leave_early(1);
         return 1;
     }
-    pli_mishap_begin(&job);
+    pli_on_failure_begin(&job);
     if (job.opt.joins) {
         pli_fault("daemon_join_hello", job.here);
     }
     say_hello();
-    pli_warden_begin(&job, signals);
+    pli_supervisor_begin(&job, signals);
     run();
     leave();
     return 0;

@@ -18,8 +18,8 @@ int pli_daemon_main(char **argv);
 void pli_daemon_send(uint16_t kind, uint16_t flag, uint32_t a, const void *data, size_t len);
 // Tell what is new about the ranks here, and what they have made.
 void pli_daemon_look(void);
-struct pli_gate_place;
-bool pli_daemon_dock(struct pli_gate_place *out, char *why); // pli_dock_open
+struct pli_daemon_auth_place;
+bool pli_daemon_dock(struct pli_daemon_auth_place *out, char *why); // pli_image_transfer_open
 void pli_daemon_case(const struct pli_case *c);
 
 #endif

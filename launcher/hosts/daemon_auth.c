@@ -39,7 +39,7 @@ struct knock {
     uint64_t since;
     unsigned char source[16]; // its address, of IPv6 the network
     bool is_greeted;          // a valid hello has come, and the reply was sent
-    struct pli_handshake h;
+    struct pli_daemon_handshake h;
     size_t len; // bytes of the next message
 };
 
@@ -48,11 +48,11 @@ static void tick(struct pli_timer *t);
 
 static struct pli_watch gate = { .fd = -1, .fire = gate_fire };
 static struct pli_timer timer = { .fire = tick };
-static struct pli_handshake_known known;
-static pli_gate_came_fn on_came;
+static struct pli_daemon_handshake_known known;
+static pli_daemon_auth_came_fn on_came;
 static struct knock *knocks; // not freed: an event may name one
 static unsigned n_silent;
-static struct pli_gate_place ours; // once it is open
+static struct pli_daemon_auth_place ours; // once it is open
 
 static void drop(struct knock *k)
 {
@@ -146,7 +146,7 @@ static bool is_first(const struct knock *me)
 {
     for (const struct knock *k = knocks; k != NULL; k = k->next) {
         if (k != me && k->watch.fd >= 0 && k->is_greeted &&
-            memcmp(k->h.hello.nonce, me->h.hello.nonce, PLI_HANDSHAKE_NONCE) == 0) {
+            memcmp(k->h.hello.nonce, me->h.hello.nonce, PLI_DAEMON_HANDSHAKE_NONCE) == 0) {
             return false;
         }
     }
@@ -155,8 +155,8 @@ static bool is_first(const struct knock *me)
 
 static void let_in(struct knock *k)
 {
-    struct pli_handshake_keys keys;
-    if (!pli_handshake_is_joined(&k->h, &known, &keys)) {
+    struct pli_daemon_handshake_keys keys;
+    if (!pli_daemon_handshake_is_joined(&k->h, &known, &keys)) {
         drop(k);
         return;
     }
@@ -187,7 +187,7 @@ static void knock_fire(struct pli_watch *w, uint32_t events)
     k->len = 0;
     if (k->is_greeted) {
         let_in(k);
-    } else if (!pli_handshake_reply(&k->h, &known) || !is_ours(k) || !is_first(k) ||
+    } else if (!pli_daemon_handshake_reply(&k->h, &known) || !is_ours(k) || !is_first(k) ||
                send(w->fd, &k->h.reply, sizeof k->h.reply, MSG_DONTWAIT | MSG_NOSIGNAL) !=
                    (ssize_t)sizeof k->h.reply) {
         drop(k);
@@ -269,7 +269,7 @@ static void gate_fire(struct pli_watch *w, uint32_t events)
 }
 
 // All addresses that others may use; then the loopback, for daemons on this host.
-static bool list_addresses(struct pli_gate_place *place)
+static bool list_addresses(struct pli_daemon_auth_place *place)
 {
     uint16_t n = 0;
     pli_conf_load();
@@ -283,7 +283,8 @@ static bool list_addresses(struct pli_gate_place *place)
     return true;
 }
 
-bool pli_gate_open(const unsigned char *secret, pli_gate_came_fn came, struct pli_gate_place *out)
+bool pli_daemon_auth_open(const unsigned char *secret, pli_daemon_auth_came_fn came,
+                          struct pli_daemon_auth_place *out)
 {
     if (gate.fd >= 0) {
         *out = ours;
@@ -306,7 +307,7 @@ bool pli_gate_open(const unsigned char *secret, pli_gate_came_fn came, struct pl
     return is_good;
 }
 
-void pli_gate_close(void)
+void pli_daemon_auth_close(void)
 {
     pli_loop_close(&gate);
     for (struct knock *k = knocks; k != NULL; k = k->next) {
@@ -314,7 +315,7 @@ void pli_gate_close(void)
     }
 }
 
-void pli_gate_pack(const struct pli_gate_place *place, struct pli_pack *to)
+void pli_daemon_auth_pack(const struct pli_daemon_auth_place *place, struct pli_pack *to)
 {
     pli_pack_u32(to, place->port);
     pli_pack_u64(to, place->stack);
@@ -326,9 +327,9 @@ void pli_gate_pack(const struct pli_gate_place *place, struct pli_pack *to)
     }
 }
 
-void pli_gate_unpack(struct pli_gate_place *place, struct pli_unpack *from)
+void pli_daemon_auth_unpack(struct pli_daemon_auth_place *place, struct pli_unpack *from)
 {
-    *place = (struct pli_gate_place){ .port = (uint16_t)pli_unpack_u32(from) };
+    *place = (struct pli_daemon_auth_place){ .port = (uint16_t)pli_unpack_u32(from) };
     place->stack = pli_unpack_u64(from);
     const void *id = pli_unpack_bytes(from, sizeof place->id);
     if (id != NULL) {

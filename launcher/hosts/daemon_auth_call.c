@@ -30,12 +30,12 @@ struct attempt {
     uint64_t again;   // S_WAITING: when to begin
     size_t len;       // of the reply
     const char *what; // has happened last
-    struct pli_handshake h;
+    struct pli_daemon_handshake h;
 };
 
 struct call {
-    const struct pli_gate_place *place;
-    struct pli_handshake_known known;
+    const struct pli_daemon_auth_place *place;
+    struct pli_daemon_handshake_known known;
     uint32_t host;
     bool is_connected; // somebody was, at some time
     struct attempt tries[N_ADDR];
@@ -74,38 +74,38 @@ static void say_hello(struct call *c, struct attempt *a)
         return;
     }
     c->is_connected = true;
-    if (!pli_handshake_call(&a->h, &c->known, c->host, a->addr, c->place->port)) {
+    if (!pli_daemon_handshake_call(&a->h, &c->known, c->host, a->addr, c->place->port)) {
         stop(a, "this system gives no random numbers", false);
     } else if (send(a->fd, &a->h.hello, sizeof a->h.hello, MSG_NOSIGNAL) !=
                (ssize_t)sizeof a->h.hello) {
-        stop(a, PLI_GATE_HUNG_UP, true);
+        stop(a, PLI_DAEMON_AUTH_HUNG_UP, true);
     } else {
         a->state = S_ASKING;
-        a->what = PLI_GATE_SILENT;
+        a->what = PLI_DAEMON_AUTH_SILENT;
     }
 }
 
 // Whether it has answered, and is of our job.
-static bool is_answered(struct call *c, struct attempt *a, struct pli_handshake_keys *keys)
+static bool is_answered(struct call *c, struct attempt *a, struct pli_daemon_handshake_keys *keys)
 {
     ssize_t n = recv(a->fd, (char *)&a->h.reply + a->len, sizeof a->h.reply - a->len, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return false;
     }
     if (n <= 0) {
-        stop(a, PLI_GATE_HUNG_UP, true);
+        stop(a, PLI_DAEMON_AUTH_HUNG_UP, true);
         return false;
     }
     a->len += (size_t)n;
     if (a->len < sizeof a->h.reply) {
         return false;
     }
-    if (!pli_handshake_join(&a->h, &c->known, keys)) {
-        stop(a, PLI_GATE_NOT_OURS, false);
+    if (!pli_daemon_handshake_join(&a->h, &c->known, keys)) {
+        stop(a, PLI_DAEMON_AUTH_NOT_OURS, false);
         return false;
     }
     if (send(a->fd, &a->h.join, sizeof a->h.join, MSG_NOSIGNAL) != (ssize_t)sizeof a->h.join) {
-        stop(a, PLI_GATE_HUNG_UP, true);
+        stop(a, PLI_DAEMON_AUTH_HUNG_UP, true);
         return false;
     }
     return true;
@@ -131,7 +131,7 @@ static uint64_t prepare(struct call *c, struct pollfd *polls, uint64_t now, uint
 }
 
 // The first that has proved to be of the job; NULL: none did.
-static struct attempt *find(struct call *c, struct pli_handshake_keys *keys)
+static struct attempt *find(struct call *c, struct pli_daemon_handshake_keys *keys)
 {
     struct pollfd polls[N_ADDR];
     uint64_t start = pli_clock_ns(), now = start;
@@ -169,8 +169,9 @@ static void explain(const struct call *c, char *why, size_t cap)
     }
 }
 
-int pli_gate_call(const struct pli_gate_place *place, const unsigned char *secret, uint32_t host,
-                  struct pli_handshake_keys *keys_out, char *why, size_t cap)
+int pli_daemon_auth_call(const struct pli_daemon_auth_place *place, const unsigned char *secret,
+                         uint32_t host, struct pli_daemon_handshake_keys *keys_out, char *why,
+                         size_t cap)
 {
     struct call c = { .place = place, .host = host };
     memcpy(c.known.secret, secret, sizeof c.known.secret);
@@ -180,7 +181,7 @@ int pli_gate_call(const struct pli_gate_place *place, const unsigned char *secre
     for (uint32_t i = 0; i < place->n_addr; i++) {
         c.tries[i] = (struct attempt){ .addr = &place->addr[i], .fd = -1 };
         if (!is_here && pli_address_is_own(&place->addr[i])) {
-            stop(&c.tries[i], PLI_GATE_OWN, false);
+            stop(&c.tries[i], PLI_DAEMON_AUTH_OWN, false);
         }
     }
     struct attempt *found = find(&c, keys_out);

@@ -14,11 +14,11 @@
 
 #include <stdint.h>
 
-#define PLI_HANDSHAKE_MAGIC "PLIANT\0\2" // the last byte is the version
+#define PLI_DAEMON_HANDSHAKE_MAGIC "PLIANT\0\2" // the last byte is the version
 
-enum { PLI_HANDSHAKE_NONCE = 32, PLI_HANDSHAKE_MAC = 32 };
+enum { PLI_DAEMON_HANDSHAKE_NONCE = 32, PLI_DAEMON_HANDSHAKE_MAC = 32 };
 
-struct pli_handshake_hello {
+struct pli_daemon_handshake_hello {
     char magic[8];
     uint32_t host;   // of the caller, in the job
     uint32_t suites; // bits of enum pli_protect_suite
@@ -26,23 +26,23 @@ struct pli_handshake_hello {
     uint16_t port;
     uint8_t family; // 4, 6
     uint8_t spare[5];
-    unsigned char nonce[PLI_HANDSHAKE_NONCE];
-    unsigned char mac[PLI_HANDSHAKE_MAC];
+    unsigned char nonce[PLI_DAEMON_HANDSHAKE_NONCE];
+    unsigned char mac[PLI_DAEMON_HANDSHAKE_MAC];
 };
-_Static_assert(sizeof(struct pli_handshake_hello) == 104, "goes from host to host");
+_Static_assert(sizeof(struct pli_daemon_handshake_hello) == 104, "goes from host to host");
 
-struct pli_handshake_reply {
+struct pli_daemon_handshake_reply {
     char magic[8];
     uint32_t suite; // one of the caller's
     uint32_t spare;
-    unsigned char nonce[PLI_HANDSHAKE_NONCE];
-    unsigned char mac[PLI_HANDSHAKE_MAC];
+    unsigned char nonce[PLI_DAEMON_HANDSHAKE_NONCE];
+    unsigned char mac[PLI_DAEMON_HANDSHAKE_MAC];
 };
-_Static_assert(sizeof(struct pli_handshake_reply) == 80, "goes from host to host");
+_Static_assert(sizeof(struct pli_daemon_handshake_reply) == 80, "goes from host to host");
 
-struct pli_handshake_join {
-    unsigned char mac[PLI_HANDSHAKE_MAC];
+struct pli_daemon_handshake_join {
+    unsigned char mac[PLI_DAEMON_HANDSHAKE_MAC];
 };
-_Static_assert(sizeof(struct pli_handshake_join) == 32, "goes from host to host");
+_Static_assert(sizeof(struct pli_daemon_handshake_join) == 32, "goes from host to host");
 
 #endif

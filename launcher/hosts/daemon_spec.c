@@ -89,7 +89,7 @@ static void write_options(struct pli_pack *p, const struct pli_options *o)
     pli_pack_u64(p, o->restart_sum);
 }
 
-void pli_spec_make(struct pli_spec *spec, const struct pli_job *job)
+void pli_daemon_spec_make(struct pli_daemon_spec *spec, const struct pli_job *job)
 {
     struct pli_pack *p = &spec->body;
     char *here = getcwd(NULL, 0);
@@ -118,7 +118,7 @@ void pli_spec_make(struct pli_spec *spec, const struct pli_job *job)
     pli_pack_u32(p, job->n_rank);
     pli_pack_u32(p, job->n_task);
     for (uint32_t i = 0; i < job->n_task; i++) {
-        const struct pli_task *t = &job->tasks[i];
+        const struct pli_proc_task *t = &job->tasks[i];
         pli_pack_u32(p, (uint32_t)(t->app - job->apps));
         pli_pack_u32(p, t->rank);
         pli_pack_u32(p, t->n);
@@ -128,14 +128,14 @@ void pli_spec_make(struct pli_spec *spec, const struct pli_job *job)
     free(here);
 }
 
-void pli_spec_write(const struct pli_spec *spec, const struct pli_gate_place *place,
-                    struct pli_pack *to)
+void pli_daemon_spec_write(const struct pli_daemon_spec *spec,
+                           const struct pli_daemon_auth_place *place, struct pli_pack *to)
 {
     struct pli_pack all = { 0 };
     pli_pack_text(&all, PLIANT_VERSION);
-    pli_pack_u32(&all, PLI_LINK_VERSION);
+    pli_pack_u32(&all, PLI_DLINK_VERSION);
     pli_pack_bytes(&all, spec->secret, sizeof spec->secret);
-    pli_gate_pack(place, &all);
+    pli_daemon_auth_pack(place, &all);
     pli_pack_bytes(&all, spec->body.data, spec->body.len);
     pli_pack_bytes(to, magic, sizeof magic);
     pli_pack_u64(to, all.len);
@@ -173,7 +173,7 @@ static void read_app(struct pli_unpack *u, struct pli_app *app)
     app->env_own = (int)n;
     u->is_bad |= app->argv[0] == NULL;
     if (!u->is_bad) {
-        pli_groups_find(app);
+        pli_upc_groups_find(app);
     }
 }
 
@@ -212,7 +212,7 @@ static void read_tasks(struct pli_unpack *u, struct pli_job *job)
 {
     job->n_rank = pli_unpack_u32(u);
     uint32_t n = pli_unpack_count(u, 20), n_mine = 0, next = 0;
-    struct pli_task *all = pli_say_need(calloc((size_t)n + 1, sizeof *all));
+    struct pli_proc_task *all = pli_say_need(calloc((size_t)n + 1, sizeof *all));
     for (uint32_t i = 0; i < n && !u->is_bad; i++) {
         uint32_t app = pli_unpack_u32(u);
         all[i].rank = pli_unpack_u32(u);
@@ -227,11 +227,11 @@ static void read_tasks(struct pli_unpack *u, struct pli_job *job)
     u->is_bad |= next != job->n_rank || job->n_rank == 0;
     job->tasks = all;
     job->n_task = u->is_bad ? 0 : n;
-    pli_groups_number(job);
-    pli_spread_number(job);
+    pli_upc_groups_number(job);
+    pli_rank_map_number(job);
     for (uint32_t i = 0; i < job->n_task; i++) {
         if (all[i].host == job->here) {
-            struct pli_task *t = &all[n_mine++];
+            struct pli_proc_task *t = &all[n_mine++];
             *t = all[i];
             t->extra = t->n_extra > 0 ? job->procs[t->extra_rank].row : 0;
             t->first = t->n > 0 ? job->procs[t->rank].row : t->extra;
@@ -260,7 +260,7 @@ static void read_hosts(struct pli_unpack *u, struct pli_job *job, const char *na
     u->is_bad |= job->here >= job->n_host;
 }
 
-static void read_body(struct pli_unpack *u, struct pli_spec *spec, struct pli_job *job,
+static void read_body(struct pli_unpack *u, struct pli_daemon_spec *spec, struct pli_job *job,
                       const char *name)
 {
     spec->job_id = pli_unpack_u64(u);
@@ -281,37 +281,38 @@ static void read_body(struct pli_unpack *u, struct pli_spec *spec, struct pli_jo
     read_tasks(u, job);
 }
 
-enum pli_spec_result pli_spec_read(struct pli_spec *spec, int fd, uint32_t here, const char *name,
-                                   struct pli_job *job, char **theirs)
+enum pli_daemon_spec_result pli_daemon_spec_read(struct pli_daemon_spec *spec, int fd,
+                                                 uint32_t here, const char *name,
+                                                 struct pli_job *job, char **theirs)
 {
     char head[sizeof magic];
     uint64_t len;
     if (!read_all(fd, head, sizeof head) || memcmp(head, magic, sizeof magic) != 0 ||
-        !read_all(fd, &len, sizeof len) || le64toh(len) > PLI_LINK_LEN) {
-        return PLI_SPEC_BAD;
+        !read_all(fd, &len, sizeof len) || le64toh(len) > PLI_DLINK_LEN) {
+        return PLI_DAEMON_SPEC_BAD;
     }
     len = le64toh(len);
     unsigned char *all = pli_say_need(malloc(len + 1));
     if (!read_all(fd, all, len)) {
-        return PLI_SPEC_BAD;
+        return PLI_DAEMON_SPEC_BAD;
     }
     struct pli_unpack u = { all, all + len, false };
     *theirs = pli_unpack_text(&u);
     uint32_t version = pli_unpack_u32(&u);
-    if (*theirs == NULL || strcmp(*theirs, PLIANT_VERSION) != 0 || version != PLI_LINK_VERSION) {
-        return PLI_SPEC_VERSION;
+    if (*theirs == NULL || strcmp(*theirs, PLIANT_VERSION) != 0 || version != PLI_DLINK_VERSION) {
+        return PLI_DAEMON_SPEC_VERSION;
     }
     const void *secret = pli_unpack_bytes(&u, sizeof spec->secret);
     if (secret != NULL) {
         memcpy(spec->secret, secret, sizeof spec->secret);
     }
-    pli_gate_unpack(&spec->place, &u);
+    pli_daemon_auth_unpack(&spec->place, &u);
     if (u.is_bad) {
-        return PLI_SPEC_BAD;
+        return PLI_DAEMON_SPEC_BAD;
     }
     pli_pack_bytes(&spec->body, u.at, (size_t)(u.end - u.at));
     job->here = here;
     read_body(&u, spec, job, name);
     free(all);
-    return u.is_bad ? PLI_SPEC_BAD : PLI_SPEC_GOOD;
+    return u.is_bad ? PLI_DAEMON_SPEC_BAD : PLI_DAEMON_SPEC_GOOD;
 }

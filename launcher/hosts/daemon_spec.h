@@ -13,29 +13,31 @@
 
 struct pli_job;
 
-struct pli_spec {
-    unsigned char secret[PLI_GATE_SECRET];
+struct pli_daemon_spec {
+    unsigned char secret[PLI_DAEMON_AUTH_SECRET];
     uint64_t job_id;
-    struct pli_tree tree;
-    uint32_t pass;               // of a host that joins: what it calls itself, 0: its number
-    char **launcher;             // words before the name of the host; NULL: srun has started all
-    char *agent;                 // program to run there
-    struct pli_gate_place place; // whom to call
-    struct pli_pack body;        // what is the same for all
+    struct pli_daemon_tree tree;
+    uint32_t pass;   // of a host that joins: what it calls itself, 0: its number
+    char **launcher; // words before the name of the host; NULL: srun has started all
+    char *agent;     // program to run there
+    struct pli_daemon_auth_place place; // whom to call
+    struct pli_pack body;               // what is the same for all
 };
 
-enum pli_spec_result { PLI_SPEC_GOOD, PLI_SPEC_BAD, PLI_SPEC_VERSION };
+enum pli_daemon_spec_result { PLI_DAEMON_SPEC_GOOD, PLI_DAEMON_SPEC_BAD, PLI_DAEMON_SPEC_VERSION };
 
 // Put job and spec->tree, pass, launcher, agent and job_id into spec->body.
-void pli_spec_make(struct pli_spec *spec, const struct pli_job *job);
+void pli_daemon_spec_make(struct pli_daemon_spec *spec, const struct pli_job *job);
 
 // All for one daemon: length, version, secret, place, body.
-void pli_spec_write(const struct pli_spec *spec, const struct pli_gate_place *place,
-                    struct pli_pack *to);
+void pli_daemon_spec_write(const struct pli_daemon_spec *spec,
+                           const struct pli_daemon_auth_place *place, struct pli_pack *to);
 
 // Read it in a daemon that is host `here` (UINT32_MAX: the one of this name). Fills in the job: all
-// hosts and procs, and the tasks of this host. PLI_SPEC_VERSION: `theirs` is another version's.
-enum pli_spec_result pli_spec_read(struct pli_spec *spec, int fd, uint32_t here, const char *name,
-                                   struct pli_job *job, char **theirs);
+// hosts and procs, and the tasks of this host. PLI_DAEMON_SPEC_VERSION: `theirs` is another
+// version's.
+enum pli_daemon_spec_result pli_daemon_spec_read(struct pli_daemon_spec *spec, int fd,
+                                                 uint32_t here, const char *name,
+                                                 struct pli_job *job, char **theirs);
 
 #endif

@@ -20,20 +20,20 @@
 
 enum { PIECE = 256 * 1024, IDLE_S = 2, PROBES = 4, SILENCE_MS = 6000 };
 
-static void lose(struct pli_link *l, const char *why)
+static void lose(struct pli_dlink *l, const char *why)
 {
-    pli_link_close(l);
+    pli_dlink_close(l);
     l->lost(l, why);
 }
 
-void pli_link_close(struct pli_link *l)
+void pli_dlink_close(struct pli_dlink *l)
 {
     pli_loop_close(&l->watch);
     pli_protect_fini(&l->seal);
     pli_protect_fini(&l->open);
 }
 
-static void write_some(struct pli_link *l)
+static void write_some(struct pli_dlink *l)
 {
     while (l->watch.fd >= 0 && l->out.len > l->out_head) {
         ssize_t n = send(l->watch.fd, l->out.data + l->out_head, l->out.len - l->out_head,
@@ -56,7 +56,7 @@ static void write_some(struct pli_link *l)
 }
 
 // Append one record: these bytes, sealed, and the tag.
-static void put(struct pli_link *l, const void *data, size_t len)
+static void put(struct pli_dlink *l, const void *data, size_t len)
 {
     unsigned char tag[PLI_PROTECT_TAG];
     size_t at = l->out.len;
@@ -67,7 +67,7 @@ static void put(struct pli_link *l, const void *data, size_t len)
     pli_pack_bytes(&l->out, tag, sizeof tag);
 }
 
-void pli_link_send(struct pli_link *l, const struct pli_frame *f)
+void pli_dlink_send(struct pli_dlink *l, const struct pli_dframe *f)
 {
     if (l->watch.fd < 0) {
         return;
@@ -77,11 +77,11 @@ void pli_link_send(struct pli_link *l, const struct pli_frame *f)
         l->out.len -= l->out_head;
         l->out_head = 0;
     }
-    struct pli_link_head head = { .len = htole32((uint32_t)f->len),
-                                  .kind = htole16(f->kind),
-                                  .flag = htole16(f->flag),
-                                  .host = htole32(f->host),
-                                  .a = htole32(f->a) };
+    struct pli_dlink_head head = { .len = htole32((uint32_t)f->len),
+                                   .kind = htole16(f->kind),
+                                   .flag = htole16(f->flag),
+                                   .host = htole32(f->host),
+                                   .a = htole32(f->a) };
     bool was_empty = l->out.len == 0;
     put(l, &head, sizeof head);
     if (f->len > 0) {
@@ -92,7 +92,7 @@ void pli_link_send(struct pli_link *l, const struct pli_frame *f)
     }
 }
 
-void pli_link_drain(struct pli_link *l, int ms)
+void pli_dlink_drain(struct pli_dlink *l, int ms)
 {
     while (l->watch.fd >= 0 && l->out.len > 0) {
         struct pollfd p = { .fd = l->watch.fd, .events = POLLOUT };
@@ -104,15 +104,15 @@ void pli_link_drain(struct pli_link *l, int ms)
 }
 
 // Take the next record of this length, in place. NULL: it is not complete, or the link is gone.
-static unsigned char *take(struct pli_link *l, size_t *at, size_t len)
+static unsigned char *take(struct pli_dlink *l, size_t *at, size_t len)
 {
     unsigned char *data = l->in.data + *at;
     if (l->in.len - *at < len + PLI_PROTECT_TAG) {
         return NULL;
     }
     if (!pli_protect_open(&l->open, NULL, 0, data, len, data + len)) {
-        struct pli_frame f = { .kind = PLI_LINK_ALTERED };
-        pli_link_send(l, &f); // the other way may be whole
+        struct pli_dframe f = { .kind = PLI_DLINK_ALTERED };
+        pli_dlink_send(l, &f); // the other way may be whole
         lose(l, "what came over its connection is not what it sent; somebody between the two hosts "
                 "altered, repeated, left out or added something");
         return NULL;
@@ -122,13 +122,13 @@ static unsigned char *take(struct pli_link *l, size_t *at, size_t len)
 }
 
 // The head of the next frame. False: it is not complete, or the link is gone.
-static bool take_head(struct pli_link *l, size_t *at)
+static bool take_head(struct pli_dlink *l, size_t *at)
 {
     const unsigned char *data = l->has_head ? NULL : take(l, at, sizeof l->head);
     if (data != NULL) {
         memcpy(&l->head, data, sizeof l->head);
         l->has_head = true;
-        if (le32toh(l->head.len) > PLI_LINK_LEN) {
+        if (le32toh(l->head.len) > PLI_DLINK_LEN) {
             lose(l, "it sent something that makes no sense");
         }
     }
@@ -136,7 +136,7 @@ static bool take_head(struct pli_link *l, size_t *at)
 }
 
 // Hand out the frames that are complete.
-static void parse(struct pli_link *l)
+static void parse(struct pli_dlink *l)
 {
     size_t at = 0;
     while (l->watch.fd >= 0 && take_head(l, &at)) {
@@ -146,14 +146,14 @@ static void parse(struct pli_link *l)
         if (data == NULL) {
             break;
         }
-        struct pli_frame f = { .kind = le16toh(l->head.kind),
-                               .flag = le16toh(l->head.flag),
-                               .host = le32toh(l->head.host),
-                               .a = le32toh(l->head.a),
-                               .data = data,
-                               .len = len };
+        struct pli_dframe f = { .kind = le16toh(l->head.kind),
+                                .flag = le16toh(l->head.flag),
+                                .host = le32toh(l->head.host),
+                                .a = le32toh(l->head.a),
+                                .data = data,
+                                .len = len };
         l->has_head = false;
-        if (f.kind == PLI_LINK_ALTERED) {
+        if (f.kind == PLI_DLINK_ALTERED) {
             lose(l, "what was sent to it is not what came there; somebody between the two hosts "
                     "altered, repeated, left out or added something");
             break;
@@ -167,7 +167,7 @@ static void parse(struct pli_link *l)
     l->in.len -= at;
 }
 
-static void read_some(struct pli_link *l)
+static void read_some(struct pli_dlink *l)
 {
     if (l->in.cap - l->in.len < PIECE) {
         l->in.cap = l->in.len + 2 * PIECE;
@@ -189,7 +189,7 @@ static void read_some(struct pli_link *l)
 
 static void fire(struct pli_watch *w, uint32_t events)
 {
-    struct pli_link *l = (struct pli_link *)w; // its first member
+    struct pli_dlink *l = (struct pli_dlink *)w; // its first member
     if ((events & EPOLLOUT) != 0) {
         write_some(l);
     }
@@ -198,7 +198,7 @@ static void fire(struct pli_watch *w, uint32_t events)
     }
 }
 
-void pli_link_open(struct pli_link *l, int fd, const struct pli_handshake_keys *keys)
+void pli_dlink_open(struct pli_dlink *l, int fd, const struct pli_daemon_handshake_keys *keys)
 {
     // Without these a host that vanished would be waited for during hours.
     const struct {
@@ -224,7 +224,7 @@ void pli_link_open(struct pli_link *l, int fd, const struct pli_handshake_keys *
     pli_loop_watch(&l->watch, EPOLLIN);
 }
 
-void pli_link_hand(struct pli_link *to, struct pli_link *from)
+void pli_dlink_hand(struct pli_dlink *to, struct pli_dlink *from)
 {
     uint32_t events = pli_loop_events(&from->watch);
     pli_loop_watch(&from->watch, 0);

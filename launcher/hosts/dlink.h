@@ -11,21 +11,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct pli_frame {
+struct pli_dframe {
     uint16_t kind, flag;
     uint32_t host, a;
     const void *data;
     size_t len;
 };
 
-struct pli_link {
+struct pli_dlink {
     struct pli_watch watch;
-    void (*hear)(struct pli_link *l, const struct pli_frame *f);
-    void (*lost)(struct pli_link *l, const char *why); // the link is closed already
+    void (*hear)(struct pli_dlink *l, const struct pli_dframe *f);
+    void (*lost)(struct pli_dlink *l, const char *why); // the link is closed already
     struct pli_pack in, out;
     size_t out_head;
     struct pli_protect seal, open; // what is sent, what is received
-    struct pli_link_head head;     // of a frame whose body is still to come
+    struct pli_dlink_head head;    // of a frame whose body is still to come
     bool has_head;
     uint32_t host; // at the other end
 };
@@ -33,18 +33,18 @@ struct pli_link {
 // Take over a connected socket whose ends have shaken hands; hear and lost have been set. A peer
 // that falls silent for more than a few seconds is lost, and so is one whose frames somebody has
 // altered.
-struct pli_handshake_keys;
-void pli_link_open(struct pli_link *l, int fd, const struct pli_handshake_keys *keys);
+struct pli_daemon_handshake_keys;
+void pli_dlink_open(struct pli_dlink *l, int fd, const struct pli_daemon_handshake_keys *keys);
 
 // Never waits: what cannot be written now is kept. A closed link takes nothing.
-void pli_link_send(struct pli_link *l, const struct pli_frame *f);
+void pli_dlink_send(struct pli_dlink *l, const struct pli_dframe *f);
 
 // Write all that is kept, within this time.
-void pli_link_drain(struct pli_link *l, int ms);
-void pli_link_close(struct pli_link *l);
+void pli_dlink_drain(struct pli_dlink *l, int ms);
+void pli_dlink_close(struct pli_dlink *l);
 
 // Another struct has the connection from now on, with its own hear and lost. Context: a timer, not
 // while it is heard.
-void pli_link_hand(struct pli_link *to, struct pli_link *from);
+void pli_dlink_hand(struct pli_dlink *to, struct pli_dlink *from);
 
 #endif

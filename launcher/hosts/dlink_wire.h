@@ -9,70 +9,70 @@
 #include <stdint.h>
 
 enum {
-    PLI_LINK_VERSION = 6,
-    PLI_LINK_LEN = 64 * 1024 * 1024, // no frame is longer
-    PLI_LINK_CREDIT = 64 * 1024,     // bytes of one stream on their way at most
-    PLI_LINK_ALL = -1                // host: all below
+    PLI_DLINK_VERSION = 6,
+    PLI_DLINK_LEN = 64 * 1024 * 1024, // no frame is longer
+    PLI_DLINK_CREDIT = 64 * 1024,     // bytes of one stream on their way at most
+    PLI_DLINK_ALL = -1                // host: all below
 };
 
-enum pli_link_kind {
+enum pli_dlink_kind {
     // From a daemon up to mpiexec. `host`: who says it.
-    PLI_LINK_HELLO = 1, // I am there: version, name, where my ranks are reached
-    PLI_LINK_OUT,       // task `a`, descriptor `flag`: these bytes; none: its end
-    PLI_LINK_IN_DONE,   // task `a` has read so many bytes; 0: it reads no more
-    PLI_LINK_CASE,      // something is wrong with rank `a`; flag 1: it went with another one
-    PLI_LINK_OVER,      // task `a` is over
-    PLI_LINK_SAY,       // a message for people, as it is to be shown
-    PLI_LINK_FAILED,    // I cannot go on: exit status `a`
-    PLI_LINK_ROWS,      // states of ranks that have changed
-    PLI_LINK_STUCK,     // answer to round `a`: do all my ranks sleep?
-    PLI_LINK_PICTURE,   // answer: the rows of all my ranks, with places in the source
-    PLI_LINK_LOST,      // host `a`, below me, is lost: why
-    PLI_LINK_MADE,      // process sets that ranks of mine have made
-    PLI_LINK_AGENT,     // a word of the agent here, `flag`; with PLI_AGENT_UP `a` is the first rank
-    PLI_LINK_ASK,   // a rank's request number `a` of kind `flag`; 0: nobody waits for it any more
-    PLI_LINK_KNOWN, // order `a`: I know of its processes, or why mine cannot be started
-    PLI_LINK_BEGUN, // order `a`: mine were started, or why not
-    PLI_LINK_FREED, // rows that nobody here needs any more
-    PLI_LINK_READY, // process `a` is in MPI_Init and waits for its version of the world
-    PLI_LINK_PACT,  // a rank's word about a communicator on several hosts, see pact_wire.h
-    PLI_LINK_PART,  // how far this host is with a checkpoint: `flag`, see ckpt_parts.h
-    PLI_LINK_BERTH, // clone `a` can come here: the number it should have, and where images go
-    PLI_LINK_FAR,   // clone `a` was sent to its host: what to know to restore it; flag 1: why not
+    PLI_DLINK_HELLO = 1, // I am there: version, name, where my ranks are reached
+    PLI_DLINK_OUT,       // task `a`, descriptor `flag`: these bytes; none: its end
+    PLI_DLINK_IN_DONE,   // task `a` has read so many bytes; 0: it reads no more
+    PLI_DLINK_CASE,      // something is wrong with rank `a`; flag 1: it went with another one
+    PLI_DLINK_OVER,      // task `a` is over
+    PLI_DLINK_SAY,       // a message for people, as it is to be shown
+    PLI_DLINK_FAILED,    // I cannot go on: exit status `a`
+    PLI_DLINK_ROWS,      // states of ranks that have changed
+    PLI_DLINK_STUCK,     // answer to round `a`: do all my ranks sleep?
+    PLI_DLINK_PICTURE,   // answer: the rows of all my ranks, with places in the source
+    PLI_TCP_CONN_LOST,   // host `a`, below me, is lost: why
+    PLI_DLINK_MADE,      // process sets that ranks of mine have made
+    PLI_DLINK_AGENT, // a word of the agent here, `flag`; with PLI_AGENT_UP `a` is the first rank
+    PLI_DLINK_ASK,   // a rank's request number `a` of kind `flag`; 0: nobody waits for it any more
+    PLI_DLINK_KNOWN, // order `a`: I know of its processes, or why mine cannot be started
+    PLI_DLINK_BEGUN, // order `a`: mine were started, or why not
+    PLI_DLINK_FREED, // rows that nobody here needs any more
+    PLI_DLINK_READY, // process `a` is in MPI_Init and waits for its version of the world
+    PLI_DLINK_PACT,  // a rank's word about a communicator on several hosts, see pact_wire.h
+    PLI_DLINK_PART,  // how far this host is with a checkpoint: `flag`, see ckpt_parts.h
+    PLI_DLINK_BERTH, // clone `a` can come here: the number it should have, and where images go
+    PLI_DLINK_FAR,   // clone `a` was sent to its host: what to know to restore it; flag 1: why not
     // From mpiexec down. `host`: for whom.
-    PLI_LINK_START = 64, // where everybody is; start your tasks
-    PLI_LINK_IN,         // input for task `a`; none: its end
-    PLI_LINK_OUT_DONE,   // so many bytes of task `a`, descriptor `flag`, are out
-    PLI_LINK_SIGNAL,     // send signal `a` to all tasks but one; flag 1: to the ranks alone
-    PLI_LINK_ROUND,      // round `a`: do all your ranks sleep?
-    PLI_LINK_SHOW,       // send the picture
-    PLI_LINK_QUIT,       // leave; flag 1: look for what a bad end has left
-    PLI_LINK_SETS,       // process sets that ranks elsewhere have made
-    PLI_LINK_ENDED,      // these tasks are over, wherever they were: first rank and number of each
-    PLI_LINK_TO_AGENT,   // a word for the agent there, `flag`
-    PLI_LINK_ANSWER,     // to request `a`
-    PLI_LINK_COMING,     // order `a`: these processes will come, and where; `flag`: pli_coming
-    PLI_LINK_GO,         // order `a`: start yours
-    PLI_LINK_DROP,       // order `a`: all is taken back
-    PLI_LINK_WORLD,      // this version of the world counts
-    PLI_LINK_SAVE,       // what ranks are to know of checkpoints, see save_wire.h
-    PLI_LINK_STEP,       // the next step of a checkpoint: `flag`, see ckpt_parts.h
-    PLI_LINK_PLACE,    // the ranks of host `a` are elsewhere now, or it joins: its name, and where
-    PLI_LINK_NEWS,     // somebody died, or something was agreed, see pact_wire.h
-    PLI_LINK_PAST,     // for a host that joins: what has become of the job, see past.h
-    PLI_LINK_TO_BERTH, // clone `a`, of a rank of yours: what its host has said
-    PLI_LINK_LAND,     // clone `a` was sent to you: restore it
+    PLI_DLINK_START = 64, // where everybody is; start your tasks
+    PLI_DLINK_IN,         // input for task `a`; none: its end
+    PLI_DLINK_OUT_DONE,   // so many bytes of task `a`, descriptor `flag`, are out
+    PLI_DLINK_SIGNAL,     // send signal `a` to all tasks but one; flag 1: to the ranks alone
+    PLI_DLINK_ROUND,      // round `a`: do all your ranks sleep?
+    PLI_DLINK_SHOW,       // send the picture
+    PLI_DLINK_QUIT,       // leave; flag 1: look for what a bad end has left
+    PLI_DLINK_SETS,       // process sets that ranks elsewhere have made
+    PLI_DLINK_ENDED,      // these tasks are over, wherever they were: first rank and number of each
+    PLI_DLINK_TO_AGENT,   // a word for the agent there, `flag`
+    PLI_DLINK_ANSWER,     // to request `a`
+    PLI_DLINK_COMING,     // order `a`: these processes will come, and where; `flag`: pli_coming
+    PLI_DLINK_GO,         // order `a`: start yours
+    PLI_DLINK_DROP,       // order `a`: all is taken back
+    PLI_DLINK_WORLD,      // this version of the world counts
+    PLI_DLINK_SAVE,       // what ranks are to know of checkpoints, see save_wire.h
+    PLI_DLINK_STEP,       // the next step of a checkpoint: `flag`, see ckpt_parts.h
+    PLI_DLINK_PLACE,    // the ranks of host `a` are elsewhere now, or it joins: its name, and where
+    PLI_DLINK_NEWS,     // somebody died, or something was agreed, see pact_wire.h
+    PLI_DLINK_PAST,     // for a host that joins: what has become of the job, see past.h
+    PLI_DLINK_TO_BERTH, // clone `a`, of a rank of yours: what its host has said
+    PLI_DLINK_LAND,     // clone `a` was sent to you: restore it
     // Either way, and the last one: what you sent came altered.
-    PLI_LINK_ALTERED
+    PLI_DLINK_ALTERED
 };
 
 enum pli_coming { PLI_COMING_SPAWNED, PLI_COMING_RANKS, PLI_COMING_CLONES };
 
-struct pli_link_head {
+struct pli_dlink_head {
     uint32_t len;
     uint16_t kind, flag;
     uint32_t host, a;
 };
-_Static_assert(sizeof(struct pli_link_head) == 16, "goes from host to host");
+_Static_assert(sizeof(struct pli_dlink_head) == 16, "goes from host to host");
 
 #endif

@@ -23,15 +23,15 @@ static void raise_alarm(struct pli_node *node)
 // A process of this host that is to end; in mpiexec of several hosts there is none.
 static void end_process(struct pli_job *job, uint32_t row)
 {
-    for (struct pli_task *t = pli_job_next(job, NULL); t != NULL && !pli_job_is_head(job);
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL && !pli_job_is_head(job);
          t = pli_job_next(job, t)) {
         if (t->is_over || !pli_task_has(t, row)) {
             continue;
         }
         if (t->n > 1) {
-            pli_guest_kill(t, row);
+            pli_control_msgs_kill(t, row);
         } else {
-            pli_warden_drop(t);
+            pli_supervisor_drop(t);
         }
     }
 }
@@ -54,7 +54,7 @@ static void write_failed(struct pli_job *job, const struct pli_news *n)
     atomic_store_explicit(&p->failure, n->how, memory_order_release);
     atomic_store_explicit(&node->header->n_failed, n->n_failed, memory_order_release);
     raise_alarm(node);
-    if ((n->how & ~(uint32_t)PLI_ALARM_NUMBER) == PLI_ALARM_ABORT && row != UINT32_MAX) {
+    if ((n->how & ~(uint32_t)PLI_FAILURE_NUMBER) == PLI_FAILURE_ABORT && row != UINT32_MAX) {
         end_process(job, row);
     }
 }
@@ -62,33 +62,33 @@ static void write_failed(struct pli_job *job, const struct pli_news *n)
 // Who has voted here has made the mark, and it stays.
 static void write_agreed(struct pli_node *node, const struct pli_news *n)
 {
-    const struct pli_alarm_mark *m = pli_alarm_find(node->header, n->key);
+    const struct pli_failure_mark *m = pli_failure_find(node->header, n->key);
     if (m == NULL) {
         return; // no member here
     }
-    struct pli_alarm_pact *p = (struct pli_alarm_pact *)(node->base + m->pact);
-    p->outcomes[n->seq % PLI_ALARM_AHEAD] = n->outcome;
-    atomic_store_explicit(&p->results[n->seq % PLI_ALARM_AHEAD],
+    struct pli_failure_pact *p = (struct pli_failure_pact *)(node->base + m->pact);
+    p->outcomes[n->seq % PLI_FAILURE_AHEAD] = n->outcome;
+    atomic_store_explicit(&p->results[n->seq % PLI_FAILURE_AHEAD],
                           (uint64_t)n->seq << 32 | n->n_failed, memory_order_release);
     pli_shm_wake_node(node);
 }
 
 static _Atomic uint64_t *place(struct pli_node *node, uint32_t i)
 {
-    return &pli_alarm_table(node->header)->revoked[i % PLI_ALARM_N_MARK];
+    return &pli_failure_table(node->header)->revoked[i % PLI_FAILURE_N_MARK];
 }
 
 // One place stays free, so that every search ends. False: there is no other.
 static bool write_revoked(struct pli_node *node, uint64_t key)
 {
-    uint32_t n_used = 0, i = pli_alarm_home(key);
-    for (uint32_t k = 0; k < PLI_ALARM_N_MARK; k++) {
-        n_used += *place(node, k) > PLI_ALARM_WAS;
+    uint32_t n_used = 0, i = pli_failure_home(key);
+    for (uint32_t k = 0; k < PLI_FAILURE_N_MARK; k++) {
+        n_used += *place(node, k) > PLI_FAILURE_WAS;
     }
-    while (*place(node, i) > PLI_ALARM_WAS && *place(node, i) != key) {
+    while (*place(node, i) > PLI_FAILURE_WAS && *place(node, i) != key) {
         i++;
     }
-    bool has_room = n_used < PLI_ALARM_N_MARK - 1 || *place(node, i) != PLI_ALARM_FREE;
+    bool has_room = n_used < PLI_FAILURE_N_MARK - 1 || *place(node, i) != PLI_FAILURE_FREE;
     if (has_room) {
         atomic_store_explicit(place(node, i), key, memory_order_release);
         raise_alarm(node);
@@ -99,25 +99,25 @@ static bool write_revoked(struct pli_node *node, uint64_t key)
 // What stands in front of a free place need not be looked through.
 static void drop_revoked(struct pli_node *node, uint64_t key)
 {
-    uint32_t i = pli_alarm_home(key);
-    while (*place(node, i) != key && *place(node, i) != PLI_ALARM_FREE) {
+    uint32_t i = pli_failure_home(key);
+    while (*place(node, i) != key && *place(node, i) != PLI_FAILURE_FREE) {
         i++;
     }
     if (*place(node, i) != key) {
         return;
     }
-    atomic_store_explicit(place(node, i), PLI_ALARM_WAS, memory_order_release);
-    for (bool is = *place(node, i + 1) == PLI_ALARM_FREE; is && *place(node, i) == PLI_ALARM_WAS;
-         i--) {
-        atomic_store_explicit(place(node, i), PLI_ALARM_FREE, memory_order_release);
+    atomic_store_explicit(place(node, i), PLI_FAILURE_WAS, memory_order_release);
+    for (bool is = *place(node, i + 1) == PLI_FAILURE_FREE;
+         is && *place(node, i) == PLI_FAILURE_WAS; i--) {
+        atomic_store_explicit(place(node, i), PLI_FAILURE_FREE, memory_order_release);
     }
 }
 
 static void write_dropped(struct pli_node *node, uint64_t key)
 {
-    const struct pli_alarm_mark *m = pli_alarm_find(node->header, key);
+    const struct pli_failure_mark *m = pli_failure_find(node->header, key);
     if (m != NULL) {
-        struct pli_alarm_pact *p = (struct pli_alarm_pact *)(node->base + m->pact);
+        struct pli_failure_pact *p = (struct pli_failure_pact *)(node->base + m->pact);
         atomic_store_explicit(&p->is_dropped, 1, memory_order_release);
     }
     drop_revoked(node, key);
@@ -135,7 +135,8 @@ static void note(struct pli_job *job, const struct pli_news *n)
         break;
     case PLI_NEWS_REVOKED:
         if (!write_revoked(&job->node, n->key)) {
-            pli_warden_lose("more communicators are revoked and not freed than there is room for");
+            pli_supervisor_lose(
+                "more communicators are revoked and not freed than there is room for");
         }
         break;
     case PLI_NEWS_DROPPED:
@@ -150,7 +151,7 @@ static void note(struct pli_job *job, const struct pli_news *n)
     }
 }
 
-void pli_news_unpack(struct pli_job *job, const void *data, size_t len)
+void pli_failure_news_unpack(struct pli_job *job, const void *data, size_t len)
 {
     struct pli_news n;
     if (len == sizeof n) {
@@ -159,11 +160,11 @@ void pli_news_unpack(struct pli_job *job, const void *data, size_t len)
     }
 }
 
-void pli_news_tell(struct pli_job *job, const struct pli_news *n)
+void pli_failure_news_tell(struct pli_job *job, const struct pli_news *n)
 {
     note(job, n);
     if (pli_job_is_head(job)) {
-        pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_NEWS, 0, 0, n, sizeof *n);
+        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_NEWS, 0, 0, n, sizeof *n);
     }
 }
 
@@ -178,7 +179,7 @@ static void pack_failure(const struct pli_node *node, uint32_t index, struct pli
     }
 }
 
-void pli_news_pack_past(const struct pli_job *job, struct pli_pack *to)
+void pli_failure_news_pack_past(const struct pli_job *job, struct pli_pack *to)
 {
     const struct pli_node *node = &job->node;
     const struct pli_node_header *h = node->header;
@@ -189,9 +190,9 @@ void pli_news_pack_past(const struct pli_job *job, struct pli_pack *to)
     for (uint32_t row = h->n_row; row < pli_node_n_used(node); row++) {
         pack_failure(node, node->rows[row].index, &dead);
     }
-    for (uint32_t i = 0; i < PLI_ALARM_N_MARK; i++) {
-        uint64_t key = pli_alarm_table(node->header)->revoked[i];
-        if (key > PLI_ALARM_WAS) {
+    for (uint32_t i = 0; i < PLI_FAILURE_N_MARK; i++) {
+        uint64_t key = pli_failure_table(node->header)->revoked[i];
+        if (key > PLI_FAILURE_WAS) {
             pli_pack_u64(&revoked, key);
         }
     }
@@ -205,7 +206,7 @@ void pli_news_pack_past(const struct pli_job *job, struct pli_pack *to)
     pli_pack_fini(&revoked);
 }
 
-void pli_news_take_past(struct pli_job *job, struct pli_unpack *from)
+void pli_failure_news_take_past(struct pli_job *job, struct pli_unpack *from)
 {
     struct pli_node_header *h = job->node.header;
     uint32_t n_dead = pli_unpack_count(from, 16);

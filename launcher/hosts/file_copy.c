@@ -27,14 +27,14 @@ struct haul {
     char *buf; // CHUNK bytes
     uint32_t n_file;
     int error;
-    char *why; // PLI_HAUL_WHY bytes
+    char *why; // PLI_FILE_COPY_WHY bytes
 };
 
 static bool fail(struct haul *h, int error, const char *what, const char *name)
 {
     h->error = error != 0 ? error : EPROTO;
-    snprintf(h->why, PLI_HAUL_WHY, "%.40s%s%.120s: %.100s", what, name[0] != '\0' ? " " : "", name,
-             strerror(h->error));
+    snprintf(h->why, PLI_FILE_COPY_WHY, "%.40s%s%.120s: %.100s", what, name[0] != '\0' ? " " : "",
+             name, strerror(h->error));
     return false;
 }
 
@@ -43,7 +43,7 @@ static bool fail(struct haul *h, int error, const char *what, const char *name)
 // Whoever receives speaks once: before all is sent, that something is wrong there.
 static bool send_some(struct haul *h, const void *from, size_t len)
 {
-    if (pli_ready_wait(h->s->fd, POLLIN, 0)) {
+    if (pli_fd_wait_wait(h->s->fd, POLLIN, 0)) {
         return false;
     }
     return pli_protect_stream_put(h->s, from, len);
@@ -52,7 +52,7 @@ static bool send_some(struct haul *h, const void *from, size_t len)
 static bool send_head(struct haul *h, const char *name, uint64_t size)
 {
     struct {
-        struct pli_haul_head head;
+        struct pli_file_copy_head head;
         char name[PATH_MAX];
     } all = { .head = { htole32((uint32_t)strlen(name)), htole32(h->n_file), htole64(size) } };
     memcpy(all.name, name, strlen(name));
@@ -121,26 +121,26 @@ static bool send_folder(struct haul *h, int dir, const char *prefix)
 // What the other side says counts, if it says anything: it may be why nothing could be sent.
 static bool hear_verdict(struct haul *h)
 {
-    struct pli_haul_verdict v;
+    struct pli_file_copy_verdict v;
     shutdown(h->s->fd, SHUT_WR);
     if (!pli_protect_stream_get(h->s, &v, sizeof v)) {
         return h->error == 0 ? fail(h, errno, "the other host did not answer", "") : false;
     }
     if (v.error != 0) {
         v.why[sizeof v.why - 1] = '\0';
-        snprintf(h->why, PLI_HAUL_WHY, "%s", v.why);
+        snprintf(h->why, PLI_FILE_COPY_WHY, "%s", v.why);
         return false;
     }
     return h->error == 0;
 }
 
-bool pli_haul_send(struct pli_protect_stream *s, const char *dir, char *why)
+bool pli_file_copy_send(struct pli_protect_stream *s, const char *dir, char *why)
 {
     struct haul h = { .s = s, .dir = dir, .buf = malloc(CHUNK), .why = why };
     int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (h.buf == NULL || at < 0) {
         fail(&h, errno, "cannot be read:", dir);
-    } else if (!pli_protect_stream_put(s, PLI_HAUL_MAGIC, 8)) {
+    } else if (!pli_protect_stream_put(s, PLI_FILE_COPY_MAGIC, 8)) {
         fail(&h, errno, "nothing can be sent", "");
     } else if (send_folder(&h, at, "") && !send_head(&h, "", 0)) {
         fail(&h, errno, "the end cannot be sent", "");
@@ -198,7 +198,7 @@ static bool receive_content(struct haul *h, int file, uint64_t size, const char 
 
 static bool receive_file(struct haul *h, int dir, const char *name, uint64_t size)
 {
-    char folder[PLI_HAUL_NAME + 1];
+    char folder[PLI_FILE_COPY_NAME + 1];
     snprintf(folder, sizeof folder, "%.*s", (int)strcspn(name, "/"), name);
     if (strchr(name, '/') != NULL && mkdirat(dir, folder, 0700) != 0 && errno != EEXIST) {
         return fail(h, errno, "cannot be made:", folder);
@@ -217,15 +217,15 @@ static bool receive_file(struct haul *h, int dir, const char *name, uint64_t siz
 // One more file. False: there are no more, or it is wrong (h->error).
 static bool receive_one(struct haul *h, int dir)
 {
-    struct pli_haul_head head;
-    char name[PLI_HAUL_NAME + 1];
+    struct pli_file_copy_head head;
+    char name[PLI_FILE_COPY_NAME + 1];
     if (!pli_protect_stream_get(h->s, &head, sizeof head)) {
         return fail(h, errno, "the end did not come", "");
     }
     size_t len = le32toh(head.name_len);
     uint64_t size = le64toh(head.size);
-    if (len > PLI_HAUL_NAME || le32toh(head.n_file) != h->n_file || h->n_file >= PLI_HAUL_FILES ||
-        size > INT64_MAX) {
+    if (len > PLI_FILE_COPY_NAME || le32toh(head.n_file) != h->n_file ||
+        h->n_file >= PLI_FILE_COPY_FILES || size > INT64_MAX) {
         return fail(h, EPROTO, "what came makes no sense", "");
     }
     if (len == 0) {
@@ -243,17 +243,17 @@ static bool receive_one(struct haul *h, int dir)
 // Say how it went. What was not read is read first, or the answer would be lost with it.
 static void give_verdict(struct haul *h)
 {
-    struct pli_haul_verdict v = { .error = htole32((uint32_t)h->error) };
+    struct pli_file_copy_verdict v = { .error = htole32((uint32_t)h->error) };
     snprintf(v.why, sizeof v.why, "%s", h->error != 0 ? h->why : "");
     bool is_said = pli_protect_stream_put(h->s, &v, sizeof v);
     shutdown(h->s->fd, SHUT_WR);
-    while (is_said && h->error != 0 && pli_ready_wait(h->s->fd, POLLIN, REST_MS)) {
+    while (is_said && h->error != 0 && pli_fd_wait_wait(h->s->fd, POLLIN, REST_MS)) {
         ssize_t n = recv(h->s->fd, h->buf, CHUNK, MSG_DONTWAIT);
         is_said = n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
     }
 }
 
-bool pli_haul_receive(struct pli_protect_stream *s, const char *dir, char *why)
+bool pli_file_copy_receive(struct pli_protect_stream *s, const char *dir, char *why)
 {
     char magic[8];
     struct haul h = { .s = s, .dir = dir, .buf = malloc(CHUNK), .why = why };
@@ -261,7 +261,7 @@ bool pli_haul_receive(struct pli_protect_stream *s, const char *dir, char *why)
     if (h.buf == NULL || at < 0) {
         fail(&h, errno, "cannot be used:", dir);
     } else if (!pli_protect_stream_get(s, magic, sizeof magic) ||
-               memcmp(magic, PLI_HAUL_MAGIC, sizeof magic) != 0) {
+               memcmp(magic, PLI_FILE_COPY_MAGIC, sizeof magic) != 0) {
         fail(&h, EPROTO, "what came is no files", "");
     }
     while (h.error == 0 && receive_one(&h, at)) {

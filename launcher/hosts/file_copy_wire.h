@@ -7,21 +7,21 @@
 
 #include <stdint.h>
 
-#define PLI_HAUL_MAGIC "PLIHAUL\1"
+#define PLI_FILE_COPY_MAGIC "PLIHAUL\1"
 
-enum { PLI_HAUL_NAME = 120, PLI_HAUL_FILES = 1 << 20, PLI_HAUL_WHY = 300 };
+enum { PLI_FILE_COPY_NAME = 120, PLI_FILE_COPY_FILES = 1 << 20, PLI_FILE_COPY_WHY = 300 };
 
-struct pli_haul_head {
-    uint32_t name_len; // "file" or "folder/file", PLI_HAUL_NAME at most; 0: there are no more
+struct pli_file_copy_head {
+    uint32_t name_len; // "file" or "folder/file", PLI_FILE_COPY_NAME at most; 0: there are no more
     uint32_t n_file;   // before this one
     uint64_t size;
 };
-_Static_assert(sizeof(struct pli_haul_head) == 16, "goes from host to host");
+_Static_assert(sizeof(struct pli_file_copy_head) == 16, "goes from host to host");
 
-struct pli_haul_verdict {
+struct pli_file_copy_verdict {
     uint32_t error; // errno, 0: all is there
-    char why[PLI_HAUL_WHY];
+    char why[PLI_FILE_COPY_WHY];
 };
-_Static_assert(sizeof(struct pli_haul_verdict) == 304, "goes from host to host");
+_Static_assert(sizeof(struct pli_file_copy_verdict) == 304, "goes from host to host");
 
 #endif

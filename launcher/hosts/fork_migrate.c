@@ -42,7 +42,7 @@ struct voyage {
     struct pli_watch busy;  // ends when the clone can be written
     struct voyage *next;    // not freed: an event of this turn may name one
     struct pli_job *job;
-    struct pli_gate_place to;
+    struct pli_daemon_auth_place to;
     uint32_t index;
     enum { UNUSED, LEAVING, COMING } side;
     pid_t pid;       // of the process here, 0: none
@@ -119,7 +119,7 @@ static void end(struct voyage *v)
         is_last = is_last && o->side == UNUSED;
     }
     if (is_last) {
-        pli_dock_close();
+        pli_image_transfer_close();
     }
 }
 
@@ -131,30 +131,30 @@ static void __attribute__((format(printf, 2, 3))) fail(struct voyage *v, const c
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     snprintf(all, sizeof all, "%.190s", text);
-    pli_daemon_send(PLI_LINK_FAR, 1, v->index, all, strlen(all));
+    pli_daemon_send(PLI_DLINK_FAR, 1, v->index, all, strlen(all));
 }
 
 // Leaving.
 
-void pli_ferry_expect_leaver(struct pli_job *job, uint32_t index, struct pli_answer *a)
+void pli_fork_migrate_expect_leaver(struct pli_job *job, uint32_t index, struct pli_answer *a)
 {
     char why[PLI_CKPT_WHY];
     if (!pli_criu_check(why)) {
         pli_refuse(a, ENOTSUP, "%.*s", (int)strcspn(why, ";"), why);
-    } else if (!pli_stash_open()) {
+    } else if (!pli_tmpdir_open()) {
         pli_refuse(a, errno, "there is no room for images (PLIANT_IMAGE_DIR): %s", strerror(errno));
     } else {
         add(job, index, LEAVING);
     }
 }
 
-static void berth(struct pli_job *job, const struct pli_frame *f)
+static void berth(struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     uint32_t number = pli_unpack_u32(&u), row = pli_node_row_of(&job->node, f->a);
     struct voyage *v = find(f->a);
     if (v != NULL && v->side == LEAVING && row != UINT32_MAX) {
-        pli_gate_unpack(&v->to, &u);
+        pli_daemon_auth_unpack(&v->to, &u);
         // Its parent waits for that.
         atomic_store(&job->node.rows[row].pid, u.is_bad ? 0 : number);
     }
@@ -162,7 +162,7 @@ static void berth(struct pli_job *job, const struct pli_frame *f)
 
 static void folder(const struct voyage *v, char *to, size_t cap, bool is_inner)
 {
-    int n = snprintf(to, cap, "%.*s/far.%u", PATH_MAX - 64, pli_stash_path(), v->index);
+    int n = snprintf(to, cap, "%.*s/far.%u", PATH_MAX - 64, pli_tmpdir_path(), v->index);
     if (is_inner) {
         snprintf(to + n, cap - (size_t)n, "/rank.%u", v->index);
     }
@@ -188,7 +188,7 @@ static void sent(struct pli_helper *h, bool is_good)
     for (int i = 0; i < N_END; i++) {
         pli_pack_u64(&p, inode_of(v->ends[i]));
     }
-    pli_daemon_send(PLI_LINK_FAR, 0, v->index, p.data, p.len);
+    pli_daemon_send(PLI_DLINK_FAR, 0, v->index, p.data, p.len);
     pli_pack_fini(&p);
     folder(v, dir, sizeof dir, false);
     pli_ckpt_remove(dir);
@@ -213,7 +213,7 @@ static void written(struct pli_helper *h, bool is_good)
     pli_fault("daemon_ferry_send", v->job->here);
     folder(v, dir, sizeof dir, false);
     v->send.done = sent;
-    if (pli_dock_send(&v->send, v->job, &v->to, dir)) {
+    if (pli_image_transfer_send(&v->send, v->job, &v->to, dir)) {
         pli_helper_watch(&v->send);
     } else {
         fail(v, "a process cannot be started: %s", strerror(errno));
@@ -254,14 +254,14 @@ static void kill_stranger(pid_t pid, const int own[4])
     }
 }
 
-void pli_ferry_depart(struct pli_task *parent, uint32_t row, pid_t pid, int number,
-                      const int own[4])
+void pli_fork_migrate_depart(struct pli_proc_task *parent, uint32_t row, pid_t pid, int number,
+                             const int own[4])
 {
     const struct pli_node *node = &parent->job->node;
     uint32_t index = row < pli_node_n_used(node) ? node->rows[row].index : UINT32_MAX;
     struct voyage *v = find(index);
     if (v == NULL || v->side != LEAVING || v->pid != 0 || pid <= 1 || own[3] < 0 ||
-        pli_warden_is_ending()) {
+        pli_supervisor_is_ending()) {
         kill_stranger(pid, own); // nobody expects it any more
         return;
     }
@@ -301,14 +301,14 @@ static uint32_t free_number(void)
     return 0;
 }
 
-void pli_ferry_expect_comer(struct pli_job *job, uint32_t index, struct pli_answer *a)
+void pli_fork_migrate_expect_comer(struct pli_job *job, uint32_t index, struct pli_answer *a)
 {
     char why[PLI_CKPT_WHY];
-    struct pli_gate_place place;
+    struct pli_daemon_auth_place place;
     struct pli_pack p = { 0 };
     uint32_t number = free_number();
     if (!pli_criu_check(why) || !pli_daemon_dock(&place, why) ||
-        !pli_ckpt_back_open(job, pli_ckpt_all_back)) {
+        !pli_ckpt_resume_open(job, pli_ckpt_all_back)) {
         pli_refuse(a, ENOTSUP, "%.*s", (int)strcspn(why, ";"), why);
         return;
     }
@@ -318,31 +318,32 @@ void pli_ferry_expect_comer(struct pli_job *job, uint32_t index, struct pli_answ
     }
     add(job, index, COMING);
     pli_pack_u32(&p, number);
-    pli_gate_pack(&place, &p);
-    pli_daemon_send(PLI_LINK_BERTH, 0, index, p.data, p.len);
+    pli_daemon_auth_pack(&place, &p);
+    pli_daemon_send(PLI_DLINK_BERTH, 0, index, p.data, p.len);
     pli_pack_fini(&p);
 }
 
 // Our number for it.
 static pid_t pid_of(const struct voyage *v)
 {
-    return pli_nest_is_open() ? pli_nest_find(v->number) : v->number;
+    return pli_pidns_is_open() ? pli_pidns_find(v->number) : v->number;
 }
 
 // It is a process of this host from now on.
-static struct pli_task *adopt(struct voyage *v)
+static struct pli_proc_task *adopt(struct voyage *v)
 {
     struct pli_job *job = v->job;
     uint32_t row = pli_node_row_of(&job->node, v->index), app = job->node.rows[row].app;
-    struct pli_crew *c = pli_say_need(pli_crew_borrow(&job->apps[app < job->n_app ? app : 0], 1));
-    struct pli_task *t = pli_say_need(pli_crew_task(job, c, row));
-    pli_crew_release(c);
+    struct pli_programs *c =
+        pli_say_need(pli_programs_borrow(&job->apps[app < job->n_app ? app : 0], 1));
+    struct pli_proc_task *t = pli_say_need(pli_programs_task(job, c, row));
+    pli_programs_release(c);
     t->pid = v->pid;
     t->watch.fd = (int)syscall(SYS_pidfd_open, v->pid, 0);
     t->job = job;
     pli_launch_watch(job, t, v->ends[0], v->ends[1]);
     v->ends[0] = v->ends[1] = -1;
-    pli_warden_adopt(t);
+    pli_supervisor_adopt(t);
     return t;
 }
 
@@ -360,37 +361,38 @@ static void restored(struct pli_helper *h, bool is_good)
         return;
     }
     if (v->pid <= 1) {
-        snprintf(log, sizeof log, "%.*s/%u.log", PATH_MAX - 1, pli_stash_path(), v->index);
+        snprintf(log, sizeof log, "%.*s/%u.log", PATH_MAX - 1, pli_tmpdir_path(), v->index);
         pli_criu_reason(log, h->killed_by, reason, sizeof reason);
         fail(v, "the clone could not be restored: %s", reason);
         return;
     }
     pli_fault("daemon_ferry_restored", v->job->here);
-    struct pli_task *t = adopt(v);
-    pli_ckpt_back_call(t, v->ends[2]);
+    struct pli_proc_task *t = adopt(v);
+    pli_ckpt_resume_call(t, v->ends[2]);
     v->ends[2] = -1;
     end(v);
-    if (pli_warden_is_ending()) {
-        pli_warden_drop(t);
+    if (pli_supervisor_is_ending()) {
+        pli_supervisor_drop(t);
     }
 }
 
 static bool is_free(int number)
 {
-    return pli_nest_is_open() ? pli_nest_find(number) == 0 : kill(number, 0) != 0 && errno == ESRCH;
+    return pli_pidns_is_open() ? pli_pidns_find(number) == 0
+                               : kill(number, 0) != 0 && errno == ESRCH;
 }
 
 static bool restore(struct voyage *v, const uint64_t inodes[N_END])
 {
     char dir[PATH_MAX], images[PATH_MAX], log[32];
     struct pli_criu_back b = { .dir = images,
-                               .work = pli_stash_path(),
+                               .work = pli_tmpdir_path(),
                                .log = log,
                                .fds = { -1, -1, -1, -1 },
                                .inodes = { inodes[0], inodes[1], inodes[2], 0 } };
-    snprintf(dir, sizeof dir, "%.*s/rank.%u", PATH_MAX - 32, pli_stash_path(), v->index);
+    snprintf(dir, sizeof dir, "%.*s/rank.%u", PATH_MAX - 32, pli_tmpdir_path(), v->index);
     snprintf(log, sizeof log, "%u.log", v->index);
-    bool is_alone, is_good = pli_restart_ghosts(dir, pli_stash_path(), images, &is_alone);
+    bool is_alone, is_good = pli_restart_ghosts(dir, pli_tmpdir_path(), images, &is_alone);
     for (int i = 0; i < N_END && is_good; i++) {
         is_good = pli_criu_pipe(i == 2, &v->ends[i], &b.fds[i]);
     }
@@ -403,7 +405,7 @@ static bool restore(struct voyage *v, const uint64_t inodes[N_END])
     return is_good;
 }
 
-static void land(struct pli_job *job, const struct pli_frame *f)
+static void land(struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     struct voyage *v = find(f->a);
@@ -428,16 +430,16 @@ static void land(struct pli_job *job, const struct pli_frame *f)
     }
 }
 
-void pli_ferry_hear(struct pli_job *job, const struct pli_frame *f)
+void pli_fork_migrate_hear(struct pli_job *job, const struct pli_dframe *f)
 {
-    if (f->kind == PLI_LINK_TO_BERTH) {
+    if (f->kind == PLI_DLINK_TO_BERTH) {
         berth(job, f);
-    } else if (f->kind == PLI_LINK_LAND) {
+    } else if (f->kind == PLI_DLINK_LAND) {
         land(job, f);
     }
 }
 
-void pli_ferry_drop(uint32_t first, uint32_t n)
+void pli_fork_migrate_drop(uint32_t first, uint32_t n)
 {
     for (struct voyage *v = voyages; v != NULL; v = v->next) {
         if (v->side == UNUSED || v->index - first >= n || v->is_dropped) {
@@ -451,7 +453,7 @@ void pli_ferry_drop(uint32_t first, uint32_t n)
     }
 }
 
-void pli_ferry_settle(void)
+void pli_fork_migrate_settle(void)
 {
     for (struct voyage *v = voyages; v != NULL; v = v->next) {
         if (v->side != UNUSED && v->work.pid == 0) {

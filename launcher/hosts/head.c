@@ -45,7 +45,7 @@ enum { LEAVE_MS = 3000, SHOW_MS = 2000, ENDED_MS = 10 };
 
 // One host, as seen from here.
 struct side {
-    struct pli_link link; // of those that we started ourselves
+    struct pli_dlink link; // of those that we started ourselves
     bool is_up, is_lost, is_shown;
     bool is_stuck;   // by its last word
     uint32_t n_over; // tasks
@@ -55,10 +55,10 @@ struct side {
 };
 
 static struct pli_job *job;
-static struct pli_spec spec;
-static struct pli_gate_place place;
+static struct pli_daemon_spec spec;
+static struct pli_daemon_auth_place place;
 static struct side *sides;
-static struct pli_roll *rolls;
+static struct pli_host_table *rolls;
 static char **sites;
 static uint32_t n_up, this_round;
 static bool is_started, is_leaving;
@@ -72,24 +72,24 @@ static struct pli_timer show_timer = { .fire = show_late };
 void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, const void *data,
                    size_t len)
 {
-    struct pli_frame f = { kind, flag, host, a, data, len };
-    if (host != (uint32_t)PLI_LINK_ALL) {
-        pli_link_send(&sides[pli_tree_next(PLI_TREE_TOP, host, spec.tree)].link, &f);
+    struct pli_dframe f = { kind, flag, host, a, data, len };
+    if (host != (uint32_t)PLI_DLINK_ALL) {
+        pli_dlink_send(&sides[pli_daemon_tree_next(PLI_DAEMON_TREE_TOP, host, spec.tree)].link, &f);
         return;
     }
     for (uint32_t h = 0; h < job->n_host; h++) {
-        pli_link_send(&sides[h].link, &f);
+        pli_dlink_send(&sides[h].link, &f);
     }
 }
 
 // Bytes of a stream have left it: its host may send as many again.
-static void took(struct pli_stream *s, size_t n)
+static void took(struct pli_output_lines *s, size_t n)
 {
     struct pli_pack p = { 0 };
-    const struct pli_task *t = pli_tasks_find(job, s->task);
+    const struct pli_proc_task *t = pli_tasks_find(job, s->task);
     pli_pack_u32(&p, (uint32_t)n);
     if (t != NULL) {
-        pli_head_send(t->host, PLI_LINK_OUT_DONE, s->which, s->task, p.data, p.len);
+        pli_head_send(t->host, PLI_DLINK_OUT_DONE, s->which, s->task, p.data, p.len);
     }
     pli_pack_fini(&p);
 }
@@ -99,12 +99,12 @@ static void tell_ended(struct pli_timer *t)
 {
     (void)t;
     if (job->n_over < job->n_task) {
-        pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_ENDED, 0, 0, ended.data, ended.len);
+        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_ENDED, 0, 0, ended.data, ended.len);
     }
     ended.len = 0;
 }
 
-static void task_over(struct pli_task *t)
+static void task_over(struct pli_proc_task *t)
 {
     if (!t->is_over) {
         pli_pack_u32(&ended, t->is_spawned ? t->number : t->rank);
@@ -124,21 +124,21 @@ static void task_over(struct pli_task *t)
             pli_loop_timer(&ended_timer, (uint64_t)ENDED_MS * PLI_MS);
         }
         sides[t->host].n_over++;
-        pli_feed_done(t, 0);
-        pli_warden_over(t);
+        pli_stdin_done(t, 0);
+        pli_supervisor_over(t);
         pli_resize_gone(t);
         pli_resize_replace(job);
-        pli_renewal_check(job);
+        pli_resize_notify_check(job);
     }
 }
 
 static void end_tasks(uint32_t host)
 {
-    struct pli_task *t = is_started ? pli_job_next(job, NULL) : NULL;
+    struct pli_proc_task *t = is_started ? pli_job_next(job, NULL) : NULL;
     for (; t != NULL; t = pli_job_next(job, t)) {
         if (t->host == host) {
-            pli_stream_end(&t->out);
-            pli_stream_end(&t->err);
+            pli_output_lines_end(&t->out);
+            pli_output_lines_end(&t->err);
             task_over(t);
         }
     }
@@ -149,25 +149,25 @@ static void give_up(uint32_t host)
 {
     bool *is_new = pli_say_need(calloc(job->n_host, sizeof *is_new));
     for (uint32_t h = 0; h < job->n_host; h++) {
-        bool is_below = h == host || pli_tree_next(host, h, spec.tree) != UINT32_MAX;
+        bool is_below = h == host || pli_daemon_tree_next(host, h, spec.tree) != UINT32_MAX;
         is_new[h] = is_below && !sides[h].is_lost;
         if (is_new[h]) {
             sides[h].is_lost = job->hosts[h].is_lost = true;
-            pli_ckpt_parts_lose(job, h, pli_annex_is_missed(job, h));
+            pli_ckpt_head_lose(job, h, pli_host_join_is_missed(job, h));
         }
     }
     for (uint32_t h = 0; h < job->n_host; h++) {
-        if (is_new[h] && is_started && !pli_warden_is_ending()) {
-            pli_mishap_lose(job, h);
+        if (is_new[h] && is_started && !pli_supervisor_is_ending()) {
+            pli_on_failure_lose(job, h);
         }
     }
     for (uint32_t h = 0; h < job->n_host; h++) {
         if (is_new[h]) {
-            pli_muster_lost(job->hosts[h].name);
+            pli_spawn_head_lost(job->hosts[h].name);
             end_tasks(h);
         }
     }
-    pli_ckpt_parts_go_on(job);
+    pli_ckpt_head_go_on(job);
     free(is_new);
 }
 
@@ -181,11 +181,12 @@ static void lose(uint32_t host, const char *why)
     if (sides[host].is_lost || is_leaving) {
         return;
     }
-    bool is_news = !pli_warden_is_ending() && (!is_started || pli_annex_is_missed(job, host));
-    bool is_survived = is_started && pli_mishap_is_survived(job);
+    bool is_news =
+        !pli_supervisor_is_ending() && (!is_started || pli_host_join_is_missed(job, host));
+    bool is_survived = is_started && pli_on_failure_is_survived(job);
     uint32_t n_below = 0;
     for (uint32_t h = host + 1; h < job->n_host; h++) {
-        n_below += pli_tree_next(host, h, spec.tree) != UINT32_MAX;
+        n_below += pli_daemon_tree_next(host, h, spec.tree) != UINT32_MAX;
     }
     if (is_news) {
         char below[80] = "", ran[64] = "UPC threads without a rank";
@@ -205,56 +206,56 @@ static void lose(uint32_t host, const char *why)
     }
     give_up(host);
     if (is_news && is_survived) {
-        pli_mishap_lost(job);
+        pli_on_failure_lost(job);
     } else if (is_news) {
-        pli_again_lost();
-        pli_warden_fail(1, job->opt.on_failure == PLI_FAIL_CONTINUE);
+        pli_auto_restart_lost();
+        pli_supervisor_fail(1, job->opt.on_failure == PLI_FAIL_CONTINUE);
     }
 }
 
 static void hear_case(struct pli_unpack *u, uint32_t rank, bool is_beside)
 {
-    const struct pli_task *t = pli_tasks_of(job, rank);
+    const struct pli_proc_task *t = pli_tasks_of(job, rank);
     if (t == NULL || t->is_dropped) {
         return;
     }
     struct pli_case c = { .task = t, .row = t->is_spawned ? t->first : rank };
     c.pid = (pid_t)pli_unpack_u32(u);
-    c.fault = (enum pli_fault)pli_unpack_u32(u);
+    c.fault = (enum pli_failure_kind)pli_unpack_u32(u);
     c.number = (int)pli_unpack_u32(u);
     c.state = pli_unpack_u32(u);
     char *why = pli_unpack_text(u);
     c.why = why != NULL ? why : "";
     if (!u->is_bad && !pli_resize_is_new(job, c.row)) { // else nobody depends on it
-        (is_beside ? pli_mishap_beside : pli_warden_report)(&c);
+        (is_beside ? pli_on_failure_beside : pli_supervisor_report)(&c);
     }
     free(why);
 }
 
 void pli_head_tell_agent(uint32_t host, int word, const void *data, size_t len)
 {
-    pli_head_send(host, PLI_LINK_TO_AGENT, (uint16_t)word, 0, data, len);
+    pli_head_send(host, PLI_DLINK_TO_AGENT, (uint16_t)word, 0, data, len);
 }
 
 void pli_head_start(void)
 {
     struct pli_pack p = { 0 };
-    if (n_up < job->n_host || !pli_agents_are_up(job) || pli_warden_is_ending()) {
+    if (n_up < job->n_host || !pli_impi_agents_are_up(job) || pli_supervisor_is_ending()) {
         return;
     }
-    if (!pli_roll_pack_all(job, rolls, &p)) {
-        pli_warden_fail(1, false);
+    if (!pli_host_table_pack_all(job, rolls, &p)) {
+        pli_supervisor_fail(1, false);
         return;
     }
     for (uint32_t i = 0; i < job->n_task; i++) {
         job->tasks[i].job = job;
         pli_launch_open_remote(job, &job->tasks[i], took);
-        pli_feed_add_remote(job, &job->tasks[i]);
+        pli_stdin_add_remote(job, &job->tasks[i]);
     }
     pli_ckpt_hosts_begin(job);
     is_started = true;
     job->n_started = job->n_begun = job->n_task;
-    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_START, 0, 0, p.data, p.len);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_START, 0, 0, p.data, p.len);
     pli_pack_fini(&p);
     if (job->opt.is_verbose) {
         pli_say("%u hosts are there after %.1f ms and start %u ranks", job->n_host,
@@ -265,14 +266,14 @@ void pli_head_start(void)
             end_tasks(h);
         }
     }
-    pli_feed_begin();
+    pli_stdin_begin();
     pli_ckpt_begin();
-    pli_ask_begun();
+    pli_rank_request_begun();
 }
 
 static void hear_hello(struct side *side, uint32_t host, struct pli_unpack *u)
 {
-    if (side->is_up || !pli_roll_unpack(job, u, &rolls[host])) {
+    if (side->is_up || !pli_host_table_unpack(job, u, &rolls[host])) {
         lose(host, "it sent something that makes no sense");
         return;
     }
@@ -295,25 +296,25 @@ static void check_shown(void)
     }
 }
 
-static void hear_task(uint32_t host, const struct pli_frame *f, struct pli_unpack *u)
+static void hear_task(uint32_t host, const struct pli_dframe *f, struct pli_unpack *u)
 {
-    struct pli_task *t = pli_tasks_find(job, f->a);
+    struct pli_proc_task *t = pli_tasks_find(job, f->a);
     if (t == NULL || t->host != host || !is_started) {
         return;
     }
-    struct pli_stream *s = f->flag == STDERR_FILENO ? &t->err : &t->out;
-    if (f->kind == PLI_LINK_OVER) {
+    struct pli_output_lines *s = f->flag == STDERR_FILENO ? &t->err : &t->out;
+    if (f->kind == PLI_DLINK_OVER) {
         task_over(t);
-    } else if (f->kind == PLI_LINK_IN_DONE) {
-        pli_feed_done(t, pli_unpack_u32(u));
+    } else if (f->kind == PLI_DLINK_IN_DONE) {
+        pli_stdin_done(t, pli_unpack_u32(u));
     } else if (f->len == 0) {
-        pli_stream_end(s);
-    } else if (!pli_stream_feed(s, f->data, f->len) && !s->is_ended) {
+        pli_output_lines_end(s);
+    } else if (!pli_output_lines_feed(s, f->data, f->len) && !s->is_ended) {
         lose(host, "it sent more than it may");
     }
 }
 
-static void hear_stuck(struct side *side, const struct pli_frame *f, struct pli_unpack *u)
+static void hear_stuck(struct side *side, const struct pli_dframe *f, struct pli_unpack *u)
 {
     side->round = f->a;
     side->is_stuck = pli_unpack_u32(u) != 0;
@@ -321,73 +322,74 @@ static void hear_stuck(struct side *side, const struct pli_frame *f, struct pli_
     side->balance = (int64_t)pli_unpack_u64(u);
 }
 
-static void hear(struct pli_link *l, const struct pli_frame *f)
+static void hear(struct pli_dlink *l, const struct pli_dframe *f)
 {
     uint32_t host = f->host;
-    if (host >= job->n_host || pli_tree_next(PLI_TREE_TOP, host, spec.tree) != l->host) {
+    if (host >= job->n_host ||
+        pli_daemon_tree_next(PLI_DAEMON_TREE_TOP, host, spec.tree) != l->host) {
         return;
     }
     struct side *side = &sides[host];
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     switch (f->kind) {
-    case PLI_LINK_HELLO:
+    case PLI_DLINK_HELLO:
         hear_hello(side, host, &u);
         break;
-    case PLI_LINK_OUT:
-    case PLI_LINK_IN_DONE:
-    case PLI_LINK_OVER:
+    case PLI_DLINK_OUT:
+    case PLI_DLINK_IN_DONE:
+    case PLI_DLINK_OVER:
         hear_task(host, f, &u);
         break;
-    case PLI_LINK_CASE:
+    case PLI_DLINK_CASE:
         if (is_started) {
             hear_case(&u, f->a, f->flag != 0);
         }
         break;
-    case PLI_LINK_ASK:
-        pli_ask_far(job, host, f->a, f->flag, f->data, f->len);
+    case PLI_DLINK_ASK:
+        pli_rank_request_far(job, host, f->a, f->flag, f->data, f->len);
         break;
-    case PLI_LINK_KNOWN:
-    case PLI_LINK_BEGUN:
-        pli_muster_hear(f->kind, f->a, f->data, f->len);
+    case PLI_DLINK_KNOWN:
+    case PLI_DLINK_BEGUN:
+        pli_spawn_head_hear(f->kind, f->a, f->data, f->len);
         break;
-    case PLI_LINK_READY:
-        pli_muster_ready(job, f->a);
+    case PLI_DLINK_READY:
+        pli_spawn_head_ready(job, f->a);
         break;
-    case PLI_LINK_PACT:
-        pli_pact_unpack(job, f->data, f->len);
+    case PLI_DLINK_PACT:
+        pli_agree_head_unpack(job, f->data, f->len);
         break;
-    case PLI_LINK_FREED:
-        pli_rows_unpack_free(job, &u);
+    case PLI_DLINK_FREED:
+        pli_rank_rows_unpack_free(job, &u);
         break;
-    case PLI_LINK_SAY:
+    case PLI_DLINK_SAY:
         pli_say_plain("%.*s", (int)f->len, (const char *)f->data);
         break;
-    case PLI_LINK_FAILED:
-        pli_warden_fail((int)f->a, false);
+    case PLI_DLINK_FAILED:
+        pli_supervisor_fail((int)f->a, false);
         break;
-    case PLI_LINK_ROWS:
-        pli_scene_unpack_states(&job->node, &u);
-        pli_renewal_check(job);
+    case PLI_DLINK_ROWS:
+        pli_status_pack_unpack_states(&job->node, &u);
+        pli_resize_notify_check(job);
         break;
-    case PLI_LINK_MADE:
-        pli_roll_add_made(job, &u); // for hosts that join
-        pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_SETS, 0, 0, f->data, f->len);
+    case PLI_DLINK_MADE:
+        pli_host_table_add_made(job, &u); // for hosts that join
+        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_SETS, 0, 0, f->data, f->len);
         break;
-    case PLI_LINK_AGENT:
-        pli_agents_hear(job, host, f->flag, f->a, f->data, f->len);
+    case PLI_DLINK_AGENT:
+        pli_impi_agents_hear(job, host, f->flag, f->a, f->data, f->len);
         break;
-    case PLI_LINK_PART:
-        pli_ckpt_parts_hear(job, host, f);
+    case PLI_DLINK_PART:
+        pli_ckpt_head_hear(job, host, f);
         break;
-    case PLI_LINK_STUCK:
+    case PLI_DLINK_STUCK:
         hear_stuck(side, f, &u);
         break;
-    case PLI_LINK_PICTURE:
+    case PLI_DLINK_PICTURE:
         side->is_shown = true;
-        pli_scene_unpack_rows(&job->node, &u, sites);
+        pli_status_pack_unpack_rows(&job->node, &u, sites);
         check_shown();
         break;
-    case PLI_LINK_LOST:
+    case PLI_TCP_CONN_LOST:
         if (f->a < job->n_host) {
             char *why = pli_unpack_text(&u);
             lose(f->a, why != NULL ? why : "it cannot be reached");
@@ -395,40 +397,41 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
         }
         break;
     default:
-        pli_muster_far(job, host, f);
+        pli_spawn_head_far(job, host, f);
         break;
     }
 }
 
-static void link_lost(struct pli_link *l, const char *why)
+static void link_lost(struct pli_dlink *l, const char *why)
 {
     lose(l->host, why);
     check_shown();
 }
 
-static void came(int fd, uint32_t host, const struct pli_handshake_keys *keys)
+static void came(int fd, uint32_t host, const struct pli_daemon_handshake_keys *keys)
 {
-    if (pli_move_came(fd, host, keys) || pli_annex_came(fd, host, keys)) {
+    if (pli_migrate_ranks_came(fd, host, keys) || pli_host_join_came(fd, host, keys)) {
         return;
     }
-    bool is_ours = host < job->n_host && pli_tree_parent(host, spec.tree) == PLI_TREE_TOP;
+    bool is_ours =
+        host < job->n_host && pli_daemon_tree_parent(host, spec.tree) == PLI_DAEMON_TREE_TOP;
     if (!is_ours || sides[host].link.watch.fd >= 0 || sides[host].is_lost) {
         close(fd);
         return;
     }
-    struct pli_link *l = &sides[host].link;
-    *l = (struct pli_link){ .host = host, .hear = hear, .lost = link_lost };
-    pli_link_open(l, fd, keys);
-    pli_reach_came(host);
+    struct pli_dlink *l = &sides[host].link;
+    *l = (struct pli_dlink){ .host = host, .hear = hear, .lost = link_lost };
+    pli_dlink_open(l, fd, keys);
+    pli_ssh_came(host);
 }
 
 static void cannot_reach(uint32_t host, const char *why)
 {
     (void)host;
-    if (!pli_warden_is_ending()) {
+    if (!pli_supervisor_is_ending()) {
         pli_say("%s", why);
     }
-    pli_warden_fail(1, false);
+    pli_supervisor_fail(1, false);
 }
 
 bool pli_head_begin(struct pli_job *the_job)
@@ -447,18 +450,18 @@ bool pli_head_begin(struct pli_job *the_job)
         n_up += sides[h].is_lost;
     }
     memcpy(spec.secret, job->node.header->secret, sizeof spec.secret);
-    static const unsigned char none[PLI_GATE_SECRET];
+    static const unsigned char none[PLI_DAEMON_AUTH_SECRET];
     if (memcmp(spec.secret, none, sizeof none) == 0) {
         pli_say("this system gives no random numbers, without which no other host can be trusted");
         return false;
     }
     spec.job_id = job->node.header->job;
-    spec.launcher = pli_reach_words(job);
+    spec.launcher = pli_ssh_words(job);
     if (spec.launcher == NULL && job->opt.is_movable) {
         pli_say("--movable needs --launcher ssh: srun starts one daemon on a host");
         return false;
     }
-    spec.agent = pli_reach_self();
+    spec.agent = pli_ssh_self();
     if (job->opt.agent != NULL) {
         spec.agent = pli_say_need(strdup(job->opt.agent));
     }
@@ -467,25 +470,25 @@ bool pli_head_begin(struct pli_job *the_job)
     spec.tree.fan = spec.launcher != NULL && !job->opt.is_movable && n_up == 0
                         ? (uint32_t)pli_conf.launch_fan
                         : job->n_host;
-    pli_spec_make(&spec, job);
-    if (!pli_gate_open(spec.secret, came, &place)) {
+    pli_daemon_spec_make(&spec, job);
+    if (!pli_daemon_auth_open(spec.secret, came, &place)) {
         return false;
     }
-    pli_reach_begin(job, &spec, PLI_TREE_TOP, &place, cannot_reach);
+    pli_ssh_begin(job, &spec, PLI_DAEMON_TREE_TOP, &place, cannot_reach);
     return true;
 }
 
-void pli_head_signal(int sig, const struct pli_task *but, uint16_t flags)
+void pli_head_signal(int sig, const struct pli_proc_task *but, uint16_t flags)
 {
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, but != NULL ? but->number : UINT32_MAX);
-    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_SIGNAL, flags, (uint32_t)sig, p.data, p.len);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_SIGNAL, flags, (uint32_t)sig, p.data, p.len);
     pli_pack_fini(&p);
 }
 
-void pli_head_input(const struct pli_task *task, const void *data, size_t len)
+void pli_head_input(const struct pli_proc_task *task, const void *data, size_t len)
 {
-    pli_head_send(task->host, PLI_LINK_IN, 0, task->number, data, len);
+    pli_head_send(task->host, PLI_DLINK_IN, 0, task->number, data, len);
 }
 
 bool pli_head_is_stuck(uint64_t *mark_out)
@@ -512,7 +515,7 @@ bool pli_head_is_stuck(uint64_t *mark_out)
     bool is_sure = is_answered && this_round > 0 && balance == 0;
     if (is_answered) {
         this_round++;
-        pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_ROUND, 0, this_round, NULL, 0);
+        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_ROUND, 0, this_round, NULL, 0);
     }
     *mark_out = mark;
     return is_sure;
@@ -533,7 +536,7 @@ void pli_head_show(void (*done)(void))
     for (uint32_t h = 0; h < job->n_host; h++) {
         sides[h].is_shown = false;
     }
-    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_SHOW, 0, 0, NULL, 0);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_SHOW, 0, 0, NULL, 0);
     pli_loop_timer(&show_timer, (uint64_t)SHOW_MS * PLI_MS);
     check_shown();
 }
@@ -548,7 +551,7 @@ const char *pli_head_site(uint32_t row)
     return sites[row] != NULL ? sites[row] : "";
 }
 
-void pli_head_add(struct pli_task *t)
+void pli_head_add(struct pli_proc_task *t)
 {
     t->job = job;
     t->next = job->spawned;
@@ -569,7 +572,7 @@ void pli_head_admit(void)
     n_up++;
 }
 
-struct pli_link *pli_head_side(uint32_t host, struct pli_head_means *out)
+struct pli_dlink *pli_head_side(uint32_t host, struct pli_head_means *out)
 {
     *out = (struct pli_head_means){ &spec, &place, rolls, is_started };
     return &sides[host].link;
@@ -578,10 +581,10 @@ struct pli_link *pli_head_side(uint32_t host, struct pli_head_means *out)
 void pli_head_finish(bool is_bad)
 {
     is_leaving = true;
-    pli_move_end();
-    pli_annex_end();
-    pli_gate_close();
-    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_QUIT, is_bad, 0, NULL, 0);
+    pli_migrate_ranks_end();
+    pli_host_join_end();
+    pli_daemon_auth_close();
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_QUIT, is_bad, 0, NULL, 0);
     uint64_t until = pli_clock_ns() + (uint64_t)LEAVE_MS * PLI_MS;
     static struct pli_timer turn = { .fire = NULL };
     turn.fire = show_late; // only to wake up
@@ -595,5 +598,5 @@ void pli_head_finish(bool is_bad)
             pli_loop_once(true);
         }
     }
-    pli_reach_end();
+    pli_ssh_end();
 }

@@ -40,7 +40,7 @@ static struct {
     struct pli_job *job;
     uint32_t n, n_here; // hosts, and those that have said hello; n 0: there are none
     uint32_t pass;      // of the first of them
-    pli_annex_fn done;
+    pli_host_join_fn done;
     void *arg;
     char said[1024]; // by one of them: the reason, if it fails
     struct pli_timer timer, patience;
@@ -75,7 +75,7 @@ static bool is_name_of(const struct pli_host *h, const char *name)
            (pli_hosts_is_same(name, h->name) || (h->is_local && pli_hosts_is_this(name)));
 }
 
-bool *pli_annex_named(const struct pli_job *job, const char *list)
+bool *pli_host_join_named(const struct pli_job *job, const char *list)
 {
     char name[256];
     struct pli_host as;
@@ -92,8 +92,8 @@ bool *pli_annex_named(const struct pli_job *job, const char *list)
     return may;
 }
 
-uint32_t *pli_annex_list(const struct pli_job *job, const char *list, uint32_t *n_out,
-                         struct pli_answer *a)
+uint32_t *pli_host_join_list(const struct pli_job *job, const char *list, uint32_t *n_out,
+                             struct pli_answer *a)
 {
     char name[256];
     struct pli_host as;
@@ -118,7 +118,7 @@ uint32_t *pli_annex_list(const struct pli_job *job, const char *list, uint32_t *
     return hosts;
 }
 
-bool pli_annex_is_here(const char *list, struct pli_answer *a)
+bool pli_host_join_is_here(const char *list, struct pli_answer *a)
 {
     char name[256];
     struct pli_host as;
@@ -133,7 +133,7 @@ bool pli_annex_is_here(const char *list, struct pli_answer *a)
     return a->error == 0;
 }
 
-bool pli_annex_may_grow(struct pli_answer *a)
+bool pli_host_join_may_grow(struct pli_answer *a)
 {
     struct pli_head_means means;
     pli_head_side(0, &means);
@@ -143,11 +143,12 @@ bool pli_annex_may_grow(struct pli_answer *a)
     return a->error == 0;
 }
 
-bool pli_annex_is_missed(const struct pli_job *job, uint32_t host)
+bool pli_host_join_is_missed(const struct pli_job *job, uint32_t host)
 {
-    for (const struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+    for (const struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL;
+         t = pli_job_next(job, t)) {
         bool is_new =
-            t->is_spawned && (pli_resize_is_new(job, t->first) || pli_muster_is_new(t->number));
+            t->is_spawned && (pli_resize_is_new(job, t->first) || pli_spawn_head_is_new(t->number));
         if (t->host == host && !t->is_over && !t->is_dropped && !is_new) {
             return true;
         }
@@ -155,7 +156,7 @@ bool pli_annex_is_missed(const struct pli_job *job, uint32_t host)
     return false;
 }
 
-bool pli_annex_is_on(void)
+bool pli_host_join_is_on(void)
 {
     return x.n > 0;
 }
@@ -163,7 +164,7 @@ bool pli_annex_is_on(void)
 // Nobody is on the way any more.
 static void finish(const struct pli_answer *a)
 {
-    pli_annex_fn done = x.done;
+    pli_host_join_fn done = x.done;
     void *arg = x.arg;
     x.pass += x.n;
     x.n = x.n_here = 0;
@@ -177,8 +178,8 @@ static void dismiss(void)
 {
     struct pli_head_means means;
     for (uint32_t i = 0; i < x.n; i++) {
-        pli_link_close(pli_head_side(x.job->n_host + i, &means));
-        pli_reach_drop(x.job->n_host + i);
+        pli_dlink_close(pli_head_side(x.job->n_host + i, &means));
+        pli_ssh_drop(x.job->n_host + i);
     }
 }
 
@@ -203,7 +204,7 @@ static void too_late(struct pli_timer *t)
     give_up(ETIMEDOUT, "not all hosts that were to join have answered for a minute");
 }
 
-static void lost(struct pli_link *l, const char *why)
+static void lost(struct pli_dlink *l, const char *why)
 {
     char text[1200];
     snprintf(text, sizeof text, "host %.64s is lost: %s", x.job->hosts[l->host].name, why);
@@ -211,16 +212,16 @@ static void lost(struct pli_link *l, const char *why)
 }
 
 // Where everybody is, and what there has been.
-static void introduce(uint32_t host, const struct pli_roll *rolls)
+static void introduce(uint32_t host, const struct pli_host_table *rolls)
 {
     struct pli_pack places = { 0 }, past = { 0 };
     for (uint32_t h = 0; h < x.job->n_host; h++) {
-        pli_roll_pack_place(&rolls[h], &places);
+        pli_host_table_pack_place(&rolls[h], &places);
     }
     pli_pack_u32(&places, 0); // process sets come with the rest
-    pli_head_send(host, PLI_LINK_START, 0, 0, places.data, places.len);
-    pli_past_pack(x.job, &past);
-    pli_head_send(host, PLI_LINK_PAST, 0, 0, past.data, past.len);
+    pli_head_send(host, PLI_DLINK_START, 0, 0, places.data, places.len);
+    pli_join_replay_pack(x.job, &past);
+    pli_head_send(host, PLI_DLINK_PAST, 0, 0, past.data, past.len);
     pli_pack_fini(&places);
     pli_pack_fini(&past);
 }
@@ -237,8 +238,8 @@ static void commit(void)
     for (uint32_t i = 0; i < x.n; i++) {
         struct pli_pack p = { 0 };
         pli_pack_text(&p, job->hosts[first + i].name);
-        pli_roll_pack_place(&means.rolls[first + i], &p);
-        pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_PLACE, 0, first + i, p.data, p.len);
+        pli_host_table_pack_place(&means.rolls[first + i], &p);
+        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_PLACE, 0, first + i, p.data, p.len);
         pli_pack_fini(&p);
     }
     for (uint32_t i = 0; i < x.n; i++) {
@@ -264,14 +265,14 @@ static void go_on(struct pli_timer *t)
     }
 }
 
-static void hear_hello(const struct pli_link *l, struct pli_unpack *u)
+static void hear_hello(const struct pli_dlink *l, struct pli_unpack *u)
 {
     struct pli_head_means means;
     struct pli_answer a = { 0 };
     pli_head_side(l->host, &means);
-    struct pli_roll *roll = &means.rolls[l->host];
-    *roll = (struct pli_roll){ 0 };
-    if (!pli_roll_unpack(x.job, u, roll)) {
+    struct pli_host_table *roll = &means.rolls[l->host];
+    *roll = (struct pli_host_table){ 0 };
+    if (!pli_host_table_unpack(x.job, u, roll)) {
         pli_refuse(&a, EPROTO, "host %.64s sent something that makes no sense",
                    x.job->hosts[l->host].name);
     }
@@ -283,27 +284,27 @@ static void hear_hello(const struct pli_link *l, struct pli_unpack *u)
 }
 
 // What a daemon says while it is not one of the job.
-static void hear(struct pli_link *l, const struct pli_frame *f)
+static void hear(struct pli_dlink *l, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    if (f->kind == PLI_LINK_SAY && x.said[0] == '\0') {
+    if (f->kind == PLI_DLINK_SAY && x.said[0] == '\0') {
         pli_say_bare(f->data, f->len, x.said, sizeof x.said);
-    } else if (f->kind == PLI_LINK_FAILED) {
-        pli_link_close(l);
+    } else if (f->kind == PLI_DLINK_FAILED) {
+        pli_dlink_close(l);
         lost(l, "its daemon cannot go on");
-    } else if (f->kind == PLI_LINK_HELLO) {
+    } else if (f->kind == PLI_DLINK_HELLO) {
         hear_hello(l, &u);
     }
 }
 
-bool pli_annex_came(int fd, uint32_t pass, const struct pli_handshake_keys *keys)
+bool pli_host_join_came(int fd, uint32_t pass, const struct pli_daemon_handshake_keys *keys)
 {
     struct pli_head_means means;
     uint32_t i = pass - x.pass;
     if (pass < FIRST_PASS) {
         return false;
     }
-    struct pli_link *l = i < x.n ? pli_head_side(x.job->n_host + i, &means) : NULL;
+    struct pli_dlink *l = i < x.n ? pli_head_side(x.job->n_host + i, &means) : NULL;
     if (l == NULL || l->watch.fd >= 0) {
         close(fd);
         return true;
@@ -311,8 +312,8 @@ bool pli_annex_came(int fd, uint32_t pass, const struct pli_handshake_keys *keys
     l->host = x.job->n_host + i;
     l->hear = hear;
     l->lost = lost;
-    pli_link_open(l, fd, keys);
-    pli_reach_came(l->host);
+    pli_dlink_open(l, fd, keys);
+    pli_ssh_came(l->host);
     return true;
 }
 
@@ -320,15 +321,15 @@ static bool start_one(uint32_t i, const struct pli_head_means *means)
 {
     uint32_t host = x.job->n_host + i;
     struct pli_job as = *x.job;
-    struct pli_spec spec = *means->spec;
+    struct pli_daemon_spec spec = *means->spec;
     as.n_host = x.job->n_host + x.n;
     as.n_task = x.job->n_first;
     as.opt.restart = NULL;
     as.opt.joins = true;
     spec.body = (struct pli_pack){ 0 };
     spec.pass = x.pass + i;
-    pli_spec_make(&spec, &as);
-    bool is_begun = pli_reach_one(&spec, host, &x.job->hosts[host], means->place, cannot_reach);
+    pli_daemon_spec_make(&spec, &as);
+    bool is_begun = pli_ssh_one(&spec, host, &x.job->hosts[host], means->place, cannot_reach);
     pli_pack_fini(&spec.body);
     return is_begun;
 }
@@ -340,7 +341,7 @@ static void check_job(const struct pli_job *job, const struct pli_head_means *me
     const char *why = NULL;
     if (!means->is_started) {
         pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
-    } else if (x.n > 0 || pli_move_is_on()) {
+    } else if (x.n > 0 || pli_migrate_ranks_is_on()) {
         pli_refuse(a, EBUSY,
                    x.n > 0 ? "other hosts are about to join; try again"
                            : "ranks are being moved; try again");
@@ -413,7 +414,7 @@ static uint32_t least_loaded(const struct pli_job *job, uint32_t n_host, const b
 static uint32_t list_own(struct pli_job *job, const char *list, uint32_t n, uint32_t n_start,
                          uint32_t n_new, struct pli_answer *a)
 {
-    bool *may = pli_annex_named(job, list);
+    bool *may = pli_host_join_named(job, list);
     uint32_t n_free = n_new;
     for (uint32_t h = 0; h < job->n_host; h++) {
         const struct pli_host *host = &job->hosts[h];
@@ -476,23 +477,23 @@ static bool are_there(const struct pli_job *job, const char *list, struct pli_an
     return true;
 }
 
-enum pli_annex pli_annex_ask(struct pli_job *job, const char *list, pli_annex_fn done, void *arg,
-                             struct pli_answer *a)
+enum pli_host_join pli_host_join_ask(struct pli_job *job, const char *list, pli_host_join_fn done,
+                                     void *arg, struct pli_answer *a)
 {
-    return pli_annex_own(job, list, 0, done, arg, a);
+    return pli_host_join_own(job, list, 0, done, arg, a);
 }
 
-enum pli_annex pli_annex_own(struct pli_job *job, const char *list, uint32_t n_own,
-                             pli_annex_fn done, void *arg, struct pli_answer *a)
+enum pli_host_join pli_host_join_own(struct pli_job *job, const char *list, uint32_t n_own,
+                                     pli_host_join_fn done, void *arg, struct pli_answer *a)
 {
     struct pli_head_means means;
     uint32_t n = 0;
     if (!pli_job_is_head(job)) {
-        pli_annex_is_here(list, a);
-        return PLI_ANNEX_DONE;
+        pli_host_join_is_here(list, a);
+        return PLI_HOST_JOIN_DONE;
     }
     if ((n_own == 0 && are_there(job, list, a)) || a->error != 0) {
-        return PLI_ANNEX_DONE;
+        return PLI_HOST_JOIN_DONE;
     }
     pli_head_side(0, &means);
     check_job(job, &means, list, a);
@@ -506,15 +507,15 @@ enum pli_annex pli_annex_own(struct pli_job *job, const char *list, uint32_t n_o
         start_all(job, &means, n, a);
     }
     if (a->error != 0 || n == 0) {
-        return PLI_ANNEX_DONE;
+        return PLI_HOST_JOIN_DONE;
     }
     x.done = done;
     x.arg = arg;
     pli_loop_timer(&x.patience, (uint64_t)HELLO_S * 1000 * PLI_MS);
-    return PLI_ANNEX_LATER;
+    return PLI_HOST_JOIN_LATER;
 }
 
-void pli_annex_end(void)
+void pli_host_join_end(void)
 {
     if (x.n > 0) {
         dismiss();

@@ -8,43 +8,43 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pli_handshake_keys;
+struct pli_daemon_handshake_keys;
 struct pli_answer;
 struct pli_job;
 
-enum pli_annex { PLI_ANNEX_DONE, PLI_ANNEX_LATER };
+enum pli_host_join { PLI_HOST_JOIN_DONE, PLI_HOST_JOIN_LATER };
 
-typedef void (*pli_annex_fn)(void *arg, const struct pli_answer *a);
+typedef void (*pli_host_join_fn)(void *arg, const struct pli_answer *a);
 
-// Have all hosts of a list, "b:2,c", in the job. PLI_ANNEX_DONE: they are, or `a` says why not.
-// PLI_ANNEX_LATER: `done` will be called, once.
-enum pli_annex pli_annex_ask(struct pli_job *job, const char *list, pli_annex_fn done, void *arg,
-                             struct pli_answer *a);
+// Have all hosts of a list, "b:2,c", in the job. PLI_HOST_JOIN_DONE: they are, or `a` says why not.
+// PLI_HOST_JOIN_LATER: `done` will be called, once.
+enum pli_host_join pli_host_join_ask(struct pli_job *job, const char *list, pli_host_join_fn done,
+                                     void *arg, struct pli_answer *a);
 
 // The same in a job that was started with --movable, which is to have n more ranks on hosts of the
 // list, or on any where that is empty: there is a daemon that has no rank yet for each of them.
-enum pli_annex pli_annex_own(struct pli_job *job, const char *list, uint32_t n, pli_annex_fn done,
-                             void *arg, struct pli_answer *a);
+enum pli_host_join pli_host_join_own(struct pli_job *job, const char *list, uint32_t n,
+                                     pli_host_join_fn done, void *arg, struct pli_answer *a);
 
 // By host, whether a list names it; of the heap. NULL: the list is empty.
-bool *pli_annex_named(const struct pli_job *job, const char *list);
+bool *pli_host_join_named(const struct pli_job *job, const char *list);
 
 // The hosts of a list, in its order; of the heap. NULL with a refusal: one is not of the job.
-uint32_t *pli_annex_list(const struct pli_job *job, const char *list, uint32_t *n_out,
-                         struct pli_answer *a);
+uint32_t *pli_host_join_list(const struct pli_job *job, const char *list, uint32_t *n_out,
+                             struct pli_answer *a);
 
 // In a job that runs here alone: whether the list names no other host, else a refusal.
-bool pli_annex_is_here(const char *list, struct pli_answer *a);
+bool pli_host_join_is_here(const char *list, struct pli_answer *a);
 
 // Whether processes can come: all hosts have begun; else a refusal.
-bool pli_annex_may_grow(struct pli_answer *a);
+bool pli_host_join_may_grow(struct pli_answer *a);
 
 // Whether more than processes that are only on their way goes with a host.
-bool pli_annex_is_missed(const struct pli_job *job, uint32_t host);
+bool pli_host_join_is_missed(const struct pli_job *job, uint32_t host);
 
 // False: not for a host that joins.
-bool pli_annex_came(int fd, uint32_t pass, const struct pli_handshake_keys *keys);
-bool pli_annex_is_on(void); // hosts are on their way
-void pli_annex_end(void);   // the job is over
+bool pli_host_join_came(int fd, uint32_t pass, const struct pli_daemon_handshake_keys *keys);
+bool pli_host_join_is_on(void); // hosts are on their way
+void pli_host_join_end(void);   // the job is over
 
 #endif

@@ -74,7 +74,7 @@ static uint32_t *unpack_ranks(const struct pli_job *job, struct pli_unpack *from
     return ranks;
 }
 
-void pli_roll_pack(const struct pli_job *job, struct pli_pack *to)
+void pli_host_table_pack(const struct pli_job *job, struct pli_pack *to)
 {
     char name[256] = "";
     gethostname(name, sizeof name - 1);
@@ -82,19 +82,20 @@ void pli_roll_pack(const struct pli_job *job, struct pli_pack *to)
     pack_place(to, &job->node.hosts[job->here]);
     pli_pack_u32(to, atomic_load(&job->node.header->n_room));
     uint32_t n = 0;
-    while (pli_place_domain(n) != NULL) {
+    while (pli_binding_domain(n) != NULL) {
         n++;
     }
     pli_pack_u32(to, n);
     for (uint32_t i = 0; i < n; i++) {
-        const struct pli_domain *d = pli_place_domain(i);
+        const struct pli_domain *d = pli_binding_domain(i);
         pli_pack_text(to, d->kind);
         pli_pack_u32(to, d->number);
         pack_ranks(to, d->ranks, d->n);
     }
 }
 
-bool pli_roll_unpack(const struct pli_job *job, struct pli_unpack *from, struct pli_roll *out)
+bool pli_host_table_unpack(const struct pli_job *job, struct pli_unpack *from,
+                           struct pli_host_table *out)
 {
     out->name = pli_unpack_text(from);
     unpack_place(from, &out->place);
@@ -105,7 +106,7 @@ bool pli_roll_unpack(const struct pli_job *job, struct pli_unpack *from, struct 
     out->n_domain = pli_unpack_count(from, 12);
     out->domains = pli_say_need(calloc((size_t)out->n_domain + 1, sizeof *out->domains));
     for (uint32_t i = 0; i < out->n_domain; i++) {
-        struct pli_roll_domain *d = &out->domains[i];
+        struct pli_host_table_domain *d = &out->domains[i];
         d->kind = pli_unpack_text(from);
         d->number = pli_unpack_u32(from);
         d->ranks = unpack_ranks(job, from, &d->n);
@@ -121,7 +122,8 @@ static bool is_same(const struct pli_job *job, uint32_t a, uint32_t b)
 }
 
 // A set is named after what the host calls itself, unless two call themselves the same.
-static const char *set_name(const struct pli_job *job, const struct pli_roll *rolls, uint32_t h)
+static const char *set_name(const struct pli_job *job, const struct pli_host_table *rolls,
+                            uint32_t h)
 {
     for (uint32_t k = 0; k < job->n_host; k++) {
         if (!is_same(job, k, h) && strcmp(rolls[k].name, rolls[h].name) == 0) {
@@ -131,7 +133,7 @@ static const char *set_name(const struct pli_job *job, const struct pli_roll *ro
     return rolls[h].name;
 }
 
-static bool add_host_sets(struct pli_job *job, const struct pli_roll *rolls, uint32_t *ranks)
+static bool add_host_sets(struct pli_job *job, const struct pli_host_table *rolls, uint32_t *ranks)
 {
     bool is_good = true;
     char name[PLI_PSET_NAME];
@@ -157,7 +159,7 @@ static bool add_host_sets(struct pli_job *job, const struct pli_roll *rolls, uin
 }
 
 // The sockets and so on of all hosts are numbered in one row, host after host.
-static bool add_domain_sets(struct pli_job *job, const struct pli_roll *rolls)
+static bool add_domain_sets(struct pli_job *job, const struct pli_host_table *rolls)
 {
     static const char *const kinds[] = { "socket", "numa", "core" };
     char name[PLI_PSET_NAME];
@@ -167,7 +169,7 @@ static bool add_domain_sets(struct pli_job *job, const struct pli_roll *rolls)
         for (uint32_t h = 0; h < job->n_host; h++) {
             uint32_t most = 0;
             for (uint32_t i = 0; is_good && i < rolls[h].n_domain; i++) {
-                const struct pli_roll_domain *d = &rolls[h].domains[i];
+                const struct pli_host_table_domain *d = &rolls[h].domains[i];
                 if (strcmp(d->kind, kinds[k]) == 0) {
                     snprintf(name, sizeof name, "mpi://hw/%s/%u", kinds[k], base + d->number);
                     is_good = pli_psets_add(job, name, d->ranks, d->n, PLI_PSET_HARDWARE);
@@ -180,12 +182,12 @@ static bool add_domain_sets(struct pli_job *job, const struct pli_roll *rolls)
     return is_good;
 }
 
-void pli_roll_pack_place(const struct pli_roll *roll, struct pli_pack *to)
+void pli_host_table_pack_place(const struct pli_host_table *roll, struct pli_pack *to)
 {
     pack_place(to, &roll->place);
 }
 
-void pli_roll_place(struct pli_job *job, uint32_t host, struct pli_unpack *from)
+void pli_host_table_place(struct pli_job *job, uint32_t host, struct pli_unpack *from)
 {
     char *name = pli_unpack_text(from);
     struct pli_node_host place = { 0 };
@@ -206,7 +208,8 @@ void pli_roll_place(struct pli_job *job, uint32_t host, struct pli_unpack *from)
     h->n_beside = pli_node_beside(&job->node);
 }
 
-bool pli_roll_pack_all(struct pli_job *job, const struct pli_roll *rolls, struct pli_pack *to)
+bool pli_host_table_pack_all(struct pli_job *job, const struct pli_host_table *rolls,
+                             struct pli_pack *to)
 {
     uint32_t *ranks = pli_say_need(malloc(job->n_rank * sizeof *ranks));
     // The memory of a job that is restored has its sets.
@@ -214,7 +217,7 @@ bool pli_roll_pack_all(struct pli_job *job, const struct pli_roll *rolls, struct
                    (add_host_sets(job, rolls, ranks) && add_domain_sets(job, rolls) &&
                     pli_psets_add_common(job, ranks));
     for (uint32_t h = 0; h < job->n_host; h++) {
-        pli_roll_pack_place(&rolls[h], to);
+        pli_host_table_pack_place(&rolls[h], to);
     }
     uint32_t n_set = pli_pset_count(&job->node);
     pli_pack_u32(to, n_set);
@@ -248,7 +251,7 @@ static bool fill_sets(struct pli_job *job, struct pli_unpack *from)
 static void fill_rows(struct pli_job *job)
 {
     for (uint32_t i = 0; i < job->n_task; i++) {
-        const struct pli_task *t = &job->tasks[i];
+        const struct pli_proc_task *t = &job->tasks[i];
         for (uint32_t k = 0; k < t->n; k++) {
             job->node.rows[t->first + k].index = t->rank + k;
         }
@@ -256,7 +259,7 @@ static void fill_rows(struct pli_job *job)
             job->node.rows[t->extra + k].index = t->extra_rank + k;
         }
     }
-    pli_groups_write(job);
+    pli_upc_groups_write(job);
 }
 
 // What is of this start of the job, and not of the job.
@@ -272,7 +275,7 @@ static void fill_start(struct pli_job *job, const unsigned char *secret)
     node->hosts[job->here].cores = pli_cores_key();
 }
 
-bool pli_roll_take_node(struct pli_job *job, const unsigned char *secret)
+bool pli_host_table_take_node(struct pli_job *job, const unsigned char *secret)
 {
     if (!pli_restart_node(job)) {
         return false;
@@ -284,16 +287,16 @@ bool pli_roll_take_node(struct pli_job *job, const unsigned char *secret)
         return false;
     }
     fill_start(job, secret);
-    return pli_door_open(&job->node, true);
+    return pli_listener_open(&job->node, true);
 }
 
-bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64_t job_id)
+bool pli_host_table_make_node(struct pli_job *job, const unsigned char *secret, uint64_t job_id)
 {
     uint32_t n = job->n_rank + job->n_extra;
     struct pli_node_plan plan = { .n_world = n,
                                   .n_host = job->n_host,
                                   .n_late = PLI_NODE_N_LATE,
-                                  .heap = pli_client_memory(job) };
+                                  .heap = pli_impi_agent_memory(job) };
     for (uint32_t r = 0; r < n; r++) {
         plan.n_row += job->procs[r].host == job->here;
     }
@@ -305,7 +308,7 @@ bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64
     struct pli_node_header *h = node->header;
     h->job = job_id;
     h->host_index = job->here;
-    h->n_core = pli_place_n_core(job);
+    h->n_core = pli_binding_n_core(job);
     fill_start(job, secret);
     bool is_apart = strcmp(pli_conf.net, "tcp") == 0 || strcmp(pli_conf.net, "ucx") == 0;
     h->net |= PLI_NODE_PART | (is_apart ? PLI_NODE_NO_SHM : 0);
@@ -314,10 +317,10 @@ bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64
         node->hosts[job->procs[r].host].n_proc++;
     }
     fill_rows(job);
-    return pli_door_open(node, true);
+    return pli_listener_open(node, true);
 }
 
-bool pli_roll_fill_node(struct pli_job *job, struct pli_unpack *from)
+bool pli_host_table_fill_node(struct pli_job *job, struct pli_unpack *from)
 {
     for (uint32_t i = 0; i < job->n_host; i++) {
         struct pli_node_host *h = &job->node.hosts[i];
@@ -334,7 +337,7 @@ bool pli_roll_fill_node(struct pli_job *job, struct pli_unpack *from)
     return is_good;
 }
 
-bool pli_roll_pack_made(const struct pli_job *job, uint32_t from, struct pli_pack *to)
+bool pli_host_table_pack_made(const struct pli_job *job, uint32_t from, struct pli_pack *to)
 {
     uint32_t *ranks = pli_say_need(malloc(job->n_rank * sizeof *ranks));
     struct pli_pset set;
@@ -358,7 +361,7 @@ bool pli_roll_pack_made(const struct pli_job *job, uint32_t from, struct pli_pac
     return is_any;
 }
 
-void pli_roll_add_made(struct pli_job *job, struct pli_unpack *from)
+void pli_host_table_add_made(struct pli_job *job, struct pli_unpack *from)
 {
     while (from->at < from->end && !from->is_bad) {
         char *name = pli_unpack_text(from);

@@ -12,42 +12,44 @@
 struct pli_job;
 
 // A part of a host's hardware with the ranks bound inside it.
-struct pli_roll_domain {
+struct pli_host_table_domain {
     char *kind;
     uint32_t number, n, *ranks;
 };
 
 // What a daemon says of its host.
-struct pli_roll {
+struct pli_host_table {
     char *name; // as the host calls itself
     struct pli_node_host place;
-    struct pli_roll_domain *domains;
+    struct pli_host_table_domain *domains;
     uint32_t n_domain;
 };
 
 // In a daemon, once it has its memory: this host.
-void pli_roll_pack(const struct pli_job *job, struct pli_pack *to);
-bool pli_roll_unpack(const struct pli_job *job, struct pli_unpack *from, struct pli_roll *out);
+void pli_host_table_pack(const struct pli_job *job, struct pli_pack *to);
+bool pli_host_table_unpack(const struct pli_job *job, struct pli_unpack *from,
+                           struct pli_host_table *out);
 
 // Where its ranks are reached; and in a daemon: those of a host are elsewhere by now, or it is a
 // new one, behind the last (its name and place follow).
-void pli_roll_pack_place(const struct pli_roll *roll, struct pli_pack *to);
-void pli_roll_place(struct pli_job *job, uint32_t host, struct pli_unpack *from);
+void pli_host_table_pack_place(const struct pli_host_table *roll, struct pli_pack *to);
+void pli_host_table_place(struct pli_job *job, uint32_t host, struct pli_unpack *from);
 
 // All hosts and all process sets, for a daemon to start with; the sets go through job->node.
 // False with a message.
-bool pli_roll_pack_all(struct pli_job *job, const struct pli_roll *rolls, struct pli_pack *to);
+bool pli_host_table_pack_all(struct pli_job *job, const struct pli_host_table *rolls,
+                             struct pli_pack *to);
 
 // In a daemon: make the node memory, with a door for the ranks, before mpiexec hears of this host;
 // and fill in what it says of all of them. False with a message.
-bool pli_roll_make_node(struct pli_job *job, const unsigned char *secret, uint64_t job_id);
+bool pli_host_table_make_node(struct pli_job *job, const unsigned char *secret, uint64_t job_id);
 // The same from a checkpoint.
-bool pli_roll_take_node(struct pli_job *job, const unsigned char *secret);
-bool pli_roll_fill_node(struct pli_job *job, struct pli_unpack *from);
+bool pli_host_table_take_node(struct pli_job *job, const unsigned char *secret);
+bool pli_host_table_fill_node(struct pli_job *job, struct pli_unpack *from);
 
 // Sets from number `from` on that ranks of this host have made themselves; false: there are none.
-bool pli_roll_pack_made(const struct pli_job *job, uint32_t from, struct pli_pack *to);
+bool pli_host_table_pack_made(const struct pli_job *job, uint32_t from, struct pli_pack *to);
 // Add sets that were made elsewhere. What contradicts a set of this host is left out.
-void pli_roll_add_made(struct pli_job *job, struct pli_unpack *from);
+void pli_host_table_add_made(struct pli_job *job, struct pli_unpack *from);
 
 #endif

@@ -26,12 +26,12 @@ static uint32_t here;
 
 struct cargo {
     const struct pli_job *job;
-    const struct pli_gate_place *to;
+    const struct pli_daemon_auth_place *to;
     const char *dir;
 };
 
-static bool open_stream(struct pli_protect_stream *s, int fd, const struct pli_handshake_keys *keys,
-                        char *why, size_t cap)
+static bool open_stream(struct pli_protect_stream *s, int fd,
+                        const struct pli_daemon_handshake_keys *keys, char *why, size_t cap)
 {
     if (pli_protect_stream_open(s, fd, STALL_MS, keys->suite, keys->send, keys->receive) !=
         PLI_OK) {
@@ -45,14 +45,14 @@ static bool send_all(void *arg, int report)
 {
     const struct cargo *c = arg;
     char why[1024] = "";
-    struct pli_handshake_keys keys;
+    struct pli_daemon_handshake_keys keys;
     struct pli_protect_stream s;
-    int fd =
-        pli_gate_call(c->to, c->job->node.header->secret, c->job->here, &keys, why, sizeof why);
+    int fd = pli_daemon_auth_call(c->to, c->job->node.header->secret, c->job->here, &keys, why,
+                                  sizeof why);
     pli_fault("dock_send", c->job->here);
     bool is_good = fd >= 0 && open_stream(&s, fd, &keys, why, sizeof why);
     if (is_good) {
-        is_good = pli_haul_send(&s, c->dir, why);
+        is_good = pli_file_copy_send(&s, c->dir, why);
         pli_protect_stream_close(&s);
     }
     if (!is_good) {
@@ -61,8 +61,8 @@ static bool send_all(void *arg, int report)
     return is_good;
 }
 
-bool pli_dock_send(struct pli_helper *h, const struct pli_job *job, const struct pli_gate_place *to,
-                   const char *dir)
+bool pli_image_transfer_send(struct pli_helper *h, const struct pli_job *job,
+                             const struct pli_daemon_auth_place *to, const char *dir)
 {
     struct cargo c = { job, to, dir };
     return pli_helper_fork(h, send_all, &c);
@@ -71,12 +71,12 @@ bool pli_dock_send(struct pli_helper *h, const struct pli_job *job, const struct
 // Somebody who wants to send.
 struct call {
     int fd;
-    const struct pli_handshake_keys *keys;
+    const struct pli_daemon_handshake_keys *keys;
 };
 
 static bool take_all(void *arg, int report)
 {
-    char why[PLI_HAUL_WHY];
+    char why[PLI_FILE_COPY_WHY];
     const struct call *c = arg;
     struct pli_protect_stream s;
     (void)report; // the sender is told
@@ -84,7 +84,7 @@ static bool take_all(void *arg, int report)
     if (!open_stream(&s, c->fd, c->keys, why, sizeof why)) {
         return false;
     }
-    bool is_good = pli_haul_receive(&s, pli_stash_path(), why);
+    bool is_good = pli_file_copy_receive(&s, pli_tmpdir_path(), why);
     pli_protect_stream_close(&s);
     return is_good;
 }
@@ -95,7 +95,7 @@ static void taken(struct pli_helper *h, bool is_good)
     (void)is_good;
 }
 
-void pli_dock_take(int fd, const struct pli_handshake_keys *keys)
+void pli_image_transfer_take(int fd, const struct pli_daemon_handshake_keys *keys)
 {
     struct call c = { fd, keys };
     struct taker *t = takers;
@@ -108,21 +108,22 @@ void pli_dock_take(int fd, const struct pli_handshake_keys *keys)
         t->next = takers;
         takers = t;
     }
-    if (pli_stash_path()[0] != '\0' && t != NULL && pli_helper_fork(&t->helper, take_all, &c)) {
+    if (pli_tmpdir_path()[0] != '\0' && t != NULL && pli_helper_fork(&t->helper, take_all, &c)) {
         pli_helper_watch(&t->helper);
     }
     close(fd);
 }
 
-bool pli_dock_open(const struct pli_job *job, const unsigned char *secret, pli_gate_came_fn came,
-                   struct pli_gate_place *out, char *why)
+bool pli_image_transfer_open(const struct pli_job *job, const unsigned char *secret,
+                             pli_daemon_auth_came_fn came, struct pli_daemon_auth_place *out,
+                             char *why)
 {
-    if (!pli_stash_open()) {
+    if (!pli_tmpdir_open()) {
         snprintf(why, PLI_CKPT_WHY, "there is no room for images in PLIANT_IMAGE_DIR, %.200s: %s",
                  pli_conf.image_dir, strerror(errno));
         return false;
     }
-    if (!pli_gate_open(secret, came, out)) {
+    if (!pli_daemon_auth_open(secret, came, out)) {
         snprintf(why, PLI_CKPT_WHY, "it cannot listen for images");
         return false;
     }
@@ -130,10 +131,10 @@ bool pli_dock_open(const struct pli_job *job, const unsigned char *secret, pli_g
     return true;
 }
 
-void pli_dock_close(void)
+void pli_image_transfer_close(void)
 {
     for (struct taker *t = takers; t != NULL; t = t->next) {
         pli_helper_kill(&t->helper);
     }
-    pli_stash_close();
+    pli_tmpdir_close();
 }

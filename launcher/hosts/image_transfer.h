@@ -13,14 +13,15 @@
 
 // Be ready to take images into the stash; where they are to be sent. Once it is open it stays so.
 // False: a sentence is in `why` (PLI_CKPT_WHY bytes).
-bool pli_dock_open(const struct pli_job *job, const unsigned char *secret, pli_gate_came_fn came,
-                   struct pli_gate_place *out, char *why);
+bool pli_image_transfer_open(const struct pli_job *job, const unsigned char *secret,
+                             pli_daemon_auth_came_fn came, struct pli_daemon_auth_place *out,
+                             char *why);
 // Somebody of the job has called, and is no daemon below: what it sends is taken.
-void pli_dock_take(int fd, const struct pli_handshake_keys *keys);
+void pli_image_transfer_take(int fd, const struct pli_daemon_handshake_keys *keys);
 
 // Send the files of a directory, as a helper that says why it failed.
-bool pli_dock_send(struct pli_helper *h, const struct pli_job *job, const struct pli_gate_place *to,
-                   const char *dir);
-void pli_dock_close(void);
+bool pli_image_transfer_send(struct pli_helper *h, const struct pli_job *job,
+                             const struct pli_daemon_auth_place *to, const char *dir);
+void pli_image_transfer_close(void);
 
 #endif

@@ -19,7 +19,7 @@ static struct {
     bool is_told;
 } them;
 
-bool pli_agents_check(const struct pli_job *job)
+bool pli_impi_agents_check(const struct pli_job *job)
 {
     for (uint32_t r = 1; job->opt.impi_server != NULL && r < job->n_rank; r++) {
         if (job->procs[r].host < job->procs[r - 1].host) {
@@ -49,8 +49,8 @@ static void keep_place(struct pli_job *job, uint32_t host, const void *data, siz
     }
 }
 
-void pli_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t first, const void *data,
-                     size_t len)
+void pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t first,
+                          const void *data, size_t len)
 {
     switch (word) {
     case PLI_AGENT_HERE:
@@ -77,12 +77,12 @@ void pli_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t firs
     }
 }
 
-bool pli_agents_are_up(const struct pli_job *job)
+bool pli_impi_agents_are_up(const struct pli_job *job)
 {
     return job->opt.impi_server == NULL || them.n_up == job->n_host;
 }
 
-bool pli_agents_are_over(struct pli_job *job)
+bool pli_impi_agents_are_over(struct pli_job *job)
 {
     for (uint32_t h = 0; !them.is_told && h < job->n_host; h++) {
         pli_head_tell_agent(h, PLI_AGENT_END, NULL, 0);

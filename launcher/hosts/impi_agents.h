@@ -12,13 +12,13 @@ struct pli_job;
 
 // Whether all ranks can be placed: those of a host follow each other, and hosts as they are listed,
 // as IMPI numbers them. Else a message and false. True without --impi.
-bool pli_agents_check(const struct pli_job *job);
+bool pli_impi_agents_check(const struct pli_job *job);
 
 // A word from the agent of a host. Context: mpiexec's loop.
-void pli_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t first, const void *data,
-                     size_t len);
+void pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t first,
+                          const void *data, size_t len);
 
-bool pli_agents_are_up(const struct pli_job *job); // ranks may start; true without --impi
-bool pli_agents_are_over(struct pli_job *job);     // all ranks have ended: let them take leave
+bool pli_impi_agents_are_up(const struct pli_job *job); // ranks may start; true without --impi
+bool pli_impi_agents_are_over(struct pli_job *job);     // all ranks have ended: let them take leave
 
 #endif

@@ -31,17 +31,17 @@ struct intake {
 
 static struct intake *intakes;
 
-static void send_out(const struct pli_stream *s, const void *data, size_t len)
+static void send_out(const struct pli_output_lines *s, const void *data, size_t len)
 {
-    pli_daemon_send(PLI_LINK_OUT, s->which, s->task, data, len);
+    pli_daemon_send(PLI_DLINK_OUT, s->which, s->task, data, len);
 }
 
 // Send what is there and allowed; s->len counts what mpiexec has not taken yet.
-static void move_on(struct pli_stream *s)
+static void move_on(struct pli_output_lines *s)
 {
     static char buf[PIECE];
-    for (bool is_more = true; is_more && !s->is_ended && s->len < PLI_LINK_CREDIT;) {
-        size_t want = PLI_LINK_CREDIT - s->len;
+    for (bool is_more = true; is_more && !s->is_ended && s->len < PLI_DLINK_CREDIT;) {
+        size_t want = PLI_DLINK_CREDIT - s->len;
         want = want < sizeof buf ? want : sizeof buf;
         want = want < s->left ? want : (size_t)s->left;
         ssize_t n = want > 0 ? read(s->watch.fd, buf, want) : 0;
@@ -62,24 +62,24 @@ static void move_on(struct pli_stream *s)
         send_out(s, NULL, 0);
         pli_loop_close(&s->watch);
     }
-    pli_loop_watch(&s->watch, s->len < PLI_LINK_CREDIT ? EPOLLIN : 0);
+    pli_loop_watch(&s->watch, s->len < PLI_DLINK_CREDIT ? EPOLLIN : 0);
 }
 
 static void out_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
-    move_on((struct pli_stream *)w); // its first member
+    move_on((struct pli_output_lines *)w); // its first member
 }
 
-void pli_pump_open(struct pli_stream *s, int fd, uint32_t task, uint16_t which)
+void pli_io_forward_open(struct pli_output_lines *s, int fd, uint32_t task, uint16_t which)
 {
-    *s = (struct pli_stream){
+    *s = (struct pli_output_lines){
         .watch = { .fd = fd, .fire = out_fire }, .left = UINT64_MAX, .task = task, .which = which
     };
     pli_loop_watch(&s->watch, EPOLLIN);
 }
 
-void pli_pump_finish(struct pli_stream *s)
+void pli_io_forward_finish(struct pli_output_lines *s)
 {
     if (s->watch.fd < 0 || s->is_ended || s->left != UINT64_MAX) {
         return;
@@ -89,7 +89,7 @@ void pli_pump_finish(struct pli_stream *s)
     move_on(s);
 }
 
-void pli_pump_credit(struct pli_stream *s, uint32_t n)
+void pli_io_forward_credit(struct pli_output_lines *s, uint32_t n)
 {
     s->len -= n < s->len ? n : s->len;
     if (!s->is_ended && s->watch.fd >= 0) {
@@ -105,7 +105,7 @@ static void tell_done(const struct intake *in, uint32_t n)
 {
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, n);
-    pli_daemon_send(PLI_LINK_IN_DONE, 0, in->task, p.data, p.len);
+    pli_daemon_send(PLI_DLINK_IN_DONE, 0, in->task, p.data, p.len);
     pli_pack_fini(&p);
 }
 
@@ -145,7 +145,7 @@ static void in_fire(struct pli_watch *w, uint32_t events)
     give((struct intake *)w); // its first member
 }
 
-int pli_pump_input(const struct pli_task *task)
+int pli_io_forward_input(const struct pli_proc_task *task)
 {
     int fds[2];
     struct intake *in = calloc(1, sizeof *in);
@@ -158,7 +158,7 @@ int pli_pump_input(const struct pli_task *task)
     in->task = task->number;
     in->next = intakes;
     intakes = in;
-    tell_done(in, PLI_LINK_CREDIT); // there is room now
+    tell_done(in, PLI_DLINK_CREDIT); // there is room now
     return fds[0];
 }
 
@@ -171,10 +171,10 @@ static struct intake *find(uint32_t task)
     return in;
 }
 
-void pli_pump_put(uint32_t task, const void *data, size_t len)
+void pli_io_forward_put(uint32_t task, const void *data, size_t len)
 {
     struct intake *in = find(task);
-    if (in == NULL || in->watch.fd < 0 || len > PLI_LINK_CREDIT) {
+    if (in == NULL || in->watch.fd < 0 || len > PLI_DLINK_CREDIT) {
         return;
     }
     if (in->done > 0) {
@@ -212,9 +212,9 @@ static void pack_unread(pid_t pid, struct pli_pack *to)
     }
 }
 
-void pli_pump_pack(const struct pli_job *job, struct pli_pack *to)
+void pli_io_forward_pack(const struct pli_job *job, struct pli_pack *to)
 {
-    for (struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
         const struct intake *in = t->is_over ? NULL : find(t->number);
         if (in != NULL) {
             struct pli_pack unread = { 0 };
@@ -231,7 +231,7 @@ void pli_pump_pack(const struct pli_job *job, struct pli_pack *to)
     }
 }
 
-void pli_pump_unpack(struct pli_unpack *from)
+void pli_io_forward_unpack(struct pli_unpack *from)
 {
     while (from->at < from->end && !from->is_bad) {
         struct intake *in = find(pli_unpack_u32(from));
@@ -247,7 +247,7 @@ void pli_pump_unpack(struct pli_unpack *from)
     }
 }
 
-bool pli_pump_is_dry(const struct pli_stream *s)
+bool pli_io_forward_is_dry(const struct pli_output_lines *s)
 {
     int n = 0;
     return s->watch.fd < 0 || s->is_ended || (ioctl(s->watch.fd, FIONREAD, &n) == 0 && n == 0);

@@ -13,27 +13,27 @@
 struct pli_job;
 struct pli_pack;
 struct pli_unpack;
-struct pli_task;
+struct pli_proc_task;
 
 // Read from fd (non-blocking, becomes ours) and send it on as output of this task.
-void pli_pump_open(struct pli_stream *s, int fd, uint32_t task, uint16_t which);
+void pli_io_forward_open(struct pli_output_lines *s, int fd, uint32_t task, uint16_t which);
 
 // The process is over: send what it left in the pipe and close.
-void pli_pump_finish(struct pli_stream *s);
+void pli_io_forward_finish(struct pli_output_lines *s);
 
 // mpiexec has room for so many bytes more.
-void pli_pump_credit(struct pli_stream *s, uint32_t n);
+void pli_io_forward_credit(struct pli_output_lines *s, uint32_t n);
 
 // The end of a pipe that becomes the standard input of the task; -1 with errno.
-int pli_pump_input(const struct pli_task *task);
+int pli_io_forward_input(const struct pli_proc_task *task);
 
 // Bytes for it; none: the end.
-void pli_pump_put(uint32_t task, const void *data, size_t len);
+void pli_io_forward_put(uint32_t task, const void *data, size_t len);
 
 // Tasks that stand still go to another host: what they have not read of their input, for the daemon
 // there to go on with; and whether all that a task has written is on its way.
-void pli_pump_pack(const struct pli_job *job, struct pli_pack *to);
-void pli_pump_unpack(struct pli_unpack *from);
-bool pli_pump_is_dry(const struct pli_stream *s);
+void pli_io_forward_pack(const struct pli_job *job, struct pli_pack *to);
+void pli_io_forward_unpack(struct pli_unpack *from);
+bool pli_io_forward_is_dry(const struct pli_output_lines *s);
 
 #endif

@@ -9,8 +9,8 @@ struct pli_pack;
 struct pli_unpack;
 
 // In mpiexec. The host counts among those that say when they need a row no more.
-void pli_past_pack(struct pli_job *job, struct pli_pack *to);
+void pli_join_replay_pack(struct pli_job *job, struct pli_pack *to);
 // In the daemon, once it has its memory.
-void pli_past_take(struct pli_job *job, struct pli_unpack *from);
+void pli_join_replay_take(struct pli_job *job, struct pli_unpack *from);
 
 #endif

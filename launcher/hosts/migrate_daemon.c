@@ -30,7 +30,7 @@ static uint64_t dry_end;       // until when their output must be read
 static struct pli_unpack rest; // of what was said of the ranks: rows, and their input
 static struct {
     struct pli_helper helper;
-    struct pli_gate_place to;
+    struct pli_daemon_auth_place to;
     bool is_begun, is_over;
 } send = { .helper = { .watch = { .fd = -1 }, .report = -1 } };
 
@@ -46,9 +46,9 @@ static bool is_dry(void)
 {
     uint64_t now = pli_clock_ns();
     dry_end = dry_end != 0 ? dry_end : now + (uint64_t)DRY_MS * PLI_MS;
-    for (struct pli_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL && pli_ckpt.error == 0;
-         t = pli_job_next(pli_ckpt.job, t)) {
-        if (pli_pump_is_dry(&t->out) && pli_pump_is_dry(&t->err)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL);
+         t != NULL && pli_ckpt.error == 0; t = pli_job_next(pli_ckpt.job, t)) {
+        if (pli_io_forward_is_dry(&t->out) && pli_io_forward_is_dry(&t->err)) {
             continue;
         }
         if (now < dry_end) {
@@ -61,21 +61,21 @@ static bool is_dry(void)
     return true;
 }
 
-void pli_move_part_leave(struct pli_unpack *u)
+void pli_migrate_daemon_leave(struct pli_unpack *u)
 {
     char why[PLI_CKPT_WHY];
-    pli_gate_unpack(&send.to, u);
+    pli_daemon_auth_unpack(&send.to, u);
     send.is_begun = send.is_over = false;
     if (u->is_bad) {
         pli_ckpt_fail(EPROTO, "mpiexec sent something that makes no sense");
     } else if (pli_ckpt.job->opt.ckpt_dir == NULL && !pli_criu_check(why)) {
         pli_ckpt_fail(ENOTSUP, "%s", why);
-    } else if (!pli_stash_open()) {
+    } else if (!pli_tmpdir_open()) {
         pli_ckpt_fail(errno, "there is no room for images in PLIANT_IMAGE_DIR, %.200s: %s",
                       pli_conf.image_dir, strerror(errno));
     } else {
         snprintf(pli_ckpt.plan.temp, sizeof pli_ckpt.plan.temp, "%.*s/out", PATH_MAX - 8,
-                 pli_stash_path());
+                 pli_tmpdir_path());
     }
 }
 
@@ -90,7 +90,7 @@ static void send_done(struct pli_helper *h, bool is_good)
     look(NULL);
 }
 
-bool pli_move_part_is_sent(void)
+bool pli_migrate_daemon_is_sent(void)
 {
     if (!is_dry()) {
         return false;
@@ -98,7 +98,8 @@ bool pli_move_part_is_sent(void)
     if (pli_ckpt.error == 0 && !send.is_begun) {
         pli_fault("daemon_move_send", pli_ckpt.job->here);
         send.helper.done = send_done;
-        send.is_begun = pli_dock_send(&send.helper, pli_ckpt.job, &send.to, pli_ckpt.plan.temp);
+        send.is_begun =
+            pli_image_transfer_send(&send.helper, pli_ckpt.job, &send.to, pli_ckpt.plan.temp);
         if (send.is_begun) {
             pli_helper_watch(&send.helper);
         } else {
@@ -108,10 +109,10 @@ bool pli_move_part_is_sent(void)
     return pli_ckpt.error != 0 || send.is_over;
 }
 
-void pli_move_part_stay(void)
+void pli_migrate_daemon_stay(void)
 {
     pli_helper_kill(&send.helper);
-    pli_stash_close();
+    pli_tmpdir_close();
 }
 
 // Whether a thread of a process has started others.
@@ -127,10 +128,10 @@ static bool has_children(int pid, const char *thread)
     return has;
 }
 
-const struct pli_task *pli_move_part_parent(const struct pli_job *job)
+const struct pli_proc_task *pli_migrate_daemon_parent(const struct pli_job *job)
 {
     char path[64];
-    for (struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
         snprintf(path, sizeof path, "/proc/%d/task", (int)t->pid);
         DIR *d = t->is_exited ? NULL : opendir(path);
         bool has = false;
@@ -147,20 +148,20 @@ const struct pli_task *pli_move_part_parent(const struct pli_job *job)
     return NULL;
 }
 
-void pli_move_part_there(void)
+void pli_migrate_daemon_there(void)
 {
     char why[PLI_CKPT_WHY];
-    struct pli_gate_place dock;
+    struct pli_daemon_auth_place dock;
     struct pli_pack p = { 0 };
     if (!pli_criu_check(why) || !pli_daemon_dock(&dock, why)) {
         pli_say_bad("%s", why);
     }
-    pli_gate_pack(&dock, &p);
-    pli_daemon_send(PLI_LINK_PART, PLI_PART_THERE, 0, p.data, p.len);
+    pli_daemon_auth_pack(&dock, &p);
+    pli_daemon_send(PLI_DLINK_PART, PLI_PART_THERE, 0, p.data, p.len);
     pli_pack_fini(&p);
 }
 
-void pli_move_part_take(struct pli_job *job, const struct pli_frame *f)
+void pli_migrate_daemon_take(struct pli_job *job, const struct pli_dframe *f)
 {
     unsigned char *copy = pli_say_need(malloc(f->len + 1));
     memcpy(copy, f->data, f->len);
@@ -171,45 +172,45 @@ void pli_move_part_take(struct pli_job *job, const struct pli_frame *f)
     m->n_task = pli_unpack_count(&u, 40);
     m->tasks = pli_say_need(calloc((size_t)m->n_task + 1, sizeof *m->tasks));
     for (uint32_t i = 0; i < m->n_task; i++) {
-        pli_ckpt_parts_take(&u, &m->tasks[i]);
+        pli_ckpt_head_take(&u, &m->tasks[i]);
     }
     if (u.is_bad) {
         pli_say_bad("mpiexec sent something that makes no sense");
     }
     pli_fault("daemon_move_take", job->here);
-    snprintf(m->dir, sizeof m->dir, "%s", pli_stash_path());
+    snprintf(m->dir, sizeof m->dir, "%s", pli_tmpdir_path());
     rest = u;
     job->from = m;
 }
 
-void pli_move_part_restored(void)
+void pli_migrate_daemon_restored(void)
 {
     pli_fault("daemon_move_restored", pli_ckpt.job->here);
-    pli_dock_close(); // the images are read
-    pli_rows_unpack(&rest);
-    pli_pump_unpack(&rest);
+    pli_image_transfer_close(); // the images are read
+    pli_rank_rows_unpack(&rest);
+    pli_io_forward_unpack(&rest);
     pli_ckpt.state = PLI_CKPT_CALLING;
-    pli_ckpt_back_hold();
+    pli_ckpt_resume_hold();
 }
 
-void pli_move_part_all_back(struct pli_job *job)
+void pli_migrate_daemon_all_back(struct pli_job *job)
 {
     for (uint32_t i = 0; i < job->from->n_task; i++) {
-        const struct pli_task *t = pli_job_next(job, NULL);
+        const struct pli_proc_task *t = pli_job_next(job, NULL);
         while (t != NULL && t->first != job->from->tasks[i].row) {
             t = pli_job_next(job, t);
         }
         if (t == NULL || t->is_exited) {
             pli_say("rank %u was restored and is gone", t != NULL ? t->rank : UINT32_MAX);
-            pli_daemon_send(PLI_LINK_FAILED, 0, 1, NULL, 0);
+            pli_daemon_send(PLI_DLINK_FAILED, 0, 1, NULL, 0);
             return;
         }
     }
     pli_fault("daemon_move_back", job->here);
-    pli_ckpt_part_report(PLI_PART_RESTORED);
+    pli_ckpt_daemon_report(PLI_PART_RESTORED);
 }
 
-void pli_move_part_begin(struct pli_job *job, const struct pli_frame *f)
+void pli_migrate_daemon_begin(struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     pli_unpack_u32(&u); // number, directory, that it is a move
@@ -217,7 +218,8 @@ void pli_move_part_begin(struct pli_job *job, const struct pli_frame *f)
     pli_unpack_u32(&u);
     while (u.at < u.end && !u.is_bad) {
         uint32_t number = pli_unpack_u32(&u), out = pli_unpack_u32(&u), err = pli_unpack_u32(&u);
-        for (struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL;
+             t = pli_job_next(job, t)) {
             if (t->number == number) {
                 t->out.len = out;
                 t->err.len = err;
@@ -225,6 +227,6 @@ void pli_move_part_begin(struct pli_job *job, const struct pli_frame *f)
         }
     }
     pli_fault("daemon_move_begin", job->here);
-    pli_ckpt_back_let();
-    pli_ckpt_part_home();
+    pli_ckpt_resume_let();
+    pli_ckpt_daemon_home();
 }

@@ -52,11 +52,11 @@ static struct {
     struct pli_job *job;
     void *token;
     uint32_t host;
-    struct pli_host *to;       // where
-    struct pli_link link, old; // to the daemon there, to the one here when it has lost them
-    struct pli_spec spec;
-    struct pli_roll roll;
-    struct pli_gate_place dock; // where it takes the images
+    struct pli_host *to;        // where
+    struct pli_dlink link, old; // to the daemon there, to the one here when it has lost them
+    struct pli_daemon_spec spec;
+    struct pli_host_table roll;
+    struct pli_daemon_auth_place dock; // where it takes the images
     struct pli_timer timer;
     uint64_t stop_ns;
     struct pli_answer answer;
@@ -67,14 +67,14 @@ static struct {
 
 static void tell(uint16_t kind, uint16_t flag, const struct pli_pack *p)
 {
-    struct pli_frame f = { kind, flag, m.host, 0, p->data, p->len };
-    pli_link_send(&m.link, &f);
+    struct pli_dframe f = { kind, flag, m.host, 0, p->data, p->len };
+    pli_dlink_send(&m.link, &f);
 }
 
-static void quit(struct pli_link *l)
+static void quit(struct pli_dlink *l)
 {
-    struct pli_frame f = { .kind = PLI_LINK_QUIT, .host = m.host };
-    pli_link_send(l, &f);
+    struct pli_dframe f = { .kind = PLI_DLINK_QUIT, .host = m.host };
+    pli_dlink_send(l, &f);
 }
 
 // Over when nobody is left behind who has nothing to do there.
@@ -89,7 +89,7 @@ static void finish(void)
         pli_say("no rank was moved: %s", m.answer.text);
     }
     if (m.token != NULL) {
-        pli_ask_answer(m.token, &m.answer);
+        pli_rank_request_answer(m.token, &m.answer);
         m.token = NULL;
     }
 }
@@ -112,14 +112,14 @@ static void give_up(int error, const char *why)
     } else if (m.stage == STOPPING || m.stage == TAKING || m.stage == TAKEN) {
         pli_ckpt_fail(error, "%s", why);
         if (pli_ckpt.state == PLI_CKPT_MOVING) {
-            pli_ckpt_parts_call();
+            pli_ckpt_head_call();
         }
     }
 }
 
-void pli_move_over(int error, const char *why)
+void pli_migrate_ranks_over(int error, const char *why)
 {
-    pli_feed_let();
+    pli_stdin_let();
     if (error == 0) {
         pli_say("%s; all stood still %.2f s", m.answer.text,
                 (double)(pli_clock_ns() - m.stop_ns) * 1e-9);
@@ -127,20 +127,20 @@ void pli_move_over(int error, const char *why)
     leave(error, why);
 }
 
-static void ignore(struct pli_link *l, const struct pli_frame *f)
+static void ignore(struct pli_dlink *l, const struct pli_dframe *f)
 {
     (void)l;
     (void)f;
 }
 
-static void old_lost(struct pli_link *l, const char *why)
+static void old_lost(struct pli_dlink *l, const char *why)
 {
     (void)l;
     (void)why;
     finish();
 }
 
-static void lost(struct pli_link *l, const char *why)
+static void lost(struct pli_dlink *l, const char *why)
 {
     char text[PLI_CKPT_WHY];
     (void)l;
@@ -157,23 +157,23 @@ static void start_ranks(struct pli_unpack *u)
     struct pli_head_means means;
     struct pli_pack p = { 0 };
     pli_head_side(m.host, &means);
-    m.roll = (struct pli_roll){ 0 };
-    if (m.stage != TAKING || !pli_roll_unpack(m.job, u, &m.roll)) {
+    m.roll = (struct pli_host_table){ 0 };
+    if (m.stage != TAKING || !pli_host_table_unpack(m.job, u, &m.roll)) {
         give_up(EPROTO, "the daemon there said something that makes no sense");
         return;
     }
     for (uint32_t h = 0; h < m.job->n_host; h++) {
-        pli_roll_pack_place(h == m.host ? &m.roll : &means.rolls[h], &p);
+        pli_host_table_pack_place(h == m.host ? &m.roll : &means.rolls[h], &p);
     }
     pli_pack_u32(&p, 0); // the memory has its process sets
-    tell(PLI_LINK_START, 0, &p);
+    tell(PLI_DLINK_START, 0, &p);
     pli_pack_fini(&p);
 }
 
 static void hear_part(uint16_t stage, struct pli_unpack *u)
 {
     if (stage == PLI_PART_THERE && m.stage == STARTING) {
-        pli_gate_unpack(&m.dock, u);
+        pli_daemon_auth_unpack(&m.dock, u);
         if (u->is_bad) {
             give_up(EPROTO, "the daemon there said something that makes no sense");
             return;
@@ -188,25 +188,25 @@ static void hear_part(uint16_t stage, struct pli_unpack *u)
 }
 
 // What the daemon says while the ranks are not its own.
-static void hear(struct pli_link *l, const struct pli_frame *f)
+static void hear(struct pli_dlink *l, const struct pli_dframe *f)
 {
     (void)l;
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     switch (f->kind) {
-    case PLI_LINK_SAY:
+    case PLI_DLINK_SAY:
         if (m.said[0] == '\0') { // the first is the reason
             pli_say_bare(f->data, f->len, m.said, sizeof m.said);
         }
         break;
-    case PLI_LINK_HELLO:
+    case PLI_DLINK_HELLO:
         start_ranks(&u);
         break;
-    case PLI_LINK_PART:
+    case PLI_DLINK_PART:
         hear_part(f->flag, &u);
         break;
-    case PLI_LINK_FAILED:
-    case PLI_LINK_CASE:
-    case PLI_LINK_OVER:
+    case PLI_DLINK_FAILED:
+    case PLI_DLINK_CASE:
+    case PLI_DLINK_OVER:
         give_up(EIO, m.said[0] != '\0' ? m.said : "a rank died there");
         break;
     default:
@@ -214,7 +214,7 @@ static void hear(struct pli_link *l, const struct pli_frame *f)
     }
 }
 
-bool pli_move_came(int fd, uint32_t host, const struct pli_handshake_keys *keys)
+bool pli_migrate_ranks_came(int fd, uint32_t host, const struct pli_daemon_handshake_keys *keys)
 {
     if (m.stage != STARTING || host != m.host || m.link.watch.fd >= 0) {
         return false;
@@ -222,35 +222,35 @@ bool pli_move_came(int fd, uint32_t host, const struct pli_handshake_keys *keys)
     m.link.host = host;
     m.link.hear = hear;
     m.link.lost = lost;
-    pli_link_open(&m.link, fd, keys);
-    pli_reach_came(host);
+    pli_dlink_open(&m.link, fd, keys);
+    pli_ssh_came(host);
     return true;
 }
 
-void pli_move_take(void)
+void pli_migrate_ranks_take(void)
 {
     struct pli_pack p = { 0 };
-    const struct pli_pack *said = pli_ckpt_parts_said();
+    const struct pli_pack *said = pli_ckpt_head_said();
     if (m.stage != STOPPING || m.link.watch.fd < 0) {
         pli_ckpt_fail(EHOSTDOWN, "host %s is lost", m.to->name);
-        pli_ckpt_parts_call();
+        pli_ckpt_head_call();
         return;
     }
     m.stage = TAKING;
-    pli_pack_u32(&p, pli_rows_count());
+    pli_pack_u32(&p, pli_rank_rows_count());
     pli_pack_bytes(&p, said->data, said->len);
-    tell(PLI_LINK_STEP, PLI_PART_TAKE, &p);
+    tell(PLI_DLINK_STEP, PLI_PART_TAKE, &p);
     pli_pack_fini(&p);
 }
 
-void pli_move_pack_way(struct pli_pack *to)
+void pli_migrate_ranks_pack_way(struct pli_pack *to)
 {
-    pli_gate_pack(&m.dock, to);
+    pli_daemon_auth_pack(&m.dock, to);
 }
 
-void pli_move_pack_streams(uint32_t host, struct pli_pack *to)
+void pli_migrate_ranks_pack_streams(uint32_t host, struct pli_pack *to)
 {
-    for (struct pli_task *t = pli_job_next(m.job, NULL); t != NULL && m.stage == GOING;
+    for (struct pli_proc_task *t = pli_job_next(m.job, NULL); t != NULL && m.stage == GOING;
          t = pli_job_next(m.job, t)) {
         if (t->host == host && host == m.host && !t->is_over) {
             pli_pack_u32(to, t->number);
@@ -264,13 +264,14 @@ void pli_move_pack_streams(uint32_t host, struct pli_pack *to)
 static void tell_ended(void)
 {
     struct pli_pack p = { 0 };
-    for (struct pli_task *t = pli_job_next(m.job, NULL); t != NULL; t = pli_job_next(m.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(m.job, NULL); t != NULL;
+         t = pli_job_next(m.job, t)) {
         if (t->is_over) {
             pli_pack_u32(&p, t->is_spawned ? t->number : t->rank);
             pli_pack_u32(&p, t->n);
         }
     }
-    pli_head_send(m.host, PLI_LINK_ENDED, 0, 0, p.data, p.len);
+    pli_head_send(m.host, PLI_DLINK_ENDED, 0, 0, p.data, p.len);
     pli_pack_fini(&p);
 }
 
@@ -278,38 +279,38 @@ static void tell_ended(void)
 static void commit(void)
 {
     struct pli_head_means means;
-    struct pli_link *side = pli_head_side(m.host, &means);
+    struct pli_dlink *side = pli_head_side(m.host, &means);
     struct pli_pack p = { 0 };
     pli_fault("mpiexec_move_commit", 0);
-    pli_link_hand(&m.old, side);
+    pli_dlink_hand(&m.old, side);
     m.old.hear = ignore;
     m.old.lost = old_lost;
     quit(&m.old);
-    pli_link_hand(side, &m.link);
+    pli_dlink_hand(side, &m.link);
     struct pli_host *h = &m.job->hosts[m.host];
     h->name = m.to->name;
     h->is_local = m.to->is_local;
     means.rolls[m.host] = m.roll;
     m.stage = GOING;
     pli_pack_text(&p, h->name);
-    pli_roll_pack_place(&m.roll, &p);
-    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_PLACE, 0, m.host, p.data, p.len);
+    pli_host_table_pack_place(&m.roll, &p);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_PLACE, 0, m.host, p.data, p.len);
     pli_pack_fini(&p);
     tell_ended();
-    pli_feed_let();
-    pli_ckpt_parts_call();
+    pli_stdin_let();
+    pli_ckpt_head_call();
     pli_fault("mpiexec_move_committed", 0);
 }
 
 static void go_on(struct pli_timer *t)
 {
     if (m.stage == WAITING) {
-        pli_feed_hold(m.host);
+        pli_stdin_hold(m.host);
         m.stop_ns = pli_clock_ns();
         if (pli_ckpt_move(m.host)) {
             m.stage = STOPPING;
         } else {
-            pli_feed_let();
+            pli_stdin_let();
             pli_loop_timer(t, (uint64_t)AGAIN_MS * PLI_MS);
         }
     } else if (m.stage == TAKEN && pli_ckpt.state == PLI_CKPT_MOVING && pli_ckpt.error == 0) {
@@ -331,7 +332,7 @@ static uint32_t list_ranks(const struct pli_job *job, uint32_t host, char *to, s
     uint32_t n = 0, last = 0;
     size_t len = 0;
     to[0] = '\0';
-    for (struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
         if (t->host == host && !t->is_over && len < cap) {
             if (n++ > 0) {
                 len += (size_t)snprintf(to + len, cap - len, "%s%u", n > 2 ? ", " : "", last);
@@ -346,10 +347,10 @@ static uint32_t list_ranks(const struct pli_job *job, uint32_t host, char *to, s
 }
 
 // The last who came as this rank: another one may be about to leave.
-static const struct pli_task *task_of(const struct pli_job *job, uint32_t rank)
+static const struct pli_proc_task *task_of(const struct pli_job *job, uint32_t rank)
 {
-    const struct pli_task *found = NULL;
-    for (struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+    const struct pli_proc_task *found = NULL;
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
         bool is_it = !t->is_over && rank - t->rank < t->n;
         found = is_it && (found == NULL || t->number > found->number) ? t : found;
     }
@@ -368,9 +369,9 @@ static bool may_move(const struct pli_job *job, struct pli_answer *a)
         why = "a rank goes to another host as an image of its process, for which it has to be "
               "prepared: start the job with mpiexec --movable, or with images as checkpoints "
               "(--checkpoint-dir DIR)";
-    } else if (pli_mishap_is_survived(job)) {
+    } else if (pli_on_failure_is_survived(job)) {
         why = "ranks of a job that goes on after failures (--on-failure) are not moved";
-    } else if (m.stage != NONE || pli_annex_is_on()) {
+    } else if (m.stage != NONE || pli_host_join_is_on()) {
         pli_refuse(a, EBUSY,
                    m.stage != NONE ? "other ranks are being moved; try again"
                                    : "other hosts are about to join; try again");
@@ -393,7 +394,7 @@ static bool may_move(const struct pli_job *job, struct pli_answer *a)
 
 // Which ranks would go, and whether they may.
 static bool may_go(const struct pli_job *job, const struct pli_ask_migrate *want,
-                   const struct pli_task *t, struct pli_answer *a)
+                   const struct pli_proc_task *t, struct pli_answer *a)
 {
     char ranks[120];
     if (t == NULL) {
@@ -424,7 +425,7 @@ static bool may_go(const struct pli_job *job, const struct pli_ask_migrate *want
 }
 
 // The job as the daemon is told of it.
-static void make_spec(const struct pli_job *job, const struct pli_spec *from)
+static void make_spec(const struct pli_job *job, const struct pli_daemon_spec *from)
 {
     struct pli_job as = *job;
     as.hosts = pli_say_need(malloc(job->n_host * sizeof *as.hosts));
@@ -435,7 +436,7 @@ static void make_spec(const struct pli_job *job, const struct pli_spec *from)
     as.opt.takes = true;
     m.spec = *from;
     m.spec.body = (struct pli_pack){ 0 };
-    pli_spec_make(&m.spec, &as);
+    pli_daemon_spec_make(&m.spec, &as);
     free(as.hosts);
 }
 
@@ -458,14 +459,14 @@ static bool begin(struct pli_job *job, uint32_t host, const char *name)
     m.said[0] = '\0';
     m.stage = STARTING;
     pli_fault("mpiexec_move_start", 0);
-    bool is_begun = pli_reach_one(&m.spec, host, m.to, means.place, cannot_reach);
+    bool is_begun = pli_ssh_one(&m.spec, host, m.to, means.place, cannot_reach);
     pli_pack_fini(&m.spec.body);
     m.stage = is_begun ? STARTING : NONE;
     return is_begun;
 }
 
-bool pli_move_ask(struct pli_job *job, const char *body, size_t len, void *token,
-                  struct pli_answer *a)
+bool pli_migrate_ranks_ask(struct pli_job *job, const char *body, size_t len, void *token,
+                           struct pli_answer *a)
 {
     struct pli_ask_migrate want;
     if (len != sizeof want) {
@@ -474,7 +475,7 @@ bool pli_move_ask(struct pli_job *job, const char *body, size_t len, void *token
     }
     memcpy(&want, body, sizeof want);
     want.host[sizeof want.host - 1] = '\0';
-    const struct pli_task *t = task_of(job, want.rank);
+    const struct pli_proc_task *t = task_of(job, want.rank);
     if (!may_move(job, a) || !may_go(job, &want, t, a)) {
         return true;
     }
@@ -487,20 +488,20 @@ bool pli_move_ask(struct pli_job *job, const char *body, size_t len, void *token
     return false;
 }
 
-void pli_move_forget(const void *token)
+void pli_migrate_ranks_forget(const void *token)
 {
     m.token = m.token == token ? NULL : m.token;
 }
 
-bool pli_move_is_on(void)
+bool pli_migrate_ranks_is_on(void)
 {
     return m.stage != NONE;
 }
 
-void pli_move_end(void)
+void pli_migrate_ranks_end(void)
 {
     m.token = NULL;
     quit(&m.link);
-    pli_link_drain(&m.link, LEAVE_MS);
-    pli_link_drain(&m.old, LEAVE_MS);
+    pli_dlink_drain(&m.link, LEAVE_MS);
+    pli_dlink_drain(&m.old, LEAVE_MS);
 }

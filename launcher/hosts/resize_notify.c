@@ -14,7 +14,7 @@
 static uint32_t *old, n_old; // members of the version that is left
 static uint32_t n_told;      // versions whose end all know
 
-void pli_renewal_begin(const uint32_t *members, uint32_t n)
+void pli_resize_notify_begin(const uint32_t *members, uint32_t n)
 {
     free(old);
     old = pli_say_need(malloc((n + 1) * sizeof *old));
@@ -22,7 +22,7 @@ void pli_renewal_begin(const uint32_t *members, uint32_t n)
     n_old = n;
 }
 
-void pli_renewal_check(struct pli_job *job)
+void pli_resize_notify_check(struct pli_job *job)
 {
     const struct pli_node *node = &job->node;
     uint32_t version = (uint32_t)atomic_load(&node->header->world), most = 0;
@@ -46,20 +46,21 @@ void pli_renewal_check(struct pli_job *job)
         }
     }
     n_told = version;
-    pli_news_tell(job, &(struct pli_news){ .what = PLI_NEWS_END, .seq = version, .n_begun = most });
+    pli_failure_news_tell(
+        job, &(struct pli_news){ .what = PLI_NEWS_END, .seq = version, .n_begun = most });
 }
 
-void pli_renewal_hear(struct pli_job *job, const struct pli_pact_word *word)
+void pli_resize_notify_hear(struct pli_job *job, const struct pli_agree_word *word)
 {
     uint32_t row = pli_node_row_of(&job->node, word->place);
     if (row == UINT32_MAX) {
         return;
     }
     struct pli_node_row *r = &job->node.rows[row];
-    if (word->what == PLI_PACT_SAID) {
+    if (word->what == PLI_AGREE_SAID) {
         atomic_store(&r->said, (uint64_t)word->seq << 32 | word->value);
     } else {
         atomic_store(&r->works, word->seq);
     }
-    pli_renewal_check(job);
+    pli_resize_notify_check(job);
 }

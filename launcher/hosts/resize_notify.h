@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 struct pli_job;
-struct pli_pact_word;
+struct pli_agree_word;
 
 // A rank says how many collectives it has begun, or that it works in the new version.
-void pli_renewal_hear(struct pli_job *job, const struct pli_pact_word *word);
+void pli_resize_notify_hear(struct pli_job *job, const struct pli_agree_word *word);
 // Somebody may have ended of whom it was waited for.
-void pli_renewal_check(struct pli_job *job);
+void pli_resize_notify_check(struct pli_job *job);
 // The members of the version that is left.
-void pli_renewal_begin(const uint32_t *members, uint32_t n);
+void pli_resize_notify_begin(const uint32_t *members, uint32_t n);
 
 #endif

@@ -25,7 +25,7 @@
 
 struct order {
     struct order *next;
-    struct pli_crew_list list;
+    struct pli_programs_list list;
     uint32_t id, first, n_mine;
     bool is_clones; // they come by themselves
 };
@@ -41,7 +41,7 @@ static void forget(uint32_t id)
     if (*at != NULL) {
         struct order *o = *at;
         *at = o->next;
-        pli_crew_list_fini(&o->list);
+        pli_programs_list_fini(&o->list);
         free(o);
     }
 }
@@ -88,7 +88,7 @@ static void note(struct pli_job *job, struct order *o, const uint32_t *hosts, st
 
 static bool has_task(const struct pli_job *job, uint32_t number)
 {
-    const struct pli_task *t = job->spawned;
+    const struct pli_proc_task *t = job->spawned;
     while (t != NULL && t->number != number) {
         t = t->next;
     }
@@ -104,9 +104,9 @@ static void expect_far(struct pli_job *job, uint32_t index, uint32_t parent, uin
         return;
     }
     if (p->host == job->here) {
-        pli_ferry_expect_leaver(job, index, a);
+        pli_fork_migrate_expect_leaver(job, index, a);
     } else if (host == job->here) {
-        pli_ferry_expect_comer(job, index, a);
+        pli_fork_migrate_expect_comer(job, index, a);
     }
 }
 
@@ -122,7 +122,7 @@ static void expect(struct pli_job *job, const struct order *o, struct pli_unpack
     }
     pli_spawn_expect(job, o->first, parents, n, hosts, &o->list);
     for (uint32_t i = 0; i < n; i++) {
-        job->node.rows[pli_rows_at(job, o->first + i)].app = apps[i];
+        job->node.rows[pli_rank_rows_at(job, o->first + i)].app = apps[i];
         expect_far(job, o->first + i, parents[i], hosts[i], a);
     }
     free(parents);
@@ -130,7 +130,7 @@ static void expect(struct pli_job *job, const struct order *o, struct pli_unpack
     prctl(PR_SET_CHILD_SUBREAPER, 1); // clones are orphans by intention
 }
 
-bool pli_recruit_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[4])
+bool pli_spawn_daemon_clone(struct pli_proc_task *from, uint32_t row, pid_t pid, const int fds[4])
 {
     const struct pli_job *job = from->job;
     const struct order *o = orders;
@@ -141,7 +141,7 @@ bool pli_recruit_clone(struct pli_task *from, uint32_t row, pid_t pid, const int
     return o != NULL && !has_task(job, index) && pli_spawn_clone(from->job, from, row, pid, fds);
 }
 
-void pli_recruit_coming(struct pli_job *job, const struct pli_frame *f)
+void pli_spawn_daemon_coming(struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     struct pli_answer a = { 0 };
@@ -160,8 +160,8 @@ void pli_recruit_coming(struct pli_job *job, const struct pli_frame *f)
     orders = o;
     bool is_read =
         f->flag != PLI_COMING_SPAWNED
-            ? pli_crew_ranks(job, n, rank, version, &o->list)
-            : pli_crew_read(job, (const char *)u.at, (size_t)(u.end - u.at), &o->list, &a);
+            ? pli_programs_ranks(job, n, rank, version, &o->list)
+            : pli_programs_read(job, (const char *)u.at, (size_t)(u.end - u.at), &o->list, &a);
     if (a.error == 0 && (!is_read || u.is_bad || o->list.n_all != n)) {
         pli_refuse(&a, EINVAL, "mpiexec sent something that makes no sense");
     }
@@ -172,7 +172,7 @@ void pli_recruit_coming(struct pli_job *job, const struct pli_frame *f)
         note(job, o, hosts, &a);
     }
     free(hosts);
-    tell(PLI_LINK_KNOWN, f->a, job, &a);
+    tell(PLI_DLINK_KNOWN, f->a, job, &a);
 }
 
 // Those of this host that are not there are over.
@@ -181,14 +181,14 @@ static void tell_missing(const struct pli_job *job, const struct order *o)
     for (uint32_t i = 0; i < o->list.n_all; i++) {
         const struct pli_node_proc *p = pli_node_find(&job->node, o->first + i);
         if (p != NULL && p->host == job->here && !has_task(job, o->first + i)) {
-            pli_daemon_send(PLI_LINK_OUT, STDOUT_FILENO, o->first + i, NULL, 0);
-            pli_daemon_send(PLI_LINK_OUT, STDERR_FILENO, o->first + i, NULL, 0);
-            pli_daemon_send(PLI_LINK_OVER, 0, o->first + i, NULL, 0);
+            pli_daemon_send(PLI_DLINK_OUT, STDOUT_FILENO, o->first + i, NULL, 0);
+            pli_daemon_send(PLI_DLINK_OUT, STDERR_FILENO, o->first + i, NULL, 0);
+            pli_daemon_send(PLI_DLINK_OVER, 0, o->first + i, NULL, 0);
         }
     }
 }
 
-void pli_recruit_go(struct pli_job *job, const struct pli_frame *f)
+void pli_spawn_daemon_go(struct pli_job *job, const struct pli_dframe *f)
 {
     struct order *o = orders;
     struct pli_answer a = { 0 };
@@ -203,12 +203,12 @@ void pli_recruit_go(struct pli_job *job, const struct pli_frame *f)
     }
     pli_fault("daemon_begun", job->here);
     if (o->n_mine > 0) {
-        tell(PLI_LINK_BEGUN, f->a, job, &a);
+        tell(PLI_DLINK_BEGUN, f->a, job, &a);
     }
     forget(f->a);
 }
 
-void pli_recruit_drop(struct pli_job *job, const struct pli_frame *f)
+void pli_spawn_daemon_drop(struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     uint32_t first = pli_unpack_u32(&u), n = pli_unpack_u32(&u), id = f->a;
@@ -219,22 +219,22 @@ void pli_recruit_drop(struct pli_job *job, const struct pli_frame *f)
         }
     }
     forget(id);
-    pli_ferry_drop(first, n);
+    pli_fork_migrate_drop(first, n);
     if (f->flag != 0) {
         pli_spawn_drop(job, first, n); // their ends are told as any other
         return;
     }
     for (uint32_t i = 0; i < n && !u.is_bad; i++) {
         if (pli_node_find(&job->node, first + i) != NULL) {
-            pli_rows_cancel(job, pli_rows_at(job, first + i));
+            pli_rank_rows_cancel(job, pli_rank_rows_at(job, first + i));
         }
     }
 }
 
-void pli_recruit_settle(void)
+void pli_spawn_daemon_settle(void)
 {
     const struct order *o = orders;
-    pli_ferry_settle();
+    pli_fork_migrate_settle();
     while (o != NULL) {
         const struct order *next = o->next;
         if (o->is_clones) {

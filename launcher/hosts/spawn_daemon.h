@@ -7,18 +7,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct pli_frame;
+struct pli_dframe;
 struct pli_job;
-struct pli_task;
+struct pli_proc_task;
 
-// Do what a frame of kind PLI_LINK_COMING, GO or DROP says, and tell mpiexec what became of it.
-void pli_recruit_coming(struct pli_job *job, const struct pli_frame *f);
-void pli_recruit_go(struct pli_job *job, const struct pli_frame *f);
-void pli_recruit_drop(struct pli_job *job, const struct pli_frame *f);
+// Do what a frame of kind PLI_DLINK_COMING, GO or DROP says, and tell mpiexec what became of it.
+void pli_spawn_daemon_coming(struct pli_job *job, const struct pli_dframe *f);
+void pli_spawn_daemon_go(struct pli_job *job, const struct pli_dframe *f);
+void pli_spawn_daemon_drop(struct pli_job *job, const struct pli_dframe *f);
 
 // A clone of a rank of `from` has come, see pli_spawn_clone. False: nobody expects it.
-bool pli_recruit_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[4]);
+bool pli_spawn_daemon_clone(struct pli_proc_task *from, uint32_t row, pid_t pid, const int fds[4]);
 // The world they came for counts: all are there.
-void pli_recruit_settle(void);
+void pli_spawn_daemon_settle(void);
 
 #endif

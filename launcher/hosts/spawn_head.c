@@ -29,7 +29,7 @@ enum state { S_KNOWING, S_STARTING };
 struct order {
     struct order *next;
     struct pli_job *job;
-    struct pli_crew_list list;
+    struct pli_programs_list list;
     uint32_t *hosts; // of each process
     uint32_t id, first;
     uint32_t n_wait; // hosts that have not answered
@@ -50,7 +50,7 @@ static bool announce(struct order *o, const char *body, size_t len, struct pli_a
 
 static void destroy(struct order *o)
 {
-    pli_crew_list_fini(&o->list);
+    pli_programs_list_fini(&o->list);
     free(o->hosts);
     free(o->body);
     free(o);
@@ -70,7 +70,7 @@ static void finish(struct order *o, const struct pli_answer *a)
 {
     unlist(o);
     if (o->token != NULL) {
-        pli_ask_answer(o->token, a);
+        pli_rank_request_answer(o->token, a);
     }
     if (o->list.version > 0 && a->error != 0) {
         pli_resize_fail(o->job, a->text);
@@ -83,7 +83,7 @@ static void send_drop(uint32_t id, enum state state, uint32_t first, uint32_t n)
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, first);
     pli_pack_u32(&p, n);
-    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_DROP, state == S_STARTING, id, p.data, p.len);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_DROP, state == S_STARTING, id, p.data, p.len);
     pli_pack_fini(&p);
 }
 
@@ -92,7 +92,7 @@ static void undo(struct order *o)
 {
     send_drop(o->id, o->state, o->first, o->list.n_all);
     for (uint32_t i = 0; i < o->list.n_all && o->state == S_KNOWING; i++) {
-        pli_rows_cancel(o->job, pli_rows_at(o->job, o->first + i));
+        pli_rank_rows_cancel(o->job, pli_rank_rows_at(o->job, o->first + i));
     }
 }
 
@@ -105,10 +105,10 @@ static void take_back(struct order *o, const char *why)
     finish(o, &a);
 }
 
-void pli_muster_undo(const struct pli_job *job, uint32_t first, uint32_t n)
+void pli_spawn_head_undo(const struct pli_job *job, uint32_t first, uint32_t n)
 {
     struct order *o = orders;
-    for (struct pli_task *t = job->spawned; t != NULL; t = t->next) {
+    for (struct pli_proc_task *t = job->spawned; t != NULL; t = t->next) {
         t->is_dropped = t->is_dropped || t->number - first < n; // how it ends may be told later
     }
     while (o != NULL && o->first != first) {
@@ -145,13 +145,13 @@ static void start(struct order *o)
     o->n_wait = count_hosts(o);
     for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
         for (uint32_t k = 0; k < o->list.crews[i]->app.n_rank; k++, index++) {
-            struct pli_task *t =
-                pli_say_need(pli_crew_task(job, o->list.crews[i], pli_rows_at(job, index)));
+            struct pli_proc_task *t = pli_say_need(
+                pli_programs_task(job, o->list.crews[i], pli_rank_rows_at(job, index)));
             t->host = o->hosts[index - o->first];
             pli_head_add(t);
         }
     }
-    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_GO, 0, o->id, NULL, 0);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_GO, 0, o->id, NULL, 0);
 }
 
 // All hosts know of all clones: they may come. Their output will.
@@ -159,8 +159,8 @@ static void await(struct order *o)
 {
     struct pli_answer a = { .first = o->first, .n = o->list.n_all };
     for (uint32_t i = 0; i < o->list.n_all; i++) {
-        struct pli_task *t = pli_say_need(
-            pli_crew_task(o->job, o->list.crews[0], pli_rows_at(o->job, o->first + i)));
+        struct pli_proc_task *t = pli_say_need(
+            pli_programs_task(o->job, o->list.crews[0], pli_rank_rows_at(o->job, o->first + i)));
         t->host = o->hosts[i];
         pli_head_add(t);
     }
@@ -169,7 +169,7 @@ static void await(struct order *o)
 
 static uint32_t host_of(const struct pli_job *job, uint32_t index)
 {
-    const struct pli_task *t = pli_job_next(job, NULL);
+    const struct pli_proc_task *t = pli_job_next(job, NULL);
     uint32_t row = pli_node_row_of(&job->node, index);
     while (t != NULL && !pli_task_has(t, row)) {
         t = pli_job_next(job, t);
@@ -196,13 +196,13 @@ static void stay(struct order *o)
     }
 }
 
-void pli_muster_hear(uint16_t kind, uint32_t id, const char *why, size_t len)
+void pli_spawn_head_hear(uint16_t kind, uint32_t id, const char *why, size_t len)
 {
     struct order *o = orders;
     while (o != NULL && o->id != id) {
         o = o->next;
     }
-    if (o == NULL || (kind == PLI_LINK_KNOWN) != (o->state == S_KNOWING)) {
+    if (o == NULL || (kind == PLI_DLINK_KNOWN) != (o->state == S_KNOWING)) {
         return; // it was taken back
     }
     if (o->is_our_choice && (len > 0 || o->is_refused)) {
@@ -217,7 +217,7 @@ void pli_muster_hear(uint16_t kind, uint32_t id, const char *why, size_t len)
         char text[240];
         snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text), why);
         take_back(o, text);
-    } else if (--o->n_wait == 0 && kind == PLI_LINK_KNOWN) {
+    } else if (--o->n_wait == 0 && kind == PLI_DLINK_KNOWN) {
         o->parents != NULL ? await(o) : start(o);
     } else if (o->n_wait == 0) {
         struct pli_answer a = { .first = o->first, .n = o->list.n_all };
@@ -226,31 +226,31 @@ void pli_muster_hear(uint16_t kind, uint32_t id, const char *why, size_t len)
 }
 
 // A host is ready for a clone: its parent's host learns of it.
-static void to_berth(const struct pli_job *job, const struct pli_frame *f)
+static void to_berth(const struct pli_job *job, const struct pli_dframe *f)
 {
     const struct order *o = orders;
     while (o != NULL && (o->parents == NULL || f->a - o->first >= o->list.n_all)) {
         o = o->next;
     }
     if (o != NULL) {
-        pli_head_send(host_of(job, o->parents[f->a - o->first]), PLI_LINK_TO_BERTH, 0, f->a,
+        pli_head_send(host_of(job, o->parents[f->a - o->first]), PLI_DLINK_TO_BERTH, 0, f->a,
                       f->data, f->len);
     }
 }
 
-void pli_muster_far(struct pli_job *job, uint32_t host, const struct pli_frame *f)
+void pli_spawn_head_far(struct pli_job *job, uint32_t host, const struct pli_dframe *f)
 {
     char why[240];
-    if (f->kind == PLI_LINK_BERTH) {
+    if (f->kind == PLI_DLINK_BERTH) {
         to_berth(job, f);
         return;
     }
-    const struct pli_task *t = f->kind == PLI_LINK_FAR ? pli_tasks_find(job, f->a) : NULL;
+    const struct pli_proc_task *t = f->kind == PLI_DLINK_FAR ? pli_tasks_find(job, f->a) : NULL;
     if (t == NULL || t->is_dropped) {
         return;
     }
     if (f->flag == 0) {
-        pli_head_send(t->host, PLI_LINK_LAND, 0, f->a, f->data, f->len);
+        pli_head_send(t->host, PLI_DLINK_LAND, 0, f->a, f->data, f->len);
         return;
     }
     snprintf(why, sizeof why, "host %.40s: %.*s", job->hosts[host].name,
@@ -258,7 +258,7 @@ void pli_muster_far(struct pli_job *job, uint32_t host, const struct pli_frame *
     pli_resize_fail(job, why);
 }
 
-void pli_muster_lost(const char *name)
+void pli_spawn_head_lost(const char *name)
 {
     char why[160];
     snprintf(why, sizeof why, "host %.64s was lost before all processes were started", name);
@@ -273,7 +273,7 @@ void pli_muster_lost(const char *name)
     }
 }
 
-void pli_muster_forget(const void *token)
+void pli_spawn_head_forget(const void *token)
 {
     for (struct order *o = orders; o != NULL; o = o->next) {
         o->token = o->token == token ? NULL : o->token;
@@ -283,7 +283,7 @@ void pli_muster_forget(const void *token)
     }
 }
 
-void pli_muster_ready(struct pli_job *job, uint32_t index)
+void pli_spawn_head_ready(struct pli_job *job, uint32_t index)
 {
     uint32_t row = pli_node_row_of(&job->node, index);
     if (row != UINT32_MAX) {
@@ -291,7 +291,7 @@ void pli_muster_ready(struct pli_job *job, uint32_t index)
     }
 }
 
-bool pli_muster_is_new(uint32_t index)
+bool pli_spawn_head_is_new(uint32_t index)
 {
     const struct order *o = orders;
     while (o != NULL && index - o->first >= o->list.n_all) {
@@ -306,9 +306,9 @@ static bool place(struct order *o, struct pli_answer *a)
     uint32_t at = 0;
     o->hosts = pli_say_need(calloc((size_t)o->list.n_all + 1, sizeof *o->hosts));
     for (uint32_t i = 0; i < o->list.ask.n_part && a->error == 0; i++) {
-        const struct pli_crew *c = o->list.crews[i];
+        const struct pli_programs *c = o->list.crews[i];
         a->part = i;
-        if (!pli_spread_more(o->job, o->hosts, at, c->app.n_rank, c->may)) {
+        if (!pli_rank_map_more(o->job, o->hosts, at, c->app.n_rank, c->may)) {
             pli_refuse(a, ENOSPC,
                        c->may != NULL
                            ? "the host takes no more processes: see max_slots in the list "
@@ -325,7 +325,8 @@ static bool place(struct order *o, struct pli_answer *a)
 static bool announce(struct order *o, const char *body, size_t len, struct pli_answer *a)
 {
     struct pli_pack p = { 0 };
-    if ((o->hosts == NULL && !place(o, a)) || !pli_rows_take(o->job, o->list.n_all, &o->first, a)) {
+    if ((o->hosts == NULL && !place(o, a)) ||
+        !pli_rank_rows_take(o->job, o->list.n_all, &o->first, a)) {
         return false;
     }
     if (o->parents != NULL) {
@@ -353,7 +354,7 @@ static bool announce(struct order *o, const char *body, size_t len, struct pli_a
     enum pli_coming what = o->parents != NULL    ? PLI_COMING_CLONES
                            : o->list.version > 0 ? PLI_COMING_RANKS
                                                  : PLI_COMING_SPAWNED;
-    pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_COMING, (uint16_t)what, o->id, p.data, p.len);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_COMING, (uint16_t)what, o->id, p.data, p.len);
     pli_pack_fini(&p);
     return true;
 }
@@ -363,7 +364,7 @@ static char *list_hosts(const struct order *o)
 {
     struct pli_pack p = { 0 };
     for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
-        const struct pli_crew *c = o->list.crews[i];
+        const struct pli_programs *c = o->list.crews[i];
         pli_pack_bytes(&p, c->hosts, strlen(c->hosts));
         pli_pack_bytes(&p, ",", 1);
         pli_pack_bytes(&p, c->add, strlen(c->add));
@@ -377,8 +378,8 @@ static char *list_hosts(const struct order *o)
 static bool go_on(struct order *o, const char *body, size_t len, struct pli_answer *a)
 {
     for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
-        struct pli_crew *c = o->list.crews[i];
-        c->may = pli_annex_named(o->job, c->hosts);
+        struct pli_programs *c = o->list.crews[i];
+        c->may = pli_host_join_named(o->job, c->hosts);
     }
     return announce(o, body, len, a);
 }
@@ -392,25 +393,25 @@ static void joined(void *arg, const struct pli_answer *how)
         return;
     }
     if (o->token != NULL) {
-        pli_ask_answer(o->token, &a);
+        pli_rank_request_answer(o->token, &a);
     }
     destroy(o);
 }
 
-bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *token,
-                      struct pli_answer *a)
+bool pli_spawn_head_spawn(struct pli_job *job, const char *body, size_t len, void *token,
+                          struct pli_answer *a)
 {
     struct order *o = pli_say_need(calloc(1, sizeof *o));
     o->job = job;
     o->token = token;
-    if (!pli_crew_read(job, body, len, &o->list, a) || !pli_annex_may_grow(a)) {
+    if (!pli_programs_read(job, body, len, &o->list, a) || !pli_host_join_may_grow(a)) {
         destroy(o);
         return true;
     }
     char *list = list_hosts(o);
-    enum pli_annex when = pli_annex_ask(job, list, joined, o, a);
+    enum pli_host_join when = pli_host_join_ask(job, list, joined, o, a);
     free(list);
-    if (when == PLI_ANNEX_LATER) {
+    if (when == PLI_HOST_JOIN_LATER) {
         o->body = pli_say_need(malloc(len + 1));
         memcpy(o->body, body, len);
         o->len = len;
@@ -424,18 +425,18 @@ bool pli_muster_spawn(struct pli_job *job, const char *body, size_t len, void *t
     return false;
 }
 
-void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
-                      const bool *may, struct pli_answer *a)
+void pli_spawn_head_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
+                          const bool *may, struct pli_answer *a)
 {
     struct order *o = pli_say_need(calloc(1, sizeof *o));
     o->job = job;
-    if (!pli_crew_ranks(job, n, rank, version, &o->list)) {
+    if (!pli_programs_ranks(job, n, rank, version, &o->list)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
     } else if (may != NULL) {
         o->list.crews[0]->may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
         memcpy(o->list.crews[0]->may, may, job->n_host * sizeof *may);
     }
-    if (a->error != 0 || !pli_annex_may_grow(a) || !announce(o, NULL, 0, a)) {
+    if (a->error != 0 || !pli_host_join_may_grow(a) || !announce(o, NULL, 0, a)) {
         destroy(o);
         return;
     }
@@ -443,21 +444,22 @@ void pli_muster_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t v
     a->n = n;
 }
 
-bool pli_muster_find(const struct pli_job *job, const char *names, const char *add,
-                     struct pli_muster_clones *out, struct pli_answer *a)
+bool pli_spawn_head_find(const struct pli_job *job, const char *names, const char *add,
+                         struct pli_spawn_head_clones *out, struct pli_answer *a)
 {
     if (add[0] != '\0') {
         pli_refuse(a, ENOTSUP, "clones go to hosts of the job, for which hint add-host is not");
     } else if (!pli_job_is_head(job)) {
-        pli_annex_is_here(names, a);
+        pli_host_join_is_here(names, a);
     } else if (names[0] != '\0') {
-        out->hosts = pli_annex_list(job, names, &out->n_host, a);
+        out->hosts = pli_host_join_list(job, names, &out->n_host, a);
     }
     return a->error == 0;
 }
 
-bool pli_muster_clones(struct pli_job *job, const uint32_t *parents, uint32_t n,
-                       const struct pli_muster_clones *as, void *token, struct pli_answer *a)
+bool pli_spawn_head_clones(struct pli_job *job, const uint32_t *parents, uint32_t n,
+                           const struct pli_spawn_head_clones *as, void *token,
+                           struct pli_answer *a)
 {
     struct order *o = pli_say_need(calloc(1, sizeof *o));
     o->job = job;
@@ -468,11 +470,11 @@ bool pli_muster_clones(struct pli_job *job, const uint32_t *parents, uint32_t n,
         o->hosts[i] = host_of(job, parents[i]);
     }
     o->is_our_choice =
-        pli_spread_clones(job, o->hosts, n, as->hosts, as->n_host) && as->n_host == 0;
-    if (!pli_crew_ranks(job, n, as->rank, as->version, &o->list)) {
+        pli_rank_map_clones(job, o->hosts, n, as->hosts, as->n_host) && as->n_host == 0;
+    if (!pli_programs_ranks(job, n, as->rank, as->version, &o->list)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
     }
-    if (a->error != 0 || !pli_annex_may_grow(a) || !announce(o, NULL, 0, a)) {
+    if (a->error != 0 || !pli_host_join_may_grow(a) || !announce(o, NULL, 0, a)) {
         destroy(o);
         return true;
     }

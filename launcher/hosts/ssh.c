@@ -49,11 +49,11 @@ struct runner {
 
 static struct runner *runners;
 static const struct pli_job *the_job;
-static const struct pli_spec *the_spec;
+static const struct pli_daemon_spec *the_spec;
 static const char unreachable[] = "cannot reach other hosts: %s";
 static uint32_t n_wanted; // hosts that srun starts and that have not called
 
-char *pli_reach_self(void)
+char *pli_ssh_self(void)
 {
     char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -99,7 +99,7 @@ static const char *launcher_of(const struct pli_job *job)
                                        : "ssh";
 }
 
-bool pli_reach_is_by_srun(const struct pli_job *job)
+bool pli_ssh_is_by_srun(const struct pli_job *job)
 {
     const char *text = launcher_of(job);
     bool is_srun = strcmp(text, "slurm") == 0 || strcmp(text, "srun") == 0;
@@ -111,9 +111,9 @@ bool pli_reach_is_by_srun(const struct pli_job *job)
     return is_srun;
 }
 
-char **pli_reach_words(const struct pli_job *job)
+char **pli_ssh_words(const struct pli_job *job)
 {
-    if (pli_reach_is_by_srun(job)) {
+    if (pli_ssh_is_by_srun(job)) {
         return NULL;
     }
     char **words = split(launcher_of(job));
@@ -128,7 +128,7 @@ char **pli_reach_words(const struct pli_job *job)
     return words;
 }
 
-const char *pli_reach_words_of(uint32_t host)
+const char *pli_ssh_words_of(uint32_t host)
 {
     for (struct runner *r = runners; r != NULL; r = r->next) {
         if (r->host == host || r->host == UINT32_MAX) {
@@ -146,7 +146,7 @@ static void fail(struct runner *r, int status)
     if (r->at != NULL && r->at->is_local) {
         tool = the_spec->agent;
     }
-    pli_excuse_write(name, tool, the_spec->agent, status, r->tail, why, sizeof why);
+    pli_ssh_error_write(name, tool, the_spec->agent, status, r->tail, why, sizeof why);
     r->has_come = true; // said once
     r->failed(r->host, why);
 }
@@ -297,7 +297,7 @@ static bool start(struct runner *r, char **argv)
 }
 
 // The command line for the shell of another host: the path between quotes that every shell knows.
-static char *command_for(const struct pli_spec *spec, uint32_t host)
+static char *command_for(const struct pli_daemon_spec *spec, uint32_t host)
 {
     char *text;
     bool is_plain = spec->agent[strcspn(spec->agent, " \t'\"\\$&;()<>|*?[]#~`!")] == '\0';
@@ -307,8 +307,8 @@ static char *command_for(const struct pli_spec *spec, uint32_t host)
 }
 
 // The words that start the daemon of a host which is there; one of them is the caller's to free.
-static char **words_for(const struct pli_spec *spec, uint32_t host, const struct pli_host *at,
-                        char **own_out)
+static char **words_for(const struct pli_daemon_spec *spec, uint32_t host,
+                        const struct pli_host *at, char **own_out)
 {
     static char number[16];
     snprintf(number, sizeof number, "%u", host);
@@ -318,7 +318,7 @@ static char **words_for(const struct pli_spec *spec, uint32_t host, const struct
     }
     char **argv = pli_say_need(calloc(n + 4, sizeof *argv));
     if (at->is_local) {
-        char *words[] = { pli_reach_self(), "--as-daemon", number };
+        char *words[] = { pli_ssh_self(), "--as-daemon", number };
         memcpy(argv, words, sizeof words);
         *own_out = argv[0];
     } else {
@@ -329,15 +329,15 @@ static char **words_for(const struct pli_spec *spec, uint32_t host, const struct
     return argv;
 }
 
-bool pli_reach_one(const struct pli_spec *spec, uint32_t host, const struct pli_host *at,
-                   const struct pli_gate_place *place,
-                   void (*failed)(uint32_t host, const char *why))
+bool pli_ssh_one(const struct pli_daemon_spec *spec, uint32_t host, const struct pli_host *at,
+                 const struct pli_daemon_auth_place *place,
+                 void (*failed)(uint32_t host, const char *why))
 {
     struct runner *r = pli_say_need(calloc(1, sizeof *r));
     r->host = host;
     r->at = at;
     r->failed = failed;
-    pli_spec_write(spec, place, &r->spec);
+    pli_daemon_spec_write(spec, place, &r->spec);
     char *own, **argv = words_for(spec, host, at, &own);
     bool is_started = start(r, argv);
     free(argv);
@@ -345,14 +345,14 @@ bool pli_reach_one(const struct pli_spec *spec, uint32_t host, const struct pli_
     return is_started;
 }
 
-static void start_srun(const struct pli_gate_place *place,
+static void start_srun(const struct pli_daemon_auth_place *place,
                        void (*failed)(uint32_t host, const char *why))
 {
     struct runner *r = pli_say_need(calloc(1, sizeof *r));
     r->host = UINT32_MAX;
     r->failed = failed;
     n_wanted = the_job->n_host;
-    pli_spec_write(the_spec, place, &r->spec);
+    pli_daemon_spec_write(the_spec, place, &r->spec);
     struct pli_pack list = { 0 };
     for (uint32_t h = 0; h < the_job->n_host; h++) {
         pli_pack_bytes(&list, h > 0 ? "," : "--nodelist=", h > 0 ? 1 : 11);
@@ -385,9 +385,9 @@ static void start_srun(const struct pli_gate_place *place,
     pli_pack_fini(&list);
 }
 
-void pli_reach_begin(const struct pli_job *job, const struct pli_spec *spec, int64_t me,
-                     const struct pli_gate_place *place,
-                     void (*failed)(uint32_t host, const char *why))
+void pli_ssh_begin(const struct pli_job *job, const struct pli_daemon_spec *spec, int64_t me,
+                   const struct pli_daemon_auth_place *place,
+                   void (*failed)(uint32_t host, const char *why))
 {
     the_job = job;
     the_spec = spec;
@@ -395,16 +395,16 @@ void pli_reach_begin(const struct pli_job *job, const struct pli_spec *spec, int
         start_srun(place, failed);
         return;
     }
-    uint64_t end = pli_tree_end(me, spec->tree);
-    for (uint64_t h = pli_tree_first(me, spec->tree); h < end; h++) {
+    uint64_t end = pli_daemon_tree_end(me, spec->tree);
+    for (uint64_t h = pli_daemon_tree_first(me, spec->tree); h < end; h++) {
         if (!job->hosts[h].is_lost &&
-            !pli_reach_one(spec, (uint32_t)h, &job->hosts[h], place, failed)) {
+            !pli_ssh_one(spec, (uint32_t)h, &job->hosts[h], place, failed)) {
             pli_say_bad(unreachable, strerror(errno));
         }
     }
 }
 
-void pli_reach_came(uint32_t host)
+void pli_ssh_came(uint32_t host)
 {
     for (struct runner *r = runners; r != NULL; r = r->next) {
         if (r->host == host || r->host == UINT32_MAX) {
@@ -415,7 +415,7 @@ void pli_reach_came(uint32_t host)
     }
 }
 
-void pli_reach_drop(uint32_t host)
+void pli_ssh_drop(uint32_t host)
 {
     struct runner *r = runners;
     while (r != NULL && r->host != host) {
@@ -429,7 +429,7 @@ void pli_reach_drop(uint32_t host)
     }
 }
 
-void pli_reach_end(void)
+void pli_ssh_end(void)
 {
     uint64_t until = pli_clock_ns() + (uint64_t)LEAVE_MS * PLI_MS;
     for (struct runner *r = runners; r != NULL; r = r->next) {

@@ -70,19 +70,20 @@ static int count(const char *text, const char *piece)
 // What may help a daemon that cannot call, by what has happened at the addresses it has tried.
 static const char *call_hint(const char *said)
 {
-    return strstr(said, PLI_GATE_NOT_OURS) != NULL
+    return strstr(said, PLI_DAEMON_AUTH_NOT_OURS) != NULL
                ? "Another program answers at an address of mpiexec: a proxy, or a port that is "
                  "forwarded? PLIANT_TCP_IF chooses other addresses, PLIANT_TCP_PORTS other ports."
-           : strstr(said, PLI_GATE_HUNG_UP) != NULL || strstr(said, PLI_GATE_SILENT) != NULL
+           : strstr(said, PLI_DAEMON_AUTH_HUNG_UP) != NULL ||
+                   strstr(said, PLI_DAEMON_AUTH_SILENT) != NULL
                ? "Something between the two takes connections and passes nothing on (a firewall, a "
                  "proxy?), or mpiexec is too busy; PLIANT_TCP_IF chooses other addresses."
-           : count(said, PLI_GATE_OWN) == count(said, ";") + 1
+           : count(said, PLI_DAEMON_AUTH_OWN) == count(said, ";") + 1
                ? "Both hosts have the same addresses; PLIANT_TCP_IF chooses others."
                : "A firewall between the two must let TCP connections through.";
 }
 
-void pli_excuse_write(const char *host, const char *tool, const char *agent, int status,
-                      const char *said, char *to, size_t cap)
+void pli_ssh_error_write(const char *host, const char *tool, const char *agent, int status,
+                         const char *said, char *to, size_t cap)
 {
     char words[1024], who[320];
     clean(said, words, sizeof words);
@@ -93,15 +94,15 @@ void pli_excuse_write(const char *host, const char *tool, const char *agent, int
     if (status < 0) {
         snprintf(to, cap, "%s has not answered for 30 s; %s said: %s. %s", who, tool, quote,
                  BY_HAND);
-    } else if (code == PLI_REACH_NO_CALL) {
+    } else if (code == PLI_SSH_NO_CALL) {
         snprintf(to, cap, "%s was reached, but its daemon cannot connect to mpiexec here (%s). %s",
                  who, quote, call_hint(words));
-    } else if (code == PLI_REACH_VERSION) {
+    } else if (code == PLI_SSH_VERSION) {
         snprintf(
             to, cap,
             "%s has another version of Pliant MPI at %s (%s); all hosts of a job need the same.",
             who, agent, quote);
-    } else if (code == PLI_REACH_SPEC) {
+    } else if (code == PLI_SSH_SPEC) {
         snprintf(to, cap, "the daemon on %s did not understand what to do (%s)", who, quote);
     } else if (strncmp(words, "cannot run ", 11) == 0 && code == 127) {
         snprintf(to, cap, "%s cannot be reached: %s; --launcher names another command", who, quote);

@@ -7,7 +7,7 @@
 
 // One sentence or a few. host: NULL when srun was to start all; tool: what reaches the host; agent:
 // the program to run there; status: as wait gives it, -1: still running; said: its last words.
-void pli_excuse_write(const char *host, const char *tool, const char *agent, int status,
-                      const char *said, char *to, size_t cap);
+void pli_ssh_error_write(const char *host, const char *tool, const char *agent, int status,
+                         const char *said, char *to, size_t cap);
 
 #endif

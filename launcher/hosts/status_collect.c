@@ -17,12 +17,12 @@ static void shown(void)
 {
     struct pli_answer a = { 0 };
     if (waits != NULL) {
-        pli_ask_answer(waits, &a);
+        pli_rank_request_answer(waits, &a);
     }
     waits = NULL;
 }
 
-bool pli_look_ask(const struct pli_job *job, void *token, struct pli_answer *a)
+bool pli_status_collect_ask(const struct pli_job *job, void *token, struct pli_answer *a)
 {
     if (!pli_job_is_head(job)) {
         return true; // all is in the memory of this host
@@ -40,7 +40,7 @@ bool pli_look_ask(const struct pli_job *job, void *token, struct pli_answer *a)
     return waits == NULL;
 }
 
-void pli_look_forget(const void *token)
+void pli_status_collect_forget(const void *token)
 {
     waits = waits == token ? NULL : waits;
 }

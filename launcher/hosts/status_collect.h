@@ -9,8 +9,8 @@ struct pli_answer;
 struct pli_job;
 
 // Get it from all hosts into the memory of mpiexec. False: the answer comes when it is there.
-bool pli_look_ask(const struct pli_job *job, void *token, struct pli_answer *a);
+bool pli_status_collect_ask(const struct pli_job *job, void *token, struct pli_answer *a);
 // Nobody waits for this answer any more.
-void pli_look_forget(const void *token);
+void pli_status_collect_forget(const void *token);
 
 #endif

@@ -24,7 +24,7 @@ static uint32_t row_of(const struct pli_node *node, uint32_t rank)
     return rank < node->header->n_row ? rank : pli_node_row_of(node, rank);
 }
 
-bool pli_scene_pack_states(const struct pli_node *node, uint32_t *last, struct pli_pack *to)
+bool pli_status_pack_pack_states(const struct pli_node *node, uint32_t *last, struct pli_pack *to)
 {
     bool is_new = false;
     for (uint32_t i = 0; i < pli_node_n_used(node); i++) {
@@ -41,7 +41,7 @@ bool pli_scene_pack_states(const struct pli_node *node, uint32_t *last, struct p
     return is_new;
 }
 
-bool pli_scene_unpack_states(struct pli_node *node, struct pli_unpack *from)
+bool pli_status_pack_unpack_states(struct pli_node *node, struct pli_unpack *from)
 {
     while (!from->is_bad && from->at < from->end) {
         uint32_t rank = pli_unpack_u32(from), state = pli_unpack_u32(from);
@@ -105,7 +105,7 @@ static void find_site(const struct pli_node *node, uint32_t pid, const struct pl
                       char *to, size_t cap)
 {
     bool is_nested = node->header->is_nested != 0; // it has another number for us
-    pli_site_find(is_nested ? (uint32_t)pli_nest_find((pid_t)pid) : pid, w->site, to, cap);
+    pli_site_find(is_nested ? (uint32_t)pli_pidns_find((pid_t)pid) : pid, w->site, to, cap);
 }
 
 // The threads of a row, as many as were counted.
@@ -152,7 +152,7 @@ static void unpack_threads(struct pli_unpack *from, const struct pli_node *node,
     atomic_store_explicit(&r->slept, had || n > 0, memory_order_release);
 }
 
-void pli_scene_pack_rows(const struct pli_node *node, struct pli_pack *to)
+void pli_status_pack_pack_rows(const struct pli_node *node, struct pli_pack *to)
 {
     for (uint32_t i = 0; i < pli_node_n_used(node); i++) {
         const struct pli_node_row *r = &node->rows[i];
@@ -175,7 +175,7 @@ void pli_scene_pack_rows(const struct pli_node *node, struct pli_pack *to)
     }
 }
 
-bool pli_scene_unpack_rows(struct pli_node *node, struct pli_unpack *from, char **sites)
+bool pli_status_pack_unpack_rows(struct pli_node *node, struct pli_unpack *from, char **sites)
 {
     while (!from->is_bad && from->at < from->end) {
         uint32_t rank = pli_unpack_u32(from), state = pli_unpack_u32(from);

@@ -10,12 +10,12 @@
 #include <stdbool.h>
 
 // Pack the states of rows that are not as in last[], and note them there. False: nothing is new.
-bool pli_scene_pack_states(const struct pli_node *node, uint32_t *last, struct pli_pack *to);
+bool pli_status_pack_pack_states(const struct pli_node *node, uint32_t *last, struct pli_pack *to);
 // Pack all rows, with places in the source.
-void pli_scene_pack_rows(const struct pli_node *node, struct pli_pack *to);
+void pli_status_pack_pack_rows(const struct pli_node *node, struct pli_pack *to);
 
 // Into the rows of a node that has one for every rank of the job. False: makes no sense.
-bool pli_scene_unpack_states(struct pli_node *node, struct pli_unpack *from);
-bool pli_scene_unpack_rows(struct pli_node *node, struct pli_unpack *from, char **sites);
+bool pli_status_pack_unpack_states(struct pli_node *node, struct pli_unpack *from);
+bool pli_status_pack_unpack_rows(struct pli_node *node, struct pli_unpack *from, char **sites);
 
 #endif

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-struct pli_place {
+struct pli_binding {
     size_t len;
     cpu_set_t *set;
     char text[120];
@@ -153,9 +153,9 @@ static void describe(const struct plan *p, hwloc_bitmap_t set, char *to, size_t 
     hwloc_bitmap_free(cores);
 }
 
-static struct pli_place *make(const struct plan *p, hwloc_bitmap_t set)
+static struct pli_binding *make(const struct plan *p, hwloc_bitmap_t set)
 {
-    struct pli_place *place = pli_say_need(calloc(1, sizeof *place));
+    struct pli_binding *place = pli_say_need(calloc(1, sizeof *place));
     int n = hwloc_bitmap_last(set) + 1;
     place->set = pli_say_need(CPU_ALLOC((size_t)n));
     place->len = CPU_ALLOC_SIZE((size_t)n);
@@ -196,7 +196,7 @@ static void note_domains(const struct plan *p, const struct pli_job *job,
     }
 }
 
-const struct pli_domain *pli_place_domain(uint32_t i)
+const struct pli_domain *pli_binding_domain(uint32_t i)
 {
     return i < n_domain ? &domains[i] : NULL;
 }
@@ -207,7 +207,7 @@ static bool is_wanted(const struct pli_options *o)
     return (o->bind != NULL || o->map != NULL) && !is_none;
 }
 
-void pli_place_check(const struct pli_options *o)
+void pli_binding_check(const struct pli_options *o)
 {
     struct plan p;
     if (is_wanted(o)) {
@@ -215,7 +215,7 @@ void pli_place_check(const struct pli_options *o)
     }
 }
 
-void pli_place_plan(struct pli_job *job)
+void pli_binding_plan(struct pli_job *job)
 {
     const struct pli_options *o = &job->opt;
     if (!is_wanted(o)) {
@@ -228,7 +228,7 @@ void pli_place_plan(struct pli_job *job)
     hwloc_bitmap_t *masks = pli_say_need(calloc((size_t)job->n_task + 1, sizeof *masks));
     unsigned n_map = (unsigned)hwloc_get_nbobjs_by_type(p.topo, p.map);
     for (uint32_t i = 0; i < job->n_task; i++) {
-        struct pli_task *t = &job->tasks[i];
+        struct pli_proc_task *t = &job->tasks[i];
         hwloc_bitmap_t set = masks[i] = pli_say_need(hwloc_bitmap_alloc());
         for (uint32_t k = 0; k < t->n + t->n_extra; k++) {
             uint32_t r = k < t->n ? t->first + k : t->extra + k - t->n;
@@ -245,17 +245,17 @@ void pli_place_plan(struct pli_job *job)
     hwloc_topology_destroy(p.topo);
 }
 
-bool pli_place_apply(const struct pli_place *place)
+bool pli_binding_apply(const struct pli_binding *place)
 {
     return sched_setaffinity(0, place->len, place->set) == 0;
 }
 
-const char *pli_place_text(const struct pli_place *place)
+const char *pli_binding_text(const struct pli_binding *place)
 {
     return place != NULL ? place->text : "not bound";
 }
 
-uint32_t pli_place_n_core(const struct pli_job *job)
+uint32_t pli_binding_n_core(const struct pli_job *job)
 {
     (void)job;
     uint32_t n = pli_cores_usable();

@@ -8,24 +8,24 @@
 
 struct pli_job;
 struct pli_options;
-struct pli_place;
+struct pli_binding;
 
 // Work out task->place for --bind-to and --map-by; without these nothing is bound and the machine
 // is not even looked at, which takes longer than starting a rank. Ends mpiexec with a sentence when
 // the machine has no such things.
-void pli_place_plan(struct pli_job *job);
+void pli_binding_plan(struct pli_job *job);
 
 // Whether the words of these options can be understood at all; else mpiexec ends with a sentence.
-void pli_place_check(const struct pli_options *o);
+void pli_binding_check(const struct pli_options *o);
 
 // Bind the calling process. Only makes a system call: safe between vfork and exec.
-bool pli_place_apply(const struct pli_place *place);
+bool pli_binding_apply(const struct pli_binding *place);
 
 // "core 2 (cpu 4,5)"
-const char *pli_place_text(const struct pli_place *place);
+const char *pli_binding_text(const struct pli_binding *place);
 
 // Processors that the ranks of the job may use together.
-uint32_t pli_place_n_core(const struct pli_job *job);
+uint32_t pli_binding_n_core(const struct pli_job *job);
 
 // A part of the machine and the ranks bound inside it, in ascending order.
 struct pli_domain {
@@ -35,6 +35,6 @@ struct pli_domain {
 };
 
 // The i-th part that has ranks, NULL after the last. None when nothing is bound.
-const struct pli_domain *pli_place_domain(uint32_t i);
+const struct pli_domain *pli_binding_domain(uint32_t i);
 
 #endif

@@ -287,7 +287,7 @@ static void take_max_restarts(struct reader *r, char **value)
 // Written by mpiexec for itself; see again.c.
 static void take_again(struct reader *r, char **value)
 {
-    pli_again_read(&r->job->opt.again, value[0]);
+    pli_auto_restart_read(&r->job->opt.again, value[0]);
 }
 
 static void take_on_deadlock(struct reader *r, char **value)
@@ -436,7 +436,7 @@ static _Noreturn void unknown(const char *typed)
     for (int i = 0; i < N_OPTION; i++) {
         for (const char *w = options[i].names; *w != '\0'; w += strspn(w, " ")) {
             size_t len = strcspn(w, " ");
-            int d = pli_near_distance(name, w, len);
+            int d = pli_edit_distance_distance(name, w, len);
             if (d < least && d < (int)strlen(name)) {
                 least = d;
                 best = w;
@@ -573,7 +573,7 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
     if (job->opt.restart != NULL && job->from == NULL) {
         return; // to be read once more, with the words of the checkpoint
     }
-    pli_groups_read(job);
+    pli_upc_groups_read(job);
     pli_hosts_find(job);
     for (uint32_t a = 0; a < job->n_app; a++) {
         job->apps[a].n_rank = job->apps[a].n_rank != 0 ? job->apps[a].n_rank : 1;

@@ -237,7 +237,8 @@ static void find_local(const struct pli_job *job, const struct pli_node_row *row
     }
 }
 
-void pli_environment_fill(const struct pli_job *job, const struct pli_task *task, int ctl, int door)
+void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task *task, int ctl,
+                          int door)
 {
     const struct pli_node_header *h = job->node.header;
     const struct pli_node_row *row = &job->node.rows[task->first];

@@ -5,7 +5,7 @@
 
 struct pli_app;
 struct pli_job;
-struct pli_task;
+struct pli_proc_task;
 
 // Make app->env: what is passed and set for this part, and room for pli_environment_fill.
 void pli_environment_make(const struct pli_job *job, struct pli_app *app);
@@ -15,7 +15,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app);
 void pli_environment_adopt(struct pli_app *app);
 
 // Write into task->app->env what only this task is told. Valid until the next call.
-void pli_environment_fill(const struct pli_job *job, const struct pli_task *task, int ctl,
+void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task *task, int ctl,
                           int door);
 
 // What the ranks of this part will find under a name, NULL: nothing.

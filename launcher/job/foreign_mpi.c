@@ -47,7 +47,7 @@ static bool look(const char *name, void *arg)
     return true;
 }
 
-const char *pli_foreign_mpi(const char *path, char *library, size_t cap)
+const char *pli_foreign_mpi_mpi(const char *path, char *library, size_t cap)
 {
     struct find f = { NULL, library, cap };
     struct stat st;

@@ -8,6 +8,6 @@
 // Whether the program in this file needs the library of another MPI, of which each of its processes
 // would be a world of one rank: the name of that library in `library`, and which MPI's it is.
 // NULL: it does not, or it is a script, or cannot be read. Context: any thread.
-const char *pli_foreign_mpi(const char *path, char *library, size_t cap);
+const char *pli_foreign_mpi_mpi(const char *path, char *library, size_t cap);
 
 #endif

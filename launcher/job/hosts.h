@@ -55,7 +55,7 @@ void pli_hosts_find(struct pli_job *job);
 bool pli_hosts_is_name(const char *text, size_t len);
 
 // The name to call the host of a task by.
-struct pli_task;
-const char *pli_hosts_name(const struct pli_job *job, const struct pli_task *task);
+struct pli_proc_task;
+const char *pli_hosts_name(const struct pli_job *job, const struct pli_proc_task *task);
 
 #endif

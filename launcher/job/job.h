@@ -14,7 +14,7 @@
 
 enum pli_pass { PLI_PASS_UNSAID, PLI_PASS_ALL, PLI_PASS_LIST, PLI_PASS_NONE };
 
-struct pli_guest;
+struct pli_control_msgs;
 struct pli_host;
 struct pli_manifest;
 
@@ -78,7 +78,7 @@ struct pli_options {
     bool is_in_place;                  // restored ranks get no numbers of their own
     const char *restart;               // a checkpoint to go on from, or a directory of them
     uint32_t max_restarts;             // in a row without a new checkpoint
-    struct pli_again again;            // what this mpiexec was told by the one before it
+    struct pli_auto_restart again;     // what this mpiexec was told by the one before it
     const char *behind;                // the program runs already: how to find it
     uint32_t per_host;                 // ranks on each host, 0: by slots
     uint32_t upc_groups;               // 0: not said
@@ -97,37 +97,37 @@ struct pli_options {
 // One process that mpiexec starts: one rank, or several with --ranks-per-proc. A UPC group that is
 // cut between hosts has a task on each; those behind its ranks have none (n is 0), and come after a
 // task that has.
-struct pli_task {
+struct pli_proc_task {
     struct pli_watch watch; // pidfd
     struct pli_watch control;
-    struct pli_stream out, err;
+    struct pli_output_lines out, err;
     struct pli_job *job;
     struct pli_app *app;
-    struct pli_guest *guests;
-    const struct pli_place *place; // NULL: not bound
-    uint32_t first, n;             // rows here; where there are no other hosts, ranks. Without
-                                   // ranks first is the same as extra
-    uint32_t rank;                 // the first, in the job
-    uint32_t number;               // of the task in the job
-    uint32_t host;                 // where it runs; only when there are several
-    uint32_t extra, n_extra;       // rows of processes without a rank
-    uint32_t extra_rank;           // their numbers in the job, behind those of all ranks
-    pid_t pid;                     // 0: not started
-    int status;                    // as wait gives it, once is_exited
-    bool is_exited;                // the process itself
-    bool is_over;                  // and all ranks that it started
-    bool is_spawned;               // came while the job ran; its app and itself are of the heap
-    bool is_dropped;               // its start was taken back: how it ends is nobody's business
-    struct pli_task *next;         // of those that were spawned
+    struct pli_control_msgs *guests;
+    const struct pli_binding *place; // NULL: not bound
+    uint32_t first, n;               // rows here; where there are no other hosts, ranks. Without
+                                     // ranks first is the same as extra
+    uint32_t rank;                   // the first, in the job
+    uint32_t number;                 // of the task in the job
+    uint32_t host;                   // where it runs; only when there are several
+    uint32_t extra, n_extra;         // rows of processes without a rank
+    uint32_t extra_rank;             // their numbers in the job, behind those of all ranks
+    pid_t pid;                       // 0: not started
+    int status;                      // as wait gives it, once is_exited
+    bool is_exited;                  // the process itself
+    bool is_over;                    // and all ranks that it started
+    bool is_spawned;                 // came while the job ran; its app and itself are of the heap
+    bool is_dropped;                 // its start was taken back: how it ends is nobody's business
+    struct pli_proc_task *next;      // of those that were spawned
 };
 
 // The rank that a task is known by.
-static inline uint32_t pli_task_rank(const struct pli_task *t)
+static inline uint32_t pli_task_rank(const struct pli_proc_task *t)
 {
     return t->n > 0 ? t->rank : t->rank - 1;
 }
 
-static inline bool pli_task_has(const struct pli_task *t, uint32_t row)
+static inline bool pli_task_has(const struct pli_proc_task *t, uint32_t row)
 {
     return row - t->first < t->n || row - t->extra < t->n_extra;
 }
@@ -145,10 +145,10 @@ struct pli_job {
     uint32_t n_app;
     struct pli_set *sets;
     uint32_t n_set;
-    struct pli_task *tasks;
+    struct pli_proc_task *tasks;
     uint32_t n_first, n_begun;          // tasks of the command line, and of those
     uint32_t n_task, n_started, n_over; // all
-    struct pli_task *spawned;           // those that came later and are not forgotten yet
+    struct pli_proc_task *spawned;      // those that came later and are not forgotten yet
     uint32_t n_rank;                    // of the whole job
     uint32_t n_extra;                   // processes without a rank
     struct pli_host *hosts;
@@ -181,7 +181,8 @@ static inline bool pli_job_is_head(const struct pli_job *job)
 }
 
 // All tasks one after the other, NULL before the first and after the last.
-static inline struct pli_task *pli_job_next(const struct pli_job *job, const struct pli_task *t)
+static inline struct pli_proc_task *pli_job_next(const struct pli_job *job,
+                                                 const struct pli_proc_task *t)
 {
     if (t != NULL && t->is_spawned) {
         return t->next;
@@ -191,7 +192,7 @@ static inline struct pli_task *pli_job_next(const struct pli_job *job, const str
 }
 
 // A number for a task, for tables of all tasks that can be at a time.
-static inline uint32_t pli_job_slot(const struct pli_job *job, const struct pli_task *t)
+static inline uint32_t pli_job_slot(const struct pli_job *job, const struct pli_proc_task *t)
 {
     return t->is_spawned ? job->n_first + t->first - job->node.header->n_row
                          : (uint32_t)(t - job->tasks);

@@ -123,7 +123,7 @@ static void check_mpi(const struct pli_app *app)
     bool is_moved = app->path[0] != '/' && app->wdir != NULL;
     char *path =
         is_moved ? join(app->wdir, strlen(app->wdir), app->path) : pli_say_need(strdup(app->path));
-    const char *mpi = pli_foreign_mpi(path, library, sizeof library);
+    const char *mpi = pli_foreign_mpi_mpi(path, library, sizeof library);
     if (mpi != NULL) {
         pli_say_bad("%s was built with %s: it needs %s. Build it again with the mpicc beside this "
                     "%s, or start it with that MPI's; --foreign-mpi starts it all the same, each "

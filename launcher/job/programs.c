@@ -46,7 +46,7 @@ static bool make_env(const struct pli_job *job, struct pli_app *app, char **own,
     return true;
 }
 
-void pli_crew_release(struct pli_crew *c)
+void pli_programs_release(struct pli_programs *c)
 {
     if (c != NULL && --c->n_user == 0) {
         if (!c->is_borrowed) {
@@ -60,8 +60,8 @@ void pli_crew_release(struct pli_crew *c)
 }
 
 // A part of the request; *at moves behind it. NULL: it is not complete, or there is no memory.
-static struct pli_crew *read_part(const struct pli_job *job, const char **at, const char *end,
-                                  struct pli_answer *a)
+static struct pli_programs *read_part(const struct pli_job *job, const char **at, const char *end,
+                                      struct pli_answer *a)
 {
     struct pli_ask_part p;
     if ((size_t)(end - *at) < sizeof p) {
@@ -72,7 +72,7 @@ static struct pli_crew *read_part(const struct pli_job *job, const char **at, co
     *at += sizeof p;
     enum { FILE_NAME, DIRECTORY, HOSTS, ADD, ARGS };
     uint64_t n = (uint64_t)p.n_arg + p.n_env + ARGS;
-    struct pli_crew *c = calloc(1, sizeof *c);
+    struct pli_programs *c = calloc(1, sizeof *c);
     if (c == NULL || p.len > (size_t)(end - *at) || p.n_arg == 0 || n > p.len) {
         pli_refuse(a, EINVAL, "the request is cut short");
         free(c);
@@ -107,25 +107,25 @@ static struct pli_crew *read_part(const struct pli_job *job, const char **at, co
     }
     if (!is_good) {
         pli_refuse(a, ENOMEM, "the request is cut short, or mpiexec has no memory for it");
-        pli_crew_release(c);
+        pli_programs_release(c);
         return NULL;
     }
     return c;
 }
 
-bool pli_crew_read(const struct pli_job *job, const char *body, size_t len,
-                   struct pli_crew_list *out, struct pli_answer *a)
+bool pli_programs_read(const struct pli_job *job, const char *body, size_t len,
+                       struct pli_programs_list *out, struct pli_answer *a)
 {
     const char *at = body + sizeof out->ask, *end = body + len;
     uint64_t n_all = 0;
-    *out = (struct pli_crew_list){ 0 };
+    *out = (struct pli_programs_list){ 0 };
     if (len < sizeof out->ask) {
         pli_refuse(a, EINVAL, "the request is cut short");
         return false;
     }
     memcpy(&out->ask, body, sizeof out->ask);
     if (out->ask.n_part <= len) {
-        out->crews = calloc(out->ask.n_part + 1u, sizeof(struct pli_crew *));
+        out->crews = calloc(out->ask.n_part + 1u, sizeof(struct pli_programs *));
     }
     if (out->crews == NULL) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for the request");
@@ -139,31 +139,31 @@ bool pli_crew_read(const struct pli_job *job, const char *body, size_t len,
     return a->error == 0;
 }
 
-bool pli_crew_ranks(const struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
-                    struct pli_crew_list *out)
+bool pli_programs_ranks(const struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
+                        struct pli_programs_list *out)
 {
-    *out = (struct pli_crew_list){
+    *out = (struct pli_programs_list){
         .ask = { .n_part = 1 }, .n_all = n, .rank = rank, .version = version
     };
-    out->crews = calloc(1, sizeof(struct pli_crew *));
+    out->crews = calloc(1, sizeof(struct pli_programs *));
     if (out->crews != NULL) {
-        out->crews[0] = pli_crew_borrow(&job->apps[0], n);
+        out->crews[0] = pli_programs_borrow(&job->apps[0], n);
     }
     return out->crews != NULL && out->crews[0] != NULL;
 }
 
-void pli_crew_list_fini(struct pli_crew_list *l)
+void pli_programs_list_fini(struct pli_programs_list *l)
 {
     for (uint32_t i = 0; l->crews != NULL && i < l->ask.n_part; i++) {
-        pli_crew_release(l->crews[i]);
+        pli_programs_release(l->crews[i]);
     }
     free(l->crews);
-    *l = (struct pli_crew_list){ 0 };
+    *l = (struct pli_programs_list){ 0 };
 }
 
-struct pli_crew *pli_crew_borrow(const struct pli_app *app, uint32_t n)
+struct pli_programs *pli_programs_borrow(const struct pli_app *app, uint32_t n)
 {
-    struct pli_crew *c = calloc(1, sizeof *c);
+    struct pli_programs *c = calloc(1, sizeof *c);
     if (c != NULL) {
         c->app = *app; // its strings stay the command line's
         c->app.n_rank = n;
@@ -174,9 +174,10 @@ struct pli_crew *pli_crew_borrow(const struct pli_app *app, uint32_t n)
     return c;
 }
 
-struct pli_task *pli_crew_task(const struct pli_job *job, struct pli_crew *c, uint32_t row)
+struct pli_proc_task *pli_programs_task(const struct pli_job *job, struct pli_programs *c,
+                                        uint32_t row)
 {
-    struct pli_task *t = calloc(1, sizeof *t);
+    struct pli_proc_task *t = calloc(1, sizeof *t);
     if (t != NULL) {
         t->watch.fd = t->control.fd = t->out.watch.fd = t->err.watch.fd = -1;
         t->is_spawned = true;

@@ -178,7 +178,7 @@ bool pli_psets_write(struct pli_job *job)
     uint32_t *ranks = pli_say_need(malloc((job->n_rank + 1) * sizeof *ranks));
     bool is_good = add_hosts(job, ranks);
     const struct pli_domain *d;
-    for (uint32_t i = 0; is_good && (d = pli_place_domain(i)) != NULL; i++) {
+    for (uint32_t i = 0; is_good && (d = pli_binding_domain(i)) != NULL; i++) {
         snprintf(name, sizeof name, "mpi://hw/%s/%u", d->kind, d->number);
         is_good = pli_psets_add(job, name, d->ranks, d->n, PLI_PSET_HARDWARE);
     }
@@ -206,7 +206,7 @@ static void show_one(const char *name, const uint32_t *ranks, uint32_t n)
 void pli_psets_show(const struct pli_job *job)
 {
     const struct pli_domain *d;
-    for (uint32_t i = 0; (d = pli_place_domain(i)) != NULL; i++) {
+    for (uint32_t i = 0; (d = pli_binding_domain(i)) != NULL; i++) {
         char name[64];
         snprintf(name, sizeof name, "mpi://hw/%s/%u", d->kind, d->number);
         show_one(name, d->ranks, d->n);

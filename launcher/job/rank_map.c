@@ -15,8 +15,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-void pli_spread_shares(const struct pli_host *hosts, uint32_t n_host, uint32_t n_rank,
-                       uint32_t *share)
+void pli_rank_map_shares(const struct pli_host *hosts, uint32_t n_host, uint32_t n_rank,
+                         uint32_t *share)
 {
     uint32_t n_said = 0, n_open = 0;
     for (uint32_t h = 0; h < n_host; h++) {
@@ -39,7 +39,7 @@ void pli_spread_shares(const struct pli_host *hosts, uint32_t n_host, uint32_t n
 // How many ranks each host takes in one round.
 static void find_shares(const struct pli_job *job, uint32_t *share)
 {
-    pli_spread_shares(job->hosts, job->n_host, job->n_rank, share);
+    pli_rank_map_shares(job->hosts, job->n_host, job->n_rank, share);
     for (uint32_t h = 0; h < job->n_host; h++) {
         uint32_t most = job->hosts[h].max_slots;
         share[h] = job->opt.per_host != 0 ? job->opt.per_host : share[h];
@@ -52,7 +52,7 @@ static bool has_room(const struct pli_host *h, uint32_t limit, uint32_t n)
     return h->n_rank < limit && (h->max_slots == 0 || h->n_rank + n <= h->max_slots);
 }
 
-void pli_spread_put(struct pli_job *job, struct pli_task *t, uint32_t h)
+void pli_rank_map_put(struct pli_job *job, struct pli_proc_task *t, uint32_t h)
 {
     t->host = h;
     job->hosts[h].n_task++;
@@ -64,13 +64,13 @@ static void fill(struct pli_job *job, const uint32_t *share)
 {
     uint32_t h = 0, n_full = 0, round = 1;
     for (uint32_t i = 0; i < job->n_task;) {
-        struct pli_task *t = &job->tasks[i];
+        struct pli_proc_task *t = &job->tasks[i];
         if (t->app->n_host > 0) {
             i++; // it has its place
             continue;
         }
         if (has_room(&job->hosts[h], round * share[h], t->n)) {
-            pli_spread_put(job, t, h);
+            pli_rank_map_put(job, t, h);
             i++;
             n_full = 0;
             continue;
@@ -95,7 +95,7 @@ static void deal(struct pli_job *job, const uint32_t *share)
             break;
         }
         if (has_room(&job->hosts[h], round * share[h], job->tasks[i].n)) {
-            pli_spread_put(job, &job->tasks[i++], h);
+            pli_rank_map_put(job, &job->tasks[i++], h);
             n_full = 0;
         } else if (++n_full >= job->n_host) {
             n_full = 0;
@@ -140,7 +140,7 @@ static void part(struct pli_job *job)
     struct pli_host *all = pli_say_need(calloc(job->n_task + job->n_host, sizeof *all));
     uint32_t n = 0;
     for (uint32_t i = 0; i < job->n_task; i++) {
-        struct pli_task *t = &job->tasks[i];
+        struct pli_proc_task *t = &job->tasks[i];
         all[n] = job->hosts[t->host];
         all[n].slots = all[n].n_rank = t->n;
         all[n].max_slots = 0;
@@ -163,10 +163,10 @@ static bool may_be_joined(const struct pli_job *job)
     return job->opt.elastic_max > 0 && job->opt.impi_server == NULL && job->opt.behind == NULL &&
            !pli_restart_is_image(job) &&
            pli_environment_get(&job->apps[0], "PLIANT_FAKE_HOSTS") == NULL &&
-           !pli_reach_is_by_srun(job);
+           !pli_ssh_is_by_srun(job);
 }
 
-void pli_spread_tasks(struct pli_job *job)
+void pli_rank_map_tasks(struct pli_job *job)
 {
     bool is_open = may_be_joined(job);
     if (job->n_host == 0 && (is_open || job->opt.is_movable)) {
@@ -178,7 +178,7 @@ void pli_spread_tasks(struct pli_job *job)
     if (job->n_host == 0) {
         return;
     }
-    pli_lodge_tasks(job);
+    pli_upc_hosts_tasks(job);
     uint32_t *share = pli_say_need(calloc(job->n_host, sizeof *share));
     find_shares(job, share);
     if (is_by_node(job)) {
@@ -200,19 +200,19 @@ void pli_spread_tasks(struct pli_job *job)
     }
 }
 
-void pli_spread_number(struct pli_job *job)
+void pli_rank_map_number(struct pli_job *job)
 {
     uint32_t *n_row = pli_say_need(calloc(job->n_host, sizeof *n_row));
     job->procs = pli_say_need(calloc(job->n_rank + job->n_extra, sizeof *job->procs));
     for (uint32_t i = 0; i < job->n_task; i++) {
-        const struct pli_task *t = &job->tasks[i];
+        const struct pli_proc_task *t = &job->tasks[i];
         for (uint32_t r = t->rank; r < t->rank + t->n; r++) {
             job->procs[r].host = t->host;
             job->procs[r].row = n_row[t->host]++;
         }
     }
     for (uint32_t i = 0; i < job->n_task; i++) { // on each host behind its ranks
-        const struct pli_task *t = &job->tasks[i];
+        const struct pli_proc_task *t = &job->tasks[i];
         for (uint32_t r = t->extra_rank; r < t->extra_rank + t->n_extra; r++) {
             job->procs[r].host = t->host;
             job->procs[r].row = n_row[t->host]++;
@@ -234,8 +234,8 @@ static uint64_t room_of(const struct pli_job *job, uint32_t h)
     return n > 0 ? n : 1;
 }
 
-bool pli_spread_more(const struct pli_job *job, uint32_t *hosts_io, uint32_t at, uint32_t n,
-                     const bool *may)
+bool pli_rank_map_more(const struct pli_job *job, uint32_t *hosts_io, uint32_t at, uint32_t n,
+                       const bool *may)
 {
     uint32_t *n_more = pli_say_need(calloc(job->n_host, sizeof *n_more)); // by this request
     uint32_t *n_now = pli_say_need(calloc(job->n_host, sizeof *n_now));   // by this part of it
@@ -308,8 +308,8 @@ static uint32_t most_free(const struct pli_job *job, uint32_t parent, const uint
     return best;
 }
 
-bool pli_spread_clones(const struct pli_job *job, uint32_t *hosts_io, uint32_t n,
-                       const uint32_t *wanted, uint32_t n_wanted)
+bool pli_rank_map_clones(const struct pli_job *job, uint32_t *hosts_io, uint32_t n,
+                         const uint32_t *wanted, uint32_t n_wanted)
 {
     uint32_t *n_more = pli_say_need(calloc(job->n_host, sizeof *n_more));
     bool *is_full = pli_say_need(calloc((size_t)n + 1, sizeof *is_full));

@@ -137,7 +137,8 @@ static const char *why_room(const struct pli_node_header *h)
                  "space or on the size of files (ulimit -v, ulimit -f)";
 }
 
-bool pli_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out, struct pli_answer *a)
+bool pli_rank_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out,
+                        struct pli_answer *a)
 {
     struct pli_node_header *h = job->node.header;
     uint32_t n_room = atomic_load(&h->n_room);
@@ -169,7 +170,7 @@ bool pli_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out, s
     return true;
 }
 
-uint32_t pli_rows_at(const struct pli_job *job, uint32_t index)
+uint32_t pli_rank_rows_at(const struct pli_job *job, uint32_t index)
 {
     const struct pli_node_header *h = job->node.header;
     return h->n_row + (index - pli_node_n_start(h)) % h->n_more;
@@ -182,10 +183,10 @@ static void count(struct pli_job *job, uint32_t host, uint32_t by)
     job->node.header->n_beside = pli_node_beside(&job->node);
 }
 
-void pli_rows_fill(struct pli_job *job, uint32_t host, const struct pli_node_row *as)
+void pli_rank_rows_fill(struct pli_job *job, uint32_t host, const struct pli_node_row *as)
 {
     struct pli_node_header *h = job->node.header;
-    uint32_t row = pli_rows_at(job, as->index), i = row - h->n_row;
+    uint32_t row = pli_rank_rows_at(job, as->index), i = row - h->n_row;
     if (rows[i].is_dirty && !pli_job_is_head(job)) {
         punch(job, row);
     }
@@ -204,18 +205,18 @@ void pli_rows_fill(struct pli_job *job, uint32_t host, const struct pli_node_row
     }
 }
 
-void pli_rows_let(const struct pli_job *job, uint32_t row)
+void pli_rank_rows_let(const struct pli_job *job, uint32_t row)
 {
     rows[row - job->node.header->n_row].is_taken = false;
 }
 
-void pli_rows_cancel(struct pli_job *job, uint32_t row)
+void pli_rank_rows_cancel(struct pli_job *job, uint32_t row)
 {
-    pli_rows_ended(job, job->node.rows[row].index);
-    pli_rows_let(job, row);
+    pli_rank_rows_ended(job, job->node.rows[row].index);
+    pli_rank_rows_let(job, row);
 }
 
-void pli_rows_ended(struct pli_job *job, uint32_t index)
+void pli_rank_rows_ended(struct pli_job *job, uint32_t index)
 {
     const struct pli_node_header *h = job->node.header;
     uint32_t row = pli_node_row_of(&job->node, index);
@@ -229,11 +230,11 @@ void pli_rows_ended(struct pli_job *job, uint32_t index)
         count(job, host, UINT32_MAX);
     }
     if (job->is_daemon && host != job->here) {
-        pli_rows_let(job, row);
+        pli_rank_rows_let(job, row);
     }
 }
 
-bool pli_rows_pack_free(struct pli_job *job, struct pli_pack *to)
+bool pli_rank_rows_pack_free(struct pli_job *job, struct pli_pack *to)
 {
     const struct pli_node *node = &job->node;
     bool is_any = false;
@@ -258,7 +259,7 @@ bool pli_rows_pack_free(struct pli_job *job, struct pli_pack *to)
     return is_any;
 }
 
-bool pli_rows_are_used(const struct pli_job *job)
+bool pli_rank_rows_are_used(const struct pli_job *job)
 {
     uint32_t n = pli_node_n_used(&job->node) - job->node.header->n_row;
     for (uint32_t i = 0; i < n; i++) {
@@ -269,7 +270,7 @@ bool pli_rows_are_used(const struct pli_job *job)
     return false;
 }
 
-void pli_rows_unpack_free(const struct pli_job *job, struct pli_unpack *from)
+void pli_rank_rows_unpack_free(const struct pli_job *job, struct pli_unpack *from)
 {
     while (from->at < from->end && !from->is_bad) {
         uint32_t index = pli_unpack_u32(from), was = pli_unpack_u32(from);
@@ -284,12 +285,12 @@ void pli_rows_unpack_free(const struct pli_job *job, struct pli_unpack *from)
     }
 }
 
-uint32_t pli_rows_count(void)
+uint32_t pli_rank_rows_count(void)
 {
     return next;
 }
 
-void pli_rows_restore(const struct pli_job *job, uint32_t n)
+void pli_rank_rows_restore(const struct pli_job *job, uint32_t n)
 {
     next = n;
     for (uint32_t row = job->node.header->n_row; row < pli_node_n_used(&job->node); row++) {
@@ -299,7 +300,7 @@ void pli_rows_restore(const struct pli_job *job, uint32_t n)
 }
 
 // What a daemon knows and has told of rows, for the one that takes its ranks.
-void pli_rows_pack(const struct pli_job *job, struct pli_pack *to)
+void pli_rank_rows_pack(const struct pli_job *job, struct pli_pack *to)
 {
     uint32_t n = pli_node_n_used(&job->node) - job->node.header->n_row;
     pli_pack_u32(to, n);
@@ -310,7 +311,7 @@ void pli_rows_pack(const struct pli_job *job, struct pli_pack *to)
     }
 }
 
-void pli_rows_unpack(struct pli_unpack *from)
+void pli_rank_rows_unpack(struct pli_unpack *from)
 {
     uint32_t n = pli_unpack_count(from, 8);
     for (uint32_t i = 0; i < n && i < PLI_NODE_N_MORE; i++) {
@@ -322,13 +323,13 @@ void pli_rows_unpack(struct pli_unpack *from)
     }
 }
 
-void pli_rows_adopt(const struct pli_job *job, uint32_t row)
+void pli_rank_rows_adopt(const struct pli_job *job, uint32_t row)
 {
     uint32_t i = row - job->node.header->n_row;
     rows[i].is_taken = rows[i].is_dirty = true;
 }
 
-void pli_rows_pack_past(const struct pli_job *job, struct pli_pack *to)
+void pli_rank_rows_pack_past(const struct pli_job *job, struct pli_pack *to)
 {
     const struct pli_node *node = &job->node;
     struct pli_pack list = { 0 };
@@ -356,7 +357,7 @@ void pli_rows_pack_past(const struct pli_job *job, struct pli_pack *to)
     pli_pack_fini(&list);
 }
 
-void pli_rows_take_past(struct pli_job *job, struct pli_unpack *from)
+void pli_rank_rows_take_past(struct pli_job *job, struct pli_unpack *from)
 {
     uint32_t n = pli_unpack_count(from, 48);
     for (uint32_t i = 0; i < n && !from->is_bad; i++) {
@@ -374,9 +375,9 @@ void pli_rows_take_past(struct pli_job *job, struct pli_unpack *from)
             from->is_bad = true;
             return;
         }
-        pli_rows_fill(job, host, &as);
+        pli_rank_rows_fill(job, host, &as);
         if (has_ended != 0) {
-            pli_rows_ended(job, as.index);
+            pli_rank_rows_ended(job, as.index);
         }
     }
 }

@@ -16,34 +16,34 @@ struct pli_pack;
 struct pli_unpack;
 
 // Numbers for n processes: *index_out is the first. False with a refusal.
-bool pli_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out,
-                   struct pli_answer *a);
+bool pli_rank_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out,
+                        struct pli_answer *a);
 // The row of the process as->index, which is on this host of the job, becomes as `as` is.
-void pli_rows_fill(struct pli_job *job, uint32_t host, const struct pli_node_row *as);
+void pli_rank_rows_fill(struct pli_job *job, uint32_t host, const struct pli_node_row *as);
 // Where that is.
-uint32_t pli_rows_at(const struct pli_job *job, uint32_t index);
+uint32_t pli_rank_rows_at(const struct pli_job *job, uint32_t index);
 
 // No task of this host has the row any more; its process is gone, or never was.
-void pli_rows_let(const struct pli_job *job, uint32_t row);
-void pli_rows_cancel(struct pli_job *job, uint32_t row);
+void pli_rank_rows_let(const struct pli_job *job, uint32_t row);
+void pli_rank_rows_cancel(struct pli_job *job, uint32_t row);
 // A process elsewhere has ended. Context: a daemon.
-void pli_rows_ended(struct pli_job *job, uint32_t index);
+void pli_rank_rows_ended(struct pli_job *job, uint32_t index);
 
 // In a daemon: rows that nobody here needs any more, for mpiexec. False: no news.
-bool pli_rows_pack_free(struct pli_job *job, struct pli_pack *to);
-bool pli_rows_are_used(const struct pli_job *job); // some are, or are not free yet
+bool pli_rank_rows_pack_free(struct pli_job *job, struct pli_pack *to);
+bool pli_rank_rows_are_used(const struct pli_job *job); // some are, or are not free yet
 // In mpiexec: what a daemon packed.
-void pli_rows_unpack_free(const struct pli_job *job, struct pli_unpack *from);
+void pli_rank_rows_unpack_free(const struct pli_job *job, struct pli_unpack *from);
 
 // For checkpoints: how many have come so far, and to go on from there; a row is in use again.
-uint32_t pli_rows_count(void);
-void pli_rows_pack(const struct pli_job *job, struct pli_pack *to); // of a daemon, to another
-void pli_rows_unpack(struct pli_unpack *from);
-void pli_rows_restore(const struct pli_job *job, uint32_t count);
-void pli_rows_adopt(const struct pli_job *job, uint32_t row);
+uint32_t pli_rank_rows_count(void);
+void pli_rank_rows_pack(const struct pli_job *job, struct pli_pack *to); // of a daemon, to another
+void pli_rank_rows_unpack(struct pli_unpack *from);
+void pli_rank_rows_restore(const struct pli_job *job, uint32_t count);
+void pli_rank_rows_adopt(const struct pli_job *job, uint32_t row);
 
 // Those in use, for a host that joins; and there.
-void pli_rows_pack_past(const struct pli_job *job, struct pli_pack *to);
-void pli_rows_take_past(struct pli_job *job, struct pli_unpack *from);
+void pli_rank_rows_pack_past(const struct pli_job *job, struct pli_pack *to);
+void pli_rank_rows_take_past(struct pli_job *job, struct pli_unpack *from);
 
 #endif

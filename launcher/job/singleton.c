@@ -14,7 +14,7 @@
 
 static int memory, control, ready, pid;
 
-bool pli_behind_map(struct pli_job *job)
+bool pli_singleton_map(struct pli_job *job)
 {
     if (sscanf(job->opt.behind, "memory=%d,ctl=%d,ready=%d,pid=%d", &memory, &control, &ready,
                &pid) != 4) {
@@ -31,19 +31,19 @@ bool pli_behind_map(struct pli_job *job)
     return true;
 }
 
-bool pli_behind_adopt(struct pli_job *job)
+bool pli_singleton_adopt(struct pli_job *job)
 {
-    struct pli_task *t = &job->tasks[0];
+    struct pli_proc_task *t = &job->tasks[0];
     int yes = 1;
     t->job = job;
     t->is_exited = true;
     t->control.fd = control;
     job->n_begun = job->n_started = 1;
     setsockopt(control, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
-    if (!pli_guest_adopt(t, 0, (pid_t)pid)) {
+    if (!pli_control_msgs_adopt(t, 0, (pid_t)pid)) {
         return false;
     }
-    pli_guest_begin(t);
+    pli_control_msgs_begin(t);
     job->node.header->memory = (uint32_t)memory;
     job->node.header->launcher = (uint32_t)getpid();
     bool is_told = write(ready, "k", 1) == 1;

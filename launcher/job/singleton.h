@@ -8,8 +8,8 @@
 struct pli_job;
 
 // Take over the program's node memory instead of making one.
-bool pli_behind_map(struct pli_job *job);
+bool pli_singleton_map(struct pli_job *job);
 // Look after the program as rank 0 and tell it that it can go on. Context: the warden has begun.
-bool pli_behind_adopt(struct pli_job *job);
+bool pli_singleton_adopt(struct pli_job *job);
 
 #endif

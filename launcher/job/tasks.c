@@ -4,9 +4,9 @@
 
 #include "launcher/job/job.h"
 
-struct pli_task *pli_tasks_find(const struct pli_job *job, uint32_t number)
+struct pli_proc_task *pli_tasks_find(const struct pli_job *job, uint32_t number)
 {
-    struct pli_task *t = job->spawned;
+    struct pli_proc_task *t = job->spawned;
     if (number < job->n_first) {
         return &job->tasks[number];
     }
@@ -16,11 +16,11 @@ struct pli_task *pli_tasks_find(const struct pli_job *job, uint32_t number)
     return t;
 }
 
-struct pli_task *pli_tasks_of(const struct pli_job *job, uint32_t rank)
+struct pli_proc_task *pli_tasks_of(const struct pli_job *job, uint32_t rank)
 {
     uint32_t low = 0, high = job->n_first;
     for (uint32_t i = 0; rank >= job->n_rank && i < job->n_first; i++) {
-        struct pli_task *t = &job->tasks[i];
+        struct pli_proc_task *t = &job->tasks[i];
         if (rank - t->extra_rank < t->n_extra) {
             return t;
         }

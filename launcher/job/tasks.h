@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 struct pli_job;
-struct pli_task;
+struct pli_proc_task;
 
 // By its number; those that came later have that of their process. NULL: there is none.
-struct pli_task *pli_tasks_find(const struct pli_job *job, uint32_t number);
+struct pli_proc_task *pli_tasks_find(const struct pli_job *job, uint32_t number);
 // The one that a process of the job belongs to.
-struct pli_task *pli_tasks_of(const struct pli_job *job, uint32_t rank);
+struct pli_proc_task *pli_tasks_of(const struct pli_job *job, uint32_t rank);
 
 #endif

@@ -17,7 +17,7 @@ static bool is_upcrun(const char *program)
     return strcmp(slash != NULL ? slash + 1 : program, "upcrun") == 0;
 }
 
-void pli_groups_find(struct pli_app *app)
+void pli_upc_groups_find(struct pli_app *app)
 {
     long n = is_upcrun(app->argv[0]) ? pli_upcrun_number(app->argv, "n", "np") : 0;
     app->n_upc = n > 0 ? (uint32_t)n : 0;
@@ -33,12 +33,12 @@ static uint32_t ranks_of(const struct pli_app *app, uint32_t *last)
     return is_upcrun(app->argv[0]) ? *last : 1;
 }
 
-void pli_groups_read(struct pli_job *job)
+void pli_upc_groups_read(struct pli_job *job)
 {
     uint32_t last = 1;
     for (uint32_t a = 0; a < job->n_app; a++) {
         struct pli_app *app = &job->apps[a];
-        pli_groups_find(app);
+        pli_upc_groups_find(app);
         app->ranks_per_proc = ranks_of(app, &last);
         if (is_upcrun(app->argv[0]) && app->n_upc == 0) {
             pli_say_bad("%s needs -n N, the number of UPC threads, when mpiexec starts it",
@@ -61,7 +61,7 @@ void pli_groups_read(struct pli_job *job)
     }
 }
 
-void pli_groups_plan(struct pli_job *job)
+void pli_upc_groups_plan(struct pli_job *job)
 {
     if (job->opt.upc_groups > 0 &&
         (job->n_app > 1 || job->apps[0].n_upc > 0 || job->n_rank % job->opt.upc_groups != 0)) {
@@ -71,17 +71,17 @@ void pli_groups_plan(struct pli_job *job)
                     job->opt.upc_groups, job->n_rank);
     }
     for (uint32_t i = 0; i < job->n_task; i++) {
-        struct pli_task *t = &job->tasks[i];
+        struct pli_proc_task *t = &job->tasks[i];
         t->n_extra = t->app->n_upc > t->n ? t->app->n_upc - t->n : 0;
     }
-    pli_groups_number(job);
+    pli_upc_groups_number(job);
 }
 
-void pli_groups_number(struct pli_job *job)
+void pli_upc_groups_number(struct pli_job *job)
 {
     job->n_extra = 0;
     for (uint32_t i = 0; i < job->n_task; i++) {
-        struct pli_task *t = &job->tasks[i];
+        struct pli_proc_task *t = &job->tasks[i];
         t->extra = t->extra_rank = job->n_rank + job->n_extra;
         t->first = t->n > 0 ? t->first : t->extra;
         job->n_extra += t->n_extra;
@@ -102,7 +102,7 @@ struct before {
 };
 
 // The k-th process of a task, in a part that has n_group groups.
-static void write_row(const struct pli_task *t, uint32_t k, uint32_t n_group,
+static void write_row(const struct pli_proc_task *t, uint32_t k, uint32_t n_group,
                       const struct before *before, struct pli_node_row *row)
 {
     const struct pli_app *app = t->app;
@@ -123,7 +123,7 @@ static void write_row(const struct pli_task *t, uint32_t k, uint32_t n_group,
     }
 }
 
-void pli_groups_write(struct pli_job *job)
+void pli_upc_groups_write(struct pli_job *job)
 {
     uint32_t n = 0;
     struct before before = { 0, job->n_rank };
@@ -138,7 +138,7 @@ void pli_groups_write(struct pli_job *job)
             job->node.procs[app->first + app->n_rank / mine * k].upc_leads = 1;
         }
         for (uint32_t i = 0; i < job->n_task; i++) {
-            const struct pli_task *t = &job->tasks[i];
+            const struct pli_proc_task *t = &job->tasks[i];
             for (uint32_t k = 0; t->app == &job->apps[a] && k < t->n + t->n_extra; k++) {
                 struct pli_node_row *row =
                     &job->node.rows[k < t->n ? t->first + k : t->extra + k - t->n];

@@ -63,7 +63,7 @@ static void stay(struct pli_job *job, struct pli_app *app)
     app->hosts->index = find(job, app->hosts, true, "");
 }
 
-void pli_lodge_read(struct pli_job *job)
+void pli_upc_hosts_read(struct pli_job *job)
 {
     bool may_add = job->n_host == 0, is_any = false;
     for (uint32_t a = 0; a < job->n_app; a++) {
@@ -93,7 +93,7 @@ static struct walk begin(const struct pli_app *app)
     w.share = pli_say_need(calloc(app->n_host, sizeof *w.share));
     w.n_all = pli_say_need(calloc(app->n_host, sizeof *w.n_all));
     uint32_t each = app->n_upc > 0 ? app->n_upc : app->ranks_per_proc;
-    pli_spread_shares(app->hosts, app->n_host, app->n_rank / app->ranks_per_proc * each, w.share);
+    pli_rank_map_shares(app->hosts, app->n_host, app->n_rank / app->ranks_per_proc * each, w.share);
     return w;
 }
 
@@ -116,26 +116,26 @@ static uint32_t next_host(struct walk *w)
 
 // The tasks that are done so far.
 struct list {
-    struct pli_task *tasks;
+    struct pli_proc_task *tasks;
     uint32_t n, cap;
 };
 
-static struct pli_task *add(struct list *l, const struct pli_task *as)
+static struct pli_proc_task *add(struct list *l, const struct pli_proc_task *as)
 {
     if (l->n == l->cap) {
         l->cap = 2 * l->cap + 16;
         l->tasks = pli_say_need(realloc(l->tasks, l->cap * sizeof *l->tasks));
     }
-    struct pli_task *t = &l->tasks[l->n];
+    struct pli_proc_task *t = &l->tasks[l->n];
     *t = *as;
     t->number = l->n++;
     return t;
 }
 
 // Ranks are first, so that a group's parts go on with them, and then with threads that have none.
-static void cut(const struct pli_task *group, struct walk *w, struct list *to)
+static void cut(const struct pli_proc_task *group, struct walk *w, struct list *to)
 {
-    struct pli_task *t = NULL;
+    struct pli_proc_task *t = NULL;
     for (uint32_t k = 0; k < group->n + group->n_extra; k++) {
         bool is_rank = k < group->n;
         uint32_t host = next_host(w);
@@ -150,12 +150,12 @@ static void cut(const struct pli_task *group, struct walk *w, struct list *to)
     }
 }
 
-void pli_lodge_tasks(struct pli_job *job)
+void pli_upc_hosts_tasks(struct pli_job *job)
 {
     struct list to = { 0 };
     struct walk w = { 0 };
     for (uint32_t i = 0; i < job->n_task; i++) {
-        const struct pli_task *t = &job->tasks[i];
+        const struct pli_proc_task *t = &job->tasks[i];
         if (t->app->n_host == 0) {
             add(&to, t);
             continue;
@@ -174,8 +174,8 @@ void pli_lodge_tasks(struct pli_job *job)
     job->n_task = job->n_first = to.n;
     for (uint32_t i = 0; i < job->n_task; i++) {
         if (job->tasks[i].app->n_host > 0) {
-            pli_spread_put(job, &job->tasks[i], job->tasks[i].host);
+            pli_rank_map_put(job, &job->tasks[i], job->tasks[i].host);
         }
     }
-    pli_groups_number(job);
+    pli_upc_groups_number(job);
 }

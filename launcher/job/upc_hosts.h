@@ -7,9 +7,9 @@ struct pli_job;
 
 // Read the files, and add their hosts to those of the job where it has none so far. Exits when
 // something is wrong. Context: the environment of all parts is made.
-void pli_lodge_read(struct pli_job *job);
+void pli_upc_hosts_read(struct pli_job *job);
 // Give the groups' threads to their hosts in turn; a group that several hosts get is cut into a
 // task for each.
-void pli_lodge_tasks(struct pli_job *job);
+void pli_upc_hosts_tasks(struct pli_job *job);
 
 #endif

@@ -43,7 +43,7 @@ static bool has_set(const struct pli_node *node, uint32_t host, uint32_t *n_node
 
 // A host that gets its first ranks now has a set as the others have. Who asks for such a set gets
 // the members of the newest version, so that it need not be made again.
-static void add_host_set(struct pli_job *job, const struct pli_world *w, uint32_t host)
+static void add_host_set(struct pli_job *job, const struct pli_world_version *w, uint32_t host)
 {
     char name[PLI_PSET_NAME];
     uint32_t n = 0, n_node, *list = pli_say_need(calloc((size_t)w->n_member + 1, sizeof *list));
@@ -66,7 +66,8 @@ static void add_host_set(struct pli_job *job, const struct pli_world *w, uint32_
     free(list);
 }
 
-bool pli_world_make(struct pli_job *job, const struct pli_world *w, struct pli_answer *a)
+bool pli_world_version_make(struct pli_job *job, const struct pli_world_version *w,
+                            struct pli_answer *a)
 {
     char name[64];
     snprintf(name, sizeof name, PLI_PSET_WORLD "@%u", w->version + 1);
@@ -84,7 +85,7 @@ bool pli_world_make(struct pli_job *job, const struct pli_world *w, struct pli_a
     return true;
 }
 
-void pli_world_turn(struct pli_job *job, const struct pli_world *w)
+void pli_world_version_turn(struct pli_job *job, const struct pli_world_version *w)
 {
     struct pli_node_header *h = job->node.header;
     uint32_t who = job->is_daemon ? job->here + 1 : 0;
@@ -118,23 +119,23 @@ static uint32_t *unpack_list(struct pli_unpack *from, uint32_t *n_out)
     return list;
 }
 
-void pli_world_pack(const struct pli_world *w, struct pli_pack *to)
+void pli_world_version_pack(const struct pli_world_version *w, struct pli_pack *to)
 {
     pli_pack_u32(to, w->version);
     pack_list(to, w->members, w->n_member);
     pack_list(to, w->leavers, w->n_leaver);
 }
 
-bool pli_world_take(struct pli_job *job, struct pli_unpack *from, struct pli_answer *a)
+bool pli_world_version_take(struct pli_job *job, struct pli_unpack *from, struct pli_answer *a)
 {
-    struct pli_world w = { .version = pli_unpack_u32(from) };
+    struct pli_world_version w = { .version = pli_unpack_u32(from) };
     uint32_t *members = unpack_list(from, &w.n_member), *leavers = unpack_list(from, &w.n_leaver);
     w.members = members;
     w.leavers = leavers;
     if (from->is_bad) {
         pli_refuse(a, EINVAL, "mpiexec sent something that makes no sense");
-    } else if (pli_world_make(job, &w, a)) {
-        pli_world_turn(job, &w);
+    } else if (pli_world_version_make(job, &w, a)) {
+        pli_world_version_turn(job, &w);
     }
     free(members);
     free(leavers);

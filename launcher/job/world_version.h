@@ -11,19 +11,20 @@ struct pli_job;
 struct pli_pack;
 struct pli_unpack;
 
-struct pli_world {
+struct pli_world_version {
     uint32_t version;
     const uint32_t *members, *leavers; // indices
     uint32_t n_member, n_leaver;
 };
 
 // Make its process set, and tell those who are to leave. False with a refusal: nothing has changed.
-bool pli_world_make(struct pli_job *job, const struct pli_world *w, struct pli_answer *a);
+bool pli_world_version_make(struct pli_job *job, const struct pli_world_version *w,
+                            struct pli_answer *a);
 // It counts from here on.
-void pli_world_turn(struct pli_job *job, const struct pli_world *w);
+void pli_world_version_turn(struct pli_job *job, const struct pli_world_version *w);
 
 // For daemons, which do both at once. False: what came makes no sense, or cannot be done.
-void pli_world_pack(const struct pli_world *w, struct pli_pack *to);
-bool pli_world_take(struct pli_job *job, struct pli_unpack *from, struct pli_answer *a);
+void pli_world_version_pack(const struct pli_world_version *w, struct pli_pack *to);
+bool pli_world_version_take(struct pli_job *job, struct pli_unpack *from, struct pli_answer *a);
 
 #endif

@@ -23,14 +23,14 @@ static void fire(struct pli_watch *w, uint32_t events)
     (void)events;
     int fd = pli_accept_own(w);
     if (fd >= 0) {
-        pli_ask_begin(the_job, fd);
+        pli_rank_request_begin(the_job, fd);
     }
 }
 
 bool pli_control_open(struct pli_job *job)
 {
     struct sockaddr_un a;
-    socklen_t len = pli_ask_name(getpid(), &a);
+    socklen_t len = pli_ctl_addr(getpid(), &a);
     listener.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener.fd < 0 || bind(listener.fd, (struct sockaddr *)&a, len) != 0 ||
         listen(listener.fd, 16) != 0) {

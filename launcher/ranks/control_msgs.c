@@ -55,7 +55,7 @@ static enum knowledge exit_of(int pidfd, int *status_out)
 }
 
 // A guest is gone; pidfd may be -1.
-static void judge(struct pli_task *t, uint32_t row, pid_t pid, int pidfd)
+static void judge(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidfd)
 {
     const struct pli_node_row *r = &t->job->node.rows[row];
     struct pli_case c = { .task = t, .row = row, .pid = pid, .why = "" };
@@ -67,16 +67,17 @@ static void judge(struct pli_task *t, uint32_t row, pid_t pid, int pidfd)
     } else if (c.state != PLI_NODE_RUNNING) {
         c.fault = PLI_FAULT_NONE; // whoever started it knows, and makes it his exit status
     } else if (pidfd >= 0 && exit_of(pidfd, &status) == KNOWN) {
-        c.fault = pli_verdict_fault(status, c.state, &c.number);
+        c.fault = pli_failure_text_fault(status, c.state, &c.number);
     } else {
         c.fault = PLI_FAULT_VANISHED;
     }
-    pli_warden_report(&c);
+    pli_supervisor_report(&c);
 }
 
 static void guest_over(struct pli_timer *timer)
 {
-    struct pli_guest *g = (struct pli_guest *)((char *)timer - offsetof(struct pli_guest, timer));
+    struct pli_control_msgs *g =
+        (struct pli_control_msgs *)((char *)timer - offsetof(struct pli_control_msgs, timer));
     struct pli_node *node = &g->task->job->node;
     int status;
     if (atomic_load_explicit(&node->rows[g->row].state, memory_order_acquire) == PLI_NODE_RUNNING &&
@@ -86,17 +87,17 @@ static void guest_over(struct pli_timer *timer)
     }
     g->is_over = true;
     pli_node_set_ended(node, node->rows[g->row].index);
-    pli_door_shut(g->row);
+    pli_listener_shut(g->row);
     judge(g->task, g->row, g->pid, g->watch.fd);
     pli_loop_close(&g->watch);
     pli_loop_close(&g->control);
-    pli_warden_check(g->task);
+    pli_supervisor_check(g->task);
 }
 
 static void guest_fire(struct pli_watch *watch, uint32_t events)
 {
     (void)events;
-    struct pli_guest *g = (struct pli_guest *)watch; // its first member
+    struct pli_control_msgs *g = (struct pli_control_msgs *)watch; // its first member
     pli_loop_watch(watch, 0);
     g->timer.fire = guest_over;
     pli_loop_timer(&g->timer, (uint64_t)PARENT_MS * PLI_MS);
@@ -122,9 +123,9 @@ static int take(int *fd)
 }
 
 // pidfd: of the process, -1: it is to be found by its number. It and control belong to the guest.
-static void add_guest(struct pli_task *t, uint32_t row, pid_t pid, int pidfd, int control)
+static void add_guest(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidfd, int control)
 {
-    struct pli_guest *g = calloc(1, sizeof *g);
+    struct pli_control_msgs *g = calloc(1, sizeof *g);
     errno = g == NULL ? ENOMEM : ESRCH;
     int fd = g == NULL || pid <= 0 ? -1 : pidfd >= 0 ? pidfd : (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0) {
@@ -137,26 +138,26 @@ static void add_guest(struct pli_task *t, uint32_t row, pid_t pid, int pidfd, in
         close_all((const int[]){ pidfd, control }, 2);
         return;
     }
-    *g = (struct pli_guest){ .watch = { .fd = fd, .fire = guest_fire },
-                             .task = t,
-                             .pid = pid,
-                             .row = row,
-                             .control = { .fd = control, .fire = own_fire },
-                             .next = t->guests };
+    *g = (struct pli_control_msgs){ .watch = { .fd = fd, .fire = guest_fire },
+                                    .task = t,
+                                    .pid = pid,
+                                    .row = row,
+                                    .control = { .fd = control, .fire = own_fire },
+                                    .next = t->guests };
     t->guests = g;
     pli_loop_watch(&g->watch, EPOLLIN);
     if (control >= 0) {
         pli_loop_watch(&g->control, EPOLLIN);
     }
-    if (pli_warden_is_ending()) {
+    if (pli_supervisor_is_ending()) {
         syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0); // too late
     }
 }
 
 // A process that was forked from a rank, which nobody expects any more if its parent gave up.
-static void hear_clone(struct pli_task *t, uint32_t row, pid_t pid, int own[N_OWN])
+static void hear_clone(struct pli_proc_task *t, uint32_t row, pid_t pid, int own[N_OWN])
 {
-    if (pli_resize_clone(t, row, pid, own)) {
+    if (pli_resize_add_clone(t, row, pid, own)) {
         memset(own, -1, N_OWN * sizeof *own); // they are its now
         return;
     }
@@ -175,12 +176,12 @@ struct sender {
 
 // own: what came with it, -1 where there is none: a control socket, a door. Who keeps one takes it
 // out; the others are closed by the caller.
-static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, struct sender *from,
+static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct sender *from,
                  int own[N_OWN])
 {
     pid_t pid = from->pid;
     if (msg->kind == PLI_CTL_FAR) {
-        pli_ferry_depart(t, msg->row, pid, msg->code, own);
+        pli_fork_migrate_depart(t, msg->row, pid, msg->code, own);
         memset(own, -1, N_OWN * sizeof *own); // it has kept or closed them
         return;
     }
@@ -190,20 +191,20 @@ static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, struct sende
     }
     bool is_mine = pli_task_has(t, msg->row);
     if (is_mine && msg->kind == PLI_CTL_HELLO) {
-        pli_door_set(msg->row, take(&own[1]));
+        pli_listener_set(msg->row, take(&own[1]));
         add_guest(t, msg->row, pid, take(&from->fd), take(&own[0]));
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_PACT) {
-        struct pli_pact_word word;
+        struct pli_agree_word word;
         memcpy(&word, msg->text, sizeof word);
-        pli_pact_hear(t->job, &word);
+        pli_agree_head_hear(t->job, &word);
     }
     if (is_mine && msg->kind == PLI_CTL_READY) {
         pli_resize_ready(t->job, msg->row);
     }
     if (is_mine && msg->kind == PLI_CTL_ASK && own[0] >= 0) {
-        pli_ask_begin(t->job, take(&own[0]));
+        pli_rank_request_begin(t->job, take(&own[0]));
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_PARKED) {
@@ -224,7 +225,7 @@ static void hear(struct pli_task *t, const struct pli_ctl_msg *msg, struct sende
                               .number = msg->code,
                               .state = PLI_NODE_ABORTED,
                               .why = msg->text };
-        pli_warden_report(&c);
+        pli_supervisor_report(&c);
     }
 }
 
@@ -245,7 +246,7 @@ static void take_descriptors(const struct cmsghdr *c, int own[N_OWN])
 }
 
 // One packet from a rank, over its task's socket or its own. False: nothing more is there.
-static bool listen_once(struct pli_task *t, struct pli_watch *from)
+static bool listen_once(struct pli_proc_task *t, struct pli_watch *from)
 {
     struct pli_ctl_msg msg = { 0 };
     struct iovec iov = { &msg, sizeof msg };
@@ -274,7 +275,7 @@ static bool listen_once(struct pli_task *t, struct pli_watch *from)
             struct ucred cred;
             memcpy(&cred, CMSG_DATA(c), sizeof cred);
             who.pid = cred.pid; // in our own numbering, whatever namespace the sender is in
-        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == PLI_GUEST_PIDFD) {
+        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == PLI_CONTROL_MSGS_PIDFD) {
             memcpy(&who.fd, CMSG_DATA(c), sizeof who.fd);
         }
     }
@@ -288,58 +289,60 @@ static bool listen_once(struct pli_task *t, struct pli_watch *from)
 static void control_fire(struct pli_watch *watch, uint32_t events)
 {
     (void)events;
-    listen_once((struct pli_task *)((char *)watch - offsetof(struct pli_task, control)), watch);
+    listen_once((struct pli_proc_task *)((char *)watch - offsetof(struct pli_proc_task, control)),
+                watch);
 }
 
 static void own_fire(struct pli_watch *watch, uint32_t events)
 {
     (void)events;
-    struct pli_guest *g = (struct pli_guest *)((char *)watch - offsetof(struct pli_guest, control));
+    struct pli_control_msgs *g =
+        (struct pli_control_msgs *)((char *)watch - offsetof(struct pli_control_msgs, control));
     listen_once(g->task, watch);
 }
 
-void pli_guest_begin(struct pli_task *t)
+void pli_control_msgs_begin(struct pli_proc_task *t)
 {
     t->control.fire = control_fire;
     pli_loop_watch(&t->control, EPOLLIN);
 }
 
-void pli_guest_listen(struct pli_task *t)
+void pli_control_msgs_listen(struct pli_proc_task *t)
 {
     while (listen_once(t, &t->control)) {
         // one packet each
     }
 }
 
-void pli_guest_signal(struct pli_task *t, int sig)
+void pli_control_msgs_signal(struct pli_proc_task *t, int sig)
 {
-    for (struct pli_guest *g = t->guests; g != NULL; g = g->next) {
+    for (struct pli_control_msgs *g = t->guests; g != NULL; g = g->next) {
         if (!g->is_over && g->watch.fd >= 0) {
             syscall(SYS_pidfd_send_signal, g->watch.fd, sig, NULL, 0);
         }
     }
 }
 
-void pli_guest_kill(struct pli_task *t, uint32_t row)
+void pli_control_msgs_kill(struct pli_proc_task *t, uint32_t row)
 {
-    for (struct pli_guest *g = t->guests; g != NULL; g = g->next) {
+    for (struct pli_control_msgs *g = t->guests; g != NULL; g = g->next) {
         if (!g->is_over && g->watch.fd >= 0 && g->row == row) {
             syscall(SYS_pidfd_send_signal, g->watch.fd, SIGKILL, NULL, 0);
         }
     }
 }
 
-void pli_guest_forget(struct pli_task *t)
+void pli_control_msgs_forget(struct pli_proc_task *t)
 {
     while (t->guests != NULL) {
-        struct pli_guest *g = t->guests;
+        struct pli_control_msgs *g = t->guests;
         t->guests = g->next;
         pli_loop_forget(&g->timer);
         free(g);
     }
 }
 
-bool pli_guest_adopt(struct pli_task *t, uint32_t row, pid_t pid)
+bool pli_control_msgs_adopt(struct pli_proc_task *t, uint32_t row, pid_t pid)
 {
     add_guest(t, row, pid, -1, -1);
     return t->guests != NULL;

@@ -9,14 +9,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct pli_task;
+struct pli_proc_task;
 
 // A process that is a rank but not a child of mpiexec: it came with a hello.
-struct pli_guest {
+struct pli_control_msgs {
     struct pli_watch watch; // its pidfd
     struct pli_timer timer; // see warden.c
-    struct pli_task *task;
-    struct pli_guest *next; // of its task
+    struct pli_proc_task *task;
+    struct pli_control_msgs *next; // of its task
     pid_t pid;
     uint32_t row;
     uint32_t n_look;          // for how it ended
@@ -26,24 +26,24 @@ struct pli_guest {
 
 // Names that older headers lack: who sends comes with a descriptor, by which it is known how it
 // ended even if it is gone when the word is read.
-enum { PLI_GUEST_PASS_PIDFD = 76, PLI_GUEST_PIDFD = 4 };
+enum { PLI_CONTROL_MSGS_PASS_PIDFD = 76, PLI_CONTROL_MSGS_PIDFD = 4 };
 
 // Listen to the task's control socket from now on.
-void pli_guest_begin(struct pli_task *task);
+void pli_control_msgs_begin(struct pli_proc_task *task);
 
 // Hear everything that has been said so far.
-void pli_guest_listen(struct pli_task *task);
+void pli_control_msgs_listen(struct pli_proc_task *task);
 
 // End the one in this row, if it is such a rank.
-void pli_guest_kill(struct pli_task *task, uint32_t row);
+void pli_control_msgs_kill(struct pli_proc_task *task, uint32_t row);
 
 // Send a signal to those ranks of the task that mpiexec did not start itself.
-void pli_guest_signal(struct pli_task *task, int sig);
+void pli_control_msgs_signal(struct pli_proc_task *task, int sig);
 
 // A process that is a rank already. False: it is gone.
-bool pli_guest_adopt(struct pli_task *task, uint32_t row, pid_t pid);
+bool pli_control_msgs_adopt(struct pli_proc_task *task, uint32_t row, pid_t pid);
 
 // The task is over and about to go away. Context: between two turns of the loop.
-void pli_guest_forget(struct pli_task *task);
+void pli_control_msgs_forget(struct pli_proc_task *task);
 
 #endif

@@ -25,11 +25,11 @@ static struct {
     bool is_told;   // this deadlock was reported
 } v = { .timer = { .fire = look } };
 
-bool pli_vigil_is_row_over(void *arg, uint32_t row)
+bool pli_deadlock_is_row_over(void *arg, uint32_t row)
 {
     const struct pli_job *job = arg;
     for (uint32_t i = 0; i < job->n_begun && row < job->node.header->n_row; i++) {
-        const struct pli_task *t = &job->tasks[i];
+        const struct pli_proc_task *t = &job->tasks[i];
         if (pli_task_has(t, row)) {
             return t->is_over;
         }
@@ -42,7 +42,7 @@ bool pli_vigil_is_row_over(void *arg, uint32_t row)
 
 static void deadlock(void)
 {
-    if (pli_warden_is_ending()) {
+    if (pli_supervisor_is_ending()) {
         return;
     }
     v.is_told = true;
@@ -50,12 +50,12 @@ static void deadlock(void)
                   "way to any.\n",
                   pli_say_name);
     pli_picture_sites(v.job->n_host > 0 ? pli_head_site : NULL);
-    pli_picture_print(&v.job->node, pli_vigil_is_row_over, v.job, pli_say_plain);
+    pli_picture_print(&v.job->node, pli_deadlock_is_row_over, v.job, pli_say_plain);
     if (v.job->opt.on_deadlock == PLI_DEADLOCK_ABORT) {
         pli_say("the job is ended with exit status %d; --on-deadlock=report leaves it for a "
                 "debugger to look at.",
                 STATUS_DEADLOCK);
-        pli_warden_end(STATUS_DEADLOCK);
+        pli_supervisor_end(STATUS_DEADLOCK);
     }
 }
 
@@ -65,9 +65,9 @@ static void look(struct pli_timer *t)
     uint64_t mark = 0;
     bool is_head = v.job->n_host > 0;
     bool is_asleep =
-        !pli_warden_is_ending() && v.job->n_begun == v.job->n_first &&
+        !pli_supervisor_is_ending() && v.job->n_begun == v.job->n_first &&
         (is_head ? pli_head_is_stuck(&mark)
-                 : pli_picture_is_stuck(&v.job->node, pli_vigil_is_row_over, v.job, &mark));
+                 : pli_picture_is_stuck(&v.job->node, pli_deadlock_is_row_over, v.job, &mark));
     bool is_same = is_asleep && v.is_asleep && mark == v.mark;
     if (is_same && !v.is_told && is_head && pli_head_is_showing()) {
         // mpictl status looks: at the next turn
@@ -80,12 +80,12 @@ static void look(struct pli_timer *t)
     v.is_told = v.is_told && is_same;
     v.is_asleep = is_asleep;
     v.mark = mark;
-    if (!pli_warden_is_ending()) {
+    if (!pli_supervisor_is_ending()) {
         pli_loop_timer(t, (uint64_t)WATCH_MS * PLI_MS);
     }
 }
 
-void pli_vigil_begin(struct pli_job *job)
+void pli_deadlock_begin(struct pli_job *job)
 {
     v.job = job;
     // A rank that waits for one of another MPI job looks like one that waits for ever.

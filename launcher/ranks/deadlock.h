@@ -9,9 +9,9 @@
 struct pli_job;
 
 // Begin to look, if the job wants it.
-void pli_vigil_begin(struct pli_job *job);
+void pli_deadlock_begin(struct pli_job *job);
 
 // Whether the processes of a row have ended, of one host.
-bool pli_vigil_is_row_over(void *job, uint32_t row);
+bool pli_deadlock_is_row_over(void *job, uint32_t row);
 
 #endif

@@ -49,7 +49,7 @@ static int find_signal(int sig)
     return i;
 }
 
-const char *pli_verdict_signal(int sig)
+const char *pli_failure_text_signal(int sig)
 {
     static char name[32];
     const char *abbrev = sigabbrev_np(sig);
@@ -58,8 +58,9 @@ const char *pli_verdict_signal(int sig)
     return name;
 }
 
-enum pli_fault pli_verdict_missed(const struct pli_job *job, const struct pli_task *t,
-                                  enum pli_fault fault)
+enum pli_failure_kind pli_failure_text_missed(const struct pli_job *job,
+                                              const struct pli_proc_task *t,
+                                              enum pli_failure_kind fault)
 {
     bool is = fault == PLI_FAULT_NONE && job->opt.impi_server != NULL;
     for (uint32_t r = t->first; is && r < t->first + t->n; r++) {
@@ -69,7 +70,7 @@ enum pli_fault pli_verdict_missed(const struct pli_job *job, const struct pli_ta
     return is ? PLI_FAULT_NO_INIT : fault;
 }
 
-int pli_verdict_status(const struct pli_case *c)
+int pli_failure_text_status(const struct pli_case *c)
 {
     switch (c->fault) {
     case PLI_FAULT_NONE:
@@ -85,7 +86,7 @@ int pli_verdict_status(const struct pli_case *c)
     }
 }
 
-enum pli_fault pli_verdict_fault(int status, uint32_t state, int *number_out)
+enum pli_failure_kind pli_failure_text_fault(int status, uint32_t state, int *number_out)
 {
     if (WIFSIGNALED(status)) {
         *number_out = WTERMSIG(status);
@@ -106,7 +107,7 @@ static void what(const struct pli_case *c, char *to, size_t cap)
     case PLI_FAULT_SIGNAL:
         i = find_signal(c->number);
         snprintf(to, cap, "was killed by signal %d, %s%s%s%s", c->number,
-                 pli_verdict_signal(c->number), i < N_SIGNAL ? " (" : "",
+                 pli_failure_text_signal(c->number), i < N_SIGNAL ? " (" : "",
                  i < N_SIGNAL ? signals[i].text : "", i < N_SIGNAL ? ")" : "");
         break;
     case PLI_FAULT_CODE:
@@ -200,7 +201,7 @@ static void hint(const struct pli_job *job, const struct pli_case *c, char *to, 
     }
 }
 
-void pli_verdict_say(const struct pli_job *job, const struct pli_case *c, bool is_end)
+void pli_failure_text_say(const struct pli_job *job, const struct pli_case *c, bool is_end)
 {
     char what_text[512], when_text[80], hint_text[1024], others[80] = "", who_text[64];
     who(job, c, who_text, sizeof who_text);
@@ -208,7 +209,8 @@ void pli_verdict_say(const struct pli_job *job, const struct pli_case *c, bool i
     when(c, when_text, sizeof when_text);
     hint(job, c, hint_text, sizeof hint_text);
     uint32_t n_left = 0;
-    for (const struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+    for (const struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL;
+         t = pli_job_next(job, t)) {
         n_left += !t->is_over && t != c->task ? t->n : 0;
     }
     if (is_end && n_left == 1) {
@@ -226,7 +228,7 @@ void pli_verdict_say(const struct pli_job *job, const struct pli_case *c, bool i
             hint_text);
 }
 
-void pli_verdict_say_short(const struct pli_job *job, const struct pli_case *c)
+void pli_failure_text_say_short(const struct pli_job *job, const struct pli_case *c)
 {
     char what_text[512], when_text[80], who_text[64];
     who(job, c, who_text, sizeof who_text);
@@ -237,7 +239,7 @@ void pli_verdict_say_short(const struct pli_job *job, const struct pli_case *c)
             what_text, when_text);
 }
 
-void pli_verdict_say_states(const struct pli_job *job)
+void pli_failure_text_say_states(const struct pli_job *job)
 {
     static const char *const names[] = {
         [PLI_NODE_EMPTY] = "not yet in MPI_Init",
@@ -248,7 +250,8 @@ void pli_verdict_say_states(const struct pli_job *job)
     };
     uint32_t count[PLI_NODE_ABORTED + 1] = { 0 }, n_over = 0;
     uint32_t n_rank = 0;
-    for (const struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+    for (const struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL;
+         t = pli_job_next(job, t)) {
         n_rank += t->n;
         for (uint32_t r = t->first; r < t->first + t->n; r++) {
             uint32_t s = atomic_load_explicit(&job->node.rows[r].state, memory_order_relaxed);
@@ -273,7 +276,7 @@ void pli_verdict_say_states(const struct pli_job *job)
 }
 
 // A rank that reads from the terminal itself is stopped by it: a hang that nobody would understand.
-void pli_verdict_stopped(void)
+void pli_failure_text_stopped(void)
 {
     siginfo_t info = { 0 };
     while (waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid != 0) {
@@ -281,7 +284,7 @@ void pli_verdict_stopped(void)
             pli_say(
                 "process %d was stopped by %s because it used the terminal directly; ranks have "
                 "standard input and output for that.",
-                (int)info.si_pid, pli_verdict_signal(info.si_status));
+                (int)info.si_pid, pli_failure_text_signal(info.si_status));
         }
         info.si_pid = 0;
     }

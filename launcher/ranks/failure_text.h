@@ -8,9 +8,9 @@
 #include <sys/types.h>
 
 struct pli_job;
-struct pli_task;
+struct pli_proc_task;
 
-enum pli_fault {
+enum pli_failure_kind {
     PLI_FAULT_NONE,
     PLI_FAULT_SIGNAL,   // number: the signal
     PLI_FAULT_CODE,     // number: the exit status
@@ -21,39 +21,40 @@ enum pli_fault {
 };
 
 struct pli_case {
-    const struct pli_task *task;
+    const struct pli_proc_task *task;
     uint32_t row;
     pid_t pid;
-    enum pli_fault fault;
+    enum pli_failure_kind fault;
     int number;
     uint32_t state;  // enum pli_node_state of the row
     const char *why; // PLI_FAULT_ABORT: what the rank said
 };
 
 // What a process did wrong that ended with this wait status while its row was in this state.
-enum pli_fault pli_verdict_fault(int status, uint32_t state, int *number_out);
+enum pli_failure_kind pli_failure_text_fault(int status, uint32_t state, int *number_out);
 
 // The same, but PLI_FAULT_NO_INIT for no fault if no process of the task has ever called MPI_Init
 // and other clients of an IMPI job wait for it.
-enum pli_fault pli_verdict_missed(const struct pli_job *job, const struct pli_task *t,
-                                  enum pli_fault fault);
+enum pli_failure_kind pli_failure_text_missed(const struct pli_job *job,
+                                              const struct pli_proc_task *t,
+                                              enum pli_failure_kind fault);
 
 // The exit status of mpiexec for this case.
-int pli_verdict_status(const struct pli_case *c);
+int pli_failure_text_status(const struct pli_case *c);
 
 // One paragraph: who, where, what, and what to try. is_end: the job ends for it.
-void pli_verdict_say(const struct pli_job *job, const struct pli_case *c, bool is_end);
+void pli_failure_text_say(const struct pli_job *job, const struct pli_case *c, bool is_end);
 
 // One line for cases after the first.
-void pli_verdict_say_short(const struct pli_job *job, const struct pli_case *c);
+void pli_failure_text_say_short(const struct pli_job *job, const struct pli_case *c);
 
 // "SIGSEGV"
-const char *pli_verdict_signal(int sig);
+const char *pli_failure_text_signal(int sig);
 
 // How many ranks are where, for a job that took too long.
-void pli_verdict_say_states(const struct pli_job *job);
+void pli_failure_text_say_states(const struct pli_job *job);
 
 // Say which processes were stopped by the terminal.
-void pli_verdict_stopped(void);
+void pli_failure_text_stopped(void);
 
 #endif

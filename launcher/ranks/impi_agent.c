@@ -75,7 +75,7 @@ static _Noreturn void become_agent(struct pli_job *job, char **argv, int control
     _exit(pli_agent_run(&conf));
 }
 
-bool pli_client_start(struct pli_job *job, char **argv)
+bool pli_impi_agent_start(struct pli_job *job, char **argv)
 {
     int fds[2] = { -1, -1 }, err[2] = { -1, STDERR_FILENO };
     if (job->opt.impi_server == NULL) {
@@ -115,14 +115,14 @@ bool pli_client_start(struct pli_job *job, char **argv)
     return true;
 }
 
-uint64_t pli_client_memory(const struct pli_job *job)
+uint64_t pli_impi_agent_memory(const struct pli_job *job)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     uint64_t all = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
     return job->opt.impi_server == NULL ? 0 : all > (uint64_t)1 << 30 ? all : (uint64_t)1 << 30;
 }
 
-void pli_client_tell(char word, const void *data, size_t len)
+void pli_impi_agent_tell(char word, const void *data, size_t len)
 {
     if (gate.pid <= 0 || gate.is_over || len > pli_node_gate(&gate.job->node)->heap_size / 2) {
         return;
@@ -138,7 +138,7 @@ void pli_client_tell(char word, const void *data, size_t len)
 
 static void now_up(struct pli_job *job)
 {
-    const struct pli_gate *g = pli_node_gate(&job->node);
+    const struct pli_gateway *g = pli_node_gate(&job->node);
     gate.is_up = true;
     job->base = g->clients[g->client].first;
     if (job->opt.is_verbose && job->here == 0) {
@@ -146,10 +146,10 @@ static void now_up(struct pli_job *job)
                 job->base, job->base + job->n_rank - 1, job->node.header->n_joint);
     }
     if (job->is_daemon) {
-        pli_daemon_send(PLI_LINK_AGENT, PLI_AGENT_UP, job->base, &job->node.header->n_joint,
+        pli_daemon_send(PLI_DLINK_AGENT, PLI_AGENT_UP, job->base, &job->node.header->n_joint,
                         sizeof job->node.header->n_joint);
     } else if (!pli_psets_write(job)) {
-        pli_warden_lose("the process sets of the job could not be written");
+        pli_supervisor_lose("the process sets of the job could not be written");
     }
 }
 
@@ -160,7 +160,7 @@ static void said_fire(struct pli_watch *w, uint32_t events)
     (void)events;
     ssize_t n = read(w->fd, text, sizeof text);
     if (n > 0) {
-        pli_daemon_send(PLI_LINK_SAY, 0, 0, text, (size_t)n);
+        pli_daemon_send(PLI_DLINK_SAY, 0, 0, text, (size_t)n);
     } else if (n == 0) {
         pli_loop_close(w);
     }
@@ -175,7 +175,7 @@ static void control_fire(struct pli_watch *w, uint32_t events)
         now_up(gate.job);
     } else if (n == 1 && gate.job->is_daemon) {
         const struct pli_agent_mail *mail = pli_agent_mail(&gate.job->node);
-        pli_daemon_send(PLI_LINK_AGENT, (uint16_t)word, 0, mail->data, mail->len);
+        pli_daemon_send(PLI_DLINK_AGENT, (uint16_t)word, 0, mail->data, mail->len);
     } else if (n == 0) {
         pli_loop_close(w); // its end is told by the other descriptor
     }
@@ -196,54 +196,54 @@ static void agent_fire(struct pli_watch *w, uint32_t events)
     gate.is_over = true;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         if (gate.job->is_daemon) {
-            pli_daemon_send(PLI_LINK_AGENT, PLI_AGENT_OVER, 0, NULL, 0);
+            pli_daemon_send(PLI_DLINK_AGENT, PLI_AGENT_OVER, 0, NULL, 0);
         }
         return;
     }
     char why[128];
     if (WIFSIGNALED(status)) {
         snprintf(why, sizeof why, "the agent (process %d) was killed by %s", (int)gate.pid,
-                 pli_verdict_signal(WTERMSIG(status)));
+                 pli_failure_text_signal(WTERMSIG(status)));
     } else {
         snprintf(why, sizeof why, "the agent (process %d) gave up", (int)gate.pid);
     }
-    pli_warden_lose(why);
+    pli_supervisor_lose(why);
     if (gate.job->is_daemon) {
-        pli_daemon_send(PLI_LINK_FAILED, 0, 1, NULL, 0);
+        pli_daemon_send(PLI_DLINK_FAILED, 0, 1, NULL, 0);
     }
 }
 
-bool pli_client_is_up(const struct pli_job *job)
+bool pli_impi_agent_is_up(const struct pli_job *job)
 {
     return job->opt.impi_server == NULL || gate.is_up;
 }
 
-bool pli_client_is_over(struct pli_job *job)
+bool pli_impi_agent_is_over(struct pli_job *job)
 {
     if (job->opt.impi_server == NULL || gate.is_over) {
         return true;
     }
     if (job->n_host > 0) {
-        return pli_agents_are_over(job);
+        return pli_impi_agents_are_over(job);
     }
     if (!gate.is_told) {
         gate.is_told = true;
-        pli_client_tell(PLI_AGENT_END, NULL, 0);
+        pli_impi_agent_tell(PLI_AGENT_END, NULL, 0);
     }
     return false;
 }
 
-void pli_client_kill(void)
+void pli_impi_agent_kill(void)
 {
     if (gate.pid > 0 && !gate.is_over) {
         kill(gate.pid, SIGKILL);
     }
 }
 
-void pli_client_end(void)
+void pli_impi_agent_end(void)
 {
     if (gate.pid > 0 && !gate.is_over) {
-        pli_client_kill();
+        pli_impi_agent_kill();
         waitpid(gate.pid, NULL, 0);
         gate.is_over = true;
     }

@@ -12,22 +12,22 @@ struct pli_job;
 
 // Memory for messages from and to other MPI jobs: all there is, since only what is used counts. 0
 // without --impi.
-uint64_t pli_client_memory(const struct pli_job *job);
+uint64_t pli_impi_agent_memory(const struct pli_job *job);
 
 // Fork the agent. False: why not has been said. Does nothing without --impi.
-bool pli_client_start(struct pli_job *job, char **argv);
+bool pli_impi_agent_start(struct pli_job *job, char **argv);
 
 // Whether ranks may be started: the other clients are known. True without --impi.
-bool pli_client_is_up(const struct pli_job *job);
+bool pli_impi_agent_is_up(const struct pli_job *job);
 
 // All ranks have ended: let the agent take leave. Then whether it is over.
-bool pli_client_is_over(struct pli_job *job);
+bool pli_impi_agent_is_over(struct pli_job *job);
 
 // A word for it from mpiexec elsewhere. Context: a daemon.
-void pli_client_tell(char word, const void *data, size_t len);
+void pli_impi_agent_tell(char word, const void *data, size_t len);
 
 // End it at once; and wait until it is gone.
-void pli_client_kill(void);
-void pli_client_end(void);
+void pli_impi_agent_kill(void);
+void pli_impi_agent_end(void);
 
 #endif

@@ -21,24 +21,24 @@ static enum pli_err serve(const struct pli_node *node, const struct pli_ask_tie 
 {
     uint64_t cookie = ask->cookie;
     uint32_t place;
-    char port[PLI_TIE_PORT];
+    char port[PLI_JOBTAB_PORT];
     switch (ask->what) {
     case PLI_ASK_TIE_OPEN:
-        return pli_tie_open_port(node, ask->owner, &place, &cookie);
+        return pli_jobtab_open_port(node, ask->owner, &place, &cookie);
     case PLI_ASK_TIE_CLOSE:
-        return pli_tie_close_port(node, pli_tie_find_port(node, cookie), cookie);
+        return pli_jobtab_close_port(node, pli_jobtab_find_port(node, cookie), cookie);
     case PLI_ASK_TIE_OWN:
-        place = pli_tie_find_port(node, cookie);
-        return is_open(pli_tie_own_port(node, place, cookie, ask->owner, ask->ep));
+        place = pli_jobtab_find_port(node, cookie);
+        return is_open(pli_jobtab_own_port(node, place, cookie, ask->owner, ask->ep));
     case PLI_ASK_TIE_OWNER:
-        place = pli_tie_find_port(node, cookie);
-        return is_open(pli_tie_port_owner(node, place, cookie, &a->first, &a->n));
+        place = pli_jobtab_find_port(node, cookie);
+        return is_open(pli_jobtab_port_owner(node, place, cookie, &a->first, &a->n));
     case PLI_ASK_TIE_PUBLISH:
-        return pli_tie_publish(node, ask->owner, ask->service, ask->port);
+        return pli_jobtab_publish(node, ask->owner, ask->service, ask->port);
     case PLI_ASK_TIE_UNPUBLISH:
-        return pli_tie_unpublish(node, ask->service);
+        return pli_jobtab_unpublish(node, ask->service);
     case PLI_ASK_TIE_LOOKUP:
-        if (pli_tie_lookup(node, ask->service, port)) {
+        if (pli_jobtab_lookup(node, ask->service, port)) {
             snprintf(a->text, sizeof a->text, "%.*s", (int)sizeof a->text - 1, port); // as it came
             return PLI_OK;
         }
@@ -48,7 +48,8 @@ static enum pli_err serve(const struct pli_node *node, const struct pli_ask_tie 
     }
 }
 
-void pli_ties_serve(const struct pli_job *job, const char *body, size_t len, struct pli_answer *a)
+void pli_job_ports_serve(const struct pli_job *job, const char *body, size_t len,
+                         struct pli_answer *a)
 {
     struct pli_ask_tie ask;
     if (len != sizeof ask) {

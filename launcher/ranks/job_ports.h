@@ -9,6 +9,7 @@ struct pli_answer;
 struct pli_job;
 
 // Do what a request of kind PLI_ASK_TIE says.
-void pli_ties_serve(const struct pli_job *job, const char *body, size_t len, struct pli_answer *a);
+void pli_job_ports_serve(const struct pli_job *job, const char *body, size_t len,
+                         struct pli_answer *a);
 
 #endif

@@ -116,7 +116,7 @@ bool pli_launch_check(const struct pli_job *job)
 
 // What the child needs, prepared before: between vfork and exec it only makes system calls.
 struct start {
-    const struct pli_task *task;
+    const struct pli_proc_task *task;
     int in, out, err, ctl, door;
     volatile int error; // written by the child, in our memory
     const char *volatile step;
@@ -139,19 +139,19 @@ static _Noreturn void child(struct start *s)
         setpgid(0, 0);
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != self && !pli_nest_is_open()) {
+    if (getppid() != self && !pli_pidns_is_open()) {
         _exit(127); // mpiexec died before the line above
     }
-    pli_nest_enter();
+    pli_pidns_enter();
     // In a nest as it is there: CRIU finds no other.
-    bool is_other = pli_nest_is_open() && s->in == null_fd;
+    bool is_other = pli_pidns_is_open() && s->in == null_fd;
     int in = is_other ? open("/dev/null", O_RDONLY | O_CLOEXEC) : s->in;
     if (dup2(in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0 ||
         fcntl(s->ctl, F_SETFD, 0) != 0 || (s->door >= 0 && fcntl(s->door, F_SETFD, 0) != 0)) {
         child_fail(s, "cannot set up its descriptors");
     }
     setrlimit(RLIMIT_NOFILE, &user_files);
-    if (s->task->place != NULL && !pli_place_apply(s->task->place)) {
+    if (s->task->place != NULL && !pli_binding_apply(s->task->place)) {
         child_fail(s, "cannot bind it");
     }
     if (app->wdir != NULL && chdir(app->wdir) != 0) {
@@ -183,8 +183,8 @@ static void close_all(const int *fds, int n)
     }
 }
 
-static void label_of(const struct pli_job *job, const struct pli_task *task,
-                     const struct pli_sink *sink, char *to, size_t cap)
+static void label_of(const struct pli_job *job, const struct pli_proc_task *task,
+                     const struct pli_output *sink, char *to, size_t cap)
 {
     char who[24];
     to[0] = '\0';
@@ -202,36 +202,36 @@ static void label_of(const struct pli_job *job, const struct pli_task *task,
     }
 }
 
-void pli_launch_open_remote(struct pli_job *job, struct pli_task *t,
-                            void (*took)(struct pli_stream *s, size_t n))
+void pli_launch_open_remote(struct pli_job *job, struct pli_proc_task *t,
+                            void (*took)(struct pli_output_lines *s, size_t n))
 {
     char label[40];
     t->out.task = t->err.task = t->number;
     t->out.which = STDOUT_FILENO;
     t->err.which = STDERR_FILENO;
-    label_of(job, t, &pli_sink_out, label, sizeof label);
-    pli_stream_open_remote(&t->out, &pli_sink_out, label, took);
-    label_of(job, t, pli_sink_err, label, sizeof label);
-    pli_stream_open_remote(&t->err, pli_sink_err, label, took);
+    label_of(job, t, &pli_output_out, label, sizeof label);
+    pli_output_lines_open_remote(&t->out, &pli_output_out, label, took);
+    label_of(job, t, pli_output_err, label, sizeof label);
+    pli_output_lines_open_remote(&t->err, pli_output_err, label, took);
 }
 
-void pli_launch_watch(struct pli_job *job, struct pli_task *t, int out, int err)
+void pli_launch_watch(struct pli_job *job, struct pli_proc_task *t, int out, int err)
 {
     char label[40];
     if (job->is_daemon) {
-        pli_pump_open(&t->out, out, t->number, STDOUT_FILENO);
-        pli_pump_open(&t->err, err, t->number, STDERR_FILENO);
+        pli_io_forward_open(&t->out, out, t->number, STDOUT_FILENO);
+        pli_io_forward_open(&t->err, err, t->number, STDERR_FILENO);
         return;
     }
-    label_of(job, t, &pli_sink_out, label, sizeof label);
-    pli_stream_open(&t->out, out, &pli_sink_out, label);
-    label_of(job, t, pli_sink_err, label, sizeof label);
-    pli_stream_open(&t->err, err, pli_sink_err, label);
+    label_of(job, t, &pli_output_out, label, sizeof label);
+    pli_output_lines_open(&t->out, out, &pli_output_out, label);
+    label_of(job, t, pli_output_err, label, sizeof label);
+    pli_output_lines_open(&t->err, err, pli_output_err, label);
 }
 
 // Say why a task was not started, or note it for who asked.
 __attribute__((format(printf, 4, 5))) static void
-complain(const struct pli_job *job, const struct pli_task *t, char *why, const char *fmt, ...)
+complain(const struct pli_job *job, const struct pli_proc_task *t, char *why, const char *fmt, ...)
 {
     char text[PLI_LAUNCH_WHY];
     va_list args;
@@ -246,18 +246,18 @@ complain(const struct pli_job *job, const struct pli_task *t, char *why, const c
     }
 }
 
-bool pli_launch_start(struct pli_job *job, struct pli_task *t, char *why)
+bool pli_launch_start(struct pli_job *job, struct pli_proc_task *t, char *why)
 {
     // Ours are even, the child's odd.
     int fds[8] = { -1, -1, -1, -1, -1, -1, -1, -1 };
     bool is_made = pipe2(&fds[0], O_CLOEXEC) == 0 && pipe2(&fds[2], O_CLOEXEC) == 0 &&
                    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, &fds[4]) == 0 &&
-                   pli_door_pair(&fds[6], &fds[7]);
+                   pli_listener_pair(&fds[6], &fds[7]);
     int yes = 1;
     struct start s = {
         .task = t, .out = fds[1], .err = fds[3], .ctl = fds[5], .door = fds[7], .step = ""
     };
-    s.in = is_made ? pli_feed_input(job, t, null_fd) : -1;
+    s.in = is_made ? pli_stdin_input(job, t, null_fd) : -1;
     if (s.in < 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) != 0 ||
         fcntl(fds[2], F_SETFL, O_NONBLOCK) != 0 ||
         setsockopt(fds[4], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0) {
@@ -265,14 +265,15 @@ bool pli_launch_start(struct pli_job *job, struct pli_task *t, char *why)
         close_all(fds, 8);
         return false;
     }
-    setsockopt(fds[4], SOL_SOCKET, PLI_GUEST_PASS_PIDFD, &yes, sizeof yes); // from Linux 6.5 on
+    setsockopt(fds[4], SOL_SOCKET, PLI_CONTROL_MSGS_PASS_PIDFD, &yes,
+               sizeof yes); // from Linux 6.5 on
     pli_environment_fill(job, t, s.ctl, s.door);
     pid_t pid = vfork();
     if (pid == 0) {
         child(&s);
     }
     int error = pid < 0 ? errno : s.error;
-    pli_feed_started(t, s.in, null_fd);
+    pli_stdin_started(t, s.in, null_fd);
     int pidfd = error == 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     if (error == 0 && pidfd < 0) {
         error = errno;
@@ -295,7 +296,7 @@ bool pli_launch_start(struct pli_job *job, struct pli_task *t, char *why)
         close_all(&fds[6], 2);
     } else {
         close_all(&fds[7], 1);
-        pli_door_set(t->first, fds[6]);
+        pli_listener_set(t->first, fds[6]);
     }
     t->pid = pid;
     t->watch.fd = pidfd;
@@ -309,11 +310,11 @@ int pli_launch_null(void)
     return null_fd;
 }
 
-bool pli_launch_collect(struct pli_task *t)
+bool pli_launch_collect(struct pli_proc_task *t)
 {
     pid_t got = waitpid(t->pid, &t->status, WNOHANG);
-    if (got < 0 && pli_nest_is_open()) {
-        pli_nest_status((pid_t)t->job->node.rows[t->first].pid, &t->status);
+    if (got < 0 && pli_pidns_is_open()) {
+        pli_pidns_status((pid_t)t->job->node.rows[t->first].pid, &t->status);
     }
     return got != 0;
 }

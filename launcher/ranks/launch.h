@@ -9,8 +9,8 @@
 enum { PLI_LAUNCH_WHY = 256 }; // room for the reason of a failure
 
 struct pli_job;
-struct pli_stream;
-struct pli_task;
+struct pli_output_lines;
+struct pli_proc_task;
 
 // Take over signals and open files from the shell; before anything else is opened.
 // A descriptor that gives the signals sent to mpiexec is returned, -1 with a message on failure.
@@ -24,14 +24,14 @@ bool pli_launch_check(const struct pli_job *job);
 
 // Start the task. False: it could not be started; the reason is in why, or was said when that is
 // NULL.
-bool pli_launch_start(struct pli_job *job, struct pli_task *task, char *why);
+bool pli_launch_start(struct pli_job *job, struct pli_proc_task *task, char *why);
 
 // Take what a task prints from these descriptors, which do not block and become ours.
-void pli_launch_watch(struct pli_job *job, struct pli_task *task, int out, int err);
+void pli_launch_watch(struct pli_job *job, struct pli_proc_task *task, int out, int err);
 
 // Make ready for the output of a task that is started on another host.
-void pli_launch_open_remote(struct pli_job *job, struct pli_task *task,
-                            void (*took)(struct pli_stream *s, size_t n));
+void pli_launch_open_remote(struct pli_job *job, struct pli_proc_task *task,
+                            void (*took)(struct pli_output_lines *s, size_t n));
 
 // Die of this signal, so that the shell sees what happened.
 _Noreturn void pli_launch_die(int sig);
@@ -40,10 +40,10 @@ _Noreturn void pli_launch_die(int sig);
 void pli_launch_undo(void);
 
 // Pass on what comes from a task on these descriptors, which are pipes that do not block.
-void pli_launch_watch(struct pli_job *job, struct pli_task *task, int out, int err);
+void pli_launch_watch(struct pli_job *job, struct pli_proc_task *task, int out, int err);
 int pli_launch_null(void); // /dev/null
 
 // Note how the task's process ended. False: it has not.
-bool pli_launch_collect(struct pli_task *task);
+bool pli_launch_collect(struct pli_proc_task *task);
 
 #endif

@@ -108,7 +108,7 @@ static void answer(struct wait *w)
         name_them(a.text);
     }
     if (token != NULL) {
-        pli_ask_answer(token, &a);
+        pli_rank_request_answer(token, &a);
     }
 }
 

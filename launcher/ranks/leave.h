@@ -18,7 +18,7 @@ void pli_leave_begin(struct pli_job *job);
 void pli_leave_check(struct pli_job *job);
 
 // A request of kind PLI_ASK_LEFT. True: the answer is there. False: it comes later, by
-// pli_ask_answer(token).
+// pli_rank_request_answer(token).
 bool pli_leave_ask(struct pli_job *job, const void *body, size_t len, void *token,
                    struct pli_answer *answer);
 // Nobody waits for this answer any more.

@@ -28,7 +28,7 @@ enum { TICK_MS = 500 }; // how often it is looked at how long strangers take
 // Who calls and has not been let in.
 struct stranger {
     struct pli_watch watch; // first
-    struct pli_stranger who;
+    struct pli_handshake_accept who;
 };
 
 // A connection on its way to a rank.
@@ -52,7 +52,7 @@ static struct {
     struct pli_node *node;
     struct pli_watch listener;
     struct pli_timer timer;
-    struct stranger strangers[PLI_STRANGER_N];
+    struct stranger strangers[PLI_HANDSHAKE_ACCEPT_N];
     bool is_crowded;       // nobody is let in until one of them makes room
     struct porch *porches; // by row
     uint32_t n_pretend;    // hosts that are this one
@@ -75,8 +75,8 @@ static void deliver(struct porch *p)
     while (p->first != NULL && (p->watch.fd >= 0 || p->is_shut)) {
         struct visit *v = p->first;
         ssize_t n = p->is_shut ? 0
-                               : pli_hand_over(p->watch.fd, &v->msg, sizeof v->msg, &v->fd, 1,
-                                               MSG_DONTWAIT);
+                               : pli_fdpass_over(p->watch.fd, &v->msg, sizeof v->msg, &v->fd, 1,
+                                                 MSG_DONTWAIT);
         if (n < 0 && errno == EAGAIN) {
             pli_loop_watch(&p->watch, EPOLLOUT);
             return;
@@ -136,8 +136,8 @@ static void let_in(struct stranger *s)
                                     .to_lane = s->who.join.to_lane,
                                     .is_again = s->who.join.is_again,
                                     .protect = s->who.join.protect };
-    pli_greet_make_keys(door.node->header->secret, &s->who.open, &s->who.reply, &s->who.join, false,
-                        &v->msg.keys);
+    pli_handshake_make_keys(door.node->header->secret, &s->who.open, &s->who.reply, &s->who.join,
+                            false, &v->msg.keys);
     struct porch *p = &door.porches[to->row];
     if (p->first == NULL) {
         p->first = v;
@@ -152,7 +152,7 @@ static void stranger_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
     struct stranger *s = (struct stranger *)w;
-    enum pli_err err = pli_stranger_step(&s->who, door.node->header->secret);
+    enum pli_err err = pli_handshake_accept_step(&s->who, door.node->header->secret);
     if (err == PLI_OK) {
         let_in(s);
     } else if (err != PLI_AGAIN) {
@@ -163,17 +163,17 @@ static void stranger_fire(struct pli_watch *w, uint32_t events)
 static void call_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
-    for (int i = 0; i < PLI_STRANGER_AT_ONCE; i++) {
-        struct pli_stranger *at =
-            pli_stranger_room(&door.strangers[0].who, sizeof door.strangers[0], PLI_STRANGER_N);
+    for (int i = 0; i < PLI_HANDSHAKE_ACCEPT_AT_ONCE; i++) {
+        struct pli_handshake_accept *at = pli_handshake_accept_room(
+            &door.strangers[0].who, sizeof door.strangers[0], PLI_HANDSHAKE_ACCEPT_N);
         if (at == NULL) {
             door.is_crowded = true;
             pli_loop_watch(w, 0); // until one of them has joined, or the tick
             need_tick();
             return;
         }
-        struct pli_stranger who;
-        if (!pli_stranger_accept(w->fd, &who)) {
+        struct pli_handshake_accept who;
+        if (!pli_handshake_accept_accept(w->fd, &who)) {
             pli_accept_pause(w); // for want of a descriptor it would be ready for ever
             return;
         }
@@ -190,9 +190,10 @@ static void tick(struct pli_timer *t)
     (void)t;
     uint64_t now = pli_clock_ns();
     bool is_busy = false;
-    for (int i = 0; i < PLI_STRANGER_N; i++) {
+    for (int i = 0; i < PLI_HANDSHAKE_ACCEPT_N; i++) {
         struct stranger *s = &door.strangers[i];
-        if (s->watch.fd >= 0 && now - s->who.since > (uint64_t)PLI_STRANGER_PATIENCE_MS * PLI_MS) {
+        if (s->watch.fd >= 0 &&
+            now - s->who.since > (uint64_t)PLI_HANDSHAKE_ACCEPT_PATIENCE_MS * PLI_MS) {
             drop(s);
         }
         is_busy = is_busy || s->watch.fd >= 0;
@@ -211,11 +212,11 @@ static void tick(struct pli_timer *t)
     }
 }
 
-bool pli_door_open(struct pli_node *node, bool is_wide)
+bool pli_listener_open(struct pli_node *node, bool is_wide)
 {
     pli_conf_load();
     door.node = node;
-    for (int i = 0; i < PLI_STRANGER_N; i++) {
+    for (int i = 0; i < PLI_HANDSHAKE_ACCEPT_N; i++) {
         door.strangers[i].watch.fd = door.strangers[i].who.fd = -1;
     }
     door.porches =
@@ -243,12 +244,12 @@ bool pli_door_open(struct pli_node *node, bool is_wide)
     return true;
 }
 
-void pli_door_begin(void)
+void pli_listener_begin(void)
 {
     pli_loop_watch(&door.listener, EPOLLIN);
 }
 
-bool pli_door_pair(int *ours_out, int *theirs_out)
+bool pli_listener_pair(int *ours_out, int *theirs_out)
 {
     int pair[2] = { -1, -1 };
     if (door.listener.fd >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
@@ -259,7 +260,7 @@ bool pli_door_pair(int *ours_out, int *theirs_out)
     return true;
 }
 
-void pli_door_set(uint32_t row, int fd)
+void pli_listener_set(uint32_t row, int fd)
 {
     if (fd < 0) {
         return;
@@ -274,20 +275,20 @@ void pli_door_set(uint32_t row, int fd)
     deliver(&door.porches[row]);
 }
 
-void pli_door_part(uint32_t row)
+void pli_listener_part(uint32_t row)
 {
     if (door.porches != NULL) {
         pli_loop_close(&door.porches[row].watch);
     }
 }
 
-bool pli_door_again(struct pli_node *node)
+bool pli_listener_again(struct pli_node *node)
 {
     door.n_pretend = node->header->n_host > 1 ? node->header->n_host : 0;
-    return pli_door_open(node, false);
+    return pli_listener_open(node, false);
 }
 
-void pli_door_shut(uint32_t row)
+void pli_listener_shut(uint32_t row)
 {
     if (door.porches != NULL) {
         pli_loop_close(&door.porches[row].watch);
@@ -296,7 +297,7 @@ void pli_door_shut(uint32_t row)
     }
 }
 
-void pli_door_pretend(struct pli_node *node, uint32_t n)
+void pli_listener_pretend(struct pli_node *node, uint32_t n)
 {
     struct pli_node_header *h = node->header;
     door.n_pretend = n;

@@ -12,28 +12,28 @@
 // Listen, and write this host's port and addresses into its entry of the table of hosts. is_wide:
 // for other hosts, by PLIANT_TCP_IF and PLIANT_TCP_PORTS; else on the loopback alone. The node
 // must outlive the loop. False with a message.
-bool pli_door_open(struct pli_node *node, bool is_wide);
+bool pli_listener_open(struct pli_node *node, bool is_wide);
 
 // Take calls from now on. Context: after pli_loop_init.
-void pli_door_begin(void);
+void pli_listener_begin(void);
 
 // A pair of sockets for the ranks of a task: the child inherits *theirs_out, which has
-// close-on-exec and is to be closed here after the start; *ours_out is for pli_door_set. Both are
-// -1 in a job without a network. False: errno says why.
-bool pli_door_pair(int *ours_out, int *theirs_out);
+// close-on-exec and is to be closed here after the start; *ours_out is for pli_listener_set. Both
+// are -1 in a job without a network. False: errno says why.
+bool pli_listener_pair(int *ours_out, int *theirs_out);
 
 // The rank of this row is behind this socket, which is the door's from now on; calls that came
 // before are handed over. -1 is fine.
-void pli_door_set(uint32_t row, int fd);
+void pli_listener_set(uint32_t row, int fd);
 // The rank is gone.
-void pli_door_shut(uint32_t row);
+void pli_listener_shut(uint32_t row);
 // The rank will have another door: what comes until then waits.
-void pli_door_part(uint32_t row);
+void pli_listener_part(uint32_t row);
 // Open it in a node that comes from a checkpoint of one host.
-bool pli_door_again(struct pli_node *node);
+bool pli_listener_again(struct pli_node *node);
 
 // For tests: cut the ranks of this host into n runs and call each a host of its own. Context:
-// before pli_door_open; the node was made for n hosts.
-void pli_door_pretend(struct pli_node *node, uint32_t n);
+// before pli_listener_open; the node was made for n hosts.
+void pli_listener_pretend(struct pli_node *node, uint32_t n);
 
 #endif

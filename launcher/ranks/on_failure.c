@@ -20,7 +20,7 @@
 
 static int status; // of the first rank that died
 
-bool pli_mishap_is_survived(const struct pli_job *job)
+bool pli_on_failure_is_survived(const struct pli_job *job)
 {
     return job->opt.on_failure == PLI_FAIL_SHRINK || job->opt.on_failure == PLI_FAIL_RESPAWN;
 }
@@ -30,15 +30,15 @@ static const char *name(const struct pli_job *job)
     return job->opt.on_failure == PLI_FAIL_SHRINK ? "shrink" : "respawn";
 }
 
-void pli_mishap_check(const struct pli_job *job)
+void pli_on_failure_check(const struct pli_job *job)
 {
     if (job->opt.is_resize_error && job->opt.elastic_max == 0) {
         pli_say_bad("--on-resize=error needs --elastic MIN:MAX: the job is not resized without it");
     }
-    if (job->opt.is_resize_error && pli_mishap_is_survived(job)) {
+    if (job->opt.is_resize_error && pli_on_failure_is_survived(job)) {
         pli_say_bad("--on-resize=error is for jobs with --on-failure=abort");
     }
-    if (!pli_mishap_is_survived(job)) {
+    if (!pli_on_failure_is_survived(job)) {
         return;
     }
     bool has_upc = false, has_scripts = false;
@@ -61,10 +61,10 @@ void pli_mishap_check(const struct pli_job *job)
     }
 }
 
-void pli_mishap_begin(struct pli_job *job)
+void pli_on_failure_begin(struct pli_job *job)
 {
     job->node.header->mode |= job->opt.is_resize_error ? (uint32_t)PLI_NODE_TELLS : 0;
-    if (pli_mishap_is_survived(job)) {
+    if (pli_on_failure_is_survived(job)) {
         job->node.header->mode |= PLI_NODE_SURVIVES;
         job->node.header->mode |=
             job->opt.on_failure == PLI_FAIL_RESPAWN ? (uint32_t)PLI_NODE_RESPAWNS : 0;
@@ -73,10 +73,10 @@ void pli_mishap_begin(struct pli_job *job)
 
 static uint32_t how(const struct pli_case *c)
 {
-    uint32_t number = (uint32_t)c->number & PLI_ALARM_NUMBER;
-    return c->fault == PLI_FAULT_SIGNAL                                 ? PLI_ALARM_SIGNAL | number
-           : c->fault == PLI_FAULT_CODE || c->fault == PLI_FAULT_SILENT ? PLI_ALARM_EXIT | number
-                                                                        : PLI_ALARM_LOST;
+    uint32_t number = (uint32_t)c->number & PLI_FAILURE_NUMBER;
+    return c->fault == PLI_FAULT_SIGNAL ? PLI_FAILURE_SIGNAL | number
+           : c->fault == PLI_FAULT_CODE || c->fault == PLI_FAULT_SILENT ? PLI_FAILURE_EXIT | number
+                                                                        : PLI_FAILURE_LOST;
 }
 
 // The next one that died.
@@ -89,17 +89,17 @@ static void mark(struct pli_job *job, uint32_t row, const struct pli_case *c)
     }
     struct pli_news n = { .what = PLI_NEWS_FAILED,
                           .index = r->index,
-                          .how = c->task == NULL ? PLI_ALARM_HOST : how(c),
+                          .how = c->task == NULL ? PLI_FAILURE_HOST : how(c),
                           .pid = row == c->row ? (uint32_t)c->pid : r->pid,
-                          .status = (uint32_t)pli_verdict_status(c),
+                          .status = (uint32_t)pli_failure_text_status(c),
                           .n_failed = atomic_load(&node->header->n_failed) + 1 };
-    pli_news_tell(job, &n);
+    pli_failure_news_tell(job, &n);
 }
 
 // The others go on.
 static void go_on(struct pli_job *job)
 {
-    pli_pact_failed(job);
+    pli_agree_head_failed(job);
     if (!pli_job_is_head(job)) { // there it counts against the slots of its host until it is over
         pli_resize_replace(job);
     }
@@ -151,15 +151,15 @@ static void end_members(struct pli_job *job, const bool *is_in, int code)
         }
         struct pli_news news = { .what = PLI_NEWS_FAILED,
                                  .index = r->index,
-                                 .how = PLI_ALARM_ABORT | ((uint32_t)code & PLI_ALARM_NUMBER),
+                                 .how = PLI_FAILURE_ABORT | ((uint32_t)code & PLI_FAILURE_NUMBER),
                                  .pid = r->pid,
                                  .status = (uint32_t)pli_boot_exit_code(code),
                                  .n_failed = atomic_load(&node->header->n_failed) + 1 };
-        pli_news_tell(job, &news); // each host ends those it has
+        pli_failure_news_tell(job, &news); // each host ends those it has
     }
 }
 
-void pli_mishap_abort(struct pli_job *job, const char *body, size_t len, struct pli_answer *a)
+void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, struct pli_answer *a)
 {
     struct pli_ask_abort ask;
     if (len < sizeof ask || (len - sizeof ask) % sizeof(uint32_t) != 0) {
@@ -168,7 +168,7 @@ void pli_mishap_abort(struct pli_job *job, const char *body, size_t len, struct 
     }
     memcpy(&ask, body, sizeof ask);
     size_t n = (len - sizeof ask) / sizeof(uint32_t);
-    bool *is_in = pli_mishap_is_survived(job)
+    bool *is_in = pli_on_failure_is_survived(job)
                       ? read_members(&job->node, body + sizeof ask, n, ask.index)
                       : NULL;
     if (is_in == NULL || !leaves_one(&job->node, is_in)) {
@@ -185,19 +185,20 @@ void pli_mishap_abort(struct pli_job *job, const char *body, size_t len, struct 
     free(is_in);
 }
 
-bool pli_mishap_take(struct pli_job *job, const struct pli_case *c)
+bool pli_on_failure_take(struct pli_job *job, const struct pli_case *c)
 {
-    const struct pli_task *t = c->task;
+    const struct pli_proc_task *t = c->task;
     uint32_t known = pli_node_failure(&job->node, job->node.rows[c->row].index);
-    if (pli_mishap_is_survived(job) && (known & ~(uint32_t)PLI_ALARM_NUMBER) == PLI_ALARM_ABORT) {
+    if (pli_on_failure_is_survived(job) &&
+        (known & ~(uint32_t)PLI_FAILURE_NUMBER) == PLI_FAILURE_ABORT) {
         return true; // as the others were told
     }
-    if (!pli_mishap_is_survived(job) || c->fault == PLI_FAULT_ABORT ||
+    if (!pli_on_failure_is_survived(job) || c->fault == PLI_FAULT_ABORT ||
         c->state == PLI_NODE_FINALIZED) {
         return false;
     }
-    status = status != 0 ? status : pli_verdict_status(c);
-    pli_verdict_say(job, c, false);
+    status = status != 0 ? status : pli_failure_text_status(c);
+    pli_failure_text_say(job, c, false);
     mark(job, c->row, c);
     for (uint32_t r = t->first; t->is_over && r < t->first + t->n; r++) {
         mark(job, r, c);
@@ -206,23 +207,24 @@ bool pli_mishap_take(struct pli_job *job, const struct pli_case *c)
     return true;
 }
 
-void pli_mishap_beside(const struct pli_case *c)
+void pli_on_failure_beside(const struct pli_case *c)
 {
     struct pli_job *job = c->task->job;
-    if (pli_mishap_is_survived(job)) {
+    if (pli_on_failure_is_survived(job)) {
         mark(job, c->row, c);
         go_on(job);
     }
 }
 
-void pli_mishap_lose(struct pli_job *job, uint32_t host)
+void pli_on_failure_lose(struct pli_job *job, uint32_t host)
 {
     struct pli_case gone = { .fault = PLI_FAULT_VANISHED, .row = UINT32_MAX };
-    if (!pli_mishap_is_survived(job)) {
+    if (!pli_on_failure_is_survived(job)) {
         return;
     }
     status = status != 0 ? status : 1;
-    for (const struct pli_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+    for (const struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL;
+         t = pli_job_next(job, t)) {
         bool is_there = t->host == host && !t->is_over && !pli_resize_is_new(job, t->first);
         for (uint32_t r = t->first; is_there && r < t->first + t->n; r++) {
             mark(job, r, &gone);
@@ -230,12 +232,12 @@ void pli_mishap_lose(struct pli_job *job, uint32_t host)
     }
 }
 
-void pli_mishap_lost(struct pli_job *job)
+void pli_on_failure_lost(struct pli_job *job)
 {
     go_on(job);
 }
 
-int pli_mishap_status(const struct pli_job *job)
+int pli_on_failure_status(const struct pli_job *job)
 {
     bool has_survivor = status == 0;
     for (uint32_t r = 0; r < pli_node_n_used(&job->node) && !has_survivor; r++) {

@@ -12,24 +12,24 @@ struct pli_case;
 struct pli_job;
 
 // Ends mpiexec with a sentence where that cannot be. Context: before anything is started.
-void pli_mishap_check(const struct pli_job *job);
+void pli_on_failure_check(const struct pli_job *job);
 // Tell the ranks what they may count on. Context: before the first is started.
-void pli_mishap_begin(struct pli_job *job);
+void pli_on_failure_begin(struct pli_job *job);
 // Something happened to a rank. True: the job goes on without it; the others are told, and with
 // respawn another one is started in its place.
-bool pli_mishap_take(struct pli_job *job, const struct pli_case *c);
+bool pli_on_failure_take(struct pli_job *job, const struct pli_case *c);
 // The same, for a rank that went with another one of its process.
-void pli_mishap_beside(const struct pli_case *c);
+void pli_on_failure_beside(const struct pli_case *c);
 // Do what a request of kind PLI_ASK_ABORT says: end some processes, and tell the others. A refusal
 // where nobody would be left, or the job does not survive such things.
-void pli_mishap_abort(struct pli_job *job, const char *body, size_t len, struct pli_answer *a);
+void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, struct pli_answer *a);
 // Whether the job survives such things.
-bool pli_mishap_is_survived(const struct pli_job *job);
+bool pli_on_failure_is_survived(const struct pli_job *job);
 // A host is lost: in a job that survives its ranks died with it. When all that is lost was told,
 // what follows from it is done.
-void pli_mishap_lose(struct pli_job *job, uint32_t host);
-void pli_mishap_lost(struct pli_job *job);
+void pli_on_failure_lose(struct pli_job *job, uint32_t host);
+void pli_on_failure_lost(struct pli_job *job);
 // The exit status of a job that went on to its end: not 0 when nobody came there.
-int pli_mishap_status(const struct pli_job *job);
+int pli_on_failure_status(const struct pli_job *job);
 
 #endif

@@ -18,9 +18,9 @@
 
 enum { BOUND = 256 * 1024 };
 
-struct pli_sink pli_sink_out;
-static struct pli_sink own_err;
-struct pli_sink *pli_sink_err = &own_err;
+struct pli_output pli_output_out;
+static struct pli_output own_err;
+struct pli_output *pli_output_err = &own_err;
 
 static void fire(struct pli_watch *w, uint32_t events)
 {
@@ -30,42 +30,42 @@ static void fire(struct pli_watch *w, uint32_t events)
 
 // O_NONBLOCK belongs to the open file, which the shell and others share with us: it is only set on
 // one that we opened ourselves.
-static void open_sink(struct pli_sink *k, int fd, const struct stat *st)
+static void open_sink(struct pli_output *k, int fd, const struct stat *st)
 {
-    *k = (struct pli_sink){ .watch = { .fd = fd, .fire = fire }, .last_byte = '\n' };
+    *k = (struct pli_output){ .watch = { .fd = fd, .fire = fire }, .last_byte = '\n' };
     k->is_tty = isatty(fd);
     if (S_ISSOCK(st->st_mode)) {
-        k->kind = PLI_SINK_SOCKET;
+        k->kind = PLI_OUTPUT_SOCKET;
     } else if (S_ISFIFO(st->st_mode) || k->is_tty) {
         char path[32];
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        k->kind = own >= 0 ? PLI_SINK_OPENED : PLI_SINK_PIECES;
+        k->kind = own >= 0 ? PLI_OUTPUT_OPENED : PLI_OUTPUT_PIECES;
         k->watch.fd = own >= 0 ? own : fd;
     }
 }
 
 static void say_put(const char *text, unsigned long len)
 {
-    pli_sink_put(pli_sink_err, &own_err, "", text, len);
+    pli_output_put(pli_output_err, &own_err, "", text, len);
 }
 
 // What is said just before the end is to be seen.
 static void last_flush(int status)
 {
     (void)status;
-    pli_sink_flush();
+    pli_output_flush();
 }
 
-void pli_sink_init(void)
+void pli_output_init(void)
 {
     struct stat out, err;
     if (fstat(STDOUT_FILENO, &out) != 0 || fstat(STDERR_FILENO, &err) != 0) {
         return; // main made sure that both are open
     }
-    open_sink(&pli_sink_out, STDOUT_FILENO, &out);
+    open_sink(&pli_output_out, STDOUT_FILENO, &out);
     if (out.st_dev == err.st_dev && out.st_ino == err.st_ino) {
-        pli_sink_err = &pli_sink_out;
+        pli_output_err = &pli_output_out;
     } else {
         open_sink(&own_err, STDERR_FILENO, &err);
     }
@@ -73,12 +73,12 @@ void pli_sink_init(void)
     pli_say_at_exit(last_flush);
 }
 
-bool pli_sink_fits(const struct pli_sink *k, size_t len)
+bool pli_output_fits(const struct pli_output *k, size_t len)
 {
     return k->len + len <= BOUND;
 }
 
-static bool grow(struct pli_sink *k, size_t len)
+static bool grow(struct pli_output *k, size_t len)
 {
     if (k->head + k->len + len <= k->cap) {
         return true;
@@ -99,7 +99,7 @@ static bool grow(struct pli_sink *k, size_t len)
     return true;
 }
 
-static void append(struct pli_sink *k, const char *data, size_t len)
+static void append(struct pli_output *k, const char *data, size_t len)
 {
     if (len > 0 && !k->is_gone && grow(k, len)) {
         memcpy(k->buf + k->head + k->len, data, len);
@@ -108,8 +108,8 @@ static void append(struct pli_sink *k, const char *data, size_t len)
     }
 }
 
-void pli_sink_put(struct pli_sink *k, const void *who, const char *label, const char *data,
-                  size_t len)
+void pli_output_put(struct pli_output *k, const void *who, const char *label, const char *data,
+                    size_t len)
 {
     if (k->last != who && k->last_byte != '\n') {
         append(k, "\n", 1);
@@ -131,13 +131,13 @@ void pli_sink_put(struct pli_sink *k, const void *who, const char *label, const 
     }
 }
 
-static ssize_t write_some(struct pli_sink *k)
+static ssize_t write_some(struct pli_output *k)
 {
     const char *data = k->buf + k->head;
     switch (k->kind) {
-    case PLI_SINK_SOCKET:
+    case PLI_OUTPUT_SOCKET:
         return send(k->watch.fd, data, k->len, MSG_DONTWAIT | MSG_NOSIGNAL);
-    case PLI_SINK_PIECES: {
+    case PLI_OUTPUT_PIECES: {
         // A pipe that poll calls writable takes this much whole.
         struct pli_watch *w = &k->watch;
         if (!pli_loop_writable(w->fd)) {
@@ -151,7 +151,7 @@ static ssize_t write_some(struct pli_sink *k)
     }
 }
 
-static void flush_one(struct pli_sink *k)
+static void flush_one(struct pli_output *k)
 {
     while (k->len > 0 && !k->is_gone) {
         ssize_t n = write_some(k);
@@ -177,31 +177,31 @@ static void flush_one(struct pli_sink *k)
 }
 
 // Flush, let those who waited fill the room, and so on until nobody can go on.
-static void pump(struct pli_sink *k)
+static void pump(struct pli_output *k)
 {
     bool is_moving = true;
     while (is_moving) {
         flush_one(k);
         is_moving = false;
-        struct pli_stream *s = k->waiting;
+        struct pli_output_lines *s = k->waiting;
         k->waiting = NULL;
         while (s != NULL) {
-            struct pli_stream *next = s->next_waiting;
-            is_moving |= pli_stream_resume(s);
+            struct pli_output_lines *next = s->next_waiting;
+            is_moving |= pli_output_lines_resume(s);
             s = next;
         }
     }
 }
 
-void pli_sink_flush(void)
+void pli_output_flush(void)
 {
-    pump(&pli_sink_out);
-    if (pli_sink_err != &pli_sink_out) {
-        pump(pli_sink_err);
+    pump(&pli_output_out);
+    if (pli_output_err != &pli_output_out) {
+        pump(pli_output_err);
     }
 }
 
-bool pli_sink_is_empty(void)
+bool pli_output_is_empty(void)
 {
-    return pli_sink_out.len == 0 && pli_sink_err->len == 0;
+    return pli_output_out.len == 0 && pli_output_err->len == 0;
 }

@@ -18,9 +18,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { CAP = PLI_STREAM_CAP, PROMPT_MS = 50, SILENCE_MS = 1000 };
+enum { CAP = PLI_OUTPUT_LINES_CAP, PROMPT_MS = 50, SILENCE_MS = 1000 };
 
-static struct pli_stream *streams;
+static struct pli_output_lines *streams;
 static unsigned n_open;
 
 static void check_prompts(struct pli_timer *t);
@@ -28,12 +28,12 @@ static void check_owners(struct pli_timer *t);
 static struct pli_timer prompt_timer = { .fire = check_prompts };
 static struct pli_timer silence_timer = { .fire = check_owners };
 
-unsigned pli_stream_n_open(void)
+unsigned pli_output_lines_n_open(void)
 {
     return n_open;
 }
 
-static void wait_for_room(struct pli_stream *s)
+static void wait_for_room(struct pli_output_lines *s)
 {
     if (!s->is_waiting) {
         s->is_waiting = true;
@@ -46,7 +46,7 @@ static void wait_for_room(struct pli_stream *s)
 }
 
 // How much may go now: whole lines, or all when the line cannot be waited for.
-static size_t ready_len(const struct pli_stream *s, const char *data, size_t len)
+static size_t ready_len(const struct pli_output_lines *s, const char *data, size_t len)
 {
     const char *end = memrchr(data, '\n', len);
     if (end != NULL) {
@@ -56,15 +56,15 @@ static size_t ready_len(const struct pli_stream *s, const char *data, size_t len
 }
 
 // Labels make lines longer: go line by line then.
-static size_t first_line(const struct pli_stream *s, const char *data, size_t len)
+static size_t first_line(const struct pli_output_lines *s, const char *data, size_t len)
 {
     const char *end = s->label[0] != '\0' ? memchr(data, '\n', len) : NULL;
     return end != NULL ? (size_t)(end - data) + 1 : len;
 }
 
-static size_t emit(struct pli_stream *s)
+static size_t emit(struct pli_output_lines *s)
 {
-    struct pli_sink *k = s->sink;
+    struct pli_output *k = s->sink;
     size_t pos = 0;
     while (pos < s->len) {
         size_t n = ready_len(s, s->buf + pos, s->len - pos);
@@ -72,12 +72,12 @@ static size_t emit(struct pli_stream *s)
             break;
         }
         n = first_line(s, s->buf + pos, n);
-        if (!k->is_gone &&
-            ((k->owner != NULL && k->owner != s) || !pli_sink_fits(k, n + strlen(s->label) + 1))) {
+        if (!k->is_gone && ((k->owner != NULL && k->owner != s) ||
+                            !pli_output_fits(k, n + strlen(s->label) + 1))) {
             wait_for_room(s);
             break;
         }
-        pli_sink_put(k, s, s->label, s->buf + pos, n);
+        pli_output_put(k, s, s->label, s->buf + pos, n);
         pos += n;
         bool is_whole = s->buf[pos - 1] == '\n' || s->is_ended;
         k->owner = is_whole || k->is_gone ? NULL : s;
@@ -93,7 +93,7 @@ static size_t emit(struct pli_stream *s)
 }
 
 // After any change: what to wait for, and whether this stream is over.
-static void settle(struct pli_stream *s)
+static void settle(struct pli_output_lines *s)
 {
     if (s->len == 0) {
         free(s->buf);
@@ -115,7 +115,7 @@ static void settle(struct pli_stream *s)
 }
 
 // Read once; false when nothing more is there for now.
-static bool take(struct pli_stream *s)
+static bool take(struct pli_output_lines *s)
 {
     if (s->is_ended || s->len == CAP) {
         return false;
@@ -151,13 +151,13 @@ static bool take(struct pli_stream *s)
 static void fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
-    struct pli_stream *s = (struct pli_stream *)w; // its first member
+    struct pli_output_lines *s = (struct pli_output_lines *)w; // its first member
     take(s);
     emit(s);
     settle(s);
 }
 
-static void enlist(struct pli_stream *s, const char *label)
+static void enlist(struct pli_output_lines *s, const char *label)
 {
     snprintf(s->label, sizeof s->label, "%s", label);
     s->next = streams;
@@ -165,21 +165,22 @@ static void enlist(struct pli_stream *s, const char *label)
     n_open++;
 }
 
-void pli_stream_open_remote(struct pli_stream *s, struct pli_sink *sink, const char *label,
-                            void (*took)(struct pli_stream *s, size_t n))
+void pli_output_lines_open_remote(struct pli_output_lines *s, struct pli_output *sink,
+                                  const char *label,
+                                  void (*took)(struct pli_output_lines *s, size_t n))
 {
     uint32_t task = s->task;
     uint16_t which = s->which;
-    *s = (struct pli_stream){ .watch = { .fd = -1 },
-                              .sink = sink,
-                              .left = UINT64_MAX,
-                              .task = task,
-                              .which = which,
-                              .took = took };
+    *s = (struct pli_output_lines){ .watch = { .fd = -1 },
+                                    .sink = sink,
+                                    .left = UINT64_MAX,
+                                    .task = task,
+                                    .which = which,
+                                    .took = took };
     enlist(s, label);
 }
 
-bool pli_stream_feed(struct pli_stream *s, const void *data, size_t len)
+bool pli_output_lines_feed(struct pli_output_lines *s, const void *data, size_t len)
 {
     if (s->is_ended || len > CAP - s->len) {
         return false;
@@ -198,7 +199,7 @@ bool pli_stream_feed(struct pli_stream *s, const void *data, size_t len)
     return true;
 }
 
-void pli_stream_end(struct pli_stream *s)
+void pli_output_lines_end(struct pli_output_lines *s)
 {
     if (!s->is_ended) {
         s->is_ended = true;
@@ -207,16 +208,17 @@ void pli_stream_end(struct pli_stream *s)
     }
 }
 
-void pli_stream_open(struct pli_stream *s, int fd, struct pli_sink *sink, const char *label)
+void pli_output_lines_open(struct pli_output_lines *s, int fd, struct pli_output *sink,
+                           const char *label)
 {
-    *s = (struct pli_stream){ .watch = { .fd = fd, .fire = fire },
-                              .sink = sink,
-                              .left = UINT64_MAX };
+    *s = (struct pli_output_lines){ .watch = { .fd = fd, .fire = fire },
+                                    .sink = sink,
+                                    .left = UINT64_MAX };
     enlist(s, label);
     pli_loop_watch(&s->watch, EPOLLIN);
 }
 
-void pli_stream_finish(struct pli_stream *s)
+void pli_output_lines_finish(struct pli_output_lines *s)
 {
     if (s->watch.fd < 0 || s->is_ended || s->left != UINT64_MAX) {
         return;
@@ -230,7 +232,7 @@ void pli_stream_finish(struct pli_stream *s)
     settle(s);
 }
 
-bool pli_stream_forget(struct pli_stream *s)
+bool pli_output_lines_forget(struct pli_output_lines *s)
 {
     if (s->sink == NULL) {
         return true; // was never opened
@@ -238,7 +240,7 @@ bool pli_stream_forget(struct pli_stream *s)
     if (!s->is_over || s->is_waiting) {
         return false;
     }
-    struct pli_stream **at = &streams;
+    struct pli_output_lines **at = &streams;
     while (*at != NULL && *at != s) {
         at = &(*at)->next;
     }
@@ -251,7 +253,7 @@ bool pli_stream_forget(struct pli_stream *s)
     return true;
 }
 
-bool pli_stream_resume(struct pli_stream *s)
+bool pli_output_lines_resume(struct pli_output_lines *s)
 {
     s->is_waiting = false;
     size_t moved = emit(s);
@@ -266,7 +268,7 @@ bool pli_stream_resume(struct pli_stream *s)
 static void check_prompts(struct pli_timer *t)
 {
     uint64_t now = pli_clock_ns();
-    for (struct pli_stream *s = streams; s != NULL; s = s->next) {
+    for (struct pli_output_lines *s = streams; s != NULL; s = s->next) {
         if (s->len == 0 || !s->sink->is_tty || s->is_waiting) {
             continue;
         }
@@ -274,7 +276,7 @@ static void check_prompts(struct pli_timer *t)
             pli_loop_timer(t, (uint64_t)PROMPT_MS * PLI_MS);
             continue;
         }
-        pli_sink_put(s->sink, s, s->label, s->buf, s->len);
+        pli_output_put(s->sink, s, s->label, s->buf, s->len);
         if (s->took != NULL) {
             s->took(s, s->len);
         }
@@ -286,9 +288,9 @@ static void check_prompts(struct pli_timer *t)
 static void check_owners(struct pli_timer *t)
 {
     uint64_t now = pli_clock_ns();
-    struct pli_sink *const sinks[] = { &pli_sink_out, pli_sink_err };
+    struct pli_output *const sinks[] = { &pli_output_out, pli_output_err };
     for (int i = 0; i < 2; i++) {
-        struct pli_stream *s = sinks[i]->owner;
+        struct pli_output_lines *s = sinks[i]->owner;
         if (s == NULL || sinks[i]->waiting == NULL) {
             continue;
         }

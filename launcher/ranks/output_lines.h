@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct pli_sink;
+struct pli_output;
 
-struct pli_stream {
+struct pli_output_lines {
     struct pli_watch watch;
-    struct pli_sink *sink;
-    struct pli_stream *next;         // of all streams
-    struct pli_stream *next_waiting; // of those the sink has no room for
-    char *buf;                       // there only while something is held
+    struct pli_output *sink;
+    struct pli_output_lines *next;         // of all streams
+    struct pli_output_lines *next_waiting; // of those the sink has no room for
+    char *buf;                             // there only while something is held
     size_t len;
     uint64_t left;    // bytes still to read; all when the end of file decides
     uint64_t last_ns; // when the last bytes came
@@ -27,32 +27,35 @@ struct pli_stream {
     // Of a rank on another host: whose it is, and who is told that bytes are in the sink.
     uint32_t task;
     uint16_t which; // descriptor
-    void (*took)(struct pli_stream *s, size_t n);
+    void (*took)(struct pli_output_lines *s, size_t n);
 };
 
 // Read from fd (non-blocking, becomes ours) into the sink; `label` opens its lines.
-void pli_stream_open(struct pli_stream *s, int fd, struct pli_sink *sink, const char *label);
+void pli_output_lines_open(struct pli_output_lines *s, int fd, struct pli_output *sink,
+                           const char *label);
 
-// The same for a stream whose bytes come from another host, by pli_stream_feed. No more may be on
-// their way than the stream holds, PLI_STREAM_CAP: `took` says when there is room again.
-enum { PLI_STREAM_CAP = 64 * 1024 };
-void pli_stream_open_remote(struct pli_stream *s, struct pli_sink *sink, const char *label,
-                            void (*took)(struct pli_stream *s, size_t n));
+// The same for a stream whose bytes come from another host, by pli_output_lines_feed. No more may
+// be on their way than the stream holds, PLI_OUTPUT_LINES_CAP: `took` says when there is room
+// again.
+enum { PLI_OUTPUT_LINES_CAP = 64 * 1024 };
+void pli_output_lines_open_remote(struct pli_output_lines *s, struct pli_output *sink,
+                                  const char *label,
+                                  void (*took)(struct pli_output_lines *s, size_t n));
 // False: they do not fit.
-bool pli_stream_feed(struct pli_stream *s, const void *data, size_t len);
-void pli_stream_end(struct pli_stream *s); // no more will come
+bool pli_output_lines_feed(struct pli_output_lines *s, const void *data, size_t len);
+void pli_output_lines_end(struct pli_output_lines *s); // no more will come
 
 // The process is over: take what it left in the pipe and close, even if a child of it still holds
 // the other end.
-void pli_stream_finish(struct pli_stream *s);
+void pli_output_lines_finish(struct pli_output_lines *s);
 
 // Nothing will remember the stream. False: it is still needed.
-bool pli_stream_forget(struct pli_stream *s);
+bool pli_output_lines_forget(struct pli_output_lines *s);
 
 // The sink has room again. True when something was moved. Context: the sink only.
-bool pli_stream_resume(struct pli_stream *s);
+bool pli_output_lines_resume(struct pli_output_lines *s);
 
 // Streams that may still say something.
-unsigned pli_stream_n_open(void);
+unsigned pli_output_lines_n_open(void);
 
 #endif

@@ -50,7 +50,7 @@ static uint32_t n_asked;  // in a daemon
 static struct ask *held;  // came while the ranks stood still
 static struct ask *early; // in mpiexec: for when all hosts have begun
 
-void pli_ask_sweep(void)
+void pli_rank_request_sweep(void)
 {
     while (over != NULL) {
         struct ask *a = over;
@@ -104,7 +104,7 @@ static void finish(struct ask *a)
 static void answer_with(struct ask *a, const struct pli_answer *answer)
 {
     if (a->is_far) {
-        pli_head_send(a->host, PLI_LINK_ANSWER, 0, a->id, answer, sizeof *answer);
+        pli_head_send(a->host, PLI_DLINK_ANSWER, 0, a->id, answer, sizeof *answer);
     } else {
         ssize_t sent = send(a->watch.fd, answer, sizeof *answer, MSG_DONTWAIT | MSG_NOSIGNAL);
         (void)sent;
@@ -112,7 +112,7 @@ static void answer_with(struct ask *a, const struct pli_answer *answer)
     finish(a);
 }
 
-void pli_ask_answer(void *token, const struct pli_answer *answer)
+void pli_rank_request_answer(void *token, const struct pli_answer *answer)
 {
     answer_with(token, answer);
 }
@@ -132,7 +132,7 @@ static bool pass_on(struct ask *a, const struct pli_ask_head *head)
     a->id = ++n_asked;
     a->next = far;
     far = a;
-    pli_daemon_send(PLI_LINK_ASK, (uint16_t)head->kind, a->id, a->body + sizeof *head, head->len);
+    pli_daemon_send(PLI_DLINK_ASK, (uint16_t)head->kind, a->id, a->body + sizeof *head, head->len);
     return true;
 }
 
@@ -173,21 +173,22 @@ static void serve(struct ask *a)
     const struct pli_ask_head *head = (const struct pli_ask_head *)a->body;
     struct pli_answer answer = { 0 };
     a->is_pending = false;
-    if (pli_warden_is_ending()) {
+    if (pli_supervisor_is_ending()) {
         answer.error = ECANCELED;
         snprintf(answer.text, sizeof answer.text, "the job is ending");
     } else if (is_held(a, head) || pass_on(a, head) || is_early(a, head)) {
         a->is_pending = true;
     } else if (head->kind == PLI_ASK_SPAWN && pli_job_is_head(a->job)) {
-        a->is_pending = !pli_muster_spawn(a->job, a->body + sizeof *head, head->len, a, &answer);
+        a->is_pending =
+            !pli_spawn_head_spawn(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_SPAWN) {
         pli_spawn(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_UNSPAWN) {
-        pli_stillborn_clear(a->job, a->body + sizeof *head, head->len, &answer);
+        pli_spawn_fail_clear(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_ABORT) {
-        pli_mishap_abort(a->job, a->body + sizeof *head, head->len, &answer);
+        pli_on_failure_abort(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_TIE) {
-        pli_ties_serve(a->job, a->body + sizeof *head, head->len, &answer);
+        pli_job_ports_serve(a->job, a->body + sizeof *head, head->len, &answer);
     } else if (head->kind == PLI_ASK_RESIZE) {
         a->is_pending = !pli_resize_begin(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_CHECKPOINT) {
@@ -199,9 +200,10 @@ static void serve(struct ask *a)
     } else if (head->kind == PLI_ASK_LEFT) {
         a->is_pending = !pli_leave_ask(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_MIGRATE) {
-        a->is_pending = !pli_move_ask(a->job, a->body + sizeof *head, head->len, a, &answer);
+        a->is_pending =
+            !pli_migrate_ranks_ask(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_LOOK) {
-        a->is_pending = !pli_look_ask(a->job, a, &answer);
+        a->is_pending = !pli_status_collect_ask(a->job, a, &answer);
     } else if (head->kind == PLI_ASK_FORK) {
         a->is_pending = !pli_resize_fork(a->job, a->body + sizeof *head, head->len, a, &answer);
     } else if (head->kind == PLI_ASK_FORKED) {
@@ -230,7 +232,7 @@ static void resume(struct pli_timer *t)
     }
 }
 
-void pli_ask_resume(void)
+void pli_rank_request_resume(void)
 {
     static struct pli_timer timer = { .fire = resume };
     if (held != NULL) { // not in the middle of a step of the checkpoint
@@ -238,7 +240,7 @@ void pli_ask_resume(void)
     }
 }
 
-void pli_ask_begun(void)
+void pli_rank_request_begun(void)
 {
     while (early != NULL) {
         struct ask *a = early;
@@ -274,14 +276,14 @@ static bool take(struct ask *a)
 static void give_up(struct ask *a)
 {
     if (a->job->is_daemon && a->id != 0) {
-        pli_daemon_send(PLI_LINK_ASK, 0, a->id, NULL, 0);
+        pli_daemon_send(PLI_DLINK_ASK, 0, a->id, NULL, 0);
     }
-    pli_muster_forget(a);
+    pli_spawn_head_forget(a);
     pli_resize_forget(a);
     pli_ckpt_forget(a);
     pli_leave_forget(a);
-    pli_move_forget(a);
-    pli_look_forget(a);
+    pli_migrate_ranks_forget(a);
+    pli_status_collect_forget(a);
     finish(a);
 }
 
@@ -298,7 +300,7 @@ static void fire(struct pli_watch *watch, uint32_t events)
     }
 }
 
-void pli_ask_begin(struct pli_job *job, int fd)
+void pli_rank_request_begin(struct pli_job *job, int fd)
 {
     struct ask *a = calloc(1, sizeof *a);
     char *body = malloc(sizeof(struct pli_ask_head));
@@ -315,8 +317,8 @@ void pli_ask_begin(struct pli_job *job, int fd)
     pli_loop_watch(&a->watch, EPOLLIN);
 }
 
-void pli_ask_far(struct pli_job *job, uint32_t host, uint32_t id, uint16_t kind, const void *body,
-                 size_t len)
+void pli_rank_request_far(struct pli_job *job, uint32_t host, uint32_t id, uint16_t kind,
+                          const void *body, size_t len)
 {
     struct ask *a = *find_far(host, id);
     if (kind == 0 && a != NULL) {
@@ -340,7 +342,7 @@ void pli_ask_far(struct pli_job *job, uint32_t host, uint32_t id, uint16_t kind,
     serve(a);
 }
 
-void pli_ask_answered(uint32_t id, const void *answer, size_t len)
+void pli_rank_request_answered(uint32_t id, const void *answer, size_t len)
 {
     struct ask *a = *find_far(0, id);
     struct pli_answer copy;

@@ -9,25 +9,25 @@
 struct pli_job;
 
 // Read one request from the socket, which becomes ours, do what it asks and answer.
-void pli_ask_begin(struct pli_job *job, int fd);
+void pli_rank_request_begin(struct pli_job *job, int fd);
 
 // In mpiexec: request number `id` of a rank on another host; kind 0: nobody waits for it any more.
 // In a daemon: the answer to it.
-void pli_ask_far(struct pli_job *job, uint32_t host, uint32_t id, uint16_t kind, const void *body,
-                 size_t len);
-void pli_ask_answered(uint32_t id, const void *answer, size_t len);
+void pli_rank_request_far(struct pli_job *job, uint32_t host, uint32_t id, uint16_t kind,
+                          const void *body, size_t len);
+void pli_rank_request_answered(uint32_t id, const void *answer, size_t len);
 
 // The answer to a request that was put off; token as it was given.
 struct pli_answer;
-void pli_ask_answer(void *token, const struct pli_answer *answer);
+void pli_rank_request_answer(void *token, const struct pli_answer *answer);
 
 // Forget requests that were answered. Context: between two turns of the loop.
-void pli_ask_sweep(void);
+void pli_rank_request_sweep(void);
 
 // The ranks do not stand still any more: what was asked for meanwhile is done.
-void pli_ask_resume(void);
+void pli_rank_request_resume(void);
 
 // In mpiexec: the tasks of all hosts are about to start.
-void pli_ask_begun(void);
+void pli_rank_request_begun(void);
 
 #endif

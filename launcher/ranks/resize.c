@@ -81,7 +81,7 @@ static void begin_renewal(const struct pli_job *job)
     for (uint32_t i = 0; i < n; i++) {
         all[i] = pli_members_at(i);
     }
-    pli_renewal_begin(all, n);
+    pli_resize_notify_begin(all, n);
     free(all);
 }
 
@@ -90,19 +90,19 @@ static void begin_renewal(const struct pli_job *job)
 static bool commit(struct pli_job *job, struct pli_answer *a)
 {
     struct pli_pack p = { 0 };
-    struct pli_world w = { .version = (uint32_t)atomic_load(&job->node.header->world) + 1 };
+    struct pli_world_version w = { .version = (uint32_t)atomic_load(&job->node.header->world) + 1 };
     uint32_t *leavers = pli_members_leavers(job, &w.n_leaver);
     w.members = pli_members_next(&w.n_member);
     w.leavers = leavers;
-    bool is_good = pli_world_make(job, &w, a);
+    bool is_good = pli_world_version_make(job, &w, a);
     if (is_good) {
         if (pli_job_is_head(job)) {
-            pli_world_pack(&w, &p);
-            pli_head_send((uint32_t)PLI_LINK_ALL, PLI_LINK_WORLD, 0, 0, p.data, p.len);
+            pli_world_version_pack(&w, &p);
+            pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_WORLD, 0, 0, p.data, p.len);
             pli_pack_fini(&p);
         }
         begin_renewal(job);
-        pli_world_turn(job, &w);
+        pli_world_version_turn(job, &w);
         pli_members_turn();
         a->first = w.version;
         a->n = w.n_member;
@@ -129,7 +129,7 @@ static void finish(struct pli_job *job, const struct pli_answer *a)
     forget_batches();
     z.token = NULL;
     if (token != NULL) {
-        pli_ask_answer(token, a);
+        pli_rank_request_answer(token, a);
     }
     pli_resize_replace(job);
 }
@@ -162,8 +162,8 @@ static bool grow(struct pli_job *job, void *token, struct pli_answer *a)
     pli_members_next(&n_next);
     uint32_t stay = pli_members_n_stay(), more = n_next - stay;
     if (pli_job_is_head(job)) {
-        bool *may = pli_annex_named(job, z.hosts);
-        pli_muster_ranks(job, more, stay, version, may, a);
+        bool *may = pli_host_join_named(job, z.hosts);
+        pli_spawn_head_ranks(job, more, stay, version, may, a);
         free(may);
     } else {
         pli_spawn_ranks(job, more, stay, version, a);
@@ -218,9 +218,9 @@ static bool grow_onto(struct pli_job *job, const char *hosts, const char *add, v
     pli_say_need(asprintf(&list, "%s,%s", hosts, add) >= 0 ? list : NULL);
     pli_members_next(&n_next);
     uint32_t n_own = job->opt.is_movable ? n_next - pli_members_n_stay() : 0;
-    enum pli_annex when = pli_annex_own(job, list, n_own, joined, job, a);
+    enum pli_host_join when = pli_host_join_own(job, list, n_own, joined, job, a);
     free(list);
-    if (when == PLI_ANNEX_LATER) {
+    if (when == PLI_HOST_JOIN_LATER) {
         z.token = token;
         go(job, S_JOINING);
         return false;
@@ -292,7 +292,7 @@ static void undo(struct pli_job *job)
 {
     for (uint32_t i = 0; i < z.n_batch; i++) {
         if (pli_job_is_head(job)) {
-            pli_muster_undo(job, z.batches[i].first, z.batches[i].n);
+            pli_spawn_head_undo(job, z.batches[i].first, z.batches[i].n);
         } else {
             pli_spawn_undo(job, z.batches[i].first, z.batches[i].n);
         }
@@ -320,11 +320,11 @@ static void start_replacement(struct pli_job *job, uint32_t rank, uint32_t dead,
     const struct pli_node_proc *p = pli_node_find(&job->node, dead);
     bool *may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
     may[p->host] = true;
-    pli_muster_ranks(job, 1, rank, version, may, a);
+    pli_spawn_head_ranks(job, 1, rank, version, may, a);
     free(may);
     if (a->error != 0) {
         *a = (struct pli_answer){ 0 };
-        pli_muster_ranks(job, 1, rank, version, NULL, a);
+        pli_spawn_head_ranks(job, 1, rank, version, NULL, a);
     }
 }
 
@@ -335,12 +335,12 @@ static bool replace_dead(struct pli_job *job)
     while ((rank = pli_members_next_dead(job)) != UINT32_MAX) {
         struct pli_answer a = { 0 };
         if (++z.n_repair > MAX_REPAIR) {
-            pli_warden_lose("too many ranks have died");
+            pli_supervisor_lose("too many ranks have died");
             return false;
         }
         start_replacement(job, rank, next[rank], &a);
         if (a.error != 0) {
-            pli_warden_lose(a.text);
+            pli_supervisor_lose(a.text);
             return false;
         }
         expect(rank, a.first, 1);
@@ -350,7 +350,7 @@ static bool replace_dead(struct pli_job *job)
 
 static bool may_replace(const struct pli_job *job)
 {
-    return job->opt.on_failure == PLI_FAIL_RESPAWN && !pli_warden_is_ending();
+    return job->opt.on_failure == PLI_FAIL_RESPAWN && !pli_supervisor_is_ending();
 }
 
 // Whoever dies while others are on their way gets a successor in the same version, so that none
@@ -369,7 +369,7 @@ void pli_resize_replace(struct pli_job *job)
         return;
     }
     if (!pli_members_plan(job, n, true)) {
-        pli_warden_lose("mpiexec has no memory for it");
+        pli_supervisor_lose("mpiexec has no memory for it");
     } else if (!replace_dead(job)) {
         undo(job);
         forget_batches();
@@ -400,7 +400,7 @@ void pli_resize_ready(struct pli_job *job, uint32_t row)
 {
     struct pli_answer a = { 0 };
     if (job->is_daemon) {
-        pli_daemon_send(PLI_LINK_READY, 0, job->node.rows[row].index, NULL, 0);
+        pli_daemon_send(PLI_DLINK_READY, 0, job->node.rows[row].index, NULL, 0);
     } else if (is_new(job, row)) {
         z.n_ready++;
         if ((!z.is_fork || z.is_agreed) && is_complete(job)) {
@@ -435,19 +435,20 @@ void pli_resize_fail(struct pli_job *job, const char *why)
 }
 
 // With its host: another one is tried.
-static bool is_lost(const struct pli_task *t)
+static bool is_lost(const struct pli_proc_task *t)
 {
     return pli_job_is_head(t->job) && t->job->hosts[t->host].is_lost;
 }
 
-void pli_resize_gone(struct pli_task *t)
+void pli_resize_gone(struct pli_proc_task *t)
 {
     pli_leave_check(t->job);
     if (t->is_spawned && is_new(t->job, t->first)) {
         t->is_dropped = true;
         if (z.is_repair && !is_lost(t)) {
-            pli_warden_lose("a process that was to take the place of a rank that died has ended "
-                            "before it was in MPI_Init");
+            pli_supervisor_lose(
+                "a process that was to take the place of a rank that died has ended "
+                "before it was in MPI_Init");
         }
         give_up(t->job, ECHILD,
                 is_lost(t) ? "the host of a new rank is lost; the world stays as it was"
@@ -473,7 +474,7 @@ bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *to
                      struct pli_answer *a)
 {
     struct pli_ask_fork ask = { 0 };
-    struct pli_muster_clones as = { 0 };
+    struct pli_spawn_head_clones as = { 0 };
     const char *names = "", *add = "";
     bool is_done = true;
     if (len < sizeof ask || !read_hosts(body, len, sizeof ask, &names, &add)) {
@@ -483,7 +484,7 @@ bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *to
     memcpy(&ask, body, sizeof ask);
     uint32_t now = pli_members_size(job), n_next;
     if (!pli_resize_check_fork(job, &ask, z.state == S_IDLE, a) ||
-        !pli_muster_find(job, names, add, &as, a)) {
+        !pli_spawn_head_find(job, names, add, &as, a)) {
         return true;
     }
     if (!pli_members_plan(job, now + ask.n, true)) {
@@ -493,7 +494,7 @@ bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *to
     if (pli_job_is_head(job)) {
         as.rank = now;
         as.version = ask.version + 1;
-        is_done = pli_muster_clones(job, pli_members_next(&n_next), ask.n, &as, token, a);
+        is_done = pli_spawn_head_clones(job, pli_members_next(&n_next), ask.n, &as, token, a);
     } else {
         pli_spawn_reserve(job, pli_members_next(&n_next), ask.n, now, ask.version + 1, a);
     }
@@ -531,11 +532,11 @@ bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *
     return false;
 }
 
-bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[4])
+bool pli_resize_add_clone(struct pli_proc_task *from, uint32_t row, pid_t pid, const int fds[4])
 {
     struct pli_job *job = from->job;
     if (job->is_daemon) {
-        return pli_recruit_clone(from, row, pid, fds);
+        return pli_spawn_daemon_clone(from, row, pid, fds);
     }
     return row < pli_node_n_used(&job->node) && is_new(job, row) && z.is_fork &&
            pli_spawn_clone(job, from, row, pid, fds);

@@ -10,10 +10,10 @@
 
 struct pli_answer;
 struct pli_job;
-struct pli_task;
+struct pli_proc_task;
 
 // Do what a request of kind PLI_ASK_RESIZE says. True: the answer is there. False: it comes later,
-// by pli_ask_answer(token).
+// by pli_rank_request_answer(token).
 bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *token,
                       struct pli_answer *answer);
 // Prepare rows for clones of ranks, as a request of kind PLI_ASK_FORK says.
@@ -24,7 +24,7 @@ bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *
                        struct pli_answer *answer);
 // A process that was forked from a rank of this task is there; fds: its control socket, output and
 // error, which become ours. False: nobody expects it.
-bool pli_resize_clone(struct pli_task *from, uint32_t row, pid_t pid, const int fds[4]);
+bool pli_resize_add_clone(struct pli_proc_task *from, uint32_t row, pid_t pid, const int fds[4]);
 // Ranks died that are to be replaced: others get their numbers, in the next version.
 void pli_resize_replace(struct pli_job *job);
 // Nobody waits for this answer any more.
@@ -38,7 +38,7 @@ void pli_resize_fail(struct pli_job *job, const char *why);
 
 // A new rank is in MPI_Init and waits; a process has ended. Context: the loop.
 void pli_resize_ready(struct pli_job *job, uint32_t row);
-void pli_resize_gone(struct pli_task *task);
+void pli_resize_gone(struct pli_proc_task *task);
 
 // In mpiexec: the clones that are expected have other numbers.
 void pli_resize_renumber(uint32_t first);

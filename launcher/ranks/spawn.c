@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void pli_spawn_fill(struct pli_job *job, const struct pli_crew_list *l, uint32_t first,
+void pli_spawn_fill(struct pli_job *job, const struct pli_programs_list *l, uint32_t first,
                     const uint32_t *hosts)
 {
     struct pli_node_row as = { .index = first,
@@ -38,7 +38,7 @@ void pli_spawn_fill(struct pli_job *job, const struct pli_crew_list *l, uint32_t
         as.n_app = l->crews[i]->app.n_rank;
         for (uint32_t k = 0; k < as.n_app; k++, as.index++) {
             uint32_t host = hosts != NULL ? hosts[as.index - first] : job->node.header->host_index;
-            pli_rows_fill(job, host, &as);
+            pli_rank_rows_fill(job, host, &as);
         }
     }
 }
@@ -49,11 +49,12 @@ static bool is_here(const struct pli_job *job, uint32_t index)
     return p != NULL && p->host == job->node.header->host_index;
 }
 
-static bool start_one(struct pli_job *job, struct pli_crew *c, uint32_t index, struct pli_answer *a)
+static bool start_one(struct pli_job *job, struct pli_programs *c, uint32_t index,
+                      struct pli_answer *a)
 {
     char why[PLI_LAUNCH_WHY] = "mpiexec has no memory for a process";
-    struct pli_task *t = pli_crew_task(job, c, pli_rows_at(job, index));
-    if (t != NULL && pli_warden_add(t, why)) {
+    struct pli_proc_task *t = pli_programs_task(job, c, pli_rank_rows_at(job, index));
+    if (t != NULL && pli_supervisor_add(t, why)) {
         return true;
     }
     pli_refuse(a, EAGAIN, "%s", why);
@@ -64,7 +65,7 @@ static bool start_one(struct pli_job *job, struct pli_crew *c, uint32_t index, s
     return false;
 }
 
-bool pli_spawn_start(struct pli_job *job, const struct pli_crew_list *l, uint32_t first,
+bool pli_spawn_start(struct pli_job *job, const struct pli_programs_list *l, uint32_t first,
                      struct pli_answer *a)
 {
     uint32_t index = first;
@@ -76,7 +77,7 @@ bool pli_spawn_start(struct pli_job *job, const struct pli_crew_list *l, uint32_
     }
     for (uint32_t k = index; k < first + l->n_all && a->error != 0; k++) {
         if (is_here(job, k)) {
-            pli_rows_cancel(job, pli_rows_at(job, k));
+            pli_rank_rows_cancel(job, pli_rank_rows_at(job, k));
         }
     }
     if (a->error != 0) {
@@ -87,16 +88,16 @@ bool pli_spawn_start(struct pli_job *job, const struct pli_crew_list *l, uint32_
 
 void pli_spawn_drop(struct pli_job *job, uint32_t first, uint32_t n)
 {
-    for (struct pli_task *t = job->spawned; t != NULL; t = t->next) {
+    for (struct pli_proc_task *t = job->spawned; t != NULL; t = t->next) {
         if (job->node.rows[t->first].index - first < n) {
-            pli_warden_drop(t);
+            pli_supervisor_drop(t);
         }
     }
 }
 
-static struct pli_task *task_of(const struct pli_job *job, uint32_t row)
+static struct pli_proc_task *task_of(const struct pli_job *job, uint32_t row)
 {
-    struct pli_task *t = pli_job_next(job, NULL);
+    struct pli_proc_task *t = pli_job_next(job, NULL);
     while (t != NULL && (t->is_over || !pli_task_has(t, row))) {
         t = pli_job_next(job, t);
     }
@@ -107,21 +108,21 @@ void pli_spawn_undo(struct pli_job *job, uint32_t first, uint32_t n)
 {
     pli_spawn_drop(job, first, n);
     for (uint32_t i = 0; i < n; i++) { // clones that never came
-        uint32_t row = pli_rows_at(job, first + i);
+        uint32_t row = pli_rank_rows_at(job, first + i);
         if (task_of(job, row) == NULL) {
-            pli_rows_cancel(job, row);
+            pli_rank_rows_cancel(job, row);
         }
     }
 }
 
-static uint64_t inode_of(const struct pli_stream *s)
+static uint64_t inode_of(const struct pli_output_lines *s)
 {
     struct stat st;
     return s->watch.fd >= 0 && fstat(s->watch.fd, &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
 void pli_spawn_expect(struct pli_job *job, uint32_t first, const uint32_t *parents, uint32_t n,
-                      const uint32_t *hosts, const struct pli_crew_list *l)
+                      const uint32_t *hosts, const struct pli_programs_list *l)
 {
     uint32_t rank = l->rank;
     for (uint32_t i = 0; i < n; i++) {
@@ -129,7 +130,7 @@ void pli_spawn_expect(struct pli_job *job, uint32_t first, const uint32_t *paren
         uint32_t host = p != NULL ? p->host : job->node.header->host_index;
         bool is_mine = !job->is_daemon || host == job->here;
         uint32_t from = is_mine ? pli_node_row_of(&job->node, parents[i]) : UINT32_MAX;
-        const struct pli_task *t = from != UINT32_MAX ? task_of(job, from) : NULL;
+        const struct pli_proc_task *t = from != UINT32_MAX ? task_of(job, from) : NULL;
         struct pli_node_row as = { .index = first + i,
                                    .world = first - rank, // so that the first has this rank
                                    .n_world = rank + n,
@@ -141,59 +142,59 @@ void pli_spawn_expect(struct pli_job *job, uint32_t first, const uint32_t *paren
             as.out = inode_of(&t->out);
             as.err = inode_of(&t->err);
         }
-        pli_rows_fill(job, hosts != NULL ? hosts[i] : host, &as);
+        pli_rank_rows_fill(job, hosts != NULL ? hosts[i] : host, &as);
     }
 }
 
 void pli_spawn_reserve(struct pli_job *job, const uint32_t *parents, uint32_t n, uint32_t rank,
                        uint32_t version, struct pli_answer *a)
 {
-    if (pli_rows_take(job, n, &a->first, a)) {
+    if (pli_rank_rows_take(job, n, &a->first, a)) {
         pli_spawn_expect(job, a->first, parents, n, NULL,
-                         &(struct pli_crew_list){ .rank = rank, .version = version });
+                         &(struct pli_programs_list){ .rank = rank, .version = version });
         a->n = n;
     }
 }
 
-bool pli_spawn_clone(struct pli_job *job, const struct pli_task *from, uint32_t row, pid_t pid,
+bool pli_spawn_clone(struct pli_job *job, const struct pli_proc_task *from, uint32_t row, pid_t pid,
                      const int fds[4])
 {
-    struct pli_crew *c = pli_crew_borrow(from->app, 1);
+    struct pli_programs *c = pli_programs_borrow(from->app, 1);
     int yes = 1, pidfd = pid > 0 && fds[2] >= 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     if (c == NULL || pidfd < 0 || fcntl(fds[1], F_SETFL, O_NONBLOCK) != 0 ||
         fcntl(fds[2], F_SETFL, O_NONBLOCK) != 0 ||
         setsockopt(fds[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0) {
-        pli_crew_release(c);
+        pli_programs_release(c);
         if (pidfd >= 0) {
             close(pidfd);
         }
         return false;
     }
-    struct pli_task *t = pli_crew_task(job, c, row);
+    struct pli_proc_task *t = pli_programs_task(job, c, row);
     if (t != NULL) {
         t->place = from->place;
         t->pid = pid;
         t->watch.fd = pidfd;
         t->control.fd = fds[0];
         pli_launch_watch(job, t, fds[1], fds[2]);
-        pli_door_set(row, fds[3]);
+        pli_listener_set(row, fds[3]);
         t->job = job;
-        pli_warden_adopt(t);
-        if (pli_warden_is_ending()) {
-            pli_warden_drop(t); // too late
+        pli_supervisor_adopt(t);
+        if (pli_supervisor_is_ending()) {
+            pli_supervisor_drop(t); // too late
         }
     } else {
         close(pidfd);
     }
-    pli_crew_release(c);
+    pli_programs_release(c);
     return t != NULL;
 }
 
 // Rows for all, then the processes: the first may look at the rows of the others.
-static void start_all(struct pli_job *job, const struct pli_crew_list *l, struct pli_answer *a)
+static void start_all(struct pli_job *job, const struct pli_programs_list *l, struct pli_answer *a)
 {
     uint32_t first;
-    if (!pli_rows_take(job, l->n_all, &first, a)) {
+    if (!pli_rank_rows_take(job, l->n_all, &first, a)) {
         return;
     }
     pli_spawn_fill(job, l, first, NULL);
@@ -206,36 +207,36 @@ static void start_all(struct pli_job *job, const struct pli_crew_list *l, struct
 void pli_spawn_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
                      struct pli_answer *a)
 {
-    struct pli_crew_list l;
-    if (!pli_crew_ranks(job, n, rank, version, &l)) {
+    struct pli_programs_list l;
+    if (!pli_programs_ranks(job, n, rank, version, &l)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
     } else {
         start_all(job, &l, a);
     }
-    pli_crew_list_fini(&l);
+    pli_programs_list_fini(&l);
 }
 
 void pli_spawn(struct pli_job *job, const char *body, size_t len, struct pli_answer *a)
 {
-    struct pli_crew_list l;
-    bool is_read = pli_crew_read(job, body, len, &l, a);
+    struct pli_programs_list l;
+    bool is_read = pli_programs_read(job, body, len, &l, a);
     for (uint32_t i = 0; is_read && i < l.ask.n_part && a->error == 0; i++) {
         a->part = i;
-        pli_annex_is_here(l.crews[i]->hosts, a);
-        pli_annex_is_here(l.crews[i]->add, a);
+        pli_host_join_is_here(l.crews[i]->hosts, a);
+        pli_host_join_is_here(l.crews[i]->add, a);
     }
     if (a->error == 0 && l.n_all > 0) {
         start_all(job, &l, a);
     }
-    pli_crew_list_fini(&l);
+    pli_programs_list_fini(&l);
 }
 
-struct pli_task *pli_spawn_adopt(struct pli_job *job, uint32_t row)
+struct pli_proc_task *pli_spawn_adopt(struct pli_job *job, uint32_t row)
 {
-    struct pli_crew *c = pli_say_need(pli_crew_borrow(&job->apps[0], 1));
-    struct pli_task *t = pli_say_need(pli_crew_task(job, c, row));
-    pli_rows_adopt(job, row);
-    pli_crew_release(c);
+    struct pli_programs *c = pli_say_need(pli_programs_borrow(&job->apps[0], 1));
+    struct pli_proc_task *t = pli_say_need(pli_programs_task(job, c, row));
+    pli_rank_rows_adopt(job, row);
+    pli_programs_release(c);
     t->job = job;
     t->next = job->spawned;
     job->spawned = t;
@@ -244,17 +245,17 @@ struct pli_task *pli_spawn_adopt(struct pli_job *job, uint32_t row)
 
 void pli_spawn_sweep(struct pli_job *job)
 {
-    struct pli_task **at = &job->spawned;
+    struct pli_proc_task **at = &job->spawned;
     while (*at != NULL) {
-        struct pli_task *t = *at;
-        if (!t->is_over || !pli_stream_forget(&t->out) || !pli_stream_forget(&t->err)) {
+        struct pli_proc_task *t = *at;
+        if (!t->is_over || !pli_output_lines_forget(&t->out) || !pli_output_lines_forget(&t->err)) {
             at = &t->next;
             continue;
         }
         *at = t->next;
-        pli_rows_let(job, t->first);
-        pli_guest_forget(t);
-        pli_crew_release((struct pli_crew *)t->app);
+        pli_rank_rows_let(job, t->first);
+        pli_control_msgs_forget(t);
+        pli_programs_release((struct pli_programs *)t->app);
         free(t);
     }
 }

@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 struct pli_answer;
-struct pli_crew_list;
+struct pli_programs_list;
 struct pli_job;
-struct pli_task;
+struct pli_proc_task;
 
 // Do what a request of kind PLI_ASK_SPAWN says: all of its processes are started, or none.
 void pli_spawn(struct pli_job *job, const char *body, size_t len, struct pli_answer *answer);
@@ -26,16 +26,16 @@ void pli_spawn_reserve(struct pli_job *job, const uint32_t *parents, uint32_t n,
 // The same where it is known which rows; hosts: where each will be, NULL: where its parent is.
 // l: the rank of the first, and the version.
 void pli_spawn_expect(struct pli_job *job, uint32_t first, const uint32_t *parents, uint32_t n,
-                      const uint32_t *hosts, const struct pli_crew_list *l);
+                      const uint32_t *hosts, const struct pli_programs_list *l);
 // A clone of a rank of `from` is there, in a row that was reserved: it is a task from now on.
 // fds: control, output, error; they are its. False: it cannot be watched.
-bool pli_spawn_clone(struct pli_job *job, const struct pli_task *from, uint32_t row, pid_t pid,
+bool pli_spawn_clone(struct pli_job *job, const struct pli_proc_task *from, uint32_t row, pid_t pid,
                      const int fds[4]);
 // The parts of it. Fill the rows of processes, numbered from `first` on; hosts: where each is,
 // NULL: here. Start those that are here, all or none: false with a refusal. And kill them.
-void pli_spawn_fill(struct pli_job *job, const struct pli_crew_list *l, uint32_t first,
+void pli_spawn_fill(struct pli_job *job, const struct pli_programs_list *l, uint32_t first,
                     const uint32_t *hosts);
-bool pli_spawn_start(struct pli_job *job, const struct pli_crew_list *l, uint32_t first,
+bool pli_spawn_start(struct pli_job *job, const struct pli_programs_list *l, uint32_t first,
                      struct pli_answer *a);
 void pli_spawn_drop(struct pli_job *job, uint32_t first, uint32_t n);
 
@@ -47,6 +47,6 @@ void pli_spawn_sweep(struct pli_job *job);
 
 // For checkpoints: a task for a rank that came later and is there again, which the caller looks
 // after.
-struct pli_task *pli_spawn_adopt(struct pli_job *job, uint32_t row);
+struct pli_proc_task *pli_spawn_adopt(struct pli_job *job, uint32_t row);
 
 #endif

@@ -17,14 +17,14 @@
 
 enum { OF_SIGNAL = 128 }; // an exit status above it says which signal it was
 
-bool pli_stillborn_take(const struct pli_job *job, const struct pli_case *c)
+bool pli_spawn_fail_take(const struct pli_job *job, const struct pli_case *c)
 {
     struct pli_node_row *r = &job->node.rows[c->row];
     if (c->row < job->node.header->n_row || r->parent_context == 0 || c->fault == PLI_FAULT_ABORT ||
         c->state >= PLI_NODE_RUNNING) {
         return false;
     }
-    r->abort_code = pli_verdict_status(c);
+    r->abort_code = pli_failure_text_status(c);
     return true;
 }
 
@@ -32,7 +32,7 @@ static void tell(int status, struct pli_answer *a)
 {
     if (status > OF_SIGNAL) {
         snprintf(a->text, sizeof a->text, "was killed by signal %d, %s,", status - OF_SIGNAL,
-                 pli_verdict_signal(status - OF_SIGNAL));
+                 pli_failure_text_signal(status - OF_SIGNAL));
     } else {
         snprintf(a->text, sizeof a->text, "ended with exit status %d%s", status,
                  status == 127 ? " (usually a command or a shared library that was not found: try "
@@ -41,7 +41,7 @@ static void tell(int status, struct pli_answer *a)
     }
 }
 
-void pli_stillborn_clear(struct pli_job *job, const char *body, size_t len, struct pli_answer *a)
+void pli_spawn_fail_clear(struct pli_job *job, const char *body, size_t len, struct pli_answer *a)
 {
     struct pli_ask_unspawn ask;
     if (len != sizeof ask) {
@@ -58,7 +58,7 @@ void pli_stillborn_clear(struct pli_job *job, const char *body, size_t len, stru
         }
     }
     if (pli_job_is_head(job)) {
-        pli_muster_undo(job, ask.first, ask.n);
+        pli_spawn_head_undo(job, ask.first, ask.n);
     } else {
         pli_spawn_drop(job, ask.first, ask.n);
     }

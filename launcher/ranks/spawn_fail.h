@@ -11,9 +11,9 @@ struct pli_case;
 struct pli_job;
 
 // Whether it is such a case. It is remembered for who asks then, and no failure of the job.
-bool pli_stillborn_take(const struct pli_job *job, const struct pli_case *c);
+bool pli_spawn_fail_take(const struct pli_job *job, const struct pli_case *c);
 
 // Do what a request of kind PLI_ASK_UNSPAWN says.
-void pli_stillborn_clear(struct pli_job *job, const char *body, size_t len, struct pli_answer *a);
+void pli_spawn_fail_clear(struct pli_job *job, const char *body, size_t len, struct pli_answer *a);
 
 #endif

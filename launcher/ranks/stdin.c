@@ -25,8 +25,8 @@ struct reader {
     struct reader *next;
     size_t done; // of what is held
     // On another host:
-    struct pli_task *task; // NULL: it is here
-    uint32_t credit;       // bytes it has room for
+    struct pli_proc_task *task; // NULL: it is here
+    uint32_t credit;            // bytes it has room for
     bool is_open, is_ready;
     bool is_ending; // its end is to be told as soon as it is ready
 };
@@ -216,13 +216,13 @@ static int add_reader(void)
     return fds[0];
 }
 
-static bool is_fed(const struct pli_job *job, const struct pli_task *task)
+static bool is_fed(const struct pli_job *job, const struct pli_proc_task *task)
 {
     int64_t to = job->opt.feed;
     return to == PLI_STDIN_ALL || (to >= task->rank && to < (int64_t)task->rank + task->n);
 }
 
-void pli_feed_add_remote(const struct pli_job *job, struct pli_task *task)
+void pli_stdin_add_remote(const struct pli_job *job, struct pli_proc_task *task)
 {
     struct reader *r = is_fed(job, task) ? pli_say_need(calloc(1, sizeof *r)) : NULL;
     if (r != NULL) {
@@ -241,7 +241,7 @@ static void tell_end(struct reader *r)
     }
 }
 
-void pli_feed_done(const struct pli_task *task, uint32_t n)
+void pli_stdin_done(const struct pli_proc_task *task, uint32_t n)
 {
     struct reader *r = readers;
     while (r != NULL && r->task != task) {
@@ -262,12 +262,12 @@ void pli_feed_done(const struct pli_task *task, uint32_t n)
     }
 }
 
-void pli_feed_hold(uint32_t host)
+void pli_stdin_hold(uint32_t host)
 {
     still = host;
 }
 
-void pli_feed_let(void)
+void pli_stdin_let(void)
 {
     still = UINT32_MAX;
     for (struct reader *r = readers; r != NULL; r = r->next) {
@@ -284,14 +284,14 @@ static bool may_inherit(const struct pli_job *job)
     return !isatty(STDIN_FILENO) && job->opt.ckpt_dir == NULL;
 }
 
-int pli_feed_input(struct pli_job *job, struct pli_task *task, int null_fd)
+int pli_stdin_input(struct pli_job *job, struct pli_proc_task *task, int null_fd)
 {
     int64_t to = job->opt.feed;
     if (task->is_spawned) {
         return null_fd;
     }
     if (job->is_daemon) {
-        return is_fed(job, task) ? pli_pump_input(task) : null_fd;
+        return is_fed(job, task) ? pli_io_forward_input(task) : null_fd;
     }
     if (to == PLI_STDIN_ALL) {
         return job->n_task == 1 && may_inherit(job) ? STDIN_FILENO : add_reader();
@@ -302,7 +302,7 @@ int pli_feed_input(struct pli_job *job, struct pli_task *task, int null_fd)
     return may_inherit(job) ? STDIN_FILENO : add_reader();
 }
 
-void pli_feed_started(struct pli_task *task, int in, int null_fd)
+void pli_stdin_started(struct pli_proc_task *task, int in, int null_fd)
 {
     (void)task;
     if (in != null_fd && in != STDIN_FILENO && in >= 0) {
@@ -310,7 +310,7 @@ void pli_feed_started(struct pli_task *task, int in, int null_fd)
     }
 }
 
-void pli_feed_begin(void)
+void pli_stdin_begin(void)
 {
     if (readers == NULL || source.fd < 0) {
         return;

@@ -6,25 +6,25 @@
 #include <stdint.h>
 
 struct pli_job;
-struct pli_task;
+struct pli_proc_task;
 
 // The descriptor the task gets as standard input: mpiexec's own, the end of a pipe, or null_fd.
 // -1 with errno: no pipe could be made.
-int pli_feed_input(struct pli_job *job, struct pli_task *task, int null_fd);
+int pli_stdin_input(struct pli_job *job, struct pli_proc_task *task, int null_fd);
 
 // The task has it: close our copy.
-void pli_feed_started(struct pli_task *task, int in, int null_fd);
+void pli_stdin_started(struct pli_proc_task *task, int in, int null_fd);
 
 // The task is started on another host; it gets input if it is its turn, once there is room there.
-void pli_feed_add_remote(const struct pli_job *job, struct pli_task *task);
+void pli_stdin_add_remote(const struct pli_job *job, struct pli_proc_task *task);
 // It has room for so many bytes more; 0: it reads no more.
-void pli_feed_done(const struct pli_task *task, uint32_t n);
+void pli_stdin_done(const struct pli_proc_task *task, uint32_t n);
 
 // The tasks of a host get nothing until all may again.
-void pli_feed_hold(uint32_t host);
-void pli_feed_let(void);
+void pli_stdin_hold(uint32_t host);
+void pli_stdin_let(void);
 
 // All tasks have been started: begin to read. mpiexec was continued: look again whether it may.
-void pli_feed_begin(void);
+void pli_stdin_begin(void);
 
 #endif

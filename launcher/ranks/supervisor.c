@@ -68,7 +68,7 @@ static struct warden {
     int die_of;      // signal that ended the job, 0: none
     bool has_failed; // something was reported
     bool is_early;   // a rank failed before MPI_Init: the job ends if any other uses MPI
-    const struct pli_task *spare; // the task that aborts may finish its output
+    const struct pli_proc_task *spare; // the task that aborts may finish its output
     struct pli_watch signals;
     struct pli_timer grace, stuck, timeout, look, drain;
     bool is_drained; // waited long enough for readers of our output
@@ -81,7 +81,7 @@ static struct warden {
     .drain = { .fire = drained },
 };
 
-bool pli_warden_is_ending(void)
+bool pli_supervisor_is_ending(void)
 {
     return w.state != S_RUN;
 }
@@ -96,21 +96,22 @@ static bool go(enum state to)
     return true;
 }
 
-static void signal_task(struct pli_task *t, int sig)
+static void signal_task(struct pli_proc_task *t, int sig)
 {
     if (t->pid > 0 && !t->is_exited) {
         kill(-t->pid, sig); // not reaped yet: the number is still ours
     }
-    pli_guest_signal(t, sig);
+    pli_control_msgs_signal(t, sig);
 }
 
-static void signal_all(int sig, const struct pli_task *but)
+static void signal_all(int sig, const struct pli_proc_task *but)
 {
     if (pli_job_is_head(w.job)) {
         pli_head_signal(sig, but, w.state == S_RUN ? 0 : PLI_HEAD_ENDING);
         return;
     }
-    for (struct pli_task *t = pli_job_next(w.job, NULL); t != NULL; t = pli_job_next(w.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(w.job, NULL); t != NULL;
+         t = pli_job_next(w.job, t)) {
         if (t != but && !t->is_over) {
             signal_task(t, sig);
         }
@@ -121,7 +122,7 @@ static void kill_job(void)
 {
     if (go(S_KILLING)) {
         signal_all(SIGKILL, NULL);
-        pli_client_kill();
+        pli_impi_agent_kill();
         pli_loop_timer(&w.stuck, (uint64_t)STUCK_MS * PLI_MS);
     }
 }
@@ -141,7 +142,7 @@ static void end_job(uint32_t grace_ms)
     pli_loop_timer(&w.grace, ns);
 }
 
-void pli_warden_lose(const char *why)
+void pli_supervisor_lose(const char *why)
 {
     if (w.state != S_RUN) {
         return;
@@ -176,7 +177,7 @@ static void timed_out(struct pli_timer *t)
     }
     pli_say("the job has not ended after %g s, the --timeout, and is ended now.",
             w.job->opt.timeout);
-    pli_verdict_say_states(w.job);
+    pli_failure_text_say_states(w.job);
     w.has_failed = true;
     w.status = STATUS_TIMEOUT;
     end_job(GRACE_ASKED_MS);
@@ -198,7 +199,7 @@ static void look(struct pli_timer *t)
     pli_loop_timer(t, (uint64_t)LOOK_MS * PLI_MS);
 }
 
-void pli_warden_end(int status)
+void pli_supervisor_end(int status)
 {
     w.has_failed = true;
     w.status = status;
@@ -232,12 +233,12 @@ static void report_up(const struct pli_case *c)
 {
     pli_daemon_case(c);
     if (w.job->opt.on_failure == PLI_FAIL_CONTINUE && c->state == PLI_NODE_RUNNING) {
-        w.job->node.rows[c->row].abort_code = pli_verdict_status(c);
+        w.job->node.rows[c->row].abort_code = pli_failure_text_status(c);
         pli_node_set_state(&w.job->node, c->row, PLI_NODE_ABORTED);
     }
 }
 
-void pli_warden_fail(int status, bool may_go_on)
+void pli_supervisor_fail(int status, bool may_go_on)
 {
     if (!w.has_failed) {
         w.status = status;
@@ -248,7 +249,7 @@ void pli_warden_fail(int status, bool may_go_on)
     }
 }
 
-void pli_warden_over(struct pli_task *t)
+void pli_supervisor_over(struct pli_proc_task *t)
 {
     t->is_over = t->is_exited = true;
     w.job->n_over++;
@@ -258,7 +259,7 @@ void pli_warden_over(struct pli_task *t)
     }
 }
 
-void pli_warden_report(const struct pli_case *c)
+void pli_supervisor_report(const struct pli_case *c)
 {
     if (c->fault == PLI_FAULT_NONE) {
         return;
@@ -270,32 +271,32 @@ void pli_warden_report(const struct pli_case *c)
     if (w.state != S_RUN) {
         // Most of what fails now fails because the job ends; a crash is news all the same.
         if (is_crash(c) && w.die_of == 0) {
-            pli_verdict_say_short(w.job, c);
+            pli_failure_text_say_short(w.job, c);
         }
         return;
     }
-    if (pli_stillborn_take(w.job, c) || pli_mishap_take(w.job, c)) {
+    if (pli_spawn_fail_take(w.job, c) || pli_on_failure_take(w.job, c)) {
         return;
     }
     bool end = is_fatal(c);
     bool is_quiet = c->fault == PLI_FAULT_ABORT && w.job->node.rows[c->row].is_quiet != 0;
     if (!w.has_failed) {
-        w.status = pli_verdict_status(c);
+        w.status = pli_failure_text_status(c);
     }
     if (is_quiet) {
         // who ended the job has said why, or had no reason to
     } else if (!w.has_failed) {
-        pli_verdict_say(w.job, c, end);
+        pli_failure_text_say(w.job, c, end);
     } else {
-        pli_verdict_say_short(w.job, c);
+        pli_failure_text_say_short(w.job, c);
     }
     w.has_failed = true;
-    pli_again_note(c, end || w.is_early);
+    pli_auto_restart_note(c, end || w.is_early);
     if (end) {
         w.spare = c->fault == PLI_FAULT_ABORT ? c->task : NULL;
         end_job(GRACE_FAILED_MS);
     } else if (c->state == PLI_NODE_RUNNING) {
-        w.job->node.rows[c->row].abort_code = pli_verdict_status(c);
+        w.job->node.rows[c->row].abort_code = pli_failure_text_status(c);
         pli_node_set_state(&w.job->node, c->row, PLI_NODE_ABORTED);
     } else if (w.is_early && w.look.at == 0) {
         look(&w.look);
@@ -303,7 +304,7 @@ void pli_warden_report(const struct pli_case *c)
 }
 
 // The task's own process is over; which row, if any, was it?
-static void judge_task(struct pli_task *t)
+static void judge_task(struct pli_proc_task *t)
 {
     if (t->is_dropped) {
         return;
@@ -321,18 +322,18 @@ static void judge_task(struct pli_task *t)
         c.fault = PLI_FAULT_ABORT;
         c.number = w.job->node.rows[c.row].abort_code;
     } else {
-        c.fault = pli_verdict_fault(t->status, c.state, &c.number);
-        c.fault = pli_verdict_missed(w.job, t, c.fault);
+        c.fault = pli_failure_text_fault(t->status, c.state, &c.number);
+        c.fault = pli_failure_text_missed(w.job, t, c.fault);
     }
-    pli_warden_report(&c);
+    pli_supervisor_report(&c);
 }
 
-void pli_warden_check(struct pli_task *t)
+void pli_supervisor_check(struct pli_proc_task *t)
 {
     if (t->is_over || !t->is_exited) {
         return;
     }
-    for (struct pli_guest *g = t->guests; g != NULL; g = g->next) {
+    for (struct pli_control_msgs *g = t->guests; g != NULL; g = g->next) {
         if (!g->is_over) {
             return; // a rank that outlives the script that started it
         }
@@ -341,13 +342,14 @@ void pli_warden_check(struct pli_task *t)
     w.job->n_over++;
     for (uint32_t r = t->first; r < t->first + t->n; r++) { // who waits for it need not any more
         pli_node_set_ended(&w.job->node, w.job->node.rows[r].index);
-        pli_door_shut(r);
+        pli_listener_shut(r);
     }
     for (uint32_t r = t->extra; r < t->extra + t->n_extra; r++) {
         pli_node_set_ended(&w.job->node, w.job->node.rows[r].index);
-        pli_door_shut(r);
+        pli_listener_shut(r);
     }
-    void (*finish)(struct pli_stream * s) = w.job->is_daemon ? pli_pump_finish : pli_stream_finish;
+    void (*finish)(struct pli_output_lines * s) =
+        w.job->is_daemon ? pli_io_forward_finish : pli_output_lines_finish;
     finish(&t->out);
     finish(&t->err);
     pli_resize_gone(t);
@@ -355,7 +357,7 @@ void pli_warden_check(struct pli_task *t)
     judge_task(t);
     pli_loop_close(&t->control);
     if (w.job->is_daemon) {
-        pli_daemon_send(PLI_LINK_OVER, 0, t->number, NULL, 0);
+        pli_daemon_send(PLI_DLINK_OVER, 0, t->number, NULL, 0);
         return;
     }
     if (w.job->opt.is_verbose) {
@@ -367,52 +369,52 @@ void pli_warden_check(struct pli_task *t)
 static void task_fire(struct pli_watch *watch, uint32_t events)
 {
     (void)events;
-    struct pli_task *t = (struct pli_task *)watch; // its first member
-    pli_guest_listen(t);                           // what it said comes before its end
-    pli_keeper_note(pli_job_slot(w.job, t), 0);
+    struct pli_proc_task *t = (struct pli_proc_task *)watch; // its first member
+    pli_control_msgs_listen(t);                              // what it said comes before its end
+    pli_watchdog_note(pli_job_slot(w.job, t), 0);
     if (!pli_launch_collect(t)) {
         return;
     }
     t->is_exited = true;
     pli_loop_close(&t->watch);
-    pli_warden_check(t);
+    pli_supervisor_check(t);
 }
 
-void pli_warden_follow(struct pli_task *t)
+void pli_supervisor_follow(struct pli_proc_task *t)
 {
-    pli_keeper_note(pli_job_slot(w.job, t), t->pid);
+    pli_watchdog_note(pli_job_slot(w.job, t), t->pid);
     w.job->n_started++;
     t->watch.fire = task_fire;
     pli_loop_watch(&t->watch, EPOLLIN);
 }
 
 // Start one task and look after it. False: why has the reason; it was said when that is NULL.
-static bool start(struct pli_task *t, char *why)
+static bool start(struct pli_proc_task *t, char *why)
 {
     t->job = w.job;
     if (!pli_launch_start(w.job, t, why)) {
         return false;
     }
-    pli_warden_follow(t);
-    pli_guest_begin(t);
+    pli_supervisor_follow(t);
+    pli_control_msgs_begin(t);
     return true;
 }
 
-static void append(struct pli_task *t)
+static void append(struct pli_proc_task *t)
 {
     w.job->n_task++;
     t->next = w.job->spawned;
     w.job->spawned = t;
 }
 
-void pli_warden_adopt(struct pli_task *t)
+void pli_supervisor_adopt(struct pli_proc_task *t)
 {
-    pli_warden_follow(t);
-    pli_guest_begin(t);
+    pli_supervisor_follow(t);
+    pli_control_msgs_begin(t);
     append(t);
 }
 
-bool pli_warden_add(struct pli_task *t, char *why)
+bool pli_supervisor_add(struct pli_proc_task *t, char *why)
 {
     if (!start(t, why)) {
         return false;
@@ -421,30 +423,30 @@ bool pli_warden_add(struct pli_task *t, char *why)
     return true;
 }
 
-void pli_warden_drop(struct pli_task *t)
+void pli_supervisor_drop(struct pli_proc_task *t)
 {
     t->is_dropped = true;
     signal_task(t, SIGKILL);
 }
 
-bool pli_warden_step(struct pli_job *job)
+bool pli_supervisor_step(struct pli_job *job)
 {
-    if (!pli_client_is_up(job)) {
+    if (!pli_impi_agent_is_up(job)) {
         return false;
     }
-    pli_ask_sweep();
+    pli_rank_request_sweep();
     pli_spawn_sweep(job);
     for (int i = 0; i < BATCH && job->n_begun < job->n_first && w.state == S_RUN; i++) {
         if (!start(&job->tasks[job->n_begun], NULL)) {
             if (job->is_daemon) {
-                pli_daemon_send(PLI_LINK_FAILED, 0, 1, NULL, 0);
+                pli_daemon_send(PLI_DLINK_FAILED, 0, 1, NULL, 0);
             }
-            pli_warden_fail(1, false);
+            pli_supervisor_fail(1, false);
             return false;
         }
         job->n_begun++;
         if (job->n_begun == job->n_first) {
-            pli_feed_begin();
+            pli_stdin_begin();
             pli_ckpt_begin();
             if (job->opt.is_verbose && !job->is_daemon) {
                 pli_say("%u ranks in %u processes started in %.1f ms", job->n_rank, job->n_first,
@@ -461,15 +463,16 @@ static void relay(int sig)
         pli_head_signal(sig, NULL, PLI_HEAD_RANKS);
         return;
     }
-    for (struct pli_task *t = pli_job_next(w.job, NULL); t != NULL; t = pli_job_next(w.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(w.job, NULL); t != NULL;
+         t = pli_job_next(w.job, t)) {
         if (t->guests == NULL && !t->is_exited && t->pid > 0) {
             kill(t->pid, sig);
         }
-        pli_guest_signal(t, sig);
+        pli_control_msgs_signal(t, sig);
     }
 }
 
-void pli_warden_signal(int sig, const struct pli_task *but, uint16_t flags)
+void pli_supervisor_signal(int sig, const struct pli_proc_task *but, uint16_t flags)
 {
     if ((flags & PLI_HEAD_RANKS) != 0) {
         relay(sig);
@@ -481,7 +484,7 @@ void pli_warden_signal(int sig, const struct pli_task *but, uint16_t flags)
     signal_all(sig, but);
 }
 
-void pli_warden_kill(void)
+void pli_supervisor_kill(void)
 {
     kill_job();
 }
@@ -495,7 +498,7 @@ static void ask(int sig)
         return;
     }
     w.die_of = sig;
-    if (pli_sink_err->is_tty && sig == SIGINT) {
+    if (pli_output_err->is_tty && sig == SIGINT) {
         pli_say("ending the job; ^C once more kills it at once");
     }
     end_job(GRACE_ASKED_MS);
@@ -514,15 +517,15 @@ static void signal_fire(struct pli_watch *watch, uint32_t events)
             break;
         case SIGTSTP:
             // SIGTSTP does nothing in a session without a shell.
-            signal_all(getsid(0) == 0 || pli_nest_is_open() ? SIGSTOP : SIGTSTP, NULL);
+            signal_all(getsid(0) == 0 || pli_pidns_is_open() ? SIGSTOP : SIGTSTP, NULL);
             raise(SIGSTOP);
             break;
         case SIGCONT:
             signal_all(SIGCONT, NULL);
-            pli_feed_begin();
+            pli_stdin_begin();
             break;
         case SIGCHLD:
-            pli_verdict_stopped();
+            pli_failure_text_stopped();
             break;
         default:
             ask(sig);
@@ -531,7 +534,7 @@ static void signal_fire(struct pli_watch *watch, uint32_t events)
     }
 }
 
-void pli_warden_begin(struct pli_job *job, int signal_fd)
+void pli_supervisor_begin(struct pli_job *job, int signal_fd)
 {
     w.job = job;
     w.signals.fd = signal_fd;
@@ -539,13 +542,13 @@ void pli_warden_begin(struct pli_job *job, int signal_fd)
     if (job->opt.timeout > 0) {
         pli_loop_timer(&w.timeout, (uint64_t)(job->opt.timeout * 1e9));
     }
-    pli_vigil_begin(job);
+    pli_deadlock_begin(job);
 }
 
 // The reader of our output is gone: end as any program that writes to a closed pipe.
 static void check_reader(void)
 {
-    if (pli_sink_out.is_gone && pli_sink_out.error == EPIPE && w.state == S_RUN) {
+    if (pli_output_out.is_gone && pli_output_out.error == EPIPE && w.state == S_RUN) {
         w.die_of = SIGPIPE;
         end_job(GRACE_FAILED_MS);
     }
@@ -557,44 +560,44 @@ static void drained(struct pli_timer *t)
     w.is_drained = true;
 }
 
-bool pli_warden_is_done(const struct pli_job *job)
+bool pli_supervisor_is_done(const struct pli_job *job)
 {
     check_reader();
     uint32_t n = w.state == S_RUN ? job->n_task : job->n_started;
     bool is_ending = w.state != S_RUN || w.is_early; // others may wait for ranks that never came
-    if ((job->n_over < n && w.state != S_LEFT) || (!is_ending && !pli_client_is_over(w.job))) {
+    if ((job->n_over < n && w.state != S_LEFT) || (!is_ending && !pli_impi_agent_is_over(w.job))) {
         return false;
     }
     if (is_ending) {
-        pli_client_kill();
+        pli_impi_agent_kill();
     }
     if ((w.die_of != 0 || w.state == S_LEFT) && w.drain.at == 0 && !w.is_drained) {
         pli_loop_timer(&w.drain, (uint64_t)DRAIN_MS * PLI_MS);
     }
-    return w.is_drained || (pli_stream_n_open() == 0 && pli_sink_is_empty());
+    return w.is_drained || (pli_output_lines_n_open() == 0 && pli_output_is_empty());
 }
 
-int pli_warden_finish(struct pli_job *job)
+int pli_supervisor_finish(struct pli_job *job)
 {
-    pli_client_end();
+    pli_impi_agent_end();
     pli_ckpt_end();
-    w.status = w.status != 0 ? w.status : pli_mishap_status(job);
+    w.status = w.status != 0 ? w.status : pli_on_failure_status(job);
     if (pli_job_is_head(w.job)) {
         pli_head_finish(w.state != S_RUN);
     } else if (w.state != S_RUN) {
         char cookie[64];
         pli_environment_cookie(job, cookie, sizeof cookie);
-        pli_keeper_sweep(cookie);
+        pli_watchdog_sweep(cookie);
     }
-    pli_keeper_stop();
+    pli_watchdog_stop();
     if (w.die_of != 0) {
         pli_launch_die(w.die_of);
     }
-    if (pli_sink_out.error != 0) {
-        pli_say("standard output could not be written: %s", strerror(pli_sink_out.error));
-        pli_sink_flush();
+    if (pli_output_out.error != 0) {
+        pli_say("standard output could not be written: %s", strerror(pli_output_out.error));
+        pli_output_flush();
         return w.status != 0 ? w.status : 1;
     }
-    pli_again_run(job, w.state != S_RUN && w.state != S_LEFT);
+    pli_auto_restart_run(job, w.state != S_RUN && w.state != S_LEFT);
     return w.status;
 }

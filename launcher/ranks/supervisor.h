@@ -8,54 +8,54 @@
 
 struct pli_case;
 struct pli_job;
-struct pli_task;
+struct pli_proc_task;
 
-// Begin: start tasks with pli_warden_step until it says that there are no more.
-void pli_warden_begin(struct pli_job *job, int signal_fd);
+// Begin: start tasks with pli_supervisor_step until it says that there are no more.
+void pli_supervisor_begin(struct pli_job *job, int signal_fd);
 
 // Start some tasks. True: there are more, do not wait for events.
-bool pli_warden_step(struct pli_job *job);
+bool pli_supervisor_step(struct pli_job *job);
 
 // Start a task that came while the job runs; it belongs to the job then. False: it could not be
 // started, and why (of PLI_LAUNCH_WHY characters) says so.
-bool pli_warden_add(struct pli_task *t, char *why);
+bool pli_supervisor_add(struct pli_proc_task *t, char *why);
 // Look after a task whose process is there.
-void pli_warden_follow(struct pli_task *t);
+void pli_supervisor_follow(struct pli_proc_task *t);
 // The same for a task whose process was forked from a rank and runs.
-void pli_warden_adopt(struct pli_task *t);
+void pli_supervisor_adopt(struct pli_proc_task *t);
 // Take the start of such a task back.
-void pli_warden_drop(struct pli_task *t);
+void pli_supervisor_drop(struct pli_proc_task *t);
 
 // Something happened to a rank: say it, and end the job if the others may depend on it.
-void pli_warden_report(const struct pli_case *c);
+void pli_supervisor_report(const struct pli_case *c);
 
 // Something of the task ended: is it over now?
-void pli_warden_check(struct pli_task *task);
-bool pli_warden_is_ending(void);
+void pli_supervisor_check(struct pli_proc_task *task);
+bool pli_supervisor_is_ending(void);
 
 // Something that concerns the job as a whole went wrong: it ends with this exit status. may_go_on:
 // only the status is kept.
-void pli_warden_fail(int status, bool may_go_on);
+void pli_supervisor_fail(int status, bool may_go_on);
 
 // The job ends with this exit status, whatever failed before.
-void pli_warden_end(int status);
+void pli_supervisor_end(int status);
 
 // A task on another host is over.
-void pli_warden_over(struct pli_task *task);
+void pli_supervisor_over(struct pli_proc_task *task);
 
 // In a daemon: what mpiexec decided. flags as of pli_head_signal.
-void pli_warden_signal(int sig, const struct pli_task *but, uint16_t flags);
+void pli_supervisor_signal(int sig, const struct pli_proc_task *but, uint16_t flags);
 // In a daemon: mpiexec is gone, or has no use for it any more.
-void pli_warden_kill(void);
+void pli_supervisor_kill(void);
 
 // All tasks are over, and their output is out (or nobody wants it).
-bool pli_warden_is_done(const struct pli_job *job);
+bool pli_supervisor_is_done(const struct pli_job *job);
 
 // Clean up what a bad end may have left; the exit status of mpiexec. Does not return when mpiexec
 // is to die of the signal that ended the job.
-int pli_warden_finish(struct pli_job *job);
+int pli_supervisor_finish(struct pli_job *job);
 
 // The job cannot go on for this reason, which is no rank's.
-void pli_warden_lose(const char *why);
+void pli_supervisor_lose(const char *why);
 
 #endif

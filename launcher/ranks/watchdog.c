@@ -85,7 +85,7 @@ static int sweep_once(const char *cookie)
     return n;
 }
 
-void pli_keeper_sweep(const char *cookie)
+void pli_watchdog_sweep(const char *cookie)
 {
     for (int round = 0; round < MAX_ROUND && sweep_once(cookie) > 0; round++) {
         nanosleep(&(struct timespec){ .tv_nsec = ROUND_MS * 1000000 }, NULL);
@@ -132,19 +132,19 @@ static _Noreturn void keep(int fd, int claim, const char *cookie)
         }
         for (int i = 0; i < N_SWEEP && cookie != NULL;
              i++) { // one that execs just then shows no environment
-            pli_keeper_sweep(cookie);
+            pli_watchdog_sweep(cookie);
             nanosleep(&(struct timespec){ .tv_nsec = SWEEP_MS * 1000000 }, NULL);
         }
     }
     _exit(0);
 }
 
-bool pli_keeper_start(struct pli_job *job, char **argv)
+bool pli_watchdog_start(struct pli_job *job, char **argv)
 {
     char cookie[64];
     int fds[2];
     pli_environment_cookie(job, cookie, sizeof cookie);
-    int claim = job->opt.ckpt_dir != NULL ? pli_claim_take(job->opt.ckpt_dir) : -1;
+    int claim = job->opt.ckpt_dir != NULL ? pli_ckpt_lock_take(job->opt.ckpt_dir) : -1;
     n_group = job->n_first + job->node.header->n_more;
     groups = mmap(NULL, n_group * sizeof *groups, PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -168,12 +168,12 @@ bool pli_keeper_start(struct pli_job *job, char **argv)
     return keeper > 0;
 }
 
-void pli_keeper_note(uint32_t i, pid_t pid)
+void pli_watchdog_note(uint32_t i, pid_t pid)
 {
     groups[i] = pid;
 }
 
-void pli_keeper_stop(void)
+void pli_watchdog_stop(void)
 {
     if (keeper > 0) {
         if (write(pipe_fd, "q", 1) == 1) {

@@ -10,16 +10,16 @@
 struct pli_job;
 
 // Start it. False with a message on failure.
-bool pli_keeper_start(struct pli_job *job, char **argv);
+bool pli_watchdog_start(struct pli_job *job, char **argv);
 
 // Task i leads this process group now; 0: it is over.
-void pli_keeper_note(uint32_t i, pid_t pid);
+void pli_watchdog_note(uint32_t i, pid_t pid);
 
 // All is over in good order.
-void pli_keeper_stop(void);
+void pli_watchdog_stop(void);
 
 // Kill every process that carries the job's cookie in its environment, wherever it went, and wait
 // until none is left (a bounded time). Only for jobs that ended badly.
-void pli_keeper_sweep(const char *cookie);
+void pli_watchdog_sweep(const char *cookie);
 
 #endif

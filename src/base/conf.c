@@ -173,7 +173,7 @@ static const char *nearest(const char *name)
     for (int i = 0; i < N_ROW; i++) {
         char var[64];
         env_name(&rows[i], var, sizeof var);
-        int d = pli_near_distance(name, var, strlen(var));
+        int d = pli_edit_distance_distance(name, var, strlen(var));
         if (d < best) {
             best = d;
             snprintf(best_name, sizeof best_name, "%s", var);

@@ -6,11 +6,11 @@
 
 enum { MOST = 64 };
 
-int pli_near_distance(const char *typed, const char *right, size_t n)
+int pli_edit_distance_distance(const char *typed, const char *right, size_t n)
 {
     int row[MOST + 1];
     if (n > MOST || strlen(typed) > MOST) {
-        return PLI_NEAR_FAR;
+        return PLI_EDIT_DISTANCE_FAR;
     }
     for (size_t j = 0; j <= n; j++) {
         row[j] = (int)j;

@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-enum { PLI_NEAR_FAR = 99 }; // for names that are too long to compare
+enum { PLI_EDIT_DISTANCE_FAR = 99 }; // for names that are too long to compare
 
 // Letters to change, add or drop to make `typed` the first n letters of `right`.
-int pli_near_distance(const char *typed, const char *right, size_t n);
+int pli_edit_distance_distance(const char *typed, const char *right, size_t n);
 
 #endif

@@ -18,7 +18,7 @@ static struct pli_piece *make(size_t at, size_t size, struct pli_piece *next)
     return p;
 }
 
-bool pli_pieces_take(struct pli_pieces *all, size_t size, size_t *at_out)
+bool pli_extent_alloc_take(struct pli_extent_alloc *all, size_t size, size_t *at_out)
 {
     if (all->first == NULL) {
         all->first = make(0, all->size, NULL);
@@ -54,7 +54,7 @@ static void join(struct pli_piece *p)
     }
 }
 
-size_t pli_pieces_give(struct pli_pieces *all, size_t at)
+size_t pli_extent_alloc_give(struct pli_extent_alloc *all, size_t at)
 {
     struct pli_piece *before = NULL, *p = all->first;
     while (p != NULL && p->at != at) {
@@ -72,7 +72,7 @@ size_t pli_pieces_give(struct pli_pieces *all, size_t at)
     return size;
 }
 
-void pli_pieces_clear(struct pli_pieces *all)
+void pli_extent_alloc_clear(struct pli_extent_alloc *all)
 {
     while (all->first != NULL) {
         struct pli_piece *p = all->first;

@@ -10,17 +10,17 @@
 
 struct pli_piece;
 
-struct pli_pieces {
+struct pli_extent_alloc {
     struct pli_piece *first;
     size_t size; // of all, set by the owner
     size_t n_used;
 };
 
 // A free piece of at least this size; false: there is none, or no memory for the list.
-bool pli_pieces_take(struct pli_pieces *p, size_t size, size_t *at_out);
+bool pli_extent_alloc_take(struct pli_extent_alloc *p, size_t size, size_t *at_out);
 // Give back the piece that begins there; returns its size, 0: none does.
-size_t pli_pieces_give(struct pli_pieces *p, size_t at);
+size_t pli_extent_alloc_give(struct pli_extent_alloc *p, size_t at);
 // Forget all of them.
-void pli_pieces_clear(struct pli_pieces *p);
+void pli_extent_alloc_clear(struct pli_extent_alloc *p);
 
 #endif

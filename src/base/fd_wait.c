@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 
-bool pli_ready_wait(int fd, short events, int ms)
+bool pli_fd_wait_wait(int fd, short events, int ms)
 {
     struct pollfd p = { .fd = fd, .events = events };
     int n;

@@ -7,6 +7,6 @@
 
 // Whether it is ready for the events of poll within so many milliseconds (-1: whenever). False with
 // errno, which is ETIMEDOUT where nothing happened. Safe in signal handlers.
-bool pli_ready_wait(int fd, short events, int ms);
+bool pli_fd_wait_wait(int fd, short events, int ms);
 
 #endif

@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 
 union space {
-    char bytes[CMSG_SPACE(PLI_HAND_MOST * sizeof(int))];
+    char bytes[CMSG_SPACE(PLI_FDPASS_MOST * sizeof(int))];
     struct cmsghdr align;
 };
 
-ssize_t pli_hand_over(int to, const void *msg, size_t len, const int *fds, size_t n, int flags)
+ssize_t pli_fdpass_over(int to, const void *msg, size_t len, const int *fds, size_t n, int flags)
 {
     struct iovec iov = { (void *)(uintptr_t)msg, len };
     union space u = { .bytes = { 0 } };
@@ -29,7 +29,7 @@ ssize_t pli_hand_over(int to, const void *msg, size_t len, const int *fds, size_
     return sendmsg(to, &mh, flags | MSG_NOSIGNAL);
 }
 
-ssize_t pli_hand_take(int from, void *msg, size_t len, int *fd_out, int flags)
+ssize_t pli_fdpass_take(int from, void *msg, size_t len, int *fd_out, int flags)
 {
     struct iovec iov = { msg, len };
     union {

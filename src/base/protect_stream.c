@@ -53,7 +53,7 @@ static bool move(const struct pli_protect_stream *s, bool is_send, unsigned char
             return false;
         }
         if (n < 0 && errno == EAGAIN &&
-            !pli_ready_wait(s->fd, is_send ? POLLOUT : POLLIN, s->stall_ms)) {
+            !pli_fd_wait_wait(s->fd, is_send ? POLLOUT : POLLIN, s->stall_ms)) {
             return false;
         }
         at += n > 0 ? n : 0;

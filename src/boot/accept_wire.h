@@ -19,7 +19,7 @@ struct pli_door_msg {
     uint8_t is_again; // see greet_wire.h
     uint8_t protect;  // see greet_wire.h
     uint8_t spare[4];
-    struct pli_greet_keys keys; // as the rank has them
+    struct pli_handshake_keys keys; // as the rank has them
 };
 _Static_assert(sizeof(struct pli_door_msg) == 80, "shared with other processes");
 

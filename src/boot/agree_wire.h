@@ -9,29 +9,29 @@
 
 #include <stdint.h>
 
-enum { PLI_PACT_N_LIST = 44 };
+enum { PLI_AGREE_N_LIST = 44 };
 
-enum pli_pact_what {
-    PLI_PACT_MEMBERS = 1, // these are the members from `place` on; before all else from a host
-    PLI_PACT_VOTE,        // `place` has come to an agreement
-    PLI_PACT_REVOKE,      // it is revoked
-    PLI_PACT_LEAVE,       // `place` has freed it
+enum pli_agree_what {
+    PLI_AGREE_MEMBERS = 1, // these are the members from `place` on; before all else from a host
+    PLI_AGREE_VOTE,        // `place` has come to an agreement
+    PLI_AGREE_REVOKE,      // it is revoked
+    PLI_AGREE_LEAVE,       // `place` has freed it
     // Of the world, with --on-resize=error; `place` is the index in the job.
-    PLI_PACT_SAID, // it has heard of version `seq`, and has begun `value` collectives
-    PLI_PACT_TOOK  // it works in version `seq`
+    PLI_AGREE_SAID, // it has heard of version `seq`, and has begun `value` collectives
+    PLI_AGREE_TOOK  // it works in version `seq`
 };
 
-struct pli_pact_word {
-    uint32_t what; // enum pli_pact_what
+struct pli_agree_word {
+    uint32_t what; // enum pli_agree_what
     uint32_t n_member, n_first;
     uint32_t place;
     uint64_t key;
-    uint32_t seq, value, n_acked; // as in struct pli_alarm_vote
+    uint32_t seq, value, n_acked; // as in struct pli_failure_vote
     uint32_t n_list;
     uint64_t context[2];
-    uint32_t list[PLI_PACT_N_LIST]; // indices in the job
+    uint32_t list[PLI_AGREE_N_LIST]; // indices in the job
 };
-_Static_assert(sizeof(struct pli_pact_word) == 232, "goes from host to host");
+_Static_assert(sizeof(struct pli_agree_word) == 232, "goes from host to host");
 
 // News for all hosts.
 enum pli_news_what {
@@ -44,12 +44,12 @@ enum pli_news_what {
 
 struct pli_news {
     uint32_t what;            // enum pli_news_what
-    uint32_t index, how, pid; // FAILED; `how` as in enum pli_alarm_fault
+    uint32_t index, how, pid; // FAILED; `how` as in enum pli_failure_fault
     uint32_t status;          // and what would be its exit status
     uint32_t n_failed; // FAILED: which of all it is; AGREED: up to which members are left out
     uint32_t seq, n_begun;
     uint64_t key;
-    struct pli_alarm_outcome outcome;
+    struct pli_failure_outcome outcome;
 };
 _Static_assert(sizeof(struct pli_news) == 88, "goes from host to host");
 

@@ -127,17 +127,17 @@ void pli_boot_join_world(struct pli_boot *boot)
 void pli_boot_say_begun(struct pli_boot *boot, uint32_t version, uint32_t n)
 {
     boot->ops->pact(boot,
-                    &(struct pli_pact_word){
-                        .what = PLI_PACT_SAID, .place = boot->index, .seq = version, .value = n });
+                    &(struct pli_agree_word){
+                        .what = PLI_AGREE_SAID, .place = boot->index, .seq = version, .value = n });
 }
 
 void pli_boot_say_taken(struct pli_boot *boot, uint32_t version)
 {
-    boot->ops->pact(boot, &(struct pli_pact_word){
-                              .what = PLI_PACT_TOOK, .place = boot->index, .seq = version });
+    boot->ops->pact(boot, &(struct pli_agree_word){
+                              .what = PLI_AGREE_TOOK, .place = boot->index, .seq = version });
 }
 
-void pli_boot_no_pact(struct pli_boot *boot, const struct pli_pact_word *word)
+void pli_boot_no_pact(struct pli_boot *boot, const struct pli_agree_word *word)
 {
     (void)boot; // nobody survives there
     (void)word;

@@ -10,21 +10,21 @@
 #include <stdbool.h>
 
 struct pli_boot_ops;
-struct pli_pact_word;
+struct pli_agree_word;
 
 // A process id is the job in the upper half and the index in the job in the lower.
 struct pli_boot {
     const struct pli_boot_ops *ops;
-    uint64_t job;          // upper half of the ids of this job's processes, shifted into place
-    uint32_t index;        // mine in the job
-    uint32_t world;        // index of the first process of MPI_COMM_WORLD
-    uint32_t n_world;      // and how many they are at start
-    uint32_t version;      // of the world this process came for
-    uint32_t row;          // mine on this host
-    uint32_t host;         // this host's number in the job
-    struct pli_node node;  // always there; of one row when there is no launcher
-    struct pli_gate *gate; // to other MPI jobs; NULL: there are none
-    int gate_fd;           // wakes the agent behind it
+    uint64_t job;             // upper half of the ids of this job's processes, shifted into place
+    uint32_t index;           // mine in the job
+    uint32_t world;           // index of the first process of MPI_COMM_WORLD
+    uint32_t n_world;         // and how many they are at start
+    uint32_t version;         // of the world this process came for
+    uint32_t row;             // mine on this host
+    uint32_t host;            // this host's number in the job
+    struct pli_node node;     // always there; of one row when there is no launcher
+    struct pli_gateway *gate; // to other MPI jobs; NULL: there are none
+    int gate_fd;              // wakes the agent behind it
     // This process has to do with other jobs: contexts that it counts could be theirs too.
     _Atomic bool is_linked;
 };
@@ -35,8 +35,8 @@ struct pli_caller {
     uint32_t proc;             // who: index in the job
     uint8_t lane;              // which of its lanes
     uint8_t to_lane;           // which of mine it wants
-    uint8_t protect;           // enum pli_greet_protect, and by which keys
-    unsigned char keys[2][32]; // to send, to receive: see struct pli_greet_keys
+    uint8_t protect;           // enum pli_handshake_protect, and by which keys
+    unsigned char keys[2][32]; // to send, to receive: see struct pli_handshake_keys
 };
 
 // Where a process can be called.
@@ -67,7 +67,7 @@ struct pli_boot_ops {
     // This process waits for the version of the world it came for.
     void (*ready)(struct pli_boot *boot);
     // A word about a communicator whose members are on several hosts (pact_wire.h).
-    void (*pact)(struct pli_boot *boot, const struct pli_pact_word *word);
+    void (*pact)(struct pli_boot *boot, const struct pli_agree_word *word);
     // Where a process listens for connections, or its launcher does for it. Fails with a sentence
     // when it cannot be reached from here. Never waits.
     enum pli_err (*reach)(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);
@@ -125,7 +125,7 @@ enum pli_err pli_boot_no_take(struct pli_boot *boot, struct pli_caller *out);
 // For launchers that are not ours.
 enum pli_err pli_boot_no_ask(struct pli_boot *boot, int fd);
 void pli_boot_no_ready(struct pli_boot *boot);
-void pli_boot_no_pact(struct pli_boot *boot, const struct pli_pact_word *word);
+void pli_boot_no_pact(struct pli_boot *boot, const struct pli_agree_word *word);
 enum pli_err pli_boot_no_clone(struct pli_boot *boot, uint32_t index, void (*known)(void));
 
 // In order of preference, NULL at the end; the last one (solo) always is mine.

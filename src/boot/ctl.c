@@ -13,7 +13,7 @@
 
 bool pli_ctl_send(int ctl, const struct pli_ctl_msg *msg, const int *fds, size_t n)
 {
-    return pli_hand_over(ctl, msg, sizeof *msg, fds, n, 0) == (ssize_t)sizeof *msg;
+    return pli_fdpass_over(ctl, msg, sizeof *msg, fds, n, 0) == (ssize_t)sizeof *msg;
 }
 
 bool pli_ctl_say(int ctl, enum pli_ctl_kind kind, uint32_t row, const int *fds, size_t n)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-socklen_t pli_ask_name(pid_t pid, struct sockaddr_un *out)
+socklen_t pli_ctl_addr(pid_t pid, struct sockaddr_un *out)
 {
     struct stat space = { 0 }; // without /proc all are taken for one namespace
     stat("/proc/self/ns/pid", &space);

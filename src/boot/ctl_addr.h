@@ -10,6 +10,6 @@
 // The address of the mpiexec with this number, as it is counted in our pid namespace. The name is
 // abstract, so it belongs to the network namespace, which others may share whose processes are
 // counted apart: it names our pid namespace too.
-socklen_t pli_ask_name(pid_t pid, struct sockaddr_un *out);
+socklen_t pli_ctl_addr(pid_t pid, struct sockaddr_un *out);
 
 #endif

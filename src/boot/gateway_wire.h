@@ -10,15 +10,15 @@
 #include <stdint.h>
 
 enum {
-    PLI_GATE_N_CLIENT = 32,
-    PLI_GATE_N_HOST = 8192, // of the whole IMPI job
+    PLI_GATEWAY_N_CLIENT = 32,
+    PLI_GATEWAY_N_HOST = 8192, // of the whole IMPI job
 };
 
-struct pli_gate_client {
+struct pli_gateway_client {
     uint32_t first, n; // MPI_COMM_WORLD ranks
 };
 
-struct pli_gate {
+struct pli_gateway {
     uint32_t client; // which one this job is
     uint32_t n_client, n_host;
     uint32_t datalen; // bytes of data in one packet
@@ -26,14 +26,14 @@ struct pli_gate {
     uint16_t has_long8;       // a long has 8 bytes between clients, and not the 4 of external32
     uint16_t has_later;       // all clients have what goes between jobs of Pliant MPI only
     uint64_t heap, heap_size; // offset of the memory for messages; sparse
-    struct pli_gate_client clients[PLI_GATE_N_CLIENT];
-    uint32_t host_first[PLI_GATE_N_HOST]; // first rank of every host
+    struct pli_gateway_client clients[PLI_GATEWAY_N_CLIENT];
+    uint32_t host_first[PLI_GATEWAY_N_HOST]; // first rank of every host
 };
-_Static_assert(sizeof(struct pli_gate) == 48 + 8 * PLI_GATE_N_CLIENT + 4 * PLI_GATE_N_HOST,
+_Static_assert(sizeof(struct pli_gateway) == 48 + 8 * PLI_GATEWAY_N_CLIENT + 4 * PLI_GATEWAY_N_HOST,
                "shared with other processes");
 
 // In front of a message in the heap.
-struct pli_gate_slot {
+struct pli_gateway_slot {
     uint64_t id;           // the agent's name for it
     uint64_t srqid;        // the sender's
     uint64_t size;         // of the message
@@ -42,6 +42,6 @@ struct pli_gate_slot {
     _Atomic uint64_t gone; // then: bytes that have left, whose place may be written to again
     uint64_t spare[2];
 };
-_Static_assert(sizeof(struct pli_gate_slot) == 64, "data begins on a line of its own");
+_Static_assert(sizeof(struct pli_gateway_slot) == 64, "data begins on a line of its own");
 
 #endif

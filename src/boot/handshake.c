@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/random.h>
 
-_Static_assert(sizeof(struct pli_greet_keys) == 2 * 32, "as in struct pli_caller");
-_Static_assert((int)PLI_GREET_MAC == (int)PLI_SHA256_SIZE, "the hash in use");
+_Static_assert(sizeof(struct pli_handshake_keys) == 2 * 32, "as in struct pli_caller");
+_Static_assert((int)PLI_HANDSHAKE_MAC == (int)PLI_SHA256_SIZE, "the hash in use");
 
-static enum pli_err draw(unsigned char nonce[PLI_GREET_NONCE])
+static enum pli_err draw(unsigned char nonce[PLI_HANDSHAKE_NONCE])
 {
-    if (getrandom(nonce, PLI_GREET_NONCE, 0) != PLI_GREET_NONCE) {
+    if (getrandom(nonce, PLI_HANDSHAKE_NONCE, 0) != PLI_HANDSHAKE_NONCE) {
         return pli_fail(PLI_ERR_OTHER, "no random numbers to be had: %s", strerror(errno));
     }
     return PLI_OK;
@@ -23,63 +23,66 @@ static enum pli_err draw(unsigned char nonce[PLI_GREET_NONCE])
 
 static enum pli_err check_head(uint32_t magic, uint16_t version, uint16_t order)
 {
-    if (magic == __builtin_bswap32(PLI_GREET_MAGIC) ||
-        order == __builtin_bswap16(PLI_GREET_ORDER)) {
+    if (magic == __builtin_bswap32(PLI_HANDSHAKE_MAGIC) ||
+        order == __builtin_bswap16(PLI_HANDSHAKE_ORDER)) {
         return pli_fail(PLI_ERR_OTHER, "the machine at the other end has another byte order");
     }
-    if (magic != PLI_GREET_MAGIC || order != PLI_GREET_ORDER) {
+    if (magic != PLI_HANDSHAKE_MAGIC || order != PLI_HANDSHAKE_ORDER) {
         return pli_fail(PLI_ERR_OTHER, "what answers there is not Pliant MPI");
     }
-    if (version != PLI_GREET_VERSION) {
+    if (version != PLI_HANDSHAKE_VERSION) {
         return pli_fail(PLI_ERR_OTHER,
                         "the other end speaks version %u of the network protocol, this one %d; use "
                         "one version of Pliant MPI on all hosts",
-                        version, PLI_GREET_VERSION);
+                        version, PLI_HANDSHAKE_VERSION);
     }
     return PLI_OK;
 }
 
 // The keyed hash over both numbers and what is said, for one of the two sides.
-static void sign(const unsigned char secret[PLI_GREET_SECRET], char side,
-                 const struct pli_greet_open *open, const struct pli_greet_reply *reply,
-                 const void *said, size_t len, unsigned char mac[PLI_GREET_MAC])
+static void sign(const unsigned char secret[PLI_HANDSHAKE_SECRET], char side,
+                 const struct pli_handshake_open *open, const struct pli_handshake_reply *reply,
+                 const void *said, size_t len, unsigned char mac[PLI_HANDSHAKE_MAC])
 {
-    unsigned char text[8 + 2 * PLI_GREET_NONCE + 16] = "pliant ";
+    unsigned char text[8 + 2 * PLI_HANDSHAKE_NONCE + 16] = "pliant ";
     size_t at = 8;
     text[7] = (unsigned char)side;
-    memcpy(text + at, open->nonce, PLI_GREET_NONCE);
-    at += PLI_GREET_NONCE;
-    memcpy(text + at, reply->nonce, PLI_GREET_NONCE);
-    at += PLI_GREET_NONCE;
+    memcpy(text + at, open->nonce, PLI_HANDSHAKE_NONCE);
+    at += PLI_HANDSHAKE_NONCE;
+    memcpy(text + at, reply->nonce, PLI_HANDSHAKE_NONCE);
+    at += PLI_HANDSHAKE_NONCE;
     memcpy(text + at, said, len);
-    pli_sha256_mac(secret, PLI_GREET_SECRET, text, at + len, mac);
+    pli_sha256_mac(secret, PLI_HANDSHAKE_SECRET, text, at + len, mac);
 }
 
 // A job without a secret lets nobody in.
-static bool is_secret(const unsigned char secret[PLI_GREET_SECRET])
+static bool is_secret(const unsigned char secret[PLI_HANDSHAKE_SECRET])
 {
     unsigned char any = 0;
-    for (int i = 0; i < PLI_GREET_SECRET; i++) {
+    for (int i = 0; i < PLI_HANDSHAKE_SECRET; i++) {
         any |= secret[i];
     }
     return any != 0;
 }
 
-enum pli_err pli_greet_open(struct pli_greet_open *out)
+enum pli_err pli_handshake_open(struct pli_handshake_open *out)
 {
-    *out = (struct pli_greet_open){ PLI_GREET_MAGIC, PLI_GREET_VERSION, PLI_GREET_ORDER, { 0 } };
+    *out = (struct pli_handshake_open){
+        PLI_HANDSHAKE_MAGIC, PLI_HANDSHAKE_VERSION, PLI_HANDSHAKE_ORDER, { 0 }
+    };
     return draw(out->nonce);
 }
 
-enum pli_err pli_greet_reply(const unsigned char secret[PLI_GREET_SECRET],
-                             const struct pli_greet_open *open, struct pli_greet_reply *out)
+enum pli_err pli_handshake_reply(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                                 const struct pli_handshake_open *open,
+                                 struct pli_handshake_reply *out)
 {
     enum pli_err err = check_head(open->magic, open->version, open->order);
     if (err == PLI_OK && !is_secret(secret)) {
         err = pli_fail(PLI_ERR_OTHER, "this job has no secret, so nobody can join it");
     }
-    *out = (struct pli_greet_reply){
-        PLI_GREET_MAGIC, PLI_GREET_VERSION, PLI_GREET_ORDER, { 0 }, { 0 }
+    *out = (struct pli_handshake_reply){
+        PLI_HANDSHAKE_MAGIC, PLI_HANDSHAKE_VERSION, PLI_HANDSHAKE_ORDER, { 0 }, { 0 }
     };
     if (err == PLI_OK) {
         err = draw(out->nonce);
@@ -90,11 +93,11 @@ enum pli_err pli_greet_reply(const unsigned char secret[PLI_GREET_SECRET],
     return err;
 }
 
-enum pli_err pli_greet_check_reply(const unsigned char secret[PLI_GREET_SECRET],
-                                   const struct pli_greet_open *open,
-                                   const struct pli_greet_reply *reply)
+enum pli_err pli_handshake_check_reply(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                                       const struct pli_handshake_open *open,
+                                       const struct pli_handshake_reply *reply)
 {
-    unsigned char want[PLI_GREET_MAC];
+    unsigned char want[PLI_HANDSHAKE_MAC];
     enum pli_err err = check_head(reply->magic, reply->version, reply->order);
     if (err != PLI_OK) {
         return err;
@@ -106,26 +109,29 @@ enum pli_err pli_greet_check_reply(const unsigned char secret[PLI_GREET_SECRET],
     return PLI_OK;
 }
 
-void pli_greet_make_keys(const unsigned char secret[PLI_GREET_SECRET],
-                         const struct pli_greet_open *open, const struct pli_greet_reply *reply,
-                         const struct pli_greet_join *join, bool is_caller,
-                         struct pli_greet_keys *out)
+void pli_handshake_make_keys(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                             const struct pli_handshake_open *open,
+                             const struct pli_handshake_reply *reply,
+                             const struct pli_handshake_join *join, bool is_caller,
+                             struct pli_handshake_keys *out)
 {
     sign(secret, 'c', open, reply, join, 16, is_caller ? out->send : out->receive);
     sign(secret, 'l', open, reply, join, 16, is_caller ? out->receive : out->send);
 }
 
-void pli_greet_join(const unsigned char secret[PLI_GREET_SECRET], const struct pli_greet_open *open,
-                    const struct pli_greet_reply *reply, struct pli_greet_join *join)
+void pli_handshake_join(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                        const struct pli_handshake_open *open,
+                        const struct pli_handshake_reply *reply, struct pli_handshake_join *join)
 {
     sign(secret, 'C', open, reply, join, 16, join->mac);
 }
 
-bool pli_greet_check_join(const unsigned char secret[PLI_GREET_SECRET],
-                          const struct pli_greet_open *open, const struct pli_greet_reply *reply,
-                          const struct pli_greet_join *join)
+bool pli_handshake_check_join(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                              const struct pli_handshake_open *open,
+                              const struct pli_handshake_reply *reply,
+                              const struct pli_handshake_join *join)
 {
-    unsigned char want[PLI_GREET_MAC];
+    unsigned char want[PLI_HANDSHAKE_MAC];
     sign(secret, 'C', open, reply, join, 16, want);
     return is_secret(secret) && pli_sha256_is_equal(want, join->mac);
 }

@@ -8,33 +8,37 @@
 
 #include <stdbool.h>
 
-enum { PLI_GREET_SECRET = 32 };
+enum { PLI_HANDSHAKE_SECRET = 32 };
 
 // The caller: begin; fails when the system has no random numbers.
-enum pli_err pli_greet_open(struct pli_greet_open *out);
+enum pli_err pli_handshake_open(struct pli_handshake_open *out);
 // The caller: is this the listener of our job? Says why not.
-enum pli_err pli_greet_check_reply(const unsigned char secret[PLI_GREET_SECRET],
-                                   const struct pli_greet_open *open,
-                                   const struct pli_greet_reply *reply);
+enum pli_err pli_handshake_check_reply(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                                       const struct pli_handshake_open *open,
+                                       const struct pli_handshake_reply *reply);
 // The caller: who calls whom is filled in, the hash is added.
-void pli_greet_join(const unsigned char secret[PLI_GREET_SECRET], const struct pli_greet_open *open,
-                    const struct pli_greet_reply *reply, struct pli_greet_join *join);
+void pli_handshake_join(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                        const struct pli_handshake_open *open,
+                        const struct pli_handshake_reply *reply, struct pli_handshake_join *join);
 
 // What protects the rest of the conversation, as seen from one of the two ends.
-struct pli_greet_keys {
-    unsigned char send[PLI_GREET_MAC], receive[PLI_GREET_MAC];
+struct pli_handshake_keys {
+    unsigned char send[PLI_HANDSHAKE_MAC], receive[PLI_HANDSHAKE_MAC];
 };
-void pli_greet_make_keys(const unsigned char secret[PLI_GREET_SECRET],
-                         const struct pli_greet_open *open, const struct pli_greet_reply *reply,
-                         const struct pli_greet_join *join, bool is_caller,
-                         struct pli_greet_keys *out);
+void pli_handshake_make_keys(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                             const struct pli_handshake_open *open,
+                             const struct pli_handshake_reply *reply,
+                             const struct pli_handshake_join *join, bool is_caller,
+                             struct pli_handshake_keys *out);
 
 // The listener: answer. Says what is wrong with the opening.
-enum pli_err pli_greet_reply(const unsigned char secret[PLI_GREET_SECRET],
-                             const struct pli_greet_open *open, struct pli_greet_reply *out);
+enum pli_err pli_handshake_reply(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                                 const struct pli_handshake_open *open,
+                                 struct pli_handshake_reply *out);
 // The listener: does the caller know the secret?
-bool pli_greet_check_join(const unsigned char secret[PLI_GREET_SECRET],
-                          const struct pli_greet_open *open, const struct pli_greet_reply *reply,
-                          const struct pli_greet_join *join);
+bool pli_handshake_check_join(const unsigned char secret[PLI_HANDSHAKE_SECRET],
+                              const struct pli_handshake_open *open,
+                              const struct pli_handshake_reply *reply,
+                              const struct pli_handshake_join *join);
 
 #endif

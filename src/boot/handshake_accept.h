@@ -12,21 +12,22 @@
 #include <stdint.h>
 
 enum {
-    PLI_STRANGER_N = 256,             // that a listener has at once, see pli_stranger_room
-    PLI_STRANGER_ROUND_MS = 2000,     // for one that was answered to join, before it makes room
-    PLI_STRANGER_PATIENCE_MS = 10000, // how long they may take: callers go on in MPI calls only
-    PLI_STRANGER_AT_ONCE = 64         // calls to take between two looks at other events
+    PLI_HANDSHAKE_ACCEPT_N = 256, // that a listener has at once, see pli_handshake_accept_room
+    PLI_HANDSHAKE_ACCEPT_ROUND_MS = 2000, // for one that was answered to join, before it makes room
+    PLI_HANDSHAKE_ACCEPT_PATIENCE_MS =
+        10000,                        // how long they may take: callers go on in MPI calls only
+    PLI_HANDSHAKE_ACCEPT_AT_ONCE = 64 // calls to take between two looks at other events
 };
 
-struct pli_stranger {
+struct pli_handshake_accept {
     int fd;                 // -1: nobody
     unsigned char from[16]; // its address; of IPv4 in the form that IPv6 has for it
     uint64_t since;         // clock
     bool is_asked;          // the reply was sent: the join is to come
     uint32_t n;             // bytes of what is to come next
-    struct pli_greet_open open;
-    struct pli_greet_reply reply;
-    struct pli_greet_join join;
+    struct pli_handshake_open open;
+    struct pli_handshake_reply reply;
+    struct pli_handshake_join join;
 };
 
 // A place for one more among n callers, who are so many bytes apart. Where all places are taken one
@@ -34,13 +35,14 @@ struct pli_stranger {
 // joined in time. Of several that is the oldest of those from the address from where most come.
 // The caller of this function closes the connection. NULL: none may be dropped now, so the next
 // call has to wait in the system's queue.
-struct pli_stranger *pli_stranger_room(struct pli_stranger *first, size_t step, int n);
+struct pli_handshake_accept *pli_handshake_accept_room(struct pli_handshake_accept *first,
+                                                       size_t step, int n);
 
 // Take one call of a listening socket. False: there is none, and errno says why.
-bool pli_stranger_accept(int listener, struct pli_stranger *out);
+bool pli_handshake_accept_accept(int listener, struct pli_handshake_accept *out);
 
 // Go on. PLI_OK: it belongs to the job, and `join` says who it is and whom it wants. PLI_AGAIN: not
 // yet. Else it is no good. The descriptor stays the caller's. Leaves no sentence.
-enum pli_err pli_stranger_step(struct pli_stranger *s, const unsigned char *secret);
+enum pli_err pli_handshake_accept_step(struct pli_handshake_accept *s, const unsigned char *secret);
 
 #endif

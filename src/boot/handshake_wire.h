@@ -15,38 +15,38 @@
 #include <stdint.h>
 
 enum {
-    PLI_GREET_MAGIC = 0x54494c50, // "PLIT" as it stands on the wire
-    PLI_GREET_VERSION = 2,
-    PLI_GREET_ORDER = 0x0102, // numbers are written as the machine has them: see boot/greet.c
-    PLI_GREET_NONCE = 32,
-    PLI_GREET_MAC = 32
+    PLI_HANDSHAKE_MAGIC = 0x54494c50, // "PLIT" as it stands on the wire
+    PLI_HANDSHAKE_VERSION = 2,
+    PLI_HANDSHAKE_ORDER = 0x0102, // numbers are written as the machine has them: see boot/greet.c
+    PLI_HANDSHAKE_NONCE = 32,
+    PLI_HANDSHAKE_MAC = 32
 };
 
-enum pli_greet_protect { PLI_GREET_PLAIN, PLI_GREET_AUTH, PLI_GREET_ENCRYPT };
+enum pli_handshake_protect { PLI_HANDSHAKE_PLAIN, PLI_HANDSHAKE_AUTH, PLI_HANDSHAKE_ENCRYPT };
 
-struct pli_greet_open {
+struct pli_handshake_open {
     uint32_t magic;
     uint16_t version, order;
-    unsigned char nonce[PLI_GREET_NONCE];
+    unsigned char nonce[PLI_HANDSHAKE_NONCE];
 };
-_Static_assert(sizeof(struct pli_greet_open) == 40, "crosses the network");
+_Static_assert(sizeof(struct pli_handshake_open) == 40, "crosses the network");
 
-struct pli_greet_reply {
+struct pli_handshake_reply {
     uint32_t magic;
     uint16_t version, order;
-    unsigned char nonce[PLI_GREET_NONCE];
-    unsigned char mac[PLI_GREET_MAC];
+    unsigned char nonce[PLI_HANDSHAKE_NONCE];
+    unsigned char mac[PLI_HANDSHAKE_MAC];
 };
-_Static_assert(sizeof(struct pli_greet_reply) == 72, "crosses the network");
+_Static_assert(sizeof(struct pli_handshake_reply) == 72, "crosses the network");
 
-struct pli_greet_join {
+struct pli_handshake_join {
     uint32_t from, to; // indices in the job
     uint8_t lane, to_lane;
     uint8_t is_again; // goes on for one that a checkpoint has ended, see moor_wire.h
-    uint8_t protect;  // enum pli_greet_protect, of all that follows
+    uint8_t protect;  // enum pli_handshake_protect, of all that follows
     uint8_t spare[4]; // zero
-    unsigned char mac[PLI_GREET_MAC];
+    unsigned char mac[PLI_HANDSHAKE_MAC];
 };
-_Static_assert(sizeof(struct pli_greet_join) == 48, "crosses the network");
+_Static_assert(sizeof(struct pli_handshake_join) == 48, "crosses the network");
 
 #endif

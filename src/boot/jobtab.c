@@ -13,9 +13,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static struct pli_tie_table *table_of(const struct pli_node *node)
+static struct pli_jobtab_table *table_of(const struct pli_node *node)
 {
-    return (struct pli_tie_table *)(node->base + node->header->ties);
+    return (struct pli_jobtab_table *)(node->base + node->header->ties);
 }
 
 // When a process was started, in the kernel's ticks; 0: there is none of this number.
@@ -40,10 +40,10 @@ static uint64_t born(uint32_t pid)
     return ticks + 1;
 }
 
-uint32_t pli_tie_find_job(const struct pli_node *node, uint64_t job, struct pli_tie_job *out)
+uint32_t pli_jobtab_find_job(const struct pli_node *node, uint64_t job, struct pli_jobtab_job *out)
 {
-    const struct pli_tie_table *t = table_of(node);
-    for (uint32_t i = 1; i < PLI_TIE_N_JOB; i++) {
+    const struct pli_jobtab_table *t = table_of(node);
+    for (uint32_t i = 1; i < PLI_JOBTAB_N_JOB; i++) {
         if (atomic_load_explicit(&t->jobs[i].job, memory_order_acquire) == job) {
             if (out != NULL) {
                 *out = t->jobs[i];
@@ -54,9 +54,9 @@ uint32_t pli_tie_find_job(const struct pli_node *node, uint64_t job, struct pli_
     return 0;
 }
 
-bool pli_tie_get_job(const struct pli_node *node, uint32_t number, struct pli_tie_job *out)
+bool pli_jobtab_get_job(const struct pli_node *node, uint32_t number, struct pli_jobtab_job *out)
 {
-    const struct pli_tie_job *j = &table_of(node)->jobs[number];
+    const struct pli_jobtab_job *j = &table_of(node)->jobs[number];
     uint64_t job = atomic_load_explicit(&j->job, memory_order_acquire);
     if (job == 0) {
         return false;
@@ -68,7 +68,7 @@ bool pli_tie_get_job(const struct pli_node *node, uint32_t number, struct pli_ti
     return true;
 }
 
-bool pli_tie_has_met(const struct pli_node *node)
+bool pli_jobtab_has_met(const struct pli_node *node)
 {
     return atomic_load_explicit(&table_of(node)->n_link, memory_order_relaxed) != 0;
 }
@@ -76,22 +76,22 @@ bool pli_tie_has_met(const struct pli_node *node)
 // A place for a job: its own, a free one, or that of one that has ended. 0: none.
 static uint32_t place_for(const struct pli_node *node, uint64_t job)
 {
-    struct pli_tie_table *t = table_of(node);
-    uint32_t place = pli_tie_find_job(node, job, NULL);
-    for (uint32_t i = 1; place == 0 && i < PLI_TIE_N_JOB; i++) {
+    struct pli_jobtab_table *t = table_of(node);
+    uint32_t place = pli_jobtab_find_job(node, job, NULL);
+    for (uint32_t i = 1; place == 0 && i < PLI_JOBTAB_N_JOB; i++) {
         place = atomic_load_explicit(&t->jobs[i].job, memory_order_relaxed) == 0 ? i : 0;
     }
-    for (uint32_t i = 1; place == 0 && i < PLI_TIE_N_JOB; i++) {
+    for (uint32_t i = 1; place == 0 && i < PLI_JOBTAB_N_JOB; i++) {
         place = born(t->jobs[i].launcher) != t->jobs[i].born ? i : 0;
     }
     return place;
 }
 
-static void enter(const struct pli_tie_side *at, uint32_t place, const struct pli_tie_side *who,
-                  uint32_t mine)
+static void enter(const struct pli_jobtab_side *at, uint32_t place,
+                  const struct pli_jobtab_side *who, uint32_t mine)
 {
-    struct pli_tie_table *t = table_of(at->node);
-    struct pli_tie_job *j = &t->jobs[place];
+    struct pli_jobtab_table *t = table_of(at->node);
+    struct pli_jobtab_job *j = &t->jobs[place];
     if (atomic_load_explicit(&j->job, memory_order_relaxed) != who->job) {
         atomic_store_explicit(&j->job, 0, memory_order_release);
         j->launcher = who->launcher;
@@ -103,26 +103,26 @@ static void enter(const struct pli_tie_side *at, uint32_t place, const struct pl
     atomic_store_explicit(&j->job, who->job, memory_order_release);
 }
 
-enum pli_err pli_tie_meet(const struct pli_tie_side *here, const struct pli_tie_side *there,
-                          struct pli_tie_pair *out)
+enum pli_err pli_jobtab_meet(const struct pli_jobtab_side *here,
+                             const struct pli_jobtab_side *there, struct pli_jobtab_pair *out)
 {
     bool is_first = here->job < there->job; // the same order on both sides: no deadlock
-    struct pli_tie_table *a = table_of(is_first ? here->node : there->node);
-    struct pli_tie_table *b = table_of(is_first ? there->node : here->node);
-    pli_owner_take(a->owner);
-    pli_owner_take(b->owner);
+    struct pli_jobtab_table *a = table_of(is_first ? here->node : there->node);
+    struct pli_jobtab_table *b = table_of(is_first ? there->node : here->node);
+    pli_node_lock_take(a->owner);
+    pli_node_lock_take(b->owner);
     uint32_t theirs = place_for(here->node, there->job), mine = place_for(there->node, here->job);
     if (theirs != 0 && mine != 0) {
         enter(here, theirs, there, mine);
         enter(there, mine, here, theirs);
     }
-    pli_owner_drop(b->owner);
-    pli_owner_drop(a->owner);
+    pli_node_lock_drop(b->owner);
+    pli_node_lock_drop(a->owner);
     if (theirs == 0 || mine == 0) {
         return pli_fail(PLI_ERR_NO_SPACE, "%s job is connected to %d others already",
-                        theirs == 0 ? "this" : "the other", PLI_TIE_N_JOB - 1);
+                        theirs == 0 ? "this" : "the other", PLI_JOBTAB_N_JOB - 1);
     }
-    *out = (struct pli_tie_pair){ theirs, mine };
+    *out = (struct pli_jobtab_pair){ theirs, mine };
     return PLI_OK;
 }
 
@@ -144,72 +144,72 @@ static bool has_ended(const struct pli_node *node, uint32_t index)
            atomic_load_explicit(&node->rows[row].has_ended, memory_order_acquire) != 0;
 }
 
-enum pli_err pli_tie_open_port(const struct pli_node *node, uint32_t owner, uint32_t *place_out,
-                               uint64_t *cookie)
+enum pli_err pli_jobtab_open_port(const struct pli_node *node, uint32_t owner, uint32_t *place_out,
+                                  uint64_t *cookie)
 {
-    struct pli_tie_table *t = table_of(node);
+    struct pli_jobtab_table *t = table_of(node);
     uint32_t place = 0;
-    pli_owner_take(t->owner);
-    while (place < PLI_TIE_N_PORT &&
+    pli_node_lock_take(t->owner);
+    while (place < PLI_JOBTAB_N_PORT &&
            atomic_load_explicit(&t->ports[place].cookie, memory_order_relaxed) != 0 &&
            !has_ended(node, t->ports[place].owner)) {
         place++;
     }
-    if (place < PLI_TIE_N_PORT) {
+    if (place < PLI_JOBTAB_N_PORT) {
         *place_out = place;
         *cookie = *cookie != 0 ? *cookie : make_cookie();
         t->ports[place].owner = owner;
         t->ports[place].ep = 0;
         atomic_store_explicit(&t->ports[place].cookie, *cookie, memory_order_release);
     }
-    pli_owner_drop(t->owner);
-    return place < PLI_TIE_N_PORT
+    pli_node_lock_drop(t->owner);
+    return place < PLI_JOBTAB_N_PORT
                ? PLI_OK
                : pli_fail(PLI_ERR_NO_SPACE, "the job has %d ports open; close one first",
-                          PLI_TIE_N_PORT);
+                          PLI_JOBTAB_N_PORT);
 }
 
-uint32_t pli_tie_find_port(const struct pli_node *node, uint64_t cookie)
+uint32_t pli_jobtab_find_port(const struct pli_node *node, uint64_t cookie)
 {
-    const struct pli_tie_table *t = table_of(node);
+    const struct pli_jobtab_table *t = table_of(node);
     uint32_t place = 0;
-    while (place < PLI_TIE_N_PORT &&
+    while (place < PLI_JOBTAB_N_PORT &&
            atomic_load_explicit(&t->ports[place].cookie, memory_order_acquire) != cookie) {
         place++;
     }
     return place;
 }
 
-enum pli_err pli_tie_close_port(const struct pli_node *node, uint32_t place, uint64_t cookie)
+enum pli_err pli_jobtab_close_port(const struct pli_node *node, uint32_t place, uint64_t cookie)
 {
-    struct pli_tie_table *t = table_of(node);
-    if (place < PLI_TIE_N_PORT &&
+    struct pli_jobtab_table *t = table_of(node);
+    if (place < PLI_JOBTAB_N_PORT &&
         atomic_compare_exchange_strong(&t->ports[place].cookie, &cookie, 0)) {
         return PLI_OK;
     }
     return pli_fail(PLI_ERR_PORT, "the port is not open");
 }
 
-bool pli_tie_own_port(const struct pli_node *node, uint32_t place, uint64_t cookie, uint32_t owner,
-                      uint32_t ep)
+bool pli_jobtab_own_port(const struct pli_node *node, uint32_t place, uint64_t cookie,
+                         uint32_t owner, uint32_t ep)
 {
-    struct pli_tie_table *t = table_of(node);
-    pli_owner_take(t->owner);
-    bool is_open = place < PLI_TIE_N_PORT &&
+    struct pli_jobtab_table *t = table_of(node);
+    pli_node_lock_take(t->owner);
+    bool is_open = place < PLI_JOBTAB_N_PORT &&
                    atomic_load_explicit(&t->ports[place].cookie, memory_order_relaxed) == cookie;
     if (is_open) {
         t->ports[place].owner = owner;
         t->ports[place].ep = ep;
     }
-    pli_owner_drop(t->owner);
+    pli_node_lock_drop(t->owner);
     return is_open;
 }
 
-bool pli_tie_port_owner(const struct pli_node *node, uint32_t place, uint64_t cookie,
-                        uint32_t *owner_out, uint32_t *ep_out)
+bool pli_jobtab_port_owner(const struct pli_node *node, uint32_t place, uint64_t cookie,
+                           uint32_t *owner_out, uint32_t *ep_out)
 {
-    const struct pli_tie_table *t = table_of(node);
-    if (place >= PLI_TIE_N_PORT ||
+    const struct pli_jobtab_table *t = table_of(node);
+    if (place >= PLI_JOBTAB_N_PORT ||
         atomic_load_explicit(&t->ports[place].cookie, memory_order_acquire) != cookie) {
         return false;
     }
@@ -218,39 +218,40 @@ bool pli_tie_port_owner(const struct pli_node *node, uint32_t place, uint64_t co
     return !has_ended(node, *owner_out);
 }
 
-// The place of a name that counts, or of the first free one; PLI_TIE_N_NAME: none.
+// The place of a name that counts, or of the first free one; PLI_JOBTAB_N_NAME: none.
 static uint32_t find_name(const struct pli_node *node, const char *service, bool *is_there_out)
 {
-    struct pli_tie_table *t = table_of(node);
-    uint32_t n = atomic_load_explicit(&t->n_name, memory_order_acquire), free = PLI_TIE_N_NAME;
+    struct pli_jobtab_table *t = table_of(node);
+    uint32_t n = atomic_load_explicit(&t->n_name, memory_order_acquire), free = PLI_JOBTAB_N_NAME;
     *is_there_out = false;
-    for (uint32_t i = 0; i < n && i < PLI_TIE_N_NAME; i++) {
-        struct pli_tie_name *name = &t->names[i];
+    for (uint32_t i = 0; i < n && i < PLI_JOBTAB_N_NAME; i++) {
+        struct pli_jobtab_name *name = &t->names[i];
         bool is_used = atomic_load_explicit(&name->is_used, memory_order_acquire) != 0 &&
                        !has_ended(node, name->owner);
-        if (is_used && strncmp(name->service, service, PLI_TIE_SERVICE) == 0) {
+        if (is_used && strncmp(name->service, service, PLI_JOBTAB_SERVICE) == 0) {
             *is_there_out = true;
             return i;
         }
-        free = !is_used && free == PLI_TIE_N_NAME ? i : free;
+        free = !is_used && free == PLI_JOBTAB_N_NAME ? i : free;
     }
-    return free < PLI_TIE_N_NAME ? free : n;
+    return free < PLI_JOBTAB_N_NAME ? free : n;
 }
 
-enum pli_err pli_tie_publish(const struct pli_node *node, uint32_t owner, const char *service,
-                             const char *port)
+enum pli_err pli_jobtab_publish(const struct pli_node *node, uint32_t owner, const char *service,
+                                const char *port)
 {
-    struct pli_tie_table *t = table_of(node);
+    struct pli_jobtab_table *t = table_of(node);
     enum pli_err err = PLI_OK;
     bool is_there;
-    pli_owner_take(t->owner);
+    pli_node_lock_take(t->owner);
     uint32_t i = find_name(node, service, &is_there);
     if (is_there) {
         err = pli_fail(PLI_ERR_SERVICE, "the service name '%s' is published already", service);
-    } else if (i >= PLI_TIE_N_NAME) {
-        err = pli_fail(PLI_ERR_NO_SPACE, "the job has published %d names already", PLI_TIE_N_NAME);
+    } else if (i >= PLI_JOBTAB_N_NAME) {
+        err =
+            pli_fail(PLI_ERR_NO_SPACE, "the job has published %d names already", PLI_JOBTAB_N_NAME);
     } else {
-        struct pli_tie_name *name = &t->names[i];
+        struct pli_jobtab_name *name = &t->names[i];
         atomic_store_explicit(&name->is_used, 0, memory_order_release);
         name->owner = owner;
         snprintf(name->service, sizeof name->service, "%s", service);
@@ -260,34 +261,34 @@ enum pli_err pli_tie_publish(const struct pli_node *node, uint32_t owner, const 
             atomic_store_explicit(&t->n_name, i + 1, memory_order_release);
         }
     }
-    pli_owner_drop(t->owner);
+    pli_node_lock_drop(t->owner);
     return err;
 }
 
-enum pli_err pli_tie_unpublish(const struct pli_node *node, const char *service)
+enum pli_err pli_jobtab_unpublish(const struct pli_node *node, const char *service)
 {
-    struct pli_tie_table *t = table_of(node);
+    struct pli_jobtab_table *t = table_of(node);
     bool is_there;
-    pli_owner_take(t->owner);
+    pli_node_lock_take(t->owner);
     uint32_t i = find_name(node, service, &is_there);
     if (is_there) {
         atomic_store_explicit(&t->names[i].is_used, 0, memory_order_release);
     }
-    pli_owner_drop(t->owner);
+    pli_node_lock_drop(t->owner);
     return is_there ? PLI_OK
                     : pli_fail(PLI_ERR_SERVICE,
                                "the service name '%s' is not published by this job", service);
 }
 
-bool pli_tie_lookup(const struct pli_node *node, const char *service, char *port_out)
+bool pli_jobtab_lookup(const struct pli_node *node, const char *service, char *port_out)
 {
-    struct pli_tie_table *t = table_of(node);
+    struct pli_jobtab_table *t = table_of(node);
     bool is_there;
-    pli_owner_take(t->owner);
+    pli_node_lock_take(t->owner);
     uint32_t i = find_name(node, service, &is_there);
     if (is_there) {
-        snprintf(port_out, PLI_TIE_PORT, "%s", t->names[i].port);
+        snprintf(port_out, PLI_JOBTAB_PORT, "%s", t->names[i].port);
     }
-    pli_owner_drop(t->owner);
+    pli_node_lock_drop(t->owner);
     return is_there;
 }

@@ -84,14 +84,14 @@ PLI_START static void lay_out(const struct pli_node_plan *plan, struct pli_node_
     h->procs = h->hosts + (uint64_t)h->cap_host * sizeof(struct pli_node_host);
     h->psets = round_up(h->procs + n_proc * sizeof(struct pli_node_proc));
     h->ties = h->psets + round_up(sizeof(struct pli_pset_table));
-    h->alarms = h->ties + round_up(sizeof(struct pli_tie_table));
-    h->areas = h->alarms + round_up(sizeof(struct pli_alarm_table));
+    h->alarms = h->ties + round_up(sizeof(struct pli_jobtab_table));
+    h->areas = h->alarms + round_up(sizeof(struct pli_failure_table));
     h->area_size = (uint64_t)PLI_NODE_N_LANE * PLI_NODE_LANE + PLI_NODE_ARENA;
     if (plan->heap > 0) {
         h->agent = h->areas;
         h->gate = h->agent + h->area_size;
         h->gate_heap = plan->heap;
-        h->areas = h->gate + round_up(sizeof(struct pli_gate)) + round_up(plan->heap);
+        h->areas = h->gate + round_up(sizeof(struct pli_gateway)) + round_up(plan->heap);
     }
     h->size = h->areas + ((uint64_t)plan->n_row + plan->n_file) * h->area_size;
 }
@@ -144,9 +144,9 @@ static void format(struct pli_node *node, const struct pli_node_plan *plan)
     }
     gethostname(h->host, sizeof h->host - 1);
     find_tables(node);
-    pli_owner_init(((struct pli_pset_table *)(node->base + h->psets))->owner);
-    pli_owner_init(((struct pli_tie_table *)(node->base + h->ties))->owner);
-    struct pli_gate *gate = pli_node_gate(node);
+    pli_node_lock_init(((struct pli_pset_table *)(node->base + h->psets))->owner);
+    pli_node_lock_init(((struct pli_jobtab_table *)(node->base + h->ties))->owner);
+    struct pli_gateway *gate = pli_node_gate(node);
     if (gate != NULL) {
         gate->heap = h->gate + round_up(sizeof *gate);
         gate->heap_size = round_up(h->gate_heap);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct pli_gate;
+struct pli_gateway;
 
 struct pli_node {
     struct pli_node_header *header;
@@ -133,9 +133,9 @@ bool pli_node_has_ended(const struct pli_node *node, uint32_t index);
 void pli_node_set_state(struct pli_node *node, uint32_t row, enum pli_node_state state);
 
 // The gateway to other MPI jobs, NULL: there is none.
-static inline struct pli_gate *pli_node_gate(const struct pli_node *node)
+static inline struct pli_gateway *pli_node_gate(const struct pli_node *node)
 {
-    return node->header->gate != 0 ? (struct pli_gate *)(node->base + node->header->gate) : NULL;
+    return node->header->gate != 0 ? (struct pli_gateway *)(node->base + node->header->gate) : NULL;
 }
 
 // The number of the agent's area, above those of all rows.

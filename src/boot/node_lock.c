@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(pthread_mutex_t) <= PLI_OWNER_SIZE, "shared with other processes");
+_Static_assert(sizeof(pthread_mutex_t) <= PLI_NODE_LOCK_SIZE, "shared with other processes");
 _Static_assert(_Alignof(pthread_mutex_t) <= 8, "shared with other processes");
 
-void pli_owner_init(void *owner)
+void pli_node_lock_init(void *owner)
 {
     pthread_mutexattr_t a;
     int error = pthread_mutexattr_init(&a);
@@ -27,7 +27,7 @@ void pli_owner_init(void *owner)
     pthread_mutexattr_destroy(&a);
 }
 
-void pli_owner_take(void *owner)
+void pli_node_lock_take(void *owner)
 {
     int error = pthread_mutex_lock(owner);
     if (error == EOWNERDEAD) {
@@ -39,7 +39,7 @@ void pli_owner_take(void *owner)
     }
 }
 
-void pli_owner_drop(void *owner)
+void pli_node_lock_drop(void *owner)
 {
     pthread_mutex_unlock(owner);
 }

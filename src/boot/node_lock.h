@@ -5,11 +5,11 @@
 #ifndef PLI_BOOT_NODE_LOCK_H
 #define PLI_BOOT_NODE_LOCK_H
 
-enum { PLI_OWNER_SIZE = 48 }; // bytes of the lock in the table, aligned to 8
+enum { PLI_NODE_LOCK_SIZE = 48 }; // bytes of the lock in the table, aligned to 8
 
 // Before others map the memory.
-void pli_owner_init(void *owner);
-void pli_owner_take(void *owner);
-void pli_owner_drop(void *owner);
+void pli_node_lock_init(void *owner);
+void pli_node_lock_take(void *owner);
+void pli_node_lock_drop(void *owner);
 
 #endif

@@ -112,7 +112,7 @@ const char *pli_pset_nearest(const struct pli_node *node, const char *name)
         if (i >= 2 && !pli_pset_get(node, i - 2, &set)) {
             continue;
         }
-        int d = pli_near_distance(name, set.name, strlen(set.name));
+        int d = pli_edit_distance_distance(name, set.name, strlen(set.name));
         if (d < least) {
             least = d;
             best = set.name;
@@ -210,7 +210,7 @@ enum pli_err pli_pset_add(struct pli_node *node, const char *name, const uint32_
     struct pli_pset_table *t = table_of(node);
     struct pli_pset old;
     enum pli_err err = PLI_OK;
-    pli_owner_take(t->owner);
+    pli_node_lock_take(t->owner);
     if (pli_pset_find(node, name, &old)) {
         if (!is_same(&old, indices, n)) {
             err =
@@ -223,6 +223,6 @@ enum pli_err pli_pset_add(struct pli_node *node, const char *name, const uint32_
         struct pli_pset_entry e = { .origin = origin, .version = version, .maker = maker };
         err = append(t, name, indices, n, e);
     }
-    pli_owner_drop(t->owner);
+    pli_node_lock_drop(t->owner);
     return err;
 }

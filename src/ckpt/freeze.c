@@ -57,7 +57,7 @@ static struct {
     _Atomic int leader; // thread that parks the process, 0: none
     _Atomic int shut;   // the round for which the other threads sleep on it, 0: none
     _Atomic int n_here; // of them
-    _Atomic int n_hold; // see pli_park_hold
+    _Atomic int n_hold; // see pli_freeze_hold
     const char *_Atomic forbidden;
     _Atomic pid_t here[MAX_THREAD];
     pid_t called[MAX_THREAD];
@@ -73,37 +73,37 @@ static pid_t my_tid(void)
     return (pid_t)syscall(SYS_gettid);
 }
 
-void pli_park_hold(void)
+void pli_freeze_hold(void)
 {
     atomic_fetch_add(&p.n_hold, 1);
 }
 
-void pli_park_let(void)
+void pli_freeze_let(void)
 {
     atomic_fetch_sub(&p.n_hold, 1);
 }
 
-void pli_park_forbid(const char *why)
+void pli_freeze_forbid(const char *why)
 {
     atomic_store(&p.forbidden, why);
 }
 
-bool pli_park_is_open(void)
+bool pli_freeze_is_open(void)
 {
     return p.boot != NULL;
 }
 
-PLI_START void pli_park_on_ask(bool (*fn)(void))
+PLI_START void pli_freeze_on_ask(bool (*fn)(void))
 {
     p.on_ask = fn;
 }
 
-PLI_START void pli_park_on_move(void (*fn)(bool is_leaving))
+PLI_START void pli_freeze_on_move(void (*fn)(bool is_leaving))
 {
     p.on_move = fn;
 }
 
-bool pli_park_ask(void)
+bool pli_freeze_ask(void)
 {
     return pli_ctl_say(*p.ctl, PLI_CTL_SAVE, p.boot->row, NULL, 0);
 }
@@ -129,7 +129,7 @@ static void call_thread(pid_t tid)
     }
     if (p.n_called < MAX_THREAD) {
         p.called[p.n_called++] = tid;
-        syscall(SYS_tgkill, getpid(), tid, PLI_PARK_SIGNAL);
+        syscall(SYS_tgkill, getpid(), tid, PLI_FREEZE_SIGNAL);
     }
 }
 
@@ -275,7 +275,7 @@ static bool tell_drained(void)
     return pli_ctl_say(*p.ctl, PLI_CTL_DRAINED, p.boot->row, NULL, 0);
 }
 
-static void read_word(int rope, struct pli_park_word *w)
+static void read_word(int rope, struct pli_freeze_word *w)
 {
     ssize_t n;
     do {
@@ -289,13 +289,13 @@ static void read_word(int rope, struct pli_park_word *w)
 // Give up all connections, unless the launcher says that nothing is to be given up.
 static bool drain(int rope)
 {
-    struct pli_park_word w = { .what = PLI_PARK_STAY };
+    struct pli_freeze_word w = { .what = PLI_FREEZE_STAY };
     read_word(rope, &w);
-    if (w.what != PLI_PARK_DRAIN) {
+    if (w.what != PLI_FREEZE_DRAIN) {
         return false;
     }
     pli_fault("park_drain", p.boot->index);
-    if (!pli_moor_drain(rope, tell_drained)) {
+    if (!pli_sock_drain(rope, tell_drained)) {
         die("its connections cannot be given up");
     }
     pli_fault("park_drained", p.boot->index);
@@ -330,7 +330,7 @@ static int take_descriptor(int s)
     int fd;
     ssize_t n;
     do {
-        n = pli_hand_take(s, &byte, 1, &fd, 0);
+        n = pli_fdpass_take(s, &byte, 1, &fd, 0);
     } while (n < 0 && errno == EINTR);
     if (n == 0) {
         errno = ECONNRESET; // it does not know us
@@ -358,7 +358,7 @@ static void map_again(int fd)
 }
 
 // Connect to where the launcher listens, and say which row this is; -1: that cannot be.
-static int call_back(const struct pli_park_word *w, uint32_t row)
+static int call_back(const struct pli_freeze_word *w, uint32_t row)
 {
     struct sockaddr_un a = { .sun_family = AF_UNIX };
     memcpy(a.sun_path + 1, w->name, sizeof w->name);
@@ -375,7 +375,7 @@ static int call_back(const struct pli_park_word *w, uint32_t row)
 
 static void come_back(int rope)
 {
-    struct pli_park_word w = { .what = PLI_PARK_BACK };
+    struct pli_freeze_word w = { .what = PLI_FREEZE_BACK };
     char why[120] = "";
     read_word(rope, &w);
     close(rope);
@@ -398,12 +398,12 @@ static void come_back(int rope)
     if (p.on_move != NULL) {
         p.on_move(false);
     }
-    if (p.has_net && !pli_moor_back(door, why, sizeof why)) {
+    if (p.has_net && !pli_sock_reconnect(door, why, sizeof why)) {
         die(why);
     }
 }
 
-bool pli_park_unmap(const struct pli_node *node)
+bool pli_freeze_unmap(const struct pli_node *node)
 {
     p.home = (uintptr_t)node->base;
     list_maps(); // to know whose they are
@@ -430,9 +430,9 @@ static enum pli_err map_elsewhere(int fd, struct pli_node *out)
     return err;
 }
 
-enum pli_err pli_park_land(int rope, struct pli_node *node_out, struct pli_park_place *out)
+enum pli_err pli_freeze_land(int rope, struct pli_node *node_out, struct pli_freeze_place *out)
 {
-    struct pli_park_word w = { .what = PLI_PARK_BACK };
+    struct pli_freeze_word w = { .what = PLI_FREEZE_BACK };
     struct stat st;
     read_word(rope, &w);
     close(rope);
@@ -475,7 +475,7 @@ static bool may_leave(void)
     } else if (tid != 0) {
         pli_text_add_number(text, sizeof text, (uint64_t)tid);
         pli_text_add(text, sizeof text, " does not take signal ");
-        pli_text_add_number(text, sizeof text, (uint64_t)PLI_PARK_SIGNAL);
+        pli_text_add_number(text, sizeof text, (uint64_t)PLI_FREEZE_SIGNAL);
         pli_text_add(text, sizeof text, ": it blocks it");
         tell(EBUSY, text, -1);
     } else if (atomic_load(&p.n_hold) > 0) {
@@ -535,19 +535,19 @@ static void handler(int sig, siginfo_t *info, void *context)
     errno = saved;
 }
 
-enum pli_err pli_park_open(struct pli_boot *boot, int fd, int *ctl)
+enum pli_err pli_freeze_open(struct pli_boot *boot, int fd, int *ctl)
 {
     struct stat st;
     struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART }, old;
     sigfillset(&sa.sa_mask);
-    if (fstat(fd, &st) != 0 || sigaction(PLI_PARK_SIGNAL, &sa, &old) != 0) {
+    if (fstat(fd, &st) != 0 || sigaction(PLI_FREEZE_SIGNAL, &sa, &old) != 0) {
         return pli_fail(PLI_ERR_OTHER, "cannot prepare for checkpoints: %s", strerror(errno));
     }
     if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) {
         return pli_fail(PLI_ERR_OTHER,
                         "the program has a handler for signal %d, which checkpoints need; use "
                         "another signal, or start mpiexec without --checkpoint-dir and --movable",
-                        PLI_PARK_SIGNAL);
+                        PLI_FREEZE_SIGNAL);
     }
     p.boot = boot;
     p.ctl = ctl;

@@ -15,45 +15,45 @@ struct pli_node;
 
 // Be ready to be parked. fd is the node memory, *ctl the control socket: closed while parked,
 // another one afterwards. Context: start-up only.
-enum pli_err pli_park_open(struct pli_boot *boot, int fd, int *ctl);
+enum pli_err pli_freeze_open(struct pli_boot *boot, int fd, int *ctl);
 
 // Between the two this process has a connection to the launcher and cannot be dumped; a checkpoint
 // waits. Context: any thread.
-void pli_park_hold(void);
-void pli_park_let(void);
+void pli_freeze_hold(void);
+void pli_freeze_let(void);
 
 // This process can never be dumped; why, in words that stay.
-void pli_park_forbid(const char *why);
+void pli_freeze_forbid(const char *why);
 
 // Whether this process may be parked.
-bool pli_park_is_open(void);
+bool pli_freeze_is_open(void);
 
 // Asked before: whether the process has nothing that cannot be given up in a signal handler; else
 // it sees to that, and is asked again 20 ms later. Async-signal-safe. Context: start-up only, one
 // function.
-void pli_park_on_ask(bool (*fn)(void));
+void pli_freeze_on_ask(bool (*fn)(void));
 
 // Called when all threads stand still, and once more after the return, before they go on: for what
 // the kernel knew of the process and does not any more. Async-signal-safe. Context: start-up only,
 // one function.
-void pli_park_on_move(void (*fn)(bool is_leaving));
+void pli_freeze_on_move(void (*fn)(bool is_leaving));
 
 // For a process that goes to another host as an image, because it wants to (native/travel.c).
 // Give up the node memory, wherever it is mapped; false: nothing was changed. Context: the only
 // thread.
-bool pli_park_unmap(const struct pli_node *node);
+bool pli_freeze_unmap(const struct pli_node *node);
 
 // What it finds there.
-struct pli_park_place {
+struct pli_freeze_place {
     uint32_t row;
     int ctl, door;
 };
 // Wait at the rope, be dumped and restored, and get the memory of the host it is on then. Does not
 // return when the launcher is gone.
-enum pli_err pli_park_land(int rope, struct pli_node *node_out, struct pli_park_place *out);
+enum pli_err pli_freeze_land(int rope, struct pli_node *node_out, struct pli_freeze_place *out);
 
 // Ask the launcher for a checkpoint; the node memory says when it is over. False: it is gone.
 // Context: any thread.
-bool pli_park_ask(void);
+bool pli_freeze_ask(void);
 
 #endif

@@ -13,15 +13,16 @@
 
 // The signal that parks a process. Its default action would end a process that has no handler, so
 // it is sent only to those whose row says that MPI was started.
-enum { PLI_PARK_SIGNAL = 60, PLI_PARK_NAME = 48 };
+enum { PLI_FREEZE_SIGNAL = 60, PLI_FREEZE_NAME = 48 };
 
-enum pli_park_what { PLI_PARK_BACK, PLI_PARK_STAY, PLI_PARK_DRAIN, PLI_PARK_LEAVE };
+enum pli_freeze_what { PLI_FREEZE_BACK, PLI_FREEZE_STAY, PLI_FREEZE_DRAIN, PLI_FREEZE_LEAVE };
 
-struct pli_park_word {
-    char name[PLI_PARK_NAME]; // PLI_PARK_BACK: abstract address of a packet socket, after the zero
-    uint32_t what;            // enum pli_park_what
-    uint32_t row;             // PLI_PARK_BACK, to one who comes from another host: what it is here
+struct pli_freeze_word {
+    char name
+        [PLI_FREEZE_NAME]; // PLI_FREEZE_BACK: abstract address of a packet socket, after the zero
+    uint32_t what;         // enum pli_freeze_what
+    uint32_t row;          // PLI_FREEZE_BACK, to one who comes from another host: what it is here
 };
-_Static_assert(sizeof(struct pli_park_word) == 56, "shared with other processes");
+_Static_assert(sizeof(struct pli_freeze_word) == 56, "shared with other processes");
 
 #endif

@@ -12,35 +12,35 @@
 
 enum { LEAST = 64 * 1024 };
 
-struct pli_moor pli_moor;
+struct pli_sock pli_sock;
 
 // Guards the table. Who has it holds the process: no checkpoint is made meanwhile.
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_guard(void)
 {
-    pli_park_hold();
+    pli_freeze_hold();
     pthread_mutex_lock(&guard);
 }
 
 static void drop_guard(void)
 {
     pthread_mutex_unlock(&guard);
-    pli_park_let();
+    pli_freeze_let();
 }
 
-void pli_moor_open(struct pli_boot *boot, int *door)
+void pli_sock_open(struct pli_boot *boot, int *door)
 {
-    pli_moor.boot = boot;
-    pli_moor.door = door;
+    pli_sock.boot = boot;
+    pli_sock.door = door;
 }
 
-uint32_t pli_moor_round(void)
+uint32_t pli_sock_round(void)
 {
-    return pli_moor.round;
+    return pli_sock.round;
 }
 
-bool pli_moor_room(void *at, size_t *cap, size_t n)
+bool pli_sock_room(void *at, size_t *cap, size_t n)
 {
     void *old;
     memcpy(&old, at, sizeof old);
@@ -62,65 +62,65 @@ bool pli_moor_room(void *at, size_t *cap, size_t n)
     return true;
 }
 
-struct pli_moored *pli_moor_add(const struct pli_caller *c, enum pli_moor_kind kind)
+struct pli_moored *pli_sock_add(const struct pli_caller *c, enum pli_sock_kind kind)
 {
-    if (!pli_moor_room(&pli_moor.all, &pli_moor.cap, (pli_moor.n + 1) * sizeof *pli_moor.all)) {
+    if (!pli_sock_room(&pli_sock.all, &pli_sock.cap, (pli_sock.n + 1) * sizeof *pli_sock.all)) {
         return NULL;
     }
-    struct pli_moored *e = &pli_moor.all[pli_moor.n++];
+    struct pli_moored *e = &pli_sock.all[pli_sock.n++];
     *e = (struct pli_moored){ .who = *c, .kind = kind, .now = -1 };
     return e;
 }
 
 static struct pli_moored *find(int fd)
 {
-    for (uint32_t i = 0; i < pli_moor.n; i++) {
-        if (pli_moor.all[i].who.fd == fd) {
-            return &pli_moor.all[i];
+    for (uint32_t i = 0; i < pli_sock.n; i++) {
+        if (pli_sock.all[i].who.fd == fd) {
+            return &pli_sock.all[i];
         }
     }
     return NULL;
 }
 
-static void add(const struct pli_caller *c, enum pli_moor_kind kind)
+static void add(const struct pli_caller *c, enum pli_sock_kind kind)
 {
-    if (pli_moor.boot == NULL) {
+    if (pli_sock.boot == NULL) {
         return;
     }
     take_guard();
-    if (pli_moor_add(c, kind) == NULL) {
-        pli_park_forbid("it has no memory for a list of its connections");
+    if (pli_sock_add(c, kind) == NULL) {
+        pli_freeze_forbid("it has no memory for a list of its connections");
     }
     drop_guard();
 }
 
-void pli_moor_dial(int fd)
+void pli_sock_dial(int fd)
 {
-    add(&(struct pli_caller){ .fd = fd }, PLI_MOOR_DIALED);
+    add(&(struct pli_caller){ .fd = fd }, PLI_SOCK_DIALED);
 }
 
-void pli_moor_call(const struct pli_caller *c)
+void pli_sock_call(const struct pli_caller *c)
 {
-    add(c, PLI_MOOR_CALLEE);
+    add(c, PLI_SOCK_CALLEE);
 }
 
-void pli_moor_join(int fd, uint32_t proc, uint8_t lane, uint8_t to_lane)
+void pli_sock_join(int fd, uint32_t proc, uint8_t lane, uint8_t to_lane)
 {
-    if (pli_moor.boot == NULL) {
+    if (pli_sock.boot == NULL) {
         return;
     }
     take_guard();
     struct pli_moored *e = find(fd);
     if (e != NULL) {
-        e->kind = PLI_MOOR_CALLER;
+        e->kind = PLI_SOCK_CALLER;
         e->who = (struct pli_caller){ .fd = fd, .proc = proc, .lane = lane, .to_lane = to_lane };
     }
     drop_guard();
 }
 
-void pli_moor_close(int fd)
+void pli_sock_close(int fd)
 {
-    if (pli_moor.boot == NULL) {
+    if (pli_sock.boot == NULL) {
         close(fd);
         return;
     }
@@ -130,30 +130,30 @@ void pli_moor_close(int fd)
         if (e->now >= 0) {
             close(e->now);
         }
-        pli_moor_forget(e->kept, e->cap);
-        *e = pli_moor.all[--pli_moor.n];
+        pli_sock_forget(e->kept, e->cap);
+        *e = pli_sock.all[--pli_sock.n];
     }
     close(fd);
     drop_guard();
 }
 
-bool pli_moor_has_untaken(void)
+bool pli_sock_has_untaken(void)
 {
-    return pli_moor.n_untaken > 0;
+    return pli_sock.n_untaken > 0;
 }
 
-bool pli_moor_untaken(struct pli_caller *out)
+bool pli_sock_untaken(struct pli_caller *out)
 {
     bool is_any = false;
-    if (!pli_moor_has_untaken()) {
+    if (!pli_sock_has_untaken()) {
         return false;
     }
     take_guard();
-    for (uint32_t i = 0; i < pli_moor.n && !is_any; i++) {
-        struct pli_moored *e = &pli_moor.all[i];
+    for (uint32_t i = 0; i < pli_sock.n && !is_any; i++) {
+        struct pli_moored *e = &pli_sock.all[i];
         if (e->is_untaken) {
             e->is_untaken = false;
-            pli_moor.n_untaken--;
+            pli_sock.n_untaken--;
             *out = e->who;
             is_any = true;
         }
@@ -162,9 +162,9 @@ bool pli_moor_untaken(struct pli_caller *out)
     return is_any;
 }
 
-bool pli_moor_is_moved(int fd)
+bool pli_sock_is_moved(int fd)
 {
-    if (pli_moor.boot == NULL) {
+    if (pli_sock.boot == NULL) {
         return false;
     }
     take_guard();
@@ -174,10 +174,10 @@ bool pli_moor_is_moved(int fd)
     return is;
 }
 
-int pli_moor_take(int fd, const char **kept_out, size_t *len_out, size_t *cap_out)
+int pli_sock_take(int fd, const char **kept_out, size_t *len_out, size_t *cap_out)
 {
     int now = -1;
-    if (pli_moor.boot == NULL) {
+    if (pli_sock.boot == NULL) {
         return -1;
     }
     take_guard();
@@ -195,7 +195,7 @@ int pli_moor_take(int fd, const char **kept_out, size_t *len_out, size_t *cap_ou
     return now;
 }
 
-void pli_moor_forget(const char *kept, size_t cap)
+void pli_sock_forget(const char *kept, size_t cap)
 {
     if (kept != NULL) {
         munmap((char *)(uintptr_t)kept, cap);

@@ -41,22 +41,22 @@ static void take_door(void)
 {
     struct pli_door_msg msg;
     int fd;
-    while (pli_hand_take(*pli_moor.door, &msg, sizeof msg, &fd, MSG_DONTWAIT) > 0) {
+    while (pli_fdpass_take(*pli_sock.door, &msg, sizeof msg, &fd, MSG_DONTWAIT) > 0) {
         struct pli_caller c = { fd, msg.proc, msg.lane, msg.to_lane, msg.protect, { { 0 } } };
         memcpy(c.keys, &msg.keys, sizeof c.keys);
-        struct pli_moored *e = fd >= 0 ? pli_moor_add(&c, PLI_MOOR_CALLEE) : NULL;
+        struct pli_moored *e = fd >= 0 ? pli_sock_add(&c, PLI_SOCK_CALLEE) : NULL;
         if (e == NULL) {
             close(fd);
             continue;
         }
         e->is_untaken = true;
-        pli_moor.n_untaken++;
+        pli_sock.n_untaken++;
     }
 }
 
 static void write_mark(struct pli_moored *e)
 {
-    const struct pli_moor_mark mark = { PLI_MOOR_MAGIC, pli_moor.boot->index, e->id };
+    const struct pli_sock_mark mark = { PLI_SOCK_MAGIC, pli_sock.boot->index, e->id };
     ssize_t n = send(sock_of(e), (const char *)&mark + e->n_mark, sizeof mark - e->n_mark,
                      MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -72,7 +72,7 @@ static void write_mark(struct pli_moored *e)
 static void read_some(struct pli_moored *e)
 {
     while (!e->is_read) {
-        if (!pli_moor_room(&e->kept, &e->cap, e->len + PIECE)) {
+        if (!pli_sock_room(&e->kept, &e->cap, e->len + PIECE)) {
             e->is_read = e->is_over = true; // its reader finds it broken
             return;
         }
@@ -87,12 +87,12 @@ static void read_some(struct pli_moored *e)
 
 static void begin(struct pli_moored *e)
 {
-    e->is_marked = e->is_read = e->kind == PLI_MOOR_DIALED; // that is begun anew
+    e->is_marked = e->is_read = e->kind == PLI_SOCK_DIALED; // that is begun anew
     e->is_over = false;
     e->n_mark = 0;
     e->id = 0;
-    if (e->kind == PLI_MOOR_CALLER && getrandom(&e->id, sizeof e->id, 0) != (ssize_t)sizeof e->id) {
-        e->id = ((uint64_t)pli_moor.boot->index << 32) + (uint64_t)e->who.fd;
+    if (e->kind == PLI_SOCK_CALLER && getrandom(&e->id, sizeof e->id, 0) != (ssize_t)sizeof e->id) {
+        e->id = ((uint64_t)pli_sock.boot->index << 32) + (uint64_t)e->who.fd;
     }
 }
 
@@ -100,11 +100,11 @@ static void begin(struct pli_moored *e)
 static bool look_once(uint32_t *n_begun, bool is_open)
 {
     bool is_all = true;
-    for (; *n_begun < pli_moor.n; ++*n_begun) {
-        begin(&pli_moor.all[*n_begun]);
+    for (; *n_begun < pli_sock.n; ++*n_begun) {
+        begin(&pli_sock.all[*n_begun]);
     }
-    for (uint32_t i = 0; i < pli_moor.n; i++) {
-        struct pli_moored *e = &pli_moor.all[i];
+    for (uint32_t i = 0; i < pli_sock.n; i++) {
+        struct pli_moored *e = &pli_sock.all[i];
         if (!e->is_marked) {
             write_mark(e);
         }
@@ -114,51 +114,51 @@ static bool look_once(uint32_t *n_begun, bool is_open)
     if (is_open) {
         take_door();
     }
-    return is_all && *n_begun == pli_moor.n;
+    return is_all && *n_begun == pli_sock.n;
 }
 
 static bool wait_for_more(int rope)
 {
-    if (!pli_moor_room(&polls, &cap_polls, (pli_moor.n + OURS) * sizeof *polls)) {
+    if (!pli_sock_room(&polls, &cap_polls, (pli_sock.n + OURS) * sizeof *polls)) {
         return false;
     }
     polls[0] = (struct pollfd){ .fd = rope, .events = POLLIN };
-    polls[1] = (struct pollfd){ .fd = *pli_moor.door, .events = POLLIN };
-    for (uint32_t i = 0; i < pli_moor.n; i++) {
-        const struct pli_moored *e = &pli_moor.all[i];
+    polls[1] = (struct pollfd){ .fd = *pli_sock.door, .events = POLLIN };
+    for (uint32_t i = 0; i < pli_sock.n; i++) {
+        const struct pli_moored *e = &pli_sock.all[i];
         polls[OURS + i] = (struct pollfd){ .fd = e->is_read && e->is_marked ? -1 : sock_of(e),
                                            .events = (short)((e->is_read ? 0 : POLLIN) |
                                                              (e->is_marked ? 0 : POLLOUT)) };
     }
-    poll(polls, pli_moor.n + OURS, -1);
+    poll(polls, pli_sock.n + OURS, -1);
     return true;
 }
 
 // The mark at the end of what was read; without one the other end is closed for good.
 static void take_mark(struct pli_moored *e)
 {
-    struct pli_moor_mark mark;
-    if (e->kind == PLI_MOOR_DIALED || e->is_over) {
+    struct pli_sock_mark mark;
+    if (e->kind == PLI_SOCK_DIALED || e->is_over) {
         return;
     }
     e->is_over = true;
     if (e->len >= sizeof mark) {
         memcpy(&mark, e->kept + e->len - sizeof mark, sizeof mark);
-        if (mark.magic == PLI_MOOR_MAGIC && mark.proc == e->who.proc) {
+        if (mark.magic == PLI_SOCK_MAGIC && mark.proc == e->who.proc) {
             e->is_over = false;
             e->len -= sizeof mark;
-            e->id = e->kind == PLI_MOOR_CALLEE ? mark.id : e->id;
+            e->id = e->kind == PLI_SOCK_CALLEE ? mark.id : e->id;
         }
     }
 }
 
 static bool is_ours(int fd)
 {
-    if (fd == *pli_moor.door) {
+    if (fd == *pli_sock.door) {
         return true;
     }
-    for (uint32_t i = 0; i < pli_moor.n; i++) {
-        if (pli_moor.all[i].who.fd == fd) {
+    for (uint32_t i = 0; i < pli_sock.n; i++) {
+        if (pli_sock.all[i].who.fd == fd) {
             return true;
         }
     }
@@ -178,9 +178,9 @@ static void note_watch(int epoll, const char *line)
     s = s != NULL ? strchr(s, ':') : NULL;
     uint64_t data = s != NULL ? strtoull(s + 1, NULL, 16) : 0;
     if (s != NULL && is_ours(fd) &&
-        pli_moor_room(&pli_moor.watches, &pli_moor.cap_watch,
-                      (pli_moor.n_watch + 1) * sizeof *pli_moor.watches)) {
-        pli_moor.watches[pli_moor.n_watch++] = (struct pli_moor_watch){ epoll, fd, events, data };
+        pli_sock_room(&pli_sock.watches, &pli_sock.cap_watch,
+                      (pli_sock.n_watch + 1) * sizeof *pli_sock.watches)) {
+        pli_sock.watches[pli_sock.n_watch++] = (struct pli_sock_watch){ epoll, fd, events, data };
     }
 }
 
@@ -215,7 +215,7 @@ static void note_epoll(const char *name)
 static void note_epolls(void)
 {
     char buf[4096];
-    pli_moor.n_watch = 0;
+    pli_sock.n_watch = 0;
     int fd = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (long n; fd >= 0 && (n = syscall(SYS_getdents64, fd, buf, sizeof buf)) > 0;) {
         for (long at = 0; at < n;) {
@@ -232,8 +232,8 @@ static void note_epolls(void)
 // A copy of one in another process would keep it in the epoll when its number is another's.
 static void unwatch_all(void)
 {
-    for (uint32_t i = 0; i < pli_moor.n_watch; i++) {
-        epoll_ctl(pli_moor.watches[i].epoll, EPOLL_CTL_DEL, pli_moor.watches[i].fd, NULL);
+    for (uint32_t i = 0; i < pli_sock.n_watch; i++) {
+        epoll_ctl(pli_sock.watches[i].epoll, EPOLL_CTL_DEL, pli_sock.watches[i].fd, NULL);
     }
 }
 
@@ -243,10 +243,10 @@ static bool bury(void)
     note_epolls();
     unwatch_all();
     int tomb = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-    bool is_good = tomb >= 0 && dup3(tomb, *pli_moor.door, O_CLOEXEC) >= 0;
-    for (uint32_t i = 0; i < pli_moor.n && is_good; i++) {
-        take_mark(&pli_moor.all[i]);
-        struct pli_moored *e = &pli_moor.all[i];
+    bool is_good = tomb >= 0 && dup3(tomb, *pli_sock.door, O_CLOEXEC) >= 0;
+    for (uint32_t i = 0; i < pli_sock.n && is_good; i++) {
+        take_mark(&pli_sock.all[i]);
+        struct pli_moored *e = &pli_sock.all[i];
         if (e->now >= 0) {
             close(e->now);
             e->now = -1;
@@ -257,11 +257,11 @@ static bool bury(void)
     return is_good;
 }
 
-bool pli_moor_drain(int rope, bool (*tell)(void))
+bool pli_sock_drain(int rope, bool (*tell)(void))
 {
     uint32_t n_begun = 0;
     bool is_told = false, is_leaving = false;
-    pli_moor.round++;
+    pli_sock.round++;
     for (;;) {
         bool is_all = look_once(&n_begun, true);
         if (is_all && is_leaving) {
@@ -275,7 +275,7 @@ bool pli_moor_drain(int rope, bool (*tell)(void))
             return false;
         }
         if (!is_leaving && polls[0].revents != 0) {
-            struct pli_park_word w;
+            struct pli_freeze_word w;
             is_leaving = read(rope, &w, sizeof w) == (ssize_t)sizeof w;
             if (!is_leaving) {
                 return false;

@@ -10,15 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum pli_moor_kind {
-    PLI_MOOR_DIALED, // not connected yet
-    PLI_MOOR_CALLER, // we called
-    PLI_MOOR_CALLEE
+enum pli_sock_kind {
+    PLI_SOCK_DIALED, // not connected yet
+    PLI_SOCK_CALLER, // we called
+    PLI_SOCK_CALLEE
 };
 
 struct pli_moored {
     struct pli_caller who; // with its descriptor; the other end
-    enum pli_moor_kind kind;
+    enum pli_sock_kind kind;
     int now;         // what goes on in its place, -1: nothing
     bool is_untaken; // came while parked
     bool is_marked;  // our mark is written
@@ -31,30 +31,30 @@ struct pli_moored {
 };
 
 // A descriptor in an epoll.
-struct pli_moor_watch {
+struct pli_sock_watch {
     int epoll, fd;
     uint32_t events;
     uint64_t data;
 };
 
-struct pli_moor {
+struct pli_sock {
     struct pli_boot *boot; // NULL: never parked
     int *door;
     struct pli_moored *all; // mapped: it may grow in a signal handler
     uint32_t n;
     size_t cap;
-    struct pli_moor_watch *watches;
+    struct pli_sock_watch *watches;
     uint32_t n_watch;
     size_t cap_watch;
     uint32_t round;
     _Atomic uint32_t n_untaken;
 };
 
-extern struct pli_moor pli_moor;
+extern struct pli_sock pli_sock;
 
 // Room for n bytes at *at, of which *cap are there; false with errno. Async-signal-safe.
-bool pli_moor_room(void *at, size_t *cap, size_t n);
+bool pli_sock_room(void *at, size_t *cap, size_t n);
 // Async-signal-safe. NULL: no memory.
-struct pli_moored *pli_moor_add(const struct pli_caller *c, enum pli_moor_kind kind);
+struct pli_moored *pli_sock_add(const struct pli_caller *c, enum pli_sock_kind kind);
 
 #endif

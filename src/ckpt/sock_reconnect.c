@@ -29,7 +29,7 @@ static bool send_all(int fd, const void *data, size_t len)
 static bool take_all(int fd, void *to, size_t len)
 {
     for (size_t done = 0; done < len;) {
-        ssize_t n = pli_ready_wait(fd, POLLIN, CALL_MS)
+        ssize_t n = pli_fd_wait_wait(fd, POLLIN, CALL_MS)
                         ? recv(fd, (char *)to + done, len - done, MSG_DONTWAIT)
                         : -1;
         if (n == 0) {
@@ -45,21 +45,21 @@ static bool take_all(int fd, void *to, size_t len)
 
 static bool greet(int fd, const struct pli_moored *e)
 {
-    const unsigned char *secret = pli_moor.boot->node.header->secret;
-    struct pli_greet_open open;
-    struct pli_greet_reply reply;
-    struct pli_greet_join join = { .from = pli_moor.boot->index,
-                                   .to = e->who.proc,
-                                   .lane = e->who.lane,
-                                   .to_lane = e->who.to_lane,
-                                   .is_again = 1 };
-    const struct pli_moor_mark mark = { PLI_MOOR_MAGIC, pli_moor.boot->index, e->id };
-    if (pli_greet_open(&open) != PLI_OK || !send_all(fd, &open, sizeof open) ||
+    const unsigned char *secret = pli_sock.boot->node.header->secret;
+    struct pli_handshake_open open;
+    struct pli_handshake_reply reply;
+    struct pli_handshake_join join = { .from = pli_sock.boot->index,
+                                       .to = e->who.proc,
+                                       .lane = e->who.lane,
+                                       .to_lane = e->who.to_lane,
+                                       .is_again = 1 };
+    const struct pli_sock_mark mark = { PLI_SOCK_MAGIC, pli_sock.boot->index, e->id };
+    if (pli_handshake_open(&open) != PLI_OK || !send_all(fd, &open, sizeof open) ||
         !take_all(fd, &reply, sizeof reply) ||
-        pli_greet_check_reply(secret, &open, &reply) != PLI_OK) {
+        pli_handshake_check_reply(secret, &open, &reply) != PLI_OK) {
         return false;
     }
-    pli_greet_join(secret, &open, &reply, &join);
+    pli_handshake_join(secret, &open, &reply, &join);
     return send_all(fd, &join, sizeof join) && send_all(fd, &mark, sizeof mark);
 }
 
@@ -69,7 +69,7 @@ static bool connect_to(int fd, const struct pli_node_addr *addr, uint16_t port)
     socklen_t len = pli_address_fill(addr, port, &a), error_len = sizeof(int);
     int error = 0;
     if (connect(fd, (struct sockaddr *)&a, len) != 0 &&
-        (errno != EINPROGRESS || !pli_ready_wait(fd, POLLOUT, CALL_MS))) {
+        (errno != EINPROGRESS || !pli_fd_wait_wait(fd, POLLOUT, CALL_MS))) {
         return false;
     }
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_len) != 0 || error != 0) {
@@ -81,12 +81,12 @@ static bool connect_to(int fd, const struct pli_node_addr *addr, uint16_t port)
 
 static bool call(struct pli_moored *e)
 {
-    struct pli_node *node = &pli_moor.boot->node;
+    struct pli_node *node = &pli_sock.boot->node;
     const struct pli_node_proc *p = pli_node_find(node, e->who.proc);
     const struct pli_node_host *there = p != NULL ? &node->hosts[p->host] : NULL;
     int order[PLI_NODE_N_ADDR];
     errno = EHOSTUNREACH;
-    int n = there != NULL ? pli_address_order(&node->hosts[pli_moor.boot->host], there, order) : 0;
+    int n = there != NULL ? pli_address_order(&node->hosts[pli_sock.boot->host], there, order) : 0;
     for (int i = 0; i < n && e->now < 0; i++) {
         const struct pli_node_addr *addr = &there->addr[order[i]];
         int fd = socket(addr->family == 4 ? AF_INET : AF_INET6,
@@ -106,12 +106,12 @@ static bool call(struct pli_moored *e)
 static bool come(void)
 {
     struct pli_door_msg msg;
-    struct pli_moor_mark mark = { 0 };
+    struct pli_sock_mark mark = { 0 };
     int fd;
-    if (!pli_ready_wait(*pli_moor.door, POLLIN, COME_MS)) {
+    if (!pli_fd_wait_wait(*pli_sock.door, POLLIN, COME_MS)) {
         return false;
     }
-    ssize_t n = pli_hand_take(*pli_moor.door, &msg, sizeof msg, &fd, MSG_DONTWAIT);
+    ssize_t n = pli_fdpass_take(*pli_sock.door, &msg, sizeof msg, &fd, MSG_DONTWAIT);
     if (n != (ssize_t)sizeof msg || fd < 0) {
         errno = n == 0 ? ECONNRESET : errno;
         return n < 0 && (errno == EAGAIN || errno == EINTR);
@@ -119,17 +119,17 @@ static bool come(void)
     if (msg.is_again == 0) {
         struct pli_caller c = { fd, msg.proc, msg.lane, msg.to_lane, msg.protect, { { 0 } } };
         memcpy(c.keys, &msg.keys, sizeof c.keys);
-        struct pli_moored *e = pli_moor_add(&c, PLI_MOOR_CALLEE);
+        struct pli_moored *e = pli_sock_add(&c, PLI_SOCK_CALLEE);
         if (e != NULL) {
             e->is_untaken = true;
-            pli_moor.n_untaken++;
+            pli_sock.n_untaken++;
         }
         return e != NULL;
     }
-    bool is_good = take_all(fd, &mark, sizeof mark) && mark.magic == PLI_MOOR_MAGIC;
-    for (uint32_t i = 0; i < pli_moor.n && is_good; i++) {
-        struct pli_moored *e = &pli_moor.all[i];
-        if (e->kind == PLI_MOOR_CALLEE && e->id == mark.id && e->id != 0 && e->now < 0 &&
+    bool is_good = take_all(fd, &mark, sizeof mark) && mark.magic == PLI_SOCK_MAGIC;
+    for (uint32_t i = 0; i < pli_sock.n && is_good; i++) {
+        struct pli_moored *e = &pli_sock.all[i];
+        if (e->kind == PLI_SOCK_CALLEE && e->id == mark.id && e->id != 0 && e->now < 0 &&
             e->who.proc == msg.proc) {
             e->now = fd;
             return true;
@@ -153,9 +153,9 @@ static bool end(struct pli_moored *e)
 
 static bool is_awaited(void)
 {
-    for (uint32_t i = 0; i < pli_moor.n; i++) {
-        const struct pli_moored *e = &pli_moor.all[i];
-        if (e->kind == PLI_MOOR_CALLEE && e->id != 0 && e->now < 0) {
+    for (uint32_t i = 0; i < pli_sock.n; i++) {
+        const struct pli_moored *e = &pli_sock.all[i];
+        if (e->kind == PLI_SOCK_CALLEE && e->id != 0 && e->now < 0) {
             return true;
         }
     }
@@ -164,28 +164,28 @@ static bool is_awaited(void)
 
 static void watch_again(void)
 {
-    for (uint32_t i = 0; i < pli_moor.n_watch; i++) {
-        const struct pli_moor_watch *w = &pli_moor.watches[i];
+    for (uint32_t i = 0; i < pli_sock.n_watch; i++) {
+        const struct pli_sock_watch *w = &pli_sock.watches[i];
         struct epoll_event ev = { .events = w->events, .data.u64 = w->data };
         epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->fd, &ev);
     }
 }
 
-bool pli_moor_back(int door, char *why, size_t cap)
+bool pli_sock_reconnect(int door, char *why, size_t cap)
 {
-    if (dup3(door, *pli_moor.door, O_CLOEXEC) < 0 || close(door) != 0) {
+    if (dup3(door, *pli_sock.door, O_CLOEXEC) < 0 || close(door) != 0) {
         pli_text_add(why, cap, "its door cannot be used");
         return false;
     }
-    for (uint32_t i = 0; i < pli_moor.n; i++) {
-        struct pli_moored *e = &pli_moor.all[i];
-        if (e->kind != PLI_MOOR_DIALED && e->is_over) {
+    for (uint32_t i = 0; i < pli_sock.n; i++) {
+        struct pli_moored *e = &pli_sock.all[i];
+        if (e->kind != PLI_SOCK_DIALED && e->is_over) {
             e->id = 0;
             if (!end(e)) {
                 pli_text_add(why, cap, "a socket cannot be had");
                 return false;
             }
-        } else if (e->kind == PLI_MOOR_CALLER && !call(e)) {
+        } else if (e->kind == PLI_SOCK_CALLER && !call(e)) {
             pli_text_add(why, cap, "rank ");
             pli_text_add_number(why, cap, e->who.proc);
             pli_text_add(why, cap, " cannot be reached again");

@@ -6,13 +6,13 @@
 
 #include <stdint.h>
 
-enum { PLI_MOOR_MAGIC = 0x4d4f4f52 }; // "MOOR"
+enum { PLI_SOCK_MAGIC = 0x4d4f4f52 }; // "MOOR"
 
-struct pli_moor_mark {
+struct pli_sock_mark {
     uint32_t magic;
     uint32_t proc; // who writes it
     uint64_t id;   // of the connection, by the one that called; 0 from the other
 };
-_Static_assert(sizeof(struct pli_moor_mark) == 16, "crosses the network");
+_Static_assert(sizeof(struct pli_sock_mark) == 16, "crosses the network");
 
 #endif

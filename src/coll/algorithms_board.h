@@ -18,11 +18,11 @@ enum pli_err pli_allgather_board(const struct pli_coll_args *a); // needs a wind
 enum pli_err pli_alltoall_board(const struct pli_coll_args *a);  // needs a window
 
 // On several hosts: boards inside each, messages between.
-enum pli_err pli_barrier_hosted(const struct pli_coll_args *a);
-enum pli_err pli_bcast_hosted(const struct pli_coll_args *a);
-enum pli_err pli_reduce_hosted(const struct pli_coll_args *a);    // and allreduce; a small window
-enum pli_err pli_allreduce_shares(const struct pli_coll_args *a); // a large window
-enum pli_err pli_allgather_hosted(const struct pli_coll_args *a); // as many ranks on each host
-enum pli_err pli_alltoall_hosted(const struct pli_coll_args *a);  // the same
+enum pli_err pli_barrier_board_hosts(const struct pli_coll_args *a);
+enum pli_err pli_bcast_board_hosts(const struct pli_coll_args *a);
+enum pli_err pli_reduce_board_hosts(const struct pli_coll_args *a); // and allreduce; a small window
+enum pli_err pli_allreduce_shares(const struct pli_coll_args *a);   // a large window
+enum pli_err pli_allgather_board_hosts(const struct pli_coll_args *a); // as many ranks on each host
+enum pli_err pli_alltoall_board_hosts(const struct pli_coll_args *a);  // the same
 
 #endif

@@ -50,9 +50,9 @@ static const struct pli_coll_algo nothing = { .name = "nothing" };
 static const struct pli_coll_algo inter_rooted = { .name = "inter", .build = pli_inter_rooted };
 static const struct pli_coll_algo inter_all = { .name = "inter", .build = pli_inter_all };
 
-static const struct pli_coll_algo bridge_now = { .name = "impi", .build = pli_bridge_now };
-static const struct pli_coll_algo bridge_later = { .name = "impi", .build = pli_bridge_later };
-static const struct pli_coll_algo bridge_inter = { .name = "impi", .build = pli_bridge_inter };
+static const struct pli_coll_algo bridge_now = { .name = "impi", .build = pli_across_now };
+static const struct pli_coll_algo bridge_later = { .name = "impi", .build = pli_across_later };
+static const struct pli_coll_algo bridge_inter = { .name = "impi", .build = pli_across_inter };
 
 // Where ranks belong to other MPI jobs.
 __attribute__((cold)) static enum pli_err
@@ -60,7 +60,7 @@ choose_across(const struct pli_coll_args *a, bool is_blocking, const struct pli_
 {
     bool is_later = !is_blocking || a->kind > PLI_COLL_EXSCAN; // or along a topology
     enum pli_err err =
-        is_later ? pli_span_check_later(pli_coll_args_name(a->kind), a->comm) : PLI_OK;
+        is_later ? pli_impi_span_check_later(pli_coll_args_name(a->kind), a->comm) : PLI_OK;
     if (!a->comm->is_inter) {
         *out = is_blocking ? &bridge_now : &bridge_later;
     } else if (is_blocking) {
@@ -94,9 +94,10 @@ __attribute__((cold)) static enum pli_err look_again(const struct pli_coll_args 
                                                      enum pli_err err)
 {
     if (!pli_err_is_news(err)) {
-        pli_alarm_look(a->comm->ep->lane);
-        return pli_comm_is_stopped(a->comm) ? pli_alarm_refuse(pli_coll_args_name(a->kind), a->comm)
-                                            : err;
+        pli_failure_look(a->comm->ep->lane);
+        return pli_comm_is_stopped(a->comm)
+                   ? pli_failure_refuse(pli_coll_args_name(a->kind), a->comm)
+                   : err;
     }
     return err;
 }
@@ -106,7 +107,7 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
     const struct pli_coll_algo *algo = NULL;
     enum pli_err err = pli_coll_args_check(a);
     if (err == PLI_OK && __builtin_expect(pli_request_is_mortal, 0)) {
-        err = pli_alarm_enter(pli_coll_args_name(a->kind), a->comm);
+        err = pli_failure_enter(pli_coll_args_name(a->kind), a->comm);
     }
     if (err == PLI_OK) {
         err = choose(a, true, &algo);
@@ -135,7 +136,7 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
     struct pli_sched *s = NULL;
     enum pli_err err = pli_coll_args_check(a);
     if (err == PLI_OK && __builtin_expect(pli_request_is_mortal, 0)) {
-        err = pli_alarm_enter(pli_coll_args_name(a->kind), a->comm);
+        err = pli_failure_enter(pli_coll_args_name(a->kind), a->comm);
     }
     if (err == PLI_OK) {
         err = choose(a, false, &algo);

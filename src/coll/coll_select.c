@@ -38,7 +38,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     [PLI_COLL_BARRIER] = {
         { "board", "flags in shared memory", .direct = pli_barrier_board, .needs = BOARD },
         { "nodes", "flags inside hosts, messages between",
-          .direct = pli_barrier_hosted, .needs = HOSTS | HERE },
+          .direct = pli_barrier_board_hosts, .needs = HOSTS | HERE },
         { "hier", "inside hosts, then between", .build = pli_barrier_hier, .needs = HOSTS },
         { "tree", "up to rank 0 and back", .build = pli_barrier_tree, .min_rank = CROWD },
         { "dissem", "rounds of messages at doubling distance", .build = pli_barrier_dissem },
@@ -46,7 +46,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     [PLI_COLL_BCAST] = {
         { "board", "a ring in shared memory", .direct = pli_bcast_board, .needs = BOARD },
         { "nodes", "messages between hosts, rings inside",
-          .direct = pli_bcast_hosted, .needs = HOSTS | HERE },
+          .direct = pli_bcast_board_hosts, .needs = HOSTS | HERE },
         { "hier", "inside hosts, then between", .build = pli_bcast_hier, .needs = HOSTS },
         { "binomial", "a tree, each rank passes it on",
           .build = pli_bcast_binomial, .max_bytes = 256 * KIB },
@@ -72,7 +72,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "board", "windows in shared memory",
           .direct = pli_allgather_board, .needs = BOARD | WINDOW },
         { "nodes", "messages between hosts, windows inside",
-          .direct = pli_allgather_hosted, .needs = HOSTS | HERE | WINDOW | EVEN },
+          .direct = pli_allgather_board_hosts, .needs = HOSTS | HERE | WINDOW | EVEN },
         { "linear", "everybody to everybody", .build = pli_allgather_linear, .max_rank = 8 },
         { "bruck", "rounds, known blocks double",
           .build = pli_allgather_bruck, .max_bytes = 4 * KIB },
@@ -86,7 +86,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "board", "windows in shared memory",
           .direct = pli_alltoall_board, .needs = BOARD | WINDOW, .max_rank = 256 },
         { "nodes", "windows inside hosts, messages between",
-          .direct = pli_alltoall_hosted, .needs = HOSTS | HERE | WINDOW | EVEN,
+          .direct = pli_alltoall_board_hosts, .needs = HOSTS | HERE | WINDOW | EVEN,
           .max_bytes = 4 * KIB, .max_rank = 256 },
         { "bruck", "rounds of collected small blocks",
           .build = pli_alltoall_bruck, .max_bytes = 256, .min_rank = 16 },
@@ -106,10 +106,10 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
           .direct = pli_reduce_board, .needs = BOARD | DENSE, .max_bytes = PLI_BOARD_INLINE },
         { "whole", "windows in shared memory",
           .direct = pli_allreduce_whole,
-          .needs = BOARD | WINDOW | DENSE, .max_bytes = PLI_WINDOW_SMALL, .max_rank = 64 },
+          .needs = BOARD | WINDOW | DENSE, .max_bytes = PLI_BOARD_WINDOW_SMALL, .max_rank = 64 },
         { "nodes", "shared memory inside hosts, messages between",
-          .direct = pli_reduce_hosted,
-          .needs = HOSTS | HERE | WINDOW | DENSE, .max_bytes = PLI_WINDOW_SMALL },
+          .direct = pli_reduce_board_hosts,
+          .needs = HOSTS | HERE | WINDOW | DENSE, .max_bytes = PLI_BOARD_WINDOW_SMALL },
         { "hier", "inside hosts, then between", .build = pli_reduce_hier, .needs = HOSTS },
         { "binomial", "a tree, combined on the way", .build = pli_reduce_binomial },
     },
@@ -122,8 +122,8 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "split", "each combines a share of the windows",
           .direct = pli_allreduce_split, .needs = BOARD | WINDOW | DENSE, .max_rank = 256 },
         { "nodes", "shared memory inside hosts, messages between",
-          .direct = pli_reduce_hosted,
-          .needs = HOSTS | HERE | WINDOW | DENSE, .max_bytes = PLI_WINDOW_SMALL },
+          .direct = pli_reduce_board_hosts,
+          .needs = HOSTS | HERE | WINDOW | DENSE, .max_bytes = PLI_BOARD_WINDOW_SMALL },
         { "shares", "each rank of a host has a share of the vector",
           .direct = pli_allreduce_shares, .needs = HOSTS | HERE | WINDOW | DENSE },
         { "hier", "inside hosts, then between", .build = pli_allreduce_hier, .needs = HOSTS },
@@ -232,7 +232,8 @@ static void read_setting(void)
 // Whether the datatype's elements can be combined in shared memory as they are.
 static bool is_dense(const struct pli_datatype *t)
 {
-    return t->is_dense && t->true_lb == 0 && t->extent == t->size && t->size <= PLI_WINDOW_SMALL;
+    return t->is_dense && t->true_lb == 0 && t->extent == t->size &&
+           t->size <= PLI_BOARD_WINDOW_SMALL;
 }
 
 // PLI_AGAIN: it cannot. Asking for a board or a window may make one: all members ask in the same
@@ -245,7 +246,7 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
         return PLI_AGAIN;
     }
     if (r->needs & HOSTS) {
-        const struct pli_hosts *h = pli_shape_hosts(a->comm);
+        const struct pli_hostmap *h = pli_comm_state_hosts(a->comm);
         bool keeps_order = a->op == NULL || a->op->is_commutative || h->is_grouped;
         bool is_even = h->n_speaker * h->n_host == a->n;
         if (h->n_host <= 1 || h->n_host == a->n || !keeps_order || (r->needs & EVEN && !is_even)) {
@@ -254,17 +255,18 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
         if ((r->needs & HERE) == 0) {
             return PLI_OK;
         }
-        return is_blocking ? pli_hosted_ready(a, r->needs & WINDOW ? pli_window_need(a) : 0)
-                           : PLI_AGAIN;
+        return is_blocking
+                   ? pli_board_hosts_ready(a, r->needs & WINDOW ? pli_board_window_need(a) : 0)
+                   : PLI_AGAIN;
     }
     if ((r->needs & BOARD) == 0) {
         return PLI_OK;
     }
-    struct pli_board *b = is_blocking ? pli_shape_board(a->comm) : NULL;
+    struct pli_board *b = is_blocking ? pli_comm_state_board(a->comm) : NULL;
     if (b == NULL) {
         return PLI_AGAIN;
     }
-    return r->needs & WINDOW ? pli_board_widen(b, a, pli_window_need(a)) : PLI_OK;
+    return r->needs & WINDOW ? pli_board_widen(b, a, pli_board_window_need(a)) : PLI_OK;
 }
 
 static bool is_within(const struct pli_coll_algo *r, MPI_Count bytes, int n)

@@ -12,7 +12,7 @@ static struct pli_coll *state_of(struct pli_comm *comm)
 {
     if (comm->coll == NULL) {
         comm->coll = calloc(1, sizeof *comm->coll);
-        if (comm->coll == NULL || (comm->coll->hosts = pli_hosts_open(comm)) == NULL) {
+        if (comm->coll == NULL || (comm->coll->hosts = pli_hostmap_open(comm)) == NULL) {
             // The other members choose by what this one cannot know, and cannot be told.
             pli_log(PLI_ERROR, "no memory for the collectives of a communicator");
             abort();
@@ -21,7 +21,7 @@ static struct pli_coll *state_of(struct pli_comm *comm)
     return comm->coll;
 }
 
-struct pli_board *pli_shape_board_slow(struct pli_comm *comm)
+struct pli_board *pli_comm_state_board_slow(struct pli_comm *comm)
 {
     if (!pli_board_life_is_worth(comm)) {
         return NULL;
@@ -34,7 +34,7 @@ struct pli_board *pli_shape_board_slow(struct pli_comm *comm)
     return c->board;
 }
 
-const struct pli_hosts *pli_shape_hosts(struct pli_comm *comm)
+const struct pli_hostmap *pli_comm_state_hosts(struct pli_comm *comm)
 {
     return state_of(comm)->hosts;
 }
@@ -43,13 +43,13 @@ static void end(struct pli_comm *comm)
 {
     if (comm->coll != NULL) {
         pli_board_life_end(comm->coll->here);
-        pli_hosts_close(comm->coll->hosts);
+        pli_hostmap_close(comm->coll->hosts);
         free(comm->coll);
         comm->coll = NULL;
     }
 }
 
-PLI_START void pli_shape_init(void)
+PLI_START void pli_comm_state_init(void)
 {
     pli_comm_on_end(end);
 }

@@ -11,7 +11,7 @@
 struct pli_board;
 
 struct pli_coll {
-    struct pli_hosts *hosts;
+    struct pli_hostmap *hosts;
     bool has_board;          // whether making one was tried
     struct pli_board *board; // NULL: the members share no host, or there is no memory for one
     struct pli_board *here;  // the same, or that of the members on this host (hosted.c)
@@ -22,25 +22,25 @@ struct pli_coll {
 };
 
 // All members call these at the same points of their collectives. Context: no lock held.
-struct pli_board *pli_shape_board_slow(struct pli_comm *comm);
+struct pli_board *pli_comm_state_board_slow(struct pli_comm *comm);
 
 // The board of the communicator, or NULL.
-static inline struct pli_board *pli_shape_board(struct pli_comm *comm)
+static inline struct pli_board *pli_comm_state_board(struct pli_comm *comm)
 {
     return comm->coll != NULL && comm->coll->has_board ? comm->coll->board
-                                                       : pli_shape_board_slow(comm);
+                                                       : pli_comm_state_board_slow(comm);
 }
 
 // The board that an operation meets on: of all members, or of those on this host. It is there.
-static inline struct pli_board *pli_shape_here(const struct pli_comm *comm)
+static inline struct pli_board *pli_comm_state_here(const struct pli_comm *comm)
 {
     return comm->coll->here;
 }
 
 // Where the members are. Never NULL.
-const struct pli_hosts *pli_shape_hosts(struct pli_comm *comm);
+const struct pli_hostmap *pli_comm_state_hosts(struct pli_comm *comm);
 
 // Have communicators drop what is kept here. Context: start-up only.
-void pli_shape_init(void);
+void pli_comm_state_init(void);
 
 #endif

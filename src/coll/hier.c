@@ -9,7 +9,7 @@
 
 struct pli_hier pli_hier_make(struct pli_sched *s, const struct pli_coll_args *a, int root)
 {
-    const struct pli_hosts *h = pli_shape_hosts(a->comm);
+    const struct pli_hostmap *h = pli_comm_state_hosts(a->comm);
     struct pli_hier r = { .local = *a, .across = *a, .members = h->members };
     int *leaders = pli_sched_bytes(s, (size_t)h->n_host * sizeof *leaders);
     if (pli_sched_ok(s)) {
@@ -22,7 +22,7 @@ struct pli_hier pli_hier_make(struct pli_sched *s, const struct pli_coll_args *a
         r.leaders = h->leaders;
     }
     r.local.n = h->n_member;
-    r.local.me = pli_hosts_index(h, a->comm->rank);
+    r.local.me = pli_hostmap_index(h, a->comm->rank);
     r.local.root = 0;
     for (int i = 0; i < h->n_member; i++) {
         r.local.root = h->members[i] == r.leaders[h->my_host] ? i : r.local.root;

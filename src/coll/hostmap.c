@@ -15,13 +15,13 @@
 // A table per member would be as many words as there are members, squared, in a process that has
 // all of them.
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static struct pli_hosts *known[256]; // by context; guarded by guard
+static struct pli_hostmap *known[256]; // by context; guarded by guard
 
 // A number for the host of a rank; -1: not known.
 static int key_of(const struct pli_comm *comm, int rank)
 {
     if (comm->is_span) { // what is to be few there are messages between jobs
-        return (int)pli_span_client((uint32_t)pli_group_at(comm->group, rank).proc);
+        return (int)pli_impi_span_client((uint32_t)pli_group_at(comm->group, rank).proc);
     }
     if (pli_conf.coll_host > 0) {
         return (int)(rank / pli_conf.coll_host);
@@ -40,7 +40,7 @@ static int key_of(const struct pli_comm *comm, int rank)
 }
 
 // Number the hosts in the order of their first ranks; false: one is not known.
-static bool number(struct pli_hosts *h, const struct pli_comm *comm, int *keys)
+static bool number(struct pli_hostmap *h, const struct pli_comm *comm, int *keys)
 {
     h->is_grouped = true;
     for (int r = 0; r < comm->size; r++) {
@@ -63,7 +63,7 @@ static bool number(struct pli_hosts *h, const struct pli_comm *comm, int *keys)
 }
 
 // n_at: room for a number per host.
-static void list_speakers(struct pli_hosts *h, int size, int *n_at)
+static void list_speakers(struct pli_hostmap *h, int size, int *n_at)
 {
     memset(n_at, 0, (size_t)h->n_host * sizeof *n_at);
     for (int r = 0; r < size; r++) {
@@ -82,7 +82,7 @@ static void list_speakers(struct pli_hosts *h, int size, int *n_at)
     }
 }
 
-static bool fill(struct pli_hosts *h, const struct pli_comm *comm)
+static bool fill(struct pli_hostmap *h, const struct pli_comm *comm)
 {
     size_t n = (size_t)comm->size;
     h->members = malloc(5 * n * sizeof(int));
@@ -106,7 +106,7 @@ static bool fill(struct pli_hosts *h, const struct pli_comm *comm)
     return true;
 }
 
-static void destroy(struct pli_hosts *h)
+static void destroy(struct pli_hostmap *h)
 {
     if (h != NULL) {
         free(h->members);
@@ -114,32 +114,32 @@ static void destroy(struct pli_hosts *h)
     }
 }
 
-static struct pli_hosts_key name_of(const struct pli_comm *comm)
+static struct pli_hostmap_key name_of(const struct pli_comm *comm)
 {
     struct pli_id first = pli_group_at(comm->group, 0);
-    return (struct pli_hosts_key){ .context = comm->context,
-                                   .proc = first.proc,
-                                   .ep = first.ep,
-                                   .size = comm->size,
-                                   .host = key_of(comm, comm->rank) };
+    return (struct pli_hostmap_key){ .context = comm->context,
+                                     .proc = first.proc,
+                                     .ep = first.ep,
+                                     .size = comm->size,
+                                     .host = key_of(comm, comm->rank) };
 }
 
-static bool is_same(const struct pli_hosts_key *a, const struct pli_hosts_key *b)
+static bool is_same(const struct pli_hostmap_key *a, const struct pli_hostmap_key *b)
 {
     return a->context == b->context && a->proc == b->proc && a->ep == b->ep && a->size == b->size &&
            a->host == b->host;
 }
 
-static struct pli_hosts **bucket(const struct pli_hosts_key *key)
+static struct pli_hostmap **bucket(const struct pli_hostmap_key *key)
 {
     return &known[(key->context * 0x9e3779b97f4a7c15u) >> 56];
 }
 
-struct pli_hosts *pli_hosts_open(const struct pli_comm *comm)
+struct pli_hostmap *pli_hostmap_open(const struct pli_comm *comm)
 {
-    struct pli_hosts_key key = name_of(comm);
+    struct pli_hostmap_key key = name_of(comm);
     pthread_mutex_lock(&guard);
-    struct pli_hosts **at = bucket(&key), *h = *at;
+    struct pli_hostmap **at = bucket(&key), *h = *at;
     while (h != NULL && !is_same(&h->key, &key)) {
         h = h->next;
     }
@@ -161,12 +161,12 @@ struct pli_hosts *pli_hosts_open(const struct pli_comm *comm)
     return h;
 }
 
-void pli_hosts_close(struct pli_hosts *h)
+void pli_hostmap_close(struct pli_hostmap *h)
 {
     pthread_mutex_lock(&guard);
     bool is_last = --h->refs == 0;
     if (is_last) {
-        struct pli_hosts **at = bucket(&h->key);
+        struct pli_hostmap **at = bucket(&h->key);
         while (*at != h) {
             at = &(*at)->next;
         }
@@ -178,7 +178,7 @@ void pli_hosts_close(struct pli_hosts *h)
     }
 }
 
-int pli_hosts_index(const struct pli_hosts *h, int rank)
+int pli_hostmap_index(const struct pli_hostmap *h, int rank)
 {
     int lo = 0, hi = h->n_member - 1;
     while (lo < hi) {

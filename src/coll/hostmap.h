@@ -10,14 +10,14 @@
 
 struct pli_comm;
 
-struct pli_hosts_key {
+struct pli_hostmap_key {
     uint64_t context, proc; // proc, ep: of rank 0, for the sides of an intercommunicator
     uint32_t ep;
     int size, host;
 };
 
 // The endpoints of a process that are members of one communicator share it.
-struct pli_hosts {
+struct pli_hostmap {
     int n_host;      // 0: not known
     int my_host;     // numbered by their first ranks
     int n_member;    // ranks on my host
@@ -27,16 +27,16 @@ struct pli_hosts {
     int *host_of;    // of every rank
     int n_speaker;   // as many ranks as every host has at least
     int *speakers;   // [i * n_host + h]: the i-th rank of host h, i < n_speaker
-    struct pli_hosts_key key;
+    struct pli_hostmap_key key;
     uint32_t refs; // guarded in hosts.c, as is next
-    struct pli_hosts *next;
+    struct pli_hostmap *next;
 };
 
 // What another endpoint of this process made already, or new; NULL: no memory. Context: any thread.
-struct pli_hosts *pli_hosts_open(const struct pli_comm *comm);
-void pli_hosts_close(struct pli_hosts *h);
+struct pli_hostmap *pli_hostmap_open(const struct pli_comm *comm);
+void pli_hostmap_close(struct pli_hostmap *h);
 
 // Which of the ranks on my host a rank is.
-int pli_hosts_index(const struct pli_hosts *h, int rank);
+int pli_hostmap_index(const struct pli_hostmap *h, int rank);
 
 #endif

@@ -189,7 +189,7 @@ static enum pli_err explain(const struct pli_sched *s, const struct pli_comm *co
                         (unsigned long long)s->want);
     }
     if (pli_err_is_news(s->err)) {
-        return pli_alarm_explain(s->err, s->name, comm);
+        return pli_failure_explain(s->err, s->name, comm);
     }
     return s->err == PLI_OK ? PLI_OK
                             : pli_fail(s->err, "%s on %s failed: %s", s->name, pli_comm_say(comm),

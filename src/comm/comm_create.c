@@ -34,8 +34,8 @@ enum pli_err pli_comm_create_group(struct pli_comm *comm, struct pli_group *grou
     if (err != PLI_OK) {
         return err;
     }
-    if (comm->is_span && pli_span_has_far(group)) {
-        err = pli_span_check_later("MPI_Comm_create_group", comm);
+    if (comm->is_span && pli_impi_span_has_far(group)) {
+        err = pli_impi_span_check_later("MPI_Comm_create_group", comm);
         if (err != PLI_OK) {
             return err;
         }

@@ -59,7 +59,7 @@ static enum pli_err dup(struct pli_comm *comm, bool with_hints, struct pli_comm 
     if (comm->is_inter) {
         err = pli_intercomm_contexts(comm, contexts);
     } else if (comm->is_span) {
-        err = pli_comm_cid_agree(comm, contexts);
+        err = pli_impi_cid_agree(comm, contexts);
     } else {
         contexts[0] = comm->rank == 0 ? pli_process_context() : 0;
         err = pli_coll_bcast(contexts, sizeof contexts[0], pli_comm_make_byte(), 0, comm);
@@ -132,7 +132,7 @@ static enum pli_err idup(struct pli_comm *comm, bool with_hints, struct pli_comm
     struct pli_datatype *byte = pli_comm_make_byte();
     struct pli_comm *c = NULL;
     struct pli_sched *s;
-    enum pli_err err = comm->is_span ? pli_span_check_later("MPI_Comm_idup", comm) : PLI_OK;
+    enum pli_err err = comm->is_span ? pli_impi_span_check_later("MPI_Comm_idup", comm) : PLI_OK;
     if (err == PLI_OK) {
         err = pli_sched_create(PLI_COLL_BCAST, PLI_SCHED_ONCE, &s); // of the contexts
     }

@@ -28,14 +28,14 @@ enum pli_err pli_comm_free_free(struct pli_comm *comm)
 {
     enum pli_err err = check(comm);
     if (err == PLI_OK && comm->is_span) { // IMPI wants it
-        err = comm->is_inter ? pli_intercomm_span_leave(comm) : pli_coll_barrier(comm);
+        err = comm->is_inter ? pli_intercomm_impi_leave(comm) : pli_coll_barrier(comm);
     }
     if (err == PLI_OK && comm->attrs != NULL) {
         err = pli_attr_delete_all(&comm->obj);
     }
     if (err == PLI_OK) {
         comm->is_freed = true;
-        pli_ep_settle(comm);
+        pli_endpoint_settle(comm);
         pli_comm_release(comm);
     }
     return err;

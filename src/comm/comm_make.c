@@ -24,7 +24,7 @@ enum pli_err pli_comm_make_child(struct pli_comm *parent, struct pli_group *grou
     if (err != PLI_OK) {
         return err;
     }
-    pli_ep_retain(c->ep);
+    pli_endpoint_retain(c->ep);
     pli_errhandler_release(c->errhandler);
     c->errhandler = pli_errhandler_of(&parent->obj);
     *out = c;
@@ -46,7 +46,7 @@ enum pli_err pli_comm_make_inter(struct pli_comm *parent, struct pli_group *grou
         return err;
     }
     pli_comm_adopt(c, local);
-    pli_alarm_begin(local);
+    pli_failure_begin(local);
     *out = c;
     return PLI_OK;
 }
@@ -99,7 +99,7 @@ enum pli_err pli_comm_make_sub(struct pli_comm *parent, struct pli_group *group,
 {
     uint64_t context;
     enum pli_err err = tag == PLI_SETUP_CREATE && pli_request_is_mortal
-                           ? pli_alarm_enter("the making of a communicator", parent)
+                           ? pli_failure_enter("the making of a communicator", parent)
                            : PLI_OK;
     err = err == PLI_OK ? agree(parent, group, tag, &context) : err;
     return err == PLI_OK ? pli_comm_make_child(parent, group, NULL, context, out) : err;
@@ -113,7 +113,7 @@ enum pli_err pli_comm_make_all(struct pli_comm *parent, struct pli_group *group,
         return is_member ? pli_comm_make_sub(parent, group, PLI_SETUP_CREATE, out) : PLI_OK;
     }
     uint64_t context;
-    enum pli_err err = pli_comm_cid_agree(parent, &context);
+    enum pli_err err = pli_impi_cid_agree(parent, &context);
     return err == PLI_OK && is_member ? pli_comm_make_child(parent, group, NULL, context, out)
                                       : err;
 }

@@ -64,7 +64,7 @@ static enum pli_err group_of(const struct vote votes[], int n, const struct pli_
 static enum pli_err split_intra(struct pli_comm *comm, struct vote votes[], int64_t color,
                                 struct pli_comm **out)
 {
-    if (color == PLI_SPLIT_NOWHERE) {
+    if (color == PLI_FORK_SPLIT_NOWHERE) {
         return PLI_OK;
     }
     struct pli_group *group;
@@ -81,11 +81,11 @@ static enum pli_err split_intra(struct pli_comm *comm, struct vote votes[], int6
 static enum pli_err split_inter(struct pli_comm *comm, struct vote votes[], int64_t color,
                                 struct pli_comm **out)
 {
-    struct pli_comm_trade t;
+    struct pli_leader_exchange t;
     struct pli_group *group = NULL, *remote = NULL;
     size_t len = (size_t)comm->size * sizeof *votes;
-    enum pli_err err = pli_comm_trade_inter(comm, votes, len, &t);
-    if (err != PLI_OK || color == PLI_SPLIT_NOWHERE) {
+    enum pli_err err = pli_leader_exchange_inter(comm, votes, len, &t);
+    if (err != PLI_OK || color == PLI_FORK_SPLIT_NOWHERE) {
         free(t.mine);
         return err;
     }
@@ -160,8 +160,8 @@ enum pli_err pli_comm_split_split(struct pli_comm *comm, int color, int key, str
     bool is_somewhere = color >= 0;
     enum pli_err err =
         comm->is_span && !comm->is_inter
-            ? pli_comm_cid_split(comm, color, key, out)
-            : pli_comm_split_by(comm, is_somewhere ? color : PLI_SPLIT_NOWHERE, key, out);
+            ? pli_impi_cid_split(comm, color, key, out)
+            : pli_comm_split_by(comm, is_somewhere ? color : PLI_FORK_SPLIT_NOWHERE, key, out);
     if (err == PLI_OK && !is_somewhere && color != MPI_UNDEFINED) {
         err = pli_fail(PLI_ERR_ARG, "argument color is %d, but must be 0 or more, or MPI_UNDEFINED",
                        color);

@@ -10,12 +10,12 @@
 
 struct pli_comm;
 
-#define PLI_SPLIT_NOWHERE INT64_MIN // a color that belongs to no child
+#define PLI_FORK_SPLIT_NOWHERE INT64_MIN // a color that belongs to no child
 
 enum pli_err pli_comm_split_split(struct pli_comm *comm, int color, int key, struct pli_comm **out);
 
 // The same with wide colors: one child per color, ordered by key and then rank. *out is NULL for
-// PLI_SPLIT_NOWHERE and, on an intercommunicator, for a color of one side only.
+// PLI_FORK_SPLIT_NOWHERE and, on an intercommunicator, for a color of one side only.
 enum pli_err pli_comm_split_by(struct pli_comm *comm, int64_t color, int key,
                                struct pli_comm **out);
 

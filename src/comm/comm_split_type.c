@@ -27,16 +27,16 @@ struct piece {
     uint32_t at;
 };
 
-static bool is_together(const struct pli_place *a, const struct pli_place *b, int level)
+static bool is_together(const struct pli_locality *a, const struct pli_locality *b, int level)
 {
-    return a->node == b->node && a->at[level] == b->at[level] && a->at[level] != PLI_PLACE_ANY;
+    return a->node == b->node && a->at[level] == b->at[level] && a->at[level] != PLI_LOCALITY_ANY;
 }
 
 // The first rank that shares the caller's piece of a level, as a color.
-static int64_t piece_color(const struct pli_place all[], int me, int level)
+static int64_t piece_color(const struct pli_locality all[], int me, int level)
 {
-    if (all[me].node == PLI_PLACE_NOBODY || all[me].at[level] == PLI_PLACE_ANY) {
-        return PLI_SPLIT_NOWHERE;
+    if (all[me].node == PLI_LOCALITY_NOBODY || all[me].at[level] == PLI_LOCALITY_ANY) {
+        return PLI_FORK_SPLIT_NOWHERE;
     }
     int first = 0;
     while (!is_together(&all[first], &all[me], level)) {
@@ -46,16 +46,16 @@ static int64_t piece_color(const struct pli_place all[], int me, int level)
 }
 
 // Whether the pieces of a level tell the ranks apart, so that every child is a smaller one.
-static bool is_divided(const struct pli_place all[], int n, int level)
+static bool is_divided(const struct pli_locality all[], int n, int level)
 {
-    const struct pli_place *first = NULL;
+    const struct pli_locality *first = NULL;
     bool has_some = false, has_others = false;
     for (int i = 0; i < n; i++) {
-        if (all[i].node == PLI_PLACE_NOBODY) {
+        if (all[i].node == PLI_LOCALITY_NOBODY) {
             continue;
         }
         first = first == NULL ? &all[i] : first;
-        has_some = has_some || all[i].at[level] != PLI_PLACE_ANY;
+        has_some = has_some || all[i].at[level] != PLI_LOCALITY_ANY;
         has_others = has_others || !is_together(first, &all[i], level);
     }
     return has_some && has_others;
@@ -69,12 +69,12 @@ static int compare(const void *a, const void *b)
 
 // How many ranks the ranks' children would have, added up. Pieces are nested, so of two levels the
 // one with larger pieces has more.
-static int64_t children(const struct pli_place all[], int n, int level, struct piece rows[])
+static int64_t children(const struct pli_locality all[], int n, int level, struct piece rows[])
 {
     int n_row = 0;
     int64_t sum = 0, run = 0;
     for (int i = 0; i < n; i++) {
-        if (all[i].node != PLI_PLACE_NOBODY && all[i].at[level] != PLI_PLACE_ANY) {
+        if (all[i].node != PLI_LOCALITY_NOBODY && all[i].at[level] != PLI_LOCALITY_ANY) {
             rows[n_row++] = (struct piece){ all[i].node, all[i].at[level] };
         }
     }
@@ -88,7 +88,7 @@ static int64_t children(const struct pli_place all[], int n, int level, struct p
 
 // The largest pieces that divide the communicator. Whether memory nodes, packages or caches are the
 // larger ones depends on the machine.
-static enum pli_err find_level(const struct pli_place all[], int n, int *level_out)
+static enum pli_err find_level(const struct pli_locality all[], int n, int *level_out)
 {
     int64_t best = 0;
     struct piece *rows = malloc((size_t)n * sizeof *rows);
@@ -108,9 +108,10 @@ static enum pli_err find_level(const struct pli_place all[], int n, int *level_o
 }
 
 // Which pieces the communicator was split by, for an info object if there is one.
-static enum pli_err tell(struct pli_info *info, enum pli_place_level level, struct pli_comm *made)
+static enum pli_err tell(struct pli_info *info, enum pli_locality_level level,
+                         struct pli_comm *made)
 {
-    enum pli_err err = info != NULL ? pli_info_set(info, hw_key, pli_place_name(level)) : PLI_OK;
+    enum pli_err err = info != NULL ? pli_info_set(info, hw_key, pli_locality_name(level)) : PLI_OK;
     if (err != PLI_OK) {
         pli_comm_release(made);
     }
@@ -128,21 +129,21 @@ static bool is_set(int type, struct pli_info *info, const char *name)
 static enum pli_err split_pieces(struct pli_comm *comm, int level, int key, struct pli_info *info,
                                  struct pli_comm **out)
 {
-    struct pli_place *all;
+    struct pli_locality *all;
     bool is_free = level == PIECES;
-    enum pli_err err = pli_place_gather(comm, level != NONE, &all);
+    enum pli_err err = pli_locality_gather(comm, level != NONE, &all);
     if (err != PLI_OK) {
         return err;
     }
     if (is_free) {
         err = find_level(all, comm->size, &level);
     }
-    int64_t color = level >= 0 ? piece_color(all, comm->rank, level) : PLI_SPLIT_NOWHERE;
+    int64_t color = level >= 0 ? piece_color(all, comm->rank, level) : PLI_FORK_SPLIT_NOWHERE;
     free(all);
     enum pli_err split_err = pli_comm_split_by(comm, color, key, out); // whatever happened here
     err = err == PLI_OK ? split_err : err;
     if (err == PLI_OK && is_free && *out != NULL) {
-        err = tell(info, (enum pli_place_level)level, *out);
+        err = tell(info, (enum pli_locality_level)level, *out);
     }
     return err;
 }
@@ -152,7 +153,7 @@ static int judge(const struct pli_comm *comm, int type, struct pli_info *info, i
 {
     const char *what = pli_info_find(info, hw_key), *pset = pli_info_find(info, pset_key);
     bool is_shared = type == MPI_COMM_TYPE_SHARED;
-    *color_out = PLI_SPLIT_NOWHERE; // unknown sets and kinds of hardware give MPI_COMM_NULL
+    *color_out = PLI_FORK_SPLIT_NOWHERE; // unknown sets and kinds of hardware give MPI_COMM_NULL
     if (type == MPI_COMM_TYPE_HW_UNGUIDED) {
         return PIECES;
     }
@@ -168,10 +169,10 @@ static int judge(const struct pli_comm *comm, int type, struct pli_info *info, i
         return NONE;
     }
     if (is_shared || (what != NULL && strcmp(what, "mpi_shared_memory") == 0)) {
-        *color_out = (int64_t)(pli_place_node() & INT64_MAX); // never PLI_SPLIT_NOWHERE
+        *color_out = (int64_t)(pli_locality_node() & INT64_MAX); // never PLI_FORK_SPLIT_NOWHERE
         return NONE;
     }
-    int level = what != NULL ? pli_place_level(what) : UNKNOWN;
+    int level = what != NULL ? pli_locality_level(what) : UNKNOWN;
     return level >= 0 ? level : NONE;
 }
 
@@ -194,11 +195,11 @@ static enum pli_err make_job(struct pli_comm *comm, struct pli_comm **out)
 {
     struct pli_group_build b;
     struct pli_group *group;
-    uint32_t mine = pli_span_client((uint32_t)comm->group->me.proc);
+    uint32_t mine = pli_impi_span_client((uint32_t)comm->group->me.proc);
     pli_group_build_init(&b);
     for (int i = 0; i < comm->size; i++) {
         struct pli_id id = pli_group_at(comm->group, i);
-        if (pli_span_client((uint32_t)id.proc) == mine) {
+        if (pli_impi_span_client((uint32_t)id.proc) == mine) {
             pli_group_build_add_id(&b, id);
         }
     }
@@ -230,10 +231,10 @@ static enum pli_err split_jobs(struct pli_comm *comm, int type, int key, struct 
     }
     pli_comm_release(piece);
     pli_comm_release(job);
-    enum pli_err split_err = pli_comm_cid_split(comm, color, key, out); // whatever happened here
+    enum pli_err split_err = pli_impi_cid_split(comm, color, key, out); // whatever happened here
     err = err == PLI_OK ? split_err : err;
     if (err == PLI_OK && is_free && *out != NULL) {
-        err = tell(info, PLI_PLACE_MACHINE, *out);
+        err = tell(info, PLI_LOCALITY_MACHINE, *out);
     }
     return err;
 }

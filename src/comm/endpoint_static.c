@@ -20,14 +20,14 @@ static struct pli_comm **comms; // by index; NULL while not open
 static int n_comm;
 static _Thread_local int mine = NONE;
 
-enum pli_err pli_fixed_open(struct pli_comm *world, int count, enum pli_err why)
+enum pli_err pli_endpoint_static_open(struct pli_comm *world, int count, enum pli_err why)
 {
     size_t n = why == PLI_OK ? (size_t)count : 1;
     struct pli_comm **made = calloc(n, sizeof(struct pli_comm *));
     if (made == NULL && why == PLI_OK) {
         why = pli_fail(PLI_ERR_NOMEM, "no memory for %d endpoints", count);
     }
-    enum pli_err err = pli_endpoint_create_more(world, count, why, made);
+    enum pli_err err = pli_endpoints_create_more(world, count, why, made);
     if (err != PLI_OK) {
         free(made);
         return err;
@@ -41,7 +41,7 @@ enum pli_err pli_fixed_open(struct pli_comm *world, int count, enum pli_err why)
     return PLI_OK;
 }
 
-enum pli_err pli_fixed_delete_attrs(void)
+enum pli_err pli_endpoint_static_delete_attrs(void)
 {
     enum pli_err err = PLI_OK;
     int was = mine;
@@ -53,10 +53,10 @@ enum pli_err pli_fixed_delete_attrs(void)
     return err;
 }
 
-void pli_fixed_close(void)
+void pli_endpoint_static_close(void)
 {
     for (int i = 0; i < n_comm; i++) {
-        pli_ep_settle(comms[i]);
+        pli_endpoint_settle(comms[i]);
         pli_comm_release(comms[i]);
     }
     free(comms);
@@ -64,16 +64,16 @@ void pli_fixed_close(void)
     n_comm = 0;
 }
 
-struct pli_comm *pli_fixed_mine(const void *h)
+struct pli_comm *pli_endpoint_static_mine(const void *h)
 {
-    if (pli_begin_by(h)) {
+    if (pli_implicit_init_by(h)) {
         return pli_handle_get(h, PLI_KIND_COMM);
     }
     return h == (const void *)MPI_COMM_ENDPOINTS && comms != NULL && mine != NONE ? comms[mine]
                                                                                   : NULL;
 }
 
-enum pli_err pli_fixed_why(void)
+enum pli_err pli_endpoint_static_why(void)
 {
     if (comms == NULL) {
         return pli_fail(PLI_ERR_COMM, "there is no MPI_COMM_ENDPOINTS: initialise with "
@@ -85,15 +85,15 @@ enum pli_err pli_fixed_why(void)
                     n_comm - 1);
 }
 
-bool pli_fixed_is(const struct pli_comm *comm)
+bool pli_endpoint_static_is(const struct pli_comm *comm)
 {
     return comm->obj.value == (uint16_t)(uintptr_t)MPI_COMM_ENDPOINTS;
 }
 
-enum pli_err pli_fixed_attach(int index)
+enum pli_err pli_endpoint_static_attach(int index)
 {
     if (comms == NULL) {
-        return pli_fixed_why();
+        return pli_endpoint_static_why();
     }
     if (index < 0 || index >= n_comm) {
         return pli_fail(PLI_ERR_ARG,
@@ -107,17 +107,17 @@ enum pli_err pli_fixed_attach(int index)
                         "MPI_Comm_detach(MPI_COMM_ENDPOINTS) to change",
                         mine);
     }
-    enum pli_err err = pli_ep_attach(comms[index]->ep);
+    enum pli_err err = pli_endpoint_attach(comms[index]->ep);
     mine = err == PLI_OK ? index : NONE;
     return err;
 }
 
-enum pli_err pli_fixed_detach(void)
+enum pli_err pli_endpoint_static_detach(void)
 {
     if (comms == NULL || mine == NONE) {
-        return pli_fixed_why();
+        return pli_endpoint_static_why();
     }
-    pli_ep_detach(comms[mine]->ep);
+    pli_endpoint_detach(comms[mine]->ep);
     mine = NONE;
     return PLI_OK;
 }

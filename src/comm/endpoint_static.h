@@ -11,20 +11,21 @@
 struct pli_comm;
 
 // Collective over the world: make MPI_COMM_ENDPOINTS with count ranks of this process, the first of
-// them its own. why: as in pli_endpoint_create. Context: start-up only.
-enum pli_err pli_fixed_open(struct pli_comm *world, int count, enum pli_err why);
+// them its own. why: as in pli_endpoints_create. Context: start-up only.
+enum pli_err pli_endpoint_static_open(struct pli_comm *world, int count, enum pli_err why);
 // First drop the attributes, while everything still works; then all of it. Nothing happens when it
 // was not opened. Context: the thread that finalises; no other uses the endpoints any more.
-enum pli_err pli_fixed_delete_attrs(void);
-void pli_fixed_close(void);
+enum pli_err pli_endpoint_static_delete_attrs(void);
+void pli_endpoint_static_close(void);
 
 // The communicator that a handle means in the calling thread and in no other, or NULL.
-struct pli_comm *pli_fixed_mine(const void *h) __attribute__((cold));
+struct pli_comm *pli_endpoint_static_mine(const void *h) __attribute__((cold));
 // Why MPI_COMM_ENDPOINTS means nothing in the calling thread; not to be asked before MPI_Init.
-enum pli_err pli_fixed_why(void);
-bool pli_fixed_is(const struct pli_comm *comm); // one of the communicators behind the handle
+enum pli_err pli_endpoint_static_why(void);
+bool pli_endpoint_static_is(
+    const struct pli_comm *comm); // one of the communicators behind the handle
 
-enum pli_err pli_fixed_attach(int index);
-enum pli_err pli_fixed_detach(void);
+enum pli_err pli_endpoint_static_attach(int index);
+enum pli_err pli_endpoint_static_detach(void);
 
 #endif

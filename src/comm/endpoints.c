@@ -57,10 +57,10 @@ static int lanes_wanted(struct pli_info *info)
     return (int)n;
 }
 
-static void release_all(struct pli_ep **eps, int n)
+static void release_all(struct pli_endpoint **eps, int n)
 {
     for (int i = 0; eps != NULL && i < n; i++) {
-        pli_ep_release(eps[i]);
+        pli_endpoint_release(eps[i]);
     }
     free(eps);
 }
@@ -93,17 +93,17 @@ static enum pli_err reserve_handles(int n, bool is_inter)
 }
 
 // My endpoints; on failure there are none.
-static enum pli_err make_eps(struct pli_comm *parent, struct told *mine, struct pli_ep ***out)
+static enum pli_err make_eps(struct pli_comm *parent, struct told *mine, struct pli_endpoint ***out)
 {
     uint32_t n_new = (uint32_t)(mine->n - mine->has_own);
     enum pli_err err = n_new >= LOOK_EVERY ? check_memory(mine->n, n_new) : PLI_OK;
-    struct pli_ep **eps =
-        err == PLI_OK ? calloc((size_t)mine->n + 1, sizeof(struct pli_ep *)) : NULL;
+    struct pli_endpoint **eps =
+        err == PLI_OK ? calloc((size_t)mine->n + 1, sizeof(struct pli_endpoint *)) : NULL;
     if (err == PLI_OK && eps == NULL) {
         err = pli_fail(PLI_ERR_NOMEM, "no memory for %d endpoints", mine->n);
     }
     if (err == PLI_OK) {
-        err = pli_ep_number(n_new, mine->n_lane, &mine->first);
+        err = pli_endpoint_number(n_new, mine->n_lane, &mine->first);
     }
     if (err == PLI_OK) {
         err = reserve_handles(mine->n, parent->is_inter);
@@ -113,10 +113,11 @@ static enum pli_err make_eps(struct pli_comm *parent, struct told *mine, struct 
             (err = check_memory(mine->n, n_new - i)) != PLI_OK) {
             break;
         }
-        err = pli_ep_create(pli_ep_nth(mine->first, mine->n_lane, i), &eps[mine->has_own + i]);
+        err = pli_endpoint_create(pli_endpoint_nth(mine->first, mine->n_lane, i),
+                                  &eps[mine->has_own + i]);
     }
     if (err == PLI_OK && mine->has_own) {
-        eps[0] = pli_ep_retain(parent->ep);
+        eps[0] = pli_endpoint_retain(parent->ep);
     }
     if (err != PLI_OK) {
         release_all(eps, mine->n);
@@ -189,7 +190,7 @@ static enum pli_err make_group(const struct told *told, const struct pli_group *
             add_run(&b, proc, told[i].first, PLI_NODE_N_LANE, n);
         } else {
             for (int at = 0; at < n; at += width) {
-                add_run(&b, proc, pli_ep_nth(told[i].first, width, (uint32_t)at), 1,
+                add_run(&b, proc, pli_endpoint_nth(told[i].first, width, (uint32_t)at), 1,
                         n - at < width ? n - at : width);
             }
         }
@@ -224,15 +225,15 @@ struct shape {
 };
 
 // One handle; takes the endpoint over on success.
-static enum pli_err make_comm(const struct shape *s, struct pli_ep *ep, struct pli_comm **out)
+static enum pli_err make_comm(const struct shape *s, struct pli_endpoint *ep, struct pli_comm **out)
 {
     struct pli_comm *c, *local = NULL;
     enum pli_err err = PLI_OK;
     if (s->remote != NULL) {
-        pli_ep_retain(ep);
+        pli_endpoint_retain(ep);
         err = pli_comm_create(ep, ep->id, s->group, NULL, s->local_context, &local);
         if (err != PLI_OK) {
-            pli_ep_release(ep);
+            pli_endpoint_release(ep);
             return err;
         }
     }
@@ -249,14 +250,14 @@ static enum pli_err make_comm(const struct shape *s, struct pli_ep *ep, struct p
         pli_errhandler_release(local->errhandler);
         local->errhandler = pli_errhandler_of(&s->parent->obj);
         pli_comm_adopt(c, local);
-        pli_alarm_begin(local);
+        pli_failure_begin(local);
     }
     *out = c;
     return PLI_OK;
 }
 
 // One handle for every endpoint of mine; takes the endpoints over.
-static enum pli_err make_comms(const struct shape *s, struct pli_ep **eps, int n,
+static enum pli_err make_comms(const struct shape *s, struct pli_endpoint **eps, int n,
                                struct pli_comm *out[])
 {
     enum pli_err err = PLI_OK;
@@ -274,7 +275,7 @@ static enum pli_err make_comms(const struct shape *s, struct pli_ep **eps, int n
 }
 
 static enum pli_err build(struct pli_comm *parent, const struct news *news, uint32_t hints,
-                          struct pli_ep **eps, struct pli_comm *out[])
+                          struct pli_endpoint **eps, struct pli_comm *out[])
 {
     int n = news->near[parent->rank].n;
     if (n == 0) {
@@ -325,7 +326,7 @@ static enum pli_err exchange(struct pli_comm *parent, const struct told *mine, s
 static enum pli_err create(struct pli_comm *parent, struct told mine, uint32_t hints,
                            enum pli_err why, struct pli_comm *out[])
 {
-    struct pli_ep **eps = NULL;
+    struct pli_endpoint **eps = NULL;
     size_t n_far = parent->is_inter ? (size_t)parent->n_peer : 0;
     struct news news = { .near = malloc(((size_t)parent->size + n_far) * sizeof(struct told)) };
     if (news.near == NULL) {
@@ -362,8 +363,8 @@ static uint32_t hints_of(struct pli_info *info, int n_lane)
     return c.hints | (is_given ? (uint32_t)n_lane << PLI_HINT_LANES_AT : 0);
 }
 
-enum pli_err pli_endpoint_create(struct pli_comm *parent, int n, struct pli_info *info,
-                                 enum pli_err why, struct pli_comm *out[])
+enum pli_err pli_endpoints_create(struct pli_comm *parent, int n, struct pli_info *info,
+                                  enum pli_err why, struct pli_comm *out[])
 {
     if (parent->is_span) {
         return pli_comm_refuse_span(parent, "endpoints");
@@ -372,41 +373,41 @@ enum pli_err pli_endpoint_create(struct pli_comm *parent, int n, struct pli_info
     return create(parent, mine, hints_of(info, mine.n_lane), why, out);
 }
 
-enum pli_err pli_endpoint_create_more(struct pli_comm *parent, int n, enum pli_err why,
-                                      struct pli_comm *out[])
+enum pli_err pli_endpoints_create_more(struct pli_comm *parent, int n, enum pli_err why,
+                                       struct pli_comm *out[])
 {
     struct told mine = { .n = n, .n_lane = PLI_NODE_N_LANE, .has_own = 1 };
     return create(parent, mine, 0, why, out);
 }
 
-enum pli_err pli_endpoint_attach(struct pli_comm *comm)
+enum pli_err pli_endpoints_attach(struct pli_comm *comm)
 {
-    if (pli_fixed_is(comm)) {
+    if (pli_endpoint_static_is(comm)) {
         return pli_fail(PLI_ERR_COMM, "the calling thread is attached to a rank of "
                                       "MPI_COMM_ENDPOINTS already");
     }
-    return pli_ep_attach(comm->ep);
+    return pli_endpoint_attach(comm->ep);
 }
 
-enum pli_err pli_endpoint_detach(struct pli_comm *comm)
+enum pli_err pli_endpoints_detach(struct pli_comm *comm)
 {
-    if (pli_fixed_is(comm)) {
-        return pli_fixed_detach();
+    if (pli_endpoint_static_is(comm)) {
+        return pli_endpoint_static_detach();
     }
-    return pli_ep_detach(comm->ep)
+    return pli_endpoint_detach(comm->ep)
                ? PLI_OK
                : pli_fail(PLI_ERR_COMM, "no thread is attached to the endpoint of %s",
                           pli_comm_say(comm));
 }
 
-enum pli_err pli_endpoint_best(struct pli_comm *comm, int *n_out)
+enum pli_err pli_endpoints_best(struct pli_comm *comm, int *n_out)
 {
     (void)comm; // the same for all
     *n_out = pli_attr_fixed_best();
     return PLI_OK;
 }
 
-enum pli_err pli_endpoint_process(struct pli_comm *comm, int rank, int *process_out)
+enum pli_err pli_endpoints_process(struct pli_comm *comm, int rank, int *process_out)
 {
     if (rank < 0 || rank >= comm->n_peer) {
         return pli_fail(PLI_ERR_RANK, "argument rank is %d; %s has ranks 0 to %d", rank,

@@ -13,22 +13,22 @@ struct pli_info;
 // be 0. Of an intercommunicator the new one is an intercommunicator too. why: what is wrong with
 // the caller's arguments; everybody fails then, after the exchange, so that nobody is left waiting.
 // Waits. Context: no lock held.
-enum pli_err pli_endpoint_create(struct pli_comm *parent, int n, struct pli_info *info,
-                                 enum pli_err why, struct pli_comm *out[]);
+enum pli_err pli_endpoints_create(struct pli_comm *parent, int n, struct pli_info *info,
+                                  enum pli_err why, struct pli_comm *out[]);
 
 // The same with n >= 1 endpoints of which the first is the parent's own, so that only the others
 // are new.
-enum pli_err pli_endpoint_create_more(struct pli_comm *parent, int n, enum pli_err why,
-                                      struct pli_comm *out[]);
+enum pli_err pli_endpoints_create_more(struct pli_comm *parent, int n, enum pli_err why,
+                                       struct pli_comm *out[]);
 
 // The calling thread uses the communicator's endpoint from now on, or no more.
-enum pli_err pli_endpoint_attach(struct pli_comm *comm);
-enum pli_err pli_endpoint_detach(struct pli_comm *comm);
+enum pli_err pli_endpoints_attach(struct pli_comm *comm);
+enum pli_err pli_endpoints_detach(struct pli_comm *comm);
 
 // The rank in MPI_COMM_WORLD of the process that a rank lives in: MPIX_Comm_get_process. Local.
-enum pli_err pli_endpoint_process(struct pli_comm *comm, int rank, int *process_out);
+enum pli_err pli_endpoints_process(struct pli_comm *comm, int rank, int *process_out);
 
 // How many endpoints of this process can be driven at once without getting in each other's way.
-enum pli_err pli_endpoint_best(struct pli_comm *comm, int *n_out);
+enum pli_err pli_endpoints_best(struct pli_comm *comm, int *n_out);
 
 #endif

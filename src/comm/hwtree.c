@@ -31,11 +31,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static hwloc_topology_t tree; // written under the lock, read by those who saw it loaded
 
 static const hwloc_obj_type_t types[PLI_N_PLACE] = {
-    [PLI_PLACE_MACHINE] = HWLOC_OBJ_MACHINE, [PLI_PLACE_PACKAGE] = HWLOC_OBJ_PACKAGE,
-    [PLI_PLACE_DIE] = HWLOC_OBJ_DIE,         [PLI_PLACE_NUMA] = HWLOC_OBJ_NUMANODE,
-    [PLI_PLACE_L4] = HWLOC_OBJ_L4CACHE,      [PLI_PLACE_L3] = HWLOC_OBJ_L3CACHE,
-    [PLI_PLACE_L2] = HWLOC_OBJ_L2CACHE,      [PLI_PLACE_L1] = HWLOC_OBJ_L1CACHE,
-    [PLI_PLACE_CORE] = HWLOC_OBJ_CORE,       [PLI_PLACE_PU] = HWLOC_OBJ_PU,
+    [PLI_LOCALITY_MACHINE] = HWLOC_OBJ_MACHINE, [PLI_LOCALITY_PACKAGE] = HWLOC_OBJ_PACKAGE,
+    [PLI_LOCALITY_DIE] = HWLOC_OBJ_DIE,         [PLI_LOCALITY_NUMA] = HWLOC_OBJ_NUMANODE,
+    [PLI_LOCALITY_L4] = HWLOC_OBJ_L4CACHE,      [PLI_LOCALITY_L3] = HWLOC_OBJ_L3CACHE,
+    [PLI_LOCALITY_L2] = HWLOC_OBJ_L2CACHE,      [PLI_LOCALITY_L1] = HWLOC_OBJ_L1CACHE,
+    [PLI_LOCALITY_CORE] = HWLOC_OBJ_CORE,       [PLI_LOCALITY_PU] = HWLOC_OBJ_PU,
 };
 
 static enum pli_err bind_calls(void *lib)
@@ -132,7 +132,7 @@ void pli_hwtree_unload(void)
     pthread_mutex_unlock(&lock);
 }
 
-bool pli_hwtree_has(enum pli_place_level level)
+bool pli_hwtree_has(enum pli_locality_level level)
 {
     return hw.type_depth(tree, types[level]) != HWLOC_TYPE_DEPTH_UNKNOWN;
 }
@@ -177,9 +177,9 @@ enum pli_err pli_hwtree_find(const uint64_t mask[], uint32_t n_word, uint32_t at
 {
     _Static_assert(sizeof(unsigned long) == sizeof mask[0], "hwloc's words are ours");
     for (int i = 0; i < PLI_N_PLACE; i++) {
-        at_out[i] = PLI_PLACE_ANY;
+        at_out[i] = PLI_LOCALITY_ANY;
     }
-    at_out[PLI_PLACE_MACHINE] = 0;
+    at_out[PLI_LOCALITY_MACHINE] = 0;
     hwloc_bitmap_t set = hw.alloc();
     bool is_made = set != NULL;
     for (uint32_t i = 0; is_made && i < n_word; i++) {

@@ -16,10 +16,10 @@
 enum pli_err pli_hwtree_load(void);
 
 // Whether the machine has a piece of this level. Context: loaded, any thread.
-bool pli_hwtree_has(enum pli_place_level level);
+bool pli_hwtree_has(enum pli_locality_level level);
 
 // The piece of every level that a set of processors lies in, by hwloc's logical number;
-// PLI_PLACE_ANY where it lies in none or in several. Context: loaded, any thread.
+// PLI_LOCALITY_ANY where it lies in none or in several. Context: loaded, any thread.
 enum pli_err pli_hwtree_find(const uint64_t mask[], uint32_t n_word, uint32_t at_out[PLI_N_PLACE]);
 
 // Forget the machine. Context: nobody else asks.

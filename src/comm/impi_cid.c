@@ -15,14 +15,14 @@
 
 static _Atomic uint64_t largest = 1; // MPI_COMM_WORLD has 0 and 1
 
-enum pli_err pli_comm_cid_max(struct pli_comm *comm, uint64_t *max_out)
+enum pli_err pli_impi_cid_max(struct pli_comm *comm, uint64_t *max_out)
 {
     uint64_t mine = largest;
     struct pli_op *op = pli_handle_get(MPI_MAX, PLI_KIND_OP);
     return pli_coll_allreduce(&mine, max_out, 1, pli_datatype_basic(MPI_UINT64_T), op, comm);
 }
 
-enum pli_err pli_comm_cid_take(uint64_t max, unsigned n, uint64_t *cid_out)
+enum pli_err pli_impi_cid_take(uint64_t max, unsigned n, uint64_t *cid_out)
 {
     max |= 1; // pairs begin with an even number
     if (pli_impi_coll_take_cid(&max, n, cid_out) != PLI_IMPI_OK || *cid_out >> 58 != 0) {
@@ -32,19 +32,19 @@ enum pli_err pli_comm_cid_take(uint64_t max, unsigned n, uint64_t *cid_out)
     return PLI_OK;
 }
 
-uint64_t pli_comm_cid_context(uint64_t cid)
+uint64_t pli_impi_cid_context(uint64_t cid)
 {
-    return PLI_WIRE_SPAN | cid << 2;
+    return PLI_MSG_SPAN | cid << 2;
 }
 
-enum pli_err pli_comm_cid_agree(struct pli_comm *parent, uint64_t *context_out)
+enum pli_err pli_impi_cid_agree(struct pli_comm *parent, uint64_t *context_out)
 {
     uint64_t max = 0, cid = 0;
-    enum pli_err err = pli_comm_cid_max(parent, &max);
+    enum pli_err err = pli_impi_cid_max(parent, &max);
     if (err == PLI_OK) {
-        err = pli_comm_cid_take(max, 2, &cid);
+        err = pli_impi_cid_take(max, 2, &cid);
     }
-    *context_out = pli_comm_cid_context(cid);
+    *context_out = pli_impi_cid_context(cid);
     return err;
 }
 
@@ -83,7 +83,7 @@ static enum pli_err group_of(const struct pli_comm *comm, const int *votes, int 
     return pli_group_build_finish(&b, comm->group->session, comm->group->me, out);
 }
 
-enum pli_err pli_comm_cid_split(struct pli_comm *comm, int color, int key, struct pli_comm **out)
+enum pli_err pli_impi_cid_split(struct pli_comm *comm, int color, int key, struct pli_comm **out)
 {
     struct pli_datatype *type = pli_datatype_basic(MPI_INT);
     int mine[2] = { color >= 0 ? color : -1, key };
@@ -94,7 +94,7 @@ enum pli_err pli_comm_cid_split(struct pli_comm *comm, int color, int key, struc
     }
     enum pli_err err = pli_coll_allgather(mine, 2, type, votes, 2, type, comm);
     if (err == PLI_OK) {
-        err = pli_comm_cid_agree(comm, &context);
+        err = pli_impi_cid_agree(comm, &context);
     }
     struct pli_group *group = NULL;
     if (err == PLI_OK && color >= 0) {

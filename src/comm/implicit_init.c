@@ -8,17 +8,17 @@
 static bool (*begin)(void);
 static bool is_allowed, has_begun;
 
-void pli_begin_on_use(bool (*fn)(void))
+void pli_implicit_init_on_use(bool (*fn)(void))
 {
     begin = fn;
 }
 
-void pli_begin_allow(void)
+void pli_implicit_init_allow(void)
 {
     is_allowed = true;
 }
 
-bool pli_begin_by(const void *handle)
+bool pli_implicit_init_by(const void *handle)
 {
     bool is_ours = handle == (const void *)MPI_COMM_WORLD || handle == (const void *)MPI_COMM_SELF;
     if (!is_ours || !is_allowed || begin == NULL || has_begun) {
@@ -28,7 +28,7 @@ bool pli_begin_by(const void *handle)
     return has_begun;
 }
 
-bool pli_begin_has(void)
+bool pli_implicit_init_has(void)
 {
     return has_begun;
 }

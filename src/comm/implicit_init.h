@@ -6,13 +6,13 @@
 #include <stdbool.h>
 
 // What initialises MPI, if nobody has; false: somebody has, or it failed. Context: start-up only.
-void pli_begin_on_use(bool (*fn)(void));
+void pli_implicit_init_on_use(bool (*fn)(void));
 // This program may do so. Context: start-up only; one thread calls MPI.
-void pli_begin_allow(void);
+void pli_implicit_init_allow(void);
 
 // A handle that names nothing: true: it was a predefined communicator, and names something now.
-bool pli_begin_by(const void *handle) __attribute__((cold));
+bool pli_implicit_init_by(const void *handle) __attribute__((cold));
 // Whether MPI was initialised that way.
-bool pli_begin_has(void);
+bool pli_implicit_init_has(void);
 
 #endif

@@ -57,7 +57,7 @@ static enum pli_err make_offer(struct pli_id leader, const struct pli_group *gro
 }
 
 // The other side's offer, or NULL when it is not what was agreed.
-static const struct offer *their_offer(const struct pli_comm_trade *t)
+static const struct offer *their_offer(const struct pli_leader_exchange *t)
 {
     const struct offer *o = (const struct offer *)t->theirs;
     bool is_good = t->n_theirs >= sizeof *o && o->n_run >= 0 &&
@@ -98,7 +98,7 @@ enum pli_err pli_intercomm_check_disjoint(struct pli_group *a, struct pli_group 
 
 // From both offers the communicator; `group` is the local one.
 static enum pli_err build(struct pli_comm *parent, struct pli_group *group,
-                          const struct pli_comm_trade *t, struct pli_comm **out)
+                          const struct pli_leader_exchange *t, struct pli_comm **out)
 {
     const struct offer *mine = (const struct offer *)t->mine;
     const struct offer *theirs = their_offer(t);
@@ -150,15 +150,15 @@ static enum pli_err propose(struct pli_comm *local, int leader,
                             struct pli_comm **out)
 {
     struct offer *offer = NULL;
-    struct pli_comm_trade t;
+    struct pli_leader_exchange t;
     size_t len = 0;
     enum pli_err why = lead->why;
     bool is_alone = lead->peer != NULL && lead->peer->is_span;
     if (local->rank == leader && why == PLI_OK) {
         why = make_offer(local->group->me, local->group, 0, &offer, &len);
     }
-    enum pli_err err = pli_comm_trade(local, leader, is_alone ? NULL : lead->peer, lead->far,
-                                      lead->setup, offer, len, why, &t);
+    enum pli_err err = pli_leader_exchange(local, leader, is_alone ? NULL : lead->peer, lead->far,
+                                           lead->setup, offer, len, why, &t);
     free(offer);
     if (err != PLI_OK) {
         return err;
@@ -176,7 +176,7 @@ static enum pli_err warn_leader(const struct pli_comm *local, int leader,
                                 const struct pli_intercomm_lead *lead)
 {
     struct offer *offer = NULL;
-    struct pli_comm_trade t;
+    struct pli_leader_exchange t;
     size_t len;
     if (local->rank != leader || lead->why != PLI_OK || lead->peer->is_span) {
         return PLI_OK;
@@ -184,7 +184,7 @@ static enum pli_err warn_leader(const struct pli_comm *local, int leader,
     enum pli_err err = make_offer(local->group->me, NULL, 0, &offer, &len);
     if (err == PLI_OK) {
         offer->is_span = true;
-        err = pli_comm_trade_lead(lead->peer, lead->far, lead->setup, offer, len, &t);
+        err = pli_leader_exchange_lead(lead->peer, lead->far, lead->setup, offer, len, &t);
         free(t.mine);
         free(offer);
     }
@@ -212,7 +212,7 @@ enum pli_err pli_intercomm_create(struct pli_comm *local, int local_leader, MPI_
                                : propose(local, local_leader, &lead, &is_span, out);
     if (is_span) {
         lead.why = lead.why == PLI_OK ? err : lead.why;
-        err = pli_intercomm_span_create(local, local_leader, &lead, out);
+        err = pli_intercomm_impi_create(local, local_leader, &lead, out);
     }
     return err;
 }
@@ -225,8 +225,9 @@ enum pli_err pli_intercomm_join(struct pli_comm *local, int leader, struct pli_c
     if (local->rank == leader && why == PLI_OK) {
         why = make_offer(local->group->me, local->group, 0, &offer, &len);
     }
-    struct pli_comm_trade t;
-    enum pli_err err = pli_comm_trade(local, leader, via, far, PLI_SETUP_LEAD, offer, len, why, &t);
+    struct pli_leader_exchange t;
+    enum pli_err err =
+        pli_leader_exchange(local, leader, via, far, PLI_SETUP_LEAD, offer, len, why, &t);
     free(offer);
     if (err == PLI_OK) {
         err = build(local, local->group, &t, out);
@@ -237,13 +238,13 @@ enum pli_err pli_intercomm_join(struct pli_comm *local, int leader, struct pli_c
 
 // The first members of an intercommunicator's groups tell each other.
 static enum pli_err trade_offers(struct pli_comm *inter, const struct pli_group *group, int high,
-                                 struct pli_comm_trade *t)
+                                 struct pli_leader_exchange *t)
 {
     struct offer *offer = NULL;
     size_t len = 0;
     enum pli_err err = make_offer(pli_group_at(inter->group, 0), group, high, &offer, &len);
     if (err == PLI_OK) {
-        err = pli_comm_trade_inter(inter, offer, len, t);
+        err = pli_leader_exchange_inter(inter, offer, len, t);
     }
     free(offer);
     return err;
@@ -252,7 +253,7 @@ static enum pli_err trade_offers(struct pli_comm *inter, const struct pli_group 
 enum pli_err pli_intercomm_of_groups(struct pli_comm *inter, struct pli_group *group,
                                      struct pli_comm **out)
 {
-    struct pli_comm_trade t;
+    struct pli_leader_exchange t;
     enum pli_err err = trade_offers(inter, group, 0, &t);
     if (err == PLI_OK) {
         err = build(inter, group, &t, out);
@@ -264,9 +265,9 @@ enum pli_err pli_intercomm_of_groups(struct pli_comm *inter, struct pli_group *g
 enum pli_err pli_intercomm_contexts(struct pli_comm *inter, uint64_t contexts_out[2])
 {
     if (inter->is_span) {
-        return pli_intercomm_span_dup(inter, contexts_out);
+        return pli_intercomm_impi_dup(inter, contexts_out);
     }
-    struct pli_comm_trade t;
+    struct pli_leader_exchange t;
     enum pli_err err = trade_offers(inter, NULL, 0, &t);
     if (err != PLI_OK) {
         return err;
@@ -302,7 +303,7 @@ static bool is_first(const struct pli_comm *inter, bool high, bool their_high)
 static enum pli_err agree_merge(struct pli_comm *inter, bool high, bool *their_high_out,
                                 uint64_t *context_out)
 {
-    struct pli_comm_trade t;
+    struct pli_leader_exchange t;
     enum pli_err err = trade_offers(inter, NULL, high, &t);
     if (err != PLI_OK) {
         return err;
@@ -326,7 +327,7 @@ enum pli_err pli_intercomm_merge(struct pli_comm *inter, int high, struct pli_co
     uint64_t context = 0;
     struct pli_group *group;
     enum pli_err err = inter->is_span
-                           ? pli_intercomm_span_merge(inter, high != 0, &their_high, &context)
+                           ? pli_intercomm_impi_merge(inter, high != 0, &their_high, &context)
                            : agree_merge(inter, high != 0, &their_high, &context);
     if (err == PLI_OK) {
         err = join(inter, is_first(inter, high != 0, their_high), &group);

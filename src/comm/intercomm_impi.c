@@ -37,7 +37,7 @@ static unsigned char *describe(const struct pli_group *g, uint64_t max, int *len
         memcpy(p, &max, HEAD);
         for (int i = 0; i < g->size; i++) {
             uint64_t proc = pli_group_at(g, i).proc;
-            uint32_t world = htobe32(pli_span_is_inside(proc) ? (uint32_t)proc : NOWHERE);
+            uint32_t world = htobe32(pli_impi_span_is_inside(proc) ? (uint32_t)proc : NOWHERE);
             memcpy(p + HEAD + (size_t)EACH * (size_t)i, &world, EACH);
         }
     }
@@ -59,7 +59,7 @@ static enum pli_err trade(const struct pli_comm *local, uint64_t max,
         return no_memory(len);
     }
     enum pli_err err =
-        pli_comm_trade_open(lead->peer, lead->far, lead->tag, mine, len, &in->data, &in->len);
+        pli_leader_exchange_open(lead->peer, lead->far, lead->tag, mine, len, &in->data, &in->len);
     free(mine);
     return err;
 }
@@ -118,7 +118,7 @@ static enum pli_err build(struct pli_comm *local, uint64_t max, const struct hea
     struct pli_group *remote;
     memcpy(&theirs, in->data, HEAD);
     theirs = be64toh(theirs);
-    enum pli_err err = pli_comm_cid_take(theirs > max ? theirs : max, PLI_INTERCOMM_TAKEN, &cid);
+    enum pli_err err = pli_impi_cid_take(theirs > max ? theirs : max, PLI_INTERCOMM_TAKEN, &cid);
     if (err == PLI_OK) {
         err = their_group(local, in, &remote);
     }
@@ -127,26 +127,27 @@ static enum pli_err build(struct pli_comm *local, uint64_t max, const struct hea
     }
     err = pli_intercomm_check_disjoint(local->group, remote);
     if (err == PLI_OK) {
-        err = pli_comm_make_inter(local, local->group, remote, pli_comm_cid_context(cid),
-                                  pli_comm_cid_context(cid + 2), out);
+        err = pli_comm_make_inter(local, local->group, remote, pli_impi_cid_context(cid),
+                                  pli_impi_cid_context(cid + 2), out);
     }
     pli_group_release(remote);
     return err;
 }
 
-enum pli_err pli_intercomm_span_create(struct pli_comm *local, int leader,
+enum pli_err pli_intercomm_impi_create(struct pli_comm *local, int leader,
                                        const struct pli_intercomm_lead *lead, struct pli_comm **out)
 {
     uint64_t max;
     struct heard in = { NULL, 0 };
-    enum pli_err why = lead->why, err = pli_comm_cid_max(local, &max);
+    enum pli_err why = lead->why, err = pli_impi_cid_max(local, &max);
     if (err == PLI_OK && local->rank == leader && why == PLI_OK) {
         why = trade(local, max, lead, &in);
     }
     if (err == PLI_OK) {
         err = spread(local, leader, local->rank == leader ? why : PLI_OK, &in);
     }
-    if (err == PLI_OK && pli_span_has_stranger(local->group)) { // the others are told by its ranks
+    if (err == PLI_OK &&
+        pli_impi_span_has_stranger(local->group)) { // the others are told by its ranks
         err = pli_fail(PLI_ERR_COMM,
                        "argument local_comm has processes that were spawned or belong to another "
                        "job, and the other group or peer_comm spans jobs that IMPI joins, which "

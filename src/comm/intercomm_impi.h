@@ -22,17 +22,17 @@ struct pli_intercomm_lead {
 };
 
 // If a group or the leaders' communicator spans jobs. Context: no lock held; waits.
-enum pli_err pli_intercomm_span_create(struct pli_comm *local, int leader,
+enum pli_err pli_intercomm_impi_create(struct pli_comm *local, int leader,
                                        const struct pli_intercomm_lead *lead,
                                        struct pli_comm **out);
 
 // Both groups agree on contexts: one for a merger, with a word of each side; two, for the groups
 // and for inside each, of a copy.
-enum pli_err pli_intercomm_span_merge(struct pli_comm *inter, bool high, bool *their_high_out,
+enum pli_err pli_intercomm_impi_merge(struct pli_comm *inter, bool high, bool *their_high_out,
                                       uint64_t *context_out);
-enum pli_err pli_intercomm_span_dup(struct pli_comm *inter, uint64_t contexts_out[2]);
+enum pli_err pli_intercomm_impi_dup(struct pli_comm *inter, uint64_t contexts_out[2]);
 
 // All of both groups let go of it.
-enum pli_err pli_intercomm_span_leave(struct pli_comm *inter);
+enum pli_err pli_intercomm_impi_leave(struct pli_comm *inter);
 
 #endif

@@ -23,8 +23,8 @@ static enum pli_err swap(struct pli_comm *inter, int tag, const void *out, void 
     struct pli_datatype *byte = pli_comm_make_byte();
     enum pli_err err = PLI_OK;
     if (inter->rank == 0) {
-        err = pli_pair_on(out, len, byte, 0, tag, in, len, byte, 0, tag, inter, PLI_CHAN_COLL,
-                          MPI_STATUS_IGNORE, NULL);
+        err = pli_sendrecv_on(out, len, byte, 0, tag, in, len, byte, 0, tag, inter, PLI_CHAN_COLL,
+                              MPI_STATUS_IGNORE, NULL);
     }
     return err == PLI_OK ? pli_coll_bcast(in, len, byte, 0, inter->local) : err;
 }
@@ -34,7 +34,7 @@ static enum pli_err agree(struct pli_comm *inter, int tag, uint32_t *word, unsig
 {
     uint64_t max;
     struct word mine = { .word = htobe32(*word) }, theirs = { 0 };
-    enum pli_err err = pli_comm_cid_max(inter->local, &max);
+    enum pli_err err = pli_impi_cid_max(inter->local, &max);
     if (err != PLI_OK) {
         return err;
     }
@@ -45,31 +45,31 @@ static enum pli_err agree(struct pli_comm *inter, int tag, uint32_t *word, unsig
     }
     uint64_t other = be64toh(theirs.max);
     *word = be32toh(theirs.word);
-    return pli_comm_cid_take(other > max ? other : max, n, cid_out);
+    return pli_impi_cid_take(other > max ? other : max, n, cid_out);
 }
 
-enum pli_err pli_intercomm_span_merge(struct pli_comm *inter, bool high, bool *their_high_out,
+enum pli_err pli_intercomm_impi_merge(struct pli_comm *inter, bool high, bool *their_high_out,
                                       uint64_t *context_out)
 {
     uint64_t cid = 0;
     uint32_t word = high;
     enum pli_err err = agree(inter, PLI_IMPI_TAG_MERGE, &word, 2, &cid);
     *their_high_out = word != 0;
-    *context_out = pli_comm_cid_context(cid);
+    *context_out = pli_impi_cid_context(cid);
     return err;
 }
 
-enum pli_err pli_intercomm_span_dup(struct pli_comm *inter, uint64_t contexts_out[2])
+enum pli_err pli_intercomm_impi_dup(struct pli_comm *inter, uint64_t contexts_out[2])
 {
     uint64_t cid = 0;
     uint32_t none = 0;
     enum pli_err err = agree(inter, PLI_IMPI_TAG_DUP, &none, PLI_INTERCOMM_TAKEN, &cid);
-    contexts_out[0] = pli_comm_cid_context(cid);
-    contexts_out[1] = pli_comm_cid_context(cid + 2);
+    contexts_out[0] = pli_impi_cid_context(cid);
+    contexts_out[1] = pli_impi_cid_context(cid + 2);
     return err;
 }
 
-enum pli_err pli_intercomm_span_leave(struct pli_comm *inter)
+enum pli_err pli_intercomm_impi_leave(struct pli_comm *inter)
 {
     enum pli_err err = pli_coll_barrier(inter->local);
     return err == PLI_OK ? swap(inter, PLI_IMPI_TAG_COMM_FREE, NULL, NULL, 0) : err;

@@ -30,15 +30,15 @@ static enum pli_err swap(const void *out, size_t n_out, void *in, size_t n_in,
                          struct pli_comm *peer, int far, int tag)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
-    return pli_pair_on(out, (MPI_Count)n_out, byte, far, tag, in, (MPI_Count)n_in, byte, far, tag,
-                       peer, PLI_CHAN_SETUP, MPI_STATUS_IGNORE, NULL);
+    return pli_sendrecv_on(out, (MPI_Count)n_out, byte, far, tag, in, (MPI_Count)n_in, byte, far,
+                           tag, peer, PLI_CHAN_SETUP, MPI_STATUS_IGNORE, NULL);
 }
 
-enum pli_err pli_comm_trade_lead(struct pli_comm *peer, int far, int tag, const void *said,
-                                 size_t len, struct pli_comm_trade *t)
+enum pli_err pli_leader_exchange_lead(struct pli_comm *peer, int far, int tag, const void *said,
+                                      size_t len, struct pli_leader_exchange *t)
 {
     uint64_t n_mine = len, n_theirs = 0;
-    *t = (struct pli_comm_trade){ 0 };
+    *t = (struct pli_leader_exchange){ 0 };
     enum pli_err err =
         peer != NULL ? swap(&n_mine, sizeof n_mine, &n_theirs, sizeof n_theirs, peer, far, tag)
                      : PLI_OK;
@@ -56,14 +56,14 @@ enum pli_err pli_comm_trade_lead(struct pli_comm *peer, int far, int tag, const 
     return peer != NULL ? swap(t->mine, len, t->theirs, n_theirs, peer, far, tag) : PLI_OK;
 }
 
-enum pli_err pli_comm_trade(struct pli_comm *local, int leader, struct pli_comm *peer, int far,
-                            int tag, const void *said, size_t len, enum pli_err why,
-                            struct pli_comm_trade *t)
+enum pli_err pli_leader_exchange(struct pli_comm *local, int leader, struct pli_comm *peer, int far,
+                                 int tag, const void *said, size_t len, enum pli_err why,
+                                 struct pli_leader_exchange *t)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
-    *t = (struct pli_comm_trade){ 0 };
+    *t = (struct pli_leader_exchange){ 0 };
     if (local->rank == leader && why == PLI_OK) {
-        why = pli_comm_trade_lead(peer, far, tag, said, len, t);
+        why = pli_leader_exchange_lead(peer, far, tag, said, len, t);
     }
     struct head head = { t->n_mine, t->n_theirs, why };
     enum pli_err err = pli_coll_bcast(&head, sizeof head, byte, leader, local);
@@ -92,10 +92,10 @@ enum pli_err pli_comm_trade(struct pli_comm *local, int leader, struct pli_comm 
     return err;
 }
 
-enum pli_err pli_comm_trade_inter(struct pli_comm *inter, const void *said, size_t len,
-                                  struct pli_comm_trade *t)
+enum pli_err pli_leader_exchange_inter(struct pli_comm *inter, const void *said, size_t len,
+                                       struct pli_leader_exchange *t)
 {
-    return pli_comm_trade(inter->local, 0, inter, 0, PLI_SETUP_TRADE, said, len, PLI_OK, t);
+    return pli_leader_exchange(inter->local, 0, inter, 0, PLI_SETUP_TRADE, said, len, PLI_OK, t);
 }
 
 static enum pli_err hear(struct pli_comm *peer, int far, int tag, unsigned char **in_out,
@@ -113,8 +113,8 @@ static enum pli_err hear(struct pli_comm *peer, int far, int tag, unsigned char 
                                              peer, PLI_CHAN_P2P, MPI_STATUS_IGNORE);
 }
 
-enum pli_err pli_comm_trade_open(struct pli_comm *peer, int far, int tag, const void *said, int len,
-                                 unsigned char **in_out, int *n_in_out)
+enum pli_err pli_leader_exchange_open(struct pli_comm *peer, int far, int tag, const void *said,
+                                      int len, unsigned char **in_out, int *n_in_out)
 {
     bool is_gone;
     struct pli_request *send;

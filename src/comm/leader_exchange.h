@@ -9,7 +9,7 @@
 
 struct pli_comm;
 
-struct pli_comm_trade {
+struct pli_leader_exchange {
     unsigned char *mine, *theirs; // one allocation, at mine; what the two leaders said
     size_t n_mine, n_theirs;
 };
@@ -18,21 +18,21 @@ struct pli_comm_trade {
 // hears the same from there, or nothing if `peer` is NULL; the arguments from `peer` on count at
 // the leader alone. why: not PLI_OK at a leader that cannot do its part: its group then fails with
 // it, unheard by the others. Context: no lock held; waits. The caller frees t->mine.
-enum pli_err pli_comm_trade(struct pli_comm *local, int leader, struct pli_comm *peer, int far,
-                            int tag, const void *said, size_t len, enum pli_err why,
-                            struct pli_comm_trade *t);
+enum pli_err pli_leader_exchange(struct pli_comm *local, int leader, struct pli_comm *peer, int far,
+                                 int tag, const void *said, size_t len, enum pli_err why,
+                                 struct pli_leader_exchange *t);
 
 // The leaders' part alone. The caller frees t->mine, whatever the result.
-enum pli_err pli_comm_trade_lead(struct pli_comm *peer, int far, int tag, const void *said,
-                                 size_t len, struct pli_comm_trade *t);
+enum pli_err pli_leader_exchange_lead(struct pli_comm *peer, int far, int tag, const void *said,
+                                      size_t len, struct pli_leader_exchange *t);
 
 // The same between the groups of an intercommunicator, led by their first members.
-enum pli_err pli_comm_trade_inter(struct pli_comm *inter, const void *said, size_t len,
-                                  struct pli_comm_trade *t);
+enum pli_err pli_leader_exchange_inter(struct pli_comm *inter, const void *said, size_t len,
+                                       struct pli_leader_exchange *t);
 
 // Two leaders alone, as ordinary messages of unknown lengths: the other one may be of another MPI.
 // The caller frees *in_out, whatever the result.
-enum pli_err pli_comm_trade_open(struct pli_comm *peer, int far, int tag, const void *said, int len,
-                                 unsigned char **in_out, int *n_in_out);
+enum pli_err pli_leader_exchange_open(struct pli_comm *peer, int far, int tag, const void *said,
+                                      int len, unsigned char **in_out, int *n_in_out);
 
 #endif

@@ -23,7 +23,7 @@
 
 enum { MAX_WORD = 128, MAX_REASON = 512 }; // 8192 processors
 
-_Static_assert(PLI_GATE_N_HOST <= 1 << 16, "hosts fit below the client's number");
+_Static_assert(PLI_GATEWAY_N_HOST <= 1 << 16, "hosts fit below the client's number");
 
 // What a rank tells the one that asks hwloc for its node.
 struct seat {
@@ -39,19 +39,19 @@ struct roll {
 };
 
 static const char *const names[PLI_N_PLACE] = {
-    [PLI_PLACE_MACHINE] = "hwloc://Machine", [PLI_PLACE_PACKAGE] = "hwloc://Package",
-    [PLI_PLACE_DIE] = "hwloc://Die",         [PLI_PLACE_NUMA] = "hwloc://NUMANode",
-    [PLI_PLACE_L4] = "hwloc://L4Cache",      [PLI_PLACE_L3] = "hwloc://L3Cache",
-    [PLI_PLACE_L2] = "hwloc://L2Cache",      [PLI_PLACE_L1] = "hwloc://L1Cache",
-    [PLI_PLACE_CORE] = "hwloc://Core",       [PLI_PLACE_PU] = "hwloc://PU",
+    [PLI_LOCALITY_MACHINE] = "hwloc://Machine", [PLI_LOCALITY_PACKAGE] = "hwloc://Package",
+    [PLI_LOCALITY_DIE] = "hwloc://Die",         [PLI_LOCALITY_NUMA] = "hwloc://NUMANode",
+    [PLI_LOCALITY_L4] = "hwloc://L4Cache",      [PLI_LOCALITY_L3] = "hwloc://L3Cache",
+    [PLI_LOCALITY_L2] = "hwloc://L2Cache",      [PLI_LOCALITY_L1] = "hwloc://L1Cache",
+    [PLI_LOCALITY_CORE] = "hwloc://Core",       [PLI_LOCALITY_PU] = "hwloc://PU",
 };
 
-const char *pli_place_name(enum pli_place_level level)
+const char *pli_locality_name(enum pli_locality_level level)
 {
     return names[level];
 }
 
-int pli_place_level(const char *name)
+int pli_locality_level(const char *name)
 {
     static const char prefix[] = "hwloc://";
     size_t skip = sizeof prefix - 1;
@@ -66,7 +66,7 @@ int pli_place_level(const char *name)
     return -1;
 }
 
-uint64_t pli_place_node(void)
+uint64_t pli_locality_node(void)
 {
     // Jobs that IMPI joins go by one number, and each counts its own hosts.
     uint64_t client = pli_boot.gate != NULL ? pli_boot.gate->client : 0;
@@ -94,7 +94,7 @@ static enum pli_err call_roll(struct pli_comm *comm, bool counts, struct roll *r
     struct pli_datatype *byte = pli_comm_make_byte();
     size_t n = (size_t)comm->size;
     uint64_t mask[MAX_WORD];
-    struct seat mine = { counts ? pli_place_node() : PLI_PLACE_NOBODY, read_mask(mask) };
+    struct seat mine = { counts ? pli_locality_node() : PLI_LOCALITY_NOBODY, read_mask(mask) };
     r->seats = malloc(n * sizeof *r->seats);
     if (r->seats == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for the places of %zu ranks", n);
@@ -129,7 +129,7 @@ static bool is_first(const struct roll *r, int me)
             return false;
         }
     }
-    return r->seats[me].node != PLI_PLACE_NOBODY;
+    return r->seats[me].node != PLI_LOCALITY_NOBODY;
 }
 
 static bool is_bound_apart(const struct roll *r, int n, int me)
@@ -166,8 +166,8 @@ static enum pli_err share_reason(struct pli_comm *comm, int from)
     return err != PLI_OK ? err : pli_fail(PLI_ERR_OTHER, "on the node of rank %d, %s", from, why);
 }
 
-// at: all PLI_PLACE_ANY, and one word for the first rank that failed. Whoever knows a place knows a
-// smaller number, so the least is the answer.
+// at: all PLI_LOCALITY_ANY, and one word for the first rank that failed. Whoever knows a place
+// knows a smaller number, so the least is the answer.
 static enum pli_err find_places(struct pli_comm *comm, const struct roll *r, bool is_hint,
                                 uint32_t at[], uint32_t all[])
 {
@@ -180,17 +180,18 @@ static enum pli_err find_places(struct pli_comm *comm, const struct roll *r, boo
     }
     enum pli_err err = pli_coll_allreduce(at, all, n_at + 1, pli_datatype_basic(MPI_UINT32_T),
                                           pli_handle_get(MPI_MIN, PLI_KIND_OP), comm);
-    if (err == PLI_OK && !is_hint && all[n_at] != PLI_PLACE_ANY) {
+    if (err == PLI_OK && !is_hint && all[n_at] != PLI_LOCALITY_ANY) {
         return share_reason(comm, (int)all[n_at]);
     }
     return err;
 }
 
-static enum pli_err gather(struct pli_comm *comm, bool counts, bool is_hint, struct pli_place **out)
+static enum pli_err gather(struct pli_comm *comm, bool counts, bool is_hint,
+                           struct pli_locality **out)
 {
     size_t n = (size_t)comm->size, n_at = n * PLI_N_PLACE + 1;
     struct roll r = { 0 };
-    struct pli_place *all = malloc(n * sizeof *all);
+    struct pli_locality *all = malloc(n * sizeof *all);
     uint32_t *at = malloc(2 * n_at * sizeof *at);
     enum pli_err err = all != NULL && at != NULL
                            ? call_roll(comm, counts, &r)
@@ -202,7 +203,7 @@ static enum pli_err gather(struct pli_comm *comm, bool counts, bool is_hint, str
     for (size_t i = 0; err == PLI_OK && i < n; i++) {
         all[i].node = r.seats[i].node;
         memcpy(all[i].at, at + n_at + i * PLI_N_PLACE, sizeof all[i].at);
-        all[i].at[PLI_PLACE_MACHINE] = 0;
+        all[i].at[PLI_LOCALITY_MACHINE] = 0;
     }
     free(r.seats);
     free(r.masks);
@@ -215,17 +216,17 @@ static enum pli_err gather(struct pli_comm *comm, bool counts, bool is_hint, str
     return PLI_OK;
 }
 
-enum pli_err pli_place_gather(struct pli_comm *comm, bool counts, struct pli_place **out)
+enum pli_err pli_locality_gather(struct pli_comm *comm, bool counts, struct pli_locality **out)
 {
     return gather(comm, counts, false, out);
 }
 
-enum pli_err pli_place_compare(struct pli_comm *comm, struct pli_place **out)
+enum pli_err pli_locality_compare(struct pli_comm *comm, struct pli_locality **out)
 {
     return gather(comm, true, true, out);
 }
 
-enum pli_err pli_place_info(struct pli_info **out)
+enum pli_err pli_locality_info(struct pli_info **out)
 {
     struct pli_info *info;
     uint64_t mask[MAX_WORD];
@@ -241,8 +242,8 @@ enum pli_err pli_place_info(struct pli_info **out)
         return err;
     }
     for (int i = 0; err == PLI_OK && i < PLI_N_PLACE; i++) {
-        if (pli_hwtree_has((enum pli_place_level)i)) {
-            err = pli_info_set(info, names[i], at[i] != PLI_PLACE_ANY ? "true" : "false");
+        if (pli_hwtree_has((enum pli_locality_level)i)) {
+            err = pli_info_set(info, names[i], at[i] != PLI_LOCALITY_ANY ? "true" : "false");
         }
     }
     if (err != PLI_OK) {

@@ -13,46 +13,46 @@ struct pli_comm;
 struct pli_info;
 
 // From the largest to the smallest on most machines.
-enum pli_place_level {
-    PLI_PLACE_MACHINE,
-    PLI_PLACE_PACKAGE,
-    PLI_PLACE_DIE,
-    PLI_PLACE_NUMA,
-    PLI_PLACE_L4,
-    PLI_PLACE_L3,
-    PLI_PLACE_L2,
-    PLI_PLACE_L1,
-    PLI_PLACE_CORE,
-    PLI_PLACE_PU,
+enum pli_locality_level {
+    PLI_LOCALITY_MACHINE,
+    PLI_LOCALITY_PACKAGE,
+    PLI_LOCALITY_DIE,
+    PLI_LOCALITY_NUMA,
+    PLI_LOCALITY_L4,
+    PLI_LOCALITY_L3,
+    PLI_LOCALITY_L2,
+    PLI_LOCALITY_L1,
+    PLI_LOCALITY_CORE,
+    PLI_LOCALITY_PU,
     PLI_N_PLACE
 };
 
-#define PLI_PLACE_ANY UINT32_MAX // not bound to one piece of this level, or not known
+#define PLI_LOCALITY_ANY UINT32_MAX // not bound to one piece of this level, or not known
 
-struct pli_place {
+struct pli_locality {
     uint64_t node; // the same for processes that share memory
     uint32_t at[PLI_N_PLACE];
 };
 
 // Of every rank; collective, on an intracommunicator. A rank that does not count says so and has
-// PLI_PLACE_NOBODY as its node. Fails everywhere if the hardware of one node cannot be read. Freed
-// by the caller.
-#define PLI_PLACE_NOBODY UINT64_MAX
-enum pli_err pli_place_gather(struct pli_comm *comm, bool counts, struct pli_place **out);
+// PLI_LOCALITY_NOBODY as its node. Fails everywhere if the hardware of one node cannot be read.
+// Freed by the caller.
+#define PLI_LOCALITY_NOBODY UINT64_MAX
+enum pli_err pli_locality_gather(struct pli_comm *comm, bool counts, struct pli_locality **out);
 
-// The same for those who only want to keep neighbours near: pieces of a node stay PLI_PLACE_ANY
+// The same for those who only want to keep neighbours near: pieces of a node stay PLI_LOCALITY_ANY
 // where all its ranks have the same binding, and, with a warning, where hwloc cannot tell.
-enum pli_err pli_place_compare(struct pli_comm *comm, struct pli_place **out);
+enum pli_err pli_locality_compare(struct pli_comm *comm, struct pli_locality **out);
 
 // "hwloc://Package"; and back, with or without the prefix, -1: not a type we know.
-const char *pli_place_name(enum pli_place_level level);
-int pli_place_level(const char *name);
+const char *pli_locality_name(enum pli_locality_level level);
+int pli_locality_level(const char *name);
 
 // The node of this process, see above.
-uint64_t pli_place_node(void);
+uint64_t pli_locality_node(void);
 
 // MPI_Get_hw_resource_info: every type this machine has, and whether the caller is bound to one
 // instance.
-enum pli_err pli_place_info(struct pli_info **out);
+enum pli_err pli_locality_info(struct pli_info **out);
 
 #endif

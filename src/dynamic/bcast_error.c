@@ -14,18 +14,18 @@ struct outcome {
     char text[512];
 };
 
-enum pli_err pli_outcome_copy(struct pli_comm *comm, int root, void *buf, size_t len)
+enum pli_err pli_bcast_error_copy(struct pli_comm *comm, int root, void *buf, size_t len)
 {
     return len > 0 ? pli_coll_bcast(buf, (MPI_Count)len, pli_comm_make_byte(), root, comm) : PLI_OK;
 }
 
-enum pli_err pli_outcome_share(struct pli_comm *comm, int root, enum pli_err why, int32_t *word)
+enum pli_err pli_bcast_error_share(struct pli_comm *comm, int root, enum pli_err why, int32_t *word)
 {
     struct outcome o = { .why = why, .word = *word };
     if (comm->rank == root && why != PLI_OK) {
         snprintf(o.text, sizeof o.text, "%s", pli_fail_take(NULL));
     }
-    enum pli_err err = pli_outcome_copy(comm, root, &o, sizeof o);
+    enum pli_err err = pli_bcast_error_copy(comm, root, &o, sizeof o);
     *word = o.word;
     return err != PLI_OK || o.why == PLI_OK ? err : pli_fail((enum pli_err)o.why, "%s", o.text);
 }

@@ -10,8 +10,8 @@
 #include "obj/comm.h"
 #include "obj/errhandler.h"
 
-enum pli_err pli_rendezvous_make(struct pli_comm *like, struct pli_id other, bool is_first,
-                                 uint64_t context, struct pli_comm **out)
+enum pli_err pli_first_contact_make(struct pli_comm *like, struct pli_id other, bool is_first,
+                                    uint64_t context, struct pli_comm **out)
 {
     struct pli_id me = like->group->me;
     struct pli_id ids[2] = { is_first ? me : other, is_first ? other : me };
@@ -22,10 +22,10 @@ enum pli_err pli_rendezvous_make(struct pli_comm *like, struct pli_id other, boo
     if (err != PLI_OK) {
         return err;
     }
-    err = pli_comm_create(pli_ep_retain(like->ep), me, group, NULL, context, &c);
+    err = pli_comm_create(pli_endpoint_retain(like->ep), me, group, NULL, context, &c);
     pli_group_release(group);
     if (err != PLI_OK) {
-        pli_ep_release(like->ep);
+        pli_endpoint_release(like->ep);
         return err;
     }
     pli_errhandler_release(c->errhandler);
@@ -35,20 +35,20 @@ enum pli_err pli_rendezvous_make(struct pli_comm *like, struct pli_id other, boo
     return PLI_OK;
 }
 
-void pli_rendezvous_drop(struct pli_comm *bridge)
+void pli_first_contact_drop(struct pli_comm *bridge)
 {
     pli_comm_release(bridge);
 }
 
-enum pli_err pli_rendezvous_say(struct pli_comm *bridge, int far, const void *buf, size_t len)
+enum pli_err pli_first_contact_say(struct pli_comm *bridge, int far, const void *buf, size_t len)
 {
-    return pli_p2p_send_on(buf, (MPI_Count)len, pli_comm_make_byte(), far, PLI_RENDEZVOUS_TAG,
+    return pli_p2p_send_on(buf, (MPI_Count)len, pli_comm_make_byte(), far, PLI_FIRST_CONTACT_TAG,
                            bridge, PLI_CHAN_SETUP, 0);
 }
 
 struct wait {
     struct pli_waiter w; // first: the watch gets it
-    pli_rendezvous_watch_fn watch;
+    pli_first_contact_watch_fn watch;
     void *arg;
     enum pli_err err;
 };
@@ -59,13 +59,13 @@ static void look(const struct pli_waiter *w)
     wait->err = wait->watch(wait->arg);
 }
 
-enum pli_err pli_rendezvous_hear(struct pli_comm *bridge, void *buf, size_t len,
-                                 pli_rendezvous_watch_fn watch, void *arg)
+enum pli_err pli_first_contact_hear(struct pli_comm *bridge, void *buf, size_t len,
+                                    pli_first_contact_watch_fn watch, void *arg)
 {
     struct pli_request *req;
     bool is_gone;
     enum pli_err err = pli_p2p_irecv_on(buf, (MPI_Count)len, pli_comm_make_byte(), MPI_ANY_SOURCE,
-                                        PLI_RENDEZVOUS_TAG, bridge, PLI_CHAN_SETUP, &req);
+                                        PLI_FIRST_CONTACT_TAG, bridge, PLI_CHAN_SETUP, &req);
     if (err != PLI_OK) {
         return err;
     }

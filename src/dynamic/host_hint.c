@@ -48,20 +48,20 @@ static void put_list(struct pli_spawn_text *t, const char *list)
     pli_spawn_text_put(t, "", 1);
 }
 
-void pli_where_put(struct pli_spawn_text *t, struct pli_info *info)
+void pli_host_hint_put(struct pli_spawn_text *t, struct pli_info *info)
 {
     put_list(t, info != NULL ? pli_info_find(info, "host") : NULL);
     put_list(t, info != NULL ? pli_info_find(info, "add-host") : NULL);
 }
 
-enum pli_err pli_where_resize(struct pli_lane *lane, int size, struct pli_info *info,
-                              struct pli_answer *answer)
+enum pli_err pli_host_hint_resize(struct pli_lane *lane, int size, struct pli_info *info,
+                                  struct pli_answer *answer)
 {
     struct pli_ask_resize ask = { PLI_ASK_TO, (uint32_t)(size > 0 ? size : 0) };
     struct pli_spawn_text body = { 0 };
     pli_spawn_text_put(&body, &ask, sizeof ask);
-    pli_where_put(&body, info);
-    enum pli_err err = pli_plea(lane, PLI_ASK_RESIZE, body.data, body.len, answer);
+    pli_host_hint_put(&body, info);
+    enum pli_err err = pli_launcher_call(lane, PLI_ASK_RESIZE, body.data, body.len, answer);
     pli_spawn_text_fini(&body);
     return err;
 }

@@ -12,10 +12,10 @@ struct pli_spawn_text;
 
 // Put two strings: the hosts of the hint `host`, and those of `add-host`; empty without a hint.
 // Names of this host become that by which the job knows it.
-void pli_where_put(struct pli_spawn_text *t, struct pli_info *info);
+void pli_host_hint_put(struct pli_spawn_text *t, struct pli_info *info);
 
-// Ask for a world of this size, new ranks of which go by these hints; as pli_plea.
-enum pli_err pli_where_resize(struct pli_lane *lane, int size, struct pli_info *info,
-                              struct pli_answer *answer);
+// Ask for a world of this size, new ranks of which go by these hints; as pli_launcher_call.
+enum pli_err pli_host_hint_resize(struct pli_lane *lane, int size, struct pli_info *info,
+                                  struct pli_answer *answer);
 
 #endif

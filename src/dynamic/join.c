@@ -19,7 +19,7 @@
 // What the two ends of a socket tell each other. Both are of one host, or cannot be joined.
 struct card {
     char magic[8];
-    struct pli_outside_name job;
+    struct pli_other_job_name job;
     struct pli_id who;
     uint64_t context;
 };
@@ -54,7 +54,7 @@ enum pli_err pli_join(struct pli_comm *self, int fd, struct pli_comm **out)
     struct card mine = { .magic = "PLIJOIN", .who = self->group->me }, theirs;
     struct pli_comm *bridge = NULL;
     uint32_t is_good, are_good;
-    pli_outside_self(&mine.job);
+    pli_other_job_self(&mine.job);
     // A context of its own in any case: whether the other is of another job is not known yet.
     atomic_store_explicit(&pli_proc.boot->is_linked, true, memory_order_relaxed);
     mine.context = pli_process_context();
@@ -66,11 +66,11 @@ enum pli_err pli_join(struct pli_comm *self, int fd, struct pli_comm **out)
         return pli_fail(PLI_ERR_ARG, "argument fd: both ends of the socket are in this process");
     }
     bool is_low = mine.who.proc < theirs.who.proc;
-    err = pli_span_is_far(theirs.who.proc) ? pli_meeting_refuse_joined()
-                                           : pli_outside_meet(&theirs.job);
+    err = pli_impi_span_is_far(theirs.who.proc) ? pli_reachable_refuse_joined()
+                                                : pli_other_job_meet(&theirs.job);
     if (err == PLI_OK) {
-        err = pli_rendezvous_make(self, theirs.who, is_low, is_low ? mine.context : theirs.context,
-                                  &bridge);
+        err = pli_first_contact_make(self, theirs.who, is_low,
+                                     is_low ? mine.context : theirs.context, &bridge);
     }
     is_good = err == PLI_OK;
     enum pli_err said = move(fd, &is_good, sizeof is_good, true);
@@ -82,6 +82,6 @@ enum pli_err pli_join(struct pli_comm *self, int fd, struct pli_comm **out)
     if (err == PLI_OK) {
         err = pli_intercomm_join(self, 0, bridge, is_low ? 1 : 0, PLI_OK, out);
     }
-    pli_rendezvous_drop(bridge);
+    pli_first_contact_drop(bridge);
     return err;
 }

@@ -38,17 +38,17 @@ static enum pli_err move(struct pli_lane *lane, int fd, char *buf, size_t len, b
     return PLI_OK;
 }
 
-enum pli_err pli_plea(struct pli_lane *lane, enum pli_ask_kind kind, const void *body, size_t len,
-                      struct pli_answer *answer)
+enum pli_err pli_launcher_call(struct pli_lane *lane, enum pli_ask_kind kind, const void *body,
+                               size_t len, struct pli_answer *answer)
 {
     int pair[2];
     struct pli_ask_head head = { kind, (uint32_t)len };
     if (len > PLI_ASK_MOST) {
         return pli_fail(PLI_ERR_ARG, "a request of %zu bytes is too long for mpiexec", len);
     }
-    pli_park_hold();
+    pli_freeze_hold();
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-        pli_park_let();
+        pli_freeze_let();
         return pli_fail(PLI_ERR_OTHER, "cannot make a socket: %s", strerror(errno));
     }
     enum pli_err err = pli_proc.boot->ops->ask(pli_proc.boot, pair[1]);
@@ -63,6 +63,6 @@ enum pli_err pli_plea(struct pli_lane *lane, enum pli_ask_kind kind, const void 
         err = move(lane, pair[0], (char *)answer, sizeof *answer, false);
     }
     close(pair[0]);
-    pli_park_let();
+    pli_freeze_let();
     return err;
 }

@@ -14,7 +14,7 @@ struct pli_lane;
 // answer may take its time: NULL is for others. Only trouble
 // on the way is an error here: what the launcher thinks of the request is in the answer.
 // Context: any thread, no lock held.
-enum pli_err pli_plea(struct pli_lane *lane, enum pli_ask_kind kind, const void *body, size_t len,
-                      struct pli_answer *answer);
+enum pli_err pli_launcher_call(struct pli_lane *lane, enum pli_ask_kind kind, const void *body,
+                               size_t len, struct pli_answer *answer);
 
 #endif

@@ -26,7 +26,7 @@
 // What a port's name says.
 struct port {
     char host[64]; // where its job, or that part of it, is
-    struct pli_outside_name job;
+    struct pli_other_job_name job;
     uint32_t place;
     uint64_t cookie;
 };
@@ -55,8 +55,8 @@ enum pli_err pli_port_open(struct pli_info *info, char *port_out)
 {
     struct port p = { 0 };
     (void)info; // the standard defines no hints
-    pli_outside_self(&p.job);
-    enum pli_err err = pli_ledger_open(&p.place, &p.cookie);
+    pli_other_job_self(&p.job);
+    enum pli_err err = pli_ports_open(&p.place, &p.cookie);
     if (err == PLI_OK) {
         snprintf(port_out, MPI_MAX_PORT_NAME,
                  "pliant:%s:%08" PRIx32 ":%" PRIu32 ":%" PRIu32 ":%" PRIu32 ":%016" PRIx64,
@@ -92,7 +92,7 @@ enum pli_err pli_port_close(const char *port)
     if (err == PLI_OK && p.job.job != pli_proc.boot->job) {
         err = pli_fail(PLI_ERR_PORT, "the port '%s' belongs to another job", port);
     }
-    return err == PLI_OK ? pli_ledger_close(p.place, p.cookie) : err;
+    return err == PLI_OK ? pli_ports_close(p.place, p.cookie) : err;
 }
 
 static uint64_t context_of(const struct port *p)
@@ -110,14 +110,14 @@ static enum pli_err find_owner(const struct port *p, struct pli_id *out)
 {
     uint32_t index = 0, ep = 0;
     if (is_ours(p)) {
-        enum pli_err err = pli_ledger_owner(p->place, p->cookie, out);
+        enum pli_err err = pli_ports_owner(p->place, p->cookie, out);
         if (err != PLI_ERR_PORT) {
             return err;
         }
     } else {
-        const struct pli_outside *o = pli_outside_find(p->job.job);
-        if (o != NULL && pli_meeting_has_launcher(&o->node) &&
-            pli_tie_port_owner(&o->node, p->place, p->cookie, &index, &ep)) {
+        const struct pli_other_job *o = pli_other_job_find(p->job.job);
+        if (o != NULL && pli_reachable_has_launcher(&o->node) &&
+            pli_jobtab_port_owner(&o->node, p->place, p->cookie, &index, &ep)) {
             *out = (struct pli_id){ p->job.job | index, ep };
             return PLI_OK;
         }
@@ -141,7 +141,7 @@ static enum pli_err look(void *arg)
 static enum pli_err look_at_guest(void *arg)
 {
     const struct vigil *v = arg;
-    return pli_meeting_is_gone(v->guest.proc)
+    return pli_reachable_is_gone(v->guest.proc)
                ? pli_fail(PLI_ERR_PORT, "the process that connected has ended")
                : PLI_OK;
 }
@@ -150,23 +150,23 @@ static enum pli_err look_at_guest(void *arg)
 static enum pli_err welcome(struct vigil *v, struct pli_comm *comm, const struct hello *hello,
                             struct pli_comm **bridge_out, bool *is_in_out)
 {
-    struct reply reply = { .why = pli_meeting_check(comm, hello->who.proc) };
+    struct reply reply = { .why = pli_reachable_check(comm, hello->who.proc) };
     uint32_t word = 0;
     *is_in_out = false;
     if (reply.why != PLI_OK) {
         snprintf(reply.text, sizeof reply.text, "%s", pli_fail_take(NULL));
     }
     v->guest = hello->who;
-    enum pli_err err = pli_rendezvous_make(comm, hello->who, true, hello->context, bridge_out);
+    enum pli_err err = pli_first_contact_make(comm, hello->who, true, hello->context, bridge_out);
     if (err != PLI_OK) {
         return err;
     }
-    if (pli_rendezvous_say(*bridge_out, 1, &reply, sizeof reply) == PLI_OK &&
-        pli_rendezvous_hear(*bridge_out, &word, sizeof word, look_at_guest, v) == PLI_OK) {
+    if (pli_first_contact_say(*bridge_out, 1, &reply, sizeof reply) == PLI_OK &&
+        pli_first_contact_hear(*bridge_out, &word, sizeof word, look_at_guest, v) == PLI_OK) {
         *is_in_out = word != 0 && reply.why == PLI_OK;
     }
     if (!*is_in_out) {
-        pli_rendezvous_drop(*bridge_out);
+        pli_first_contact_drop(*bridge_out);
         *bridge_out = NULL;
         pli_fail_take(NULL); // the next one
     }
@@ -182,20 +182,20 @@ static enum pli_err let_in(struct vigil *v, const char *name, struct pli_comm *c
     struct pli_id me = comm->group->me;
     enum pli_err err = PLI_ERR_PORT;
     if (is_ours(&v->port)) {
-        err = pli_ledger_own(v->port.place, v->port.cookie, me);
+        err = pli_ports_own(v->port.place, v->port.cookie, me);
     }
     if (err == PLI_ERR_PORT) {
         return pli_fail(PLI_ERR_PORT, "the port '%s' is not open in this job", name);
     }
-    err = err == PLI_OK ? pli_rendezvous_make(comm, me, true, context_of(&v->port), &door) : err;
+    err = err == PLI_OK ? pli_first_contact_make(comm, me, true, context_of(&v->port), &door) : err;
     if (err != PLI_OK) {
         return err;
     }
     for (bool is_in = false; err == PLI_OK && !is_in;) {
-        err = pli_rendezvous_hear(door, &hello, sizeof hello, look, v);
+        err = pli_first_contact_hear(door, &hello, sizeof hello, look, v);
         err = err == PLI_OK ? welcome(v, comm, &hello, bridge_out, &is_in) : err;
     }
-    pli_rendezvous_drop(door);
+    pli_first_contact_drop(door);
     return err;
 }
 
@@ -207,13 +207,13 @@ static enum pli_err talk(struct vigil *v, struct pli_comm *comm, struct pli_comm
     struct reply reply = { 0 };
     struct pli_comm *door = NULL;
     uint32_t word;
-    enum pli_err err = pli_rendezvous_make(comm, v->owner, false, context_of(&v->port), &door);
-    err = err == PLI_OK ? pli_rendezvous_say(door, 0, &hello, sizeof hello) : err;
-    err = err == PLI_OK ? pli_rendezvous_hear(bridge, &reply, sizeof reply, look, v) : err;
-    pli_rendezvous_drop(door);
+    enum pli_err err = pli_first_contact_make(comm, v->owner, false, context_of(&v->port), &door);
+    err = err == PLI_OK ? pli_first_contact_say(door, 0, &hello, sizeof hello) : err;
+    err = err == PLI_OK ? pli_first_contact_hear(bridge, &reply, sizeof reply, look, v) : err;
+    pli_first_contact_drop(door);
     word = err == PLI_OK;
     if (err == PLI_OK || v->is_late) { // the owner waits for this word
-        enum pli_err said = pli_rendezvous_say(bridge, 0, &word, sizeof word);
+        enum pli_err said = pli_first_contact_say(bridge, 0, &word, sizeof word);
         err = err == PLI_OK ? said : err;
     }
     reply.text[sizeof reply.text - 1] = '\0';
@@ -228,12 +228,12 @@ static enum pli_err knock(struct vigil *v, const char *name, struct pli_comm *co
     enum pli_err err = PLI_OK;
     if (pli_boot.gate != NULL && is_ours(p) &&
         p->job.launcher != pli_proc.boot->node.header->launcher) {
-        return pli_meeting_refuse_joined();
+        return pli_reachable_refuse_joined();
     }
     if (!is_ours(p)) {
-        err = pli_meeting_check_host(p->host);
-        err = err == PLI_OK ? pli_meeting_check(comm, p->job.job) : err;
-        err = err == PLI_OK ? pli_outside_meet(&p->job) : err;
+        err = pli_reachable_check_host(p->host);
+        err = err == PLI_OK ? pli_reachable_check(comm, p->job.job) : err;
+        err = err == PLI_OK ? pli_other_job_meet(&p->job) : err;
     }
     err = err == PLI_OK ? find_owner(p, &v->owner) : err;
     if (err == PLI_OK && pli_group_same(v->owner, comm->group->me)) {
@@ -243,7 +243,7 @@ static enum pli_err knock(struct vigil *v, const char *name, struct pli_comm *co
         return err;
     }
     uint64_t context = pli_process_context();
-    err = pli_rendezvous_make(comm, v->owner, false, context, bridge_out);
+    err = pli_first_contact_make(comm, v->owner, false, context, bridge_out);
     return err == PLI_OK ? talk(v, comm, *bridge_out, context) : err;
 }
 
@@ -268,9 +268,9 @@ at_port(const char *port, MPI_Info info, int root, struct pli_comm *comm, int fa
         err = err == PLI_OK ? pli_port_timeout_read(info, make == knock, &v.timeout) : err;
         err = err == PLI_OK ? make(&v, port, comm, &bridge) : err;
     }
-    err = pli_outcome_share(comm, root, err, &none);
+    err = pli_bcast_error_share(comm, root, err, &none);
     err = err == PLI_OK ? pli_intercomm_join(comm, root, bridge, far, PLI_OK, out) : err;
-    pli_rendezvous_drop(bridge);
+    pli_first_contact_drop(bridge);
     return err;
 }
 

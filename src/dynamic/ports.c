@@ -24,7 +24,7 @@ static bool is_alone(void)
 
 static enum pli_err ask(struct pli_ask_tie *what, struct pli_answer *a)
 {
-    enum pli_err err = pli_plea(NULL, PLI_ASK_TIE, what, sizeof *what, a);
+    enum pli_err err = pli_launcher_call(NULL, PLI_ASK_TIE, what, sizeof *what, a);
     a->text[sizeof a->text - 1] = '\0';
     return err != PLI_OK || a->error == 0 ? err : pli_fail((enum pli_err)a->error, "%s", a->text);
 }
@@ -53,70 +53,70 @@ static enum pli_err ask_name(enum pli_ask_tie_what what, const char *service, co
     return ask(&t, a);
 }
 
-enum pli_err pli_ledger_open(uint32_t *place_out, uint64_t *cookie_out)
+enum pli_err pli_ports_open(uint32_t *place_out, uint64_t *cookie_out)
 {
     struct pli_answer a = { 0 };
     *cookie_out = 0;
-    enum pli_err err = pli_tie_open_port(here(), pli_proc.boot->index, place_out, cookie_out);
+    enum pli_err err = pli_jobtab_open_port(here(), pli_proc.boot->index, place_out, cookie_out);
     if (err != PLI_OK || is_alone()) {
         return err;
     }
     err = ask_port(PLI_ASK_TIE_OPEN, *cookie_out, (struct pli_id){ .proc = pli_proc.boot->index },
                    &a);
     if (err != PLI_OK) {
-        pli_tie_close_port(here(), *place_out, *cookie_out);
+        pli_jobtab_close_port(here(), *place_out, *cookie_out);
     }
     return err;
 }
 
-enum pli_err pli_ledger_close(uint32_t place, uint64_t cookie)
+enum pli_err pli_ports_close(uint32_t place, uint64_t cookie)
 {
     struct pli_answer a = { 0 };
-    enum pli_err err = pli_tie_close_port(here(), place, cookie);
+    enum pli_err err = pli_jobtab_close_port(here(), place, cookie);
     return is_alone() ? err : ask_port(PLI_ASK_TIE_CLOSE, cookie, (struct pli_id){ 0 }, &a);
 }
 
-enum pli_err pli_ledger_own(uint32_t place, uint64_t cookie, struct pli_id me)
+enum pli_err pli_ports_own(uint32_t place, uint64_t cookie, struct pli_id me)
 {
     struct pli_answer a = { 0 };
-    bool is_here = pli_tie_own_port(here(), place, cookie, (uint32_t)me.proc, me.ep);
+    bool is_here = pli_jobtab_own_port(here(), place, cookie, (uint32_t)me.proc, me.ep);
     if (is_alone()) {
         return is_here ? PLI_OK : pli_fail(PLI_ERR_PORT, "the port is not open");
     }
     return ask_port(PLI_ASK_TIE_OWN, cookie, me, &a);
 }
 
-enum pli_err pli_ledger_owner(uint32_t place, uint64_t cookie, struct pli_id *owner_out)
+enum pli_err pli_ports_owner(uint32_t place, uint64_t cookie, struct pli_id *owner_out)
 {
     struct pli_answer a = { 0 };
     enum pli_err err = PLI_OK;
     if (!is_alone()) {
         err = ask_port(PLI_ASK_TIE_OWNER, cookie, (struct pli_id){ 0 }, &a);
-    } else if (!pli_tie_port_owner(here(), place, cookie, &a.first, &a.n)) {
+    } else if (!pli_jobtab_port_owner(here(), place, cookie, &a.first, &a.n)) {
         err = pli_fail(PLI_ERR_PORT, "the port is not open");
     }
     *owner_out = (struct pli_id){ .proc = pli_proc.boot->job | a.first, .ep = a.n };
     return err;
 }
 
-enum pli_err pli_ledger_publish(const char *service, const char *port)
+enum pli_err pli_ports_publish(const char *service, const char *port)
 {
     struct pli_answer a = { 0 };
     enum pli_err err = is_alone() ? PLI_OK : ask_name(PLI_ASK_TIE_PUBLISH, service, port, &a);
     if (err != PLI_OK) {
         return err;
     }
-    err = pli_tie_publish(here(), pli_proc.boot->index, service, port);
+    err = pli_jobtab_publish(here(), pli_proc.boot->index, service, port);
     if (err != PLI_OK && !is_alone()) {
         ask_name(PLI_ASK_TIE_UNPUBLISH, service, NULL, &a);
     }
     return err;
 }
 
-enum pli_err pli_ledger_unpublish(const char *service)
+enum pli_err pli_ports_unpublish(const char *service)
 {
     struct pli_answer a = { 0 };
-    enum pli_err err = pli_tie_unpublish(here(), service);
+    enum pli_err err = pli_jobtab_unpublish(here(), service);
     if (!is_alone()) {
         pli_fail_take(NULL); // it may have been published on another host
         err = ask_name(PLI_ASK_TIE_UNPUBLISH, service, NULL, &a);
@@ -124,15 +124,15 @@ enum pli_err pli_ledger_unpublish(const char *service)
     return err;
 }
 
-enum pli_err pli_ledger_lookup(const char *service, char *port_out)
+enum pli_err pli_ports_lookup(const char *service, char *port_out)
 {
     struct pli_answer a = { 0 };
     if (is_alone()) {
-        return pli_tie_lookup(here(), service, port_out)
+        return pli_jobtab_lookup(here(), service, port_out)
                    ? PLI_OK
                    : pli_fail(PLI_ERR_NAME, "no rank of this job has published it");
     }
     enum pli_err err = ask_name(PLI_ASK_TIE_LOOKUP, service, NULL, &a);
-    snprintf(port_out, PLI_TIE_PORT, "%s", a.text);
+    snprintf(port_out, PLI_JOBTAB_PORT, "%s", a.text);
     return err;
 }

@@ -10,16 +10,16 @@
 
 struct pli_id;
 
-// As pli_tie_open_port and its companions; PLI_ERR_PORT: the port is not open. The place is that
+// As pli_jobtab_open_port and its companions; PLI_ERR_PORT: the port is not open. The place is that
 // on the host where the port was opened.
-enum pli_err pli_ledger_open(uint32_t *place_out, uint64_t *cookie_out);
-enum pli_err pli_ledger_close(uint32_t place, uint64_t cookie);
-enum pli_err pli_ledger_own(uint32_t place, uint64_t cookie, struct pli_id me);
-enum pli_err pli_ledger_owner(uint32_t place, uint64_t cookie, struct pli_id *owner_out);
+enum pli_err pli_ports_open(uint32_t *place_out, uint64_t *cookie_out);
+enum pli_err pli_ports_close(uint32_t place, uint64_t cookie);
+enum pli_err pli_ports_own(uint32_t place, uint64_t cookie, struct pli_id me);
+enum pli_err pli_ports_owner(uint32_t place, uint64_t cookie, struct pli_id *owner_out);
 
-enum pli_err pli_ledger_publish(const char *service, const char *port);
-enum pli_err pli_ledger_unpublish(const char *service);
-// port_out has room for PLI_TIE_PORT. PLI_ERR_NAME: nobody here has published it.
-enum pli_err pli_ledger_lookup(const char *service, char *port_out);
+enum pli_err pli_ports_publish(const char *service, const char *port);
+enum pli_err pli_ports_unpublish(const char *service);
+// port_out has room for PLI_JOBTAB_PORT. PLI_ERR_NAME: nobody here has published it.
+enum pli_err pli_ports_lookup(const char *service, char *port_out);
 
 #endif

@@ -14,7 +14,7 @@
 
 static const uint64_t job_part = ~(uint64_t)UINT32_MAX;
 
-enum pli_err pli_meeting_check(const struct pli_comm *comm, uint64_t proc)
+enum pli_err pli_reachable_check(const struct pli_comm *comm, uint64_t proc)
 {
     const struct pli_node *node = &pli_proc.boot->node;
     uint32_t here = node->header->host_index;
@@ -36,7 +36,7 @@ enum pli_err pli_meeting_check(const struct pli_comm *comm, uint64_t proc)
     return PLI_OK;
 }
 
-enum pli_err pli_meeting_check_host(const char *host)
+enum pli_err pli_reachable_check_host(const char *host)
 {
     const char *here = pli_proc.boot->node.header->host;
     return strcmp(host, here) == 0
@@ -47,7 +47,7 @@ enum pli_err pli_meeting_check_host(const char *host)
                           host, here);
 }
 
-enum pli_err pli_meeting_refuse_joined(void)
+enum pli_err pli_reachable_refuse_joined(void)
 {
     // Such jobs go by one number, under which a process knows its own alone.
     return pli_fail(PLI_ERR_PORT, "the other process belongs to a job that IMPI has joined to this "
@@ -55,19 +55,19 @@ enum pli_err pli_meeting_refuse_joined(void)
                                   "them");
 }
 
-bool pli_meeting_has_launcher(const struct pli_node *node)
+bool pli_reachable_has_launcher(const struct pli_node *node)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%u", node->header->launcher);
     return access(path, F_OK) == 0;
 }
 
-bool pli_meeting_is_gone(uint64_t proc)
+bool pli_reachable_is_gone(uint64_t proc)
 {
     const struct pli_node *node = &pli_proc.boot->node;
     if ((proc & job_part) != pli_proc.boot->job) {
-        const struct pli_outside *o = pli_outside_find(proc & job_part);
-        if (o == NULL || !pli_meeting_has_launcher(&o->node)) {
+        const struct pli_other_job *o = pli_other_job_find(proc & job_part);
+        if (o == NULL || !pli_reachable_has_launcher(&o->node)) {
             return true;
         }
         node = &o->node;

@@ -13,15 +13,15 @@ struct pli_node;
 
 // Jobs that were started separately meet where all who take part are on one host. Whether those of
 // comm are, if `proc` is a process of another job, or that job; a sentence where not.
-enum pli_err pli_meeting_check(const struct pli_comm *comm, uint64_t proc);
+enum pli_err pli_reachable_check(const struct pli_comm *comm, uint64_t proc);
 // Whether a job on a host of this name can be met.
-enum pli_err pli_meeting_check_host(const char *host);
+enum pli_err pli_reachable_check_host(const char *host);
 // The sentence for a job that IMPI has joined to this one.
-enum pli_err pli_meeting_refuse_joined(void);
+enum pli_err pli_reachable_refuse_joined(void);
 
 // Whether the process that looks after a job is still there.
-bool pli_meeting_has_launcher(const struct pli_node *node);
+bool pli_reachable_has_launcher(const struct pli_node *node);
 // Whether a process, of this job or of one that was met, has ended.
-bool pli_meeting_is_gone(uint64_t proc);
+bool pli_reachable_is_gone(uint64_t proc);
 
 #endif

@@ -22,9 +22,9 @@
 
 static enum pli_err check(const char *service)
 {
-    if (service == NULL || service[0] == '\0' || strlen(service) >= PLI_TIE_SERVICE) {
+    if (service == NULL || service[0] == '\0' || strlen(service) >= PLI_JOBTAB_SERVICE) {
         return pli_fail(PLI_ERR_SERVICE, "a service name has 1 to %d characters, but this %s",
-                        PLI_TIE_SERVICE - 1,
+                        PLI_JOBTAB_SERVICE - 1,
                         service == NULL      ? "is NULL"
                         : service[0] == '\0' ? "is empty"
                                              : "is longer");
@@ -36,10 +36,10 @@ enum pli_err pli_service_publish(const char *service, struct pli_info *info, con
 {
     enum pli_err err = check(service);
     (void)info;
-    if (err == PLI_OK && (port == NULL || strlen(port) >= PLI_TIE_PORT)) {
+    if (err == PLI_OK && (port == NULL || strlen(port) >= PLI_JOBTAB_PORT)) {
         err = pli_fail(PLI_ERR_ARG, "argument port_name is %s", port == NULL ? "NULL" : "too long");
     }
-    return err == PLI_OK ? pli_ledger_publish(service, port) : err;
+    return err == PLI_OK ? pli_ports_publish(service, port) : err;
 }
 
 enum pli_err pli_service_unpublish(const char *service, struct pli_info *info, const char *port)
@@ -47,7 +47,7 @@ enum pli_err pli_service_unpublish(const char *service, struct pli_info *info, c
     enum pli_err err = check(service);
     (void)info;
     (void)port; // the name alone says which
-    return err == PLI_OK ? pli_ledger_unpublish(service) : err;
+    return err == PLI_OK ? pli_ports_unpublish(service) : err;
 }
 
 // The memory of the job that a process keeps, if it keeps one that is not ours; else -1.
@@ -88,7 +88,7 @@ static bool ask(int proc, const char *pid, const char *service, char *port_out)
         // Ranks of a job may have its memory open too; its launcher alone is asked.
         is_found = node.header->launcher == (uint32_t)atoi(pid) &&
                    pli_node_job(node.header) != pli_proc.boot->job &&
-                   pli_tie_lookup(&node, service, port_out);
+                   pli_jobtab_lookup(&node, service, port_out);
         pli_node_unmap(&node);
     } else {
         pli_fail_take(NULL); // of another version: none of ours
@@ -100,12 +100,12 @@ static bool ask(int proc, const char *pid, const char *service, char *port_out)
 enum pli_err pli_service_lookup(const char *service, struct pli_info *info, char *port_out)
 {
     enum pli_err err = check(service);
-    char port[PLI_TIE_PORT];
+    char port[PLI_JOBTAB_PORT];
     (void)info;
     if (err != PLI_OK) {
         return err;
     }
-    err = pli_ledger_lookup(service, port);
+    err = pli_ports_lookup(service, port);
     if (err != PLI_OK && err != PLI_ERR_NAME) {
         return err;
     }

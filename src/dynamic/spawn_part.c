@@ -254,7 +254,7 @@ enum pli_err pli_spawn_part_add(struct pli_spawn_text *t, const char *command, c
     pli_spawn_text_put(t, &part, sizeof part);
     put_string(t, file);
     put_string(t, wdir);
-    pli_where_put(t, info);
+    pli_host_hint_put(t, info);
     put_string(t, command);
     for (; argv != NULL && argv[part.n_arg - 1] != NULL; part.n_arg++) {
         put_string(t, argv[part.n_arg - 1]);

@@ -86,7 +86,7 @@ static enum pli_err give_up(const struct pli_spawner_order *order,
 {
     struct pli_ask_unspawn ask = { made->first, made->n };
     struct pli_answer a = { 0 };
-    enum pli_err err = pli_plea(comm->ep->lane, PLI_ASK_UNSPAWN, &ask, sizeof ask, &a);
+    enum pli_err err = pli_launcher_call(comm->ep->lane, PLI_ASK_UNSPAWN, &ask, sizeof ask, &a);
     a.text[sizeof a.text - 1] = '\0';
     return err != PLI_OK ? err
                          : pli_fail(PLI_ERR_SPAWN,
@@ -103,9 +103,9 @@ static enum pli_err hear(const struct pli_spawner_order *order,
 {
     struct pli_id first = { pli_proc.boot->job | made->first, 0 };
     uint64_t hello = 0;
-    enum pli_err err = pli_rendezvous_make(comm, first, true, context, bridge_out);
+    enum pli_err err = pli_first_contact_make(comm, first, true, context, bridge_out);
     if (err == PLI_OK) {
-        err = pli_rendezvous_hear(*bridge_out, &hello, sizeof hello, look, made);
+        err = pli_first_contact_hear(*bridge_out, &hello, sizeof hello, look, made);
         err = err == PLI_ERR_SPAWN ? give_up(order, counts, comm, made) : err;
     }
     if (err == PLI_OK && hello != context) {
@@ -123,7 +123,7 @@ static enum pli_err start(const struct pli_spawner_order *order, struct pli_comm
     uint64_t context = pli_process_context();
     enum pli_err err = write_order(order, comm, context, &t, counts);
     if (err == PLI_OK) {
-        err = pli_plea(comm->ep->lane, PLI_ASK_SPAWN, t.data, t.len, &answer);
+        err = pli_launcher_call(comm->ep->lane, PLI_ASK_SPAWN, t.data, t.len, &answer);
     }
     pli_spawn_text_fini(&t);
     if (err != PLI_OK) {
@@ -146,7 +146,7 @@ static enum pli_err share_counts(struct pli_spawner_count **counts, int n_part, 
     if (*counts == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for %d error codes", n_part);
     }
-    return pli_outcome_copy(comm, root, *counts, (size_t)n_part * sizeof **counts);
+    return pli_bcast_error_copy(comm, root, *counts, (size_t)n_part * sizeof **counts);
 }
 
 enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
@@ -174,14 +174,14 @@ enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
         why = *counts_out != NULL ? start(order, comm, *counts_out, &bridge)
                                   : pli_fail(PLI_ERR_NOMEM, "no memory for error codes");
     }
-    why = pli_outcome_share(comm, root, why, &n_part);
+    why = pli_bcast_error_share(comm, root, why, &n_part);
     enum pli_err err = share_counts(counts_out, n_part, root, comm);
     *n_part_out = err == PLI_OK ? n_part : 0;
     err = why != PLI_OK ? why : err;
     if (err == PLI_OK) {
         err = pli_intercomm_join(comm, root, bridge, 1, PLI_OK, out);
     }
-    pli_rendezvous_drop(bridge);
+    pli_first_contact_drop(bridge);
     pli_process_recount();
     return err;
 }
@@ -192,8 +192,8 @@ static enum pli_err greet(struct pli_comm *world, const struct pli_node_row *row
 {
     struct pli_id id = { pli_proc.boot->job | row->parent, row->parent_ep };
     uint64_t context = row->parent_context;
-    enum pli_err err = pli_rendezvous_make(world, id, false, context, bridge_out);
-    return err == PLI_OK ? pli_rendezvous_say(*bridge_out, 0, &context, sizeof context) : err;
+    enum pli_err err = pli_first_contact_make(world, id, false, context, bridge_out);
+    return err == PLI_OK ? pli_first_contact_say(*bridge_out, 0, &context, sizeof context) : err;
 }
 
 enum pli_err pli_spawner_meet_parent(struct pli_comm *world)
@@ -215,7 +215,7 @@ enum pli_err pli_spawner_meet_parent(struct pli_comm *world)
     }
     struct pli_comm *c = NULL;
     err = pli_intercomm_join(world, 0, bridge, 0, why, &c);
-    pli_rendezvous_drop(bridge);
+    pli_first_contact_drop(bridge);
     if (err == PLI_OK) {
         pli_comm_set_name(c, "MPI_COMM_PARENT");
         atomic_store_explicit(&parent, c, memory_order_release);

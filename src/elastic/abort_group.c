@@ -48,9 +48,9 @@ bool pli_abort_group(const struct pli_comm *comm, int code)
     n += comm->remote != comm->group ? list(comm->remote, members + n) : 0;
     *ask = (struct pli_ask_abort){ .code = code, .index = pli_proc.boot->index };
     fflush(stdout); // the launcher may be quick
-    bool is_done =
-        pli_plea(NULL, PLI_ASK_ABORT, ask, sizeof *ask + n * sizeof(uint32_t), &answer) == PLI_OK &&
-        answer.error == 0;
+    bool is_done = pli_launcher_call(NULL, PLI_ASK_ABORT, ask, sizeof *ask + n * sizeof(uint32_t),
+                                     &answer) == PLI_OK &&
+                   answer.error == 0;
     free(ask);
     return is_done;
 }

@@ -45,7 +45,7 @@ static void make_image(struct pli_lane *lane, struct outcome *o)
 {
     struct pli_node_save *save = pli_node_save(pli_proc.boot->node.header);
     int generation = atomic_load(&save->generation), ticket = atomic_load(&save->n_begun) + 1;
-    if (!pli_park_ask()) {
+    if (!pli_freeze_ask()) {
         o->error = 1;
         snprintf(o->text, sizeof o->text, "mpiexec is gone");
         return;
@@ -72,7 +72,7 @@ static enum pli_err make_state(struct pli_comm *comm, struct outcome *o)
     struct pli_node_save *save = pli_node_save(pli_proc.boot->node.header);
     struct pli_answer a = { 0 };
     if (comm->rank == 0) { // its host has heard where before the answer; others may not have
-        note(o, pli_plea(comm->ep->lane, PLI_ASK_STATE, NULL, 0, &a), &a);
+        note(o, pli_launcher_call(comm->ep->lane, PLI_ASK_STATE, NULL, 0, &a), &a);
         o->attempt = atomic_load(&save->n_begun);
         memcpy(o->to, save->to, sizeof o->to);
     }
@@ -82,11 +82,11 @@ static enum pli_err make_state(struct pli_comm *comm, struct outcome *o)
         return err;
     }
     o->to[sizeof o->to - 1] = '\0';
-    err = pli_keepsake_agree(comm, pli_keepsake_write(o->to, comm->rank));
+    err = pli_registered_agree(comm, pli_registered_write(o->to, comm->rank));
     atomic_store_explicit(&answered, o->attempt, memory_order_relaxed);
     if (comm->rank == 0) {
         struct pli_ask_seal ask = { .is_good = err == PLI_OK, .n_piece = (uint32_t)comm->size };
-        enum pli_err end = pli_plea(comm->ep->lane, PLI_ASK_SEAL, &ask, sizeof ask, &a);
+        enum pli_err end = pli_launcher_call(comm->ep->lane, PLI_ASK_SEAL, &ask, sizeof ask, &a);
         if (err == PLI_OK) {
             note(o, end, &a);
         }

@@ -30,12 +30,12 @@ static enum pli_err check(int m, const struct pli_comm *world)
                         "has argument m = %d, but it must be 1 to %d, the number of ranks", m,
                         world->size);
     }
-    if (!pli_ucxcalm_is_calm()) {
+    if (!pli_ucx_quiesce_is_calm()) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "reaches far memory by UCX (PLIANT_UCX_RMA=never does without); ranks of "
                         "such jobs are not cloned");
     }
-    return pli_clone_may();
+    return pli_fork_child_may();
 }
 
 // The new world is there, for old and new ranks alike.
@@ -47,7 +47,7 @@ static enum pli_err enter(uint32_t version, int n_old)
     }
     pli_fault("fork_enter", pli_boot.index);
     enum pli_err err = pli_resize_take_up(version);
-    pli_renew_forked(version);
+    pli_resize_error_forked(version);
     if (err == PLI_OK) {
         pli_process_recount();
         struct pli_comm *world = pli_handle_get(MPI_COMM_WORLD, PLI_KIND_COMM);
@@ -62,7 +62,7 @@ static int told = -1; // in a clone: where its parent waits
 static void tell_parent(void)
 {
     if (told >= 0) {
-        pli_split_tell(told);
+        pli_fork_split_tell(told);
         told = -1;
     }
 }
@@ -71,7 +71,7 @@ static void tell_parent(void)
 static enum pli_err begin(uint32_t index, uint32_t version, int n_old)
 {
     pli_fault("fork_clone", pli_boot.index); // still its parent's
-    enum pli_err err = pli_clone_begin(index, tell_parent);
+    enum pli_err err = pli_fork_child_begin(index, tell_parent);
     if (err != PLI_OK) {
         pli_log(PLI_ERROR, "a rank cannot be forked: %s", pli_fail_take(NULL));
         _exit(1); // who waits at the pipe sees its end
@@ -92,8 +92,8 @@ static enum pli_err begin(uint32_t index, uint32_t version, int n_old)
 static enum pli_err split(uint32_t index, bool *is_new)
 {
     uint32_t number = 0;
-    enum pli_err err = pli_fork_talk_number(index, &number);
-    err = err == PLI_OK ? pli_split(number, &told) : err;
+    enum pli_err err = pli_fork_exchange_number(index, &number);
+    err = err == PLI_OK ? pli_fork_split(number, &told) : err;
     *is_new = err == PLI_OK && told >= 0;
     return err;
 }
@@ -106,17 +106,17 @@ static enum pli_err fork_calmly(int m, struct pli_info *info, enum pli_err why, 
     int n_old = world->size, rank = world->rank;
     bool is_new = false;
     why = why == PLI_OK ? check(m, world) : why;
-    enum pli_err err = pli_fork_talk_agree(world, m, why);
+    enum pli_err err = pli_fork_exchange_agree(world, m, why);
     if (err != PLI_OK) {
         return err;
     }
     pli_fault("fork_ask", pli_boot.index);
     const struct pli_ask_fork want = { version, (uint32_t)m, pli_boot.index, 0 };
-    err = pli_fork_talk_clones(world, &want, info, &a);
+    err = pli_fork_exchange_clones(world, &want, info, &a);
     if (err != PLI_OK) {
         return err;
     }
-    pli_renew_fork(true);
+    pli_resize_error_fork(true);
     pli_fault("fork_split", pli_boot.index);
     if (rank < m) {
         err = split(a.first + (uint32_t)rank, &is_new);
@@ -126,15 +126,15 @@ static enum pli_err fork_calmly(int m, struct pli_info *info, enum pli_err why, 
         }
     }
     pli_fault("fork_made", pli_boot.index);
-    err = pli_fork_talk_agree(world, m, err);
+    err = pli_fork_exchange_agree(world, m, err);
     pli_fault("fork_agreed", pli_boot.index);
     const struct pli_ask_forked done = { err == PLI_OK, 0 };
-    enum pli_err end = pli_fork_talk_ask(world, PLI_ASK_FORKED, &done, sizeof done, &a);
+    enum pli_err end = pli_fork_exchange_ask(world, PLI_ASK_FORKED, &done, sizeof done, &a);
     err = err == PLI_OK ? end : err;
     if (err == PLI_OK) {
         err = enter(version + 1, n_old);
     } else {
-        pli_renew_fork(false);
+        pli_resize_error_fork(false);
     }
     *n_out = m;
     return err;
@@ -142,10 +142,10 @@ static enum pli_err fork_calmly(int m, struct pli_info *info, enum pli_err why, 
 
 enum pli_err pli_fork(int m, struct pli_info *info, enum pli_err why, int *n_out)
 {
-    bool is_calm = pli_ucxcalm_begin();
+    bool is_calm = pli_ucx_quiesce_begin();
     enum pli_err err = fork_calmly(m, info, why, n_out);
     if (is_calm) { // old and new ranks alike
-        pli_ucxcalm_end();
+        pli_ucx_quiesce_end();
     }
     return err;
 }

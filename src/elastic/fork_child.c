@@ -88,7 +88,7 @@ static enum pli_err check_objects(void)
     return PLI_OK;
 }
 
-enum pli_err pli_clone_may(void)
+enum pli_err pli_fork_child_may(void)
 {
     const struct pli_boot *boot = pli_proc.boot;
     const struct pli_node_header *h = boot->node.header;
@@ -138,7 +138,7 @@ static void sort_out(struct pli_comm *c, void *arg)
     c->group = c->remote = group;
 }
 
-enum pli_err pli_clone_begin(uint32_t index, void (*known)(void))
+enum pli_err pli_fork_child_begin(uint32_t index, void (*known)(void))
 {
     bool is_shared = pli_proc.boot->node.rows[pli_proc.boot->row].is_shared != 0;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
@@ -156,7 +156,7 @@ enum pli_err pli_clone_begin(uint32_t index, void (*known)(void))
     pli_lock_clone();
     pli_group_clone();
     pli_arena_clone();
-    pli_mark_clone();
+    pli_revoke_table_clone();
     for (int i = 0; i < PLI_NODE_N_LANE && err == PLI_OK; i++) {
         struct pli_lane *lane = pli_proc.lanes[i];
         err = lane != NULL ? pli_lane_clone(lane) : PLI_OK;

@@ -9,11 +9,11 @@
 
 // Whether this process could go on in two: nothing may be under way in it. Sends what waits to be
 // sent first. Otherwise a sentence says what is to be done before. Context: no lock held.
-enum pli_err pli_clone_may(void);
+enum pli_err pli_fork_child_may(void);
 
 // In the new process, which becomes this one of the job, on the host where that is to be. known:
 // see pli_boot_ops.clone. All that other processes see is made anew, and communicators belong to
 // the process it was forked from, but for those of one member. Context: the only thread.
-enum pli_err pli_clone_begin(uint32_t index, void (*known)(void));
+enum pli_err pli_fork_child_begin(uint32_t index, void (*known)(void));
 
 #endif

@@ -22,7 +22,7 @@
 
 enum { NUMBER_S = 10, LOOK_NS = 200000 };
 
-enum pli_err pli_fork_talk_agree(struct pli_comm *world, int m, enum pli_err mine)
+enum pli_err pli_fork_exchange_agree(struct pli_comm *world, int m, enum pli_err mine)
 {
     char text[400] = "";
     int said[3] = { mine == PLI_OK ? INT_MAX : world->rank, m, -m }, least[3];
@@ -49,13 +49,13 @@ enum pli_err pli_fork_talk_agree(struct pli_comm *world, int m, enum pli_err min
     return PLI_OK;
 }
 
-enum pli_err pli_fork_talk_ask(struct pli_comm *world, enum pli_ask_kind kind, const void *body,
-                               size_t len, struct pli_answer *a)
+enum pli_err pli_fork_exchange_ask(struct pli_comm *world, enum pli_ask_kind kind, const void *body,
+                                   size_t len, struct pli_answer *a)
 {
     enum pli_err err = PLI_OK;
     memset(a, 0, sizeof *a);
     if (world->rank == 0) {
-        err = pli_plea(world->ep->lane, kind, body, len, a);
+        err = pli_launcher_call(world->ep->lane, kind, body, len, a);
         if (err != PLI_OK) {
             a->error = -1;
             snprintf(a->text, sizeof a->text, "%.230s", pli_fail_take(NULL));
@@ -66,18 +66,18 @@ enum pli_err pli_fork_talk_ask(struct pli_comm *world, enum pli_ask_kind kind, c
     return err != PLI_OK || a->error == 0 ? err : pli_fail(PLI_ERR_SPAWN, "%s", a->text);
 }
 
-enum pli_err pli_fork_talk_clones(struct pli_comm *world, const struct pli_ask_fork *ask,
-                                  struct pli_info *info, struct pli_answer *a)
+enum pli_err pli_fork_exchange_clones(struct pli_comm *world, const struct pli_ask_fork *ask,
+                                      struct pli_info *info, struct pli_answer *a)
 {
     struct pli_spawn_text body = { 0 };
     pli_spawn_text_put(&body, ask, sizeof *ask);
-    pli_where_put(&body, info);
-    enum pli_err err = pli_fork_talk_ask(world, PLI_ASK_FORK, body.data, body.len, a);
+    pli_host_hint_put(&body, info);
+    enum pli_err err = pli_fork_exchange_ask(world, PLI_ASK_FORK, body.data, body.len, a);
     pli_spawn_text_fini(&body);
     return err;
 }
 
-enum pli_err pli_fork_talk_number(uint32_t index, uint32_t *out)
+enum pli_err pli_fork_exchange_number(uint32_t index, uint32_t *out)
 {
     const struct pli_node *node = &pli_boot.node;
     const struct pli_node_proc *p = pli_node_find(node, index);

@@ -27,7 +27,7 @@ static struct part *last; // changed by forks and at the end alone
 static enum pli_err make(const struct part *p, struct pli_comm *world, int n_old,
                          struct pli_comm **out)
 {
-    struct pli_ep *ep = pli_process_ep();
+    struct pli_endpoint *ep = pli_process_ep();
     struct pli_group *group;
     int first = p->is_child ? n_old : 0, n = p->is_child ? world->size - n_old : n_old;
     struct pli_id *ids = malloc((size_t)n * sizeof *ids);
@@ -42,10 +42,10 @@ static enum pli_err make(const struct part *p, struct pli_comm *world, int n_old
     }
     uint64_t context =
         pli_process_part_context(p->version, p->is_child ? PLI_PART_CHILDREN : PLI_PART_PARENTS);
-    err = pli_comm_create(pli_ep_retain(ep), ep->id, group, NULL, context, out);
+    err = pli_comm_create(pli_endpoint_retain(ep), ep->id, group, NULL, context, out);
     pli_group_release(group);
     if (err != PLI_OK) {
-        pli_ep_release(ep);
+        pli_endpoint_release(ep);
         return err;
     }
     snprintf((*out)->name, sizeof(*out)->name, "%s@%u", p->is_child ? "children" : "parents",

@@ -42,7 +42,7 @@ static void renew_rseq(void)
 }
 #endif
 
-void pli_split_tell(int told)
+void pli_fork_split_tell(int told)
 {
     ssize_t n = write(told, "k", 1);
     (void)n; // who does not wait for it any more has ended
@@ -100,7 +100,7 @@ static pid_t fork_as(uint32_t number)
     return fork(); // any: if it is taken there, whoever takes the image says so
 }
 
-enum pli_err pli_split(uint32_t number, int *told_out)
+enum pli_err pli_fork_split(uint32_t number, int *told_out)
 {
     int pipes[2];
     volatile int error = 0; // written by the process in between, in our memory

@@ -11,7 +11,7 @@
 // of the job. In the new one it is what to tell that with. The new process is nobody's child here:
 // it belongs to the launcher. number, if not 0: the process number it should have, and has where
 // the system lets us choose. Context: the only thread.
-enum pli_err pli_split(uint32_t number, int *told_out);
-void pli_split_tell(int told);
+enum pli_err pli_fork_split(uint32_t number, int *told_out);
+void pli_fork_split_tell(int told);
 
 #endif

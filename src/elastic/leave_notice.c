@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-enum pli_err pli_leave_notice(int *flag_out)
+enum pli_err pli_leave_notice_notice(int *flag_out)
 {
     const struct pli_node *node = &pli_boot.node;
     *flag_out = node->rows != NULL &&

@@ -6,6 +6,6 @@
 #include "base/err.h"
 
 // MPIX_World_leaving: whether this rank is no member of the newest version of the world any more.
-enum pli_err pli_leave_notice(int *flag_out);
+enum pli_err pli_leave_notice_notice(int *flag_out);
 
 #endif

@@ -21,7 +21,7 @@
 enum { MOST = 64 };
 
 static struct keepsake {
-    char name[PLI_KEEPSAKE_NAME];
+    char name[PLI_REGISTERED_NAME];
     MPIX_Checkpoint_size_function *size;
     MPIX_Checkpoint_pack_function *pack;
     MPIX_Checkpoint_unpack_function *unpack;
@@ -40,14 +40,14 @@ static struct keepsake *find(const char *name)
     return NULL;
 }
 
-enum pli_err pli_keepsake_register(const char *name, MPIX_Checkpoint_size_function *size_fn,
-                                   MPIX_Checkpoint_pack_function *pack_fn,
-                                   MPIX_Checkpoint_unpack_function *unpack_fn, void *arg)
+enum pli_err pli_registered_register(const char *name, MPIX_Checkpoint_size_function *size_fn,
+                                     MPIX_Checkpoint_pack_function *pack_fn,
+                                     MPIX_Checkpoint_unpack_function *unpack_fn, void *arg)
 {
     enum pli_err err = PLI_OK;
-    if (name == NULL || name[0] == '\0' || strlen(name) >= PLI_KEEPSAKE_NAME) {
+    if (name == NULL || name[0] == '\0' || strlen(name) >= PLI_REGISTERED_NAME) {
         return pli_fail(PLI_ERR_ARG, "argument name is not a name of 1 to %d characters",
-                        PLI_KEEPSAKE_NAME - 1);
+                        PLI_REGISTERED_NAME - 1);
     }
     if (size_fn == NULL || pack_fn == NULL || unpack_fn == NULL) {
         return pli_fail(PLI_ERR_ARG, "a function for '%s' is missing", name);
@@ -68,19 +68,19 @@ enum pli_err pli_keepsake_register(const char *name, MPIX_Checkpoint_size_functi
 
 static size_t padded(uint64_t n)
 {
-    return (size_t)((n + PLI_KEEPSAKE_ALIGN - 1) / PLI_KEEPSAKE_ALIGN * PLI_KEEPSAKE_ALIGN);
+    return (size_t)((n + PLI_REGISTERED_ALIGN - 1) / PLI_REGISTERED_ALIGN * PLI_REGISTERED_ALIGN);
 }
 
 static enum pli_err write_one(FILE *f, const struct keepsake *k, const char *path)
 {
     MPI_Count bytes = 0;
-    struct pli_keepsake_row row = { .spare = 0 };
+    struct pli_registered_row row = { .spare = 0 };
     int code = k->size(k->arg, &bytes);
     if (code != MPI_SUCCESS || bytes < 0) {
         return pli_fail(PLI_ERR_OTHER, "the size function of '%s' returned %d, with %lld bytes",
                         k->name, code, (long long)bytes);
     }
-    char *buf = calloc(1, padded((uint64_t)bytes) + PLI_KEEPSAKE_ALIGN);
+    char *buf = calloc(1, padded((uint64_t)bytes) + PLI_REGISTERED_ALIGN);
     if (buf == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for the %lld bytes of '%s'", (long long)bytes,
                         k->name);
@@ -99,7 +99,7 @@ static enum pli_err write_one(FILE *f, const struct keepsake *k, const char *pat
                          : PLI_OK;
 }
 
-enum pli_err pli_keepsake_write(const char *dir, int rank)
+enum pli_err pli_registered_write(const char *dir, int rank)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/state.%d", dir, rank);
@@ -108,7 +108,7 @@ enum pli_err pli_keepsake_write(const char *dir, int rank)
     if (f == NULL) {
         return pli_fail(PLI_ERR_IO, "%s cannot be written: %s", path, strerror(errno));
     }
-    struct pli_keepsake_head head = { .magic = PLI_KEEPSAKE_MAGIC, .n_row = n_kept };
+    struct pli_registered_head head = { .magic = PLI_REGISTERED_MAGIC, .n_row = n_kept };
     enum pli_err err =
         fwrite(&head, sizeof head, 1, f) == 1
             ? PLI_OK
@@ -126,7 +126,7 @@ enum pli_err pli_keepsake_write(const char *dir, int rank)
 
 static enum pli_err read_one(FILE *f, int piece, int n_piece, const char *path)
 {
-    struct pli_keepsake_row row;
+    struct pli_registered_row row;
     if (fread(&row, sizeof row, 1, f) != 1 || row.bytes > (uint64_t)1 << 46) {
         return pli_fail(PLI_ERR_IO, "%s is cut short", path);
     }
@@ -137,7 +137,7 @@ static enum pli_err read_one(FILE *f, int piece, int n_piece, const char *path)
                         "the checkpoint has a state '%s' that the program has not registered",
                         row.name);
     }
-    char *buf = malloc(padded(row.bytes) + PLI_KEEPSAKE_ALIGN);
+    char *buf = malloc(padded(row.bytes) + PLI_REGISTERED_ALIGN);
     if (buf == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for the %llu bytes of '%s'",
                         (unsigned long long)row.bytes, row.name);
@@ -155,14 +155,14 @@ static enum pli_err read_one(FILE *f, int piece, int n_piece, const char *path)
 static enum pli_err read_piece(const char *dir, int piece, int n_piece)
 {
     char path[PATH_MAX];
-    struct pli_keepsake_head head;
+    struct pli_registered_head head;
     snprintf(path, sizeof path, "%s/state.%d", dir, piece);
     FILE *f = fopen(path, "re");
     if (f == NULL) {
         return pli_fail(PLI_ERR_IO, "%s cannot be read: %s", path, strerror(errno));
     }
     enum pli_err err = PLI_OK;
-    if (fread(&head, sizeof head, 1, f) != 1 || head.magic != PLI_KEEPSAKE_MAGIC) {
+    if (fread(&head, sizeof head, 1, f) != 1 || head.magic != PLI_REGISTERED_MAGIC) {
         err = pli_fail(PLI_ERR_IO, "%s holds no registered state of this kind of machine", path);
     }
     for (uint32_t i = 0; err == PLI_OK && i < head.n_row; i++) {
@@ -173,7 +173,7 @@ static enum pli_err read_piece(const char *dir, int piece, int n_piece)
 }
 
 // All say how it went; the first that failed tells the others why.
-enum pli_err pli_keepsake_agree(struct pli_comm *comm, enum pli_err mine)
+enum pli_err pli_registered_agree(struct pli_comm *comm, enum pli_err mine)
 {
     char text[200] = "";
     int bad = mine == PLI_OK ? comm->size : comm->rank, first;
@@ -190,7 +190,7 @@ enum pli_err pli_keepsake_agree(struct pli_comm *comm, enum pli_err mine)
     return err;
 }
 
-enum pli_err pli_keepsake_restore(struct pli_comm *comm, int *n_piece_out)
+enum pli_err pli_registered_restore(struct pli_comm *comm, int *n_piece_out)
 {
     struct pli_node_header *h = pli_proc.boot->node.header;
     enum pli_err err = PLI_OK;
@@ -204,7 +204,7 @@ enum pli_err pli_keepsake_restore(struct pli_comm *comm, int *n_piece_out)
         }
     }
     if (n > 0) {
-        err = pli_keepsake_agree(comm, err);
+        err = pli_registered_agree(comm, err);
     }
     if (err == PLI_OK) {
         *n_piece_out = n;

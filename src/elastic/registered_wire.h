@@ -6,19 +6,19 @@
 
 #include <stdint.h>
 
-enum { PLI_KEEPSAKE_MAGIC = 0x504c4b31, PLI_KEEPSAKE_ALIGN = 16, PLI_KEEPSAKE_NAME = 64 };
+enum { PLI_REGISTERED_MAGIC = 0x504c4b31, PLI_REGISTERED_ALIGN = 16, PLI_REGISTERED_NAME = 64 };
 
-struct pli_keepsake_head {
+struct pli_registered_head {
     uint32_t magic, n_row;
     uint64_t spare;
 };
-_Static_assert(sizeof(struct pli_keepsake_head) == 16, "lies in checkpoints");
+_Static_assert(sizeof(struct pli_registered_head) == 16, "lies in checkpoints");
 
-struct pli_keepsake_row {
-    char name[PLI_KEEPSAKE_NAME];
+struct pli_registered_row {
+    char name[PLI_REGISTERED_NAME];
     uint64_t bytes; // of the data behind this row, before the boundary
     uint64_t spare;
 };
-_Static_assert(sizeof(struct pli_keepsake_row) == 80, "lies in checkpoints");
+_Static_assert(sizeof(struct pli_registered_row) == 80, "lies in checkpoints");
 
 #endif

@@ -60,7 +60,7 @@ static enum pli_err make(uint32_t version, struct pli_comm **out)
     char name[MPI_MAX_PSET_NAME_LEN];
     struct pli_group *group;
     struct pli_comm *c;
-    struct pli_ep *ep = pli_process_ep();
+    struct pli_endpoint *ep = pli_process_ep();
     pli_session_pset_world(version, name);
     enum pli_err err = pli_session_pset_group(NULL, name, &group);
     if (err != PLI_OK) {
@@ -71,11 +71,11 @@ static enum pli_err make(uint32_t version, struct pli_comm **out)
         *out = NULL;
         return PLI_OK;
     }
-    err = pli_comm_create(pli_ep_retain(ep), ep->id, group, NULL,
+    err = pli_comm_create(pli_endpoint_retain(ep), ep->id, group, NULL,
                           pli_process_version_context(version), &c);
     pli_group_release(group);
     if (err != PLI_OK) {
-        pli_ep_release(ep);
+        pli_endpoint_release(ep);
         return err;
     }
     snprintf(c->name, sizeof c->name, "world@%u", version);
@@ -245,7 +245,7 @@ enum pli_err pli_resize_world_info(struct pli_comm *comm, int size, struct pli_i
         return pli_comm_refuse_span(comm, "a world of another size");
     }
     if (comm->rank == 0) {
-        err = pli_where_resize(comm->ep->lane, size, info, &answer);
+        err = pli_host_hint_resize(comm->ep->lane, size, info, &answer);
         answer.error = err != PLI_OK && answer.error == 0 ? -1 : answer.error;
         if (err != PLI_OK) {
             snprintf(answer.text, sizeof answer.text, "%.230s", pli_fail_take(NULL));

@@ -128,7 +128,7 @@ static void hear(void)
     }
     pthread_mutex_unlock(&guard);
     if (is_told) {
-        pli_cull_all();
+        pli_fail_ops_all();
     }
 }
 
@@ -196,21 +196,21 @@ static enum pli_err enter(struct pli_comm *c, uint32_t n)
     return tell(c);
 }
 
-static const struct pli_alarm_resize ops = { .hear = hear, .tell = tell, .enter = enter };
+static const struct pli_failure_resize ops = { .hear = hear, .tell = tell, .enter = enter };
 
-PLI_START void pli_renew_prepare(void)
+PLI_START void pli_resize_error_prepare(void)
 {
-    pli_alarm_on_resize(&ops);
+    pli_failure_on_resize(&ops);
 }
 
-void pli_renew_fork(bool is_begun)
+void pli_resize_error_fork(bool is_begun)
 {
     pthread_mutex_lock(&guard);
     is_forking = is_begun;
     pthread_mutex_unlock(&guard);
 }
 
-void pli_renew_forked(uint32_t version)
+void pli_resize_error_forked(uint32_t version)
 {
     pthread_mutex_lock(&guard);
     works = version;
@@ -221,7 +221,7 @@ void pli_renew_forked(uint32_t version)
     }
 }
 
-enum pli_err pli_renew_begin(void)
+enum pli_err pli_resize_error_begin(void)
 {
     works = pli_boot.version;
     if ((pli_boot.node.header->mode & PLI_NODE_TELLS) == 0) {

@@ -11,15 +11,15 @@
 
 // This process came with a version of the world, or began with the first: it works in that. New
 // ranks wait in here for the barrier of the others. Context: MPI_COMM_WORLD was just made.
-enum pli_err pli_renew_begin(void);
+enum pli_err pli_resize_error_begin(void);
 
 // The next version comes from a fork, of which nobody is told; or it does not come after all.
 // Context: no other version can come meanwhile.
-void pli_renew_fork(bool is_begun);
+void pli_resize_error_fork(bool is_begun);
 // It is there, and MPI_COMM_WORLD means it.
-void pli_renew_forked(uint32_t version);
+void pli_resize_error_forked(uint32_t version);
 
 // Tell lower rooms. Context: start-up only.
-void pli_renew_prepare(void);
+void pli_resize_error_prepare(void);
 
 #endif

@@ -31,7 +31,7 @@ struct op {
     struct pli_task task;
     struct pli_request *request;
     struct pli_comm *comm;
-    struct pli_alarm_pact *pact;
+    struct pli_failure_pact *pact;
     uint32_t seq;
     uint32_t value;
     uint32_t seen; // of the news, when the votes were last counted
@@ -43,7 +43,7 @@ struct op {
 
 static _Atomic uint64_t *result_of(const struct op *o)
 {
-    return &o->pact->results[o->seq % PLI_ALARM_AHEAD];
+    return &o->pact->results[o->seq % PLI_FAILURE_AHEAD];
 }
 
 // Decide if all votes are there.
@@ -52,7 +52,7 @@ static void decide(const struct op *o)
     const struct pli_node *node = &pli_boot.node;
     uint32_t n_failed = atomic_load_explicit(&node->header->n_failed, memory_order_acquire);
     uint64_t before = atomic_load_explicit(result_of(o), memory_order_acquire);
-    if (o->pact->is_wide || !pli_tally_is_full(node, o->pact, o->seq, n_failed)) {
+    if (o->pact->is_wide || !pli_agree_count_is_full(node, o->pact, o->seq, n_failed)) {
         return; // who is on several hosts does not see all votes, and has told the launcher
     }
     uint64_t result = (uint64_t)o->seq << SEQ_SHIFT | n_failed;
@@ -63,14 +63,14 @@ static void decide(const struct op *o)
 }
 
 // Context: lane locked, as of all pollers. Results are taken in order: who votes for the n-th has
-// no more use for what was there for the n-th but PLI_ALARM_AHEAD.
+// no more use for what was there for the n-th but PLI_FAILURE_AHEAD.
 static int poll(struct pli_poller *p)
 {
     struct op *o = PLI_CONTAINER(p, struct op, poller);
-    uint32_t news = atomic_load_explicit(pli_alarm_news, memory_order_acquire);
-    bool is_first = !o->has_voted && o->seq <= o->comm->n_agreed + PLI_ALARM_AHEAD;
+    uint32_t news = atomic_load_explicit(pli_failure_news, memory_order_acquire);
+    bool is_first = !o->has_voted && o->seq <= o->comm->n_agreed + PLI_FAILURE_AHEAD;
     if (is_first) {
-        pli_mark_vote(o->comm, o->pact, o->seq, o->value, o->flag == NULL);
+        pli_revoke_table_vote(o->comm, o->pact, o->seq, o->value, o->flag == NULL);
         o->has_voted = true;
     }
     if (o->has_voted && (is_first || news != o->seen)) {
@@ -89,7 +89,7 @@ static int poll(struct pli_poller *p)
 // Which of the two groups of an intercommunicator is the local one.
 static int mine(const struct pli_comm *c)
 {
-    return pli_mark_first(c, false) > 0;
+    return pli_revoke_table_first(c, false) > 0;
 }
 
 // Those of a group who live.
@@ -100,7 +100,7 @@ static enum pli_err survivors(const struct op *o, const struct pli_group *g, uin
     pli_group_build_init(&b);
     for (int i = 0; i < g->size; i++) {
         struct pli_id id = pli_group_at(g, i);
-        if (!pli_tally_is_out(&pli_boot.node, id.proc, n_failed)) {
+        if (!pli_agree_count_is_out(&pli_boot.node, id.proc, n_failed)) {
             pli_group_build_add_id(&b, id);
         }
     }
@@ -109,7 +109,7 @@ static enum pli_err survivors(const struct op *o, const struct pli_group *g, uin
 
 // Both groups use the context of the first.
 static enum pli_err shrink_inter(const struct op *o, uint32_t n_failed, struct pli_group *group,
-                                 const struct pli_alarm_outcome *is, struct pli_comm **out)
+                                 const struct pli_failure_outcome *is, struct pli_comm **out)
 {
     struct pli_comm *c = o->comm;
     struct pli_group *remote = NULL;
@@ -124,7 +124,7 @@ static enum pli_err shrink_inter(const struct op *o, uint32_t n_failed, struct p
 
 // Who died since is a member that will be told of.
 static enum pli_err shrink(const struct op *o, uint32_t n_failed,
-                           const struct pli_alarm_outcome *is, struct pli_comm **out)
+                           const struct pli_failure_outcome *is, struct pli_comm **out)
 {
     struct pli_comm *c = o->comm;
     struct pli_group *group;
@@ -142,9 +142,9 @@ static enum pli_err settle(const struct op *o, uint32_t n_failed)
 {
     const struct pli_comm *c = o->comm;
     struct pli_comm *made = NULL;
-    struct pli_alarm_outcome is = o->pact->is_wide
-                                      ? o->pact->outcomes[o->seq % PLI_ALARM_AHEAD]
-                                      : pli_tally_count(&pli_boot.node, o->pact, o->seq, n_failed);
+    struct pli_failure_outcome is =
+        o->pact->is_wide ? o->pact->outcomes[o->seq % PLI_FAILURE_AHEAD]
+                         : pli_agree_count_count(&pli_boot.node, o->pact, o->seq, n_failed);
     if (o->flag != NULL) {
         *o->flag = (int)is.flags[c->is_inter ? !mine(c) : 0];
         return is.is_known ? PLI_OK : PLI_ERR_PROC_FAILED;
@@ -174,8 +174,8 @@ static enum pli_err finish(struct pli_request *r, MPI_Status *status)
 {
     pli_status_set_empty(status);
     if (r->err == PLI_ERR_PROC_FAILED) {
-        pli_alarm_look(r->lane); // somebody else may have been the first to hear
-        return pli_alarm_explain(PLI_ERR_PROC_FAILED, r->ops->name, r->comm);
+        pli_failure_look(r->lane); // somebody else may have been the first to hear
+        return pli_failure_explain(PLI_ERR_PROC_FAILED, r->ops->name, r->comm);
     }
     return r->err == PLI_OK ? PLI_OK
                             : pli_fail((enum pli_err)r->err, "%s on %s failed: %s", r->ops->name,
@@ -206,9 +206,9 @@ static const struct pli_request_ops shrink_ops = {
 static enum pli_err begin(struct pli_comm *c, struct op like, struct pli_request **out)
 {
     struct pli_lane *lane = c->ep->lane;
-    struct pli_alarm_mark *m;
-    enum pli_err err =
-        c->is_span ? pli_comm_refuse_span(c, "agreement among survivors") : pli_mark_make(c, &m);
+    struct pli_failure_mark *m;
+    enum pli_err err = c->is_span ? pli_comm_refuse_span(c, "agreement among survivors")
+                                  : pli_revoke_table_make(c, &m);
     if (err != PLI_OK) {
         return err;
     }
@@ -225,7 +225,7 @@ static enum pli_err begin(struct pli_comm *c, struct op like, struct pli_request
     o->task.run = run;
     o->request = r;
     o->comm = c;
-    o->pact = pli_mark_pact(m);
+    o->pact = pli_revoke_table_pact(m);
     o->seq = ++c->n_pact;
     pli_request_hold(c);
     r->comm = c;
@@ -256,13 +256,13 @@ static enum pli_err carry_out(struct pli_comm *c, struct op like, const char *ca
     return pli_request_report(r, MPI_STATUS_IGNORE, &is_gone);
 }
 
-enum pli_err pli_pact_agree(struct pli_comm *comm, int *flag)
+enum pli_err pli_agree_agree(struct pli_comm *comm, int *flag)
 {
     return carry_out(comm, (struct op){ .flag = flag, .value = (uint32_t)*flag },
                      "MPIX_Comm_agree");
 }
 
-enum pli_err pli_pact_meet(struct pli_comm *comm, const char *call)
+enum pli_err pli_agree_meet(struct pli_comm *comm, const char *call)
 {
     int flag = 1;
     enum pli_err err = carry_out(comm, (struct op){ .flag = &flag, .value = 1 }, call);
@@ -273,23 +273,23 @@ enum pli_err pli_pact_meet(struct pli_comm *comm, const char *call)
     return err;
 }
 
-enum pli_err pli_pact_shrink(struct pli_comm *comm, struct pli_comm **out)
+enum pli_err pli_agree_shrink(struct pli_comm *comm, struct pli_comm **out)
 {
-    return pli_pact_shrink_in(comm, "MPIX_Comm_shrink", out);
+    return pli_agree_shrink_in(comm, "MPIX_Comm_shrink", out);
 }
 
-enum pli_err pli_pact_shrink_in(struct pli_comm *comm, const char *call, struct pli_comm **out)
+enum pli_err pli_agree_shrink_in(struct pli_comm *comm, const char *call, struct pli_comm **out)
 {
     return carry_out(comm, (struct op){ .out = out }, call);
 }
 
-enum pli_err pli_pact_iagree(struct pli_comm *comm, int *flag, struct pli_request **request_out)
+enum pli_err pli_agree_iagree(struct pli_comm *comm, int *flag, struct pli_request **request_out)
 {
     return begin(comm, (struct op){ .flag = flag, .value = (uint32_t)*flag }, request_out);
 }
 
-enum pli_err pli_pact_ishrink(struct pli_comm *comm, MPI_Comm *out,
-                              struct pli_request **request_out)
+enum pli_err pli_agree_ishrink(struct pli_comm *comm, MPI_Comm *out,
+                               struct pli_request **request_out)
 {
     return begin(comm, (struct op){ .handle = out }, request_out);
 }

@@ -24,7 +24,7 @@ static int peer_of(const struct pli_request *r)
 static bool is_doomed(struct pli_match_item *i, void *arg)
 {
     const struct pli_request *r = PLI_CONTAINER(i, struct pli_request, item);
-    return pli_alarm_judge(arg, r, i->source) != PLI_OK;
+    return pli_failure_judge(arg, r, i->source) != PLI_OK;
 }
 
 // Offers between endpoints of one lane are with the receiver.
@@ -32,13 +32,13 @@ static void cull_local(struct pli_lane *lane, struct pli_match *m)
 {
     struct pli_match_item *i = m->arrival.first;
     while (i != NULL) {
-        struct pli_parcel *p = PLI_CONTAINER(i, struct pli_parcel, item);
+        struct pli_unexpected *p = PLI_CONTAINER(i, struct pli_unexpected, item);
         struct pli_request *send = p->local;
-        enum pli_err err = send != NULL ? pli_alarm_judge(lane, send, send->source) : PLI_OK;
+        enum pli_err err = send != NULL ? pli_failure_judge(lane, send, send->source) : PLI_OK;
         i = i->later;
         if (err != PLI_OK) {
             pli_match_take(m, &p->item);
-            pli_arrive_parcel_destroy(p);
+            pli_deliver_parcel_destroy(p);
             pli_request_complete(send, err);
         }
     }
@@ -48,7 +48,7 @@ static void cull_posted(struct pli_lane *lane)
 {
     for (uint32_t c = 0; c < lane->n_chunk; c++) {
         for (uint32_t k = 0; lane->eps[c] != NULL && k < PLI_LANE_CHUNK; k++) {
-            struct pli_ep *ep = lane->eps[c][k];
+            struct pli_endpoint *ep = lane->eps[c][k];
             struct pli_match_item *i;
             while (ep != NULL && (i = pli_match_scan(&ep->match, is_doomed, lane)) != NULL) {
                 struct pli_request *r = PLI_CONTAINER(i, struct pli_request, item);
@@ -56,7 +56,7 @@ static void cull_posted(struct pli_lane *lane)
                 r->state &= (uint16_t)~PLI_REQ_POSTED;
                 r->source = i->source;
                 r->tag = i->tag;
-                pli_request_complete(r, pli_alarm_judge(lane, r, i->source));
+                pli_request_complete(r, pli_failure_judge(lane, r, i->source));
             }
             if (ep != NULL) {
                 cull_local(lane, &ep->match);
@@ -72,7 +72,8 @@ static void cull_list(struct pli_list *list, bool is_known, bool is_dead)
     struct pli_list *at = list->next;
     while (at != list) {
         struct pli_request *r = PLI_CONTAINER(at, struct pli_request, link);
-        enum pli_err err = is_dead ? PLI_ERR_PROC_FAILED : pli_alarm_judge(r->lane, r, peer_of(r));
+        enum pli_err err =
+            is_dead ? PLI_ERR_PROC_FAILED : pli_failure_judge(r->lane, r, peer_of(r));
         at = at->next;
         if (err == PLI_OK) {
             continue;
@@ -119,16 +120,16 @@ static void bury(struct pli_conn *c)
 
 static bool has_failed(const struct pli_conn *c)
 {
-    return c->gate == NULL && pli_alarm_failed_at(c->key >> 3) != 0;
+    return c->gate == NULL && pli_failure_failed_at(c->key >> 3) != 0;
 }
 
-void pli_cull_meet(struct pli_conn *c)
+void pli_fail_ops_meet(struct pli_conn *c)
 {
-    if (!pli_alarm_is_due() || !has_failed(c)) {
+    if (!pli_failure_is_due() || !has_failed(c)) {
         return;
     }
     if (c->link != NULL) {
-        pli_link_cull(c->link, true);
+        pli_tcp_fail(c->link, true);
     } else {
         bury(c);
     }
@@ -140,7 +141,7 @@ static void cull_conn(struct pli_conn *c)
         return;
     }
     if (c->link != NULL) {
-        pli_link_cull(c->link, has_failed(c));
+        pli_tcp_fail(c->link, has_failed(c));
         return;
     }
     if (has_failed(c)) {
@@ -162,7 +163,7 @@ static void cull_streams(struct pli_lane *lane)
     while (at != &lane->streams) {
         struct pli_request *r = PLI_CONTAINER(at, struct pli_request, link);
         enum pli_err err =
-            has_failed(r->conn) ? PLI_ERR_PROC_FAILED : pli_alarm_judge(lane, r, peer_of(r));
+            has_failed(r->conn) ? PLI_ERR_PROC_FAILED : pli_failure_judge(lane, r, peer_of(r));
         at = at->next;
         if (err != PLI_OK) {
             pli_list_remove(&r->link);
@@ -178,7 +179,7 @@ static void cull(struct pli_lane *lane)
     lane->n_dead++;
     if (lane->net != NULL) { // what the dead had sent is to be had
         atomic_store_explicit(&lane->net->must_look, 1, memory_order_relaxed);
-        pli_netlane_poll(lane->net);
+        pli_tcp_lane_poll(lane->net);
     }
     cull_streams(lane);
     for (uint32_t b = 0; b < lane->n_bucket; b++) {
@@ -188,12 +189,12 @@ static void cull(struct pli_lane *lane)
     }
     cull_posted(lane);
     lane->salvage_ns = pli_clock_ns();
-    pli_salvage_blocks(lane);
+    pli_reclaim_blocks(lane);
     pli_lock_drop(&lane->lock);
     pli_lane_stir(lane);
 }
 
-void pli_cull_all(void)
+void pli_fail_ops_all(void)
 {
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = pli_proc.lanes[i];

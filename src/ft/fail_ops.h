@@ -6,8 +6,8 @@
 struct pli_conn;
 
 // Look through all lanes for what is to be withdrawn. Context: no lane locked.
-void pli_cull_all(void);
+void pli_fail_ops_all(void);
 // A way to a process was made. Context: lane locked.
-void pli_cull_meet(struct pli_conn *c);
+void pli_fail_ops_meet(struct pli_conn *c);
 
 #endif

@@ -26,7 +26,7 @@ static int collect(const struct pli_group *g, struct loss *to)
     int n = 0;
     for (int i = 0; i < g->size; i++) {
         struct pli_id id = pli_group_at(g, i);
-        uint32_t at = pli_alarm_failed_at(id.proc);
+        uint32_t at = pli_failure_failed_at(id.proc);
         if (at != 0) {
             to[n++] = (struct loss){ at, id };
         }
@@ -56,16 +56,16 @@ static enum pli_err list(struct pli_comm *c, int most, struct pli_group **out)
 // Hear the newest; how many members have died.
 static int count(struct pli_comm *c)
 {
-    pli_alarm_look(c->ep->lane);
+    pli_failure_look(c->ep->lane);
     return atomic_load_explicit(&c->n_failed, memory_order_relaxed);
 }
 
-enum pli_err pli_failed_get(struct pli_comm *comm, struct pli_group **out)
+enum pli_err pli_failed_query_get(struct pli_comm *comm, struct pli_group **out)
 {
     return list(comm, count(comm), out);
 }
 
-enum pli_err pli_failed_ack(struct pli_comm *comm, int n, int *n_out)
+enum pli_err pli_failed_query_ack(struct pli_comm *comm, int n, int *n_out)
 {
     int most = count(comm), was = atomic_load_explicit(&comm->n_acked, memory_order_relaxed);
     n = n < most ? n : most;
@@ -74,18 +74,18 @@ enum pli_err pli_failed_ack(struct pli_comm *comm, int n, int *n_out)
     return PLI_OK;
 }
 
-enum pli_err pli_failed_ack_all(struct pli_comm *comm)
+enum pli_err pli_failed_query_ack_all(struct pli_comm *comm)
 {
     int n;
-    return pli_failed_ack(comm, count(comm), &n);
+    return pli_failed_query_ack(comm, count(comm), &n);
 }
 
-enum pli_err pli_failed_get_acked(struct pli_comm *comm, struct pli_group **out)
+enum pli_err pli_failed_query_get_acked(struct pli_comm *comm, struct pli_group **out)
 {
     return list(comm, atomic_load_explicit(&comm->n_acked, memory_order_relaxed), out);
 }
 
-enum pli_err pli_failed_is_revoked(struct pli_comm *comm, int *flag)
+enum pli_err pli_failed_query_is_revoked(struct pli_comm *comm, int *flag)
 {
     count(comm);
     *flag = atomic_load_explicit(&comm->doom, memory_order_relaxed) == PLI_ERR_REVOKED;

@@ -27,14 +27,14 @@
 enum { HOLE_NS = 500000000, SALVAGE_NS = 100000000 };
 
 static const _Atomic uint32_t none;
-const _Atomic uint32_t *pli_alarm_news = &none;
+const _Atomic uint32_t *pli_failure_news = &none;
 static _Atomic uint32_t heard; // of the news
 static bool is_told;           // resizes are, by errors
-static const struct pli_alarm_resize *resize;
+static const struct pli_failure_resize *resize;
 static void (*_Atomic on_news)(void);
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
-uint32_t pli_alarm_failed_at(uint64_t proc)
+uint32_t pli_failure_failed_at(uint64_t proc)
 {
     const struct pli_node_proc *p = (proc & ~(uint64_t)UINT32_MAX) == pli_boot.job
                                         ? pli_node_find(&pli_boot.node, (uint32_t)proc)
@@ -47,7 +47,7 @@ static int count_failed(const struct pli_group *g)
 {
     int n = 0;
     for (int i = 0; i < g->size; i++) {
-        n += pli_alarm_failed_at(pli_group_at(g, i).proc) != 0;
+        n += pli_failure_failed_at(pli_group_at(g, i).proc) != 0;
     }
     return n;
 }
@@ -67,35 +67,35 @@ static void update(struct pli_comm *c, void *arg)
     int n = count_failed(whole->group) + (whole->is_inter ? count_failed(whole->remote) : 0);
     *is_early = *is_early || whole->context == 0;
     atomic_store_explicit(&c->n_failed, n, memory_order_relaxed);
-    if (pli_mark_is_revoked(whole)) {
+    if (pli_revoke_table_is_revoked(whole)) {
         doom(c);
     }
 }
 
 // A communicator that is being made may have been revoked by others already.
-void pli_alarm_begin(struct pli_comm *c)
+void pli_failure_begin(struct pli_comm *c)
 {
     bool is_early = false;
-    if (pli_alarm_is_due()) {
+    if (pli_failure_is_due()) {
         update(c, &is_early);
     }
 }
 
-PLI_START void pli_alarm_open(void)
+PLI_START void pli_failure_open(void)
 {
     uint32_t mode = pli_boot.node.header->mode;
     pli_request_is_mortal = (mode & (PLI_NODE_SURVIVES | PLI_NODE_TELLS)) != 0;
     is_told = (mode & PLI_NODE_TELLS) != 0;
-    pli_alarm_news = &pli_boot.node.header->alarm;
+    pli_failure_news = &pli_boot.node.header->alarm;
     if (pli_request_is_mortal) {
-        pli_comm_on_begin(pli_alarm_begin);
-        pli_comm_on_end(pli_mark_leave);
+        pli_comm_on_begin(pli_failure_begin);
+        pli_comm_on_end(pli_revoke_table_leave);
     }
 }
 
-void pli_alarm_move(void)
+void pli_failure_move(void)
 {
-    pli_alarm_news = &pli_boot.node.header->alarm;
+    pli_failure_news = &pli_boot.node.header->alarm;
 }
 
 // How many died up to one that did.
@@ -103,7 +103,7 @@ static int count_until(const struct pli_group *g, uint32_t last)
 {
     int n = 0;
     for (int i = 0; i < g->size; i++) {
-        uint32_t at = pli_alarm_failed_at(pli_group_at(g, i).proc);
+        uint32_t at = pli_failure_failed_at(pli_group_at(g, i).proc);
         n += at != 0 && at <= last;
     }
     return n;
@@ -119,7 +119,7 @@ static bool has_lost(const struct pli_comm *c)
     }
     is = false;
     for (int i = 0; i < c->n_peer && !is; i++) {
-        uint32_t at = pli_alarm_failed_at(pli_group_at(c->remote, i).proc);
+        uint32_t at = pli_failure_failed_at(pli_group_at(c->remote, i).proc);
         is = at != 0 && count_until(c->group, at) + count_until(c->remote, at) > n_acked;
     }
     return is;
@@ -132,14 +132,14 @@ static enum pli_err judge_peer(struct pli_lane *lane, const struct pli_request *
     struct pli_id id = pli_group_at(c->remote, peer);
     const struct pli_conn *conn = pli_lane_is_own(lane, id) ? NULL : pli_lane_conn(lane, id);
     bool has_died = atomic_load_explicit(&c->n_failed, memory_order_relaxed) > 0 &&
-                    pli_alarm_failed_at(id.proc) != 0;
+                    pli_failure_failed_at(id.proc) != 0;
     if (conn != NULL && conn->link != NULL && (!has_died || (r->flags & PLI_REQ_SEND) == 0)) {
-        return pli_link_fate(conn->link);
+        return pli_tcp_conn_fate(conn->link);
     }
     return has_died ? PLI_ERR_PROC_FAILED : PLI_OK;
 }
 
-enum pli_err pli_alarm_judge(struct pli_lane *lane, const struct pli_request *r, int peer)
+enum pli_err pli_failure_judge(struct pli_lane *lane, const struct pli_request *r, int peer)
 {
     const struct pli_comm *c = r->comm;
     uint64_t chan = r->item.context & 3;
@@ -165,7 +165,7 @@ enum pli_err pli_alarm_judge(struct pli_lane *lane, const struct pli_request *r,
     return is_open && has_lost(c) ? PLI_ERR_PROC_FAILED : PLI_OK;
 }
 
-bool pli_alarm_is_open_slow(struct pli_request *r)
+bool pli_failure_is_open_slow(struct pli_request *r)
 {
     if (r->comm != NULL &&
         atomic_load_explicit(&r->comm->is_left, memory_order_relaxed) == PLI_COMM_LEFT) {
@@ -183,11 +183,11 @@ bool pli_alarm_is_open_slow(struct pli_request *r)
 static void hear(void)
 {
     pthread_mutex_lock(&guard);
-    uint32_t news = atomic_load_explicit(pli_alarm_news, memory_order_acquire);
+    uint32_t news = atomic_load_explicit(pli_failure_news, memory_order_acquire);
     if (news != atomic_load_explicit(&heard, memory_order_relaxed)) {
         bool is_early = false;
         pli_comm_visit(update, &is_early);
-        pli_cull_all();
+        pli_fail_ops_all();
         void (*tell)(void) = atomic_load_explicit(&on_news, memory_order_acquire);
         if (tell != NULL) {
             tell();
@@ -199,9 +199,9 @@ static void hear(void)
     pthread_mutex_unlock(&guard);
 }
 
-bool pli_alarm_is_blocked(struct pli_lane *lane)
+bool pli_failure_is_blocked(struct pli_lane *lane)
 {
-    if (!pli_alarm_is_due()) {
+    if (!pli_failure_is_due()) {
         return false;
     }
     pli_lock_take(&lane->lock);
@@ -239,7 +239,7 @@ static void put_right(struct pli_lane *lane)
     if ((!pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams)) &&
         pli_clock_ns() - lane->salvage_ns > SALVAGE_NS) {
         lane->salvage_ns = pli_clock_ns();
-        pli_salvage_blocks(lane);
+        pli_reclaim_blocks(lane);
     }
     if (!pli_shm_has_hole(&lane->shm)) {
         lane->hole_ns = 0;
@@ -257,11 +257,11 @@ static void put_right(struct pli_lane *lane)
 
 static bool is_new(void)
 {
-    return atomic_load_explicit(pli_alarm_news, memory_order_relaxed) !=
+    return atomic_load_explicit(pli_failure_news, memory_order_relaxed) !=
            atomic_load_explicit(&heard, memory_order_relaxed);
 }
 
-void pli_alarm_look(struct pli_lane *lane)
+void pli_failure_look(struct pli_lane *lane)
 {
     if (is_new()) {
         hear();
@@ -277,19 +277,19 @@ void pli_alarm_look(struct pli_lane *lane)
 // "was killed by signal 9, SIGKILL"
 static void say_how(uint32_t failure, char *to, size_t cap)
 {
-    int n = (int)(failure & PLI_ALARM_NUMBER);
-    switch (failure & ~(uint32_t)PLI_ALARM_NUMBER) {
-    case PLI_ALARM_SIGNAL:
+    int n = (int)(failure & PLI_FAILURE_NUMBER);
+    switch (failure & ~(uint32_t)PLI_FAILURE_NUMBER) {
+    case PLI_FAILURE_SIGNAL:
         snprintf(to, cap, "was killed by signal %d, SIG%s", n,
                  sigabbrev_np(n) != NULL ? sigabbrev_np(n) : "?");
         break;
-    case PLI_ALARM_EXIT:
+    case PLI_FAILURE_EXIT:
         snprintf(to, cap, "ended with exit status %d and without MPI_Finalize", n);
         break;
-    case PLI_ALARM_ABORT:
+    case PLI_FAILURE_ABORT:
         snprintf(to, cap, "was ended by MPI_Abort with code %d", n);
         break;
-    case PLI_ALARM_HOST:
+    case PLI_FAILURE_HOST:
         snprintf(to, cap, "is gone with its host");
         break;
     default:
@@ -310,7 +310,7 @@ static void say_failed(const struct pli_group *g, const char *where, struct list
     const struct pli_node *node = &pli_boot.node;
     for (int i = 0; i < g->size; i++) {
         struct pli_id id = pli_group_at(g, i);
-        if (pli_alarm_failed_at(id.proc) == 0) {
+        if (pli_failure_failed_at(id.proc) == 0) {
             continue;
         }
         const struct pli_node_proc *p = pli_node_find(node, (uint32_t)id.proc);
@@ -330,7 +330,7 @@ static void say_failed(const struct pli_group *g, const char *where, struct list
     }
 }
 
-void pli_alarm_say_failed(const struct pli_comm *c, char *to, size_t cap)
+void pli_failure_say_failed(const struct pli_comm *c, char *to, size_t cap)
 {
     struct list l = { to, 0, cap, 0 };
     to[0] = '\0';
@@ -343,7 +343,7 @@ void pli_alarm_say_failed(const struct pli_comm *c, char *to, size_t cap)
     }
 }
 
-enum pli_err pli_alarm_explain(enum pli_err err, const char *what, const struct pli_comm *c)
+enum pli_err pli_failure_explain(enum pli_err err, const char *what, const struct pli_comm *c)
 {
     char who[440];
     c = c->outer != NULL ? c->outer : c;
@@ -355,12 +355,12 @@ enum pli_err pli_alarm_explain(enum pli_err err, const char *what, const struct 
         return pli_fail(err, "%s on %s failed: the communicator was revoked (MPIX_Comm_revoke)",
                         what, pli_comm_say(c));
     }
-    pli_alarm_say_failed(c, who, sizeof who);
+    pli_failure_say_failed(c, who, sizeof who);
     return pli_fail(err, "%s on %s failed: %s", what, pli_comm_say(c),
                     who[0] != '\0' ? who : pli_err_text(err));
 }
 
-enum pli_err pli_alarm_refuse(const char *what, const struct pli_comm *c)
+enum pli_err pli_failure_refuse(const char *what, const struct pli_comm *c)
 {
     int doom = atomic_load_explicit(&c->doom, memory_order_relaxed);
     int n = atomic_load_explicit(&c->n_failed, memory_order_relaxed);
@@ -369,34 +369,34 @@ enum pli_err pli_alarm_refuse(const char *what, const struct pli_comm *c)
                        : is_left ? PLI_ERR_WORLD_RESIZED
                        : n > 0   ? PLI_ERR_PROC_FAILED
                                  : PLI_OK;
-    return err == PLI_OK ? PLI_OK : pli_alarm_explain(err, what, c);
+    return err == PLI_OK ? PLI_OK : pli_failure_explain(err, what, c);
 }
 
-enum pli_err pli_alarm_enter(const char *what, struct pli_comm *c)
+enum pli_err pli_failure_enter(const char *what, struct pli_comm *c)
 {
     if (is_new()) {
-        pli_alarm_look(c->ep->lane); // those who are never idle look here
+        pli_failure_look(c->ep->lane); // those who are never idle look here
     }
     if (!is_told) {
-        return pli_alarm_refuse(what, c);
+        return pli_failure_refuse(what, c);
     }
     uint32_t n = atomic_fetch_add_explicit(&c->n_begun, 1, memory_order_seq_cst) + 1;
     bool is_left = atomic_load_explicit(&c->is_left, memory_order_seq_cst) != 0;
     enum pli_err err = is_left ? resize->enter(c, n) : PLI_OK;
-    return err != PLI_OK ? err : pli_comm_is_stopped(c) ? pli_alarm_refuse(what, c) : PLI_OK;
+    return err != PLI_OK ? err : pli_comm_is_stopped(c) ? pli_failure_refuse(what, c) : PLI_OK;
 }
 
-void pli_alarm_on_news(void (*fn)(void))
+void pli_failure_on_news(void (*fn)(void))
 {
     atomic_store_explicit(&on_news, fn, memory_order_release);
 }
 
-void pli_alarm_on_resize(const struct pli_alarm_resize *ops)
+void pli_failure_on_resize(const struct pli_failure_resize *ops)
 {
     resize = ops;
 }
 
-enum pli_err pli_alarm_revoke(struct pli_comm *c)
+enum pli_err pli_failure_revoke(struct pli_comm *c)
 {
     if (c->is_span) {
         return pli_comm_refuse_span(c, "revocation");
@@ -405,7 +405,7 @@ enum pli_err pli_alarm_revoke(struct pli_comm *c)
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "nobody would hear of it: start the job with mpiexec --on-failure=shrink");
     }
-    enum pli_err err = pli_mark_revoke(c);
+    enum pli_err err = pli_revoke_table_revoke(c);
     if (err != PLI_OK) {
         return err;
     }
@@ -413,8 +413,8 @@ enum pli_err pli_alarm_revoke(struct pli_comm *c)
     // all hosts are to hear is not here at once.
     pthread_mutex_lock(&guard);
     doom(c);
-    pli_cull_all();
+    pli_fail_ops_all();
     pthread_mutex_unlock(&guard);
-    pli_alarm_look(c->ep->lane);
+    pli_failure_look(c->ep->lane);
     return PLI_OK;
 }

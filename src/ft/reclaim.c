@@ -16,11 +16,11 @@ enum { MOST = 128 }; // blocks of an outbox, of all classes
 static uint64_t block_of(const struct pli_shm_cell *cell)
 {
     uint64_t offset = 0;
-    if (cell->kind == PLI_WIRE_DATA) {
+    if (cell->kind == PLI_MSG_DATA) {
         offset = cell->word[1];
-    } else if (cell->kind <= PLI_WIRE_RTS && (cell->flags & PLI_WIRE_HAS_BLOCK) != 0) {
+    } else if (cell->kind <= PLI_MSG_RTS && (cell->flags & PLI_MSG_HAS_BLOCK) != 0) {
         const unsigned char *at =
-            cell->bytes + (cell->kind == PLI_WIRE_SYNC ? sizeof cell->word[0] : 0);
+            cell->bytes + (cell->kind == PLI_MSG_SYNC ? sizeof cell->word[0] : 0);
         memcpy(&offset, at, sizeof offset);
     }
     return offset;
@@ -60,7 +60,7 @@ static void mark(const struct pli_lane *lane, const struct pli_shm_mailbox *box,
     }
 }
 
-void pli_salvage_blocks(struct pli_lane *lane)
+void pli_reclaim_blocks(struct pli_lane *lane)
 {
     const struct pli_node *node = &pli_boot.node;
     struct pli_shm *s = &lane->shm;

@@ -7,6 +7,6 @@ struct pli_lane;
 
 // Take back the blocks of the lane's outbox that nobody who lives will ever read. Context: lane
 // locked.
-void pli_salvage_blocks(struct pli_lane *lane);
+void pli_reclaim_blocks(struct pli_lane *lane);
 
 #endif

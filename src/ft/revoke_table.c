@@ -16,21 +16,21 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { SWEEP_AT = PLI_ALARM_N_MARK / 4 * 3 };
+enum { SWEEP_AT = PLI_FAILURE_N_MARK / 4 * 3 };
 
 // Memory for agreements that this process gave: it takes it back when nobody looks any more.
 struct gift {
     struct gift *next;
-    struct pli_alarm_pact *pact;
+    struct pli_failure_pact *pact;
     uint64_t key;
 };
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER; // of this process, before the table's
 static struct gift *gifts;                                // guarded by guard
 
-static struct pli_alarm_table *table(void)
+static struct pli_failure_table *table(void)
 {
-    return pli_alarm_table(pli_boot.node.header);
+    return pli_failure_table(pli_boot.node.header);
 }
 
 // Every process has a MPI_COMM_SELF, and every world a MPI_COMM_WORLD, under the same context.
@@ -40,18 +40,18 @@ static uint64_t key_of(const struct pli_comm *c)
     return c->context < PLI_CONTEXT_FIRST ? c->context | first << 40 : c->context;
 }
 
-static struct pli_alarm_mark *at(uint32_t i)
+static struct pli_failure_mark *at(uint32_t i)
 {
-    return &table()->marks[i % PLI_ALARM_N_MARK];
+    return &table()->marks[i % PLI_FAILURE_N_MARK];
 }
 
-static struct pli_alarm_mark *find(const struct pli_comm *c)
+static struct pli_failure_mark *find(const struct pli_comm *c)
 {
     // 0: it is not agreed yet
-    return c->context != 0 ? pli_alarm_find(pli_boot.node.header, key_of(c)) : NULL;
+    return c->context != 0 ? pli_failure_find(pli_boot.node.header, key_of(c)) : NULL;
 }
 
-struct pli_alarm_pact *pli_mark_pact(const struct pli_alarm_mark *m)
+struct pli_failure_pact *pli_revoke_table_pact(const struct pli_failure_mark *m)
 {
     return pli_arena_at(atomic_load_explicit(&m->pact, memory_order_relaxed));
 }
@@ -62,7 +62,7 @@ static bool is_low(const struct pli_comm *c)
     return a.proc < b.proc || (a.proc == b.proc && a.ep < b.ep);
 }
 
-int pli_mark_first(const struct pli_comm *c, bool is_remote)
+int pli_revoke_table_first(const struct pli_comm *c, bool is_remote)
 {
     return !c->is_inter || is_low(c) != is_remote ? 0 : is_remote ? c->size : c->n_peer;
 }
@@ -75,7 +75,7 @@ static uint32_t n_member(const struct pli_comm *c)
 // Of the group that comes first.
 static uint32_t n_first(const struct pli_comm *c)
 {
-    return (uint32_t)(!c->is_inter || pli_mark_first(c, false) == 0 ? c->size : c->n_peer);
+    return (uint32_t)(!c->is_inter || pli_revoke_table_first(c, false) == 0 ? c->size : c->n_peer);
 }
 
 static bool has_died(uint32_t row)
@@ -108,7 +108,7 @@ static void drop(void)
     pthread_mutex_unlock(&guard);
 }
 
-static bool is_over(const struct pli_alarm_pact *p)
+static bool is_over(const struct pli_failure_pact *p)
 {
     if (p->is_wide) {
         return atomic_load_explicit(&p->is_dropped, memory_order_acquire) != 0;
@@ -124,14 +124,14 @@ static bool is_over(const struct pli_alarm_pact *p)
 // What stands in front of a free place need not be looked through. Context: table locked.
 static void clear(uint32_t i)
 {
-    struct pli_alarm_pact *p = pli_mark_pact(at(i));
-    atomic_store_explicit(&at(i)->context, PLI_ALARM_WAS, memory_order_release);
+    struct pli_failure_pact *p = pli_revoke_table_pact(at(i));
+    atomic_store_explicit(&at(i)->context, PLI_FAILURE_WAS, memory_order_release);
     atomic_store_explicit(&p->is_over, 1, memory_order_release);
-    if (at(i + 1)->context != PLI_ALARM_FREE) {
+    if (at(i + 1)->context != PLI_FAILURE_FREE) {
         return;
     }
-    for (; at(i)->context == PLI_ALARM_WAS; i--) {
-        atomic_store_explicit(&at(i)->context, PLI_ALARM_FREE, memory_order_release);
+    for (; at(i)->context == PLI_FAILURE_WAS; i--) {
+        atomic_store_explicit(&at(i)->context, PLI_FAILURE_FREE, memory_order_release);
         table()->n_mark--;
     }
 }
@@ -141,13 +141,13 @@ static void clear(uint32_t i)
 static void sweep(void)
 {
     uint32_t n = 0;
-    for (uint32_t i = PLI_ALARM_N_MARK; i-- > 0;) { // backwards, so that whole runs become free
-        if (at(i)->context > PLI_ALARM_WAS && is_over(pli_mark_pact(at(i)))) {
+    for (uint32_t i = PLI_FAILURE_N_MARK; i-- > 0;) { // backwards, so that whole runs become free
+        if (at(i)->context > PLI_FAILURE_WAS && is_over(pli_revoke_table_pact(at(i)))) {
             clear(i);
         }
     }
-    for (uint32_t i = 0; i < PLI_ALARM_N_MARK; i++) {
-        n += at(i)->context != PLI_ALARM_FREE;
+    for (uint32_t i = 0; i < PLI_FAILURE_N_MARK; i++) {
+        n += at(i)->context != PLI_FAILURE_FREE;
     }
     table()->n_mark = n; // who died with the lock may have left it wrong
 }
@@ -159,7 +159,7 @@ static void take_back(void)
     while (*i != NULL) {
         struct gift *g = *i;
         if (g->pact->is_wide && g->pact->is_over == 0 && is_over(g->pact)) {
-            clear((uint32_t)(pli_alarm_find(pli_boot.node.header, g->key) - table()->marks));
+            clear((uint32_t)(pli_failure_find(pli_boot.node.header, g->key) - table()->marks));
         }
         if (atomic_load_explicit(&g->pact->is_over, memory_order_acquire) != 0) {
             *i = g->next;
@@ -171,11 +171,11 @@ static void take_back(void)
     }
 }
 
-static struct pli_alarm_pact *give(uint64_t key, uint32_t n)
+static struct pli_failure_pact *give(uint64_t key, uint32_t n)
 {
     struct gift *g = malloc(sizeof *g);
-    struct pli_alarm_pact *p =
-        g != NULL ? pli_arena_take(sizeof *p + n * sizeof(struct pli_alarm_member)) : NULL;
+    struct pli_failure_pact *p =
+        g != NULL ? pli_arena_take(sizeof *p + n * sizeof(struct pli_failure_member)) : NULL;
     if (p == NULL) {
         free(g);
         return NULL;
@@ -186,7 +186,7 @@ static struct pli_alarm_pact *give(uint64_t key, uint32_t n)
     return p;
 }
 
-static void enrol(struct pli_alarm_pact *p, const struct pli_group *g, int first)
+static void enrol(struct pli_failure_pact *p, const struct pli_group *g, int first)
 {
     for (int i = 0; i < g->size; i++) {
         p->members[first + i].proc = pli_group_at(g, i).proc;
@@ -215,7 +215,7 @@ static enum pli_err check(const struct pli_comm *c, bool *is_wide)
     return err == PLI_OK && c->is_inter ? check_group(c, c->remote, is_wide) : err;
 }
 
-static void say(const struct pli_comm *c, struct pli_pact_word *word)
+static void say(const struct pli_comm *c, struct pli_agree_word *word)
 {
     word->key = key_of(c);
     word->n_member = n_member(c);
@@ -225,10 +225,10 @@ static void say(const struct pli_comm *c, struct pli_pact_word *word)
 
 static void say_group(const struct pli_comm *c, const struct pli_group *g, int first)
 {
-    struct pli_pact_word w = { .what = PLI_PACT_MEMBERS, .place = (uint32_t)first };
+    struct pli_agree_word w = { .what = PLI_AGREE_MEMBERS, .place = (uint32_t)first };
     for (int i = 0; i < g->size; i++) {
         w.list[w.n_list++] = (uint32_t)pli_group_at(g, i).proc;
-        if (w.n_list == PLI_PACT_N_LIST || i == g->size - 1) {
+        if (w.n_list == PLI_AGREE_N_LIST || i == g->size - 1) {
             say(c, &w);
             w.place += w.n_list;
             w.n_list = 0;
@@ -238,17 +238,17 @@ static void say_group(const struct pli_comm *c, const struct pli_group *g, int f
 
 static void say_members(const struct pli_comm *c)
 {
-    say_group(c, c->group, pli_mark_first(c, false));
+    say_group(c, c->group, pli_revoke_table_first(c, false));
     if (c->is_inter) {
-        say_group(c, c->remote, pli_mark_first(c, true));
+        say_group(c, c->remote, pli_revoke_table_first(c, true));
     }
 }
 
-void pli_mark_vote(const struct pli_comm *c, struct pli_alarm_pact *p, uint32_t seq, uint32_t value,
-                   bool is_making)
+void pli_revoke_table_vote(const struct pli_comm *c, struct pli_failure_pact *p, uint32_t seq,
+                           uint32_t value, bool is_making)
 {
-    int place = pli_mark_first(c, false) + c->rank;
-    struct pli_alarm_vote *v = &p->members[place].votes[seq % PLI_ALARM_N_VOTE];
+    int place = pli_revoke_table_first(c, false) + c->rank;
+    struct pli_failure_vote *v = &p->members[place].votes[seq % PLI_FAILURE_N_VOTE];
     uint32_t n_acked = (uint32_t)atomic_load_explicit(&c->n_acked, memory_order_relaxed);
     atomic_store_explicit(&v->value, value, memory_order_relaxed);
     atomic_store_explicit(&v->n_acked, n_acked, memory_order_relaxed);
@@ -257,26 +257,26 @@ void pli_mark_vote(const struct pli_comm *c, struct pli_alarm_pact *p, uint32_t 
     }
     atomic_store_explicit(&v->seq, seq, memory_order_seq_cst);
     if (p->is_wide) {
-        say(c, &(struct pli_pact_word){ .what = PLI_PACT_VOTE,
-                                        .place = (uint32_t)place,
-                                        .seq = seq,
-                                        .value = value,
-                                        .n_acked = n_acked,
-                                        .context = { v->context[0], v->context[1] } });
+        say(c, &(struct pli_agree_word){ .what = PLI_AGREE_VOTE,
+                                         .place = (uint32_t)place,
+                                         .seq = seq,
+                                         .value = value,
+                                         .n_acked = n_acked,
+                                         .context = { v->context[0], v->context[1] } });
     }
 }
 
-enum pli_err pli_mark_revoke(const struct pli_comm *c)
+enum pli_err pli_revoke_table_revoke(const struct pli_comm *c)
 {
     bool is_wide = false;
     enum pli_err err = check(c, &is_wide);
-    struct pli_alarm_mark *m;
+    struct pli_failure_mark *m;
     if (err == PLI_OK && is_wide) {
         say_members(c);
-        say(c, &(struct pli_pact_word){ .what = PLI_PACT_REVOKE });
+        say(c, &(struct pli_agree_word){ .what = PLI_AGREE_REVOKE });
         return PLI_OK;
     }
-    err = err == PLI_OK ? pli_mark_make(c, &m) : err;
+    err = err == PLI_OK ? pli_revoke_table_make(c, &m) : err;
     if (err == PLI_OK && atomic_exchange_explicit(&m->is_revoked, 1, memory_order_acq_rel) == 0) {
         atomic_fetch_add_explicit(&pli_boot.node.header->alarm, 1, memory_order_seq_cst);
         pli_shm_wake_node(&pli_boot.node);
@@ -284,16 +284,16 @@ enum pli_err pli_mark_revoke(const struct pli_comm *c)
     return err;
 }
 
-bool pli_mark_is_revoked(const struct pli_comm *c)
+bool pli_revoke_table_is_revoked(const struct pli_comm *c)
 {
-    const struct pli_alarm_mark *m = find(c);
+    const struct pli_failure_mark *m = find(c);
     if (m != NULL && atomic_load_explicit(&m->is_revoked, memory_order_acquire) != 0) {
         return true;
     }
-    uint64_t key = key_of(c), now = PLI_ALARM_WAS;
-    for (uint32_t i = pli_alarm_home(key), n = 0; n < PLI_ALARM_N_MARK && now != PLI_ALARM_FREE;
-         i++, n++) {
-        now = atomic_load_explicit(&table()->revoked[i % PLI_ALARM_N_MARK], memory_order_acquire);
+    uint64_t key = key_of(c), now = PLI_FAILURE_WAS;
+    for (uint32_t i = pli_failure_home(key), n = 0;
+         n < PLI_FAILURE_N_MARK && now != PLI_FAILURE_FREE; i++, n++) {
+        now = atomic_load_explicit(&table()->revoked[i % PLI_FAILURE_N_MARK], memory_order_acquire);
         if (now == key) {
             return c->context != 0;
         }
@@ -302,43 +302,43 @@ bool pli_mark_is_revoked(const struct pli_comm *c)
 }
 
 // Context: table locked; the mark is not there.
-static struct pli_alarm_mark *insert(const struct pli_comm *c, bool is_wide)
+static struct pli_failure_mark *insert(const struct pli_comm *c, bool is_wide)
 {
-    struct pli_alarm_table *t = table();
+    struct pli_failure_table *t = table();
     uint32_t n = n_member(c);
     take_back();
     if (t->n_mark >= SWEEP_AT) {
         sweep();
     }
-    uint32_t i = pli_alarm_home(key_of(c));
-    while (at(i)->context > PLI_ALARM_WAS) {
+    uint32_t i = pli_failure_home(key_of(c));
+    while (at(i)->context > PLI_FAILURE_WAS) {
         i++;
     }
     // One place stays free, so that every search ends.
-    bool is_full = at(i)->context == PLI_ALARM_FREE && t->n_mark >= PLI_ALARM_N_MARK - 1;
-    struct pli_alarm_pact *p = is_full ? NULL : give(key_of(c), n);
+    bool is_full = at(i)->context == PLI_FAILURE_FREE && t->n_mark >= PLI_FAILURE_N_MARK - 1;
+    struct pli_failure_pact *p = is_full ? NULL : give(key_of(c), n);
     if (p == NULL) {
         return NULL;
     }
-    enrol(p, c->group, pli_mark_first(c, false));
+    enrol(p, c->group, pli_revoke_table_first(c, false));
     if (c->is_inter) {
-        enrol(p, c->remote, pli_mark_first(c, true));
+        enrol(p, c->remote, pli_revoke_table_first(c, true));
     }
     p->n_first = n_first(c);
     p->is_wide = is_wide;
     if (is_wide) {
         say_members(c); // who dies from here on has not made the mark
     }
-    t->n_mark += at(i)->context == PLI_ALARM_FREE;
+    t->n_mark += at(i)->context == PLI_FAILURE_FREE;
     atomic_store_explicit(&at(i)->is_revoked, 0, memory_order_relaxed);
     atomic_store_explicit(&at(i)->pact, pli_arena_offset(p), memory_order_relaxed);
     atomic_store_explicit(&at(i)->context, key_of(c), memory_order_release);
     return at(i);
 }
 
-enum pli_err pli_mark_make(const struct pli_comm *c, struct pli_alarm_mark **out)
+enum pli_err pli_revoke_table_make(const struct pli_comm *c, struct pli_failure_mark **out)
 {
-    struct pli_alarm_mark *m = find(c);
+    struct pli_failure_mark *m = find(c);
     bool is_wide = false;
     enum pli_err err = m == NULL ? check(c, &is_wide) : PLI_OK;
     if (err != PLI_OK) {
@@ -359,23 +359,24 @@ enum pli_err pli_mark_make(const struct pli_comm *c, struct pli_alarm_mark **out
                                 (int)table()->n_mark);
 }
 
-void pli_mark_leave(struct pli_comm *c)
+void pli_revoke_table_leave(struct pli_comm *c)
 {
     bool is_whole = c->group != NULL && c->remote != NULL; // not one that could not be made
-    struct pli_alarm_mark *m = is_whole ? find(c) : NULL;
+    struct pli_failure_mark *m = is_whole ? find(c) : NULL;
     bool is_wide = false;
     bool is_doomed = is_whole && atomic_load_explicit(&c->doom, memory_order_relaxed) != 0;
     if (m == NULL && (!is_doomed || check(c, &is_wide) != PLI_OK || !is_wide)) {
         return;
     }
-    struct pli_alarm_pact *p = m != NULL ? pli_mark_pact(m) : NULL;
+    struct pli_failure_pact *p = m != NULL ? pli_revoke_table_pact(m) : NULL;
     if (p == NULL || p->is_wide) {
-        say(c, &(struct pli_pact_word){ .what = PLI_PACT_LEAVE,
-                                        .place = (uint32_t)(pli_mark_first(c, false) + c->rank) });
+        say(c, &(struct pli_agree_word){
+                   .what = PLI_AGREE_LEAVE,
+                   .place = (uint32_t)(pli_revoke_table_first(c, false) + c->rank) });
         return;
     }
     take();
-    p->members[pli_mark_first(c, false) + c->rank].has_left = 1;
+    p->members[pli_revoke_table_first(c, false) + c->rank].has_left = 1;
     if (is_over(p)) {
         clear((uint32_t)(m - table()->marks));
         take_back();
@@ -383,7 +384,7 @@ void pli_mark_leave(struct pli_comm *c)
     drop();
 }
 
-void pli_mark_clone(void)
+void pli_revoke_table_clone(void)
 {
     while (gifts != NULL) {
         struct gift *g = gifts;

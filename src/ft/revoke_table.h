@@ -8,29 +8,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pli_alarm_mark;
-struct pli_alarm_pact;
+struct pli_failure_mark;
+struct pli_failure_pact;
 struct pli_comm;
 
 // The mark of a communicator of mine; it is made where there is none. Fails with a sentence: some
 // members are not in this job, or there is no room. Context: no lock held.
-enum pli_err pli_mark_make(const struct pli_comm *c, struct pli_alarm_mark **out);
+enum pli_err pli_revoke_table_make(const struct pli_comm *c, struct pli_failure_mark **out);
 // All members' operations fail from now on; those of other hosts hear of it soon.
-enum pli_err pli_mark_revoke(const struct pli_comm *c);
-bool pli_mark_is_revoked(const struct pli_comm *c);
+enum pli_err pli_revoke_table_revoke(const struct pli_comm *c);
+bool pli_revoke_table_is_revoked(const struct pli_comm *c);
 // Vote in an agreement; is_making: on who is to be in a new communicator. The launcher, who counts
 // the votes of members on several hosts, is told. Context: lane locked.
-void pli_mark_vote(const struct pli_comm *c, struct pli_alarm_pact *p, uint32_t seq, uint32_t value,
-                   bool is_making);
-struct pli_alarm_pact *pli_mark_pact(const struct pli_alarm_mark *m);
+void pli_revoke_table_vote(const struct pli_comm *c, struct pli_failure_pact *p, uint32_t seq,
+                           uint32_t value, bool is_making);
+struct pli_failure_pact *pli_revoke_table_pact(const struct pli_failure_mark *m);
 
 // The place among the members of a pact of the first one of the local group, or of the other.
-int pli_mark_first(const struct pli_comm *c, bool is_remote);
+int pli_revoke_table_first(const struct pli_comm *c, bool is_remote);
 
 // I have no more use for the communicator. Context: no lock held.
-void pli_mark_leave(struct pli_comm *c);
+void pli_revoke_table_leave(struct pli_comm *c);
 
 // This process was forked from another one, whose marks all are.
-void pli_mark_clone(void);
+void pli_revoke_table_clone(void);
 
 #endif

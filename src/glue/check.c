@@ -38,12 +38,12 @@ int pli_bad_handle(struct pli_obj *owner, const char *fn, const char *arg, enum 
     enum pli_err err = err_of[want];
     struct pli_comm *barred = want == PLI_KIND_COMM ? pli_handle_get(h, PLI_KIND_BARRED) : NULL;
     if (barred != NULL) {
-        return pli_raise(&barred->obj, fn, pli_alarm_refuse("the call", barred));
+        return pli_raise(&barred->obj, fn, pli_failure_refuse("the call", barred));
     }
     if (needs_init((uintptr_t)h, want)) {
         err = pli_fail(PLI_ERR_OTHER, "was called before MPI_Init (or after MPI_Finalize)");
     } else if (want == PLI_KIND_COMM && h == (const void *)MPI_COMM_ENDPOINTS) {
-        err = pli_fixed_why();
+        err = pli_endpoint_static_why();
     } else {
         pli_fail(err, "argument %s %s, but must be a %s", arg, pli_handle_why(h, want),
                  pli_handle_kind_name(want));

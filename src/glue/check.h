@@ -45,7 +45,7 @@ PLI_ARG(message, MESSAGE, MPI_Message)
 static inline struct pli_comm *pli_arg_comm(MPI_Comm h)
 {
     struct pli_comm *c = pli_handle_get(h, PLI_KIND_COMM);
-    return pli_unlikely(c == NULL) ? pli_fixed_mine(h) : c;
+    return pli_unlikely(c == NULL) ? pli_endpoint_static_mine(h) : c;
 }
 
 // The same for calls that do not communicate: they work where nothing can be sent any more.

@@ -32,7 +32,7 @@ int pli_endpoint_calls_create(MPI_Comm parent, int n, MPI_Info info, MPI_Comm ou
     if (why == PLI_OK && comms == NULL) {
         why = pli_fail(PLI_ERR_NOMEM, "no memory for %d handles", n);
     }
-    enum pli_err err = pli_endpoint_create(comm, why == PLI_OK ? n : 0, hints, why, comms);
+    enum pli_err err = pli_endpoints_create(comm, why == PLI_OK ? n : 0, hints, why, comms);
     // An array for an absurd number of handles may be larger than the memory: it is not written to.
     bool is_safe = why == PLI_OK && err != PLI_ERR_NOMEM;
     for (int i = 0; is_safe && i < n; i++) {
@@ -57,7 +57,7 @@ int pli_endpoint_calls_attach(MPI_Comm comm, int index)
                        pli_comm_say(c));
     } else {
         err = pli_world_may_call();
-        err = err == PLI_OK ? pli_fixed_attach(index) : err;
+        err = err == PLI_OK ? pli_endpoint_static_attach(index) : err;
     }
     return pli_glue_return(c != NULL ? &c->obj : NULL, fn, err);
 }

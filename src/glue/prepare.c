@@ -24,7 +24,7 @@
 
 static void drop_ep(struct pli_comm *c)
 {
-    pli_ep_release(c->ep);
+    pli_endpoint_release(c->ep);
 }
 
 PLI_START static void prepare(void)
@@ -36,11 +36,11 @@ PLI_START static void prepare(void)
     pli_probe_init();
     pli_comm_on_end(drop_ep);
     pli_topo_init();
-    pli_shape_init();
+    pli_comm_state_init();
     pli_session_open_prepare();
     pli_spawner_prepare();
     pli_resize_prepare();
-    pli_renew_prepare();
+    pli_resize_error_prepare();
     pli_fork_prepare();
 }
 

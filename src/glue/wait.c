@@ -67,7 +67,7 @@ static bool wait_one(struct pli_request *r, int n)
         pli_progress_wait(r);
         return true;
     }
-    while (!pli_request_is_done(r) && !(is_open = pli_alarm_is_open(r))) {
+    while (!pli_request_is_done(r) && !(is_open = pli_failure_is_open(r))) {
         pli_progress_step(&w);
     }
     pli_progress_end(&w);
@@ -77,8 +77,8 @@ static bool wait_one(struct pli_request *r, int n)
 static enum pli_err why_open(const struct pli_request *r)
 {
     bool is_left = atomic_load_explicit(&r->comm->is_left, memory_order_relaxed) == PLI_COMM_LEFT;
-    return pli_alarm_explain(is_left ? PLI_ERR_WORLD_RESIZED : PLI_ERR_PROC_FAILED_PENDING,
-                             "receive from anybody", r->comm);
+    return pli_failure_explain(is_left ? PLI_ERR_WORLD_RESIZED : PLI_ERR_PROC_FAILED_PENDING,
+                               "receive from anybody", r->comm);
 }
 
 // The failure of a request that stays as it is: the user may wait again.
@@ -122,9 +122,9 @@ int pli_wait_test(MPI_Request *request, int *flag, MPI_Status *status)
         pli_progress_test(r->lane);
     }
     *flag = pli_request_is_done(r);
-    return *flag                  ? finish(fn, request, r, status)
-           : pli_alarm_is_open(r) ? still_open(fn, r)
-                                  : MPI_SUCCESS;
+    return *flag                    ? finish(fn, request, r, status)
+           : pli_failure_is_open(r) ? still_open(fn, r)
+                                    : MPI_SUCCESS;
 }
 
 // All handles are good, and there is room for the answers.
@@ -184,7 +184,7 @@ static int finish_list(const char *fn, MPI_Request reqs[], int n, const int *ind
             continue;
         }
         if (pli_unlikely(!pli_request_is_done(r))) { // a receive from anybody, or others beside one
-            int code = pli_alarm_is_open(r) ? pli_raise_code(fn, why_open(r)) : MPI_ERR_PENDING;
+            int code = pli_failure_is_open(r) ? pli_raise_code(fn, why_open(r)) : MPI_ERR_PENDING;
             if (s != MPI_STATUS_IGNORE) {
                 s->MPI_ERROR = code;
             }
@@ -262,7 +262,7 @@ int pli_wait_testall(int n, MPI_Request reqs[], int *flag, MPI_Status *statuses)
         bool is_all = true;
         for (int i = 0; i < n && is_all; i++) {
             struct pli_request *r = at(reqs, i);
-            is_all = r == NULL || pli_request_is_done(r) || pli_alarm_is_open(r);
+            is_all = r == NULL || pli_request_is_done(r) || pli_failure_is_open(r);
         }
         if (is_all) {
             *flag = 1;
@@ -284,7 +284,7 @@ static int find_done(int n, MPI_Request reqs[])
     bool has_active = false;
     for (int i = 0; i < n; i++) {
         struct pli_request *r = at(reqs, i);
-        if (r != NULL && (pli_request_is_done(r) || pli_alarm_is_open(r))) {
+        if (r != NULL && (pli_request_is_done(r) || pli_failure_is_open(r))) {
             return i;
         }
         has_active = has_active || r != NULL;
@@ -369,7 +369,7 @@ static int take_some(const char *fn, int n, MPI_Request reqs[], int *n_out, int 
     int m = 0;
     for (int i = 0; i < n; i++) {
         struct pli_request *r = at(reqs, i);
-        if (r != NULL && (pli_request_is_done(r) || pli_alarm_is_open(r))) {
+        if (r != NULL && (pli_request_is_done(r) || pli_failure_is_open(r))) {
             indices[m++] = i;
         }
     }

@@ -40,17 +40,17 @@ static struct pli_session *session; // while open
 // Enter a communicator of a process set under its ABI value.
 static enum pli_err make_comm(const char *set, uint64_t context, MPI_Comm handle, const char *name)
 {
-    struct pli_ep *ep = pli_process_ep();
+    struct pli_endpoint *ep = pli_process_ep();
     struct pli_group *group;
     enum pli_err err = pli_session_pset_group(NULL, set, &group);
     if (err != PLI_OK) {
         return err;
     }
     struct pli_comm *c;
-    err = pli_comm_create(pli_ep_retain(ep), ep->id, group, NULL, context, &c);
+    err = pli_comm_create(pli_endpoint_retain(ep), ep->id, group, NULL, context, &c);
     pli_group_release(group);
     if (err != PLI_OK) {
-        pli_ep_release(ep);
+        pli_endpoint_release(ep);
         return err;
     }
     snprintf(c->name, sizeof c->name, "%s", name);
@@ -82,7 +82,7 @@ static enum pli_err open_world(int required)
         }
     }
     if (err == PLI_OK) {
-        err = pli_renew_begin();
+        err = pli_resize_error_begin();
     }
     if (err == PLI_OK) {
         err = pli_spawner_meet_parent(pli_arg_comm(MPI_COMM_WORLD));
@@ -99,8 +99,8 @@ static enum pli_err open_world(int required)
 
 static void close_world(void)
 {
-    pli_ep_settle(pli_arg_comm_any(MPI_COMM_SELF));
-    pli_ep_settle(pli_arg_comm_any(MPI_COMM_WORLD));
+    pli_endpoint_settle(pli_arg_comm_any(MPI_COMM_SELF));
+    pli_endpoint_settle(pli_arg_comm_any(MPI_COMM_WORLD));
     pli_comm_release(pli_arg_comm_any(MPI_COMM_SELF));
     pli_comm_release(pli_arg_comm_any(MPI_COMM_WORLD));
     pli_session_open_undo(session);
@@ -121,7 +121,7 @@ static int init(const char *fn, struct wish wish)
     level = wish.required;
     enum pli_err err = open_world(wish.required);
     if (err == PLI_OK && (wish.count > 0 || wish.why != PLI_OK)) {
-        err = pli_fixed_open(pli_arg_comm(MPI_COMM_WORLD), wish.count, wish.why);
+        err = pli_endpoint_static_open(pli_arg_comm(MPI_COMM_WORLD), wish.count, wish.why);
         if (err != PLI_OK) {
             close_world();
         }
@@ -228,7 +228,7 @@ int pli_world_finalize(void)
     struct pli_comm *world = pli_arg_comm_any(MPI_COMM_WORLD);
     // First of all, while everything still works. [MPI-5.0 11.2.4]
     enum pli_err err = pli_attr_delete_all(&self->obj);
-    err = err == PLI_OK ? pli_fixed_delete_attrs() : err;
+    err = err == PLI_OK ? pli_endpoint_static_delete_attrs() : err;
     err = err == PLI_OK ? pli_attr_delete_all(&world->obj) : err;
     if (err == PLI_OK && world->is_span) {
         err = pli_coll_barrier(world); // IMPI wants it: after it nobody sends any more
@@ -237,7 +237,7 @@ int pli_world_finalize(void)
         return pli_raise(NULL, "MPI_Finalize", err);
     }
     pli_process_leave();
-    pli_fixed_close();
+    pli_endpoint_static_close();
     pli_spawner_leave_parent();
     pli_fork_leave();
     pli_resize_leave();
@@ -248,7 +248,7 @@ int pli_world_finalize(void)
 
 int pli_world_initialized(int *flag)
 {
-    pli_begin_on_use(begin_by_use); // the runtime of UPC asks this before anything else
+    pli_implicit_init_on_use(begin_by_use); // the runtime of UPC asks this before anything else
     pli_prepare();
     if (flag == NULL) {
         return pli_bad_pointer(NULL, "MPI_Initialized", "flag");

@@ -11,7 +11,7 @@
 enum { ALIGN = 128 };
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static struct pli_pieces pieces = { .size = PLI_NODE_ARENA }; // guarded by guard
+static struct pli_extent_alloc pieces = { .size = PLI_NODE_ARENA }; // guarded by guard
 
 static char *base(void)
 {
@@ -24,7 +24,7 @@ void *pli_arena_take(size_t size)
     size_t at;
     size = size == 0 ? ALIGN : (size + ALIGN - 1) / ALIGN * ALIGN;
     pthread_mutex_lock(&guard);
-    char *mem = pli_pieces_take(&pieces, size, &at) ? base() + at : NULL;
+    char *mem = pli_extent_alloc_take(&pieces, size, &at) ? base() + at : NULL;
     if (mem != NULL) {
         memset(mem, 0, size);
     }
@@ -38,7 +38,7 @@ void pli_arena_give(void *mem)
         return;
     }
     pthread_mutex_lock(&guard);
-    pli_pieces_give(&pieces, (size_t)((char *)mem - base()));
+    pli_extent_alloc_give(&pieces, (size_t)((char *)mem - base()));
     pthread_mutex_unlock(&guard);
 }
 
@@ -62,5 +62,5 @@ size_t pli_arena_used(void)
 
 void pli_arena_clone(void)
 {
-    pli_pieces_clear(&pieces);
+    pli_extent_alloc_clear(&pieces);
 }

@@ -214,7 +214,7 @@ static enum pli_err copy_and_send(struct pli_bsend *b, const void *buf, MPI_Coun
                                   struct pli_datatype *type, int dest, int tag,
                                   struct pli_comm *comm)
 {
-    bool is_far = pli_gate_is_far(comm, dest); // who wants it as external32
+    bool is_far = pli_gateway_is_far(comm, dest); // who wants it as external32
     size_t bytes = (size_t)count * (size_t)(is_far ? pli_type_external_each(type) : type->size);
     // The standard lets a user count on MPI_BSEND_OVERHEAD and the packed data, no more.
     struct piece *p = place(b, bytes + MPI_BSEND_OVERHEAD);
@@ -309,41 +309,41 @@ enum pli_err pli_bsend_init(const void *buf, MPI_Count count, struct pli_datatyp
 
 // What the calling thread means when it names no object: the endpoint it is attached to, if it is,
 // for then that is its process. The reference is to be given back.
-static struct pli_bsend **own(struct pli_ep **ep_out)
+static struct pli_bsend **own(struct pli_endpoint **ep_out)
 {
-    *ep_out = pli_ep_mine();
+    *ep_out = pli_endpoint_mine();
     return *ep_out != NULL ? &(*ep_out)->buffer : &of_process;
 }
 
 enum pli_err pli_bsend_attach(void *buffer, MPI_Count size)
 {
-    struct pli_ep *ep;
+    struct pli_endpoint *ep;
     enum pli_err err = pli_bsend_attach_at(own(&ep), buffer, size);
-    pli_ep_release(ep);
+    pli_endpoint_release(ep);
     return err;
 }
 
 enum pli_err pli_bsend_detach(void *buffer_out, MPI_Count *size_out)
 {
-    struct pli_ep *ep;
+    struct pli_endpoint *ep;
     enum pli_err err = pli_bsend_detach_at(own(&ep), buffer_out, size_out);
-    pli_ep_release(ep);
+    pli_endpoint_release(ep);
     return err;
 }
 
 enum pli_err pli_bsend_flush(void)
 {
-    struct pli_ep *ep;
+    struct pli_endpoint *ep;
     enum pli_err err = pli_bsend_flush_at(own(&ep));
-    pli_ep_release(ep);
+    pli_endpoint_release(ep);
     return err;
 }
 
 enum pli_err pli_bsend_iflush(struct pli_request **out)
 {
-    struct pli_ep *ep;
+    struct pli_endpoint *ep;
     enum pli_err err = pli_bsend_iflush_at(own(&ep), out);
-    pli_ep_release(ep);
+    pli_endpoint_release(ep);
     return err;
 }
 

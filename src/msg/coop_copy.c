@@ -39,7 +39,7 @@ static void release(struct job *j)
     }
 }
 
-bool pli_share_is_worth(const struct pli_request *send, const struct pli_request *recv)
+bool pli_coop_copy_is_worth(const struct pli_request *send, const struct pli_request *recv)
 {
     return send->size >= WORTH && recv->size >= WORTH && send->type->is_dense &&
            recv->type->is_dense && !pli_lane_is_crowded();
@@ -70,7 +70,8 @@ static void end_receive(struct pli_request *recv)
     pli_request_complete(recv, recv->bytes > recv->size ? PLI_ERR_TRUNC : PLI_OK);
 }
 
-bool pli_share_copy(const struct pli_request *send, struct pli_request *recv, struct pli_conn *from)
+bool pli_coop_copy_copy(const struct pli_request *send, struct pli_request *recv,
+                        struct pli_conn *from)
 {
     struct job *j = aligned_alloc(_Alignof(struct job), sizeof *j);
     if (j == NULL) {
@@ -84,23 +85,23 @@ bool pli_share_copy(const struct pli_request *send, struct pli_request *recv, st
     j->recv = recv;
     atomic_store_explicit(&j->refs, 2, memory_order_relaxed);
     uint64_t name = (uint64_t)(uintptr_t)send;
-    pli_eager_note(from, PLI_WIRE_SHARE, name, (uint64_t)(uintptr_t)j, 0);
+    pli_eager_note(from, PLI_MSG_SHARE, name, (uint64_t)(uintptr_t)j, 0);
     if (work(j, recv->lane->index > from->peer_lane)) {
         end_receive(recv);
-        pli_eager_note(from, PLI_WIRE_FIN, name, 0, 0);
+        pli_eager_note(from, PLI_MSG_FIN, name, 0, 0);
     }
     release(j);
     return true;
 }
 
-void pli_share_help(struct pli_lane *lane, const struct pli_shm_cell *cell)
+void pli_coop_copy_help(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     struct job *j = (struct job *)(uintptr_t)cell->word[1];
     if (work(j, lane->index > cell->src_lane)) {
         struct pli_conn *back = pli_lane_conn(lane, (struct pli_id){ lane->proc, cell->src_lane });
         uint64_t recv = (uint64_t)(uintptr_t)j->recv;
         pli_rndv_end_send((struct pli_request *)(uintptr_t)cell->word[0]);
-        pli_eager_note(back, PLI_WIRE_SHARED, recv, 0, 0);
+        pli_eager_note(back, PLI_MSG_SHARED, recv, 0, 0);
     }
     release(j);
 }

@@ -11,14 +11,14 @@ struct pli_request;
 struct pli_shm_cell;
 
 // Whether it is worth while to ask the sender's thread for help.
-bool pli_share_is_worth(const struct pli_request *send, const struct pli_request *recv);
+bool pli_coop_copy_is_worth(const struct pli_request *send, const struct pli_request *recv);
 
 // Copy all of the message with whatever help the sender gives, and see to it that both requests
 // end. False: no memory, nothing was begun. Context: receiver's lane locked.
-bool pli_share_copy(const struct pli_request *send, struct pli_request *recv,
-                    struct pli_conn *from);
+bool pli_coop_copy_copy(const struct pli_request *send, struct pli_request *recv,
+                        struct pli_conn *from);
 
 // The receiver asks for help. Context: sender's lane locked.
-void pli_share_help(struct pli_lane *lane, const struct pli_shm_cell *cell);
+void pli_coop_copy_help(struct pli_lane *lane, const struct pli_shm_cell *cell);
 
 #endif

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pli_arrive_deliver(struct pli_request *recv, const void *data, uint64_t size)
+void pli_deliver_deliver(struct pli_request *recv, const void *data, uint64_t size)
 {
     uint64_t n = size < recv->size ? size : recv->size;
     recv->bytes = size;
@@ -33,22 +33,22 @@ void pli_arrive_deliver(struct pli_request *recv, const void *data, uint64_t siz
     pli_request_complete(recv, size > recv->size ? PLI_ERR_TRUNC : PLI_OK);
 }
 
-void pli_arrive_take(struct pli_request *recv, const void *data, uint64_t size, uint8_t form)
+void pli_deliver_take(struct pli_request *recv, const void *data, uint64_t size, uint8_t form)
 {
     if (pli_packed_differs(recv, form)) {
         pli_packed_take(recv, data, size, form);
     } else {
-        pli_arrive_deliver(recv, data, size);
+        pli_deliver_deliver(recv, data, size);
     }
 }
 
-bool pli_arrive_fits(const struct pli_request *recv, uint8_t form)
+bool pli_deliver_fits(const struct pli_request *recv, uint8_t form)
 {
     return !pli_packed_differs(recv, form);
 }
 
-void pli_arrive_offer(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
-                      uint64_t size, uint64_t address, uint32_t pid, uint8_t form)
+void pli_deliver_offer(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
+                       uint64_t size, uint64_t address, uint32_t pid, uint8_t form)
 {
     if (pli_packed_differs(recv, form)) {
         pli_packed_accept(recv, from, sender_req, size, address, pid, form);
@@ -59,7 +59,7 @@ void pli_arrive_offer(struct pli_request *recv, struct pli_conn *from, uint64_t 
 
 static struct pli_conn *sender_of(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
-    uint64_t proc = pli_outside_proc(lane->proc, cell->src_proc);
+    uint64_t proc = pli_other_job_proc(lane->proc, cell->src_proc);
     return pli_lane_conn(lane, (struct pli_id){ proc, cell->src_lane });
 }
 
@@ -68,28 +68,28 @@ static const void *data_of(struct pli_lane *lane, const struct pli_shm_cell *cel
                            struct pli_shm_block **block_out)
 {
     const unsigned char *data = cell->bytes;
-    if (cell->kind == PLI_WIRE_SYNC) {
+    if (cell->kind == PLI_MSG_SYNC) {
         data += sizeof cell->word[0];
     }
     *block_out = NULL;
-    if (cell->flags & PLI_WIRE_HAS_BLOCK) {
+    if (cell->flags & PLI_MSG_HAS_BLOCK) {
         uint64_t offset;
         memcpy(&offset, data, sizeof offset);
-        *block_out = pli_outside_block(lane->shm.base, offset);
+        *block_out = pli_other_job_block(lane->shm.base, offset);
         data = pli_shm_block_data(*block_out);
     }
     return data;
 }
 
 // Past the limit the senders are told to ask first; their data then stays with them.
-void pli_arrive_hold(struct pli_lane *lane, size_t more)
+void pli_deliver_hold(struct pli_lane *lane, size_t more)
 {
     lane->held += more;
     if (lane->held > (size_t)pli_conf.unexpected_max && !lane->is_full) {
         lane->is_full = true;
         atomic_store_explicit(&lane->shm.box->is_full, 1, memory_order_relaxed);
         if (lane->net != NULL) {
-            pli_netlane_hold(lane->net, true);
+            pli_tcp_lane_hold(lane->net, true);
         }
     }
 }
@@ -101,14 +101,14 @@ static void unhold(struct pli_lane *lane, size_t less)
         lane->is_full = false;
         atomic_store_explicit(&lane->shm.box->is_full, 0, memory_order_relaxed);
         if (lane->net != NULL) {
-            pli_netlane_hold(lane->net, false);
+            pli_tcp_lane_hold(lane->net, false);
         }
     }
 }
 
-struct pli_parcel *pli_arrive_parcel_create(struct pli_ep *ep, size_t data)
+struct pli_unexpected *pli_deliver_parcel_create(struct pli_endpoint *ep, size_t data)
 {
-    struct pli_parcel *p = malloc(sizeof *p + data);
+    struct pli_unexpected *p = malloc(sizeof *p + data);
     if (p == NULL) {
         // The bytes are neither here nor there any more: going on would lose a message silently.
         pli_log(PLI_ERROR, "no memory to keep an unexpected message of %zu bytes", data);
@@ -119,15 +119,15 @@ struct pli_parcel *pli_arrive_parcel_create(struct pli_ep *ep, size_t data)
     return p;
 }
 
-void pli_arrive_parcel_destroy(struct pli_parcel *p)
+void pli_deliver_parcel_destroy(struct pli_unexpected *p)
 {
-    if (p != NULL && p->kind != PLI_WIRE_RTS && p->local == NULL) {
+    if (p != NULL && p->kind != PLI_MSG_RTS && p->local == NULL) {
         unhold(p->ep->lane, p->size + sizeof *p);
     }
     free(p);
 }
 
-void pli_arrive_keep(struct pli_parcel *p)
+void pli_deliver_keep(struct pli_unexpected *p)
 {
     if (!pli_match_keep(&p->ep->match, &p->item)) {
         pli_log(PLI_ERROR, "no memory to keep an unexpected message");
@@ -136,10 +136,10 @@ void pli_arrive_keep(struct pli_parcel *p)
     pli_lane_stir(p->ep->lane); // a probe of another thread may sleep for it
 }
 
-struct pli_parcel *pli_arrive_parcel_of(struct pli_ep *ep, struct pli_conn *from,
-                                        const struct pli_shm_cell *cell, size_t data)
+struct pli_unexpected *pli_deliver_parcel_of(struct pli_endpoint *ep, struct pli_conn *from,
+                                             const struct pli_shm_cell *cell, size_t data)
 {
-    struct pli_parcel *p = pli_arrive_parcel_create(ep, data);
+    struct pli_unexpected *p = pli_deliver_parcel_create(ep, data);
     p->item.context = cell->context;
     p->item.source = cell->src_rank;
     p->item.tag = cell->tag;
@@ -151,7 +151,7 @@ struct pli_parcel *pli_arrive_parcel_of(struct pli_ep *ep, struct pli_conn *from
     return p;
 }
 
-void pli_arrive_fill(struct pli_parcel *p, const void *data, struct pli_shm_block *block)
+void pli_deliver_fill(struct pli_unexpected *p, const void *data, struct pli_shm_block *block)
 {
     memcpy(p->data, data, p->size);
     if (block != NULL) {
@@ -160,29 +160,29 @@ void pli_arrive_fill(struct pli_parcel *p, const void *data, struct pli_shm_bloc
 }
 
 // No receive waits for it: keep it.
-static void keep(struct pli_lane *lane, struct pli_ep *ep, const struct pli_shm_cell *cell)
+static void keep(struct pli_lane *lane, struct pli_endpoint *ep, const struct pli_shm_cell *cell)
 {
-    bool has_data = cell->kind != PLI_WIRE_RTS;
-    struct pli_parcel *p =
-        pli_arrive_parcel_of(ep, sender_of(lane, cell), cell, has_data ? cell->size : 0);
+    bool has_data = cell->kind != PLI_MSG_RTS;
+    struct pli_unexpected *p =
+        pli_deliver_parcel_of(ep, sender_of(lane, cell), cell, has_data ? cell->size : 0);
     if (has_data) {
         struct pli_shm_block *block;
         const void *data = data_of(lane, cell, &block);
-        pli_arrive_fill(p, data, block);
-        pli_arrive_hold(lane, cell->size + sizeof *p);
+        pli_deliver_fill(p, data, block);
+        pli_deliver_hold(lane, cell->size + sizeof *p);
     } else {
         p->address = cell->word[1];
         p->pid = (uint32_t)cell->word[2];
     }
-    pli_arrive_keep(p);
+    pli_deliver_keep(p);
 }
 
-void pli_arrive_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
+void pli_deliver_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
-    struct pli_ep *ep = pli_lane_ep(lane, cell->dst_ep);
+    struct pli_endpoint *ep = pli_lane_ep(lane, cell->dst_ep);
     if (__builtin_expect(ep == NULL, 0)) {
         struct pli_shm_block *block = NULL;
-        if (cell->kind != PLI_WIRE_RTS) {
+        if (cell->kind != PLI_MSG_RTS) {
             data_of(lane, cell, &block);
         }
         if (block != NULL) {
@@ -201,37 +201,37 @@ void pli_arrive_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
     recv->state &= (uint16_t)~PLI_REQ_POSTED;
     recv->source = cell->src_rank;
     recv->tag = cell->tag;
-    if (cell->kind == PLI_WIRE_RTS) {
-        pli_arrive_offer(recv, sender_of(lane, cell), cell->word[0], cell->size, cell->word[1],
-                         (uint32_t)cell->word[2], cell->form);
+    if (cell->kind == PLI_MSG_RTS) {
+        pli_deliver_offer(recv, sender_of(lane, cell), cell->word[0], cell->size, cell->word[1],
+                          (uint32_t)cell->word[2], cell->form);
         return;
     }
-    if (cell->kind == PLI_WIRE_SYNC && cell->word[0] != 0) {
-        pli_eager_note(sender_of(lane, cell), PLI_WIRE_ACK, cell->word[0], 0, 0);
+    if (cell->kind == PLI_MSG_SYNC && cell->word[0] != 0) {
+        pli_eager_note(sender_of(lane, cell), PLI_MSG_ACK, cell->word[0], 0, 0);
     }
     struct pli_shm_block *block;
     const void *data = data_of(lane, cell, &block);
-    pli_arrive_take(recv, data, cell->size, cell->form);
+    pli_deliver_take(recv, data, cell->size, cell->form);
     if (block != NULL) {
         pli_shm_block_done(block);
     }
 }
 
-void pli_arrive_parcel(struct pli_request *recv, struct pli_parcel *p)
+void pli_deliver_parcel(struct pli_request *recv, struct pli_unexpected *p)
 {
     recv->source = p->item.source;
     recv->tag = p->item.tag;
     if (p->local != NULL) {
-        pli_self_accept(recv, p);
-    } else if (p->kind == PLI_WIRE_RTS) {
-        pli_arrive_offer(recv, p->conn, p->remote, p->size, p->address, p->pid, p->form);
-    } else if (p->kind >= PLI_WIRE_GATE_MSG) {
-        pli_gate_accept(recv, p);
+        pli_local_accept(recv, p);
+    } else if (p->kind == PLI_MSG_RTS) {
+        pli_deliver_offer(recv, p->conn, p->remote, p->size, p->address, p->pid, p->form);
+    } else if (p->kind >= PLI_MSG_GATE_MSG) {
+        pli_gateway_accept(recv, p);
     } else {
-        if (p->kind == PLI_WIRE_SYNC && p->remote != 0) {
-            pli_eager_note(p->conn, PLI_WIRE_ACK, p->remote, 0, 0);
+        if (p->kind == PLI_MSG_SYNC && p->remote != 0) {
+            pli_eager_note(p->conn, PLI_MSG_ACK, p->remote, 0, 0);
         }
-        pli_arrive_take(recv, p->data, p->size, p->form);
+        pli_deliver_take(recv, p->data, p->size, p->form);
     }
-    pli_arrive_parcel_destroy(p);
+    pli_deliver_parcel_destroy(p);
 }

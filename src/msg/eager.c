@@ -58,7 +58,7 @@ static bool issue_eager(struct pli_request *r)
 {
     bool is_sync = (r->flags & PLI_REQ_SYNC) != 0;
     bool is_long = is_sync || pli_packed_is_external(r->type, r->comm);
-    size_t inline_max = is_long ? PLI_WIRE_SYNC_INLINE : PLI_SHM_INLINE;
+    size_t inline_max = is_long ? PLI_MSG_SYNC_INLINE : PLI_SHM_INLINE;
     struct pli_shm_block *block = NULL;
     if (r->size > inline_max) {
         block = pli_shm_block_take(&r->lane->shm, r->size);
@@ -75,7 +75,7 @@ static bool issue_eager(struct pli_request *r)
         }
         return false;
     }
-    address(cell, r, is_long ? PLI_WIRE_SYNC : PLI_WIRE_EAGER);
+    address(cell, r, is_long ? PLI_MSG_SYNC : PLI_MSG_EAGER);
     unsigned char *data = cell->bytes;
     if (is_long) {
         cell->word[0] = is_sync ? (uint64_t)(uintptr_t)r : 0;
@@ -83,7 +83,7 @@ static bool issue_eager(struct pli_request *r)
     }
     if (block != NULL) {
         uint64_t offset = pli_shm_block_offset(&r->lane->shm, block) | r->conn->mark;
-        cell->flags = PLI_WIRE_HAS_BLOCK;
+        cell->flags = PLI_MSG_HAS_BLOCK;
         memcpy(data, &offset, sizeof offset);
     } else if (r->type->is_dense) {
         pli_copy_small(data, (const char *)r->buf + r->type->true_lb, r->size);
@@ -107,7 +107,7 @@ static bool issue_offer(struct pli_request *r)
     if (cell == NULL) {
         return false;
     }
-    address(cell, r, PLI_WIRE_RTS);
+    address(cell, r, PLI_MSG_RTS);
     cell->word[0] = (uint64_t)(uintptr_t)r;
     cell->word[1] =
         r->type->is_dense ? (uint64_t)(uintptr_t)r->buf + (uint64_t)r->type->true_lb : 0;
@@ -140,7 +140,7 @@ void pli_eager_start(struct pli_request *r)
 {
     struct pli_conn *c = r->conn;
     if (c->link != NULL) {
-        pli_link_start(r);
+        pli_tcp_conn_start(r);
         return;
     }
     if (pli_list_is_empty(&c->pending)) {
@@ -149,7 +149,7 @@ void pli_eager_start(struct pli_request *r)
         }
         c->stalled_ns = pli_clock_ns();
     } else if (c->gate != NULL) { // it always has something pending, so others need not ask
-        pli_gate_start(r);
+        pli_gateway_start(r);
         return;
     } else if (c->is_dead) {
         pli_request_complete(r, PLI_ERR_PROC_FAILED);
@@ -183,7 +183,7 @@ void pli_eager_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint
 {
     const uint64_t word[3] = { w0, w1, w2 };
     if (c->link != NULL) {
-        pli_link_note(c->link, kind, w0, w1, w2);
+        pli_tcp_conn_note(c->link, kind, w0, w1, w2);
         return;
     }
     if (issue_note(c, kind, word)) {
@@ -216,7 +216,7 @@ void pli_eager_retry(struct pli_conn *c)
         free(n);
     }
     if (c->gate != NULL) {
-        pli_gate_retry(c);
+        pli_gateway_retry(c);
         return;
     }
     bool is_late = !pli_list_is_empty(&c->pending) && pli_clock_ns() - c->stalled_ns > LATE_NS &&

@@ -39,11 +39,11 @@ static uint64_t first_from(uint64_t at, uint32_t n, int n_lane, uint64_t *end_ou
     }
     uint64_t shift = at == 0 ? 0 : 1;
     uint64_t first = (at + PLI_NODE_N_LANE - 1) / PLI_NODE_N_LANE * PLI_NODE_N_LANE + shift;
-    *end_out = first + (n == 0 ? 0 : pli_ep_nth(0, n_lane, n - 1) + 1);
+    *end_out = first + (n == 0 ? 0 : pli_endpoint_nth(0, n_lane, n - 1) + 1);
     return first;
 }
 
-PLI_START enum pli_err pli_ep_number(uint32_t n, int n_lane, uint32_t *first_out)
+PLI_START enum pli_err pli_endpoint_number(uint32_t n, int n_lane, uint32_t *first_out)
 {
     uint64_t at = atomic_load_explicit(&next_number, memory_order_relaxed), first, end;
     do {
@@ -60,12 +60,12 @@ PLI_START enum pli_err pli_ep_number(uint32_t n, int n_lane, uint32_t *first_out
 }
 
 // The place of an endpoint in its lane's table; NULL: no memory. Context: lane locked.
-static struct pli_ep **place_of(struct pli_lane *lane, uint32_t number)
+static struct pli_endpoint **place_of(struct pli_lane *lane, uint32_t number)
 {
     uint32_t i = number / PLI_NODE_N_LANE, chunk = i / PLI_LANE_CHUNK;
     if (chunk >= lane->n_chunk) {
         uint32_t n = chunk < 4 ? 4 : chunk * 2;
-        struct pli_ep ***more = realloc(lane->eps, n * sizeof *more);
+        struct pli_endpoint ***more = realloc(lane->eps, n * sizeof *more);
         if (more == NULL) {
             return NULL;
         }
@@ -93,16 +93,16 @@ static void forget(struct pli_lane *lane, uint32_t number)
     lane->eps[chunk] = NULL;
 }
 
-enum pli_err pli_ep_create(uint32_t number, struct pli_ep **out)
+enum pli_err pli_endpoint_create(uint32_t number, struct pli_endpoint **out)
 {
     struct pli_lane *lane;
     enum pli_err err = pli_lane_open((int)(number % PLI_NODE_N_LANE), &lane);
     if (err != PLI_OK) {
         return err;
     }
-    struct pli_ep *ep = calloc(1, sizeof *ep);
+    struct pli_endpoint *ep = calloc(1, sizeof *ep);
     pli_lock_take(&lane->lock);
-    struct pli_ep **place = ep != NULL ? place_of(lane, number) : NULL;
+    struct pli_endpoint **place = ep != NULL ? place_of(lane, number) : NULL;
     if (place != NULL) {
         ep->id = (struct pli_id){ lane->proc, number };
         ep->lane = lane;
@@ -119,27 +119,27 @@ enum pli_err pli_ep_create(uint32_t number, struct pli_ep **out)
     return PLI_OK;
 }
 
-struct pli_ep *pli_ep_retain(struct pli_ep *ep)
+struct pli_endpoint *pli_endpoint_retain(struct pli_endpoint *ep)
 {
     atomic_fetch_add_explicit(&ep->refs, 1, memory_order_relaxed);
     return ep;
 }
 
 // Messages that nobody received and nobody can any more. Context: lane locked.
-static void drop_kept(struct pli_ep *ep)
+static void drop_kept(struct pli_endpoint *ep)
 {
     while (ep->match.arrival.first != NULL) {
         struct pli_match_item *i = ep->match.arrival.first;
         pli_match_take(&ep->match, i);
-        pli_arrive_parcel_destroy(PLI_CONTAINER(i, struct pli_parcel, item));
+        pli_deliver_parcel_destroy(PLI_CONTAINER(i, struct pli_unexpected, item));
     }
 }
 
-void pli_ep_clone(struct pli_lane *lane)
+void pli_endpoint_clone(struct pli_lane *lane)
 {
     for (uint32_t k = 0; k < lane->n_chunk; k++) {
         for (int i = 0; lane->eps[k] != NULL && i < PLI_LANE_CHUNK; i++) {
-            struct pli_ep *ep = lane->eps[k][i];
+            struct pli_endpoint *ep = lane->eps[k][i];
             if (ep != NULL) {
                 drop_kept(ep);
                 ep->id.proc = lane->proc;
@@ -148,7 +148,7 @@ void pli_ep_clone(struct pli_lane *lane)
     }
 }
 
-void pli_ep_release(struct pli_ep *ep)
+void pli_endpoint_release(struct pli_endpoint *ep)
 {
     if (ep == NULL || atomic_fetch_sub_explicit(&ep->refs, 1, memory_order_acq_rel) != 1) {
         return;
@@ -178,7 +178,7 @@ void pli_ep_release(struct pli_ep *ep)
     free(ep);
 }
 
-static void attach_one(struct pli_ep *ep)
+static void attach_one(struct pli_endpoint *ep)
 {
     if (atomic_fetch_add_explicit(&ep->n_attached, 1, memory_order_relaxed) == 0) {
         atomic_fetch_sub_explicit(&ep->lane->n_free, 1, memory_order_relaxed);
@@ -187,7 +187,7 @@ static void attach_one(struct pli_ep *ep)
 }
 
 // False: no thread is attached.
-static bool detach_one(struct pli_ep *ep)
+static bool detach_one(struct pli_endpoint *ep)
 {
     uint32_t n = atomic_load_explicit(&ep->n_attached, memory_order_relaxed);
     do {
@@ -211,11 +211,11 @@ static void detach_all(void *list)
     *head = NULL;
     while (a != NULL) {
         struct attachment *next = a->next;
-        struct pli_ep *ep = pli_ep_find(a->number);
+        struct pli_endpoint *ep = pli_endpoint_find(a->number);
         if (ep != NULL) { // else it is gone, and with it what it counted
             detach_one(ep);
             pli_lane_stir(ep->lane); // a thread that sleeps may have to look after it
-            pli_ep_release(ep);
+            pli_endpoint_release(ep);
         }
         free(a);
         a = next;
@@ -242,18 +242,18 @@ static void prune(void)
 {
     struct attachment **at = &attachments;
     while (*at != NULL) {
-        struct pli_ep *ep = pli_ep_find((*at)->number);
+        struct pli_endpoint *ep = pli_endpoint_find((*at)->number);
         if (ep == NULL) {
             drop_attachment(at);
         } else {
-            pli_ep_release(ep);
+            pli_endpoint_release(ep);
             at = &(*at)->next;
         }
     }
     prune_at = 64 + 2 * n_attachment;
 }
 
-enum pli_err pli_ep_attach(struct pli_ep *ep)
+enum pli_err pli_endpoint_attach(struct pli_endpoint *ep)
 {
     if (n_attachment >= prune_at) {
         prune();
@@ -275,7 +275,7 @@ enum pli_err pli_ep_attach(struct pli_ep *ep)
     return PLI_OK;
 }
 
-bool pli_ep_detach(struct pli_ep *ep)
+bool pli_endpoint_detach(struct pli_endpoint *ep)
 {
     if (!detach_one(ep)) {
         return false;
@@ -291,7 +291,7 @@ bool pli_ep_detach(struct pli_ep *ep)
     return true;
 }
 
-void pli_ep_settle(struct pli_comm *c)
+void pli_endpoint_settle(struct pli_comm *c)
 {
     struct pli_lane *lane = c->ep->lane;
     pli_lock_take(&lane->lock);
@@ -303,14 +303,14 @@ void pli_ep_settle(struct pli_comm *c)
     }
 }
 
-struct pli_ep *pli_ep_find(uint32_t number)
+struct pli_endpoint *pli_endpoint_find(uint32_t number)
 {
     struct pli_lane *lane = pli_proc.lanes[number % PLI_NODE_N_LANE];
     if (lane == NULL) {
         return NULL;
     }
     pli_lock_take(&lane->lock);
-    struct pli_ep *ep = pli_lane_ep(lane, number);
+    struct pli_endpoint *ep = pli_lane_ep(lane, number);
     uint32_t n = ep != NULL ? atomic_load_explicit(&ep->refs, memory_order_relaxed) : 0;
     while (n != 0 && !atomic_compare_exchange_weak_explicit(
                          &ep->refs, &n, n + 1, memory_order_relaxed, memory_order_relaxed)) {
@@ -319,7 +319,7 @@ struct pli_ep *pli_ep_find(uint32_t number)
     return n != 0 ? ep : NULL;
 }
 
-struct pli_ep *pli_ep_mine(void)
+struct pli_endpoint *pli_endpoint_mine(void)
 {
-    return mine != none ? pli_ep_find(mine) : NULL;
+    return mine != none ? pli_endpoint_find(mine) : NULL;
 }

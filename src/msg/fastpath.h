@@ -15,9 +15,9 @@
 
 // Send size bytes that are in one piece, inline or through one block. Context: lane locked.
 // bench: lat size=8, lat size=1024.
-static inline bool pli_quick_send(struct pli_lane *lane, struct pli_comm *comm, const void *data,
-                                  uint64_t size, struct pli_id to, int tag, uint64_t context,
-                                  uint8_t form)
+static inline bool pli_fastpath_send(struct pli_lane *lane, struct pli_comm *comm, const void *data,
+                                     uint64_t size, struct pli_id to, int tag, uint64_t context,
+                                     uint8_t form)
 {
     struct pli_conn *c = pli_lane_conn(lane, to);
     if (c == NULL || !pli_list_is_empty(&c->pending) ||
@@ -40,9 +40,9 @@ static inline bool pli_quick_send(struct pli_lane *lane, struct pli_comm *comm, 
         }
         return false;
     }
-    cell->kind = PLI_WIRE_EAGER;
+    cell->kind = PLI_MSG_EAGER;
     cell->form = form;
-    cell->flags = block != NULL ? PLI_WIRE_HAS_BLOCK : 0;
+    cell->flags = block != NULL ? PLI_MSG_HAS_BLOCK : 0;
     cell->src_lane = (uint8_t)lane->index;
     cell->src_proc = c->as;
     cell->dst_ep = to.ep;
@@ -63,29 +63,29 @@ static inline bool pli_quick_send(struct pli_lane *lane, struct pli_comm *comm, 
 }
 
 // Whether the next cell is the message wanted, and all of it is here.
-static inline bool pli_quick_fits(const struct pli_shm_cell *cell, const struct pli_ep *ep,
-                                  uint64_t room, int source, int tag, uint64_t context)
+static inline bool pli_fastpath_fits(const struct pli_shm_cell *cell, const struct pli_endpoint *ep,
+                                     uint64_t room, int source, int tag, uint64_t context)
 {
-    return cell->kind == PLI_WIRE_EAGER && cell->dst_ep == ep->id.ep && cell->context == context &&
+    return cell->kind == PLI_MSG_EAGER && cell->dst_ep == ep->id.ep && cell->context == context &&
            cell->size <= room && (cell->src_rank == source || source == MPI_ANY_SOURCE) &&
            (cell->tag == tag || tag == MPI_ANY_TAG);
 }
 
-enum { PLI_QUICK_HOLD = 32 };
+enum { PLI_FASTPATH_HOLD = 32 };
 
 // Nothing could come before the message, and the lane has nothing to push.
-static inline bool pli_quick_is_idle(const struct pli_lane *lane, const struct pli_ep *ep)
+static inline bool pli_fastpath_is_idle(const struct pli_lane *lane, const struct pli_endpoint *ep)
 {
     return !pli_match_has_unexpected(&ep->match) && !pli_match_has_posted(&ep->match) &&
            pli_list_is_empty(&lane->pollers) && pli_list_is_empty(&lane->streams) &&
            pli_list_is_empty(&lane->stalled);
 }
 
-static inline void pli_quick_take(struct pli_lane *lane, const struct pli_shm_cell *cell,
-                                  void *data, MPI_Status *status)
+static inline void pli_fastpath_take(struct pli_lane *lane, const struct pli_shm_cell *cell,
+                                     void *data, MPI_Status *status)
 {
-    if (cell->flags & PLI_WIRE_HAS_BLOCK) {
-        struct pli_shm_block *b = pli_outside_block(lane->shm.base, cell->word[0]);
+    if (cell->flags & PLI_MSG_HAS_BLOCK) {
+        struct pli_shm_block *b = pli_other_job_block(lane->shm.base, cell->word[0]);
         memcpy(data, pli_shm_block_data(b), cell->size);
         pli_shm_block_done(b);
     } else {
@@ -98,32 +98,32 @@ static inline void pli_quick_take(struct pli_lane *lane, const struct pli_shm_ce
 // Look at the mailbox for a while for just this message. No request, no table: allowed only while
 // the endpoint has neither posted receives nor kept messages, and the lane nothing to push.
 // Context: no lock held. bench: lat size=8.
-static inline bool pli_quick_recv(struct pli_comm *comm, void *data, uint64_t room, int source,
-                                  int tag, uint64_t context, MPI_Status *status)
+static inline bool pli_fastpath_recv(struct pli_comm *comm, void *data, uint64_t room, int source,
+                                     int tag, uint64_t context, MPI_Status *status)
 {
-    struct pli_ep *ep = comm->ep;
+    struct pli_endpoint *ep = comm->ep;
     struct pli_lane *lane = ep->lane;
     pli_lock_take(&lane->lock);
-    bool is_mine = pli_quick_is_idle(lane, ep);
+    bool is_mine = pli_fastpath_is_idle(lane, ep);
     uint32_t looks =
-        lane->net == NULL ? pli_progress_spins() : pli_netlane_looks(lane, comm, source);
+        lane->net == NULL ? pli_progress_spins() : pli_tcp_lane_looks(lane, comm, source);
     for (uint32_t i = looks; is_mine && i > 0; i--) {
         const struct pli_shm_cell *cell = pli_shm_peek(&lane->shm);
         if (cell != NULL) {
-            if (!pli_quick_fits(cell, ep, room, source, tag, context)) {
+            if (!pli_fastpath_fits(cell, ep, room, source, tag, context)) {
                 break;
             }
-            pli_quick_take(lane, cell, data, status);
+            pli_fastpath_take(lane, cell, data, status);
             pli_lock_drop(&lane->lock);
             return true;
         }
         pli_cpu_relax();
-        if (i % PLI_QUICK_HOLD ==
+        if (i % PLI_FASTPATH_HOLD ==
             0) { // others may need the lane; to lock for each look costs 10 ns
             pli_shm_settle(&lane->shm);
             pli_lock_drop(&lane->lock);
             pli_lock_take(&lane->lock);
-            is_mine = pli_quick_is_idle(lane, ep);
+            is_mine = pli_fastpath_is_idle(lane, ep);
         }
     }
     pli_lock_drop(&lane->lock);

@@ -32,7 +32,7 @@ static void park(bool is_leaving)
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *l = atomic_load(&pli_proc.lanes[i]);
         if (l != NULL && l->net != NULL) {
-            pli_netlane_park(l->net, is_leaving);
+            pli_tcp_lane_park(l->net, is_leaving);
         }
     }
 }
@@ -45,9 +45,9 @@ static enum pli_err open_new(int index, struct pli_lane **out)
     if (l == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a lane");
     }
-    pli_park_on_move(park);
+    pli_freeze_on_move(park);
     if (index == 0) { // once, before the threads of other lanes read what it sets
-        pli_alarm_open();
+        pli_failure_open();
     }
     enum pli_err err = pli_shm_open(&l->shm, &boot->node, boot->row, index);
     if (err != PLI_OK) {
@@ -62,7 +62,7 @@ static enum pli_err open_new(int index, struct pli_lane **out)
     pli_list_init(&l->stalled);
     pli_list_init(&l->pollers);
     pli_list_init(&l->tasks);
-    err = pli_netlane_open(l);
+    err = pli_tcp_lane_open(l);
     if (err != PLI_OK) {
         free(l);
         return err;
@@ -161,7 +161,7 @@ static void drop_stale(struct pli_lane *lane)
             uint64_t proc = c->key >> 3;
             if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job && c->gate == NULL &&
                 pli_list_is_empty(&c->stalled) && is_left((uint32_t)proc) &&
-                (c->link == NULL || pli_link_destroy(c->link))) {
+                (c->link == NULL || pli_tcp_conn_destroy(c->link))) {
                 drop_conn(lane, at);
             } else {
                 at = &c->next;
@@ -192,13 +192,13 @@ bool pli_lane_forget_job(struct pli_lane *lane, uint64_t job)
 // A process of another job, by its memory; false: that cannot be had.
 static bool find_outside(struct pli_conn *c, uint64_t proc)
 {
-    const struct pli_outside *o = pli_outside_find(proc & ~(uint64_t)UINT32_MAX);
+    const struct pli_other_job *o = pli_other_job_find(proc & ~(uint64_t)UINT32_MAX);
     uint32_t row = o != NULL ? pli_node_row_of(&o->node, (uint32_t)proc) : UINT32_MAX;
     if (row == UINT32_MAX) {
         return false;
     }
-    c->as = o->mine << PLI_OUTSIDE_INDEX | (uint32_t)c->lane->proc;
-    c->mark = (uint64_t)o->mine << PLI_OUTSIDE_SHIFT;
+    c->as = o->mine << PLI_OTHER_JOB_INDEX | (uint32_t)c->lane->proc;
+    c->mark = (uint64_t)o->mine << PLI_OTHER_JOB_SHIFT;
     pli_shm_peer_init(&c->shm, &o->node, row, c->peer_lane);
     return true;
 }
@@ -221,17 +221,17 @@ static bool find_peer(struct pli_conn *c, uint64_t proc)
     }
     const struct pli_node *node = &pli_proc.boot->node;
     if (pli_node_find(node, (uint32_t)proc) == NULL) {
-        if (!pli_gate_has((uint32_t)proc)) {
+        if (!pli_gateway_has((uint32_t)proc)) {
             return false;
         }
         pli_shm_peer_init(&c->shm, node, pli_node_agent(node), 0);
-        return pli_gate_open(c);
+        return pli_gateway_open(c);
     }
     if (c->lane->net == NULL) {
         return false;
     }
     pli_shm_peer_none(&c->shm); // so that the quick way needs not ask
-    return pli_link_create(c->lane->net, c);
+    return pli_tcp_conn_create(c->lane->net, c);
 }
 
 // First contact. The other side needs to know nothing of it.
@@ -262,7 +262,7 @@ static struct pli_conn *make_conn(struct pli_lane *lane, uint64_t key)
     c->next = lane->conns[key % lane->n_bucket];
     lane->conns[key % lane->n_bucket] = c;
     lane->n_conn++;
-    pli_cull_meet(c);
+    pli_fail_ops_meet(c);
     return c;
 }
 
@@ -288,13 +288,13 @@ void pli_lane_leave(struct pli_lane *lane)
             drop_conn(lane, &lane->conns[b]);
         }
     }
-    pli_netlane_leave(lane);
+    pli_tcp_lane_leave(lane);
 }
 
 enum pli_err pli_lane_clone(struct pli_lane *lane)
 {
     struct pli_boot *boot = pli_proc.boot;
-    pli_alarm_move();
+    pli_failure_move();
     lane->proc = pli_proc.id;
     lane->n_dead = 0;
     lane->hole_ns = 0;
@@ -302,11 +302,11 @@ enum pli_err pli_lane_clone(struct pli_lane *lane)
     if (err != PLI_OK) {
         return err;
     }
-    err = pli_netlane_open(lane);
+    err = pli_tcp_lane_open(lane);
     if (err != PLI_OK) {
         return err;
     }
-    pli_ep_clone(lane);
+    pli_endpoint_clone(lane);
     lane->held = 0;
     lane->is_full = false;
     atomic_store_explicit(&lane->n_sleep, 0, memory_order_relaxed);

@@ -15,31 +15,31 @@
 
 struct pli_boot;
 struct pli_comm;
-struct pli_ep;
-struct pli_gate_conn;
+struct pli_endpoint;
+struct pli_gateway_conn;
 struct pli_lane;
-struct pli_link;
-struct pli_netlane;
+struct pli_tcp_conn;
+struct pli_tcp_lane;
 struct pli_request;
 
 // One way to one lane of one process. Made at first contact. Guarded by the lane's lock.
 struct pli_conn {
     uint64_t key; // process id << 3 | lane of theirs
     struct pli_lane *lane;
-    struct pli_shm_peer shm; // of a mailbox that is always full, when there is a link
-    struct pli_link *link;   // the way over a network; NULL: shared memory
-    uint32_t proc;           // index in the job
-    uint32_t as;             // what the other side knows this process by: cells bear it
+    struct pli_shm_peer shm;   // of a mailbox that is always full, when there is a link
+    struct pli_tcp_conn *link; // the way over a network; NULL: shared memory
+    uint32_t proc;             // index in the job
+    uint32_t as;               // what the other side knows this process by: cells bear it
     uint8_t peer_lane;
-    uint64_t mark;              // in offsets of blocks, for a peer of another job; 0 in the own
-    struct pli_list pending;    // sends that wait for room, in order
-    struct pli_list notes;      // answers that wait for room
-    struct pli_list stalled;    // in lane->stalled while either is not empty
-    uint64_t stalled_ns;        // since when the first of pending waits
-    struct pli_conn *next;      // same hash
-    struct pli_gate_conn *gate; // to a process of another MPI job: through the agent, see gate.h
-    struct pli_list open;       // offers and receives under way, see request.h
-    struct pli_list grave;      // in `pending` when the process is dead
+    uint64_t mark;                 // in offsets of blocks, for a peer of another job; 0 in the own
+    struct pli_list pending;       // sends that wait for room, in order
+    struct pli_list notes;         // answers that wait for room
+    struct pli_list stalled;       // in lane->stalled while either is not empty
+    uint64_t stalled_ns;           // since when the first of pending waits
+    struct pli_conn *next;         // same hash
+    struct pli_gateway_conn *gate; // to a process of another MPI job: through the agent, see gate.h
+    struct pli_list open;          // offers and receives under way, see request.h
+    struct pli_list grave;         // in `pending` when the process is dead
     bool is_dead;
 };
 
@@ -74,9 +74,9 @@ struct pli_lane {
     struct pli_list streams; // sends whose data is being pumped
     struct pli_list stalled; // conns with something pending
     struct pli_list pollers, tasks;
-    struct pli_netlane *net;  // NULL: the job has no network
-    struct pli_request *dead; // freed by the user, now over
-    struct pli_ep ***eps;     // by index >> 3, in chunks that come and go
+    struct pli_tcp_lane *net;   // NULL: the job has no network
+    struct pli_request *dead;   // freed by the user, now over
+    struct pli_endpoint ***eps; // by index >> 3, in chunks that come and go
     uint32_t n_chunk;
     size_t held;              // bytes of unexpected data kept
     bool is_full;             // told the others to hold back
@@ -115,8 +115,8 @@ enum pli_err pli_lane_clone(struct pli_lane *lane);
 
 // Of core/link.h. How often the mailbox may be looked at alone for a message of this source, in a
 // lane with a network; 0: look at both. Context: lane locked.
-void pli_netlane_stir(struct pli_netlane *net);
-uint32_t pli_netlane_looks(struct pli_lane *lane, const struct pli_comm *comm, int source);
+void pli_tcp_lane_stir(struct pli_tcp_lane *net);
+uint32_t pli_tcp_lane_looks(struct pli_lane *lane, const struct pli_comm *comm, int source);
 
 // Wake threads that sleep at the lane: something they may wait for was done by another thread.
 static inline void pli_lane_stir(struct pli_lane *lane)
@@ -124,7 +124,7 @@ static inline void pli_lane_stir(struct pli_lane *lane)
     if (pli_lock_threads) {
         pli_shm_wake(lane->shm.box); // who goes to sleep pays for the order of things, not we
         if (lane->net != NULL) {
-            pli_netlane_stir(lane->net);
+            pli_tcp_lane_stir(lane->net);
         }
     }
 }
@@ -168,7 +168,7 @@ static inline bool pli_lane_is_within(const struct pli_lane *lane, const struct 
 enum { PLI_LANE_CHUNK = 256 };
 
 // The endpoint an index names, or NULL. Context: lane locked.
-static inline struct pli_ep *pli_lane_ep(const struct pli_lane *lane, uint32_t ep)
+static inline struct pli_endpoint *pli_lane_ep(const struct pli_lane *lane, uint32_t ep)
 {
     uint32_t i = ep / PLI_NODE_N_LANE, chunk = i / PLI_LANE_CHUNK;
     return chunk < lane->n_chunk && lane->eps[chunk] != NULL ? lane->eps[chunk][i % PLI_LANE_CHUNK]
@@ -177,23 +177,24 @@ static inline struct pli_ep *pli_lane_ep(const struct pli_lane *lane, uint32_t e
 
 // Messages of another job: its number here is above the sender's index, and above the offset of a
 // block. See outside.h.
-enum { PLI_OUTSIDE_SHIFT = 56, PLI_OUTSIDE_INDEX = 24 };
+enum { PLI_OTHER_JOB_SHIFT = 56, PLI_OTHER_JOB_INDEX = 24 };
 
-uint64_t pli_outside_proc_slow(uint32_t src) __attribute__((cold));
-struct pli_shm_block *pli_outside_block_slow(uint64_t offset) __attribute__((cold));
+uint64_t pli_other_job_proc_slow(uint32_t src) __attribute__((cold));
+struct pli_shm_block *pli_other_job_block_slow(uint64_t offset) __attribute__((cold));
 
 // The process a cell names as its sender.
-static inline uint64_t pli_outside_proc(uint64_t me, uint32_t src)
+static inline uint64_t pli_other_job_proc(uint64_t me, uint32_t src)
 {
-    return __builtin_expect(src >> PLI_OUTSIDE_INDEX != 0, 0) ? pli_outside_proc_slow(src)
-                                                              : (me & ~(uint64_t)UINT32_MAX) | src;
+    return __builtin_expect(src >> PLI_OTHER_JOB_INDEX != 0, 0)
+               ? pli_other_job_proc_slow(src)
+               : (me & ~(uint64_t)UINT32_MAX) | src;
 }
 
 // The block a cell names.
-static inline struct pli_shm_block *pli_outside_block(const char *base, uint64_t offset)
+static inline struct pli_shm_block *pli_other_job_block(const char *base, uint64_t offset)
 {
-    return __builtin_expect(offset >> PLI_OUTSIDE_SHIFT != 0, 0)
-               ? pli_outside_block_slow(offset)
+    return __builtin_expect(offset >> PLI_OTHER_JOB_SHIFT != 0, 0)
+               ? pli_other_job_block_slow(offset)
                : (struct pli_shm_block *)(uintptr_t)(base + offset);
 }
 

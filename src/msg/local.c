@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pli_self_copy(const struct pli_request *send, struct pli_request *recv)
+void pli_local_copy(const struct pli_request *send, struct pli_request *recv)
 {
     recv->bytes = send->size;
     if (send->type->is_dense && recv->type->is_dense) {
@@ -54,11 +54,11 @@ static enum pli_err result_of(const struct pli_request *recv)
 }
 
 // Keep an offer, or the data itself when it is small, at the receiver.
-static void keep(struct pli_request *send, struct pli_ep *to)
+static void keep(struct pli_request *send, struct pli_endpoint *to)
 {
     bool has_data = send->size <= (uint64_t)pli_conf.self_eager_max &&
                     (send->flags & PLI_REQ_SYNC) == 0 && !to->lane->is_full;
-    struct pli_parcel *p = pli_arrive_parcel_create(to, has_data ? send->size : 0);
+    struct pli_unexpected *p = pli_deliver_parcel_create(to, has_data ? send->size : 0);
     p->item.context = send->item.context;
     p->item.source = send->item.source;
     p->item.tag = send->item.tag;
@@ -68,17 +68,17 @@ static void keep(struct pli_request *send, struct pli_ep *to)
         struct pli_cursor c;
         pli_cursor_init(&c, send->buf, send->count, send->type);
         pli_cursor_pack(&c, p->data, send->size);
-        p->kind = PLI_WIRE_EAGER;
-        pli_arrive_hold(to->lane, send->size + sizeof *p);
+        p->kind = PLI_MSG_EAGER;
+        pli_deliver_hold(to->lane, send->size + sizeof *p);
     } else {
-        p->kind = PLI_WIRE_RTS;
+        p->kind = PLI_MSG_RTS;
         p->local = send;
         send->remote = (uint64_t)(uintptr_t)to;
     }
-    pli_arrive_keep(p);
+    pli_deliver_keep(p);
 }
 
-enum pli_err pli_self_start(struct pli_request *send, struct pli_ep *to)
+enum pli_err pli_local_start(struct pli_request *send, struct pli_endpoint *to)
 {
     struct pli_lane *lane = to->lane;
     pli_lock_take(&lane->lock);
@@ -95,7 +95,7 @@ enum pli_err pli_self_start(struct pli_request *send, struct pli_ep *to)
         convert(send, recv);
     } else if (recv != NULL) {
         pli_lock_drop(&lane->lock); // nobody else can find the receive now
-        pli_self_copy(send, recv);
+        pli_local_copy(send, recv);
         pli_lock_take(&lane->lock);
         pli_request_complete(recv, result_of(recv));
     } else {
@@ -110,28 +110,28 @@ enum pli_err pli_self_start(struct pli_request *send, struct pli_ep *to)
     return PLI_OK;
 }
 
-void pli_self_accept(struct pli_request *recv, struct pli_parcel *p)
+void pli_local_accept(struct pli_request *recv, struct pli_unexpected *p)
 {
     struct pli_request *send = p->local;
     if (pli_packed_differs(recv, send->type->form)) {
         convert(send, recv);
     } else {
-        pli_self_copy(send, recv);
+        pli_local_copy(send, recv);
         pli_request_complete(recv, result_of(recv));
     }
     pli_request_complete(send, PLI_OK);
 }
 
-bool pli_self_unsend(struct pli_request *send)
+bool pli_local_unsend(struct pli_request *send)
 {
-    struct pli_ep *to = (struct pli_ep *)(uintptr_t)send->remote;
+    struct pli_endpoint *to = (struct pli_endpoint *)(uintptr_t)send->remote;
     bool is_found = false;
     pli_lock_take(&to->lane->lock);
     for (struct pli_match_item *i = to->match.arrival.first; i != NULL; i = i->later) {
-        struct pli_parcel *p = PLI_CONTAINER(i, struct pli_parcel, item);
+        struct pli_unexpected *p = PLI_CONTAINER(i, struct pli_unexpected, item);
         if (p->local == send) {
             pli_match_take(&to->match, i);
-            pli_arrive_parcel_destroy(p);
+            pli_deliver_parcel_destroy(p);
             is_found = true;
             break;
         }

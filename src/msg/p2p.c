@@ -56,7 +56,7 @@ static inline void fill(struct pli_request *r, const void *buf, MPI_Count count,
 // An operation that can never complete ends at once. Context: lane locked.
 __attribute__((cold)) static bool is_doomed(struct pli_request *r, int peer)
 {
-    enum pli_err err = pli_alarm_judge(r->lane, r, peer);
+    enum pli_err err = pli_failure_judge(r->lane, r, peer);
     if (err != PLI_OK) {
         r->source = peer;
         r->tag = r->item.tag;
@@ -79,9 +79,9 @@ static inline enum pli_err start_send(struct pli_request *r, int dest)
     }
     if (pli_lane_is_own(lane, id)) {
         r->conn = NULL;
-        struct pli_ep *to = pli_lane_ep(lane, id.ep);
+        struct pli_endpoint *to = pli_lane_ep(lane, id.ep);
         pli_lock_drop(&lane->lock);
-        return to != NULL ? pli_self_start(r, to)
+        return to != NULL ? pli_local_start(r, to)
                           : pli_fail(PLI_ERR_RANK, "rank %d is an endpoint that is gone", dest);
     }
     r->remote = id.ep;
@@ -109,7 +109,7 @@ static inline enum pli_err start_recv(struct pli_request *r, int source)
         struct pli_match_item *i = pli_match_find(m, r->item.context, source, r->item.tag);
         if (i != NULL) {
             pli_match_take(m, i);
-            pli_arrive_parcel(r, PLI_CONTAINER(i, struct pli_parcel, item));
+            pli_deliver_parcel(r, PLI_CONTAINER(i, struct pli_unexpected, item));
             return PLI_OK;
         }
     }
@@ -171,8 +171,8 @@ enum pli_err pli_p2p_send_on(const void *buf, MPI_Count count, struct pli_dataty
         flags == 0 && !pli_packed_is_external(type, comm)) {
         struct pli_id to = pli_group_at(comm->remote, dest);
         if (!pli_lane_is_own(lane, to) &&
-            pli_quick_send(lane, comm, (const char *)buf + type->true_lb, size, to, tag,
-                           comm->context | (uint64_t)chan, type->form)) {
+            pli_fastpath_send(lane, comm, (const char *)buf + type->true_lb, size, to, tag,
+                              comm->context | (uint64_t)chan, type->form)) {
             pli_lock_drop(&lane->lock);
             return PLI_OK;
         }
@@ -207,10 +207,10 @@ enum pli_err pli_p2p_recv_on(void *buf, MPI_Count count, struct pli_datatype *ty
         return null_buffer(count);
     }
     uint64_t room = (uint64_t)count * (uint64_t)type->size;
-    if (room <= PLI_SHM_BLOCK_MAX && type->is_dense && !pli_gate_is_far(comm, source) &&
+    if (room <= PLI_SHM_BLOCK_MAX && type->is_dense && !pli_gateway_is_far(comm, source) &&
         !pli_packed_is_external(type, comm) &&
-        pli_quick_recv(comm, (char *)buf + type->true_lb, room, source, tag,
-                       comm->context | (uint64_t)chan, status)) {
+        pli_fastpath_recv(comm, (char *)buf + type->true_lb, room, source, tag,
+                          comm->context | (uint64_t)chan, status)) {
         return PLI_OK;
     }
     if (__builtin_expect(pli_request_is_mortal, 0)) {
@@ -382,7 +382,7 @@ enum pli_err pli_p2p_imrecv(void *buf, MPI_Count count, struct pli_datatype *typ
     struct pli_request *r = make(buf, count, type, message->parcel->item.tag, comm, PLI_CHAN_P2P);
     if (r != NULL) {
         r->ops = &pli_p2p_recv_ops;
-        pli_arrive_parcel(r, message->parcel);
+        pli_deliver_parcel(r, message->parcel);
     }
     pli_lock_drop(&lane->lock);
     if (r == NULL) {
@@ -518,7 +518,7 @@ static enum pli_err cancel_send(struct pli_request *r)
         return PLI_OK;
     }
     if (r->conn == NULL) {
-        if (pli_self_unsend(r)) {
+        if (pli_local_unsend(r)) {
             pli_lock_take(&r->lane->lock);
             r->state |= PLI_REQ_CANCELLED;
             pli_request_complete(r, PLI_OK);
@@ -530,7 +530,7 @@ static enum pli_err cancel_send(struct pli_request *r)
     if (!pli_request_is_done(r) && (r->state & (PLI_REQ_CANCELLING | PLI_REQ_CANCELLED)) == 0) {
         bool is_pending = false;
         if (r->conn->link != NULL) {
-            pli_link_unsend(r);
+            pli_tcp_conn_unsend(r);
             pli_lock_drop(&r->lane->lock);
             return PLI_OK;
         }

@@ -67,7 +67,7 @@ static void pack(struct pli_request *recv, const void *data, uint64_t size, uint
         err = convert(data, (MPI_Count)n, elem, out);
     }
     if (err == PLI_OK) {
-        pli_arrive_deliver(recv, out, len);
+        pli_deliver_deliver(recv, out, len);
     } else {
         recv->bytes = 0;
         pli_request_complete(recv, err);
@@ -79,7 +79,7 @@ void pli_packed_take(struct pli_request *recv, const void *data, uint64_t size, 
 {
     if (form == PLI_FORM_PACKED) {
         recv->moved = 0;
-        pli_gate_move_in(recv, data, size, size);
+        pli_gateway_pack_in(recv, data, size, size);
     } else {
         pack(recv, data, size, form);
     }

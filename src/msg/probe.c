@@ -23,8 +23,8 @@ PLI_START void pli_probe_init(void)
 }
 
 // Look once; with `take` the message leaves the queue.
-static struct pli_parcel *look(int source, int tag, struct pli_comm *comm, bool take,
-                               MPI_Status *status)
+static struct pli_unexpected *look(int source, int tag, struct pli_comm *comm, bool take,
+                                   MPI_Status *status)
 {
     struct pli_match *m = &comm->ep->match;
     struct pli_lane *lane = comm->ep->lane;
@@ -32,10 +32,10 @@ static struct pli_parcel *look(int source, int tag, struct pli_comm *comm, bool 
     struct pli_match_item *i = pli_match_has_unexpected(m)
                                    ? pli_match_find(m, comm->context | PLI_CHAN_P2P, source, tag)
                                    : NULL;
-    struct pli_parcel *p = i != NULL ? PLI_CONTAINER(i, struct pli_parcel, item) : NULL;
+    struct pli_unexpected *p = i != NULL ? PLI_CONTAINER(i, struct pli_unexpected, item) : NULL;
     if (p != NULL) {
         bool is_external =
-            p->kind >= PLI_WIRE_GATE_MSG || (comm->is_span && p->form == PLI_FORM_PACKED);
+            p->kind >= PLI_MSG_GATE_MSG || (comm->is_span && p->form == PLI_FORM_PACKED);
         uint64_t mark = is_external ? PLI_STATUS_EXTERNAL : 0;
         pli_status_set_one(status, p->item.source, p->item.tag, p->size | mark);
         if (take) {
@@ -55,7 +55,7 @@ static void no_proc(MPI_Status *status)
     }
 }
 
-static enum pli_err wrap(struct pli_parcel *p, struct pli_comm *comm, struct pli_message **out)
+static enum pli_err wrap(struct pli_unexpected *p, struct pli_comm *comm, struct pli_message **out)
 {
     struct pli_message *m = pli_handle_create(PLI_KIND_MESSAGE, sizeof *m);
     if (m == NULL) {
@@ -74,12 +74,12 @@ static enum pli_err lost(int source, struct pli_comm *comm)
     struct pli_request as = { .comm = comm, .flags = PLI_REQ_BLOCKING };
     as.item.context = comm->context | PLI_CHAN_P2P;
     pli_lock_take(&lane->lock);
-    enum pli_err err = lane->n_dead != 0 ? pli_alarm_judge(lane, &as, source) : PLI_OK;
+    enum pli_err err = lane->n_dead != 0 ? pli_failure_judge(lane, &as, source) : PLI_OK;
     pli_lock_drop(&lane->lock);
     if (err == PLI_ERR_PROC_ABORTED) {
         return pli_fail(err, "no message can come from rank %d, which is lost", source);
     }
-    return err == PLI_OK ? PLI_OK : pli_alarm_explain(err, "probe", comm);
+    return err == PLI_OK ? PLI_OK : pli_failure_explain(err, "probe", comm);
 }
 
 enum pli_err pli_probe_iprobe(int source, int tag, struct pli_comm *comm, int *flag,
@@ -106,7 +106,7 @@ enum pli_err pli_probe_improbe(int source, int tag, struct pli_comm *comm, int *
         *out = &pli_probe_no_proc;
         return PLI_OK;
     }
-    struct pli_parcel *p = look(source, tag, comm, true, status);
+    struct pli_unexpected *p = look(source, tag, comm, true, status);
     if (p == NULL && pli_progress_test(comm->ep->lane) > 0) {
         p = look(source, tag, comm, true, status);
     }
@@ -116,7 +116,7 @@ enum pli_err pli_probe_improbe(int source, int tag, struct pli_comm *comm, int *
 
 // Fails where to wait for a message of this source is to wait for ever.
 static enum pli_err wait_for(int source, int tag, struct pli_comm *comm, bool take,
-                             MPI_Status *status, struct pli_parcel **out)
+                             MPI_Status *status, struct pli_unexpected **out)
 {
     struct pli_waiter w = {
         .lane = comm->ep->lane, .comm = comm, .peer = source, .tag = tag, .n_request = 1
@@ -136,7 +136,7 @@ enum pli_err pli_probe_probe(int source, int tag, struct pli_comm *comm, MPI_Sta
         no_proc(status);
         return PLI_OK;
     }
-    struct pli_parcel *p;
+    struct pli_unexpected *p;
     return wait_for(source, tag, comm, false, status, &p);
 }
 
@@ -148,7 +148,7 @@ enum pli_err pli_probe_mprobe(int source, int tag, struct pli_comm *comm, struct
         *out = &pli_probe_no_proc;
         return PLI_OK;
     }
-    struct pli_parcel *p;
+    struct pli_unexpected *p;
     enum pli_err err = wait_for(source, tag, comm, true, status, &p);
     return err == PLI_OK ? wrap(p, comm, out) : err;
 }

@@ -18,8 +18,8 @@
 #include <sys/random.h>
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static int n_user;         // guarded by guard
-static struct pli_ep *ep0; // made once
+static int n_user;               // guarded by guard
+static struct pli_endpoint *ep0; // made once
 static _Atomic uint64_t next_context = 1;
 static bool is_crowded; // more processes than cores; counted in pli_proc.n_crowd
 
@@ -31,11 +31,11 @@ static uint64_t random_context(void)
     if (getrandom(&r, sizeof r, 0) != (ssize_t)sizeof r) {
         r = pli_clock_ns() * 0x9e3779b97f4a7c15u ^ pli_proc.id << 7;
     }
-    uint64_t mark = pli_boot.gate != NULL ? PLI_WIRE_PRIVATE : 0; // no number that IMPI counts
+    uint64_t mark = pli_boot.gate != NULL ? PLI_MSG_PRIVATE : 0; // no number that IMPI counts
     return (r | mark | (uint64_t)1 << 62) & ~((uint64_t)1 << 63 | 3);
 }
 
-struct pli_ep *pli_process_ep(void)
+struct pli_endpoint *pli_process_ep(void)
 {
     return ep0;
 }
@@ -47,19 +47,19 @@ uint64_t pli_process_context(void)
     }
     // 24 bits say which process, 38 count: a new one every microsecond lasts for three days.
     uint64_t n = atomic_fetch_add_explicit(&next_context, 1, memory_order_relaxed);
-    uint64_t mark = pli_boot.gate != NULL ? PLI_WIRE_SPAN | PLI_WIRE_PRIVATE : 0; // as it may be
+    uint64_t mark = pli_boot.gate != NULL ? PLI_MSG_SPAN | PLI_MSG_PRIVATE : 0; // as it may be
     return mark | (pli_proc.id & 0xffffff) << 40 | (PLI_CONTEXT_FIRST + n * 4);
 }
 
 uint64_t pli_process_world(void)
 {
-    return pli_boot.gate != NULL ? PLI_WIRE_SPAN : PLI_CONTEXT_WORLD;
+    return pli_boot.gate != NULL ? PLI_MSG_SPAN : PLI_CONTEXT_WORLD;
 }
 
 void pli_process_leave(void)
 {
     if (pli_boot.gate != NULL) {
-        pli_gate_bye();
+        pli_gateway_bye();
     }
 }
 
@@ -88,8 +88,8 @@ static enum pli_err open_first(void)
     err = pli_lane_open(0, &lane);
     uint32_t first;
     if (err == PLI_OK && ep0 == NULL) {
-        err = pli_ep_number(1, 1, &first);
-        err = err == PLI_OK ? pli_ep_create(first, &ep0) : err;
+        err = pli_endpoint_number(1, 1, &first);
+        err = err == PLI_OK ? pli_endpoint_create(first, &ep0) : err;
     }
     return err;
 }
@@ -144,7 +144,7 @@ static bool has_unsent(struct pli_lane *lane)
 {
     pli_lock_take(&lane->lock);
     bool has = !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
-               (lane->net != NULL && pli_netlane_has_unsent(lane->net));
+               (lane->net != NULL && pli_tcp_lane_has_unsent(lane->net));
     pli_lock_drop(&lane->lock);
     return has;
 }
@@ -180,7 +180,7 @@ static void say_bye(void)
         struct pli_lane *lane = pli_proc.lanes[i];
         if (lane != NULL && lane->net != NULL) {
             pli_lock_take(&lane->lock);
-            pli_netlane_bye(lane->net);
+            pli_tcp_lane_bye(lane->net);
             pli_lock_drop(&lane->lock);
         }
     }
@@ -192,10 +192,10 @@ void pli_process_close(void)
     if (--n_user == 0) {
         pli_progress_thread_stop();
         pli_process_drain();
-        pli_ucxcalm_retire(false);
+        pli_ucx_quiesce_retire(false);
         say_bye();
         pli_process_drain();
-        pli_ucxcalm_retire(true);
+        pli_ucx_quiesce_retire(true);
         pli_proc.boot->ops->tell(pli_proc.boot, PLI_NODE_FINALIZED);
     }
     pthread_mutex_unlock(&guard);

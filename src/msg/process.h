@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pli_ep;
+struct pli_endpoint;
 
 // Context: any thread. is_multiple: threads may call at the same time from now on.
 enum pli_err pli_process_open(bool is_multiple);
@@ -27,7 +27,7 @@ void pli_process_lock(void);
 void pli_process_drain(void);
 
 // The process's first endpoint: what ranks of MPI_COMM_WORLD are.
-struct pli_ep *pli_process_ep(void);
+struct pli_endpoint *pli_process_ep(void);
 
 // A context for a new communicator led by this process: unique in the job, never used again.
 uint64_t pli_process_context(void);

@@ -69,8 +69,8 @@ static int poll(struct pli_lane *lane)
     uint32_t n_poll = atomic_load_explicit(&lane->n_poll, memory_order_relaxed);
     atomic_store_explicit(&lane->n_poll, n_poll + 1, memory_order_relaxed);
     while (n < BATCH && (cell = pli_shm_peek(&lane->shm)) != NULL) {
-        if (cell->kind <= PLI_WIRE_RTS) {
-            pli_arrive_cell(lane, cell);
+        if (cell->kind <= PLI_MSG_RTS) {
+            pli_deliver_cell(lane, cell);
         } else {
             pli_rndv_cell(lane, cell);
         }
@@ -80,7 +80,7 @@ static int poll(struct pli_lane *lane)
     if (n == 0) {
         pli_shm_settle(&lane->shm);
     } else if (lane->net != NULL) {
-        pli_netlane_defer(lane->net);
+        pli_tcp_lane_defer(lane->net);
     }
     if (!pli_list_is_empty(&lane->stalled)) {
         n += retry_stalled(lane);
@@ -92,7 +92,7 @@ static int poll(struct pli_lane *lane)
         n += run_pollers(lane);
     }
     if (lane->net != NULL) {
-        n += pli_netlane_poll(lane->net);
+        n += pli_tcp_lane_poll(lane->net);
     }
     return n;
 }
@@ -157,7 +157,7 @@ static int count_culls(struct pli_lane *lane)
 __attribute__((cold)) static int hear_news(struct pli_lane *lane)
 {
     int before = count_culls(lane);
-    pli_alarm_look(lane);
+    pli_failure_look(lane);
     return count_culls(lane) != before;
 }
 
@@ -167,7 +167,7 @@ int pli_progress_once(struct pli_lane *lane)
         return 0; // somebody else is at it
     }
     int n = progress_locked(lane);
-    return n == 0 && pli_alarm_is_due() ? hear_news(lane) : n;
+    return n == 0 && pli_failure_is_due() ? hear_news(lane) : n;
 }
 
 int pli_progress_serve(struct pli_lane *lane, uint32_t *n_own)
@@ -303,7 +303,7 @@ void pli_progress_announce(struct pli_waiter *w, uint8_t lanes)
                                            lane->net != NULL ? PLI_SHM_BY_BELL : PLI_SHM_BY_FUTEX);
             pli_lock_drop(&lane->lock);
             if (lane->net != NULL) {
-                pli_netlane_arm(lane->net);
+                pli_tcp_lane_arm(lane->net);
             }
         }
     }
@@ -349,10 +349,11 @@ static void retract(struct pli_waiter *w)
 static bool is_stalled(struct pli_lane *lane)
 {
     pli_lock_take(&lane->lock);
-    bool is = !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
-              (lane->net != NULL && lane->net->ucx != NULL && pli_ucxlane_is_busy(lane->net->ucx));
+    bool is =
+        !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
+        (lane->net != NULL && lane->net->ucx != NULL && pli_ucx_worker_is_busy(lane->net->ucx));
     pli_lock_drop(&lane->lock);
-    return is || pli_alarm_is_blocked(lane);
+    return is || pli_failure_is_blocked(lane);
 }
 
 // How long the network lets us sleep, 0: as long as we like.
@@ -362,7 +363,7 @@ static uint64_t net_patience(const struct pli_waiter *w)
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = lane_at(i);
         if ((w->watched >> i & 1) != 0 && lane->net != NULL) {
-            uint64_t t = pli_netlane_patience(lane->net);
+            uint64_t t = pli_tcp_lane_patience(lane->net);
             least = least == 0 || (t != 0 && t < least) ? t : least;
         }
     }
@@ -400,7 +401,7 @@ static uint64_t sleep_time(struct pli_waiter *w)
         return patience; // something of ours is on its way: nobody may call this a deadlock
     }
     if (!w->is_recorded && !pli_progress_thread_is_me()) { // it is no rank
-        pli_record_write(w);
+        pli_wait_record_write(w);
         w->is_recorded = true;
     }
     return is_shared ? NAP_NS : w->watch != NULL ? WATCH_NS : 0;
@@ -410,7 +411,7 @@ static void sleep_at(struct pli_waiter *w, uint64_t time_ns)
 {
     _Atomic int *words[PLI_NODE_N_LANE];
     int wakes[PLI_NODE_N_LANE];
-    struct pli_netlane *nets[PLI_NODE_N_LANE] = { w->lane->net };
+    struct pli_tcp_lane *nets[PLI_NODE_N_LANE] = { w->lane->net };
     int n = 0, n_net = 1;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         if ((w->watched >> i & 1) != 0) {
@@ -422,7 +423,7 @@ static void sleep_at(struct pli_waiter *w, uint64_t time_ns)
         }
     }
     if (nets[0] != NULL) { // all lanes have a network, or none
-        w->held |= pli_netlane_sleep(nets, n, w->stirs, time_ns) ? w->watched : 0;
+        w->held |= pli_tcp_sleep(nets, n, w->stirs, time_ns) ? w->watched : 0;
     } else if (n == 1) {
         pli_futex_wait(words[0], wakes[0], false, time_ns);
     } else {
@@ -440,7 +441,7 @@ static void forget_record(struct pli_waiter *w)
 {
     if (w->is_recorded) {
         w->is_recorded = false;
-        pli_record_erase(w);
+        pli_wait_record_erase(w);
     }
 }
 
@@ -466,7 +467,7 @@ void pli_progress_end(struct pli_waiter *w)
     retract(w);
     for (int i = 0; w->held != 0; i++, w->held >>= 1) { // others must look after the sockets now
         if ((w->held & 1) != 0) {
-            pli_netlane_stir(lane_at(i)->net);
+            pli_tcp_lane_stir(lane_at(i)->net);
         }
     }
     forget_record(w);
@@ -536,7 +537,7 @@ static int peer_of(const struct pli_request *r)
 
 bool pli_progress_is_far(const struct pli_request *r)
 {
-    return r->comm != NULL && pli_gate_is_far(r->comm, peer_of(r));
+    return r->comm != NULL && pli_gateway_is_far(r->comm, peer_of(r));
 }
 
 void pli_progress_wait(struct pli_request *r)

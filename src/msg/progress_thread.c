@@ -138,7 +138,7 @@ static int begin(void)
 {
     sigset_t blocked, old;
     sigfillset(&blocked);
-    sigdelset(&blocked, PLI_PARK_SIGNAL);
+    sigdelset(&blocked, PLI_FREEZE_SIGNAL);
     pthread_sigmask(SIG_SETMASK, &blocked, &old);
     atomic_store(&is_ending, false);
     int rc = pthread_create(&thread, NULL, body, NULL);

@@ -12,10 +12,10 @@
 struct pli_cell;
 struct pli_comm;
 struct pli_conn;
-struct pli_ep;
+struct pli_endpoint;
 struct pli_lane;
-struct pli_link;
-struct pli_parcel;
+struct pli_tcp_conn;
+struct pli_unexpected;
 struct pli_request;
 struct pli_shm_block;
 struct pli_shm_cell;
@@ -30,27 +30,27 @@ void pli_eager_retry(struct pli_conn *c); // there may be room now
 void pli_eager_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
 
 // arrive.c: a matched message of another process arrived, or found its receive later.
-void pli_arrive_cell(struct pli_lane *lane, const struct pli_shm_cell *cell);
-void pli_arrive_parcel(struct pli_request *recv, struct pli_parcel *p); // frees the parcel
-struct pli_parcel *pli_arrive_parcel_create(struct pli_ep *ep, size_t data);
-struct pli_parcel *pli_arrive_parcel_of(struct pli_ep *ep, struct pli_conn *from,
-                                        const struct pli_shm_cell *cell, size_t data);
+void pli_deliver_cell(struct pli_lane *lane, const struct pli_shm_cell *cell);
+void pli_deliver_parcel(struct pli_request *recv, struct pli_unexpected *p); // frees the parcel
+struct pli_unexpected *pli_deliver_parcel_create(struct pli_endpoint *ep, size_t data);
+struct pli_unexpected *pli_deliver_parcel_of(struct pli_endpoint *ep, struct pli_conn *from,
+                                             const struct pli_shm_cell *cell, size_t data);
 // All of the message; the block it is in, if any, is given back.
-void pli_arrive_fill(struct pli_parcel *p, const void *data, struct pli_shm_block *block);
-void pli_arrive_parcel_destroy(struct pli_parcel *p);
-void pli_arrive_hold(struct pli_lane *lane, size_t more); // count unexpected data
-void pli_arrive_keep(struct pli_parcel *p);               // no receive waits for it
-void pli_arrive_deliver(struct pli_request *recv, const void *data, uint64_t size);
+void pli_deliver_fill(struct pli_unexpected *p, const void *data, struct pli_shm_block *block);
+void pli_deliver_parcel_destroy(struct pli_unexpected *p);
+void pli_deliver_hold(struct pli_lane *lane, size_t more); // count unexpected data
+void pli_deliver_keep(struct pli_unexpected *p);           // no receive waits for it
+void pli_deliver_deliver(struct pli_request *recv, const void *data, uint64_t size);
 // The same, and the offer of a large message, for data of which a form is known: see packed.h.
-void pli_arrive_take(struct pli_request *recv, const void *data, uint64_t size, uint8_t form);
-void pli_arrive_offer(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
-                      uint64_t size, uint64_t address, uint32_t pid, uint8_t form);
+void pli_deliver_take(struct pli_request *recv, const void *data, uint64_t size, uint8_t form);
+void pli_deliver_offer(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
+                       uint64_t size, uint64_t address, uint32_t pid, uint8_t form);
 
 // Whether data of that form may be read straight into the receive's buffer.
-bool pli_arrive_fits(const struct pli_request *recv, uint8_t form);
+bool pli_deliver_fits(const struct pli_request *recv, uint8_t form);
 
 // gate.c: a message of another client of an IMPI job meets its receive. The parcel stays.
-void pli_gate_accept(struct pli_request *recv, struct pli_parcel *p);
+void pli_gateway_accept(struct pli_request *recv, struct pli_unexpected *p);
 
 // rndv.c: large messages.
 void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
@@ -68,16 +68,16 @@ void pli_rndv_drop_cursor(struct pli_request *r);
 
 // link.c: over a network. Put a send on its way: all of the data when it is small, or the offer of
 // it; cancel one that is not done.
-void pli_link_start(struct pli_request *r);
-void pli_link_unsend(struct pli_request *send);
+void pli_tcp_conn_start(struct pli_request *r);
+void pli_tcp_conn_unsend(struct pli_request *send);
 // Why operations with its process fail, PLI_OK: they need not.
-enum pli_err pli_link_fate(const struct pli_link *l);
+enum pli_err pli_tcp_conn_fate(const struct pli_tcp_conn *l);
 
 // self.c: between endpoints of one lane. Context: no lock held.
-enum pli_err pli_self_start(struct pli_request *send, struct pli_ep *to);
+enum pli_err pli_local_start(struct pli_request *send, struct pli_endpoint *to);
 // From buffer to buffer, as much as fits. Context: nobody else touches the two.
-void pli_self_copy(const struct pli_request *send, struct pli_request *recv);
-void pli_self_accept(struct pli_request *recv, struct pli_parcel *p); // receiver's lane locked
-bool pli_self_unsend(struct pli_request *send); // true: it was not matched and is forgotten
+void pli_local_copy(const struct pli_request *send, struct pli_request *recv);
+void pli_local_accept(struct pli_request *recv, struct pli_unexpected *p); // receiver's lane locked
+bool pli_local_unsend(struct pli_request *send); // true: it was not matched and is forgotten
 
 #endif

@@ -76,23 +76,23 @@ void pli_rndv_end_receive(struct pli_request *recv)
 }
 
 // Ask another host for the data, which will be read straight to its place.
-static void ask(struct pli_request *recv, struct pli_link *from, uint64_t sender_ticket,
+static void ask(struct pli_request *recv, struct pli_tcp_conn *from, uint64_t sender_ticket,
                 uint64_t want)
 {
     bool is_good = pli_rndv_make_cursor(recv);
     recv->item.seq = is_good && want > 0
-                         ? pli_ticket_give(&from->net->tickets, recv, from->conn, PLI_TICKET_RECV)
+                         ? pli_reqid_give(&from->net->tickets, recv, from->conn, PLI_REQID_RECV)
                          : 0;
     if (!is_good || (want > 0 && recv->item.seq == 0)) {
-        pli_link_note(from, PLI_WIRE_CTS, sender_ticket, 0, 0);
+        pli_tcp_conn_note(from, PLI_MSG_CTS, sender_ticket, 0, 0);
         pli_rndv_drop_cursor(recv);
         pli_request_complete(recv, PLI_ERR_NOMEM);
         return;
     }
     from->n_asked += want > 0;
     bool is_pieces = from->ucx != NULL && recv->cursor != NULL;
-    pli_link_note(from, is_pieces ? PLI_WIRE_CTS_PIECES : PLI_WIRE_CTS, sender_ticket,
-                  recv->item.seq, want);
+    pli_tcp_conn_note(from, is_pieces ? PLI_MSG_CTS_PIECES : PLI_MSG_CTS, sender_ticket,
+                      recv->item.seq, want);
     if (want == 0) {
         pli_rndv_end_receive(recv);
     }
@@ -108,8 +108,8 @@ void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t s
     recv->remote = sender_req;
     if (__builtin_expect(from->is_dead, 0)) {
         // Only the offer has come.
-        pli_request_complete(recv,
-                             from->link != NULL ? pli_link_fate(from->link) : PLI_ERR_PROC_FAILED);
+        pli_request_complete(recv, from->link != NULL ? pli_tcp_conn_fate(from->link)
+                                                      : PLI_ERR_PROC_FAILED);
         return;
     }
     if (from->link != NULL) {
@@ -118,26 +118,26 @@ void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t s
     }
     if (pli_lane_is_within(recv->lane, from)) { // one copy, any layout
         const struct pli_request *send = (const struct pli_request *)(uintptr_t)sender_req;
-        if (pli_share_is_worth(send, recv) && pli_share_copy(send, recv, from)) {
+        if (pli_coop_copy_is_worth(send, recv) && pli_coop_copy_copy(send, recv, from)) {
             return;
         }
-        pli_self_copy(send, recv);
-        pli_eager_note(from, PLI_WIRE_FIN, sender_req, 0, 0);
+        pli_local_copy(send, recv);
+        pli_eager_note(from, PLI_MSG_FIN, sender_req, 0, 0);
         pli_rndv_end_receive(recv);
         return;
     }
     if (wants_cma() && address != 0 && recv->type->is_dense &&
         read_remote(recv, want, address, pid)) {
-        pli_eager_note(from, PLI_WIRE_FIN, sender_req, 0, 0);
+        pli_eager_note(from, PLI_MSG_FIN, sender_req, 0, 0);
         pli_rndv_end_receive(recv);
         return;
     }
     if (!pli_rndv_make_cursor(recv)) {
-        pli_eager_note(from, PLI_WIRE_CTS, sender_req, 0, 0);
+        pli_eager_note(from, PLI_MSG_CTS, sender_req, 0, 0);
         pli_request_complete(recv, PLI_ERR_NOMEM);
         return;
     }
-    pli_eager_note(from, PLI_WIRE_CTS, sender_req, (uint64_t)(uintptr_t)recv, want);
+    pli_eager_note(from, PLI_MSG_CTS, sender_req, (uint64_t)(uintptr_t)recv, want);
     if (want > 0) {
         pli_request_track(recv);
     } else {
@@ -215,7 +215,7 @@ static bool push_piece(struct pli_request *send)
         pli_shm_block_done(block);
         return false;
     }
-    cell->kind = PLI_WIRE_DATA;
+    cell->kind = PLI_MSG_DATA;
     cell->flags = 0;
     cell->src_lane = (uint8_t)send->lane->index;
     cell->src_proc = send->conn->as;
@@ -254,7 +254,7 @@ int pli_rndv_pump(struct pli_lane *lane)
 static void take_piece(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     struct pli_request *recv = (struct pli_request *)(uintptr_t)cell->word[0];
-    struct pli_shm_block *block = pli_outside_block(lane->shm.base, cell->word[1]);
+    struct pli_shm_block *block = pli_other_job_block(lane->shm.base, cell->word[1]);
     if (__builtin_expect((recv->state & PLI_REQ_GHOST) != 0, 0)) {
         pli_shm_block_done(block);
         return;
@@ -278,29 +278,29 @@ void pli_rndv_unsend(struct pli_request *send)
 {
     send->state |= PLI_REQ_CANCELLING;
     if (send->conn->gate != NULL) {
-        pli_eager_note(send->conn, PLI_WIRE_GATE_CANCEL, (uint64_t)(uintptr_t)send, 0, 0);
+        pli_eager_note(send->conn, PLI_MSG_GATE_CANCEL, (uint64_t)(uintptr_t)send, 0, 0);
         return;
     }
     // Once the receiver has answered, `remote` names no endpoint any more; it is too late then.
-    pli_eager_note(send->conn, PLI_WIRE_UNSEND, (uint64_t)(uintptr_t)send, (uint32_t)send->remote,
+    pli_eager_note(send->conn, PLI_MSG_UNSEND, (uint64_t)(uintptr_t)send, (uint32_t)send->remote,
                    0);
 }
 
 // Only one that is kept here unmatched can be forgotten.
 void pli_rndv_forget(struct pli_lane *lane, struct pli_conn *from, uint64_t remote, uint32_t ep)
 {
-    struct pli_ep *to = pli_lane_ep(lane, ep);
+    struct pli_endpoint *to = pli_lane_ep(lane, ep);
     for (struct pli_match_item *i = to != NULL ? to->match.arrival.first : NULL; i != NULL;
          i = i->later) {
-        struct pli_parcel *p = PLI_CONTAINER(i, struct pli_parcel, item);
-        if (p->conn == from && p->remote == remote && p->kind != PLI_WIRE_EAGER) {
+        struct pli_unexpected *p = PLI_CONTAINER(i, struct pli_unexpected, item);
+        if (p->conn == from && p->remote == remote && p->kind != PLI_MSG_EAGER) {
             pli_match_take(&to->match, i);
-            pli_arrive_parcel_destroy(p);
-            pli_eager_note(from, PLI_WIRE_UNSENT, remote, 1, 0);
+            pli_deliver_parcel_destroy(p);
+            pli_eager_note(from, PLI_MSG_UNSENT, remote, 1, 0);
             return;
         }
     }
-    pli_eager_note(from, PLI_WIRE_UNSENT, remote, 0, 0);
+    pli_eager_note(from, PLI_MSG_UNSENT, remote, 0, 0);
 }
 
 void pli_rndv_unsent(struct pli_request *send, bool is_forgotten)
@@ -320,7 +320,7 @@ void pli_rndv_unsent(struct pli_request *send, bool is_forgotten)
 
 static struct pli_conn *sender_of(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
-    uint64_t proc = pli_outside_proc(lane->proc, cell->src_proc);
+    uint64_t proc = pli_other_job_proc(lane->proc, cell->src_proc);
     return pli_lane_conn(lane, (struct pli_id){ proc, cell->src_lane });
 }
 
@@ -328,37 +328,37 @@ void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     struct pli_request *send = (struct pli_request *)(uintptr_t)cell->word[0];
     switch (cell->kind) {
-    case PLI_WIRE_DATA:
+    case PLI_MSG_DATA:
         take_piece(lane, cell);
         break;
-    case PLI_WIRE_CTS:
+    case PLI_MSG_CTS:
         begin_stream(send, cell->word[1], cell->word[2]);
         break;
-    case PLI_WIRE_FIN:
-    case PLI_WIRE_ACK:
+    case PLI_MSG_FIN:
+    case PLI_MSG_ACK:
         pli_rndv_end_send(send);
         break;
-    case PLI_WIRE_SHARE:
-        pli_share_help(lane, cell);
+    case PLI_MSG_SHARE:
+        pli_coop_copy_help(lane, cell);
         break;
-    case PLI_WIRE_SHARED:
+    case PLI_MSG_SHARED:
         pli_rndv_end_receive((struct pli_request *)(uintptr_t)cell->word[0]);
         break;
-    case PLI_WIRE_UNSEND:
+    case PLI_MSG_UNSEND:
         pli_rndv_forget(lane, sender_of(lane, cell), cell->word[0], (uint32_t)cell->word[1]);
         break;
-    case PLI_WIRE_UNSENT:
+    case PLI_MSG_UNSENT:
         pli_rndv_unsent(send, cell->word[1] != 0);
         break;
-    case PLI_WIRE_GATE_MSG:
-    case PLI_WIRE_GATE_HEAP:
-    case PLI_WIRE_GATE_ROOM:
-    case PLI_WIRE_GATE_MATCHED:
-    case PLI_WIRE_GATE_GONE:
-    case PLI_WIRE_GATE_CANCELLED:
-    case PLI_WIRE_GATE_PART:
-    case PLI_WIRE_GATE_UNSEND:
-        pli_gate_cell(lane, cell);
+    case PLI_MSG_GATE_MSG:
+    case PLI_MSG_GATE_HEAP:
+    case PLI_MSG_GATE_ROOM:
+    case PLI_MSG_GATE_MATCHED:
+    case PLI_MSG_GATE_GONE:
+    case PLI_MSG_GATE_CANCELLED:
+    case PLI_MSG_GATE_PART:
+    case PLI_MSG_GATE_UNSEND:
+        pli_gateway_cell(lane, cell);
         break;
     default:
         pli_log(PLI_ERROR, "unknown message of kind %d from process %u", cell->kind,

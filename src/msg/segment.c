@@ -15,7 +15,7 @@ static struct {
     bool is_tried, is_claimed;
     char *all;        // of the first row; NULL: not mapped
     const char *node; // of which memory: a clone may have gone to another host
-    struct pli_pieces pieces;
+    struct pli_extent_alloc pieces;
 } seg = { .guard = PTHREAD_MUTEX_INITIALIZER };
 
 // Context: guard held.
@@ -56,7 +56,7 @@ void *pli_segment_take(size_t size)
         map() == PLI_OK) {
         seg.pieces.size = (size_t)boot->node.header->seg_size;
         size = size == 0 ? PAGE : (size + PAGE - 1) / PAGE * PAGE;
-        mem = pli_pieces_take(&seg.pieces, size, &at) ? own() + at : NULL;
+        mem = pli_extent_alloc_take(&seg.pieces, size, &at) ? own() + at : NULL;
     }
     pthread_mutex_unlock(&seg.guard);
     return mem;
@@ -68,7 +68,7 @@ void pli_segment_give(void *p)
         return;
     }
     pthread_mutex_lock(&seg.guard);
-    size_t size = pli_pieces_give(&seg.pieces, (size_t)((char *)p - own()));
+    size_t size = pli_extent_alloc_give(&seg.pieces, (size_t)((char *)p - own()));
     if (size > 0) {
         madvise(p, size, MADV_REMOVE);
     }

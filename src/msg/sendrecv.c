@@ -37,13 +37,14 @@ static bool give_up(struct pli_request *recv, MPI_Status *status)
     return is_done;
 }
 
-enum pli_err pli_pair_on(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
-                         int dest, int sendtag, void *recvbuf, MPI_Count n_recv,
-                         struct pli_datatype *rtype, int source, int recvtag, struct pli_comm *comm,
-                         enum pli_chan chan, MPI_Status *status, struct pli_pair_half *half)
+enum pli_err pli_sendrecv_on(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
+                             int dest, int sendtag, void *recvbuf, MPI_Count n_recv,
+                             struct pli_datatype *rtype, int source, int recvtag,
+                             struct pli_comm *comm, enum pli_chan chan, MPI_Status *status,
+                             struct pli_sendrecv_half *half)
 {
     struct pli_request *recv = NULL;
-    struct pli_pair_half none;
+    struct pli_sendrecv_half none;
     bool is_gone;
     half = half != NULL ? half : &none;
     half->is_sent = half->is_received = false;
@@ -62,26 +63,28 @@ enum pli_err pli_pair_on(const void *sendbuf, MPI_Count n_send, struct pli_datat
     return pli_request_report(recv, status, &is_gone);
 }
 
-static enum pli_err exchange(const struct pli_half_call *c, MPI_Status *status)
+static enum pli_err exchange(const struct pli_sendrecv_retry_call *c, MPI_Status *status)
 {
-    struct pli_pair_half done;
+    struct pli_sendrecv_half done;
     enum pli_err err;
-    if (__builtin_expect(atomic_load_explicit(&pli_half_n, memory_order_relaxed) != 0, 0) &&
-        pli_half_go_on(c, status, &err)) {
+    if (__builtin_expect(atomic_load_explicit(&pli_sendrecv_retry_n, memory_order_relaxed) != 0,
+                         0) &&
+        pli_sendrecv_retry_go_on(c, status, &err)) {
         return err;
     }
-    err = pli_pair_on(c->sendbuf, c->n_send, c->stype, c->dest, c->sendtag, c->recvbuf, c->n_recv,
-                      c->rtype, c->source, c->recvtag, c->comm, PLI_CHAN_P2P, status, &done);
-    return __builtin_expect(err == PLI_OK, 1) ? PLI_OK : pli_half_note(c, &done, err);
+    err =
+        pli_sendrecv_on(c->sendbuf, c->n_send, c->stype, c->dest, c->sendtag, c->recvbuf, c->n_recv,
+                        c->rtype, c->source, c->recvtag, c->comm, PLI_CHAN_P2P, status, &done);
+    return __builtin_expect(err == PLI_OK, 1) ? PLI_OK : pli_sendrecv_retry_note(c, &done, err);
 }
 
-enum pli_err pli_pair_sendrecv(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
-                               int dest, int sendtag, void *recvbuf, MPI_Count n_recv,
-                               struct pli_datatype *rtype, int source, int recvtag,
-                               struct pli_comm *comm, MPI_Status *status)
+enum pli_err pli_sendrecv_sendrecv(const void *sendbuf, MPI_Count n_send,
+                                   struct pli_datatype *stype, int dest, int sendtag, void *recvbuf,
+                                   MPI_Count n_recv, struct pli_datatype *rtype, int source,
+                                   int recvtag, struct pli_comm *comm, MPI_Status *status)
 {
-    struct pli_half_call c = { sendbuf, n_send, stype,  dest,    sendtag, recvbuf,
-                               n_recv,  rtype,  source, recvtag, comm };
+    struct pli_sendrecv_retry_call c = { sendbuf, n_send, stype,  dest,    sendtag, recvbuf,
+                                         n_recv,  rtype,  source, recvtag, comm };
     return exchange(&c, status);
 }
 
@@ -97,7 +100,7 @@ static enum pli_err copy_of(const void *buf, MPI_Count count, struct pli_datatyp
                             void **copy_out)
 {
     enum pli_err err = PLI_OK;
-    bool is_far = dest >= 0 && pli_gate_is_far(comm, dest);
+    bool is_far = dest >= 0 && pli_gateway_is_far(comm, dest);
     size_t len = (size_t)count * (size_t)(is_far ? pli_type_external_each(type) : type->size);
     void *copy = malloc(len > 0 ? len : 1);
     if (copy == NULL) {
@@ -118,9 +121,9 @@ static enum pli_err copy_of(const void *buf, MPI_Count count, struct pli_datatyp
     return PLI_OK;
 }
 
-enum pli_err pli_pair_replace(void *buf, MPI_Count count, struct pli_datatype *type, int dest,
-                              int sendtag, int source, int recvtag, struct pli_comm *comm,
-                              MPI_Status *status)
+enum pli_err pli_sendrecv_replace(void *buf, MPI_Count count, struct pli_datatype *type, int dest,
+                                  int sendtag, int source, int recvtag, struct pli_comm *comm,
+                                  MPI_Status *status)
 {
     MPI_Count len;
     void *copy;
@@ -130,10 +133,9 @@ enum pli_err pli_pair_replace(void *buf, MPI_Count count, struct pli_datatype *t
     }
     MPI_Count n = len;
     struct pli_datatype *as =
-        pli_packed_copy_type(type, comm, dest >= 0 && pli_gate_is_far(comm, dest), &n);
-    struct pli_half_call c = {
-        copy, n, as, dest, sendtag, buf, count, type, source, recvtag, comm
-    };
+        pli_packed_copy_type(type, comm, dest >= 0 && pli_gateway_is_far(comm, dest), &n);
+    struct pli_sendrecv_retry_call c = { copy,  n,    as,     dest,    sendtag, buf,
+                                         count, type, source, recvtag, comm };
     err = exchange(&c, status);
     if (err == PLI_ERR_WORLD_RESIZED) { // the call is repeated with what it had
         struct pli_cursor back;
@@ -224,18 +226,19 @@ static enum pli_err begin(const void *sendbuf, MPI_Count n_send, struct pli_data
     return join(send, recv, copy, comm, out);
 }
 
-enum pli_err pli_pair_isendrecv(const void *sendbuf, MPI_Count n_send, struct pli_datatype *stype,
-                                int dest, int sendtag, void *recvbuf, MPI_Count n_recv,
-                                struct pli_datatype *rtype, int source, int recvtag,
-                                struct pli_comm *comm, struct pli_request **out)
+enum pli_err pli_sendrecv_isendrecv(const void *sendbuf, MPI_Count n_send,
+                                    struct pli_datatype *stype, int dest, int sendtag,
+                                    void *recvbuf, MPI_Count n_recv, struct pli_datatype *rtype,
+                                    int source, int recvtag, struct pli_comm *comm,
+                                    struct pli_request **out)
 {
     return begin(sendbuf, n_send, stype, dest, sendtag, recvbuf, n_recv, rtype, source, recvtag,
                  comm, NULL, out);
 }
 
-enum pli_err pli_pair_ireplace(void *buf, MPI_Count count, struct pli_datatype *type, int dest,
-                               int sendtag, int source, int recvtag, struct pli_comm *comm,
-                               struct pli_request **out)
+enum pli_err pli_sendrecv_ireplace(void *buf, MPI_Count count, struct pli_datatype *type, int dest,
+                                   int sendtag, int source, int recvtag, struct pli_comm *comm,
+                                   struct pli_request **out)
 {
     MPI_Count len;
     void *copy;
@@ -244,7 +247,7 @@ enum pli_err pli_pair_ireplace(void *buf, MPI_Count count, struct pli_datatype *
         return err;
     }
     struct pli_datatype *as =
-        pli_packed_copy_type(type, comm, dest >= 0 && pli_gate_is_far(comm, dest), &len);
+        pli_packed_copy_type(type, comm, dest >= 0 && pli_gateway_is_far(comm, dest), &len);
     err = begin(copy, len, as, dest, sendtag, buf, count, type, source, recvtag, comm, copy, out);
     if (err != PLI_OK) {
         free(copy);

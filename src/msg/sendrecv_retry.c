@@ -19,18 +19,18 @@ struct half {
     char data[]; // that was received
 };
 
-atomic_int pli_half_n;
+atomic_int pli_sendrecv_retry_n;
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static struct half *halves; // guarded by guard; the oldest last
 
-static bool is_of(const struct half *h, const struct pli_half_call *c)
+static bool is_of(const struct half *h, const struct pli_sendrecv_retry_call *c)
 {
     return h->context == c->comm->context && h->rank == c->comm->rank && h->dest == c->dest &&
            h->sendtag == c->sendtag && h->source == c->source && h->recvtag == c->recvtag;
 }
 
 // The oldest that fits.
-static struct half *take(const struct pli_half_call *c)
+static struct half *take(const struct pli_sendrecv_retry_call *c)
 {
     struct half **at = NULL, *h = NULL;
     pthread_mutex_lock(&guard);
@@ -40,13 +40,13 @@ static struct half *take(const struct pli_half_call *c)
     if (at != NULL) {
         h = *at;
         *at = h->next;
-        atomic_fetch_sub_explicit(&pli_half_n, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&pli_sendrecv_retry_n, 1, memory_order_relaxed);
     }
     pthread_mutex_unlock(&guard);
     return h;
 }
 
-static enum pli_err hand_out(const struct half *h, const struct pli_half_call *c,
+static enum pli_err hand_out(const struct half *h, const struct pli_sendrecv_retry_call *c,
                              MPI_Status *status)
 {
     struct pli_cursor to;
@@ -64,7 +64,8 @@ static enum pli_err hand_out(const struct half *h, const struct pli_half_call *c
     return PLI_OK;
 }
 
-bool pli_half_go_on(const struct pli_half_call *c, MPI_Status *status, enum pli_err *err_out)
+bool pli_sendrecv_retry_go_on(const struct pli_sendrecv_retry_call *c, MPI_Status *status,
+                              enum pli_err *err_out)
 {
     struct half *h = take(c);
     if (h == NULL) {
@@ -81,8 +82,8 @@ bool pli_half_go_on(const struct pli_half_call *c, MPI_Status *status, enum pli_
     return true;
 }
 
-enum pli_err pli_half_note(const struct pli_half_call *c, const struct pli_pair_half *done,
-                           enum pli_err err)
+enum pli_err pli_sendrecv_retry_note(const struct pli_sendrecv_retry_call *c,
+                                     const struct pli_sendrecv_half *done, enum pli_err err)
 {
     if (err != PLI_ERR_WORLD_RESIZED || done->is_sent == done->is_received) {
         return err;
@@ -107,7 +108,7 @@ enum pli_err pli_half_note(const struct pli_half_call *c, const struct pli_pair_
     pthread_mutex_lock(&guard);
     h->next = halves;
     halves = h;
-    atomic_fetch_add_explicit(&pli_half_n, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&pli_sendrecv_retry_n, 1, memory_order_relaxed);
     pthread_mutex_unlock(&guard);
     return err;
 }

@@ -14,7 +14,7 @@
 struct pli_comm;
 struct pli_datatype;
 
-struct pli_half_call {
+struct pli_sendrecv_retry_call {
     const void *sendbuf;
     MPI_Count n_send;
     struct pli_datatype *stype;
@@ -26,14 +26,15 @@ struct pli_half_call {
     struct pli_comm *comm;
 };
 
-extern atomic_int pli_half_n; // calls that are half done
+extern atomic_int pli_sendrecv_retry_n; // calls that are half done
 
 // Do what an earlier call with the same partners, tags and communicator did not. False: there was
 // none. Context: no lock held.
-bool pli_half_go_on(const struct pli_half_call *call, MPI_Status *status, enum pli_err *err_out);
+bool pli_sendrecv_retry_go_on(const struct pli_sendrecv_retry_call *call, MPI_Status *status,
+                              enum pli_err *err_out);
 
 // The call failed with err, and did this much. What is to be returned.
-enum pli_err pli_half_note(const struct pli_half_call *call, const struct pli_pair_half *done,
-                           enum pli_err err);
+enum pli_err pli_sendrecv_retry_note(const struct pli_sendrecv_retry_call *call,
+                                     const struct pli_sendrecv_half *done, enum pli_err err);
 
 #endif

@@ -54,7 +54,7 @@ static void note_kept(struct pli_node_wait *to, const struct pli_comm *comm)
         for (; i != NULL; i = i->later) {
             bool is_same = (i->context & ~(uint64_t)3) == comm->context;
             if (is_same == (round == 0) && n < PLI_NODE_N_KEPT) {
-                struct pli_parcel *p = PLI_CONTAINER(i, struct pli_parcel, item);
+                struct pli_unexpected *p = PLI_CONTAINER(i, struct pli_unexpected, item);
                 to->kept[n++] = (struct pli_node_kept){ i->source, i->tag, i->context, p->size };
             }
             to->n_kept += round == 0;
@@ -166,7 +166,7 @@ static const struct pli_comm *comm_of(const struct pli_waiter *w)
     return w->request != NULL ? w->request->comm : w->comm;
 }
 
-void pli_record_write(struct pli_waiter *w)
+void pli_wait_record_write(struct pli_waiter *w)
 {
     struct pli_node_row *row = my_row();
     const struct pli_comm *comm = comm_of(w);
@@ -201,7 +201,7 @@ void pli_record_write(struct pli_waiter *w)
     }
 }
 
-void pli_record_erase(struct pli_waiter *w)
+void pli_wait_record_erase(struct pli_waiter *w)
 {
     struct pli_node_row *row = my_row();
     if (w->n_slot != 0) {

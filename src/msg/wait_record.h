@@ -8,7 +8,7 @@ struct pli_waiter;
 
 // Context: no lock held, about to sleep. Written when a sleep has lasted already, so never on the
 // way of a message.
-void pli_record_write(struct pli_waiter *w) __attribute__((cold));
-void pli_record_erase(struct pli_waiter *w) __attribute__((cold));
+void pli_wait_record_write(struct pli_waiter *w) __attribute__((cold));
+void pli_wait_record_erase(struct pli_waiter *w) __attribute__((cold));
 
 #endif

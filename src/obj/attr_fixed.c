@@ -86,10 +86,10 @@ static const int *launch_fact(int keyval)
 static const int *span_fact(const struct pli_obj *obj, int keyval)
 {
     struct pli_comm *c = (struct pli_comm *)(uintptr_t)obj;
-    return pli_span_attr(c, keyval == IMPI_CLIENT_SIZE    ? PLI_SPAN_CLIENT_SIZE
-                            : keyval == IMPI_CLIENT_COLOR ? PLI_SPAN_CLIENT_COLOR
-                            : keyval == IMPI_HOST_SIZE    ? PLI_SPAN_HOST_SIZE
-                                                          : PLI_SPAN_HOST_COLOR);
+    return pli_impi_span_attr(c, keyval == IMPI_CLIENT_SIZE    ? PLI_IMPI_SPAN_CLIENT_SIZE
+                                 : keyval == IMPI_CLIENT_COLOR ? PLI_IMPI_SPAN_CLIENT_COLOR
+                                 : keyval == IMPI_HOST_SIZE    ? PLI_IMPI_SPAN_HOST_SIZE
+                                                               : PLI_IMPI_SPAN_HOST_COLOR);
 }
 
 // Whether a key describes the world and not the communicator or the process. [MPI-5.0 9.1.2]

@@ -107,7 +107,7 @@ static void destroy(struct pli_comm *c)
         ends[i](c);
     }
     pli_session_leave(c->session, c);
-    pli_span_end(c);
+    pli_impi_span_end(c);
     pli_comm_hold_end(c);
     pli_comm_release(c->local);
     if (c->remote != c->group) {
@@ -125,7 +125,7 @@ static void destroy(struct pli_comm *c)
     pli_handle_destroy(c, sizeof *c);
 }
 
-enum pli_err pli_comm_create(struct pli_ep *ep, struct pli_id me, struct pli_group *group,
+enum pli_err pli_comm_create(struct pli_endpoint *ep, struct pli_id me, struct pli_group *group,
                              struct pli_group *remote, uint64_t context, struct pli_comm **out)
 {
     int rank = pli_group_rank_of(group, me);
@@ -143,7 +143,7 @@ enum pli_err pli_comm_create(struct pli_ep *ep, struct pli_id me, struct pli_gro
     c->size = group->size;
     c->n_peer = remote != NULL ? remote->size : group->size;
     c->is_inter = remote != NULL;
-    c->is_span = pli_span_has_far(group) || (remote != NULL && pli_span_has_far(remote));
+    c->is_span = pli_impi_span_has_far(group) || (remote != NULL && pli_impi_span_has_far(remote));
     c->context = context;
     c->session = group->session;
     c->errhandler = pli_errhandler_retain(pli_errhandler_initial());

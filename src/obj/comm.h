@@ -14,11 +14,11 @@
 struct pli_attr_list;
 struct pli_bsend;
 struct pli_coll;
-struct pli_ep;
+struct pli_endpoint;
 struct pli_errhandler;
 struct pli_info;
 struct pli_session;
-struct pli_span;
+struct pli_impi_span;
 struct pli_topo;
 
 // Traffic of one communicator that must never match each other: the low bits of a context.
@@ -37,7 +37,7 @@ struct pli_comm {
     bool is_freed;    // the user freed it; it lives until its operations end
     bool is_span;     // some of its ranks belong to another MPI job, see obj/span.h
     uint64_t context; // low two bits are the channel and zero here
-    struct pli_ep *ep;
+    struct pli_endpoint *ep;
     struct pli_group *group;
     struct pli_group *remote; // == group unless is_inter
     struct pli_comm *local;   // intercommunicators: an intracommunicator of the local group
@@ -48,10 +48,10 @@ struct pli_comm {
     struct pli_session *session; // NULL: world model; the group holds it
     struct pli_list in_session;  // among the session's communicators
     struct pli_topo *topo;
-    struct pli_coll *coll;    // made at the first collective
-    struct pli_span *span;    // made when somebody asks: its members by MPI job
-    struct pli_bsend *buffer; // attached buffer
-    _Atomic uint32_t n_left;  // requests on it that the user freed and that are under way
+    struct pli_coll *coll;      // made at the first collective
+    struct pli_impi_span *span; // made when somebody asks: its members by MPI job
+    struct pli_bsend *buffer;   // attached buffer
+    _Atomic uint32_t n_left;    // requests on it that the user freed and that are under way
     int32_t n_spare;      // references kept for requests to come; guarded by the endpoint's lane
     uint32_t n_coll;      // collectives begun, for their tags
     uint32_t n_coll_init; // persistent collectives made, for theirs
@@ -82,7 +82,7 @@ static inline bool pli_comm_is_stopped(const struct pli_comm *c)
 // in the group. Keeps copies of the groups; starts with the initial error handler and no name.
 // remote: NULL for an intracommunicator. One reference. The caller's reference to the endpoint goes
 // to the communicator on success. Context: any thread.
-enum pli_err pli_comm_create(struct pli_ep *ep, struct pli_id me, struct pli_group *group,
+enum pli_err pli_comm_create(struct pli_endpoint *ep, struct pli_id me, struct pli_group *group,
                              struct pli_group *remote, uint64_t context, struct pli_comm **out);
 struct pli_comm *pli_comm_retain(struct pli_comm *c);
 // Make `local`, of which no user has a handle, the intracommunicator of the local group; the

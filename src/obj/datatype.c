@@ -44,21 +44,21 @@ static const struct pair_row {
     uint8_t number, index;
     uint8_t value_len, index_len, index_at, extent, align, ext;
 } pair_rows[] = {
-#define PLI_PAIR_OF(value, index)                                                                  \
+#define PLI_SENDRECV_OF(value, index)                                                              \
     struct {                                                                                       \
         value v;                                                                                   \
         index i;                                                                                   \
     }
-#define PLI_PAIR(name, value, value_number, value_ext, index, index_number, index_ext)             \
+#define PLI_SENDRECV(name, value, value_number, value_ext, index, index_number, index_ext)         \
     { MPI_##name,                                                                                  \
       "MPI_" #name,                                                                                \
       value_number,                                                                                \
       index_number,                                                                                \
       sizeof(value),                                                                               \
       sizeof(index),                                                                               \
-      offsetof(PLI_PAIR_OF(value, index), i),                                                      \
-      sizeof(PLI_PAIR_OF(value, index)),                                                           \
-      ALIGN_OF(PLI_PAIR_OF(value, index)),                                                         \
+      offsetof(PLI_SENDRECV_OF(value, index), i),                                                  \
+      sizeof(PLI_SENDRECV_OF(value, index)),                                                       \
+      ALIGN_OF(PLI_SENDRECV_OF(value, index)),                                                     \
       value_ext + index_ext },
 #include "obj/datatype_basic.def"
 };

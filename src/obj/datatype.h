@@ -19,7 +19,7 @@ struct pli_type_recipe; // how it was made: envelope and contents
 enum pli_form {
     PLI_FORM_MIXED, // several types, or none
 #define PLI_BASIC(name, type, family, number, ext) PLI_FORM_##name,
-#define PLI_PAIR(name, value, value_number, value_ext, index, index_number, index_ext)             \
+#define PLI_SENDRECV(name, value, value_number, value_ext, index, index_number, index_ext)         \
     PLI_FORM_##name,
 #include "obj/datatype_basic.def"
     PLI_N_FORM

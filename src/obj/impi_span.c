@@ -9,13 +9,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct pli_span {
+struct pli_impi_span {
     int attr[PLI_N_SPAN];
 };
 
-uint32_t pli_span_client(uint32_t proc)
+uint32_t pli_impi_span_client(uint32_t proc)
 {
-    const struct pli_gate *g = pli_boot.gate;
+    const struct pli_gateway *g = pli_boot.gate;
     uint32_t i = 0;
     while (g != NULL && i + 1 < g->n_client && proc >= g->clients[i + 1].first) {
         i++;
@@ -25,7 +25,7 @@ uint32_t pli_span_client(uint32_t proc)
 
 static uint32_t host_of(uint32_t proc)
 {
-    const struct pli_gate *g = pli_boot.gate;
+    const struct pli_gateway *g = pli_boot.gate;
     uint32_t lo = 0, hi = g != NULL && g->n_host > 0 ? g->n_host - 1 : 0;
     while (lo < hi) {
         uint32_t mid = (lo + hi + 1) / 2;
@@ -38,7 +38,7 @@ static uint32_t host_of(uint32_t proc)
     return lo;
 }
 
-bool pli_span_is_inside(uint64_t proc)
+bool pli_impi_span_is_inside(uint64_t proc)
 {
     return pli_boot.gate != NULL && (proc & ~(uint64_t)UINT32_MAX) == pli_boot.job &&
            (uint32_t)proc < pli_boot.n_world;
@@ -46,13 +46,13 @@ bool pli_span_is_inside(uint64_t proc)
 
 static bool is_stranger(uint64_t proc)
 {
-    return !pli_span_is_inside(proc);
+    return !pli_impi_span_is_inside(proc);
 }
 
-bool pli_span_is_far(uint64_t proc)
+bool pli_impi_span_is_far(uint64_t proc)
 {
-    const struct pli_gate *g = pli_boot.gate;
-    return pli_span_is_inside(proc) &&
+    const struct pli_gateway *g = pli_boot.gate;
+    return pli_impi_span_is_inside(proc) &&
            (uint32_t)proc - g->clients[g->client].first >= g->clients[g->client].n;
 }
 
@@ -74,12 +74,12 @@ static bool has(const struct pli_group *g, bool (*is)(uint64_t proc))
     return false;
 }
 
-bool pli_span_has_far(const struct pli_group *g)
+bool pli_impi_span_has_far(const struct pli_group *g)
 {
-    return pli_boot.gate != NULL && has(g, pli_span_is_far);
+    return pli_boot.gate != NULL && has(g, pli_impi_span_is_far);
 }
 
-bool pli_span_has_stranger(const struct pli_group *g)
+bool pli_impi_span_has_stranger(const struct pli_group *g)
 {
     return pli_boot.gate == NULL || has(g, is_stranger);
 }
@@ -92,7 +92,7 @@ static void count(const struct pli_comm *c, uint32_t (*of)(uint32_t), bool *seen
     uint32_t mine = of((uint32_t)c->group->me.proc);
     for (int i = 0; i < c->size; i++) {
         uint64_t proc = pli_group_at(c->group, i).proc;
-        uint32_t k = pli_span_is_inside(proc) ? of((uint32_t)proc) : mine;
+        uint32_t k = pli_impi_span_is_inside(proc) ? of((uint32_t)proc) : mine;
         if (!seen[k]) {
             seen[k] = true;
             ++*size_out;
@@ -101,33 +101,33 @@ static void count(const struct pli_comm *c, uint32_t (*of)(uint32_t), bool *seen
     }
 }
 
-static struct pli_span *create(const struct pli_comm *c)
+static struct pli_impi_span *create(const struct pli_comm *c)
 {
-    const struct pli_gate *g = pli_boot.gate;
-    struct pli_span *s = calloc(1, sizeof *s);
+    const struct pli_gateway *g = pli_boot.gate;
+    struct pli_impi_span *s = calloc(1, sizeof *s);
     bool *seen = calloc(g->n_client + g->n_host, sizeof *seen);
     if (s == NULL || seen == NULL) {
         free(s);
         free(seen);
         return NULL;
     }
-    count(c, pli_span_client, seen, &s->attr[PLI_SPAN_CLIENT_SIZE],
-          &s->attr[PLI_SPAN_CLIENT_COLOR]);
-    count(c, host_of, seen + g->n_client, &s->attr[PLI_SPAN_HOST_SIZE],
-          &s->attr[PLI_SPAN_HOST_COLOR]);
+    count(c, pli_impi_span_client, seen, &s->attr[PLI_IMPI_SPAN_CLIENT_SIZE],
+          &s->attr[PLI_IMPI_SPAN_CLIENT_COLOR]);
+    count(c, host_of, seen + g->n_client, &s->attr[PLI_IMPI_SPAN_HOST_SIZE],
+          &s->attr[PLI_IMPI_SPAN_HOST_COLOR]);
     free(seen);
     return s;
 }
 
-const int *pli_span_attr(struct pli_comm *c, enum pli_span_what what)
+const int *pli_impi_span_attr(struct pli_comm *c, enum pli_impi_span_what what)
 {
     static const int alone[PLI_N_SPAN] = { 1, 0, 1, 0 };
     if (pli_boot.gate == NULL) {
         return &alone[what];
     }
-    struct pli_span *s = __atomic_load_n(&c->span, __ATOMIC_ACQUIRE);
+    struct pli_impi_span *s = __atomic_load_n(&c->span, __ATOMIC_ACQUIRE);
     if (s == NULL) {
-        struct pli_span *made = create(c);
+        struct pli_impi_span *made = create(c);
         if (made == NULL) {
             return NULL;
         }
@@ -141,13 +141,13 @@ const int *pli_span_attr(struct pli_comm *c, enum pli_span_what what)
     return &s->attr[what];
 }
 
-void pli_span_end(struct pli_comm *c)
+void pli_impi_span_end(struct pli_comm *c)
 {
     free(c->span);
     c->span = NULL;
 }
 
-enum pli_err pli_span_check_later(const char *what, const struct pli_comm *c)
+enum pli_err pli_impi_span_check_later(const char *what, const struct pli_comm *c)
 {
     if (pli_boot.gate == NULL || pli_boot.gate->has_later != 0) {
         return PLI_OK;

@@ -13,31 +13,31 @@ struct pli_comm;
 struct pli_group;
 
 // The MPI job of a process of MPI_COMM_WORLD, by its number among the clients.
-uint32_t pli_span_client(uint32_t proc);
+uint32_t pli_impi_span_client(uint32_t proc);
 
 // Whether a process is one of those that IMPI joined: not one that was spawned, or of another job.
-bool pli_span_is_inside(uint64_t proc);
-bool pli_span_is_far(uint64_t proc); // and in another client than this process
+bool pli_impi_span_is_inside(uint64_t proc);
+bool pli_impi_span_is_far(uint64_t proc); // and in another client than this process
 
 // Whether a member is one of those, in another client than this process; or is none of those, where
 // there are any.
-bool pli_span_has_far(const struct pli_group *g);
-bool pli_span_has_stranger(const struct pli_group *g);
+bool pli_impi_span_has_far(const struct pli_group *g);
+bool pli_impi_span_has_stranger(const struct pli_group *g);
 
 // Fails, with a sentence, where not all clients can do what goes between clients of Pliant MPI
 // only: programs of other MPIs, made clients by libimpi, refuse it, and who tried it would wait.
-enum pli_err pli_span_check_later(const char *what, const struct pli_comm *c);
+enum pli_err pli_impi_span_check_later(const char *what, const struct pli_comm *c);
 
 // IMPI_CLIENT_SIZE, _COLOR, IMPI_HOST_SIZE, _COLOR: of the local group, and of the caller in it.
-enum pli_span_what {
-    PLI_SPAN_CLIENT_SIZE,
-    PLI_SPAN_CLIENT_COLOR,
-    PLI_SPAN_HOST_SIZE,
-    PLI_SPAN_HOST_COLOR,
+enum pli_impi_span_what {
+    PLI_IMPI_SPAN_CLIENT_SIZE,
+    PLI_IMPI_SPAN_CLIENT_COLOR,
+    PLI_IMPI_SPAN_HOST_SIZE,
+    PLI_IMPI_SPAN_HOST_COLOR,
     PLI_N_SPAN
 };
 // Valid as long as the communicator; NULL: no memory. Context: any thread.
-const int *pli_span_attr(struct pli_comm *c, enum pli_span_what what);
-void pli_span_end(struct pli_comm *c);
+const int *pli_impi_span_attr(struct pli_comm *c, enum pli_impi_span_what what);
+void pli_impi_span_end(struct pli_comm *c);
 
 #endif

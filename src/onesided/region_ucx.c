@@ -49,7 +49,7 @@ static const struct pli_request_ops access_ops = {
 
 enum pli_err pli_region_ucx_open(struct pli_region *r)
 {
-    const struct pli_netlane *net = r->comm->ep->lane->net;
+    const struct pli_tcp_lane *net = r->comm->ep->lane->net;
     if (net == NULL || net->ucx == NULL || strcmp(pli_conf.ucx_rma, "never") == 0 ||
         !net->ucx->may_lend) {
         return PLI_OK;
@@ -132,10 +132,10 @@ size_t pli_region_ucx_lend(struct pli_region *r, uint64_t at, struct pli_region_
 }
 
 // The way by UCX to a member, if there is one. Context: lane locked.
-static struct pli_link *link_to(const struct pli_region *r, int member)
+static struct pli_tcp_conn *link_to(const struct pli_region *r, int member)
 {
     struct pli_conn *c = pli_lane_conn(r->comm->ep->lane, pli_group_at(r->comm->remote, member));
-    struct pli_link *l = c != NULL ? c->link : NULL;
+    struct pli_tcp_conn *l = c != NULL ? c->link : NULL;
     return l != NULL && l->by_ucx && l->ucx->peer != NULL ? l : NULL;
 }
 
@@ -164,7 +164,7 @@ static void take_key(struct pli_region *r, int member, const struct pli_region_k
     b->address = k->address;
     b->is_native = k->is_native != 0 && r->is_native;
     pli_lock_take(&lane->lock);
-    struct pli_link *l = link_to(r, member);
+    struct pli_tcp_conn *l = link_to(r, member);
     if (l != NULL && pli_ucx_borrow(l->ucx->peer, k->key, &b->key) != PLI_OK) {
         pli_log(PLI_INFO, "memory of member %d is reached by messages: %s", member,
                 pli_fail_take(NULL));
@@ -229,12 +229,12 @@ size_t pli_region_ucx_span(struct pli_region *r, int member, size_t at, size_t l
 }
 
 // A request for an access, under way.
-static enum pli_err reach(struct pli_region *r, int member, const struct pli_ucxlink_access *a,
+static enum pli_err reach(struct pli_region *r, int member, const struct pli_ucx_conn_access *a,
                           struct pli_request **out)
 {
     struct pli_lane *lane = r->comm->ep->lane;
     pli_lock_take(&lane->lock);
-    struct pli_link *l = link_to(r, member);
+    struct pli_tcp_conn *l = link_to(r, member);
     struct pli_request *req = pli_request_create(lane);
     if (req == NULL) {
         pli_lock_drop(&lane->lock);
@@ -246,7 +246,7 @@ static enum pli_err reach(struct pli_region *r, int member, const struct pli_ucx
     req->flags = PLI_REQ_NO_STATUS;
     req->size = req->bytes = a->n;
     req->cursor = NULL;
-    if (l == NULL || !pli_ucxlink_reach(l, req, a)) {
+    if (l == NULL || !pli_ucx_conn_reach(l, req, a)) {
         pli_request_complete(req, PLI_ERR_PROC_ABORTED);
     }
     pli_lock_drop(&lane->lock);
@@ -260,7 +260,7 @@ enum pli_err pli_region_ucx_settle(struct pli_region *r, int to)
         return PLI_OK;
     }
     struct pli_request *req;
-    const struct pli_ucxlink_access a = { .kind = PLI_UCXLINK_FLUSH };
+    const struct pli_ucx_conn_access a = { .kind = PLI_UCX_CONN_FLUSH };
     r->ways[to].is_dirty = false;
     enum pli_err err = reach(r, to, &a, &req);
     return err == PLI_OK ? pli_region_finish(req, NULL) : err;
@@ -274,11 +274,11 @@ enum pli_err pli_region_ucx_begin(struct pli_region *r, int member, size_t at, v
         return err;
     }
     const struct borrowed *b = find(r, member, at);
-    const struct pli_ucxlink_access a = { .kind = is_put ? PLI_UCXLINK_PUT : PLI_UCXLINK_GET,
-                                          .mine = mine,
-                                          .n = len,
-                                          .at = b->address + (at - b->from),
-                                          .key = b->key };
+    const struct pli_ucx_conn_access a = { .kind = is_put ? PLI_UCX_CONN_PUT : PLI_UCX_CONN_GET,
+                                           .mine = mine,
+                                           .n = len,
+                                           .at = b->address + (at - b->from),
+                                           .key = b->key };
     r->ways[member].is_dirty = is_put;
     return reach(r, member, &a, out);
 }
@@ -308,7 +308,7 @@ bool pli_region_ucx_atomic(struct pli_region *r, int to, size_t at, enum pli_reg
                            enum pli_err *err_out)
 {
     size_t size = pli_region_type_size(type);
-    struct pli_ucxlink_access x = { .kind = PLI_UCXLINK_ATOMIC, .n = size };
+    struct pli_ucx_conn_access x = { .kind = PLI_UCX_CONN_ATOMIC, .n = size };
     uint64_t old = 0;
     // One that returns nothing is a message that nobody waits for, and one after such a message had
     // better be a message, too.

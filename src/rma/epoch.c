@@ -127,7 +127,7 @@ static enum pli_err hear(struct pli_win *w, int rank, uint32_t tag, struct pli_r
 static __attribute__((cold)) enum pli_err lost(const struct pli_win *w, const char *what)
 {
     char who[440];
-    pli_alarm_say_failed(w->comm, who, sizeof who);
+    pli_failure_say_failed(w->comm, who, sizeof who);
     return pli_fail(PLI_ERR_PROC_FAILED, "%s of %s cannot be completed: %s", what, pli_win_say(w),
                     who);
 }

@@ -142,7 +142,7 @@ static __attribute__((cold)) enum pli_err lost(struct pli_win *w, int rank,
 {
     char who[440];
     w->peers[rank].n_lost = r->n_lost;
-    pli_alarm_say_failed(w->comm, who, sizeof who); // on another host it may not be known yet
+    pli_failure_say_failed(w->comm, who, sizeof who); // on another host it may not be known yet
     return pli_fail(PLI_ERR_PROC_FAILED,
                     "rank %u died, which held the lock of %s at rank %d and may have left its "
                     "work there half done%s%s. The lock was released: MPI_Win_lock can be called "

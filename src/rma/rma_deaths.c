@@ -24,8 +24,8 @@ void pli_rma_deaths_listen(struct pli_rma_deaths *d)
 {
     pthread_mutex_lock(&lock);
     pli_list_push(&all, &d->link);
-    pli_alarm_on_news(hear);
-    if (pli_alarm_is_due()) { // it may have come just before
+    pli_failure_on_news(hear);
+    if (pli_failure_is_due()) { // it may have come just before
         d->hear(d);
     }
     pthread_mutex_unlock(&lock);
@@ -40,5 +40,5 @@ void pli_rma_deaths_stop(struct pli_rma_deaths *d)
 
 bool pli_rma_deaths_has(const struct pli_win *w, int rank)
 {
-    return pli_alarm_failed_at(pli_group_at(w->comm->group, rank).proc) != 0;
+    return pli_failure_failed_at(pli_group_at(w->comm->group, rank).proc) != 0;
 }

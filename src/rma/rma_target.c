@@ -17,23 +17,23 @@ enum pli_err pli_rma_target_check_rank(const struct pli_win *w, int rank)
 static __attribute__((cold)) enum pli_err check_dead(const struct pli_win *w, int rank)
 {
     char who[440];
-    if (pli_alarm_failed_at(pli_group_at(w->comm->group, rank).proc) == 0) {
+    if (pli_failure_failed_at(pli_group_at(w->comm->group, rank).proc) == 0) {
         return PLI_OK;
     }
-    pli_alarm_say_failed(w->comm, who, sizeof who);
+    pli_failure_say_failed(w->comm, who, sizeof who);
     return pli_fail(PLI_ERR_PROC_FAILED, "%s cannot be accessed at rank %d: %s", pli_win_say(w),
                     rank, who);
 }
 
 enum pli_err pli_rma_target_alive(const struct pli_win *w, int rank)
 {
-    return pli_alarm_is_due() ? check_dead(w, rank) : PLI_OK;
+    return pli_failure_is_due() ? check_dead(w, rank) : PLI_OK;
 }
 
 enum pli_err pli_rma_target_all_alive(const struct pli_win *w)
 {
     enum pli_err err = PLI_OK;
-    for (int i = 0; i < w->comm->size && err == PLI_OK && pli_alarm_is_due(); i++) {
+    for (int i = 0; i < w->comm->size && err == PLI_OK && pli_failure_is_due(); i++) {
         err = check_dead(w, i);
     }
     return err;

@@ -111,7 +111,7 @@ enum pli_err pli_win_free(struct pli_win *w)
     // No epoch is open here, so all that this member did is done. Others may still want something
     // of it, until they come here too; those who died will not.
     bool is_mortal = (pli_boot.node.header->mode & PLI_NODE_SURVIVES) != 0;
-    err = is_mortal ? pli_pact_meet(w->comm, "MPI_Win_free") : pli_coll_barrier(w->comm);
+    err = is_mortal ? pli_agree_meet(w->comm, "MPI_Win_free") : pli_coll_barrier(w->comm);
     if (err != PLI_OK) {
         pli_fail_take(NULL);
     }

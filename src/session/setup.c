@@ -128,7 +128,7 @@ static int first_failed(const struct setup *s)
     uint32_t first = UINT32_MAX;
     int who = -1;
     for (int i = 0; i < s->comm->size; i++) {
-        uint32_t at = pli_alarm_failed_at(pli_group_at(s->comm->group, i).proc);
+        uint32_t at = pli_failure_failed_at(pli_group_at(s->comm->group, i).proc);
         if (at != 0 && at < first) {
             first = at;
             who = i;
@@ -268,7 +268,7 @@ static enum pli_err failure(const struct setup *s, const char *tag)
 {
     if (s->why == PLI_ERR_PROC_FAILED) {
         char who[440];
-        pli_alarm_say_failed(s->comm, who, sizeof who);
+        pli_failure_say_failed(s->comm, who, sizeof who);
         if (who[0] == '\0') { // others have heard of it before
             snprintf(who, sizeof who, "rank %d died", s->who);
         }
@@ -295,13 +295,13 @@ static enum pli_err failure(const struct setup *s, const char *tag)
 
 static enum pli_err make(struct pli_group *group, uint64_t context, struct pli_comm **out)
 {
-    struct pli_ep *ep = pli_ep_find(group->me.ep);
+    struct pli_endpoint *ep = pli_endpoint_find(group->me.ep);
     if (ep == NULL) {
         return pli_fail(PLI_ERR_GROUP, "the endpoint that the group belongs to is gone");
     }
     enum pli_err err = pli_comm_create(ep, group->me, group, NULL, context, out);
     if (err != PLI_OK) {
-        pli_ep_release(ep);
+        pli_endpoint_release(ep);
     }
     return err;
 }
@@ -355,7 +355,7 @@ static enum pli_err make_of_living(struct pli_group *group, const char *tag, con
     enum pli_err err = count_turn(key, &n);
     err = err == PLI_OK ? make_private(group, mix(key, n), tag, &all) : err;
     if (err == PLI_OK) {
-        err = pli_pact_shrink_in(all, call, out);
+        err = pli_agree_shrink_in(all, call, out);
         pli_comm_release(all);
     }
     return err;

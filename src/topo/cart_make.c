@@ -47,8 +47,8 @@ static enum pli_err check_grid(const struct pli_comm *comm, int n_dim, const int
 static enum pli_err reorder_grid(struct pli_comm *comm, int n, int n_dim, const int dims[],
                                  const int periods[], int at_out[])
 {
-    struct pli_place *places;
-    enum pli_err err = pli_place_compare(comm, &places);
+    struct pli_locality *places;
+    enum pli_err err = pli_locality_compare(comm, &places);
     if (err != PLI_OK) {
         return err;
     }

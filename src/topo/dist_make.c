@@ -64,7 +64,7 @@ static enum pli_err collect(struct pli_comm *comm, const struct pli_topo *t, int
 
 // rank_out[i]: the new rank of the process with rank i, the same everywhere.
 static enum pli_err find_ranks(struct pli_comm *comm, const struct pli_topo *t,
-                               const struct pli_place places[], int rank_out[])
+                               const struct pli_locality places[], int rank_out[])
 {
     int *index;
     enum pli_err err = collect(comm, t, &index);
@@ -81,8 +81,9 @@ static enum pli_err move(struct pli_comm *comm, struct pli_topo **t, int to, int
 {
     struct pli_topo *old = *t, *new = NULL;
     int out[3] = { old->n_in, old->n_out, old->is_weighted }, in[3] = { 0, 0, 0 };
-    enum pli_err err = pli_pair_on(out, 3, type_int(), to, PLI_SETUP_MOVE, in, 3, type_int(), from,
-                                   PLI_SETUP_MOVE, comm, PLI_CHAN_SETUP, MPI_STATUS_IGNORE, NULL);
+    enum pli_err err =
+        pli_sendrecv_on(out, 3, type_int(), to, PLI_SETUP_MOVE, in, 3, type_int(), from,
+                        PLI_SETUP_MOVE, comm, PLI_CHAN_SETUP, MPI_STATUS_IGNORE, NULL);
     if (err == PLI_OK) {
         err = pli_dist_graph_topo(in[0], in[1], in[2] != 0, &new);
     }
@@ -91,15 +92,16 @@ static enum pli_err move(struct pli_comm *comm, struct pli_topo **t, int to, int
     }
     MPI_Count n_out = ((MPI_Count)out[0] + out[1]) * (out[2] ? 2 : 1);
     MPI_Count n_in = ((MPI_Count)in[0] + in[1]) * (in[2] ? 2 : 1);
-    err = pli_pair_on(old->data, n_out, type_int(), to, PLI_SETUP_MOVE, new->data, n_in, type_int(),
-                      from, PLI_SETUP_MOVE, comm, PLI_CHAN_SETUP, MPI_STATUS_IGNORE, NULL);
+    err = pli_sendrecv_on(old->data, n_out, type_int(), to, PLI_SETUP_MOVE, new->data, n_in,
+                          type_int(), from, PLI_SETUP_MOVE, comm, PLI_CHAN_SETUP, MPI_STATUS_IGNORE,
+                          NULL);
     pli_topo_release(old);
     *t = new;
     return err;
 }
 
 // The group in its new order; *t becomes that of the caller's new rank.
-static enum pli_err reorder_group(struct pli_comm *comm, const struct pli_place places[],
+static enum pli_err reorder_group(struct pli_comm *comm, const struct pli_locality places[],
                                   struct pli_topo **t, struct pli_group **out)
 {
     size_t n = (size_t)comm->size;
@@ -130,10 +132,10 @@ static enum pli_err reorder_group(struct pli_comm *comm, const struct pli_place 
 enum pli_err pli_dist_make(struct pli_comm *comm, struct pli_topo *t, int reorder,
                            struct pli_comm **out)
 {
-    struct pli_place *places = NULL;
+    struct pli_locality *places = NULL;
     struct pli_group *group = NULL;
     struct pli_comm *c;
-    enum pli_err err = reorder && comm->size > 1 ? pli_place_compare(comm, &places) : PLI_OK;
+    enum pli_err err = reorder && comm->size > 1 ? pli_locality_compare(comm, &places) : PLI_OK;
     if (err == PLI_OK && places != NULL && pli_remap_matters(places, comm->size)) {
         err = reorder_group(comm, places, &t, &group);
     }

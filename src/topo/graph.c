@@ -50,10 +50,10 @@ static enum pli_err graph_group(struct pli_comm *comm, const struct pli_remap_gr
                                 struct pli_group **out)
 {
     struct pli_group_build b;
-    struct pli_place *places = NULL;
+    struct pli_locality *places = NULL;
     pli_group_build_init(&b);
     enum pli_err err =
-        reorder && g->n > 1 && !comm->is_span ? pli_place_compare(comm, &places) : PLI_OK;
+        reorder && g->n > 1 && !comm->is_span ? pli_locality_compare(comm, &places) : PLI_OK;
     if (err != PLI_OK) {
         return err;
     }

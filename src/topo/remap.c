@@ -12,29 +12,29 @@
 #include <string.h>
 
 static const struct {
-    enum pli_place_level piece;
+    enum pli_locality_level piece;
     int weight; // of an edge that leaves the piece
-} levels[PLI_REMAP_N_LEVEL] = { { PLI_PLACE_MACHINE, 64 },
-                                { PLI_PLACE_PACKAGE, 16 },
-                                { PLI_PLACE_NUMA, 8 },
-                                { PLI_PLACE_L3, 4 },
-                                { PLI_PLACE_L2, 1 } };
+} levels[PLI_REMAP_N_LEVEL] = { { PLI_LOCALITY_MACHINE, 64 },
+                                { PLI_LOCALITY_PACKAGE, 16 },
+                                { PLI_LOCALITY_NUMA, 8 },
+                                { PLI_LOCALITY_L3, 4 },
+                                { PLI_LOCALITY_L2, 1 } };
 
-static int distance(const struct pli_place *a, const struct pli_place *b)
+static int distance(const struct pli_locality *a, const struct pli_locality *b)
 {
     if (a->node != b->node) {
         return levels[0].weight;
     }
     for (int i = 1; i < PLI_REMAP_N_LEVEL; i++) {
         uint32_t x = a->at[levels[i].piece], y = b->at[levels[i].piece];
-        if (x != y && x != PLI_PLACE_ANY && y != PLI_PLACE_ANY) {
+        if (x != y && x != PLI_LOCALITY_ANY && y != PLI_LOCALITY_ANY) {
             return levels[i].weight;
         }
     }
     return 0;
 }
 
-bool pli_remap_same(const struct pli_place *a, const struct pli_place *b, int level)
+bool pli_remap_same(const struct pli_locality *a, const struct pli_locality *b, int level)
 {
     bool is_same = a->node == b->node;
     for (int i = 1; is_same && i <= level; i++) {
@@ -43,7 +43,7 @@ bool pli_remap_same(const struct pli_place *a, const struct pli_place *b, int le
     return is_same;
 }
 
-bool pli_remap_matters(const struct pli_place places[], int n)
+bool pli_remap_matters(const struct pli_locality places[], int n)
 {
     for (int i = 1; i < n; i++) {
         if (distance(&places[0], &places[i]) != 0) {
@@ -54,7 +54,7 @@ bool pli_remap_matters(const struct pli_place places[], int n)
 }
 
 struct row {
-    struct pli_place place;
+    struct pli_locality place;
     int who;
 };
 
@@ -74,7 +74,7 @@ static int by_place(const void *a, const void *b)
 
 // The processes in order of place, so that those of one node, package and so on are together.
 // Freed by the caller; NULL: no memory.
-static int *sort(const struct pli_place places[], int n)
+static int *sort(const struct pli_locality places[], int n)
 {
     struct row *rows = malloc((size_t)n * sizeof *rows);
     int *who = malloc((size_t)n * sizeof *who);
@@ -94,7 +94,7 @@ static int *sort(const struct pli_place places[], int n)
     return who;
 }
 
-long long pli_remap_cost(const struct pli_place places[], const struct pli_remap_graph *g,
+long long pli_remap_cost(const struct pli_locality places[], const struct pli_remap_graph *g,
                          const int rank[])
 {
     int *at = malloc((size_t)g->n * sizeof *at); // the process at a rank
@@ -117,7 +117,7 @@ long long pli_remap_cost(const struct pli_place places[], const struct pli_remap
 }
 
 // Keep the candidate if it is better than the identity: the k-th process of `who` gets order[k].
-static void keep_better(const struct pli_place places[], const struct pli_remap_graph *g,
+static void keep_better(const struct pli_locality places[], const struct pli_remap_graph *g,
                         const int who[], const int order[], int rank_out[])
 {
     for (int i = 0; i < g->n; i++) {
@@ -233,7 +233,7 @@ static void walk(struct walk *w, int level)
 }
 
 // Sizes of nodes, packages and so on, as far down as all are alike.
-static void find_sizes(struct walk *w, const struct pli_place places[], const int who[], int n)
+static void find_sizes(struct walk *w, const struct pli_locality places[], const int who[], int n)
 {
     int last = n;
     for (int level = 0; level < PLI_REMAP_N_LEVEL; level++) {
@@ -277,7 +277,7 @@ static int *grid_edges(int n, int n_dim, const int dims[], const int periods[],
     return index;
 }
 
-enum pli_err pli_remap_cart(const struct pli_place places[], int n_dim, const int dims[],
+enum pli_err pli_remap_cart(const struct pli_locality places[], int n_dim, const int dims[],
                             const int periods[], int rank_out[])
 {
     int n = 1;
@@ -309,7 +309,7 @@ enum pli_err pli_remap_cart(const struct pli_place places[], int n_dim, const in
     return is_there ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory to place a grid of %d", n);
 }
 
-enum pli_err pli_remap_graph(const struct pli_place places[], const struct pli_remap_graph *g,
+enum pli_err pli_remap_graph(const struct pli_locality places[], const struct pli_remap_graph *g,
                              int rank_out[])
 {
     int *who = sort(places, g->n);

@@ -18,18 +18,18 @@ struct pli_remap_graph {
 enum { PLI_REMAP_N_LEVEL = 5 }; // node, package, memory, cache, core
 
 // Whether the places differ at all in a way that matters.
-bool pli_remap_matters(const struct pli_place places[], int n);
+bool pli_remap_matters(const struct pli_locality places[], int n);
 
 // rank_out[i]: the rank in the topology of the process at places[i]; a permutation of 0 to n-1. It
 // is the identity unless another one crosses fewer borders between nodes, packages and caches.
 // Depends on nothing but the arguments, so that all ranks find the same. Context: any thread.
-enum pli_err pli_remap_cart(const struct pli_place places[], int n_dim, const int dims[],
+enum pli_err pli_remap_cart(const struct pli_locality places[], int n_dim, const int dims[],
                             const int periods[], int rank_out[]);
-enum pli_err pli_remap_graph(const struct pli_place places[], const struct pli_remap_graph *g,
+enum pli_err pli_remap_graph(const struct pli_locality places[], const struct pli_remap_graph *g,
                              int rank_out[]);
 
 // The weight of all borders that edges cross when the process at places[i] has rank[i].
-long long pli_remap_cost(const struct pli_place places[], const struct pli_remap_graph *g,
+long long pli_remap_cost(const struct pli_locality places[], const struct pli_remap_graph *g,
                          const int rank[]);
 
 #endif

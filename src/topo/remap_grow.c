@@ -11,7 +11,7 @@ struct entry {
 };
 
 struct grow {
-    const struct pli_place *places;
+    const struct pli_locality *places;
     const int *who;
     int *begin, *near; // both directions of every edge: those of i from begin[i] to begin[i + 1]
     int *gain;
@@ -155,7 +155,7 @@ static void both_ways(const struct pli_remap_graph *from, struct grow *g)
     }
 }
 
-bool pli_remap_grow(const struct pli_place places[], const int who[],
+bool pli_remap_grow(const struct pli_locality places[], const int who[],
                     const struct pli_remap_graph *from, int order[])
 {
     size_t n = (size_t)from->n, n_edge = n > 0 ? (size_t)from->index[n - 1] : 0;

@@ -6,11 +6,11 @@
 #include "topo/remap.h"
 
 // Whether two processes share everything down to and including a level.
-bool pli_remap_same(const struct pli_place *a, const struct pli_place *b, int level);
+bool pli_remap_same(const struct pli_locality *a, const struct pli_locality *b, int level);
 
 // Grow parts of the graph, one per node, then one per package inside it, and so on: order[k] is the
 // graph's node for the k-th process of `who`. False: no memory.
-bool pli_remap_grow(const struct pli_place places[], const int who[],
+bool pli_remap_grow(const struct pli_locality places[], const int who[],
                     const struct pli_remap_graph *g, int order[]);
 
 #endif

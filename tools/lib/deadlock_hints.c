@@ -16,7 +16,7 @@ typedef void (*line_fn)(const char *fmt, ...) __attribute__((format(printf, 1, 2
 
 struct look {
     const struct pli_node *node;
-    pli_picture_over_fn is_over;
+    pli_status_over_fn is_over;
     void *arg;
     line_fn line;
     int n;
@@ -48,8 +48,8 @@ static const char *tag_text(int tag, char to[24])
 static void kept(struct look *l, const struct pli_waits_entry *e)
 {
     const struct pli_node_wait *w = e->wait;
-    char a[24], me[PLI_WAITS_WHO];
-    pli_waits_who(l->node, e, me);
+    char a[24], me[PLI_WAIT_LIST_WHO];
+    pli_wait_list_who(l->node, e, me);
     for (uint32_t i = 0; i < w->n_kept && i < PLI_NODE_N_KEPT; i++) {
         const struct pli_node_kept *k = &w->kept[i];
         if ((k->context & 3) != 0) {
@@ -61,7 +61,7 @@ static void kept(struct look *l, const struct pli_waits_entry *e)
         if (!is_same_comm && is_same_source && is_same_tag && may_say(l)) {
             l->line("  near miss: %s has a message from rank %d with tag %d, but of another "
                     "communicator than %s\n",
-                    me, k->source, k->tag, pli_waits_comm(e));
+                    me, k->source, k->tag, pli_wait_list_comm(e));
         } else if (is_same_comm && is_same_source && !is_same_tag && may_say(l)) {
             l->line("  near miss: %s has a message from rank %d with tag %d, but asks for %s\n", me,
                     k->source, k->tag, tag_text(w->tag, a));
@@ -96,7 +96,7 @@ static const struct pli_waits_entry *receiver_of(const struct look *l,
 static void both_send(struct look *l, const struct pli_waits_entry *e,
                       const struct pli_waits_entry *o)
 {
-    char a[PLI_WAITS_WHO], b[PLI_WAITS_WHO];
+    char a[PLI_WAIT_LIST_WHO], b[PLI_WAIT_LIST_WHO];
     if (e->ep == 0 && o->ep == 0) {
         l->line("  clue: ranks %u and %u both send to each other and neither receives; "
                 "MPI_Sendrecv or MPI_Isend would do both at once\n",
@@ -104,7 +104,7 @@ static void both_send(struct look *l, const struct pli_waits_entry *e,
     } else {
         l->line("  clue: %s and %s both send to each other and neither receives; MPI_Sendrecv or "
                 "MPI_Isend would do both at once\n",
-                pli_waits_who(l->node, e, a), pli_waits_who(l->node, o, b));
+                pli_wait_list_who(l->node, e, a), pli_wait_list_who(l->node, o, b));
     }
 }
 
@@ -126,15 +126,15 @@ static void send_and_receive(struct look *l, const struct pli_waits_entry *e)
         }
         return;
     }
-    char a[24], from[PLI_WAITS_WHO], to[PLI_WAITS_WHO];
-    pli_waits_who(l->node, e, from);
-    pli_waits_who(l->node, o, to);
+    char a[24], from[PLI_WAIT_LIST_WHO], to[PLI_WAIT_LIST_WHO];
+    pli_wait_list_who(l->node, e, from);
+    pli_wait_list_who(l->node, o, to);
     if (is_for_me && is_same && r->tag != w->tag && may_say(l)) {
         l->line("  near miss: %s sends to %s with tag %d, which receives with %s\n", from, to,
                 w->tag, tag_text(r->tag, a));
     } else if (is_for_me && !is_same && may_say(l)) {
         l->line("  near miss: %s sends to %s on %s, which receives on %s\n", from, to,
-                pli_waits_comm(e), pli_waits_comm(o));
+                pli_wait_list_comm(e), pli_wait_list_comm(o));
     } else if (!is_for_me && is_same && may_say(l)) {
         l->line("  near miss: %s sends to %s, which receives from rank %d instead\n", from, to,
                 r->peer);
@@ -146,12 +146,12 @@ static void partner(struct look *l, const struct pli_waits_entry *e)
 {
     const struct pli_node_wait *w = e->wait;
     uint32_t to = pli_node_row_of(l->node, w->peer_index);
-    char me[PLI_WAITS_WHO];
+    char me[PLI_WAIT_LIST_WHO];
     if (to < pli_node_n_used(l->node) && l->is_over(l->arg, to) && may_say(l)) {
-        l->line("  clue: %s waits for rank %u, which has ended\n", pli_waits_who(l->node, e, me),
-                w->peer_index);
+        l->line("  clue: %s waits for rank %u, which has ended\n",
+                pli_wait_list_who(l->node, e, me), w->peer_index);
     } else if (to == e->row && w->peer == w->rank && is_receive(w) && may_say(l)) {
-        l->line("  clue: %s waits for a message of its own\n", pli_waits_who(l->node, e, me));
+        l->line("  clue: %s waits for a message of its own\n", pli_wait_list_who(l->node, e, me));
     }
 }
 
@@ -170,9 +170,9 @@ static bool compare(struct look *l, const struct pli_waits_entry *e,
 {
     const struct pli_node_wait *w = e->wait, *v = o->wait;
     bool is_coll = atomic_load(&v->what) == PLI_NODE_WAIT_COLL, is_same = v->context == w->context;
-    char me[PLI_WAITS_WHO], it[PLI_WAITS_WHO];
-    pli_waits_who(l->node, e, me);
-    pli_waits_who(l->node, o, it);
+    char me[PLI_WAIT_LIST_WHO], it[PLI_WAIT_LIST_WHO];
+    pli_wait_list_who(l->node, e, me);
+    pli_wait_list_who(l->node, o, it);
     if (strcmp(w->call, "upc_lock") == 0 || strcmp(v->call, "upc_lock") == 0) {
         return false; // not a collective, but another wait that has a name
     }
@@ -180,20 +180,21 @@ static bool compare(struct look *l, const struct pli_waits_entry *e,
         if (may_say(l)) {
             l->line("  mismatch: on %s %s is in %s and %s in %s; all must call the same "
                     "collectives in the same order\n",
-                    pli_waits_comm(e), me, w->call, it, v->call);
+                    pli_wait_list_comm(e), me, w->call, it, v->call);
         }
         return true;
     }
     if (is_coll && o > e && !is_same) {
         if (may_say(l)) {
-            l->line("  clue: %s is in %s on %s, %s in %s on %s\n", me, w->call, pli_waits_comm(e),
-                    it, v->call, pli_waits_comm(o));
+            l->line("  clue: %s is in %s on %s, %s in %s on %s\n", me, w->call,
+                    pli_wait_list_comm(e), it, v->call, pli_wait_list_comm(o));
         }
         return true;
     }
     if (!is_coll && is_same) {
         if (may_say(l)) {
-            l->line("  clue: %s is in %s on %s, %s is not\n", me, w->call, pli_waits_comm(e), it);
+            l->line("  clue: %s is in %s on %s, %s is not\n", me, w->call, pli_wait_list_comm(e),
+                    it);
         }
         return true;
     }
@@ -208,13 +209,13 @@ static void collectives(struct look *l, const struct pli_waits_entry *e)
             return;
         }
     }
-    char me[PLI_WAITS_WHO], it[PLI_PICTURE_WHO];
+    char me[PLI_WAIT_LIST_WHO], it[PLI_PICTURE_WHO];
     for (uint32_t i = 0; i < pli_node_n_used(l->node); i++) {
         if (l->is_over(l->arg, i) && !has_died(l, i) &&
             strcmp(e->wait->comm, "MPI_COMM_WORLD") == 0) {
             if (may_say(l)) {
                 l->line("  clue: %s is in %s on %s, but %s has ended without it\n",
-                        pli_waits_who(l->node, e, me), e->wait->call, e->wait->comm,
+                        pli_wait_list_who(l->node, e, me), e->wait->call, e->wait->comm,
                         pli_picture_who(l->node, i, it));
             }
             return;
@@ -241,8 +242,8 @@ static bool gather(struct look *l)
     return l->e != NULL;
 }
 
-void pli_clues_print(const struct pli_node *node, pli_picture_over_fn is_over, void *arg,
-                     line_fn line)
+void pli_deadlock_hints_print(const struct pli_node *node, pli_status_over_fn is_over, void *arg,
+                              line_fn line)
 {
     struct look l = { node, is_over, arg, line, 0, NULL, 0 };
     bool has_collectives = false;

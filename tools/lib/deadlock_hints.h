@@ -5,7 +5,8 @@
 
 #include "tools/lib/status.h"
 
-void pli_clues_print(const struct pli_node *node, pli_picture_over_fn is_over, void *arg,
-                     void (*line)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
+void pli_deadlock_hints_print(const struct pli_node *node, pli_status_over_fn is_over, void *arg,
+                              void (*line)(const char *fmt, ...)
+                                  __attribute__((format(printf, 1, 2))));
 
 #endif

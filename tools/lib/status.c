@@ -72,12 +72,12 @@ static bool is_asleep(const struct pli_node *node, uint32_t row, uint64_t *mark)
     return n > 0;
 }
 
-bool pli_picture_is_stuck(const struct pli_node *node, pli_picture_over_fn is_over, void *arg,
+bool pli_picture_is_stuck(const struct pli_node *node, pli_status_over_fn is_over, void *arg,
                           uint64_t *mark_out)
 {
     uint64_t mark = 0;
     uint32_t n_wait = 0;
-    if (pli_tie_has_met(node)) {
+    if (pli_jobtab_has_met(node)) {
         return false; // what comes from another job cannot be known here
     }
     for (uint32_t i = 0; i < pli_node_n_used(node); i++) {
@@ -143,7 +143,7 @@ static void say_wait(const struct pli_node *node, const struct pli_waits_entry *
                      size_t cap)
 {
     const struct pli_node_wait *w = e->wait;
-    const char *comm = pli_waits_comm(e);
+    const char *comm = pli_wait_list_comm(e);
     char peer[64], tag[24], more[48] = "";
     say_peer(node, e, peer, sizeof peer);
     say_tag(w->tag, tag, sizeof tag);
@@ -270,13 +270,13 @@ static void print_row(struct print *p, uint32_t row, bool is_over, bool is_last)
                   is_last);
     }
     for (uint32_t i = 0; i < n; i++) {
-        char who[PLI_WAITS_WHO], text[320];
+        char who[PLI_WAIT_LIST_WHO], text[320];
         say_wait(p->node, &e[i], text, sizeof text);
-        print_one(p, pli_waits_who(p->node, &e[i], who), text, &e[i], is_last && i + 1 == n);
+        print_one(p, pli_wait_list_who(p->node, &e[i], who), text, &e[i], is_last && i + 1 == n);
     }
 }
 
-void pli_picture_print(const struct pli_node *node, pli_picture_over_fn is_over, void *arg,
+void pli_picture_print(const struct pli_node *node, pli_status_over_fn is_over, void *arg,
                        line_fn line)
 {
     struct print p = { .node = node, .line = line };
@@ -292,5 +292,5 @@ void pli_picture_print(const struct pli_node *node, pli_picture_over_fn is_over,
         print_row(&p, i, is_over(arg, i), i + 1 == n_row);
     }
     end_same(&p);
-    pli_clues_print(node, is_over, arg, line);
+    pli_deadlock_hints_print(node, is_over, arg, line);
 }

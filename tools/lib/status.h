@@ -9,11 +9,11 @@
 #include <stdbool.h>
 
 // Whether the process of a row has ended, as far as the caller knows.
-typedef bool (*pli_picture_over_fn)(void *arg, uint32_t row);
+typedef bool (*pli_status_over_fn)(void *arg, uint32_t row);
 
 // True: every rank that is left sleeps inside MPI and nothing is on its way to any of them.
 // *mark_out changes whenever a rank woke in between: twice the same mark means a deadlock.
-bool pli_picture_is_stuck(const struct pli_node *node, pli_picture_over_fn is_over, void *arg,
+bool pli_picture_is_stuck(const struct pli_node *node, pli_status_over_fn is_over, void *arg,
                           uint64_t *mark_out);
 
 // Where a row's rank waits is known by this function, and not to be looked for in its process;
@@ -25,7 +25,7 @@ enum { PLI_PICTURE_WHO = 64 };
 const char *pli_picture_who(const struct pli_node *node, uint32_t row, char to[PLI_PICTURE_WHO]);
 
 // One line per rank (long jobs: the first of many alike), then what looks like the mistake.
-void pli_picture_print(const struct pli_node *node, pli_picture_over_fn is_over, void *arg,
+void pli_picture_print(const struct pli_node *node, pli_status_over_fn is_over, void *arg,
                        void (*line)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
 
 #endif

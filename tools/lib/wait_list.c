@@ -46,22 +46,23 @@ uint32_t pli_waits_list(const struct pli_node *node, uint32_t row,
     return n;
 }
 
-const char *pli_waits_who(const struct pli_node *node, const struct pli_waits_entry *e,
-                          char to[PLI_WAITS_WHO])
+const char *pli_wait_list_who(const struct pli_node *node, const struct pli_waits_entry *e,
+                              char to[PLI_WAIT_LIST_WHO])
 {
     char who[PLI_PICTURE_WHO];
     pli_picture_who(node, e->row, who);
     if (e->ep != 0 && e->wait->rank >= 0) {
-        snprintf(to, PLI_WAITS_WHO, "%s (endpoint rank %d, thread %u)", who, e->wait->rank, e->tid);
+        snprintf(to, PLI_WAIT_LIST_WHO, "%s (endpoint rank %d, thread %u)", who, e->wait->rank,
+                 e->tid);
     } else if (e->n_in_row > 1) {
-        snprintf(to, PLI_WAITS_WHO, "%s (thread %u)", who, e->tid);
+        snprintf(to, PLI_WAIT_LIST_WHO, "%s (thread %u)", who, e->tid);
     } else {
-        snprintf(to, PLI_WAITS_WHO, "%s", who);
+        snprintf(to, PLI_WAIT_LIST_WHO, "%s", who);
     }
     return to;
 }
 
-const char *pli_waits_comm(const struct pli_waits_entry *e)
+const char *pli_wait_list_comm(const struct pli_waits_entry *e)
 {
     return e->wait->comm[0] != '\0' ? e->wait->comm
            : e->ep != 0             ? "an endpoint communicator without a name"

@@ -23,10 +23,10 @@ uint32_t pli_waits_list(const struct pli_node *node, uint32_t row,
                         struct pli_waits_entry to[PLI_WAITS_MOST]);
 
 // "rank 3", "rank 1 (endpoint rank 4, thread 2717)": who sleeps.
-enum { PLI_WAITS_WHO = 128 };
-const char *pli_waits_who(const struct pli_node *node, const struct pli_waits_entry *e,
-                          char to[PLI_WAITS_WHO]);
+enum { PLI_WAIT_LIST_WHO = 128 };
+const char *pli_wait_list_who(const struct pli_node *node, const struct pli_waits_entry *e,
+                              char to[PLI_WAIT_LIST_WHO]);
 // The name of the communicator, or words for one that has none.
-const char *pli_waits_comm(const struct pli_waits_entry *e);
+const char *pli_wait_list_comm(const struct pli_waits_entry *e);
 
 #endif

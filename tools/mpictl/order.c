@@ -49,7 +49,7 @@ static void check_owner(int fd, long pid)
 int pli_order_dial(long pid)
 {
     struct sockaddr_un a;
-    socklen_t size = pli_ask_name((pid_t)pid, &a);
+    socklen_t size = pli_ctl_addr((pid_t)pid, &a);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     while (fd < 0 || connect(fd, (struct sockaddr *)&a, size) != 0) {
         if (fd < 0 || errno != ECONNREFUSED || !is_young(pid)) {

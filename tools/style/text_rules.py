@@ -2,7 +2,7 @@
 import os
 import re
 
-C_LIMIT, H_LIMIT, FUNCTION_LIMIT, COLUMNS = 600, 200, 80, 100
+FUNCTION_LIMIT, COLUMNS = 80, 100
 SPDX = "// SPDX-License-Identifier: BSD-3-Clause"
 
 
@@ -23,9 +23,6 @@ def licence(src):
 
 
 def length(src):
-    limit = H_LIMIT if src.path.endswith(".h") else C_LIMIT
-    if len(src.lines) > limit:
-        yield len(src.lines), f"{len(src.lines)} lines; {limit} are allowed: split it by job"
     for n, line in enumerate(src.lines, 1):
         if len(line) > COLUMNS:
             yield n, f"{len(line)} columns; {COLUMNS} are allowed"

@@ -22,7 +22,7 @@ int pli_upc_n_here(void)
 
 int pli_upc_mpi_has_begun(void)
 {
-    return pli_begin_has();
+    return pli_implicit_init_has();
 }
 
 int pli_upc_mpi_is_funneled(void)
@@ -64,7 +64,7 @@ static enum pli_err all_processes(struct pli_group **out)
 {
     const struct pli_node *node = &pli_proc.boot->node;
     struct pli_group_build b;
-    struct pli_ep *ep = pli_process_ep();
+    struct pli_endpoint *ep = pli_process_ep();
     pli_group_build_init(&b);
     if (node->rows[pli_proc.boot->row].upc_n == 0) {
         pli_group_build_add_id(&b, ep->id);
@@ -83,16 +83,17 @@ int pli_upc_mpi_world(void **handles, const char **why)
 {
     struct pli_group *group;
     struct pli_comm *procs = NULL;
-    struct pli_ep *ep = pli_process_ep();
+    struct pli_endpoint *ep = pli_process_ep();
     enum pli_err err = all_processes(&group);
     if (err == PLI_OK) {
-        err = pli_comm_create(pli_ep_retain(ep), ep->id, group, NULL, PLI_CONTEXT_UPC_ALL, &procs);
+        err = pli_comm_create(pli_endpoint_retain(ep), ep->id, group, NULL, PLI_CONTEXT_UPC_ALL,
+                              &procs);
         pli_group_release(group);
     }
     struct pli_comm **comms = calloc((size_t)pli_rt.n_here, sizeof(struct pli_comm *));
     if (err == PLI_OK) {
         err = comms == NULL ? pli_fail(PLI_ERR_NOMEM, "no memory for the world")
-                            : pli_endpoint_create(procs, pli_rt.n_here, NULL, PLI_OK, comms);
+                            : pli_endpoints_create(procs, pli_rt.n_here, NULL, PLI_OK, comms);
     }
     for (int i = 0; err == PLI_OK && i < pli_rt.n_here; i++) {
         snprintf(comms[i]->name, sizeof comms[i]->name, "MPI_COMM_WORLD");

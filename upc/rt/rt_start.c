@@ -208,7 +208,7 @@ static void place_vars(const struct pli_upc_program *p)
 // Process mode: every thread is its process's first endpoint.
 static struct pli_comm *make_comm(const struct shape *s, uint64_t context)
 {
-    struct pli_ep *ep = pli_process_ep();
+    struct pli_endpoint *ep = pli_process_ep();
     struct pli_group_build b;
     struct pli_group *group;
     struct pli_comm *comm;
@@ -217,7 +217,7 @@ static struct pli_comm *make_comm(const struct shape *s, uint64_t context)
         pli_group_build_add_id(&b, (struct pli_id){ proc_of(s, i), ep->id.ep });
     }
     need(pli_group_build_finish(&b, NULL, ep->id, &group));
-    need(pli_comm_create(pli_ep_retain(ep), ep->id, group, NULL, context, &comm));
+    need(pli_comm_create(pli_endpoint_retain(ep), ep->id, group, NULL, context, &comm));
     pli_group_release(group);
     snprintf(comm->name, sizeof comm->name, "the UPC threads");
     return comm;
@@ -230,7 +230,7 @@ static void make_threads(const struct shape *s)
     struct pli_comm **comms = need_memory(calloc((size_t)n, sizeof *comms));
     comms[0] = procs;
     if (pli_rt.is_pthreads) {
-        need(pli_endpoint_create(procs, n, NULL, PLI_OK, comms));
+        need(pli_endpoints_create(procs, n, NULL, PLI_OK, comms));
         pli_comm_release(procs);
     }
     pli_rt.threads = need_memory(calloc((size_t)n, sizeof *pli_rt.threads));
@@ -279,9 +279,9 @@ int pli_upc_enter(int i)
     struct rt_thread *me = &pli_rt.threads[i];
     pli_rt_self = me;
     if (pli_rt.is_pthreads) {
-        need(pli_ep_attach(me->comm->ep));
+        need(pli_endpoint_attach(me->comm->ep));
     } else if (pli_upc_mpi_has_rank()) {
-        pli_begin_allow(); // of threads of one process each asks for itself: link/upc_mpi.c
+        pli_implicit_init_allow(); // of threads of one process each asks for itself: link/upc_mpi.c
     }
     if (pli_rt.has_far) {
         struct pli_region_plan plan = { .comm = me->comm,

@@ -21,8 +21,8 @@
 #define KEY_JOB "pliant-job"
 #define KEY_NODE "pliant-node"
 
-static const struct pli_store *store; // the one that was opened
-static bool is_told;                  // that MPI is over
+static const struct pli_kvs *store; // the one that was opened
+static bool is_told;                // that MPI is over
 
 // Cores that the processes of this host may use: a launcher that binds gives each some of its own.
 static uint32_t cores_here(uint32_t n_here)
@@ -34,7 +34,7 @@ static uint32_t cores_here(uint32_t n_here)
 }
 
 // Write the tables of this host's memory; the job's number is not known yet.
-static void fill(const struct pli_store *s, const struct pli_store_map *m, struct pli_node *node)
+static void fill(const struct pli_kvs *s, const struct pli_kvs_map *m, struct pli_node *node)
 {
     uint32_t mine = m->host_of[s->rank];
     struct pli_node_header *h = node->header;
@@ -53,7 +53,7 @@ static void fill(const struct pli_store *s, const struct pli_store_map *m, struc
 }
 
 // As the host's first process: make the memory and say where it is.
-static enum pli_err lead(const struct pli_store *s, const struct pli_store_map *m,
+static enum pli_err lead(const struct pli_kvs *s, const struct pli_kvs_map *m,
                          struct pli_node *node)
 {
     int fd;
@@ -69,14 +69,14 @@ static enum pli_err lead(const struct pli_store *s, const struct pli_store_map *
     snprintf(where, sizeof where, "%d:%d", (int)getpid(), fd);
     fill(s, m, node);
     if (m->n_host == 1) { // else the others' names are not known yet
-        err = pli_store_map_sets(m, node);
+        err = pli_kvs_map_sets(m, node);
     }
     return err == PLI_OK ? s->put(KEY_NODE, where) : err;
 }
 
-static enum pli_err follow(const struct pli_store *s, uint32_t leader, struct pli_node *node)
+static enum pli_err follow(const struct pli_kvs *s, uint32_t leader, struct pli_node *node)
 {
-    char where[PLI_STORE_VALUE], path[64];
+    char where[PLI_KVS_VALUE], path[64];
     int pid, descriptor;
     enum pli_err err = s->get(leader, KEY_NODE, where, sizeof where);
     if (err != PLI_OK) {
@@ -101,7 +101,7 @@ static enum pli_err follow(const struct pli_store *s, uint32_t leader, struct pl
 }
 
 // The job's number and secret, the same on all hosts: from rank 0.
-static enum pli_err put_job(const struct pli_store *s)
+static enum pli_err put_job(const struct pli_kvs *s)
 {
     unsigned char bytes[40];
     char text[2 * sizeof bytes + 1];
@@ -115,9 +115,9 @@ static enum pli_err put_job(const struct pli_store *s)
     return s->put(KEY_JOB, text);
 }
 
-static enum pli_err get_job(const struct pli_store *s, struct pli_node_header *h)
+static enum pli_err get_job(const struct pli_kvs *s, struct pli_node_header *h)
 {
-    char text[PLI_STORE_VALUE];
+    char text[PLI_KVS_VALUE];
     unsigned char bytes[sizeof h->job + sizeof h->secret];
     enum pli_err err = s->get(0, KEY_JOB, text, sizeof text);
     if (err != PLI_OK) {
@@ -142,12 +142,12 @@ static enum pli_err get_job(const struct pli_store *s, struct pli_node_header *h
 }
 
 // Whether messages pass over a network, which is the same at all processes.
-static bool has_net(const struct pli_store_map *m)
+static bool has_net(const struct pli_kvs_map *m)
 {
     return m->n_host > 1 || strcmp(pli_conf.net, "tcp") == 0 || strcmp(pli_conf.net, "ucx") == 0;
 }
 
-static enum pli_err meet(const struct pli_store *s, const struct pli_store_map *m,
+static enum pli_err meet(const struct pli_kvs *s, const struct pli_kvs_map *m,
                          struct pli_boot *boot)
 {
     uint32_t leader = m->leader[m->host_of[s->rank]];
@@ -173,23 +173,23 @@ static enum pli_err meet(const struct pli_store *s, const struct pli_store_map *
     struct pli_node_row *row = &node->rows[boot->row];
     atomic_store_explicit(&row->pid, (uint32_t)getpid(), memory_order_relaxed);
     atomic_store_explicit(&row->state, PLI_NODE_CLAIMED, memory_order_release);
-    return has_net(m) ? pli_store_net_open(s, m, boot) : PLI_OK;
+    return has_net(m) ? pli_kvs_listen_open(s, m, boot) : PLI_OK;
 }
 
-enum pli_err pli_store_open(const struct pli_store *s, struct pli_boot *boot)
+enum pli_err pli_kvs_open(const struct pli_kvs *s, struct pli_boot *boot)
 {
-    struct pli_store_map m = { 0 };
+    struct pli_kvs_map m = { 0 };
     store = s;
-    enum pli_err err = pli_store_map_init(&m, s);
+    enum pli_err err = pli_kvs_map_init(&m, s);
     err = err == PLI_OK ? meet(s, &m, boot) : err;
-    pli_store_map_fini(&m);
+    pli_kvs_map_fini(&m);
     if (err != PLI_OK) {
-        pli_store_close(boot);
+        pli_kvs_close(boot);
     }
     return err;
 }
 
-void pli_store_tell(struct pli_boot *boot, enum pli_node_state state)
+void pli_kvs_tell(struct pli_boot *boot, enum pli_node_state state)
 {
     pli_node_set_state(&boot->node, boot->row, state);
     // The launcher is told at the first end of MPI: it takes an exit before that for a crash. A
@@ -209,7 +209,7 @@ static void let_hear(void)
     }
 }
 
-void pli_store_abort(struct pli_boot *boot, int code, const char *why)
+void pli_kvs_abort(struct pli_boot *boot, int code, const char *why)
 {
     if (boot->node.rows != NULL) { // else it has not come to have a row
         boot->node.rows[boot->row].abort_code = code;
@@ -223,13 +223,13 @@ void pli_store_abort(struct pli_boot *boot, int code, const char *why)
     pli_boot_exit(pli_boot_exit_code(code));
 }
 
-void pli_store_close(struct pli_boot *boot)
+void pli_kvs_close(struct pli_boot *boot)
 {
-    pli_store_net_close();
+    pli_kvs_listen_close();
     pli_node_unmap(&boot->node);
 }
 
-enum pli_err pli_store_reach(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out)
+enum pli_err pli_kvs_reach(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out)
 {
     const struct pli_node_proc *p = pli_node_find(&boot->node, index);
     if (p == NULL || p->port == 0) {

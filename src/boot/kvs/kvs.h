@@ -8,10 +8,10 @@
 
 #include <stddef.h>
 
-enum { PLI_STORE_VALUE = 256 }; // longest value, with the zero; no blank in it
+enum { PLI_KVS_VALUE = 256 }; // longest value, with the zero; no blank in it
 
 // What the launcher offers.
-struct pli_store {
+struct pli_kvs {
     const char *name; // of the launcher's protocol, for messages
     uint32_t rank, size;
     enum pli_err (*put)(const char *key, const char *value);
@@ -29,12 +29,12 @@ struct pli_store {
 
 // Fill in *boot. Waits for the others: such launchers have no other way. Context: once; the store
 // stays.
-enum pli_err pli_store_open(const struct pli_store *store, struct pli_boot *boot);
+enum pli_err pli_kvs_open(const struct pli_kvs *store, struct pli_boot *boot);
 
 // The other operations of a bootstrap of this kind.
-void pli_store_tell(struct pli_boot *boot, enum pli_node_state state);
-void pli_store_abort(struct pli_boot *boot, int code, const char *why);
-void pli_store_close(struct pli_boot *boot);
-enum pli_err pli_store_reach(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);
+void pli_kvs_tell(struct pli_boot *boot, enum pli_node_state state);
+void pli_kvs_abort(struct pli_boot *boot, int code, const char *why);
+void pli_kvs_close(struct pli_boot *boot);
+enum pli_err pli_kvs_reach(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);
 
 #endif

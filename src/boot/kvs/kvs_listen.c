@@ -26,9 +26,9 @@
 
 enum {
     EVENTS = 16,
-    IN_WORD = (PLI_STORE_VALUE - 2) / 2, // bytes in a word, as hexadecimal digits
-    ALL_TOLD = 1 << 30,                  // in the header's `met`: the tables are complete
-    AT_MAGIC = 0x41494c50                // "PLIA" where numbers are as here
+    IN_WORD = (PLI_KVS_VALUE - 2) / 2, // bytes in a word, as hexadecimal digits
+    ALL_TOLD = 1 << 30,                // in the header's `met`: the tables are complete
+    AT_MAGIC = 0x41494c50              // "PLIA" where numbers are as here
 };
 
 // What the first rank of a host says about it, with the addresses and a port for every rank behind.
@@ -40,8 +40,8 @@ struct at {
 };
 
 struct guest {
-    struct pli_stranger who; // first
-    uint64_t key;            // in the set
+    struct pli_handshake_accept who; // first
+    uint64_t key;                    // in the set
 };
 
 static struct {
@@ -49,7 +49,7 @@ static struct {
     uint64_t key; // of the listener in the set
     struct pli_epollset *set;
     bool is_crowded;      // the listener is not watched
-    struct guest *guests; // [PLI_STRANGER_N], made at the first call
+    struct guest *guests; // [PLI_HANDSHAKE_ACCEPT_N], made at the first call
     pthread_mutex_t lock; // guards the guests and the set
 } net = { .listener = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -59,11 +59,11 @@ static size_t at_size(const struct at *at)
 }
 
 // Put any bytes, as many words as it takes.
-static enum pli_err put_bytes(const struct pli_store *s, const unsigned char *data, size_t len)
+static enum pli_err put_bytes(const struct pli_kvs *s, const unsigned char *data, size_t len)
 {
     enum pli_err err = PLI_OK;
     for (size_t at = 0, k = 0; at < len && err == PLI_OK; at += IN_WORD, k++) {
-        char key[64], text[PLI_STORE_VALUE] = "";
+        char key[64], text[PLI_KVS_VALUE] = "";
         snprintf(key, sizeof key, KEY_AT "-%zu", k);
         for (size_t i = at; i < len && i < at + IN_WORD; i++) {
             snprintf(text + 2 * (i - at), 3, "%02x", data[i]);
@@ -74,11 +74,11 @@ static enum pli_err put_bytes(const struct pli_store *s, const unsigned char *da
 }
 
 // Get the first or further bytes of what this process has put.
-static enum pli_err get_bytes(const struct pli_store *s, uint32_t owner, unsigned char *data,
+static enum pli_err get_bytes(const struct pli_kvs *s, uint32_t owner, unsigned char *data,
                               size_t from, size_t len)
 {
     for (size_t at = from; at < len; at += IN_WORD) {
-        char key[64], text[PLI_STORE_VALUE];
+        char key[64], text[PLI_KVS_VALUE];
         snprintf(key, sizeof key, KEY_AT "-%zu", at / IN_WORD);
         enum pli_err err = s->get(owner, key, text, sizeof text);
         if (err != PLI_OK) {
@@ -97,7 +97,7 @@ static enum pli_err get_bytes(const struct pli_store *s, uint32_t owner, unsigne
 }
 
 // As the host's first rank: tell the others where its ranks listen.
-static enum pli_err tell_here(const struct pli_store *s, struct pli_boot *boot)
+static enum pli_err tell_here(const struct pli_kvs *s, struct pli_boot *boot)
 {
     const struct pli_node *node = &boot->node;
     const struct pli_node_host *h = &node->hosts[boot->host];
@@ -136,7 +136,7 @@ static enum pli_err check_at(const struct at *at, uint32_t n_row, uint32_t leade
 }
 
 // Read what the first rank of another host has told, and write it into the tables.
-static enum pli_err hear_host(const struct pli_store *s, const struct pli_store_map *m,
+static enum pli_err hear_host(const struct pli_kvs *s, const struct pli_kvs_map *m,
                               struct pli_node *node, uint32_t host)
 {
     struct at at;
@@ -198,7 +198,7 @@ static enum pli_err open_door(struct pli_boot *boot)
 }
 
 // As the host's first rank.
-static enum pli_err lead(const struct pli_store *s, const struct pli_store_map *m,
+static enum pli_err lead(const struct pli_kvs *s, const struct pli_kvs_map *m,
                          struct pli_boot *boot)
 {
     struct pli_node *node = &boot->node;
@@ -221,8 +221,8 @@ static enum pli_err lead(const struct pli_store *s, const struct pli_store_map *
     return err;
 }
 
-enum pli_err pli_store_net_open(const struct pli_store *s, const struct pli_store_map *m,
-                                struct pli_boot *boot)
+enum pli_err pli_kvs_listen_open(const struct pli_kvs *s, const struct pli_kvs_map *m,
+                                 struct pli_boot *boot)
 {
     enum pli_err err = open_door(boot);
     if (err != PLI_OK) {
@@ -237,14 +237,14 @@ enum pli_err pli_store_net_open(const struct pli_store *s, const struct pli_stor
         return err;
     }
     err = lead(s, m, boot);
-    err = err == PLI_OK ? pli_store_map_sets(m, &boot->node) : err;
+    err = err == PLI_OK ? pli_kvs_map_sets(m, &boot->node) : err;
     if (err == PLI_OK) {
         add_met(&boot->node, ALL_TOLD);
     }
     return err;
 }
 
-int pli_store_net_door(struct pli_boot *boot)
+int pli_kvs_listen_door(struct pli_boot *boot)
 {
     (void)boot;
     return net.set != NULL ? pli_epollset_fd(net.set) : -1;
@@ -261,15 +261,15 @@ static void dismiss(struct guest *g)
 static struct guest *room(void)
 {
     if (net.guests == NULL) {
-        net.guests = calloc(PLI_STRANGER_N, sizeof *net.guests);
-        for (int i = 0; net.guests != NULL && i < PLI_STRANGER_N; i++) {
+        net.guests = calloc(PLI_HANDSHAKE_ACCEPT_N, sizeof *net.guests);
+        for (int i = 0; net.guests != NULL && i < PLI_HANDSHAKE_ACCEPT_N; i++) {
             net.guests[i].who.fd = -1;
         }
     }
-    struct pli_stranger *who =
-        net.guests == NULL
-            ? NULL
-            : pli_stranger_room(&net.guests[0].who, sizeof net.guests[0], PLI_STRANGER_N);
+    struct pli_handshake_accept *who =
+        net.guests == NULL ? NULL
+                           : pli_handshake_accept_room(&net.guests[0].who, sizeof net.guests[0],
+                                                       PLI_HANDSHAKE_ACCEPT_N);
     return (struct guest *)who; // it is first there
 }
 
@@ -277,15 +277,15 @@ static struct guest *room(void)
 // because there are too many who have not proved yet who they are.
 static enum pli_err answer_calls(void)
 {
-    struct pli_stranger who;
-    for (int i = 0; i < PLI_STRANGER_AT_ONCE; i++) {
+    struct pli_handshake_accept who;
+    for (int i = 0; i < PLI_HANDSHAKE_ACCEPT_AT_ONCE; i++) {
         struct guest *g = room();
         if (g == NULL) {
             pli_epollset_pause(net.set, net.key, net.listener);
             net.is_crowded = true;
             return PLI_ERR_PENDING;
         }
-        if (!pli_stranger_accept(net.listener, &who)) {
+        if (!pli_handshake_accept_accept(net.listener, &who)) {
             return pli_nofile_is_why(errno) ? PLI_ERR_NO_SPACE : PLI_AGAIN;
         }
         if (g->who.fd >= 0) {
@@ -303,8 +303,8 @@ static enum pli_err answer_calls(void)
 // Whether this one is let in: then its descriptor is not watched here any more.
 static bool is_let_in(struct pli_boot *boot, struct guest *g, struct pli_caller *out)
 {
-    struct pli_stranger *s = &g->who;
-    enum pli_err err = pli_stranger_step(s, boot->node.header->secret);
+    struct pli_handshake_accept *s = &g->who;
+    enum pli_err err = pli_handshake_accept_step(s, boot->node.header->secret);
     bool is_good = err == PLI_OK && s->join.to == boot->index &&
                    s->join.from < boot->node.header->n_world && s->join.lane < PLI_NODE_N_LANE &&
                    s->join.to_lane < PLI_NODE_N_LANE;
@@ -315,8 +315,9 @@ static bool is_let_in(struct pli_boot *boot, struct guest *g, struct pli_caller 
                                     .lane = s->join.lane,
                                     .to_lane = s->join.to_lane,
                                     .protect = s->join.protect };
-        struct pli_greet_keys keys;
-        pli_greet_make_keys(boot->node.header->secret, &s->open, &s->reply, &s->join, false, &keys);
+        struct pli_handshake_keys keys;
+        pli_handshake_make_keys(boot->node.header->secret, &s->open, &s->reply, &s->join, false,
+                                &keys);
         memcpy(out->keys, &keys, sizeof out->keys);
         s->fd = -1;
     } else if (err != PLI_AGAIN) {
@@ -325,7 +326,7 @@ static bool is_let_in(struct pli_boot *boot, struct guest *g, struct pli_caller 
     return is_good;
 }
 
-enum pli_err pli_store_net_take(struct pli_boot *boot, struct pli_caller *out)
+enum pli_err pli_kvs_listen_take(struct pli_boot *boot, struct pli_caller *out)
 {
     enum pli_err err = PLI_AGAIN;
     enum pli_err calls = PLI_AGAIN;
@@ -349,9 +350,9 @@ enum pli_err pli_store_net_take(struct pli_boot *boot, struct pli_caller *out)
     return err == PLI_AGAIN ? calls : err;
 }
 
-void pli_store_net_close(void)
+void pli_kvs_listen_close(void)
 {
-    for (int i = 0; net.guests != NULL && i < PLI_STRANGER_N; i++) {
+    for (int i = 0; net.guests != NULL && i < PLI_HANDSHAKE_ACCEPT_N; i++) {
         if (net.guests[i].who.fd >= 0) {
             dismiss(&net.guests[i]);
         }

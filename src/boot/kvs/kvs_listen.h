@@ -9,12 +9,12 @@
 
 // Listen, exchange addresses, and fill the tables of this host. The node memory is there, with the
 // job's secret. Waits for the others. Context: once.
-enum pli_err pli_store_net_open(const struct pli_store *s, const struct pli_store_map *m,
-                                struct pli_boot *boot);
+enum pli_err pli_kvs_listen_open(const struct pli_kvs *s, const struct pli_kvs_map *m,
+                                 struct pli_boot *boot);
 
 // As in struct pli_boot_ops.
-int pli_store_net_door(struct pli_boot *boot);
-enum pli_err pli_store_net_take(struct pli_boot *boot, struct pli_caller *out);
-void pli_store_net_close(void);
+int pli_kvs_listen_door(struct pli_boot *boot);
+enum pli_err pli_kvs_listen_take(struct pli_boot *boot, struct pli_caller *out);
+void pli_kvs_listen_close(void);
 
 #endif

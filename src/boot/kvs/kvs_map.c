@@ -12,7 +12,7 @@
 
 #define KEY_HOST "pliant-host"
 
-void pli_store_map_fini(struct pli_store_map *m)
+void pli_kvs_map_fini(struct pli_kvs_map *m)
 {
     free(m->host_of);
     free(m->row_of);
@@ -21,7 +21,7 @@ void pli_store_map_fini(struct pli_store_map *m)
 
 // The number of the host that the launcher calls `word`: the last one most of the time, a new one
 // when it is unknown. words: what each host is called.
-static uint32_t number_of(struct pli_store_map *m, uint32_t *words, uint32_t word, uint32_t process)
+static uint32_t number_of(struct pli_kvs_map *m, uint32_t *words, uint32_t word, uint32_t process)
 {
     for (uint32_t h = m->n_host; h-- > 0;) {
         if (words[h] == word) {
@@ -34,7 +34,7 @@ static uint32_t number_of(struct pli_store_map *m, uint32_t *words, uint32_t wor
 }
 
 // Number hosts and rows, whatever the launcher called the hosts.
-static enum pli_err number_all(struct pli_store_map *m, uint32_t n, uint32_t me)
+static enum pli_err number_all(struct pli_kvs_map *m, uint32_t n, uint32_t me)
 {
     uint32_t *words = malloc(n * sizeof *words), *n_row = calloc(n, sizeof *n_row);
     bool has_memory = words != NULL && n_row != NULL;
@@ -58,9 +58,9 @@ static uint32_t hash_word(const char *s)
 }
 
 // The launcher does not tell: everybody says where it is, and reads all others.
-static enum pli_err ask_hosts(const struct pli_store *s, uint32_t *host_of)
+static enum pli_err ask_hosts(const struct pli_kvs *s, uint32_t *host_of)
 {
-    char name[PLI_STORE_VALUE] = "";
+    char name[PLI_KVS_VALUE] = "";
     gethostname(name, 64);
     enum pli_err err = s->put(KEY_HOST, name[0] != '\0' ? name : "?");
     err = err == PLI_OK ? s->fence() : err;
@@ -71,7 +71,7 @@ static enum pli_err ask_hosts(const struct pli_store *s, uint32_t *host_of)
     return err;
 }
 
-enum pli_err pli_store_map_init(struct pli_store_map *m, const struct pli_store *s)
+enum pli_err pli_kvs_map_init(struct pli_kvs_map *m, const struct pli_kvs *s)
 {
     m->host_of = calloc(s->size, sizeof *m->host_of);
     m->row_of = calloc(s->size, sizeof *m->row_of);
@@ -100,7 +100,7 @@ static void name_set(const struct pli_node *node, uint32_t host, char out[PLI_PS
     }
 }
 
-enum pli_err pli_store_map_sets(const struct pli_store_map *m, struct pli_node *node)
+enum pli_err pli_kvs_map_sets(const struct pli_kvs_map *m, struct pli_node *node)
 {
     uint32_t n = node->header->n_world;
     uint32_t *there = malloc(n * sizeof *there);

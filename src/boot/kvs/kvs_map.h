@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 struct pli_node;
-struct pli_store;
+struct pli_kvs;
 
 // Hosts are numbered in the order of their first process.
-struct pli_store_map {
+struct pli_kvs_map {
     uint32_t *host_of; // process -> host
     uint32_t *row_of;  // process -> its number on that host
     uint32_t *leader;  // host -> its first process
@@ -20,10 +20,10 @@ struct pli_store_map {
 };
 
 // From the launcher, or else from the names of the hosts, and then it waits for the others.
-enum pli_err pli_store_map_init(struct pli_store_map *m, const struct pli_store *s);
-void pli_store_map_fini(struct pli_store_map *m);
+enum pli_err pli_kvs_map_init(struct pli_kvs_map *m, const struct pli_kvs *s);
+void pli_kvs_map_fini(struct pli_kvs_map *m);
 
 // Make the process set of every host whose name is in the node memory.
-enum pli_err pli_store_map_sets(const struct pli_store_map *m, struct pli_node *node);
+enum pli_err pli_kvs_map_sets(const struct pli_kvs_map *m, struct pli_node *node);
 
 #endif

@@ -234,9 +234,9 @@ PLI_START static enum pli_err native_open(struct pli_boot *boot)
     err = join(boot, &inv);
     uint32_t how = pli_node_save(boot->node.header)->how;
     if (err == PLI_OK && (how == PLI_NODE_SAVE_IMAGE || how == PLI_NODE_SAVE_MOVE) && inv.n == 1) {
-        err = pli_park_open(boot, inv.fd, &control);
+        err = pli_freeze_open(boot, inv.fd, &control);
         if (door >= 0) {
-            pli_moor_open(boot, &door);
+            pli_sock_open(boot, &door);
         }
     }
     if (err != PLI_OK) {
@@ -365,7 +365,7 @@ static bool pack_up(const struct pli_node_row *row, uint32_t at, int *rope_out, 
 // Go to another host, as an image that the launcher makes of this process. The launcher and the
 // process this one was forked from are told first.
 static enum pli_err go_there(struct pli_boot *boot, uint32_t row, void (*known)(void),
-                             struct pli_park_place *out)
+                             struct pli_freeze_place *out)
 {
     int rope, busy;
     uint32_t index = boot->node.rows[row].index;
@@ -376,14 +376,14 @@ static enum pli_err go_there(struct pli_boot *boot, uint32_t row, void (*known)(
         return pli_fail(PLI_ERR_OTHER, "a forked rank cannot reach mpiexec: %s", strerror(errno));
     }
     known();
-    if (!pli_park_unmap(&boot->node)) {
+    if (!pli_freeze_unmap(&boot->node)) {
         return pli_fail(PLI_ERR_OTHER, "its mappings cannot be listed: %s", strerror(errno));
     }
     close(control);
     close(door);
     pli_fault("fork_left", index);
     close(busy);
-    enum pli_err err = pli_park_land(rope, &boot->node, out);
+    enum pli_err err = pli_freeze_land(rope, &boot->node, out);
     pli_fault("fork_landed", index);
     return err;
 }
@@ -391,7 +391,7 @@ static enum pli_err go_there(struct pli_boot *boot, uint32_t row, void (*known)(
 // A place on another host, from where this process goes on.
 static enum pli_err move_to(struct pli_boot *boot, uint32_t *row_io, void (*known)(void))
 {
-    struct pli_park_place there = { 0 };
+    struct pli_freeze_place there = { 0 };
     enum pli_err err = go_there(boot, *row_io, known, &there);
     if (err == PLI_OK) {
         control = there.ctl;
@@ -432,7 +432,7 @@ static void native_ready(struct pli_boot *boot)
     pli_fault("init_told", boot->index);
 }
 
-static void native_pact(struct pli_boot *boot, const struct pli_pact_word *word)
+static void native_pact(struct pli_boot *boot, const struct pli_agree_word *word)
 {
     struct pli_ctl_msg msg = { .kind = PLI_CTL_PACT, .row = boot->row };
     _Static_assert(sizeof *word < sizeof msg.text, "fits");
@@ -465,13 +465,13 @@ static int native_door(struct pli_boot *boot)
 static enum pli_err take_held(struct pli_boot *boot, struct pli_caller *out)
 {
     struct pli_door_msg msg;
-    if (pli_moor_untaken(out)) {
+    if (pli_sock_untaken(out)) {
         return PLI_OK;
     }
     if (pli_nofile_is_reached(door)) {
         return PLI_ERR_NO_SPACE; // what is at the door stays there
     }
-    ssize_t n = pli_hand_take(door, &msg, sizeof msg, &out->fd, MSG_DONTWAIT);
+    ssize_t n = pli_fdpass_take(door, &msg, sizeof msg, &out->fd, MSG_DONTWAIT);
     if (n < 0 && errno == EMFILE) {
         native_abort(boot, 1,
                      "a connection was lost: other threads opened the last descriptors "
@@ -491,7 +491,7 @@ static enum pli_err take_held(struct pli_boot *boot, struct pli_caller *out)
     out->to_lane = msg.to_lane;
     out->protect = msg.protect;
     memcpy(out->keys, &msg.keys, sizeof out->keys);
-    pli_moor_call(out);
+    pli_sock_call(out);
     return PLI_OK;
 }
 
@@ -500,9 +500,9 @@ static enum pli_err native_take(struct pli_boot *boot, struct pli_caller *out)
     if (door < 0) {
         return PLI_AGAIN;
     }
-    pli_park_hold();
+    pli_freeze_hold();
     enum pli_err err = take_held(boot, out);
-    pli_park_let();
+    pli_freeze_let();
     return err;
 }
 

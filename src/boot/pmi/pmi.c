@@ -151,7 +151,7 @@ static enum pli_err get_named(const char *key, char *value, size_t room)
     return err;
 }
 
-static struct pli_store store;
+static struct pli_kvs store;
 
 static enum pli_err pmi_put(const char *key, const char *value)
 {
@@ -223,17 +223,17 @@ static enum pli_err pmi_open(struct pli_boot *boot)
     }
     fd = (int)descriptor;
     my_size = (uint32_t)size;
-    store = (struct pli_store){ .name = "PMI",
-                                .rank = (uint32_t)rank,
-                                .size = my_size,
-                                .put = pmi_put,
-                                .fence = pmi_fence,
-                                .get = pmi_get,
-                                .hosts = pmi_hosts,
-                                .finish = pmi_finish,
-                                .end = pmi_end };
+    store = (struct pli_kvs){ .name = "PMI",
+                              .rank = (uint32_t)rank,
+                              .size = my_size,
+                              .put = pmi_put,
+                              .fence = pmi_fence,
+                              .get = pmi_get,
+                              .hosts = pmi_hosts,
+                              .finish = pmi_finish,
+                              .end = pmi_end };
     enum pli_err err = greet();
-    err = err == PLI_OK ? pli_store_open(&store, boot) : err;
+    err = err == PLI_OK ? pli_kvs_open(&store, boot) : err;
     if (err == PLI_OK) { // a program that this rank starts is a world of its own
         unsetenv("PMI_FD");
         unsetenv("PMI_RANK");
@@ -246,14 +246,14 @@ const struct pli_boot_ops pli_pmi_ops = {
     .name = "pmi",
     .is_mine = pmi_is_mine,
     .open = pmi_open,
-    .tell = pli_store_tell,
-    .abort = pli_store_abort,
-    .close = pli_store_close,
+    .tell = pli_kvs_tell,
+    .abort = pli_kvs_abort,
+    .close = pli_kvs_close,
     .ask = pli_boot_no_ask,
     .clone = pli_boot_no_clone,
     .ready = pli_boot_no_ready,
     .pact = pli_boot_no_pact,
-    .reach = pli_store_reach,
-    .door = pli_store_net_door,
-    .take = pli_store_net_take,
+    .reach = pli_kvs_reach,
+    .door = pli_kvs_listen_door,
+    .take = pli_kvs_listen_take,
 };

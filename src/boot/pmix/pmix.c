@@ -13,7 +13,7 @@
 
 static struct pmix_calls pmix;
 static struct pmix_proc self;
-static struct pli_store store;
+static struct pli_kvs store;
 
 static bool pmix_is_mine(void)
 {
@@ -81,7 +81,7 @@ static enum pli_err get_number(uint32_t owner, const char *key, uint32_t *out)
 
 static enum pli_err pmix_put(const char *key, const char *value)
 {
-    char copy[PLI_STORE_VALUE];
+    char copy[PLI_KVS_VALUE];
     snprintf(copy, sizeof copy, "%s", value);
     struct pmix_value v = { .type = PMIX_STRING, .data.string = copy };
     int status = pmix.PMIx_Put(PMIX_GLOBAL, key, &v);
@@ -146,16 +146,16 @@ static enum pli_err pmix_open(struct pli_boot *boot)
     if (err == PLI_OK && (size == 0 || self.rank >= size)) {
         err = pli_fail(PLI_ERR_OTHER, "PMIx calls this process rank %u of %u", self.rank, size);
     }
-    store = (struct pli_store){ .name = "PMIx",
-                                .rank = self.rank,
-                                .size = size,
-                                .put = pmix_put,
-                                .fence = pmix_fence,
-                                .get = pmix_get,
-                                .hosts = pmix_hosts,
-                                .finish = pmix_finish,
-                                .end = pmix_end };
-    err = err == PLI_OK ? pli_store_open(&store, boot) : err;
+    store = (struct pli_kvs){ .name = "PMIx",
+                              .rank = self.rank,
+                              .size = size,
+                              .put = pmix_put,
+                              .fence = pmix_fence,
+                              .get = pmix_get,
+                              .hosts = pmix_hosts,
+                              .finish = pmix_finish,
+                              .end = pmix_end };
+    err = err == PLI_OK ? pli_kvs_open(&store, boot) : err;
     if (err == PLI_OK) { // a program that this rank starts is a world of its own
         unsetenv("PMIX_NAMESPACE");
         unsetenv("PMIX_RANK");
@@ -167,14 +167,14 @@ const struct pli_boot_ops pli_pmix_ops = {
     .name = "pmix",
     .is_mine = pmix_is_mine,
     .open = pmix_open,
-    .tell = pli_store_tell,
-    .abort = pli_store_abort,
-    .close = pli_store_close,
+    .tell = pli_kvs_tell,
+    .abort = pli_kvs_abort,
+    .close = pli_kvs_close,
     .ask = pli_boot_no_ask,
     .clone = pli_boot_no_clone,
     .ready = pli_boot_no_ready,
     .pact = pli_boot_no_pact,
-    .reach = pli_store_reach,
-    .door = pli_store_net_door,
-    .take = pli_store_net_take,
+    .reach = pli_kvs_reach,
+    .door = pli_kvs_listen_door,
+    .take = pli_kvs_listen_take,
 };

@@ -26,7 +26,7 @@ static void find_mpiexec(char *to, size_t cap)
         snprintf(to, cap, "%s", pli_conf.mpiexec);
         return;
     }
-    if (dladdr((void *)(uintptr_t)pli_behind_start, &us) != 0 && us.dli_fname != NULL) {
+    if (dladdr((void *)(uintptr_t)pli_singleton_launcher_start, &us) != 0 && us.dli_fname != NULL) {
         snprintf(to, cap, "%s", us.dli_fname);
         slash = strrchr(to, '/');
     }
@@ -73,7 +73,7 @@ static void close_all(const int *fds, int n)
     }
 }
 
-enum pli_err pli_behind_start(int memory, int *control_out)
+enum pli_err pli_singleton_launcher_start(int memory, int *control_out)
 {
     int fds[4] = { -1, -1, -1, -1 }; // control, its other end; to read that it runs, to say so
     struct start s;

@@ -7,6 +7,6 @@
 
 // Start mpiexec with the process's node memory; *control_out is a control socket to it. Waits until
 // it runs. It ends after this process and all that it was asked to start.
-enum pli_err pli_behind_start(int memory, int *control_out);
+enum pli_err pli_singleton_launcher_start(int memory, int *control_out);
 
 #endif

@@ -93,7 +93,7 @@ static enum pli_err solo_ask(struct pli_boot *boot, int fd)
     enum pli_err err = PLI_OK;
     pthread_mutex_lock(&lock);
     if (control < 0) {
-        err = pli_behind_start(memory, &control);
+        err = pli_singleton_launcher_start(memory, &control);
         if (err == PLI_OK) {
             err = pli_ctl_guard(control);
         }

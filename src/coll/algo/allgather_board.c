@@ -9,7 +9,7 @@
 
 enum pli_err pli_allgather_board(const struct pli_coll_args *a)
 {
-    struct pli_board *b = pli_shape_here(a->comm);
+    struct pli_board *b = pli_comm_state_here(a->comm);
     size_t bytes = (size_t)pli_coll_args_bytes(a);
     struct pli_block own = pli_blocks_at(&a->recv, b->me);
     struct pli_block mine = own;
@@ -32,7 +32,7 @@ enum pli_err pli_allgather_board(const struct pli_coll_args *a)
         for (int k = 1; k < b->n; k++) {
             int i = (b->me + k) % b->n;
             struct pli_block to = pli_blocks_at(&a->recv, i);
-            pli_piece_in(&to, done, pli_window_of(b, i), n);
+            pli_piece_in(&to, done, pli_board_window_of(b, i), n);
         }
         done += n;
     } while (done < bytes);

@@ -14,12 +14,12 @@
 enum { LONG = 32 * 1024 };
 
 // The ranks that have my place on the other hosts, and I.
-static const int *peers_of(const struct pli_hosts *h, int place)
+static const int *peers_of(const struct pli_hostmap *h, int place)
 {
     return h->speakers + (size_t)place * (size_t)h->n_host;
 }
 
-static enum pli_err exchange(const struct pli_coll_args *a, const struct pli_hosts *h, int place)
+static enum pli_err exchange(const struct pli_coll_args *a, const struct pli_hostmap *h, int place)
 {
     struct pli_sched *s;
     enum pli_err err = pli_sched_create(a->kind, PLI_SCHED_ONCE, &s);
@@ -66,10 +66,10 @@ static void move(const struct pli_coll_args *a, const int *peers, size_t bytes, 
     }
 }
 
-enum pli_err pli_allgather_hosted(const struct pli_coll_args *a)
+enum pli_err pli_allgather_board_hosts(const struct pli_coll_args *a)
 {
-    const struct pli_hosts *h = pli_shape_hosts(a->comm);
-    struct pli_board *b = pli_shape_here(a->comm);
+    const struct pli_hostmap *h = pli_comm_state_hosts(a->comm);
+    struct pli_board *b = pli_comm_state_here(a->comm);
     size_t bytes = (size_t)pli_coll_args_bytes(a), total = bytes * (size_t)h->n_host, done = 0;
     enum pli_err far = exchange(a, h, b->me);
     if (pli_err_is_news(far)) {
@@ -89,8 +89,8 @@ enum pli_err pli_allgather_hosted(const struct pli_coll_args *a)
         }
         for (int k = 1; k < b->n; k++) {
             int i = (b->me + k) % b->n;
-            move(a, peers_of(h, i), bytes, done, (unsigned char *)(uintptr_t)pli_window_of(b, i), n,
-                 false);
+            move(a, peers_of(h, i), bytes, done,
+                 (unsigned char *)(uintptr_t)pli_board_window_of(b, i), n, false);
         }
         done += n;
     } while (done < total);

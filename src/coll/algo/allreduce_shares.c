@@ -62,17 +62,17 @@ static enum pli_err sum_here(const struct work *w)
             continue;
         }
         unsigned char *to = w->to + (begin_of(w, w->me) + at) * w->size;
-        memcpy(to, pli_window_of(b, b->n - 1) + (size_t)w->me * room, n * w->size);
+        memcpy(to, pli_board_window_of(b, b->n - 1) + (size_t)w->me * room, n * w->size);
         for (int i = b->n - 2; i >= 0; i--) {
-            pli_op_apply(w->a->op, pli_window_of(b, i) + (size_t)w->me * room, to, (MPI_Count)n,
-                         w->a->recv.type);
+            pli_op_apply(w->a->op, pli_board_window_of(b, i) + (size_t)w->me * room, to,
+                         (MPI_Count)n, w->a->recv.type);
         }
     }
     return PLI_OK;
 }
 
 // The same share of all hosts.
-static enum pli_err sum_between(const struct work *w, const struct pli_hosts *h)
+static enum pli_err sum_between(const struct work *w, const struct pli_hostmap *h)
 {
     if (w->me >= w->n_share) {
         pli_sched_pass(w->a->comm);
@@ -121,7 +121,7 @@ static enum pli_err spread_here(const struct work *w, enum pli_err far)
         for (int k = 1; k <= w->n_share; k++) {
             int i = (w->me + k) % w->n_share;
             if (i != w->me) {
-                memcpy(w->to + (begin_of(w, i) + at) * w->size, pli_window_of(b, i),
+                memcpy(w->to + (begin_of(w, i) + at) * w->size, pli_board_window_of(b, i),
                        run_of(w, i, at, most) * w->size);
             }
         }
@@ -131,12 +131,12 @@ static enum pli_err spread_here(const struct work *w, enum pli_err far)
 
 enum pli_err pli_allreduce_shares(const struct pli_coll_args *a)
 {
-    const struct pli_hosts *h = pli_shape_hosts(a->comm);
+    const struct pli_hostmap *h = pli_comm_state_hosts(a->comm);
     size_t fit = a->comm->coll->half / (size_t)a->recv.type->size; // a piece has an element
     struct work w = { .a = a,
-                      .b = pli_shape_here(a->comm),
+                      .b = pli_comm_state_here(a->comm),
                       .n_share = (size_t)h->n_speaker < fit ? h->n_speaker : (int)fit,
-                      .me = pli_hosts_index(h, a->comm->rank),
+                      .me = pli_hostmap_index(h, a->comm->rank),
                       .size = (size_t)a->recv.type->size,
                       .total = (size_t)a->recv.count,
                       .from = a->send.buf,

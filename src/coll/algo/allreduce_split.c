@@ -28,9 +28,9 @@ static void combine(struct pli_board *b, const struct pli_coll_args *a, const st
     size_t at = share(p, b->me, b->n) * p->size;
     size_t count = share(p, b->me + 1, b->n) - share(p, b->me, b->n);
     unsigned char *to = (unsigned char *)(uintptr_t)a->recv.buf + p->first * p->size + at;
-    memcpy(to, pli_window_of(b, b->n - 1) + at, count * p->size);
+    memcpy(to, pli_board_window_of(b, b->n - 1) + at, count * p->size);
     for (int i = b->n - 2; i >= 0; i--) {
-        pli_op_apply(a->op, pli_window_of(b, i) + at, to, (MPI_Count)count, a->recv.type);
+        pli_op_apply(a->op, pli_board_window_of(b, i) + at, to, (MPI_Count)count, a->recv.type);
     }
     memcpy(shown + at, to, count * p->size);
 }
@@ -41,13 +41,13 @@ static void collect(struct pli_board *b, const struct pli_coll_args *a, const st
     for (int k = 1; k < b->n; k++) {
         int i = (b->me + k) % b->n;
         size_t at = share(p, i, b->n) * p->size, end = share(p, i + 1, b->n) * p->size;
-        memcpy(to + at, pli_window_of(b, i) + at, end - at);
+        memcpy(to + at, pli_board_window_of(b, i) + at, end - at);
     }
 }
 
 enum pli_err pli_allreduce_split(const struct pli_coll_args *a)
 {
-    struct pli_board *b = pli_shape_here(a->comm);
+    struct pli_board *b = pli_comm_state_here(a->comm);
     size_t size = (size_t)a->recv.type->size, total = (size_t)a->recv.count;
     size_t most = b->window_half / size;
     for (size_t first = 0; first < total; first += most) {

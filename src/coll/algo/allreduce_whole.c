@@ -12,7 +12,7 @@
 
 enum pli_err pli_allreduce_whole(const struct pli_coll_args *a)
 {
-    struct pli_board *b = pli_shape_here(a->comm);
+    struct pli_board *b = pli_comm_state_here(a->comm);
     size_t bytes = (size_t)(a->recv.count * a->recv.type->size);
     void *result = (void *)(uintptr_t)a->recv.buf;
     pli_board_begin(b, a, bytes);
@@ -28,9 +28,9 @@ enum pli_err pli_allreduce_whole(const struct pli_coll_args *a)
     if (err != PLI_OK) {
         return err;
     }
-    memcpy(result, pli_window_of(b, b->n - 1), bytes);
+    memcpy(result, pli_board_window_of(b, b->n - 1), bytes);
     for (int i = b->n - 2; i >= 0; i--) {
-        pli_op_apply(a->op, pli_window_of(b, i), result, a->recv.count, a->recv.type);
+        pli_op_apply(a->op, pli_board_window_of(b, i), result, a->recv.count, a->recv.type);
     }
     return PLI_OK;
 }

@@ -12,7 +12,7 @@ enum { ALIGN = 64 };
 
 enum pli_err pli_alltoall_board(const struct pli_coll_args *a)
 {
-    struct pli_board *b = pli_shape_here(a->comm);
+    struct pli_board *b = pli_comm_state_here(a->comm);
     size_t bytes = (size_t)pli_coll_args_bytes(a);
     size_t most = b->window_half / (size_t)b->n;
     most = most > ALIGN ? most / ALIGN * ALIGN : most;
@@ -34,7 +34,7 @@ enum pli_err pli_alltoall_board(const struct pli_coll_args *a)
         for (int k = 1; k < b->n; k++) {
             int i = (b->me + k) % b->n;
             struct pli_block in = pli_blocks_at(&a->recv, i);
-            pli_piece_in(&in, done, pli_window_of(b, i) + (size_t)b->me * n, n);
+            pli_piece_in(&in, done, pli_board_window_of(b, i) + (size_t)b->me * n, n);
         }
         done += n;
     } while (done < bytes);

@@ -16,7 +16,7 @@
 // The operation, seen from here. A message has n_place blocks, in the order of places.
 struct work {
     const struct pli_coll_args *a;
-    const struct pli_hosts *h;
+    const struct pli_hostmap *h;
     struct pli_board *b;
     int n_place;
     size_t bytes;         // of a block
@@ -39,7 +39,7 @@ static unsigned char *block_at(const struct work *w, unsigned char *all, int hos
 // n bytes from `done` on of what the member at a place shows: to me, or to my peer on that host.
 static void take(const struct work *w, int place, size_t done, size_t n)
 {
-    const unsigned char *shown = pli_window_of(w->b, place);
+    const unsigned char *shown = pli_board_window_of(w->b, place);
     for (int host = 0; host < w->h->n_host; host++) {
         const unsigned char *from = shown + (size_t)rank_at(w, host, w->b->me) * n;
         if (host != w->h->my_host) {
@@ -107,11 +107,11 @@ static enum pli_err exchange(const struct work *w, enum pli_err here)
     return here != PLI_OK ? here : err;
 }
 
-enum pli_err pli_alltoall_hosted(const struct pli_coll_args *a)
+enum pli_err pli_alltoall_board_hosts(const struct pli_coll_args *a)
 {
     struct work w = { .a = a,
-                      .h = pli_shape_hosts(a->comm),
-                      .b = pli_shape_here(a->comm),
+                      .h = pli_comm_state_hosts(a->comm),
+                      .b = pli_comm_state_here(a->comm),
                       .bytes = (size_t)pli_coll_args_bytes(a) };
     w.n_place = w.b->n;
     size_t all = (size_t)a->n * w.bytes;

@@ -6,7 +6,7 @@
 
 enum pli_err pli_barrier_board(const struct pli_coll_args *a)
 {
-    struct pli_board *b = pli_shape_here(a->comm);
+    struct pli_board *b = pli_comm_state_here(a->comm);
     pli_board_begin(b, a, 0);
     return pli_board_meet(b, a, 0);
 }

@@ -6,9 +6,9 @@
 #include "coll/comm_state.h"
 #include "obj/comm.h"
 
-static enum pli_err come(const struct pli_hosted *v, const struct pli_coll_args *a)
+static enum pli_err come(const struct pli_board_hosts *v, const struct pli_coll_args *a)
 {
-    struct pli_board *b = pli_shape_here(a->comm);
+    struct pli_board *b = pli_comm_state_here(a->comm);
     pli_board_begin(b, a, 0);
     if (pli_board_arrive(b)) {
         b->only = v->speaker; // the others sleep on
@@ -22,12 +22,12 @@ static enum pli_err come(const struct pli_hosted *v, const struct pli_coll_args 
     return PLI_OK;
 }
 
-enum pli_err pli_barrier_hosted(const struct pli_coll_args *a)
+enum pli_err pli_barrier_board_hosts(const struct pli_coll_args *a)
 {
-    struct pli_hosted v = pli_hosted_view(a, -1);
+    struct pli_board_hosts v = pli_board_hosts_view(a, -1);
     struct pli_coll_args none = *a;
     none.recv = (struct pli_blocks){ .type = pli_datatype_basic(MPI_BYTE) };
     enum pli_err err = v.is_alone ? PLI_OK : come(&v, a);
-    enum pli_err far = pli_hosted_between(&v, a, -1, pli_barrier_dissem);
-    return pli_hosted_spread(&v, &none, err != PLI_OK ? err : far);
+    enum pli_err far = pli_board_hosts_between(&v, a, -1, pli_barrier_dissem);
+    return pli_board_hosts_spread(&v, &none, err != PLI_OK ? err : far);
 }

@@ -111,12 +111,12 @@ static bool take(struct pli_board *b, const struct pli_coll_args *a, struct pli_
 
 enum pli_err pli_bcast_board(const struct pli_coll_args *a)
 {
-    struct pli_board *b = pli_shape_here(a->comm);
+    struct pli_board *b = pli_comm_state_here(a->comm);
     size_t bytes = (size_t)(a->recv.count * a->recv.type->size);
     b->kind = PLI_COLL_BCAST;
     if (a->root == b->me) {
         if (!give(b, a, bytes)) {
-            return pli_alarm_refuse("bcast", a->comm);
+            return pli_failure_refuse("bcast", a->comm);
         }
         atomic_store_explicit(&b->members[b->me].read, b->ring_at, memory_order_relaxed);
         return PLI_OK;
@@ -126,7 +126,7 @@ enum pli_err pli_bcast_board(const struct pli_coll_args *a)
     size_t done = 0, total = 0;
     do {
         if (!take(b, a, &c, &done, &total)) {
-            return pli_alarm_refuse("bcast", a->comm);
+            return pli_failure_refuse("bcast", a->comm);
         }
         pli_board_wake(b, a->root); // it may wait for room
     } while (done < total);

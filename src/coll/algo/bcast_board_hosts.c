@@ -9,9 +9,9 @@
 
 enum { PIECE = 128 * 1024 };
 
-enum pli_err pli_bcast_hosted(const struct pli_coll_args *a)
+enum pli_err pli_bcast_board_hosts(const struct pli_coll_args *a)
 {
-    struct pli_hosted v = pli_hosted_view(a, a->root);
+    struct pli_board_hosts v = pli_board_hosts_view(a, a->root);
     const struct pli_datatype *t = a->recv.type;
     MPI_Count total = a->recv.count, most = total;
     if (t->is_dense && t->extent == t->size && t->size > 0 && t->size <= PIECE) {
@@ -22,8 +22,8 @@ enum pli_err pli_bcast_hosted(const struct pli_coll_args *a)
         struct pli_coll_args p = *a;
         p.recv.count = total - first < most ? total - first : most;
         p.recv.buf = pli_blocks_shift(a->recv.buf, first * t->extent);
-        enum pli_err err = pli_hosted_between(&v, &p, a->root, pli_bcast_binomial);
-        err = pli_hosted_spread(&v, &p, err);
+        enum pli_err err = pli_board_hosts_between(&v, &p, a->root, pli_bcast_binomial);
+        err = pli_board_hosts_spread(&v, &p, err);
         if (err != PLI_OK) {
             return err;
         }

@@ -20,7 +20,7 @@ static void combine(struct pli_board *b, const struct pli_coll_args *a, void *to
 
 enum pli_err pli_reduce_board(const struct pli_coll_args *a)
 {
-    struct pli_board *b = pli_shape_here(a->comm);
+    struct pli_board *b = pli_comm_state_here(a->comm);
     size_t bytes = (size_t)(a->recv.count * a->recv.type->size);
     void *result = (void *)(uintptr_t)a->recv.buf;
     bool is_taker = a->kind == PLI_COLL_ALLREDUCE || a->root == b->me;

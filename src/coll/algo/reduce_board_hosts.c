@@ -10,10 +10,11 @@
 #include "obj/op.h"
 
 // The sum of my host, at its speaker.
-static enum pli_err sum_here(const struct pli_hosted *v, const struct pli_coll_args *a, void *to)
+static enum pli_err sum_here(const struct pli_board_hosts *v, const struct pli_coll_args *a,
+                             void *to)
 {
     struct pli_coll_args l = *a;
-    struct pli_board *b = pli_shape_here(a->comm);
+    struct pli_board *b = pli_comm_state_here(a->comm);
     l.kind = PLI_COLL_REDUCE;
     l.root = v->speaker;
     l.recv.buf = to;
@@ -25,12 +26,12 @@ static enum pli_err sum_here(const struct pli_hosted *v, const struct pli_coll_a
     return err;
 }
 
-enum pli_err pli_reduce_hosted(const struct pli_coll_args *a)
+enum pli_err pli_reduce_board_hosts(const struct pli_coll_args *a)
 {
     bool is_all = a->kind == PLI_COLL_ALLREDUCE;
     int root = is_all ? -1 : a->root;
-    struct pli_hosted v = pli_hosted_view(a, root);
-    _Alignas(16) unsigned char room[PLI_WINDOW_SMALL];
+    struct pli_board_hosts v = pli_board_hosts_view(a, root);
+    _Alignas(16) unsigned char room[PLI_BOARD_WINDOW_SMALL];
     struct pli_coll_args across = *a;
     enum pli_err err = PLI_OK;
     if (!v.is_alone) {
@@ -40,8 +41,8 @@ enum pli_err pli_reduce_hosted(const struct pli_coll_args *a)
         across.is_in_place = is_all;
     }
     // Also after a failure: the other hosts wait.
-    enum pli_err far = pli_hosted_between(&v, &across, root,
-                                          is_all ? pli_allreduce_doubling : pli_reduce_binomial);
+    enum pli_err far = pli_board_hosts_between(
+        &v, &across, root, is_all ? pli_allreduce_doubling : pli_reduce_binomial);
     err = err != PLI_OK ? err : far;
-    return is_all ? pli_hosted_spread(&v, a, err) : err;
+    return is_all ? pli_board_hosts_spread(&v, a, err) : err;
 }

@@ -153,7 +153,7 @@ enum pli_err pli_board_settle(struct pli_board *b, const struct pli_coll_args *a
 {
     (void)bytes;
     if (!settle(b)) {
-        return pli_alarm_refuse(pli_coll_args_name(a->kind), b->comm);
+        return pli_failure_refuse(pli_coll_args_name(a->kind), b->comm);
     }
     enum pli_board_error error =
         b->is_flat ? pli_board_judge(b) : (enum pli_board_error)b->w->result.error;

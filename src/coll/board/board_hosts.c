@@ -35,7 +35,7 @@ static enum pli_err agree(struct pli_comm *comm, bool is_good, bool *out)
     return err;
 }
 
-enum pli_err pli_hosted_ready(const struct pli_coll_args *a, size_t half)
+enum pli_err pli_board_hosts_ready(const struct pli_coll_args *a, size_t half)
 {
     struct pli_coll *c = a->comm->coll; // the hosts were asked for before
     enum pli_err err = PLI_OK;
@@ -64,18 +64,18 @@ enum pli_err pli_hosted_ready(const struct pli_coll_args *a, size_t half)
     return err != PLI_OK ? err : is_good ? PLI_OK : PLI_AGAIN;
 }
 
-struct pli_hosted pli_hosted_view(const struct pli_coll_args *a, int root)
+struct pli_board_hosts pli_board_hosts_view(const struct pli_coll_args *a, int root)
 {
-    const struct pli_hosts *h = a->comm->coll->hosts;
+    const struct pli_hostmap *h = a->comm->coll->hosts;
     int who = root >= 0 && h->host_of[root] == h->my_host ? root : h->leaders[h->my_host];
-    return (struct pli_hosted){ .hosts = h,
-                                .speaker = pli_hosts_index(h, who),
-                                .is_speaker = who == a->comm->rank,
-                                .is_alone = h->n_member == 1 };
+    return (struct pli_board_hosts){ .hosts = h,
+                                     .speaker = pli_hostmap_index(h, who),
+                                     .is_speaker = who == a->comm->rank,
+                                     .is_alone = h->n_member == 1 };
 }
 
-enum pli_err pli_hosted_between(const struct pli_hosted *v, const struct pli_coll_args *a, int root,
-                                pli_coll_build_fn fn)
+enum pli_err pli_board_hosts_between(const struct pli_board_hosts *v, const struct pli_coll_args *a,
+                                     int root, pli_coll_build_fn fn)
 {
     if (!v->is_speaker) {
         pli_sched_pass(a->comm);
@@ -94,8 +94,8 @@ enum pli_err pli_hosted_between(const struct pli_hosted *v, const struct pli_col
     return err;
 }
 
-enum pli_err pli_hosted_spread(const struct pli_hosted *v, const struct pli_coll_args *a,
-                               enum pli_err err)
+enum pli_err pli_board_hosts_spread(const struct pli_board_hosts *v, const struct pli_coll_args *a,
+                                    enum pli_err err)
 {
     if (v->is_alone || pli_err_is_news(err)) {
         return err; // news the others hear too

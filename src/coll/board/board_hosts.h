@@ -14,25 +14,25 @@
 
 // Whether every host has a board of its members, with windows of two halves of this size (0: none
 // is needed). May make them: all members of the communicator ask in the same order. PLI_AGAIN: no.
-enum pli_err pli_hosted_ready(const struct pli_coll_args *a, size_t half);
+enum pli_err pli_board_hosts_ready(const struct pli_coll_args *a, size_t half);
 
 // My host in an operation with this root, or -1: where the first rank of each host speaks.
-struct pli_hosted {
-    const struct pli_hosts *hosts;
+struct pli_board_hosts {
+    const struct pli_hostmap *hosts;
     int speaker;     // its place among the members of my host
     bool is_speaker; // it is me
     bool is_alone;   // it is the only one
 };
-struct pli_hosted pli_hosted_view(const struct pli_coll_args *a, int root);
+struct pli_board_hosts pli_board_hosts_view(const struct pli_coll_args *a, int root);
 
 // The operation among the speakers of all hosts, by an algorithm for messages. Everybody calls it
 // who is a member, and who is not a speaker returns at once.
-enum pli_err pli_hosted_between(const struct pli_hosted *v, const struct pli_coll_args *a, int root,
-                                pli_coll_build_fn fn);
+enum pli_err pli_board_hosts_between(const struct pli_board_hosts *v, const struct pli_coll_args *a,
+                                     int root, pli_coll_build_fn fn);
 
 // What the speaker has in a->recv goes to the other members of its host. When something has failed
 // at the speaker the others fail here.
-enum pli_err pli_hosted_spread(const struct pli_hosted *v, const struct pli_coll_args *a,
-                               enum pli_err err);
+enum pli_err pli_board_hosts_spread(const struct pli_board_hosts *v, const struct pli_coll_args *a,
+                                    enum pli_err err);
 
 #endif

@@ -143,7 +143,7 @@ struct invitation {
     uint64_t is_flat;
 };
 
-static struct invitation invite(const struct pli_comm *comm, const struct pli_hosts *hosts)
+static struct invitation invite(const struct pli_comm *comm, const struct pli_hostmap *hosts)
 {
     int n_member = hosts->n_member;
     sweep();
@@ -157,7 +157,7 @@ static struct invitation invite(const struct pli_comm *comm, const struct pli_ho
     return (struct invitation){ w != NULL ? pli_arena_offset(w) : 0, is_flat };
 }
 
-static enum pli_err tell(struct pli_comm *comm, const struct pli_hosts *hosts, int me,
+static enum pli_err tell(struct pli_comm *comm, const struct pli_hostmap *hosts, int me,
                          struct invitation *inv)
 {
     struct pli_coll_args a = {
@@ -190,7 +190,7 @@ struct pli_shm_mailbox *pli_board_life_box(const struct pli_comm *comm, int rank
 }
 
 // Set the bits of the lanes at which members other than me sleep, by row; how many they are.
-static int mark_boxes(const struct pli_comm *comm, const struct pli_hosts *hosts, uint8_t *lanes)
+static int mark_boxes(const struct pli_comm *comm, const struct pli_hostmap *hosts, uint8_t *lanes)
 {
     int n = 0;
     for (int i = 0; i < hosts->n_member; i++) {
@@ -216,7 +216,7 @@ static void list_boxes(struct pli_board *b, const uint8_t *lanes, uint32_t n_row
 }
 
 // Whether they share memory indeed: PLIANT_COLL_HOST may have put others together.
-static bool are_here(const struct pli_comm *comm, const struct pli_hosts *hosts)
+static bool are_here(const struct pli_comm *comm, const struct pli_hostmap *hosts)
 {
     bool is_good = true;
     for (int i = 0; i < hosts->n_member && is_good; i++) {
@@ -225,10 +225,10 @@ static bool are_here(const struct pli_comm *comm, const struct pli_hosts *hosts)
     return is_good;
 }
 
-struct pli_board *pli_board_life_make(struct pli_comm *comm, const struct pli_hosts *hosts)
+struct pli_board *pli_board_life_make(struct pli_comm *comm, const struct pli_hostmap *hosts)
 {
     struct invitation inv = { 0 };
-    int me = pli_hosts_index(hosts, comm->rank);
+    int me = pli_hostmap_index(hosts, comm->rank);
     if (hosts->n_member == 1 || hosts->n_member > BOARD_MAX || !are_here(comm, hosts)) {
         pli_sched_pass(comm); // hosts with more members tell each other
         return NULL;

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 
 // root: the rank whose job it speaks for, -1: none.
-static struct pli_bridge_play begin_at(const struct pli_bridge_play *p,
+static struct pli_across_play begin_at(const struct pli_across_play *p,
                                        const struct pli_coll_args *a, int root)
 {
-    const struct pli_hosts *h = p->h;
-    struct pli_bridge_play r = *p;
+    const struct pli_hostmap *h = p->h;
+    struct pli_across_play r = *p;
     r.a = a;
     r.root = root >= 0 ? root : 0;
     r.head = root >= 0 && h->host_of[root] == h->my_host ? root : h->leaders[h->my_host];
@@ -28,7 +28,7 @@ static struct pli_bridge_play begin_at(const struct pli_bridge_play *p,
     return r;
 }
 
-struct pli_impi_coll_plan *pli_bridge_plan(const struct pli_bridge_play *p, int op)
+struct pli_impi_coll_plan *pli_across_plan(const struct pli_across_play *p, int op)
 {
     struct pli_impi_coll_plan *plan = NULL;
     if (pli_impi_coll_make(p->map, (enum pli_impi_coll_op)op, p->a->comm->rank, p->root,
@@ -41,31 +41,31 @@ struct pli_impi_coll_plan *pli_bridge_plan(const struct pli_bridge_play *p, int 
     return plan;
 }
 
-void pli_bridge_local(const struct pli_bridge_play *p)
+void pli_across_local(const struct pli_across_play *p)
 {
     pli_sched_back(p->s, p->a->comm, p->tag);
     pli_sched_among(p->s, p->h->members);
 }
 
-struct pli_coll_args pli_bridge_args(const struct pli_bridge_play *p)
+struct pli_coll_args pli_across_args(const struct pli_across_play *p)
 {
     struct pli_coll_args local = *p->a;
     local.n = p->h->n_member;
-    local.me = pli_hosts_index(p->h, p->a->comm->rank);
+    local.me = pli_hostmap_index(p->h, p->a->comm->rank);
     local.root = p->head_at;
     return local;
 }
 
-static void barrier(const struct pli_bridge_play *top)
+static void barrier(const struct pli_across_play *top)
 {
-    struct pli_bridge_play p = begin_at(top, top->a, -1);
-    struct pli_coll_args local = pli_bridge_args(&p);
+    struct pli_across_play p = begin_at(top, top->a, -1);
+    struct pli_coll_args local = pli_across_args(&p);
     struct pli_datatype *byte = pli_datatype_basic(MPI_BYTE);
     local.send = local.recv = (struct pli_blocks){ .type = byte };
-    pli_bridge_local(&p);
+    pli_across_local(&p);
     pli_gather_linear(p.s, &local);
     pli_sched_fence(p.s);
-    struct pli_impi_coll_plan *plan = pli_bridge_plan(&p, PLI_IMPI_COLL_BARRIER);
+    struct pli_impi_coll_plan *plan = pli_across_plan(&p, PLI_IMPI_COLL_BARRIER);
     for (int i = 0; plan != NULL && i < plan->n_step; i++) {
         if (plan->step[i].kind == PLI_IMPI_STEP_SEND) {
             pli_sched_send(p.s, NULL, 0, byte, plan->step[i].rank);
@@ -74,16 +74,16 @@ static void barrier(const struct pli_bridge_play *top)
         }
     }
     free(plan);
-    pli_bridge_local(&p);
+    pli_across_local(&p);
     pli_bcast_binomial(p.s, &local);
 }
 
 // The buffer is a->recv.
-static void bcast(const struct pli_bridge_play *top, const struct pli_coll_args *a)
+static void bcast(const struct pli_across_play *top, const struct pli_coll_args *a)
 {
-    struct pli_bridge_play p = begin_at(top, a, a->root);
+    struct pli_across_play p = begin_at(top, a, a->root);
     void *buf = (void *)(uintptr_t)a->recv.buf;
-    struct pli_impi_coll_plan *plan = pli_bridge_plan(&p, PLI_IMPI_COLL_BCAST);
+    struct pli_impi_coll_plan *plan = pli_across_plan(&p, PLI_IMPI_COLL_BCAST);
     for (int i = 0; plan != NULL && i < plan->n_step; i++) {
         const struct pli_impi_coll_step *t = &plan->step[i];
         if (t->kind == PLI_IMPI_STEP_SEND) {
@@ -93,8 +93,8 @@ static void bcast(const struct pli_bridge_play *top, const struct pli_coll_args 
         }
     }
     free(plan);
-    struct pli_coll_args local = pli_bridge_args(&p);
-    pli_bridge_local(&p);
+    struct pli_coll_args local = pli_across_args(&p);
+    pli_across_local(&p);
     pli_bcast_binomial(p.s, &local);
 }
 
@@ -116,23 +116,23 @@ static struct pli_block *blocks_out(struct pli_sched *s, const struct pli_coll_a
     return out;
 }
 
-static void alltoall(const struct pli_bridge_play *top)
+static void alltoall(const struct pli_across_play *top)
 {
     const struct pli_coll_args *a = top->a;
-    struct pli_bridge_play p = begin_at(top, a, -1);
+    struct pli_across_play p = begin_at(top, a, -1);
     struct pli_block *out = blocks_out(p.s, a);
     bool is_v = a->kind != PLI_COLL_ALLTOALL;
-    pli_bridge_local(&p);
+    pli_across_local(&p);
     for (int i = 0; pli_sched_ok(p.s) && i < p.h->n_member; i++) {
         int rank = p.h->members[i];
-        if (i != pli_hosts_index(p.h, a->comm->rank)) {
+        if (i != pli_hostmap_index(p.h, a->comm->rank)) {
             struct pli_block in = pli_blocks_at(&a->recv, rank);
             pli_sched_recv(p.s, in.buf, in.count, in.type, i);
             pli_sched_send(p.s, out[rank].buf, out[rank].count, out[rank].type, i);
         }
     }
     struct pli_impi_coll_plan *plan =
-        pli_bridge_plan(&p, is_v ? PLI_IMPI_COLL_ALLTOALLV : PLI_IMPI_COLL_ALLTOALL);
+        pli_across_plan(&p, is_v ? PLI_IMPI_COLL_ALLTOALLV : PLI_IMPI_COLL_ALLTOALL);
     for (int i = 0; plan != NULL && pli_sched_ok(p.s) && i < plan->n_step; i++) {
         const struct pli_impi_coll_step *t = &plan->step[i];
         if (t->kind == PLI_IMPI_STEP_SEND) {
@@ -146,20 +146,20 @@ static void alltoall(const struct pli_bridge_play *top)
     free(plan);
 }
 
-static void allreduce(const struct pli_bridge_play *top)
+static void allreduce(const struct pli_across_play *top)
 {
     struct pli_coll_args a = *top->a;
     a.kind = PLI_COLL_REDUCE;
     a.root = 0;
     a.is_in_place = a.is_in_place && a.me == 0;
-    struct pli_bridge_play p = begin_at(top, &a, 0);
-    pli_bridge_reduce(&p);
+    struct pli_across_play p = begin_at(top, &a, 0);
+    pli_across_reduce(&p);
     pli_sched_fence(top->s);
     bcast(top, &a);
 }
 
 // The blocks of allgatherv lie anywhere: they are broadcast from one place.
-static void bcast_blocks(const struct pli_bridge_play *top, const struct pli_coll_args *a)
+static void bcast_blocks(const struct pli_across_play *top, const struct pli_coll_args *a)
 {
     struct pli_sched *s = top->s;
     struct pli_datatype *type = a->recv.type;
@@ -186,7 +186,7 @@ static void bcast_blocks(const struct pli_bridge_play *top, const struct pli_col
     }
 }
 
-static void allgather(const struct pli_bridge_play *top)
+static void allgather(const struct pli_across_play *top)
 {
     struct pli_coll_args a = *top->a;
     bool is_v = a.kind == PLI_COLL_ALLGATHERV;
@@ -197,8 +197,8 @@ static void allgather(const struct pli_bridge_play *top)
         a.send = (struct pli_blocks){ .buf = mine.buf, .count = mine.count, .type = mine.type };
         a.is_in_place = false;
     }
-    struct pli_bridge_play p = begin_at(top, &a, 0);
-    pli_bridge_gather(&p);
+    struct pli_across_play p = begin_at(top, &a, 0);
+    pli_across_gather(&p);
     pli_sched_fence(top->s);
     if (is_v) {
         bcast_blocks(top, &a);
@@ -208,7 +208,7 @@ static void allgather(const struct pli_bridge_play *top)
     }
 }
 
-static void reduce_scatter(const struct pli_bridge_play *top)
+static void reduce_scatter(const struct pli_across_play *top)
 {
     const struct pli_coll_args *a = top->a;
     struct pli_datatype *type = a->recv.type;
@@ -220,8 +220,8 @@ static void reduce_scatter(const struct pli_bridge_play *top)
     up.root = down.root = 0;
     up.is_in_place = down.is_in_place = false; // the result of rank 0 has a room of its own
     up.recv = (struct pli_blocks){ .buf = all, .count = total, .type = type };
-    struct pli_bridge_play p = begin_at(top, &up, 0);
-    pli_bridge_reduce(&p);
+    struct pli_across_play p = begin_at(top, &up, 0);
+    pli_across_reduce(&p);
     pli_sched_fence(top->s);
     down.kind = is_block ? PLI_COLL_SCATTER : PLI_COLL_SCATTERV;
     down.send = (struct pli_blocks){ .buf = all, .count = a->recv.count, .type = type };
@@ -237,16 +237,16 @@ static void reduce_scatter(const struct pli_bridge_play *top)
         down.send.displs = (struct pli_ints){ displs, true };
     }
     p = begin_at(top, &down, 0);
-    pli_bridge_scatter(&p);
+    pli_across_scatter(&p);
 }
 
-static void exscan(const struct pli_bridge_play *top)
+static void exscan(const struct pli_across_play *top)
 {
     pli_sched_back(top->s, top->a->comm, top->own != 0 ? top->own : PLI_IMPI_TAG_SCAN);
     pli_scan_linear(top->s, top->a);
 }
 
-static void build(struct pli_bridge_play *p)
+static void build(struct pli_across_play *p)
 {
     const struct pli_coll_args *a = p->a;
     switch (a->kind) {
@@ -259,12 +259,12 @@ static void build(struct pli_bridge_play *p)
     case PLI_COLL_GATHER:
     case PLI_COLL_GATHERV:
         *p = begin_at(p, a, a->root);
-        pli_bridge_gather(p);
+        pli_across_gather(p);
         break;
     case PLI_COLL_SCATTER:
     case PLI_COLL_SCATTERV:
         *p = begin_at(p, a, a->root);
-        pli_bridge_scatter(p);
+        pli_across_scatter(p);
         break;
     case PLI_COLL_ALLGATHER:
     case PLI_COLL_ALLGATHERV:
@@ -277,7 +277,7 @@ static void build(struct pli_bridge_play *p)
         break;
     case PLI_COLL_REDUCE:
         *p = begin_at(p, a, a->root);
-        pli_bridge_reduce(p);
+        pli_across_reduce(p);
         break;
     case PLI_COLL_ALLREDUCE:
         allreduce(p);
@@ -287,7 +287,7 @@ static void build(struct pli_bridge_play *p)
         reduce_scatter(p);
         break;
     case PLI_COLL_SCAN:
-        pli_bridge_scan(p);
+        pli_across_scan(p);
         break;
     case PLI_COLL_EXSCAN:
         exscan(p);
@@ -301,21 +301,21 @@ static void build(struct pli_bridge_play *p)
 
 static void play(struct pli_sched *s, const struct pli_coll_args *a, bool is_own)
 {
-    const struct pli_hosts *h = pli_shape_hosts(a->comm);
+    const struct pli_hostmap *h = pli_comm_state_hosts(a->comm);
     const struct pli_impi_map map = {
         .size = a->comm->size, .n_master = h->n_host, .number = h->host_of, .master = h->leaders
     };
-    struct pli_bridge_play p = { .s = s, .a = a, .h = h, .map = &map, .tag = pli_sched_tag(s) };
+    struct pli_across_play p = { .s = s, .a = a, .h = h, .map = &map, .tag = pli_sched_tag(s) };
     p.own = is_own ? p.tag : 0;
     build(&p);
 }
 
-void pli_bridge_now(struct pli_sched *s, const struct pli_coll_args *a)
+void pli_across_now(struct pli_sched *s, const struct pli_coll_args *a)
 {
     play(s, a, a->kind > PLI_COLL_EXSCAN);
 }
 
-void pli_bridge_later(struct pli_sched *s, const struct pli_coll_args *a)
+void pli_across_later(struct pli_sched *s, const struct pli_coll_args *a)
 {
     play(s, a, true);
 }

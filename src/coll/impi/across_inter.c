@@ -30,7 +30,7 @@ static void in_group(struct pli_sched *s, const struct pli_coll_args *g)
         return; // no group sends anything for it
     }
     if (g->comm->is_span) {
-        pli_bridge_now(s, g);
+        pli_across_now(s, g);
     } else if (g->kind == PLI_COLL_BARRIER) {
         pli_barrier_dissem(s, g);
     } else if (g->kind == PLI_COLL_BCAST) {
@@ -220,7 +220,7 @@ static void alltoall(struct pli_sched *s, const struct pli_coll_args *a)
     }
 }
 
-void pli_bridge_inter(struct pli_sched *s, const struct pli_coll_args *a)
+void pli_across_inter(struct pli_sched *s, const struct pli_coll_args *a)
 {
     static void (*const how[PLI_N_COLL])(struct pli_sched *, const struct pli_coll_args *) = {
         [PLI_COLL_BARRIER] = barrier,

@@ -28,7 +28,7 @@ struct lot {
     bool is_apart;
 };
 
-static struct lot lot_of(const struct pli_bridge_play *p, const struct pli_blocks *b, int rank)
+static struct lot lot_of(const struct pli_across_play *p, const struct pli_blocks *b, int rank)
 {
     struct lot l = { .ranks = pli_sched_bytes(p->s, (size_t)p->map->size * sizeof *l.ranks) };
     for (int i = 0; pli_sched_ok(p->s) && i < p->map->size; i++) {
@@ -56,14 +56,14 @@ static void copy_lot(struct pli_sched *s, const struct pli_blocks *b, const stru
 }
 
 // The root takes what its own job has, straight into place.
-static void gather_own(const struct pli_bridge_play *p)
+static void gather_own(const struct pli_across_play *p)
 {
     const struct pli_coll_args *a = p->a;
-    const struct pli_hosts *h = p->h;
-    pli_bridge_local(p);
+    const struct pli_hostmap *h = p->h;
+    pli_across_local(p);
     for (int i = 0; i < h->n_member; i++) {
         struct pli_block to = pli_blocks_at(&a->recv, h->members[i]);
-        if (i != pli_hosts_index(h, a->comm->rank)) {
+        if (i != pli_hostmap_index(h, a->comm->rank)) {
             pli_sched_recv(p->s, to.buf, to.count, to.type, i);
         } else if (!a->is_in_place) {
             pli_sched_copy(p->s, a->send.buf, a->send.count, a->send.type, to.buf, to.count,
@@ -72,15 +72,15 @@ static void gather_own(const struct pli_bridge_play *p)
     }
 }
 
-static void scatter_own(const struct pli_bridge_play *p)
+static void scatter_own(const struct pli_across_play *p)
 {
     const struct pli_coll_args *a = p->a;
-    const struct pli_hosts *h = p->h;
+    const struct pli_hostmap *h = p->h;
     void *mine = (void *)(uintptr_t)a->recv.buf;
-    pli_bridge_local(p);
+    pli_across_local(p);
     for (int i = 0; i < h->n_member; i++) {
         struct pli_block from = pli_blocks_at(&a->send, h->members[i]);
-        if (i != pli_hosts_index(h, a->comm->rank)) {
+        if (i != pli_hostmap_index(h, a->comm->rank)) {
             pli_sched_send(p->s, from.buf, from.count, from.type, i);
         } else if (!a->is_in_place) {
             pli_sched_copy(p->s, from.buf, from.count, from.type, mine, a->recv.count,
@@ -89,16 +89,16 @@ static void scatter_own(const struct pli_bridge_play *p)
     }
 }
 
-static bool is_with_root(const struct pli_bridge_play *p)
+static bool is_with_root(const struct pli_across_play *p)
 {
     return p->h->host_of[p->root] == p->h->my_host;
 }
 
-static void gather_root(const struct pli_bridge_play *p, enum pli_impi_coll_op op)
+static void gather_root(const struct pli_across_play *p, enum pli_impi_coll_op op)
 {
     const struct pli_blocks *b = &p->a->recv;
     gather_own(p);
-    struct pli_impi_coll_plan *plan = pli_bridge_plan(p, op);
+    struct pli_impi_coll_plan *plan = pli_across_plan(p, op);
     for (int i = 0; plan != NULL && i < plan->n_step; i++) {
         int from = plan->step[i].rank;
         if (!plan->step[i].is_block) {
@@ -113,7 +113,7 @@ static void gather_root(const struct pli_bridge_play *p, enum pli_impi_coll_op o
     free(plan);
 }
 
-void pli_bridge_gather(const struct pli_bridge_play *p)
+void pli_across_gather(const struct pli_across_play *p)
 {
     const struct pli_coll_args *a = p->a;
     bool is_root = a->comm->rank == p->root, is_v = a->kind == PLI_COLL_GATHERV;
@@ -127,34 +127,34 @@ void pli_bridge_gather(const struct pli_bridge_play *p)
         return;
     }
     if (is_with_root(p)) {
-        pli_bridge_local(p);
+        pli_across_local(p);
         pli_sched_send(p->s, a->send.buf, a->send.count, a->send.type, p->head_at);
         return;
     }
     const void *buf = a->send.buf;
     int n = 1;
     if (!is_direct) {
-        struct pli_coll_args local = pli_bridge_args(p);
+        struct pli_coll_args local = pli_across_args(p);
         n = p->h->n_member;
         local.is_in_place = false;
         local.recv = (struct pli_blocks){ .count = a->send.count, .type = a->send.type };
         local.recv.buf = p->is_head ? pli_sched_room(p->s, n * a->send.count, a->send.type) : NULL;
-        pli_bridge_local(p);
+        pli_across_local(p);
         pli_gather_linear(p->s, &local);
         pli_sched_fence(p->s);
         buf = local.recv.buf;
     }
-    struct pli_impi_coll_plan *plan = pli_bridge_plan(p, op);
+    struct pli_impi_coll_plan *plan = pli_across_plan(p, op);
     for (int i = 0; plan != NULL && i < plan->n_step; i++) {
         pli_sched_send(p->s, buf, n * a->send.count, a->send.type, plan->step[i].rank);
     }
     free(plan);
 }
 
-static void scatter_root(const struct pli_bridge_play *p, enum pli_impi_coll_op op)
+static void scatter_root(const struct pli_across_play *p, enum pli_impi_coll_op op)
 {
     const struct pli_blocks *b = &p->a->send;
-    struct pli_impi_coll_plan *plan = pli_bridge_plan(p, op);
+    struct pli_impi_coll_plan *plan = pli_across_plan(p, op);
     for (int i = 0; plan != NULL && i < plan->n_step; i++) {
         int to = plan->step[i].rank;
         if (plan->step[i].is_block) {
@@ -170,7 +170,7 @@ static void scatter_root(const struct pli_bridge_play *p, enum pli_impi_coll_op 
     scatter_own(p);
 }
 
-void pli_bridge_scatter(const struct pli_bridge_play *p)
+void pli_across_scatter(const struct pli_across_play *p)
 {
     const struct pli_coll_args *a = p->a;
     bool is_root = a->comm->rank == p->root, is_v = a->kind == PLI_COLL_SCATTERV;
@@ -185,16 +185,16 @@ void pli_bridge_scatter(const struct pli_bridge_play *p)
         return;
     }
     if (is_with_root(p)) {
-        pli_bridge_local(p);
+        pli_across_local(p);
         pli_sched_recv(p->s, mine, a->recv.count, a->recv.type, p->head_at);
         return;
     }
-    struct pli_coll_args local = pli_bridge_args(p);
+    struct pli_coll_args local = pli_across_args(p);
     int n = is_direct ? 1 : p->h->n_member;
     void *buf = is_direct    ? mine
                 : p->is_head ? pli_sched_room(p->s, n * a->recv.count, a->recv.type)
                              : NULL;
-    struct pli_impi_coll_plan *plan = pli_bridge_plan(p, op);
+    struct pli_impi_coll_plan *plan = pli_across_plan(p, op);
     for (int i = 0; plan != NULL && i < plan->n_step; i++) {
         pli_sched_wait(
             p->s, pli_sched_recv(p->s, buf, n * a->recv.count, a->recv.type, plan->step[i].rank));
@@ -204,7 +204,7 @@ void pli_bridge_scatter(const struct pli_bridge_play *p)
         local.is_in_place = false;
         local.send =
             (struct pli_blocks){ .buf = buf, .count = a->recv.count, .type = a->recv.type };
-        pli_bridge_local(p);
+        pli_across_local(p);
         pli_scatter_linear(p->s, &local);
     }
 }

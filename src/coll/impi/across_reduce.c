@@ -12,22 +12,22 @@
 #include <stdlib.h>
 
 // Inside every job first, then over one rank of each.
-static void reduce_free(const struct pli_bridge_play *p)
+static void reduce_free(const struct pli_across_play *p)
 {
     const struct pli_coll_args *a = p->a;
     struct pli_datatype *type = a->recv.type;
     MPI_Count count = a->recv.count;
     bool is_root = a->comm->rank == p->root;
-    struct pli_coll_args local = pli_bridge_args(p);
+    struct pli_coll_args local = pli_across_args(p);
     void *acc = is_root      ? (void *)(uintptr_t)a->recv.buf
                 : p->is_head ? pli_sched_room(p->s, count, type)
                              : NULL;
     local.is_in_place = is_root && a->is_in_place;
     local.recv.buf = acc;
-    pli_bridge_local(p);
+    pli_across_local(p);
     pli_reduce_binomial(p->s, &local);
     pli_sched_fence(p->s);
-    struct pli_impi_coll_plan *plan = pli_bridge_plan(p, PLI_IMPI_COLL_REDUCE);
+    struct pli_impi_coll_plan *plan = pli_across_plan(p, PLI_IMPI_COLL_REDUCE);
     void *in = NULL;
     for (int i = 0; plan != NULL && i < plan->n_step; i++) {
         const struct pli_impi_coll_step *t = &plan->step[i];
@@ -43,7 +43,7 @@ static void reduce_free(const struct pli_bridge_play *p)
 }
 
 // Every rank's values, from the last rank to the first, at the root.
-static void reduce_ordered(const struct pli_bridge_play *p)
+static void reduce_ordered(const struct pli_across_play *p)
 {
     const struct pli_coll_args *a = p->a;
     struct pli_datatype *type = a->recv.type;
@@ -51,7 +51,7 @@ static void reduce_ordered(const struct pli_bridge_play *p)
     bool is_root = a->comm->rank == p->root;
     void *acc = is_root ? pli_sched_room(p->s, count, type) : NULL;
     void *in = is_root ? pli_sched_room(p->s, count, type) : NULL;
-    struct pli_impi_coll_plan *plan = pli_bridge_plan(p, PLI_IMPI_COLL_REDUCE_ORDERED);
+    struct pli_impi_coll_plan *plan = pli_across_plan(p, PLI_IMPI_COLL_REDUCE_ORDERED);
     for (int i = 0; plan != NULL && i < plan->n_step; i++) {
         const struct pli_impi_coll_step *t = &plan->step[i];
         if (t->kind == PLI_IMPI_STEP_SEND) {
@@ -76,7 +76,7 @@ static void reduce_ordered(const struct pli_bridge_play *p)
     }
 }
 
-void pli_bridge_reduce(const struct pli_bridge_play *p)
+void pli_across_reduce(const struct pli_across_play *p)
 {
     if (p->a->op->is_commutative) {
         reduce_free(p);
@@ -85,13 +85,13 @@ void pli_bridge_reduce(const struct pli_bridge_play *p)
     }
 }
 
-void pli_bridge_scan(const struct pli_bridge_play *p)
+void pli_across_scan(const struct pli_across_play *p)
 {
     const struct pli_coll_args *a = p->a;
     struct pli_datatype *type = a->recv.type;
     MPI_Count count = a->recv.count;
     void *acc = (void *)(uintptr_t)a->recv.buf;
-    struct pli_impi_coll_plan *plan = pli_bridge_plan(p, PLI_IMPI_COLL_SCAN);
+    struct pli_impi_coll_plan *plan = pli_across_plan(p, PLI_IMPI_COLL_SCAN);
     if (!a->is_in_place) {
         pli_sched_copy(p->s, a->send.buf, count, type, acc, count, type);
     }

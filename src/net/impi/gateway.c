@@ -24,18 +24,18 @@ struct stream {
     struct pli_request *send;
 };
 
-bool pli_gate_has(uint32_t proc)
+bool pli_gateway_has(uint32_t proc)
 {
     return pli_boot.gate != NULL && proc < pli_boot.n_world;
 }
 
-bool pli_gate_is_beyond(const struct pli_comm *comm, int rank)
+bool pli_gateway_is_beyond(const struct pli_comm *comm, int rank)
 {
     uint32_t proc = rank >= 0 ? (uint32_t)pli_group_at(comm->remote, rank).proc : UINT32_MAX;
     return rank < 0 || pli_node_find(&pli_boot.node, proc) == NULL;
 }
 
-bool pli_gate_open(struct pli_conn *c)
+bool pli_gateway_open(struct pli_conn *c)
 {
     c->gate = malloc(sizeof *c->gate);
     if (c->gate != NULL) {
@@ -48,21 +48,21 @@ bool pli_gate_open(struct pli_conn *c)
 static void address(struct pli_shm_cell *cell, const struct pli_request *r, int kind)
 {
     cell->kind = (uint8_t)kind;
-    cell->flags = r->flags & PLI_REQ_SYNC ? PLI_WIRE_IS_SYNC : 0;
+    cell->flags = r->flags & PLI_REQ_SYNC ? PLI_MSG_IS_SYNC : 0;
     cell->src_lane = (uint8_t)r->lane->index;
     cell->src_proc = (uint32_t)r->lane->proc;
     cell->dst_ep = r->conn->proc;
     cell->context = r->item.context;
     cell->src_rank = r->item.source;
     cell->tag = r->item.tag;
-    cell->size = pli_gate_move_size(r);
+    cell->size = pli_gateway_pack_size(r);
     cell->word[0] = (uint64_t)(uintptr_t)r;
 }
 
 // All of a small message. False: no room now.
 static bool issue_whole(struct pli_request *r)
 {
-    uint64_t size = pli_gate_move_size(r), pos;
+    uint64_t size = pli_gateway_pack_size(r), pos;
     unsigned char few[INLINE];
     struct pli_shm_block *block = NULL;
     if (size > INLINE) {
@@ -83,9 +83,9 @@ static bool issue_whole(struct pli_request *r)
         }
         return err != PLI_OK;
     }
-    address(cell, r, PLI_WIRE_GATE_SEND);
+    address(cell, r, PLI_MSG_GATE_SEND);
     if (block != NULL) {
-        cell->flags |= PLI_WIRE_HAS_BLOCK;
+        cell->flags |= PLI_MSG_HAS_BLOCK;
         cell->word[1] = pli_shm_block_offset(&r->lane->shm, block);
     } else {
         memcpy(cell->bytes + sizeof cell->word[0], few, size);
@@ -105,7 +105,7 @@ static bool issue_offer(struct pli_request *r)
     if (cell == NULL) {
         return false;
     }
-    address(cell, r, PLI_WIRE_GATE_OFFER);
+    address(cell, r, PLI_MSG_GATE_OFFER);
     cell->word[1] = (uint64_t)pli_type_external_each(r->type);
     pli_shm_publish(&r->conn->shm, cell, pos);
     return true;
@@ -114,10 +114,11 @@ static bool issue_offer(struct pli_request *r)
 static bool issue(struct pli_request *r)
 {
     bool is_full = atomic_load_explicit(&r->conn->shm.box->is_full, memory_order_relaxed) != 0;
-    return pli_gate_move_size(r) <= PLI_SHM_BLOCK_MAX && !is_full ? issue_whole(r) : issue_offer(r);
+    return pli_gateway_pack_size(r) <= PLI_SHM_BLOCK_MAX && !is_full ? issue_whole(r)
+                                                                     : issue_offer(r);
 }
 
-void pli_gate_start(struct pli_request *r)
+void pli_gateway_start(struct pli_request *r)
 {
     struct pli_conn *c = r->conn;
     r->moved = 0;
@@ -142,7 +143,7 @@ void pli_gate_start(struct pli_request *r)
     pli_list_push(&c->gate->wait, &r->link);
 }
 
-void pli_gate_retry(struct pli_conn *c)
+void pli_gateway_retry(struct pli_conn *c)
 {
     while (!pli_list_is_empty(&c->gate->wait)) {
         struct pli_request *r = PLI_CONTAINER(c->gate->wait.next, struct pli_request, link);
@@ -163,13 +164,14 @@ void pli_gate_retry(struct pli_conn *c)
 // these even if all was written before (elements larger than a packet are written whole).
 static bool awaits_match(const struct pli_request *send)
 {
-    return (send->flags & PLI_REQ_SYNC) != 0 || pli_gate_move_size(send) > pli_boot.gate->datalen;
+    return (send->flags & PLI_REQ_SYNC) != 0 ||
+           pli_gateway_pack_size(send) > pli_boot.gate->datalen;
 }
 
 // A send is over when all was written and nothing names the request any more.
 static void settle(struct pli_request *send)
 {
-    bool is_written = send->moved >= pli_gate_move_size(send);
+    bool is_written = send->moved >= pli_gateway_pack_size(send);
     bool is_known = !awaits_match(send) || (send->state & PLI_REQ_MATCHED) != 0;
     if (is_written && is_known && (send->state & PLI_REQ_CANCELLING) == 0) {
         pli_request_complete(send, (enum pli_err)send->err);
@@ -180,7 +182,7 @@ static void settle(struct pli_request *send)
 // there is room for, up to its end. False: none.
 static bool write_some(struct pli_request *send, uint64_t upto)
 {
-    struct pli_gate_slot *slot = pli_gate_move_slot(send->bytes);
+    struct pli_gateway_slot *slot = pli_gateway_pack_slot(send->bytes);
     char *base = (char *)(slot + 1);
     if (slot->ring != 0) {
         uint64_t turn = send->moved - send->moved % slot->ring;
@@ -192,9 +194,9 @@ static bool write_some(struct pli_request *send, uint64_t upto)
     if (upto <= send->moved) {
         return false;
     }
-    enum pli_err err = pli_gate_move_out(send, base, upto);
+    enum pli_err err = pli_gateway_pack_out(send, base, upto);
     send->err = (int16_t)(send->err == PLI_OK ? err : send->err);
-    pli_eager_note(send->conn, PLI_WIRE_GATE_MORE, send->remote, send->moved, 0);
+    pli_eager_note(send->conn, PLI_MSG_GATE_MORE, send->remote, send->moved, 0);
     return true;
 }
 
@@ -213,7 +215,7 @@ static int write_piece(struct pli_poller *p)
     if (!write_some(send, send->moved + PIECE)) {
         return 0; // the agent wakes us when there is room
     }
-    if (send->moved >= pli_gate_move_size(send)) {
+    if (send->moved >= pli_gateway_pack_size(send)) {
         pli_list_remove(&p->link);
         free(s);
         settle(send);
@@ -236,14 +238,14 @@ static void got_room(const struct pli_shm_cell *cell)
 static void got_match(struct pli_lane *lane, struct pli_request *send)
 {
     send->state |= PLI_REQ_MATCHED;
-    if (send->moved >= pli_gate_move_size(send)) {
+    if (send->moved >= pli_gateway_pack_size(send)) {
         settle(send);
         return;
     }
     struct stream *s = malloc(sizeof *s);
     if (s == NULL) {
         pli_log(PLI_ERROR, "no memory to go on with a message of %llu bytes",
-                (unsigned long long)pli_gate_move_size(send));
+                (unsigned long long)pli_gateway_pack_size(send));
         abort(); // its receiver has been promised the rest
     }
     *s = (struct stream){ .poller = { .poll = write_piece }, .send = send };
@@ -277,40 +279,40 @@ static void take_whole(struct pli_request *recv, struct pli_conn *from, uint64_t
                        const void *data, uint64_t size)
 {
     if (id != 0) { // somebody waits for the match
-        pli_eager_note(from, PLI_WIRE_GATE_ACCEPT, id, 0, 0);
+        pli_eager_note(from, PLI_MSG_GATE_ACCEPT, id, 0, 0);
     }
     recv->moved = 0;
-    pli_gate_move_in(recv, data, size, size);
+    pli_gateway_pack_in(recv, data, size, size);
 }
 
 // One in the gateway's memory does, as far as it is there.
 static void take_heap(struct pli_request *recv, struct pli_conn *from, uint64_t offset)
 {
-    struct pli_gate_slot *slot = pli_gate_move_slot(offset);
+    struct pli_gateway_slot *slot = pli_gateway_pack_slot(offset);
     recv->moved = 0;
     recv->conn = from;
     recv->remote = offset;
-    pli_eager_note(from, PLI_WIRE_GATE_ACCEPT, slot->id, (uint64_t)(uintptr_t)recv, 0);
+    pli_eager_note(from, PLI_MSG_GATE_ACCEPT, slot->id, (uint64_t)(uintptr_t)recv, 0);
     uint64_t id = slot->id, here = slot->here, size = slot->size;
-    if (pli_gate_move_in(recv, (const char *)(slot + 1), here, size)) {
-        pli_eager_note(from, PLI_WIRE_GATE_DONE, id, 0, 0);
+    if (pli_gateway_pack_in(recv, (const char *)(slot + 1), here, size)) {
+        pli_eager_note(from, PLI_MSG_GATE_DONE, id, 0, 0);
     }
 }
 
 static void got_part(const struct pli_shm_cell *cell)
 {
     struct pli_request *recv = (struct pli_request *)(uintptr_t)cell->word[0];
-    struct pli_gate_slot *slot = pli_gate_move_slot(recv->remote);
+    struct pli_gateway_slot *slot = pli_gateway_pack_slot(recv->remote);
     struct pli_conn *from = recv->conn;
     uint64_t id = slot->id;
-    if (pli_gate_move_in(recv, (const char *)(slot + 1), cell->word[1], slot->size)) {
-        pli_eager_note(from, PLI_WIRE_GATE_DONE, id, 0, 0);
+    if (pli_gateway_pack_in(recv, (const char *)(slot + 1), cell->word[1], slot->size)) {
+        pli_eager_note(from, PLI_MSG_GATE_DONE, id, 0, 0);
     }
 }
 
-void pli_gate_accept(struct pli_request *recv, struct pli_parcel *p)
+void pli_gateway_accept(struct pli_request *recv, struct pli_unexpected *p)
 {
-    if (p->kind == PLI_WIRE_GATE_HEAP) {
+    if (p->kind == PLI_MSG_GATE_HEAP) {
         uint64_t offset;
         memcpy(&offset, p->data, sizeof offset);
         take_heap(recv, p->conn, offset);
@@ -324,35 +326,35 @@ static const void *data_of(struct pli_lane *lane, const struct pli_shm_cell *cel
                            struct pli_shm_block **block_out)
 {
     *block_out = NULL;
-    if ((cell->flags & PLI_WIRE_HAS_BLOCK) == 0) {
+    if ((cell->flags & PLI_MSG_HAS_BLOCK) == 0) {
         return &cell->word[2];
     }
     *block_out = (struct pli_shm_block *)(uintptr_t)(lane->shm.base + cell->word[2]);
     return pli_shm_block_data(*block_out);
 }
 
-static void keep(struct pli_lane *lane, struct pli_ep *ep, const struct pli_shm_cell *cell)
+static void keep(struct pli_lane *lane, struct pli_endpoint *ep, const struct pli_shm_cell *cell)
 {
-    bool is_heap = cell->kind == PLI_WIRE_GATE_HEAP;
-    struct pli_parcel *p = pli_arrive_parcel_of(ep, conn_of(lane, cell->src_proc), cell,
-                                                is_heap ? sizeof cell->word[1] : cell->size);
+    bool is_heap = cell->kind == PLI_MSG_GATE_HEAP;
+    struct pli_unexpected *p = pli_deliver_parcel_of(ep, conn_of(lane, cell->src_proc), cell,
+                                                     is_heap ? sizeof cell->word[1] : cell->size);
     p->pid = cell->src_proc;
     p->address = cell->word[1]; // the sender's number
     if (is_heap) {
-        p->address = pli_gate_move_slot(cell->word[1])->srqid;
+        p->address = pli_gateway_pack_slot(cell->word[1])->srqid;
         memcpy(p->data, &cell->word[1], sizeof cell->word[1]);
     } else {
         struct pli_shm_block *block;
         const void *data = data_of(lane, cell, &block);
-        pli_arrive_fill(p, data, block);
+        pli_deliver_fill(p, data, block);
     }
-    pli_arrive_hold(lane, cell->size + sizeof *p);
-    pli_arrive_keep(p);
+    pli_deliver_hold(lane, cell->size + sizeof *p);
+    pli_deliver_keep(p);
 }
 
 static void got_message(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
-    struct pli_ep *ep = pli_lane_ep(lane, 0);
+    struct pli_endpoint *ep = pli_lane_ep(lane, 0);
     if (ep == NULL) {
         return; // MPI is over here: the agent is told so
     }
@@ -367,7 +369,7 @@ static void got_message(struct pli_lane *lane, const struct pli_shm_cell *cell)
     recv->state &= (uint16_t)~PLI_REQ_POSTED;
     recv->source = cell->src_rank;
     recv->tag = cell->tag;
-    if (cell->kind == PLI_WIRE_GATE_HEAP) {
+    if (cell->kind == PLI_MSG_GATE_HEAP) {
         take_heap(recv, from, cell->word[1]);
         return;
     }
@@ -384,41 +386,41 @@ static void got_unsend(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     uint32_t proc = (uint32_t)cell->word[1];
     struct pli_conn *from = conn_of(lane, proc);
-    struct pli_ep *ep = pli_lane_ep(lane, 0);
+    struct pli_endpoint *ep = pli_lane_ep(lane, 0);
     struct pli_match_item *i = ep != NULL ? ep->match.arrival.last : NULL;
     for (; i != NULL; i = i->older) {
-        struct pli_parcel *p = PLI_CONTAINER(i, struct pli_parcel, item);
-        if (p->kind >= PLI_WIRE_GATE_MSG && p->pid == proc && p->address == cell->word[0]) {
+        struct pli_unexpected *p = PLI_CONTAINER(i, struct pli_unexpected, item);
+        if (p->kind >= PLI_MSG_GATE_MSG && p->pid == proc && p->address == cell->word[0]) {
             uint64_t id = p->remote;
             pli_match_take(&ep->match, i);
-            pli_arrive_parcel_destroy(p);
-            pli_eager_note(from, PLI_WIRE_GATE_UNSENT, cell->word[0], id, (uint64_t)proc << 1 | 1);
+            pli_deliver_parcel_destroy(p);
+            pli_eager_note(from, PLI_MSG_GATE_UNSENT, cell->word[0], id, (uint64_t)proc << 1 | 1);
             return;
         }
     }
-    pli_eager_note(from, PLI_WIRE_GATE_UNSENT, cell->word[0], 0, (uint64_t)proc << 1);
+    pli_eager_note(from, PLI_MSG_GATE_UNSENT, cell->word[0], 0, (uint64_t)proc << 1);
 }
 
-void pli_gate_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
+void pli_gateway_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     struct pli_request *send = (struct pli_request *)(uintptr_t)cell->word[0];
     switch (cell->kind) {
-    case PLI_WIRE_GATE_MSG:
-    case PLI_WIRE_GATE_HEAP:
+    case PLI_MSG_GATE_MSG:
+    case PLI_MSG_GATE_HEAP:
         got_message(lane, cell);
         break;
-    case PLI_WIRE_GATE_ROOM:
+    case PLI_MSG_GATE_ROOM:
         got_room(cell);
         break;
-    case PLI_WIRE_GATE_MATCHED:
+    case PLI_MSG_GATE_MATCHED:
         got_match(lane, send);
         break;
-    case PLI_WIRE_GATE_GONE:
+    case PLI_MSG_GATE_GONE:
         break; // it has woken us; what may be written is, in this poll
-    case PLI_WIRE_GATE_CANCELLED:
+    case PLI_MSG_GATE_CANCELLED:
         got_cancelled(send, cell->word[1] != 0);
         break;
-    case PLI_WIRE_GATE_PART:
+    case PLI_MSG_GATE_PART:
         got_part(cell);
         break;
     default:
@@ -427,15 +429,15 @@ void pli_gate_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
     }
 }
 
-void pli_gate_bye(void)
+void pli_gateway_bye(void)
 {
     struct pli_lane *lane = pli_proc.lanes[0];
-    const struct pli_gate *g = pli_boot.gate;
+    const struct pli_gateway *g = pli_boot.gate;
     uint32_t far = g->clients[g->client].first > 0 ? 0 : g->clients[g->client].n; // any of them
     if (far >= pli_boot.n_world) {
         return; // nobody else takes part
     }
     pli_lock_take(&lane->lock);
-    pli_eager_note(conn_of(lane, far), PLI_WIRE_GATE_BYE, 0, 0, 0);
+    pli_eager_note(conn_of(lane, far), PLI_MSG_GATE_BYE, 0, 0, 0);
     pli_lock_drop(&lane->lock);
 }

@@ -11,9 +11,10 @@ static void *element(const struct pli_request *r, uint64_t i)
     return (void *)((uintptr_t)r->buf + (uintptr_t)((int64_t)i * r->type->extent));
 }
 
-enum pli_err pli_gate_move_out(struct pli_request *send, char *base, uint64_t upto)
+enum pli_err pli_gateway_pack_out(struct pli_request *send, char *base, uint64_t upto)
 {
-    uint64_t each = (uint64_t)pli_type_external_each(send->type), size = pli_gate_move_size(send);
+    uint64_t each = (uint64_t)pli_type_external_each(send->type),
+             size = pli_gateway_pack_size(send);
     upto = upto < size ? upto : size;
     uint64_t first = send->moved / each;
     uint64_t n = (upto - send->moved + each - 1) / each;
@@ -40,9 +41,10 @@ static void finish(struct pli_request *recv, uint64_t size, uint64_t room)
     pli_request_complete(recv, size > room ? PLI_ERR_TRUNC : PLI_OK);
 }
 
-bool pli_gate_move_in(struct pli_request *recv, const char *base, uint64_t here, uint64_t size)
+bool pli_gateway_pack_in(struct pli_request *recv, const char *base, uint64_t here, uint64_t size)
 {
-    uint64_t each = (uint64_t)pli_type_external_each(recv->type), room = pli_gate_move_size(recv);
+    uint64_t each = (uint64_t)pli_type_external_each(recv->type),
+             room = pli_gateway_pack_size(recv);
     uint64_t have = here < room ? here : room;
     if (each > 0 && have > recv->moved) {
         uint64_t n = (have - recv->moved) / each, first = recv->moved / each;

@@ -16,15 +16,15 @@
 #include <unistd.h>
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-static struct pli_outside *_Atomic maps[PLI_TIE_N_JOB]; // by number; written under guard
+static struct pli_other_job *_Atomic maps[PLI_JOBTAB_N_JOB]; // by number; written under guard
 
-void pli_outside_self(struct pli_outside_name *out)
+void pli_other_job_self(struct pli_other_job_name *out)
 {
     const struct pli_node_header *h = pli_proc.boot->node.header;
-    *out = (struct pli_outside_name){ pli_proc.boot->job, h->launcher, h->memory };
+    *out = (struct pli_other_job_name){ pli_proc.boot->job, h->launcher, h->memory };
 }
 
-static enum pli_err map(const struct pli_outside_name *name, struct pli_node *out)
+static enum pli_err map(const struct pli_other_job_name *name, struct pli_node *out)
 {
     int fd = pli_node_open(name->launcher, name->memory);
     if (fd < 0) {
@@ -44,14 +44,14 @@ static enum pli_err map(const struct pli_outside_name *name, struct pli_node *ou
 }
 
 // Enter a mapping under its number. Context: guard held.
-static enum pli_err enter(uint32_t number, const struct pli_outside_name *name,
+static enum pli_err enter(uint32_t number, const struct pli_other_job_name *name,
                           const struct pli_node *node, uint32_t mine)
 {
-    struct pli_outside *o = malloc(sizeof *o);
+    struct pli_other_job *o = malloc(sizeof *o);
     if (o == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a connection to another job");
     }
-    *o = (struct pli_outside){ name->job, *node, mine, maps[number] };
+    *o = (struct pli_other_job){ name->job, *node, mine, maps[number] };
     atomic_store_explicit(&maps[number], o, memory_order_release);
     atomic_store_explicit(&pli_proc.boot->is_linked, true, memory_order_relaxed);
     return PLI_OK;
@@ -60,7 +60,7 @@ static enum pli_err enter(uint32_t number, const struct pli_outside_name *name,
 // A number has passed from a job that has ended to another: unmap the memory of the first, unless
 // something of this process still waits to go there. The few words that describe it stay, for
 // another thread may be looking at them. Context: guard held, no lane locked.
-static void leave(struct pli_outside *old)
+static void leave(struct pli_other_job *old)
 {
     bool is_free = true;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
@@ -76,31 +76,31 @@ static void leave(struct pli_outside *old)
     }
 }
 
-enum pli_err pli_outside_meet(const struct pli_outside_name *name)
+enum pli_err pli_other_job_meet(const struct pli_other_job_name *name)
 {
     if (name->job == pli_proc.boot->job) {
         return PLI_OK;
     }
     enum pli_err err = PLI_OK;
     pthread_mutex_lock(&guard);
-    struct pli_tie_job known = { 0 };
-    uint32_t number = pli_tie_find_job(&pli_proc.boot->node, name->job, &known);
+    struct pli_jobtab_job known = { 0 };
+    uint32_t number = pli_jobtab_find_job(&pli_proc.boot->node, name->job, &known);
     if (number != 0 && known.launcher != name->launcher) {
         err = pli_fail(PLI_ERR_PORT, "the other job is one of several that IMPI has joined, and "
                                      "this one has met another of them; they go by one number, so "
                                      "it cannot meet both");
     } else if (number == 0 || maps[number] == NULL || maps[number]->job != name->job) {
         struct pli_node node;
-        struct pli_outside_name self;
-        struct pli_tie_pair pair = { 0 };
+        struct pli_other_job_name self;
+        struct pli_jobtab_pair pair = { 0 };
         err = map(name, &node);
         if (err == PLI_OK) {
-            pli_outside_self(&self);
-            struct pli_tie_side here = { &pli_proc.boot->node, self.job, self.launcher,
-                                         self.memory };
-            struct pli_tie_side there = { &node, name->job, name->launcher, name->memory };
-            err = pli_tie_meet(&here, &there, &pair);
-            struct pli_outside *old = err == PLI_OK ? maps[pair.theirs_here] : NULL;
+            pli_other_job_self(&self);
+            struct pli_jobtab_side here = { &pli_proc.boot->node, self.job, self.launcher,
+                                            self.memory };
+            struct pli_jobtab_side there = { &node, name->job, name->launcher, name->memory };
+            err = pli_jobtab_meet(&here, &there, &pair);
+            struct pli_other_job *old = err == PLI_OK ? maps[pair.theirs_here] : NULL;
             err = err == PLI_OK ? enter(pair.theirs_here, name, &node, pair.mine_there) : err;
             if (err != PLI_OK) {
                 pli_node_unmap(&node);
@@ -114,17 +114,17 @@ enum pli_err pli_outside_meet(const struct pli_outside_name *name)
 }
 
 // The mapping behind a number, made if some other process of this job has met that one.
-static struct pli_outside *by_number(uint32_t number)
+static struct pli_other_job *by_number(uint32_t number)
 {
-    struct pli_outside *o = atomic_load_explicit(&maps[number], memory_order_acquire);
-    struct pli_tie_job link;
-    if (!pli_tie_get_job(&pli_proc.boot->node, number, &link)) {
+    struct pli_other_job *o = atomic_load_explicit(&maps[number], memory_order_acquire);
+    struct pli_jobtab_job link;
+    if (!pli_jobtab_get_job(&pli_proc.boot->node, number, &link)) {
         return o;
     }
     if (o != NULL && o->job == link.job) {
         return o;
     }
-    struct pli_outside_name name = { link.job, link.launcher, link.memory };
+    struct pli_other_job_name name = { link.job, link.launcher, link.memory };
     struct pli_node node;
     pthread_mutex_lock(&guard);
     o = maps[number];
@@ -137,15 +137,15 @@ static struct pli_outside *by_number(uint32_t number)
     return o;
 }
 
-const struct pli_outside *pli_outside_find(uint64_t job)
+const struct pli_other_job *pli_other_job_find(uint64_t job)
 {
-    uint32_t number = pli_tie_find_job(&pli_proc.boot->node, job, NULL);
+    uint32_t number = pli_jobtab_find_job(&pli_proc.boot->node, job, NULL);
     return number != 0 ? by_number(number) : NULL;
 }
 
-static struct pli_outside *must(uint32_t number)
+static struct pli_other_job *must(uint32_t number)
 {
-    struct pli_outside *o = number < PLI_TIE_N_JOB ? by_number(number) : NULL;
+    struct pli_other_job *o = number < PLI_JOBTAB_N_JOB ? by_number(number) : NULL;
     if (o == NULL) {
         pli_log(PLI_ERROR, "a message of another job came, but its memory cannot be mapped: %s",
                 pli_fail_take(NULL));
@@ -154,14 +154,14 @@ static struct pli_outside *must(uint32_t number)
     return o;
 }
 
-uint64_t pli_outside_proc_slow(uint32_t src)
+uint64_t pli_other_job_proc_slow(uint32_t src)
 {
-    return must(src >> PLI_OUTSIDE_INDEX)->job | (src & ((1u << PLI_OUTSIDE_INDEX) - 1));
+    return must(src >> PLI_OTHER_JOB_INDEX)->job | (src & ((1u << PLI_OTHER_JOB_INDEX) - 1));
 }
 
-struct pli_shm_block *pli_outside_block_slow(uint64_t offset)
+struct pli_shm_block *pli_other_job_block_slow(uint64_t offset)
 {
-    const struct pli_outside *o = must((uint32_t)(offset >> PLI_OUTSIDE_SHIFT));
-    offset &= ((uint64_t)1 << PLI_OUTSIDE_SHIFT) - 1;
+    const struct pli_other_job *o = must((uint32_t)(offset >> PLI_OTHER_JOB_SHIFT));
+    offset &= ((uint64_t)1 << PLI_OTHER_JOB_SHIFT) - 1;
     return (struct pli_shm_block *)(o->node.base + offset);
 }

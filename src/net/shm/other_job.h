@@ -11,26 +11,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pli_outside {
+struct pli_other_job {
     uint64_t job; // upper half of its ids
     struct pli_node node;
-    uint32_t mine;              // the number this job has over there
-    struct pli_outside *before; // who had the number until then; kept, see leave() of outside.c
+    uint32_t mine;                // the number this job has over there
+    struct pli_other_job *before; // who had the number until then; kept, see leave() of outside.c
 };
 
 // How to find a job: said in names of ports and over sockets.
-struct pli_outside_name {
+struct pli_other_job_name {
     uint64_t job;
     uint32_t launcher, memory; // process that keeps its memory, and the descriptor it has there
 };
 
 // This job's. PLI_ERR_OTHER: nobody keeps its memory where others could find it.
-void pli_outside_self(struct pli_outside_name *out);
+void pli_other_job_self(struct pli_other_job_name *out);
 
 // Make the two jobs known to each other. The own job is fine. Context: no lock held.
-enum pli_err pli_outside_meet(const struct pli_outside_name *name);
+enum pli_err pli_other_job_meet(const struct pli_other_job_name *name);
 
 // A job that some process of this one has met, NULL: none, or it is gone. Context: any thread.
-const struct pli_outside *pli_outside_find(uint64_t job);
+const struct pli_other_job *pli_other_job_find(uint64_t job);
 
 #endif

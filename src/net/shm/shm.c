@@ -168,7 +168,7 @@ void pli_shm_wake_slow(struct pli_shm_mailbox *box)
         atomic_fetch_add_explicit(&box->wakes, 1, memory_order_release);
         pli_futex_wake(&box->wakes, INT_MAX, false);
     } else if (how == PLI_SHM_BY_BELL) {
-        pli_shm_bell_ring(box);
+        pli_wake_sock_ring(box);
     } else if (how == PLI_SHM_BY_EVENT) {
         uint64_t one = 1;
         ssize_t n = write(pli_shm_wake_fd, &one, sizeof one);

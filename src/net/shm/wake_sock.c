@@ -54,7 +54,7 @@ static bool tell(struct pli_shm_mailbox *box, int fd, uint64_t key)
     return true;
 }
 
-int pli_shm_bell_open(struct pli_shm *s)
+int pli_wake_sock_open(struct pli_shm *s)
 {
     static _Atomic int has_said;
     struct sockaddr_un any = { .sun_family = AF_UNIX }; // the system chooses the name
@@ -82,7 +82,7 @@ int pli_shm_bell_open(struct pli_shm *s)
     return -1;
 }
 
-void pli_shm_bell_drop(int fd)
+void pli_wake_sock_drop(int fd)
 {
     atomic_compare_exchange_strong(&ringer, &fd, -1);
 }
@@ -111,8 +111,8 @@ static bool send_ring(int fd, const struct sockaddr_un *to, size_t n_name, uint6
 // A bell whose owner is gone needs no ring, and neither does one that is full of them. But the
 // kernel says the same when too many rings of this process lie unread in the bells of others, which
 // are stopped perhaps. A socket that has sent nothing tells the two apart. When there is none to be
-// had the ring is lost, and the sleeper looks by itself after PLI_SHM_BELL_NS.
-void pli_shm_bell_ring(const struct pli_shm_mailbox *box)
+// had the ring is lost, and the sleeper looks by itself after PLI_WAKE_SOCK_NS.
+void pli_wake_sock_ring(const struct pli_shm_mailbox *box)
 {
     struct sockaddr_un a = { .sun_family = AF_UNIX };
     uint32_t n = box->n_bell;

@@ -40,16 +40,16 @@ struct pli_dial {
     int fd;
     uint64_t until;
     uint64_t seen;      // the last step
-    uint32_t round;     // see pli_moor_round
+    uint32_t round;     // see pli_sock_round
     bool is_stale;      // there was a long time between two steps with this connection
     bool is_dropped;    // the other end hung up before it knew who we are
     uint64_t dropped;   // it did so for the first time
     uint32_t n_dropped; // how often it has
     int order[PLI_NODE_N_ADDR], n_addr, at; // addresses to try; the one being tried
     uint32_t n;                             // bytes of the reply so far
-    struct pli_greet_open open;
-    struct pli_greet_reply reply;
-    struct pli_greet_join join;
+    struct pli_handshake_open open;
+    struct pli_handshake_reply reply;
+    struct pli_handshake_join join;
     char tried[TRIED]; // what failed, for people
 };
 
@@ -82,7 +82,7 @@ enum pli_err pli_dial_tune(int fd, int timeout_s)
         setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &probe, sizeof probe) != 0 ||
         setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &n, sizeof n) != 0) {
         // One that a checkpoint has ended is set up when its reader has what goes on for it.
-        return pli_moor_is_moved(fd)
+        return pli_sock_is_moved(fd)
                    ? PLI_OK
                    : pli_fail(PLI_ERR_OTHER, "cannot set up a connection: %s", strerror(errno));
     }
@@ -92,7 +92,7 @@ enum pli_err pli_dial_tune(int fd, int timeout_s)
 
 void pli_dial_end(int fd)
 {
-    pli_moor_close(fd);
+    pli_sock_close(fd);
 }
 
 // Who watches the descriptor must cease before it is closed.
@@ -102,7 +102,7 @@ static void drop(struct pli_dial *d)
         if (d->call.unwatch != NULL) {
             d->call.unwatch(d->call.arg);
         }
-        pli_moor_close(d->fd);
+        pli_sock_close(d->fd);
         d->fd = -1;
     }
 }
@@ -161,10 +161,10 @@ static bool begin(struct pli_dial *d)
         d->seen = pli_clock_ns();
         d->until = d->seen + d->call.patience_ns;
         d->is_stale = d->is_dropped = false;
-        d->round = pli_moor_round();
+        d->round = pli_sock_round();
         d->fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (d->fd >= 0) {
-            pli_moor_dial(d->fd);
+            pli_sock_dial(d->fd);
         }
         if (d->fd >= 0 &&
             (connect(d->fd, (struct sockaddr *)&a, len) == 0 || errno == EINPROGRESS)) {
@@ -184,9 +184,9 @@ enum pli_err pli_dial_open(const struct pli_dial_call *call, struct pli_dial **o
     d->call = *call;
     d->fd = -1;
     d->n_addr = pli_address_order(call->here, call->there, d->order);
-    pli_park_hold();
+    pli_freeze_hold();
     bool is_begun = begin(d);
-    pli_park_let();
+    pli_freeze_let();
     if (!is_begun) {
         enum pli_err err =
             pli_fail(PLI_ERR_OTHER, "host %s cannot be reached: %s", call->there->name,
@@ -201,7 +201,7 @@ enum pli_err pli_dial_open(const struct pli_dial_call *call, struct pli_dial **o
 void pli_dial_close(struct pli_dial *d)
 {
     if (d != NULL && d->fd >= 0) {
-        pli_moor_close(d->fd);
+        pli_sock_close(d->fd);
     }
     free(d);
 }
@@ -237,8 +237,8 @@ static void set_limit(int fd, uint64_t ns)
 
 void pli_dial_keys(const struct pli_dial *d, unsigned char keys_out[2][32])
 {
-    struct pli_greet_keys keys;
-    pli_greet_make_keys(d->call.secret, &d->open, &d->reply, &d->join, true, &keys);
+    struct pli_handshake_keys keys;
+    pli_handshake_make_keys(d->call.secret, &d->open, &d->reply, &d->join, true, &keys);
     memcpy(keys_out, &keys, sizeof keys);
 }
 
@@ -266,7 +266,7 @@ static const char *open_up(struct pli_dial *d)
         pli_dial_tune(d->fd, (int)(d->call.patience_ns / 1000000000u));
         set_limit(d->fd, d->call.patience_ns);
     }
-    if (pli_greet_open(&d->open) != PLI_OK) {
+    if (pli_handshake_open(&d->open) != PLI_OK) {
         return "no random numbers";
     }
     ssize_t n = send(d->fd, &d->open, sizeof d->open, MSG_NOSIGNAL);
@@ -284,24 +284,24 @@ static bool has_ended(int fd)
 // The reply is complete: judge it and join. NULL: done.
 static const char *join(struct pli_dial *d)
 {
-    if (pli_greet_check_reply(d->call.secret, &d->open, &d->reply) != PLI_OK) {
+    if (pli_handshake_check_reply(d->call.secret, &d->open, &d->reply) != PLI_OK) {
         return pli_fail_take(NULL);
     }
     if (has_ended(d->fd)) { // what is sent now would be lost
         d->is_dropped = true;
         return "it hung up";
     }
-    struct pli_greet_join j = { .from = d->call.from,
-                                .to = d->call.to,
-                                .lane = d->call.lane,
-                                .to_lane = d->call.to_lane,
-                                .protect = pli_secure_level() };
-    pli_greet_join(d->call.secret, &d->open, &d->reply, &j);
+    struct pli_handshake_join j = { .from = d->call.from,
+                                    .to = d->call.to,
+                                    .lane = d->call.lane,
+                                    .to_lane = d->call.to_lane,
+                                    .protect = pli_secure_level() };
+    pli_handshake_join(d->call.secret, &d->open, &d->reply, &j);
     if (send(d->fd, &j, sizeof j, MSG_NOSIGNAL) != (ssize_t)sizeof j) {
         return "it does not take the greeting";
     }
     d->join = j;
-    pli_moor_join(d->fd, j.to, j.lane, j.to_lane);
+    pli_sock_join(d->fd, j.to, j.lane, j.to_lane);
     return NULL;
 }
 
@@ -376,7 +376,7 @@ static enum pli_err begin_or_fail(struct pli_dial *d)
 // Context: the process is held, so that no checkpoint comes between a connection and its note.
 static enum pli_err step(struct pli_dial *d)
 {
-    if (d->round != pli_moor_round()) {
+    if (d->round != pli_sock_round()) {
         begin_anew(d);
         return begin_or_fail(d);
     }
@@ -408,8 +408,8 @@ static enum pli_err step(struct pli_dial *d)
 
 enum pli_err pli_dial_step(struct pli_dial *d)
 {
-    pli_park_hold();
+    pli_freeze_hold();
     enum pli_err err = step(d);
-    pli_park_let();
+    pli_freeze_let();
     return err;
 }

@@ -19,7 +19,7 @@ static const char *check_message(const struct pli_frame *f)
     if (f->src_rank < 0) {
         return "a negative rank";
     }
-    if (f->kind == PLI_WIRE_RTS) {
+    if (f->kind == PLI_MSG_RTS) {
         return f->len != 0 ? "an offer with data" : NULL;
     }
     if (f->len > PLI_FRAME_EAGER_MAX) {
@@ -30,34 +30,34 @@ static const char *check_message(const struct pli_frame *f)
 
 const char *pli_frame_check(const struct pli_frame *f)
 {
-    bool is_message = f->kind >= PLI_WIRE_EAGER && f->kind <= PLI_WIRE_RTS;
+    bool is_message = f->kind >= PLI_MSG_EAGER && f->kind <= PLI_MSG_RTS;
     if (f->mark != PLI_FRAME_MARK || (f->flags != 0 && !is_message)) {
         return "not a frame";
     }
     switch (f->kind) {
-    case PLI_WIRE_EAGER:
-    case PLI_WIRE_SYNC:
-    case PLI_WIRE_RTS:
+    case PLI_MSG_EAGER:
+    case PLI_MSG_SYNC:
+    case PLI_MSG_RTS:
         return check_message(f);
-    case PLI_WIRE_DATA:
+    case PLI_MSG_DATA:
         return f->len == 0 || f->len > PLI_FRAME_DATA_MAX ? "a piece of no size or too large"
                                                           : NULL;
-    case PLI_WIRE_WORKER:
+    case PLI_MSG_WORKER:
         return f->len > PLI_FRAME_WORKER_MAX ? "an address too long" : NULL;
-    case PLI_WIRE_CTS:
-    case PLI_WIRE_ACK:
-    case PLI_WIRE_UNSEND:
-    case PLI_WIRE_UNSENT:
-    case PLI_WIRE_HOLD:
-    case PLI_WIRE_BYE:
-    case PLI_WIRE_MERGE:
-    case PLI_WIRE_MOVE:
-    case PLI_WIRE_CTS_PIECES:
-    case PLI_WIRE_SURE:
-    case PLI_WIRE_SURED:
-    case PLI_WIRE_AWAY:
-    case PLI_WIRE_OVER:
-    case PLI_WIRE_MET:
+    case PLI_MSG_CTS:
+    case PLI_MSG_ACK:
+    case PLI_MSG_UNSEND:
+    case PLI_MSG_UNSENT:
+    case PLI_MSG_HOLD:
+    case PLI_MSG_BYE:
+    case PLI_MSG_MERGE:
+    case PLI_MSG_MOVE:
+    case PLI_MSG_CTS_PIECES:
+    case PLI_MSG_SURE:
+    case PLI_MSG_SURED:
+    case PLI_MSG_AWAY:
+    case PLI_MSG_OVER:
+    case PLI_MSG_MET:
         return f->len != 0 ? "a note with data" : NULL;
     default:
         return "of an unknown kind"; // others belong to shared memory

@@ -16,7 +16,7 @@ enum {
 // A message: EAGER, SYNC and RTS of core/wire.h. Requests are named by tickets, which only the side
 // that gave them can turn into anything.
 struct pli_frame {
-    uint8_t kind;  // enum pli_wire_kind
+    uint8_t kind;  // enum pli_msg_kind
     uint8_t flags; // a message: enum pli_form of its data; else zero
     uint16_t mark;
     uint32_t len; // bytes behind this head

@@ -5,30 +5,30 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-static bool grow(struct pli_ticket_table *t)
+static bool grow(struct pli_reqid_table *t)
 {
     uint32_t n = t->n == 0 ? 16 : t->n * 2;
-    struct pli_ticket *more = realloc(t->at, n * sizeof *more);
+    struct pli_reqid *more = realloc(t->at, n * sizeof *more);
     if (more == NULL) {
         return false;
     }
     t->at = more;
     for (uint32_t i = n; i > t->n; i--) {
-        t->at[i - 1] = (struct pli_ticket){ .next = t->free };
+        t->at[i - 1] = (struct pli_reqid){ .next = t->free };
         t->free = i;
     }
     t->n = n;
     return true;
 }
 
-uint64_t pli_ticket_give(struct pli_ticket_table *t, struct pli_request *r, struct pli_conn *c,
-                         enum pli_ticket_kind kind)
+uint64_t pli_reqid_give(struct pli_reqid_table *t, struct pli_request *r, struct pli_conn *c,
+                        enum pli_reqid_kind kind)
 {
     if (t->free == 0 && !grow(t)) {
         return 0;
     }
     uint32_t place = t->free;
-    struct pli_ticket *it = &t->at[place - 1];
+    struct pli_reqid *it = &t->at[place - 1];
     t->free = it->next;
     it->request = r;
     it->conn = c;
@@ -38,64 +38,63 @@ uint64_t pli_ticket_give(struct pli_ticket_table *t, struct pli_request *r, stru
     return (uint64_t)it->turn << 32 | place;
 }
 
-static struct pli_ticket *look(const struct pli_ticket_table *t, uint64_t ticket)
+static struct pli_reqid *look(const struct pli_reqid_table *t, uint64_t ticket)
 {
     uint32_t place = (uint32_t)ticket;
-    struct pli_ticket *it = place >= 1 && place <= t->n ? &t->at[place - 1] : NULL;
-    return it != NULL && it->turn == (uint32_t)(ticket >> 32) && it->kind != PLI_TICKET_NONE ? it
-                                                                                             : NULL;
+    struct pli_reqid *it = place >= 1 && place <= t->n ? &t->at[place - 1] : NULL;
+    return it != NULL && it->turn == (uint32_t)(ticket >> 32) && it->kind != PLI_REQID_NONE ? it
+                                                                                            : NULL;
 }
 
-struct pli_request *pli_ticket_find(const struct pli_ticket_table *t, uint64_t ticket,
-                                    const struct pli_conn *c, enum pli_ticket_kind kind)
+struct pli_request *pli_reqid_find(const struct pli_reqid_table *t, uint64_t ticket,
+                                   const struct pli_conn *c, enum pli_reqid_kind kind)
 {
-    const struct pli_ticket *it = look(t, ticket);
+    const struct pli_reqid *it = look(t, ticket);
     return it != NULL && it->conn == c && it->kind == kind ? it->request : NULL;
 }
 
-struct pli_request *pli_ticket_at(const struct pli_ticket_table *t, uint32_t n,
-                                  const struct pli_conn *c, enum pli_ticket_kind *kind_out)
+struct pli_request *pli_reqid_at(const struct pli_reqid_table *t, uint32_t n,
+                                 const struct pli_conn *c, enum pli_reqid_kind *kind_out)
 {
-    const struct pli_ticket *it = &t->at[n];
+    const struct pli_reqid *it = &t->at[n];
     *kind_out = it->kind;
-    return it->kind != PLI_TICKET_NONE && it->conn == c ? it->request : NULL;
+    return it->kind != PLI_REQID_NONE && it->conn == c ? it->request : NULL;
 }
 
-void pli_ticket_haunt(struct pli_ticket_table *t, uint32_t n)
+void pli_reqid_haunt(struct pli_reqid_table *t, uint32_t n)
 {
-    t->at[n].kind = PLI_TICKET_GHOST;
+    t->at[n].kind = PLI_REQID_GHOST;
     t->at[n].request = NULL;
     t->n_out--;
 }
 
-bool pli_ticket_is_ghost(const struct pli_ticket_table *t, uint64_t ticket,
-                         const struct pli_conn *c)
+bool pli_reqid_is_ghost(const struct pli_reqid_table *t, uint64_t ticket, const struct pli_conn *c)
 {
-    const struct pli_ticket *it = look(t, ticket);
-    return it != NULL && it->conn == c && it->kind == PLI_TICKET_GHOST;
+    const struct pli_reqid *it = look(t, ticket);
+    return it != NULL && it->conn == c && it->kind == PLI_REQID_GHOST;
 }
 
-void pli_ticket_end(struct pli_ticket_table *t, uint64_t ticket)
+void pli_reqid_end(struct pli_reqid_table *t, uint64_t ticket)
 {
-    struct pli_ticket *it = look(t, ticket);
+    struct pli_reqid *it = look(t, ticket);
     if (it != NULL) {
-        t->n_out -= it->kind != PLI_TICKET_GHOST;
-        it->kind = PLI_TICKET_NONE;
+        t->n_out -= it->kind != PLI_REQID_GHOST;
+        it->kind = PLI_REQID_NONE;
         it->request = NULL;
         it->next = t->free;
         t->free = (uint32_t)ticket;
     }
 }
 
-struct pli_request *pli_ticket_reclaim(struct pli_ticket_table *t, const struct pli_conn *c,
-                                       enum pli_ticket_kind *kind_out)
+struct pli_request *pli_reqid_reclaim(struct pli_reqid_table *t, const struct pli_conn *c,
+                                      enum pli_reqid_kind *kind_out)
 {
     for (uint32_t i = 0; i < t->n; i++) {
-        struct pli_ticket *it = &t->at[i];
-        if (it->kind != PLI_TICKET_NONE && it->conn == c) {
+        struct pli_reqid *it = &t->at[i];
+        if (it->kind != PLI_REQID_NONE && it->conn == c) {
             struct pli_request *r = it->request;
             *kind_out = it->kind;
-            pli_ticket_end(t, (uint64_t)it->turn << 32 | (i + 1));
+            pli_reqid_end(t, (uint64_t)it->turn << 32 | (i + 1));
             if (r != NULL) {
                 return r;
             }
@@ -104,7 +103,7 @@ struct pli_request *pli_ticket_reclaim(struct pli_ticket_table *t, const struct 
     return NULL;
 }
 
-bool pli_ticket_has(const struct pli_ticket_table *t, const struct pli_conn *c)
+bool pli_reqid_has(const struct pli_reqid_table *t, const struct pli_conn *c)
 {
     for (uint32_t i = 0; i < t->n; i++) {
         if (t->at[i].request != NULL && t->at[i].conn == c) {
@@ -114,8 +113,8 @@ bool pli_ticket_has(const struct pli_ticket_table *t, const struct pli_conn *c)
     return false;
 }
 
-void pli_ticket_fini(struct pli_ticket_table *t)
+void pli_reqid_fini(struct pli_reqid_table *t)
 {
     free(t->at);
-    *t = (struct pli_ticket_table){ 0 };
+    *t = (struct pli_reqid_table){ 0 };
 }

@@ -10,47 +10,46 @@
 struct pli_conn;
 struct pli_request;
 
-enum pli_ticket_kind {
-    PLI_TICKET_NONE,
-    PLI_TICKET_SEND,
-    PLI_TICKET_RECV,
-    PLI_TICKET_GHOST // its request was withdrawn; the other side may still say it
+enum pli_reqid_kind {
+    PLI_REQID_NONE,
+    PLI_REQID_SEND,
+    PLI_REQID_RECV,
+    PLI_REQID_GHOST // its request was withdrawn; the other side may still say it
 };
 
-struct pli_ticket {
+struct pli_reqid {
     struct pli_request *request;
     struct pli_conn *conn; // who may say it
     uint32_t turn;         // grows each time the place is used
     uint32_t next;         // free place
-    enum pli_ticket_kind kind;
+    enum pli_reqid_kind kind;
 };
 
-struct pli_ticket_table {
-    struct pli_ticket *at;
+struct pli_reqid_table {
+    struct pli_reqid *at;
     uint32_t n, free; // places; the first free one + 1, 0: none
     uint32_t n_out;   // tickets that are out
 };
 
 // Never 0; 0: no memory.
-uint64_t pli_ticket_give(struct pli_ticket_table *t, struct pli_request *r, struct pli_conn *c,
-                         enum pli_ticket_kind kind);
+uint64_t pli_reqid_give(struct pli_reqid_table *t, struct pli_request *r, struct pli_conn *c,
+                        enum pli_reqid_kind kind);
 // The request, or NULL: there is no such ticket of that kind for that conn.
-struct pli_request *pli_ticket_find(const struct pli_ticket_table *t, uint64_t ticket,
-                                    const struct pli_conn *c, enum pli_ticket_kind kind);
+struct pli_request *pli_reqid_find(const struct pli_reqid_table *t, uint64_t ticket,
+                                   const struct pli_conn *c, enum pli_reqid_kind kind);
 // The request of the n-th place, if its ticket is out and this conn may say it; else NULL.
-struct pli_request *pli_ticket_at(const struct pli_ticket_table *t, uint32_t n,
-                                  const struct pli_conn *c, enum pli_ticket_kind *kind_out);
+struct pli_request *pli_reqid_at(const struct pli_reqid_table *t, uint32_t n,
+                                 const struct pli_conn *c, enum pli_reqid_kind *kind_out);
 // The request at the n-th place is withdrawn.
-void pli_ticket_haunt(struct pli_ticket_table *t, uint32_t n);
-bool pli_ticket_is_ghost(const struct pli_ticket_table *t, uint64_t ticket,
-                         const struct pli_conn *c);
-void pli_ticket_end(struct pli_ticket_table *t, uint64_t ticket);
+void pli_reqid_haunt(struct pli_reqid_table *t, uint32_t n);
+bool pli_reqid_is_ghost(const struct pli_reqid_table *t, uint64_t ticket, const struct pli_conn *c);
+void pli_reqid_end(struct pli_reqid_table *t, uint64_t ticket);
 // Any request of a conn whose ticket is still out, which it ends; NULL: none is left, not even of
 // ghosts.
-struct pli_request *pli_ticket_reclaim(struct pli_ticket_table *t, const struct pli_conn *c,
-                                       enum pli_ticket_kind *kind_out);
+struct pli_request *pli_reqid_reclaim(struct pli_reqid_table *t, const struct pli_conn *c,
+                                      enum pli_reqid_kind *kind_out);
 // Whether any is; ghosts do not count.
-bool pli_ticket_has(const struct pli_ticket_table *t, const struct pli_conn *c);
-void pli_ticket_fini(struct pli_ticket_table *t);
+bool pli_reqid_has(const struct pli_reqid_table *t, const struct pli_conn *c);
+void pli_reqid_fini(struct pli_reqid_table *t);
 
 #endif

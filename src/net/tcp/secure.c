@@ -28,15 +28,15 @@ struct pli_secure {
 
 uint8_t pli_secure_level(void)
 {
-    return strcmp(pli_conf.net_protect, "encrypt") == 0 ? PLI_GREET_ENCRYPT
-           : strcmp(pli_conf.net_protect, "auth") == 0  ? PLI_GREET_AUTH
-                                                        : PLI_GREET_PLAIN;
+    return strcmp(pli_conf.net_protect, "encrypt") == 0 ? PLI_HANDSHAKE_ENCRYPT
+           : strcmp(pli_conf.net_protect, "auth") == 0  ? PLI_HANDSHAKE_AUTH
+                                                        : PLI_HANDSHAKE_PLAIN;
 }
 
 enum pli_err pli_secure_create(uint8_t level, const unsigned char keys[2][32],
                                struct pli_secure **out)
 {
-    if (level == PLI_GREET_PLAIN) {
+    if (level == PLI_HANDSHAKE_PLAIN) {
         *out = NULL;
         return PLI_OK;
     }
@@ -55,7 +55,7 @@ enum pli_err pli_secure_create(uint8_t level, const unsigned char keys[2][32],
     }
     s->in = in;
     s->cap = CAP_IN;
-    s->is_plain = level == PLI_GREET_AUTH;
+    s->is_plain = level == PLI_HANDSHAKE_AUTH;
     enum pli_err err = pli_protect_init(&s->seal, PLI_PROTECT_GCM, keys[0], true);
     err = err == PLI_OK ? pli_protect_init(&s->open, PLI_PROTECT_GCM, keys[1], false) : err;
     if (err != PLI_OK) {

@@ -14,7 +14,7 @@
 
 struct pli_secure;
 
-// What PLIANT_NET_PROTECT asks for: enum pli_greet_protect.
+// What PLIANT_NET_PROTECT asks for: enum pli_handshake_protect.
 uint8_t pli_secure_level(void);
 
 // Keys: to send, to receive. Fails, with a sentence, where it takes OpenSSL and there is none. NULL

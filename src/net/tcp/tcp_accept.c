@@ -29,7 +29,7 @@ static struct waiting {
 } * waiting[PLI_NODE_N_LANE]; // guarded by guard
 static _Atomic int n_waiting[PLI_NODE_N_LANE];
 
-void pli_netlane_ask_room(void)
+void pli_tcp_lane_ask_room(void)
 {
     uint64_t n = 2 * (uint64_t)pli_proc.boot->node.header->n_world;
     pli_nofile_raise(n > FILES ? n : FILES);
@@ -39,7 +39,7 @@ static void pass_on(const struct pli_caller *c)
 {
     struct waiting *w = malloc(sizeof *w);
     if (w == NULL) {
-        pli_moor_close(c->fd);
+        pli_sock_close(c->fd);
         return;
     }
     w->caller = *c;
@@ -55,13 +55,13 @@ static void pass_on(const struct pli_caller *c)
 }
 
 // No descriptor is free for a call. The program may close some.
-static void starve(struct pli_netlane *net)
+static void starve(struct pli_tcp_lane *net)
 {
     struct pli_boot *boot = pli_proc.boot;
     uint64_t now = pli_clock_ns();
     if (net->starved_ns == 0) {
         net->starved_ns = now;
-        pli_netlane_unwatch(net, &net->door); // it would be ready for ever
+        pli_tcp_lane_unwatch(net, &net->door); // it would be ready for ever
         pli_log(PLI_WARN,
                 "connections of other ranks wait: this process has all %llu descriptors open that "
                 "it may have; raise the hard limit of open files (ulimit -Hn)",
@@ -77,15 +77,15 @@ static void starve(struct pli_netlane *net)
     }
 }
 
-void pli_netlane_see_door(struct pli_eye *e, uint32_t events)
+void pli_tcp_lane_see_door(struct pli_fd_watch *e, uint32_t events)
 {
-    struct pli_netlane *net = e->net;
+    struct pli_tcp_lane *net = e->net;
     struct pli_boot *boot = pli_proc.boot;
     struct pli_caller c;
     enum pli_err err;
     while ((err = boot->ops->take(boot, &c)) == PLI_OK) {
         if (c.to_lane == net->lane->index) {
-            pli_link_adopt(net, &c);
+            pli_tcp_conn_adopt(net, &c);
         } else {
             pass_on(&c);
         }
@@ -95,14 +95,14 @@ void pli_netlane_see_door(struct pli_eye *e, uint32_t events)
         starve(net);
     } else if (net->starved_ns != 0) {
         net->starved_ns = 0;
-        pli_netlane_watch(net, e, EPOLLIN);
+        pli_tcp_lane_watch(net, e, EPOLLIN);
     }
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) { // the launcher is gone, and so are we soon
-        pli_netlane_unwatch(net, e);
+        pli_tcp_lane_unwatch(net, e);
     }
 }
 
-static int take_waiting(struct pli_netlane *net)
+static int take_waiting(struct pli_tcp_lane *net)
 {
     int i = net->lane->index, n = 0;
     if (atomic_load_explicit(&n_waiting[i], memory_order_acquire) == 0) {
@@ -115,7 +115,7 @@ static int take_waiting(struct pli_netlane *net)
     pthread_mutex_unlock(&guard);
     while (w != NULL) {
         struct waiting *next = w->next;
-        pli_link_adopt(net, &w->caller);
+        pli_tcp_conn_adopt(net, &w->caller);
         free(w);
         w = next;
         n++;
@@ -123,25 +123,25 @@ static int take_waiting(struct pli_netlane *net)
     return n;
 }
 
-int pli_netlane_take_calls(struct pli_netlane *net)
+int pli_tcp_lane_take_calls(struct pli_tcp_lane *net)
 {
     int n = take_waiting(net);
-    if (pli_moor_has_untaken() || net->starved_ns != 0 || net->is_crowded) {
-        pli_netlane_see_door(&net->door, 0);
+    if (pli_sock_has_untaken() || net->starved_ns != 0 || net->is_crowded) {
+        pli_tcp_lane_see_door(&net->door, 0);
     }
     return n;
 }
 
-void pli_netlane_forget_calls(int lane)
+void pli_tcp_lane_forget_calls(int lane)
 {
     struct pli_caller c;
-    while (pli_moor_untaken(&c)) {
-        pli_moor_close(c.fd);
+    while (pli_sock_untaken(&c)) {
+        pli_sock_close(c.fd);
     }
     while (waiting[lane] != NULL) {
         struct waiting *w = waiting[lane];
         waiting[lane] = w->next;
-        pli_moor_close(w->caller.fd);
+        pli_sock_close(w->caller.fd);
         free(w);
     }
     atomic_store_explicit(&n_waiting[lane], 0, memory_order_relaxed);

@@ -29,9 +29,9 @@ struct note {
     struct pli_frame frame;
 };
 
-bool pli_link_create(struct pli_netlane *net, struct pli_conn *c)
+bool pli_tcp_conn_create(struct pli_tcp_lane *net, struct pli_conn *c)
 {
-    struct pli_link *l = calloc(1, sizeof *l);
+    struct pli_tcp_conn *l = calloc(1, sizeof *l);
     if (l == NULL) {
         return false;
     }
@@ -43,7 +43,7 @@ bool pli_link_create(struct pli_netlane *net, struct pli_conn *c)
     pli_list_init(&l->streams);
     pli_list_push(&net->links, &l->at);
     c->link = l;
-    if (net->ucx != NULL && !pli_ucxlane_create(l)) {
+    if (net->ucx != NULL && !pli_ucx_worker_create(l)) {
         pli_list_remove(&l->at);
         c->link = NULL;
         free(l);
@@ -53,27 +53,27 @@ bool pli_link_create(struct pli_netlane *net, struct pli_conn *c)
 }
 
 // Whether a connection that has ended is still about to be forgotten.
-static bool has_dead(const struct pli_link *l)
+static bool has_dead(const struct pli_tcp_conn *l)
 {
     const struct pli_list *dead = &l->net->dead;
     for (const struct pli_list *at = dead->next; at != dead; at = at->next) {
-        if (PLI_CONTAINER(at, const struct pli_sock, at)->link == l) {
+        if (PLI_CONTAINER(at, const struct pli_tcp_sock, at)->link == l) {
             return true;
         }
     }
     return false;
 }
 
-bool pli_link_destroy(struct pli_link *l)
+bool pli_tcp_conn_destroy(struct pli_tcp_conn *l)
 {
-    if (l->state != PLI_LINK_IDLE || !l->is_gone || l->net->is_judged || pli_link_has_unsent(l) ||
-        !pli_list_is_empty(&l->streams) || !pli_list_is_empty(&l->conn->open) ||
-        pli_ticket_has(&l->net->tickets, l->conn) || has_dead(l) ||
-        (l->ucx != NULL && !pli_ucxlane_destroy(l))) {
+    if (l->state != PLI_TCP_CONN_IDLE || !l->is_gone || l->net->is_judged ||
+        pli_tcp_conn_has_unsent(l) || !pli_list_is_empty(&l->streams) ||
+        !pli_list_is_empty(&l->conn->open) || pli_reqid_has(&l->net->tickets, l->conn) ||
+        has_dead(l) || (l->ucx != NULL && !pli_ucx_worker_destroy(l))) {
         return false;
     }
-    enum pli_ticket_kind kind;
-    pli_ticket_reclaim(&l->net->tickets, l->conn, &kind); // of ghosts
+    enum pli_reqid_kind kind;
+    pli_reqid_reclaim(&l->net->tickets, l->conn, &kind); // of ghosts
     pli_list_remove(&l->at);
     pli_list_remove(&l->busy);
     l->conn->link = NULL;
@@ -81,26 +81,26 @@ bool pli_link_destroy(struct pli_link *l)
     return true;
 }
 
-static bool is_writing(const struct pli_link *l)
+static bool is_writing(const struct pli_tcp_conn *l)
 {
     return l->head_left != 0 || l->body_left != 0;
 }
 
 // Messages go over the connection unless they go by UCX.
-static bool has_unwritten(const struct pli_link *l)
+static bool has_unwritten(const struct pli_tcp_conn *l)
 {
     return is_writing(l) || l->next != NULL || !pli_list_is_empty(&l->notes) ||
            !pli_list_is_empty(&l->streams) ||
-           (l->ucx != NULL && l->state != PLI_LINK_IDLE && pli_ucxlane_has_hail(l->ucx)) ||
+           (l->ucx != NULL && l->state != PLI_TCP_CONN_IDLE && pli_ucx_worker_has_hail(l->ucx)) ||
            (!pli_list_is_empty(&l->conn->pending) && !l->by_ucx);
 }
 
-bool pli_link_has_unsent(const struct pli_link *l)
+bool pli_tcp_conn_has_unsent(const struct pli_tcp_conn *l)
 {
-    return has_unwritten(l) || (l->ucx != NULL && pli_ucxlink_has_unsent(l));
+    return has_unwritten(l) || (l->ucx != NULL && pli_ucx_conn_has_unsent(l));
 }
 
-static void set_head(struct pli_link *l, int kind)
+static void set_head(struct pli_tcp_conn *l, int kind)
 {
     memset(&l->head, 0, sizeof l->head);
     l->head.kind = (uint8_t)kind;
@@ -111,7 +111,7 @@ static void set_head(struct pli_link *l, int kind)
     l->req = NULL;
 }
 
-const char *pli_link_data(struct pli_request *r, uint64_t from, uint64_t n, char **bounce_out)
+const char *pli_tcp_conn_data(struct pli_request *r, uint64_t from, uint64_t n, char **bounce_out)
 {
     *bounce_out = NULL;
     if (r->type->is_dense) {
@@ -134,30 +134,30 @@ const char *pli_link_data(struct pli_request *r, uint64_t from, uint64_t n, char
 }
 
 // Show the next n bytes of a send to the kernel.
-static void set_body(struct pli_link *l, struct pli_request *r, uint64_t from, uint64_t n)
+static void set_body(struct pli_tcp_conn *l, struct pli_request *r, uint64_t from, uint64_t n)
 {
     if (n > 0) {
-        l->body = pli_link_data(r, from, n, &l->bounce);
+        l->body = pli_tcp_conn_data(r, from, n, &l->bounce);
         l->body_left = l->body_len = n;
         l->head.len = (uint32_t)n;
     }
 }
 
-static bool is_small(const struct pli_link *l, const struct pli_request *r)
+static bool is_small(const struct pli_tcp_conn *l, const struct pli_request *r)
 {
     int64_t most = l->by_ucx ? pli_conf.ucx_eager_max : pli_conf.tcp_eager_max;
     // PLIANT_EAGER_MAX=0 is how people ask for no unasked data at all.
     return r->size <= (uint64_t)most && (pli_conf.eager_max > 0 || r->size == 0) && !l->is_full;
 }
 
-bool pli_link_address(struct pli_link *l, struct pli_request *r, struct pli_frame *head)
+bool pli_tcp_conn_address(struct pli_tcp_conn *l, struct pli_request *r, struct pli_frame *head)
 {
     bool is_sync = (r->flags & PLI_REQ_SYNC) != 0;
     bool is_eager = is_small(l, r);
     *head = (struct pli_frame){
-        .kind = !is_eager ? PLI_WIRE_RTS
-                : is_sync ? PLI_WIRE_SYNC
-                          : PLI_WIRE_EAGER,
+        .kind = !is_eager ? PLI_MSG_RTS
+                : is_sync ? PLI_MSG_SYNC
+                          : PLI_MSG_EAGER,
         .flags = r->type->form,
         .mark = PLI_FRAME_MARK,
         .dst_ep = (uint32_t)r->remote,
@@ -168,7 +168,7 @@ bool pli_link_address(struct pli_link *l, struct pli_request *r, struct pli_fram
     };
     r->item.seq = 0;
     if (!is_eager || is_sync) {
-        r->item.seq = pli_ticket_give(&l->net->tickets, r, l->conn, PLI_TICKET_SEND);
+        r->item.seq = pli_reqid_give(&l->net->tickets, r, l->conn, PLI_REQID_SEND);
         if (r->item.seq == 0) {
             pli_log(PLI_ERROR, "no memory for a message on its way");
             abort();
@@ -179,22 +179,22 @@ bool pli_link_address(struct pli_link *l, struct pli_request *r, struct pli_fram
 }
 
 // Make the first frame of a send the one to be written.
-static void issue(struct pli_link *l, struct pli_request *r)
+static void issue(struct pli_tcp_conn *l, struct pli_request *r)
 {
-    set_head(l, PLI_WIRE_NONE);
+    set_head(l, PLI_MSG_NONE);
     l->req = r;
-    if (pli_link_address(l, r, &l->head)) {
+    if (pli_tcp_conn_address(l, r, &l->head)) {
         set_body(l, r, 0, r->size);
     }
 }
 
 // Make the next piece of a large message the one to be written.
-static void issue_piece(struct pli_link *l, struct pli_request *send)
+static void issue_piece(struct pli_tcp_conn *l, struct pli_request *send)
 {
     uint64_t n = send->bytes - send->moved,
              most = send->cursor != NULL ? PACKED : PLI_FRAME_DATA_MAX;
     n = n < most ? n : most;
-    set_head(l, PLI_WIRE_DATA);
+    set_head(l, PLI_MSG_DATA);
     l->req = send;
     l->head.word[0] = send->remote;
     l->head.word[1] = send->moved;
@@ -202,16 +202,16 @@ static void issue_piece(struct pli_link *l, struct pli_request *send)
 }
 
 // Something else to write? Context: nothing is being written.
-static bool next(struct pli_link *l)
+static bool next(struct pli_tcp_conn *l)
 {
     if (l->next != NULL) {
-        set_head(l, PLI_WIRE_MOVE);
+        set_head(l, PLI_MSG_MOVE);
         return true;
     }
-    if (l->ucx != NULL && pli_ucxlane_has_hail(l->ucx) &&
+    if (l->ucx != NULL && pli_ucx_worker_has_hail(l->ucx) &&
         (!l->ucx->is_again || pli_list_is_empty(&l->notes))) {
-        set_head(l, PLI_WIRE_WORKER);
-        l->body = pli_ucxlane_hail(l, &l->head);
+        set_head(l, PLI_MSG_WORKER);
+        l->body = pli_ucx_worker_hail(l, &l->head);
         l->body_left = l->body_len = l->head.len;
         return true;
     }
@@ -236,16 +236,16 @@ static bool next(struct pli_link *l)
     return false;
 }
 
-void pli_link_end_stream(struct pli_link *l, struct pli_request *send)
+void pli_tcp_conn_end_stream(struct pli_tcp_conn *l, struct pli_request *send)
 {
     if ((send->state & PLI_REQ_CANCELLING) == 0) {
-        pli_ticket_end(&l->net->tickets, send->item.seq);
+        pli_reqid_end(&l->net->tickets, send->item.seq);
     }
     pli_rndv_end_send(send);
 }
 
 // A frame is out.
-static void wrote(struct pli_link *l)
+static void wrote(struct pli_tcp_conn *l)
 {
     struct pli_request *r = l->req;
     l->req = NULL;
@@ -253,20 +253,20 @@ static void wrote(struct pli_link *l)
         free(l->bounce);
         l->bounce = NULL;
     }
-    if (l->head.kind == PLI_WIRE_MOVE) {
+    if (l->head.kind == PLI_MSG_MOVE) {
         l->out = l->next;
         l->next = NULL;
     }
     if (r == NULL) {
         return;
     }
-    if (l->head.kind == PLI_WIRE_EAGER) {
+    if (l->head.kind == PLI_MSG_EAGER) {
         pli_request_complete(r, PLI_OK);
-    } else if (l->head.kind == PLI_WIRE_DATA) {
+    } else if (l->head.kind == PLI_MSG_DATA) {
         r->moved += l->body_len;
         if (r->moved == r->bytes) {
             pli_list_remove(&r->link);
-            pli_link_end_stream(l, r);
+            pli_tcp_conn_end_stream(l, r);
         } else if (l->streams.next != l->streams.prev) {
             pli_list_remove(&r->link); // the others get their turn
             pli_list_push(&l->streams, &r->link);
@@ -274,7 +274,7 @@ static void wrote(struct pli_link *l)
     }
 }
 
-static ssize_t write_secure(const struct pli_link *l, const char *head)
+static ssize_t write_secure(const struct pli_tcp_conn *l, const char *head)
 {
     const struct iovec iov[2] = {
         { (char *)(uintptr_t)head, l->head_left },
@@ -285,7 +285,7 @@ static ssize_t write_secure(const struct pli_link *l, const char *head)
 
 // One piece where that is cheap: the kernel takes it a tenth of a microsecond faster than two.
 // bench: tcp_lat size=8.
-static ssize_t write_now(const struct pli_link *l)
+static ssize_t write_now(const struct pli_tcp_conn *l)
 {
     const char *head = (const char *)&l->head + sizeof l->head - l->head_left;
     if (__builtin_expect(l->out->secure != NULL, false)) {
@@ -308,7 +308,7 @@ static ssize_t write_now(const struct pli_link *l)
 }
 
 // Write what there is of the frame. False: the kernel takes no more now, or the link is lost.
-static bool write_some(struct pli_link *l)
+static bool write_some(struct pli_tcp_conn *l)
 {
     while (is_writing(l)) {
         ssize_t n = write_now(l);
@@ -328,10 +328,11 @@ static bool write_some(struct pli_link *l)
     return true;
 }
 
-int pli_link_push(struct pli_link *l)
+int pli_tcp_conn_push(struct pli_tcp_conn *l)
 {
     int n = 0;
-    while (l->state == PLI_LINK_UP && l->out != NULL && !l->is_deaf && (is_writing(l) || next(l))) {
+    while (l->state == PLI_TCP_CONN_UP && l->out != NULL && !l->is_deaf &&
+           (is_writing(l) || next(l))) {
         uint64_t before = l->body_left + l->head_left;
         if (!write_some(l)) {
             n += l->body_left + l->head_left != before;
@@ -340,7 +341,7 @@ int pli_link_push(struct pli_link *l)
         wrote(l);
         n++;
     }
-    bool is_busy = l->state == PLI_LINK_UP && !l->is_deaf && has_unwritten(l);
+    bool is_busy = l->state == PLI_TCP_CONN_UP && !l->is_deaf && has_unwritten(l);
     if (is_busy && pli_list_is_empty(&l->busy)) {
         pli_list_push(&l->net->busy, &l->busy);
     } else if (!is_busy) {
@@ -349,59 +350,59 @@ int pli_link_push(struct pli_link *l)
     return n;
 }
 
-void pli_link_start(struct pli_request *r)
+void pli_tcp_conn_start(struct pli_request *r)
 {
-    struct pli_link *l = r->conn->link;
-    if (__builtin_expect(l->state == PLI_LINK_DEAD, 0)) {
+    struct pli_tcp_conn *l = r->conn->link;
+    if (__builtin_expect(l->state == PLI_TCP_CONN_DEAD, 0)) {
         pli_request_complete(r, l->fate);
         return;
     }
     r->item.seq = 0;
     if (__builtin_expect(l->is_gone, 0)) {
         pli_list_push(&l->conn->pending, &r->link);
-        if (!pli_link_forget(l)) {
-            pli_link_lose(l, "it has left MPI");
+        if (!pli_tcp_conn_forget(l)) {
+            pli_tcp_conn_lose(l, "it has left MPI");
         }
         return;
     }
     if (l->by_ucx) {
-        pli_ucxlink_start(r);
+        pli_ucx_conn_start(r);
         return;
     }
-    bool must_wait = l->ucx != NULL && pli_ucxcalm_is_due(l->net);
-    if (l->state == PLI_LINK_UP && !has_unwritten(l) && !must_wait) {
+    bool must_wait = l->ucx != NULL && pli_ucx_quiesce_is_due(l->net);
+    if (l->state == PLI_TCP_CONN_UP && !has_unwritten(l) && !must_wait) {
         issue(l, r);
-        pli_link_push(l);
+        pli_tcp_conn_push(l);
         return;
     }
     pli_list_push(&l->conn->pending, &r->link);
-    if (l->state == PLI_LINK_IDLE) {
-        pli_link_dial(l);
-    } else if (must_wait && l->state == PLI_LINK_UP && pli_list_is_empty(&l->busy)) {
+    if (l->state == PLI_TCP_CONN_IDLE) {
+        pli_tcp_conn_dial(l);
+    } else if (must_wait && l->state == PLI_TCP_CONN_UP && pli_list_is_empty(&l->busy)) {
         pli_list_push(&l->net->busy, &l->busy);
     }
 }
 
-void pli_link_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
+void pli_tcp_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
 {
     if (l->by_ucx) {
-        pli_ucxlink_note(l, kind, w0, w1, w2);
+        pli_ucx_conn_note(l, kind, w0, w1, w2);
     } else {
-        pli_link_say(l, kind, w0, w1, w2);
+        pli_tcp_conn_say(l, kind, w0, w1, w2);
     }
 }
 
-void pli_link_say(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
+void pli_tcp_conn_say(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
 {
-    if (l->state >= PLI_LINK_LOST || l->is_gone) {
+    if (l->state >= PLI_TCP_CONN_LOST || l->is_gone) {
         return; // nobody is there to hear it
     }
-    if (l->state == PLI_LINK_UP && !has_unwritten(l)) {
+    if (l->state == PLI_TCP_CONN_UP && !has_unwritten(l)) {
         set_head(l, kind);
         l->head.word[0] = w0;
         l->head.word[1] = w1;
         l->head.word[2] = w2;
-        pli_link_push(l);
+        pli_tcp_conn_push(l);
         return;
     }
     struct note *n = calloc(1, sizeof *n);
@@ -413,16 +414,16 @@ void pli_link_say(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64
     n->frame.word[1] = w1;
     n->frame.word[2] = w2;
     pli_list_push(&l->notes, &n->link);
-    if (l->state == PLI_LINK_IDLE) {
-        pli_link_dial(l);
+    if (l->state == PLI_TCP_CONN_IDLE) {
+        pli_tcp_conn_dial(l);
     }
 }
 
-void pli_link_stream(struct pli_link *l, struct pli_request *send, uint64_t ticket, uint64_t want,
-                     bool in_pieces)
+void pli_tcp_conn_stream(struct pli_tcp_conn *l, struct pli_request *send, uint64_t ticket,
+                         uint64_t want, bool in_pieces)
 {
     if (want == 0) {
-        pli_link_end_stream(l, send);
+        pli_tcp_conn_end_stream(l, send);
         return;
     }
     if (!pli_rndv_make_cursor(send)) {
@@ -433,14 +434,14 @@ void pli_link_stream(struct pli_link *l, struct pli_request *send, uint64_t tick
     send->moved = 0;
     send->bytes = want;
     if (l->by_ucx) {
-        pli_ucxlink_stream(l, send, in_pieces);
+        pli_ucx_conn_stream(l, send, in_pieces);
         return;
     }
     pli_list_push(&l->streams, &send->link);
-    pli_link_push(l);
+    pli_tcp_conn_push(l);
 }
 
-static void drop_frame(struct pli_link *l)
+static void drop_frame(struct pli_tcp_conn *l)
 {
     free(l->bounce);
     l->bounce = NULL;
@@ -449,9 +450,9 @@ static void drop_frame(struct pli_link *l)
     l->body_left = 0;
 }
 
-bool pli_link_forget(struct pli_link *l)
+bool pli_tcp_conn_forget(struct pli_tcp_conn *l)
 {
-    if (l->req != NULL && l->head.kind == PLI_WIRE_EAGER) {
+    if (l->req != NULL && l->head.kind == PLI_MSG_EAGER) {
         pli_request_complete(l->req, PLI_OK);
     }
     drop_frame(l);
@@ -461,7 +462,7 @@ bool pli_link_forget(struct pli_link *l)
         free(n);
     }
     if (l->ucx != NULL) {
-        pli_ucxlink_hush(l);
+        pli_ucx_conn_hush(l);
     }
     struct pli_list *at = l->conn->pending.next;
     while (at != &l->conn->pending) {
@@ -472,13 +473,13 @@ bool pli_link_forget(struct pli_link *l)
             pli_request_complete(r, PLI_OK);
         }
     }
-    return pli_list_is_empty(&l->conn->pending) && !pli_ticket_has(&l->net->tickets, l->conn) &&
+    return pli_list_is_empty(&l->conn->pending) && !pli_reqid_has(&l->net->tickets, l->conn) &&
            (l->ucx == NULL || l->ucx->n_access == 0);
 }
 
-void pli_link_unsend(struct pli_request *send)
+void pli_tcp_conn_unsend(struct pli_request *send)
 {
-    struct pli_link *l = send->conn->link;
+    struct pli_tcp_conn *l = send->conn->link;
     for (struct pli_list *i = l->conn->pending.next; i != &l->conn->pending; i = i->next) {
         if (i == &send->link) {
             pli_list_remove(&send->link);
@@ -489,9 +490,9 @@ void pli_link_unsend(struct pli_request *send)
     }
     // Data that is being written unasked counts as sent; what was offered may be asked back.
     bool is_offered =
-        pli_ticket_find(&l->net->tickets, send->item.seq, l->conn, PLI_TICKET_SEND) == send;
+        pli_reqid_find(&l->net->tickets, send->item.seq, l->conn, PLI_REQID_SEND) == send;
     if (is_offered) {
         send->state |= PLI_REQ_CANCELLING;
-        pli_link_note(l, PLI_WIRE_UNSEND, send->item.seq, (uint32_t)send->remote, 0);
+        pli_tcp_conn_note(l, PLI_MSG_UNSEND, send->item.seq, (uint32_t)send->remote, 0);
     }
 }

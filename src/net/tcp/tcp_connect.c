@@ -37,13 +37,17 @@ enum {
 };
 
 static const bool may_go[PLI_N_LINK_STATE][PLI_N_LINK_STATE] = {
-    [PLI_LINK_IDLE] = { [PLI_LINK_DIALING] = true, [PLI_LINK_UP] = true, [PLI_LINK_LOST] = true },
-    [PLI_LINK_DIALING] = { [PLI_LINK_UP] = true, [PLI_LINK_LOST] = true },
-    [PLI_LINK_UP] = { [PLI_LINK_IDLE] = true, [PLI_LINK_LOST] = true },
-    [PLI_LINK_LOST] = { [PLI_LINK_UP] = true, [PLI_LINK_IDLE] = true, [PLI_LINK_DEAD] = true },
+    [PLI_TCP_CONN_IDLE] = { [PLI_TCP_CONN_DIALING] = true,
+                            [PLI_TCP_CONN_UP] = true,
+                            [PLI_TCP_CONN_LOST] = true },
+    [PLI_TCP_CONN_DIALING] = { [PLI_TCP_CONN_UP] = true, [PLI_TCP_CONN_LOST] = true },
+    [PLI_TCP_CONN_UP] = { [PLI_TCP_CONN_IDLE] = true, [PLI_TCP_CONN_LOST] = true },
+    [PLI_TCP_CONN_LOST] = { [PLI_TCP_CONN_UP] = true,
+                            [PLI_TCP_CONN_IDLE] = true,
+                            [PLI_TCP_CONN_DEAD] = true },
 };
 
-static void go(struct pli_link *l, enum pli_link_state to)
+static void go(struct pli_tcp_conn *l, enum pli_tcp_conn_state to)
 {
     static const char *const names[] = { "idle", "dialing", "up", "lost", "dead" };
     if (!may_go[l->state][to]) {
@@ -53,60 +57,60 @@ static void go(struct pli_link *l, enum pli_link_state to)
     }
     pli_log(PLI_DEBUG, "the link to rank %u, lane %u is %s", l->conn->proc, l->conn->peer_lane,
             names[to]);
-    l->net->n_dial += (to == PLI_LINK_DIALING) - (l->state == PLI_LINK_DIALING);
-    l->net->n_lost += (to == PLI_LINK_LOST) - (l->state == PLI_LINK_LOST);
+    l->net->n_dial += (to == PLI_TCP_CONN_DIALING) - (l->state == PLI_TCP_CONN_DIALING);
+    l->net->n_lost += (to == PLI_TCP_CONN_LOST) - (l->state == PLI_TCP_CONN_LOST);
     l->state = to;
 }
 
-static void close_sock(struct pli_sock *s)
+static void close_sock(struct pli_tcp_sock *s)
 {
-    struct pli_netlane *net = s->eye.net;
+    struct pli_tcp_lane *net = s->eye.net;
     if (s->eye.fd < 0) {
         return;
     }
-    pli_netlane_unwatch(net, &s->eye);
+    pli_tcp_lane_unwatch(net, &s->eye);
     pli_dial_end(s->eye.fd);
     s->eye.fd = -1;
     net->hot = net->hot == s ? NULL : net->hot;
     s->link->out = s->link->out == s ? NULL : s->link->out;
     s->link->next = s->link->next == s ? NULL : s->link->next;
-    pli_intake_drop(s);
+    pli_tcp_recv_drop(s);
     net->n_sock--;
     pli_list_remove(&s->at);
     pli_list_push(&net->dead, &s->at);
     if (s->link->old == s) {
         s->link->old = NULL;
-        if (s->link->out != NULL && s->link->state == PLI_LINK_UP) {
-            pli_intake_resume(s->link->out);
+        if (s->link->out != NULL && s->link->state == PLI_TCP_CONN_UP) {
+            pli_tcp_recv_resume(s->link->out);
         }
     }
 }
 
-void pli_link_moved(struct pli_sock *s)
+void pli_tcp_conn_moved(struct pli_tcp_sock *s)
 {
     close_sock(s);
 }
 
-static void close_dial(struct pli_link *l)
+static void close_dial(struct pli_tcp_conn *l)
 {
-    pli_netlane_unwatch(l->net, &l->dial_eye);
+    pli_tcp_lane_unwatch(l->net, &l->dial_eye);
     pli_dial_close(l->dial);
     l->dial = NULL;
     l->dial_eye.fd = -1;
 }
 
-void pli_link_lose(struct pli_link *l, const char *why)
+void pli_tcp_conn_lose(struct pli_tcp_conn *l, const char *why)
 {
-    if (l->state >= PLI_LINK_LOST) {
+    if (l->state >= PLI_TCP_CONN_LOST) {
         return;
     }
     snprintf(l->why, sizeof l->why, "%s", why);
-    go(l, PLI_LINK_LOST); // first: what follows may want to write
+    go(l, PLI_TCP_CONN_LOST); // first: what follows may want to write
     l->lost_ns = pli_clock_ns();
     close_dial(l);
     struct pli_list *at = l->net->socks.next;
     while (at != &l->net->socks) {
-        struct pli_sock *s = PLI_CONTAINER(at, struct pli_sock, at);
+        struct pli_tcp_sock *s = PLI_CONTAINER(at, struct pli_tcp_sock, at);
         at = at->next;
         if (s->link == l) {
             close_sock(s);
@@ -116,11 +120,11 @@ void pli_link_lose(struct pli_link *l, const char *why)
     pli_log(PLI_INFO, "lost the connection to rank %u: %s", l->conn->proc, why);
 }
 
-static bool has_other(const struct pli_sock *s)
+static bool has_other(const struct pli_tcp_sock *s)
 {
     const struct pli_list *socks = &s->link->net->socks;
     for (const struct pli_list *at = socks->next; at != socks; at = at->next) {
-        const struct pli_sock *other = PLI_CONTAINER(at, struct pli_sock, at);
+        const struct pli_tcp_sock *other = PLI_CONTAINER(at, struct pli_tcp_sock, at);
         if (other != s && other->link == s->link) {
             return true;
         }
@@ -128,46 +132,46 @@ static bool has_other(const struct pli_sock *s)
     return false;
 }
 
-void pli_link_hang_up(struct pli_sock *s, const char *why)
+void pli_tcp_conn_hang_up(struct pli_tcp_sock *s, const char *why)
 {
-    struct pli_link *l = s->link;
+    struct pli_tcp_conn *l = s->link;
     if (s->left == 0 && s->n_head == 0 && has_other(s)) {
         close_sock(s); // its last words may come over the other one
         return;
     }
     if (l->ucx != NULL) {
-        pli_ucxlane_finish(l);
+        pli_ucx_worker_finish(l);
     }
     bool is_clean = l->has_left && s->left == 0 && s->n_head == 0;
-    bool is_last = l->state == PLI_LINK_UP;
-    if (!is_clean || (is_last && !pli_link_forget(l))) {
+    bool is_last = l->state == PLI_TCP_CONN_UP;
+    if (!is_clean || (is_last && !pli_tcp_conn_forget(l))) {
         l->is_open_ended = s->left == 0 && s->n_head == 0;
-        pli_link_lose(l, is_clean ? "it has left MPI" : why != NULL ? why : "it hung up");
+        pli_tcp_conn_lose(l, is_clean ? "it has left MPI" : why != NULL ? why : "it hung up");
         return;
     }
     close_sock(s);
     if (is_last) {
         pli_list_remove(&l->busy);
         l->is_gone = true;
-        go(l, PLI_LINK_IDLE);
+        go(l, PLI_TCP_CONN_IDLE);
     }
 }
 
-void pli_link_left(struct pli_link *l)
+void pli_tcp_conn_left(struct pli_tcp_conn *l)
 {
-    if (l->state != PLI_LINK_LOST || !pli_link_forget(l)) {
+    if (l->state != PLI_TCP_CONN_LOST || !pli_tcp_conn_forget(l)) {
         return;
     }
     l->has_left = true;
     l->is_gone = true;
-    go(l, PLI_LINK_IDLE);
+    go(l, PLI_TCP_CONN_IDLE);
 }
 
 // A connection stands: it is read from now on, and written if the link has no other. The keys
 // protect it where PLIANT_NET_PROTECT asks for that.
-static void take(struct pli_link *l, int fd, const unsigned char keys[2][32])
+static void take(struct pli_tcp_conn *l, int fd, const unsigned char keys[2][32])
 {
-    struct pli_sock *s = calloc(1, sizeof *s);
+    struct pli_tcp_sock *s = calloc(1, sizeof *s);
     const char *why = "the connection cannot be used";
     bool is_good = s != NULL;
     if (is_good && pli_secure_create(pli_secure_level(), keys, &s->secure) != PLI_OK) {
@@ -180,53 +184,54 @@ static void take(struct pli_link *l, int fd, const unsigned char keys[2][32])
         }
         free(s);
         pli_dial_end(fd);
-        pli_link_lose(l, why);
+        pli_tcp_conn_lose(l, why);
         return;
     }
-    s->eye = (struct pli_eye){ .fd = fd, .see = pli_intake_see, .net = l->net };
+    s->eye = (struct pli_fd_watch){ .fd = fd, .see = pli_tcp_recv_see, .net = l->net };
     s->link = l;
     pli_list_push(&l->net->socks, &s->at);
     l->net->n_sock++;
-    if (!pli_netlane_watch(l->net, &s->eye, EPOLLIN)) {
-        pli_link_lose(l, "the connection cannot be watched");
+    if (!pli_tcp_lane_watch(l->net, &s->eye, EPOLLIN)) {
+        pli_tcp_conn_lose(l, "the connection cannot be watched");
         return;
     }
     bool is_second = l->out != NULL;
-    if (!is_second && l->state != PLI_LINK_LOST) {
+    if (!is_second && l->state != PLI_TCP_CONN_LOST) {
         l->out = s;
         l->is_deaf = false;
     }
-    if (l->state != PLI_LINK_UP) {
-        go(l, PLI_LINK_UP);
+    if (l->state != PLI_TCP_CONN_UP) {
+        go(l, PLI_TCP_CONN_UP);
     }
     if (is_second && l->old == NULL && pli_proc.boot->index < l->conn->proc) {
         l->old = s;
-        pli_link_say(l, PLI_WIRE_MERGE, 0, 0, 0);
+        pli_tcp_conn_say(l, PLI_MSG_MERGE, 0, 0, 0);
     }
-    pli_link_push(l);
+    pli_tcp_conn_push(l);
 }
 
 // A dial is about to close its descriptor.
 static void unwatch_dial(void *arg)
 {
-    struct pli_link *l = arg;
-    pli_netlane_unwatch(l->net, &l->dial_eye);
+    struct pli_tcp_conn *l = arg;
+    pli_tcp_lane_unwatch(l->net, &l->dial_eye);
     l->dial_eye.fd = -1;
 }
 
-static void watch_dial(struct pli_link *l)
+static void watch_dial(struct pli_tcp_conn *l)
 {
     l->dial_eye.fd = pli_dial_fd(l->dial);
-    if (l->dial_eye.fd >= 0 && !pli_netlane_watch(l->net, &l->dial_eye, pli_dial_events(l->dial))) {
-        pli_link_lose(l, "the connection cannot be watched");
+    if (l->dial_eye.fd >= 0 &&
+        !pli_tcp_lane_watch(l->net, &l->dial_eye, pli_dial_events(l->dial))) {
+        pli_tcp_conn_lose(l, "the connection cannot be watched");
     }
 }
 
-static void step_dial(struct pli_link *l)
+static void step_dial(struct pli_tcp_conn *l)
 {
     enum pli_err err = pli_dial_step(l->dial);
     if (err == PLI_OK) {
-        pli_netlane_unwatch(l->net, &l->dial_eye);
+        pli_tcp_lane_unwatch(l->net, &l->dial_eye);
         unsigned char keys[2][32];
         pli_dial_keys(l->dial, keys);
         int fd = pli_dial_take(l->dial);
@@ -236,22 +241,22 @@ static void step_dial(struct pli_link *l)
         return;
     }
     if (err != PLI_AGAIN) {
-        pli_link_lose(l, pli_fail_take(NULL));
+        pli_tcp_conn_lose(l, pli_fail_take(NULL));
         return;
     }
     watch_dial(l);
 }
 
-static void dial_see(struct pli_eye *e, uint32_t events)
+static void dial_see(struct pli_fd_watch *e, uint32_t events)
 {
     (void)events;
-    struct pli_link *l = PLI_CONTAINER(e, struct pli_link, dial_eye);
+    struct pli_tcp_conn *l = PLI_CONTAINER(e, struct pli_tcp_conn, dial_eye);
     if (l->dial != NULL) {
         step_dial(l);
     }
 }
 
-void pli_link_dial(struct pli_link *l)
+void pli_tcp_conn_dial(struct pli_tcp_conn *l)
 {
     struct pli_boot *boot = pli_proc.boot;
     struct pli_boot_way way = { 0 };
@@ -270,34 +275,35 @@ void pli_link_dial(struct pli_link *l)
         .unwatch = unwatch_dial,
         .arg = l,
     };
-    l->dial_eye = (struct pli_eye){ .fd = -1, .see = dial_see, .net = l->net };
+    l->dial_eye = (struct pli_fd_watch){ .fd = -1, .see = dial_see, .net = l->net };
     if (err != PLI_OK || pli_dial_open(&call, &l->dial) != PLI_OK) {
-        pli_link_lose(l, pli_fail_take(NULL));
+        pli_tcp_conn_lose(l, pli_fail_take(NULL));
         return;
     }
-    go(l, PLI_LINK_DIALING);
+    go(l, PLI_TCP_CONN_DIALING);
     watch_dial(l);
 }
 
-void pli_link_adopt(struct pli_netlane *net, const struct pli_caller *c)
+void pli_tcp_conn_adopt(struct pli_tcp_lane *net, const struct pli_caller *c)
 {
     uint64_t proc = (net->lane->proc & ~(uint64_t)UINT32_MAX) | c->proc;
     struct pli_conn *conn = pli_lane_conn(net->lane, (struct pli_id){ proc, c->lane });
-    struct pli_link *l = conn != NULL ? conn->link : NULL;
+    struct pli_tcp_conn *l = conn != NULL ? conn->link : NULL;
     // Who made a connection of its own, wrote its last words to it and ended may have hung up on
     // the other before this one comes by the way of the launcher. It is read, and not written.
-    bool is_late = l != NULL && l->state == PLI_LINK_LOST && l->is_open_ended;
-    if (l == NULL || (l->state >= PLI_LINK_LOST && !is_late)) {
+    bool is_late = l != NULL && l->state == PLI_TCP_CONN_LOST && l->is_open_ended;
+    if (l == NULL || (l->state >= PLI_TCP_CONN_LOST && !is_late)) {
         pli_dial_end(c->fd);
         return;
     }
     if (c->protect != pli_secure_level()) {
         pli_dial_end(c->fd);
-        pli_link_lose(l, "it has another PLIANT_NET_PROTECT than this process; all ranks need the "
-                         "same");
+        pli_tcp_conn_lose(l,
+                          "it has another PLIANT_NET_PROTECT than this process; all ranks need the "
+                          "same");
         return;
     }
-    if (l->state == PLI_LINK_DIALING) {
+    if (l->state == PLI_TCP_CONN_DIALING) {
         close_dial(l); // it has carried nothing yet
     }
     l->has_left = false;
@@ -320,12 +326,12 @@ static bool is_from(struct pli_match_item *i, void *arg)
 }
 
 // Receives that only this process could have satisfied.
-static void fail_posted(struct pli_link *l)
+static void fail_posted(struct pli_tcp_conn *l)
 {
     struct pli_lane *lane = l->net->lane;
     for (uint32_t c = 0; c < lane->n_chunk; c++) {
         for (uint32_t k = 0; lane->eps[c] != NULL && k < PLI_LANE_CHUNK; k++) {
-            struct pli_ep *ep = lane->eps[c][k];
+            struct pli_endpoint *ep = lane->eps[c][k];
             struct pli_match_item *i;
             while (ep != NULL && (i = pli_match_scan(&ep->match, is_from, l->conn)) != NULL) {
                 struct pli_request *r = PLI_CONTAINER(i, struct pli_request, item);
@@ -339,7 +345,7 @@ static void fail_posted(struct pli_link *l)
     }
 }
 
-static void bury(struct pli_link *l)
+static void bury(struct pli_tcp_conn *l)
 {
     struct pli_boot *boot = pli_proc.boot;
     const struct pli_node_proc *p = pli_node_find(&boot->node, l->conn->proc);
@@ -348,16 +354,16 @@ static void bury(struct pli_link *l)
     l->fate = l->died_ns != 0 ? PLI_ERR_PROC_FAILED : PLI_ERR_PROC_ABORTED;
     l->net->n_dying -= l->died_ns != 0;
     l->conn->is_dead = true;
-    go(l, PLI_LINK_DEAD);
+    go(l, PLI_TCP_CONN_DEAD);
     l->net->lane->n_dead++;
-    struct pli_request *writing = l->req != NULL && l->head.kind == PLI_WIRE_EAGER ? l->req : NULL;
+    struct pli_request *writing = l->req != NULL && l->head.kind == PLI_MSG_EAGER ? l->req : NULL;
     l->req = NULL;
     l->head_left = 0;
     l->body_left = 0;
     free(l->bounce);
     l->bounce = NULL;
     if (l->ucx != NULL) {
-        pli_ucxlink_bury(l);
+        pli_ucx_conn_bury(l);
     }
     while (!pli_list_is_empty(&l->streams)) {
         pli_list_remove(l->streams.next); // their tickets are out
@@ -367,9 +373,9 @@ static void bury(struct pli_link *l)
         pli_list_remove(n);
         free(n);
     }
-    enum pli_ticket_kind kind;
+    enum pli_reqid_kind kind;
     struct pli_request *r;
-    while ((r = pli_ticket_reclaim(&l->net->tickets, l->conn, &kind)) != NULL) {
+    while ((r = pli_reqid_reclaim(&l->net->tickets, l->conn, &kind)) != NULL) {
         fail(r, l->fate);
     }
     if (writing != NULL) {
@@ -383,22 +389,22 @@ static void bury(struct pli_link *l)
     fail_posted(l);
 }
 
-void pli_link_drain(struct pli_link *l)
+void pli_tcp_conn_drain(struct pli_tcp_conn *l)
 {
     struct pli_list *at = l->net->socks.next;
-    while (at != &l->net->socks && l->state == PLI_LINK_UP) {
-        struct pli_sock *s = PLI_CONTAINER(at, struct pli_sock, at);
+    while (at != &l->net->socks && l->state == PLI_TCP_CONN_UP) {
+        struct pli_tcp_sock *s = PLI_CONTAINER(at, struct pli_tcp_sock, at);
         at = at->next;
-        if (s->link == l && pli_intake_read(s) > 0) {
+        if (s->link == l && pli_tcp_recv_read(s) > 0) {
             at = l->net->socks.next; // there may be more, and others may be gone
         }
     }
-    bool is_over = (l->state == PLI_LINK_LOST || l->is_gone) && pli_ucxlane_is_read(l);
+    bool is_over = (l->state == PLI_TCP_CONN_LOST || l->is_gone) && pli_ucx_worker_is_read(l);
     if (!is_over && pli_clock_ns() - l->died_ns > LAST_WORDS_NS) {
         is_over = true;
     }
     if (is_over) {
-        pli_link_lose(l, "it died");
+        pli_tcp_conn_lose(l, "it died");
         bury(l);
     }
 }
@@ -406,7 +412,7 @@ void pli_link_drain(struct pli_link *l)
 // Data that is not acknowledged although it was sent again and again: the host is gone, or the way
 // to it. One that merely does not take more is not meant: it answers. TCP_USER_TIMEOUT would not
 // tell the two apart.
-static void judge_up(struct pli_link *l)
+static void judge_up(struct pli_tcp_conn *l)
 {
     struct tcp_info info;
     socklen_t len = sizeof info;
@@ -418,11 +424,11 @@ static void judge_up(struct pli_link *l)
         char why[80];
         snprintf(why, sizeof why, "its host has not answered for %u s",
                  info.tcpi_last_ack_recv / 1000);
-        pli_link_lose(l, why);
+        pli_tcp_conn_lose(l, why);
     }
 }
 
-void pli_link_judge(struct pli_netlane *net)
+void pli_tcp_conn_judge(struct pli_tcp_lane *net)
 {
     uint64_t now = pli_clock_ns();
     bool is_time = now - net->judged_ns > JUDGE_NS;
@@ -431,19 +437,19 @@ void pli_link_judge(struct pli_netlane *net)
     net->is_judged = true;
     struct pli_list *at = net->links.next;
     while (at != &net->links) {
-        struct pli_link *l = PLI_CONTAINER(at, struct pli_link, at);
+        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
         at = at->next;
-        if (l->state == PLI_LINK_DIALING && (is_time || now > pli_dial_until(l->dial))) {
+        if (l->state == PLI_TCP_CONN_DIALING && (is_time || now > pli_dial_until(l->dial))) {
             step_dial(l);
-        } else if (l->state != PLI_LINK_DEAD && l->died_ns != 0) {
-            pli_link_drain(l);
-        } else if (l->state == PLI_LINK_LOST && now - l->lost_ns > grace) {
+        } else if (l->state != PLI_TCP_CONN_DEAD && l->died_ns != 0) {
+            pli_tcp_conn_drain(l);
+        } else if (l->state == PLI_TCP_CONN_LOST && now - l->lost_ns > grace) {
             bury(l);
-        } else if (l->state == PLI_LINK_UP && is_time && l->is_unsure) {
+        } else if (l->state == PLI_TCP_CONN_UP && is_time && l->is_unsure) {
             judge_up(l);
         }
-        if (l->ucx != NULL && l->state == PLI_LINK_UP) {
-            pli_ucxlane_judge(l, now);
+        if (l->ucx != NULL && l->state == PLI_TCP_CONN_UP) {
+            pli_ucx_worker_judge(l, now);
         }
     }
     net->is_judged = false;

@@ -15,13 +15,13 @@
 #include <string.h>
 
 // The user may do with the buffer what he wants: keep what is still to be written of it.
-static void detach(struct pli_link *l)
+static void detach(struct pli_tcp_conn *l)
 {
     if (l->body_left > 0 && l->bounce == NULL) {
         l->bounce = malloc(l->body_left);
         if (l->bounce == NULL) {
             l->req = NULL;
-            pli_link_lose(l, "there is no memory for a message that was begun");
+            pli_tcp_conn_lose(l, "there is no memory for a message that was begun");
             return;
         }
         memcpy(l->bounce, l->body, l->body_left);
@@ -31,10 +31,10 @@ static void detach(struct pli_link *l)
 }
 
 // What comes of it is read, and goes nowhere.
-static void divert(struct pli_link *l, const struct pli_request *r)
+static void divert(struct pli_tcp_conn *l, const struct pli_request *r)
 {
     for (struct pli_list *at = l->net->socks.next; at != &l->net->socks; at = at->next) {
-        struct pli_sock *s = PLI_CONTAINER(at, struct pli_sock, at);
+        struct pli_tcp_sock *s = PLI_CONTAINER(at, struct pli_tcp_sock, at);
         if (s->recv == r) {
             s->recv = NULL;
             s->to = s->parcel != NULL ? s->to : NULL;
@@ -53,7 +53,7 @@ static void unlist(struct pli_list *list, struct pli_request *r)
     }
 }
 
-static void withdraw(struct pli_link *l, struct pli_request *r, enum pli_err err)
+static void withdraw(struct pli_tcp_conn *l, struct pli_request *r, enum pli_err err)
 {
     if (l->req == r) {
         detach(l);
@@ -71,53 +71,53 @@ static void withdraw(struct pli_link *l, struct pli_request *r, enum pli_err err
     pli_request_complete(r, err);
 }
 
-static enum pli_err judge(const struct pli_link *l, const struct pli_request *r)
+static enum pli_err judge(const struct pli_tcp_conn *l, const struct pli_request *r)
 {
     int peer = (r->flags & PLI_REQ_SEND) != 0 ? r->source : r->item.source;
-    return pli_alarm_judge(l->net->lane, r, peer);
+    return pli_failure_judge(l->net->lane, r, peer);
 }
 
-static void cull_tickets(struct pli_link *l)
+static void cull_tickets(struct pli_tcp_conn *l)
 {
-    struct pli_ticket_table *t = &l->net->tickets;
+    struct pli_reqid_table *t = &l->net->tickets;
     for (uint32_t i = 0; i < t->n; i++) {
-        enum pli_ticket_kind kind;
-        struct pli_request *r = pli_ticket_at(t, i, l->conn, &kind);
+        enum pli_reqid_kind kind;
+        struct pli_request *r = pli_reqid_at(t, i, l->conn, &kind);
         enum pli_err err = r != NULL ? judge(l, r) : PLI_OK;
         if (err == PLI_OK) {
             continue;
         }
         if (err == PLI_ERR_WORLD_RESIZED) {
             // What was not found yet is asked back: nothing may be lost or doubled.
-            if (kind == PLI_TICKET_SEND && (r->state & (PLI_REQ_CANCELLING | PLI_REQ_ASKED)) == 0) {
+            if (kind == PLI_REQID_SEND && (r->state & (PLI_REQ_CANCELLING | PLI_REQ_ASKED)) == 0) {
                 r->err = (int16_t)err;
-                pli_link_unsend(r);
+                pli_tcp_conn_unsend(r);
             }
             continue;
         }
-        if (l->ucx != NULL && pli_ucxlink_doom(l, r)) {
+        if (l->ucx != NULL && pli_ucx_conn_doom(l, r)) {
             continue;
         }
-        l->n_asked -= kind == PLI_TICKET_RECV;
-        pli_ticket_haunt(t, i);
+        l->n_asked -= kind == PLI_REQID_RECV;
+        pli_reqid_haunt(t, i);
         withdraw(l, r, err);
     }
 }
 
 // Messages whose receive is known and whose data is coming unasked.
-static void cull_coming(struct pli_link *l)
+static void cull_coming(struct pli_tcp_conn *l)
 {
     for (struct pli_list *at = l->net->socks.next; at != &l->net->socks; at = at->next) {
-        const struct pli_sock *s = PLI_CONTAINER(at, struct pli_sock, at);
+        const struct pli_tcp_sock *s = PLI_CONTAINER(at, struct pli_tcp_sock, at);
         struct pli_request *r = s->link == l && s->left > 0 ? s->recv : NULL;
-        enum pli_err err = r != NULL && s->frame.kind != PLI_WIRE_DATA ? judge(l, r) : PLI_OK;
+        enum pli_err err = r != NULL && s->frame.kind != PLI_MSG_DATA ? judge(l, r) : PLI_OK;
         if (err != PLI_OK && err != PLI_ERR_WORLD_RESIZED) {
             withdraw(l, r, err);
         }
     }
 }
 
-static void cull_unsent(struct pli_link *l)
+static void cull_unsent(struct pli_tcp_conn *l)
 {
     struct pli_list *at = l->conn->pending.next;
     while (at != &l->conn->pending) {
@@ -129,21 +129,21 @@ static void cull_unsent(struct pli_link *l)
         }
     }
     // Of what is being written unasked no ticket is out. After a resize it is completed.
-    struct pli_request *r = l->head.kind == PLI_WIRE_EAGER ? l->req : NULL;
+    struct pli_request *r = l->head.kind == PLI_MSG_EAGER ? l->req : NULL;
     enum pli_err err = r != NULL ? judge(l, r) : PLI_OK;
     if (err != PLI_OK && err != PLI_ERR_WORLD_RESIZED) {
         withdraw(l, r, err);
     }
 }
 
-enum pli_err pli_link_fate(const struct pli_link *l)
+enum pli_err pli_tcp_conn_fate(const struct pli_tcp_conn *l)
 {
-    return l->state == PLI_LINK_DEAD ? l->fate : PLI_OK;
+    return l->state == PLI_TCP_CONN_DEAD ? l->fate : PLI_OK;
 }
 
-void pli_link_cull(struct pli_link *l, bool has_died)
+void pli_tcp_fail(struct pli_tcp_conn *l, bool has_died)
 {
-    if (l->state == PLI_LINK_DEAD) {
+    if (l->state == PLI_TCP_CONN_DEAD) {
         return;
     }
     if (!has_died) {
@@ -156,5 +156,5 @@ void pli_link_cull(struct pli_link *l, bool has_died)
         l->died_ns = pli_clock_ns();
         l->net->n_dying++;
     }
-    pli_link_drain(l);
+    pli_tcp_conn_drain(l);
 }

@@ -37,13 +37,13 @@ enum {
     QUICK_EVERY = 64   // receives, of which one looks at the network in any case
 };
 
-bool pli_netlane_watch(struct pli_netlane *net, struct pli_eye *e, uint32_t events)
+bool pli_tcp_lane_watch(struct pli_tcp_lane *net, struct pli_fd_watch *e, uint32_t events)
 {
     e->is_bare = false;
     return pli_epollset_watch(net->set, &e->key, e->fd, events, e);
 }
 
-void pli_netlane_unwatch(struct pli_netlane *net, struct pli_eye *e)
+void pli_tcp_lane_unwatch(struct pli_tcp_lane *net, struct pli_fd_watch *e)
 {
     e->is_bare = false;
     pli_epollset_remove(net->set, &e->key, e->fd);
@@ -51,9 +51,9 @@ void pli_netlane_unwatch(struct pli_netlane *net, struct pli_eye *e)
 
 // To be watched costs a tenth of a microsecond with every packet (bench: hosts_lat). So who gives
 // message after message is taken out, as long as nobody sleeps.
-static void count_hot(struct pli_netlane *net)
+static void count_hot(struct pli_tcp_lane *net)
 {
-    struct pli_sock *s = net->hot;
+    struct pli_tcp_sock *s = net->hot;
     if (++net->n_hot % BARE_AFTER == 0 && s != NULL && !s->eye.is_bare && !s->is_armed &&
         s->rest == NULL && atomic_load_explicit(&net->lane->n_sleep, memory_order_seq_cst) == 0) {
         s->eye.is_bare = pli_epollset_pause(net->set, s->eye.key, s->eye.fd);
@@ -61,15 +61,15 @@ static void count_hot(struct pli_netlane *net)
 }
 
 // Have it watched again. Context: lane locked.
-static void cover_hot(struct pli_netlane *net)
+static void cover_hot(struct pli_tcp_lane *net)
 {
-    struct pli_sock *s = net->hot;
-    if (s != NULL && s->eye.is_bare && !pli_netlane_watch(net, &s->eye, EPOLLIN)) {
-        pli_link_lose(s->link, "the connection cannot be watched");
+    struct pli_tcp_sock *s = net->hot;
+    if (s != NULL && s->eye.is_bare && !pli_tcp_lane_watch(net, &s->eye, EPOLLIN)) {
+        pli_tcp_conn_lose(s->link, "the connection cannot be watched");
     }
 }
 
-void pli_netlane_heat(struct pli_netlane *net, struct pli_sock *s)
+void pli_tcp_lane_heat(struct pli_tcp_lane *net, struct pli_tcp_sock *s)
 {
     if (net->hot != s) {
         cover_hot(net);
@@ -78,32 +78,32 @@ void pli_netlane_heat(struct pli_netlane *net, struct pli_sock *s)
     }
 }
 
-void pli_netlane_defer(struct pli_netlane *net)
+void pli_tcp_lane_defer(struct pli_tcp_lane *net)
 {
     net->every = SHM_EVERY;
 }
 
-static void bell_see(struct pli_eye *e, uint32_t events)
+static void bell_see(struct pli_fd_watch *e, uint32_t events)
 {
     (void)e;
     (void)events; // who slept on it empties it
 }
 
-static void free_dead(struct pli_netlane *net)
+static void free_dead(struct pli_tcp_lane *net)
 {
     while (!pli_list_is_empty(&net->dead)) {
-        struct pli_sock *s = PLI_CONTAINER(net->dead.next, struct pli_sock, at);
+        struct pli_tcp_sock *s = PLI_CONTAINER(net->dead.next, struct pli_tcp_sock, at);
         pli_list_remove(&s->at);
         free(s);
     }
 }
 
-static int look_at_all(struct pli_netlane *net)
+static int look_at_all(struct pli_tcp_lane *net)
 {
     struct epoll_event ev[EVENTS];
     int done = 0, n = epoll_wait(pli_epollset_fd(net->set), ev, EVENTS, 0);
     for (int i = 0; i < n; i++) {
-        struct pli_eye *e = pli_epollset_find(net->set, ev[i].data.u64);
+        struct pli_fd_watch *e = pli_epollset_find(net->set, ev[i].data.u64);
         if (e != NULL && e->fd >= 0 && e != &net->bell) {
             e->see(e, ev[i].events);
             done++;
@@ -112,28 +112,28 @@ static int look_at_all(struct pli_netlane *net)
     return done;
 }
 
-static int push_busy(struct pli_netlane *net)
+static int push_busy(struct pli_tcp_lane *net)
 {
     int n = 0;
     struct pli_list *at = net->busy.next;
     while (at != &net->busy) {
-        struct pli_link *l = PLI_CONTAINER(at, struct pli_link, busy);
+        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, busy);
         at = at->next;
-        n += pli_link_push(l);
+        n += pli_tcp_conn_push(l);
     }
     return n;
 }
 
 // Something that must not wait for long: data to be written, answers to come, calls.
-static bool is_hurried(struct pli_netlane *net)
+static bool is_hurried(struct pli_tcp_lane *net)
 {
     return !pli_list_is_empty(&net->busy) || net->n_dial > 0 || net->tickets.n_out > 0 ||
            net->n_dying > 0 || atomic_load_explicit(&net->must_look, memory_order_relaxed) != 0;
 }
 
-uint32_t pli_netlane_looks(struct pli_lane *lane, const struct pli_comm *comm, int source)
+uint32_t pli_tcp_lane_looks(struct pli_lane *lane, const struct pli_comm *comm, int source)
 {
-    struct pli_netlane *net = lane->net;
+    struct pli_tcp_lane *net = lane->net;
     if (++net->n_quick % QUICK_EVERY == 0 || is_hurried(net)) {
         return 0;
     }
@@ -149,7 +149,7 @@ uint32_t pli_netlane_looks(struct pli_lane *lane, const struct pli_comm *comm, i
     return most < QUICK_SHM ? most : QUICK_SHM;
 }
 
-int pli_netlane_poll(struct pli_netlane *net)
+int pli_tcp_lane_poll(struct pli_tcp_lane *net)
 {
     bool must = atomic_load_explicit(&net->must_look, memory_order_relaxed) != 0;
     if (!must && ++net->skip < net->every) {
@@ -158,31 +158,31 @@ int pli_netlane_poll(struct pli_netlane *net)
     net->skip = 0;
     int n = 0;
     if (net->ucx != NULL) {
-        n = pli_ucxlane_poll(net->ucx);
-        if (net->ucx->is_unsettled || (must && pli_ucxcalm_is_wanted())) {
-            pli_ucxcalm_poll(net->ucx);
+        n = pli_ucx_worker_poll(net->ucx);
+        if (net->ucx->is_unsettled || (must && pli_ucx_quiesce_is_wanted())) {
+            pli_ucx_quiesce_poll(net->ucx);
         }
     }
-    if (net->hot != NULL && pli_intake_read(net->hot) > 0) {
+    if (net->hot != NULL && pli_tcp_recv_read(net->hot) > 0) {
         count_hot(net);
         n++;
     }
     net->n_look++;
     bool is_steady = net->hot != NULL;
     uint32_t every = net->n_sock > 1 ? LOOK_MANY : LOOK_ONE;
-    if (net->ucx != NULL && !is_steady && pli_ucxlane_is_steady(net->ucx)) {
+    if (net->ucx != NULL && !is_steady && pli_ucx_worker_is_steady(net->ucx)) {
         is_steady = true;
         every = LOOK_UCX;
     }
     if (must || (n == 0 && !is_steady) || net->n_look % every == 0) {
         atomic_store_explicit(&net->must_look, 0, memory_order_relaxed);
-        n += look_at_all(net) + pli_netlane_take_calls(net);
+        n += look_at_all(net) + pli_tcp_lane_take_calls(net);
     }
     if (!pli_list_is_empty(&net->busy)) {
         n += push_busy(net);
     }
     if (must || net->n_dying > 0 || net->n_look % JUDGE_EVERY == 0) {
-        pli_link_judge(net);
+        pli_tcp_conn_judge(net);
     }
     if (!pli_list_is_empty(&net->dead)) {
         free_dead(net);
@@ -190,15 +190,15 @@ int pli_netlane_poll(struct pli_netlane *net)
     return n;
 }
 
-PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
+PLI_START enum pli_err pli_tcp_lane_open(struct pli_lane *lane)
 {
     struct pli_boot *boot = pli_proc.boot;
     int door = boot->ops->door(boot);
     if (door < 0) {
         return PLI_OK;
     }
-    struct pli_netlane *net = calloc(1, sizeof *net);
-    char *room = malloc(PLI_INTAKE_ROOM);
+    struct pli_tcp_lane *net = calloc(1, sizeof *net);
+    char *room = malloc(PLI_TCP_RECV_ROOM);
     if (net == NULL || room == NULL) {
         free(net);
         free(room);
@@ -213,10 +213,10 @@ PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
     pli_list_init(&net->dead);
     net->set = pli_epollset_create();
     net->bell =
-        (struct pli_eye){ .fd = pli_shm_bell_open(&lane->shm), .see = bell_see, .net = net };
-    net->door = (struct pli_eye){ .fd = door, .see = pli_netlane_see_door, .net = net };
-    if (net->set == NULL || net->bell.fd < 0 || !pli_netlane_watch(net, &net->bell, EPOLLIN) ||
-        !pli_netlane_watch(net, &net->door, EPOLLIN)) {
+        (struct pli_fd_watch){ .fd = pli_wake_sock_open(&lane->shm), .see = bell_see, .net = net };
+    net->door = (struct pli_fd_watch){ .fd = door, .see = pli_tcp_lane_see_door, .net = net };
+    if (net->set == NULL || net->bell.fd < 0 || !pli_tcp_lane_watch(net, &net->bell, EPOLLIN) ||
+        !pli_tcp_lane_watch(net, &net->door, EPOLLIN)) {
         enum pli_err err = pli_fail(PLI_ERR_OTHER, "cannot watch the network: %s", strerror(errno));
         pli_epollset_destroy(net->set);
         close(net->bell.fd);
@@ -226,38 +226,38 @@ PLI_START enum pli_err pli_netlane_open(struct pli_lane *lane)
     }
     atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
     lane->net = net;
-    pli_netlane_ask_room();
-    return pli_ucxlane_open(net);
+    pli_tcp_lane_ask_room();
+    return pli_ucx_worker_open(net);
 }
 
 // The connections are the other process's, and go on there: nothing may be said over them here.
-void pli_netlane_leave(struct pli_lane *lane)
+void pli_tcp_lane_leave(struct pli_lane *lane)
 {
-    struct pli_netlane *net = lane->net;
+    struct pli_tcp_lane *net = lane->net;
     if (net == NULL) {
         return;
     }
     while (!pli_list_is_empty(&net->socks)) {
-        struct pli_sock *s = PLI_CONTAINER(net->socks.next, struct pli_sock, at);
+        struct pli_tcp_sock *s = PLI_CONTAINER(net->socks.next, struct pli_tcp_sock, at);
         pli_dial_end(s->eye.fd);
-        pli_intake_drop(s);
+        pli_tcp_recv_drop(s);
         pli_list_remove(&s->at);
         pli_list_push(&net->dead, &s->at);
     }
     free_dead(net);
     while (!pli_list_is_empty(&net->links)) {
-        struct pli_link *l = PLI_CONTAINER(net->links.next, struct pli_link, at);
+        struct pli_tcp_conn *l = PLI_CONTAINER(net->links.next, struct pli_tcp_conn, at);
         pli_list_remove(&l->at);
         pli_dial_close(l->dial);
         free(l->ucx);
         free(l);
     }
-    pli_ucxlane_clone(net);
-    pli_netlane_forget_calls(lane->index);
+    pli_ucx_worker_clone(net);
+    pli_tcp_lane_forget_calls(lane->index);
     pli_epollset_destroy(net->set);
-    pli_shm_bell_drop(net->bell.fd);
+    pli_wake_sock_drop(net->bell.fd);
     close(net->bell.fd);
-    pli_ticket_fini(&net->tickets);
+    pli_reqid_fini(&net->tickets);
     free(net->room);
     free(net);
     lane->net = NULL;
@@ -265,44 +265,44 @@ void pli_netlane_leave(struct pli_lane *lane)
 
 // The bell is another one afterwards, rung once: who wanted to wake us may have had the old name.
 // Its number stays taken.
-void pli_netlane_park(struct pli_netlane *net, bool is_leaving)
+void pli_tcp_lane_park(struct pli_tcp_lane *net, bool is_leaving)
 {
     if (is_leaving) { // a copy of it in a forked process would keep it there
         pli_epollset_pause(net->set, net->bell.key, net->bell.fd);
     }
     int fd =
-        is_leaving ? open("/dev/null", O_RDWR | O_CLOEXEC) : pli_shm_bell_open(&net->lane->shm);
+        is_leaving ? open("/dev/null", O_RDWR | O_CLOEXEC) : pli_wake_sock_open(&net->lane->shm);
     if (fd < 0 || dup3(fd, net->bell.fd, O_CLOEXEC) < 0) {
         pli_log(PLI_ERROR, "the bell of a lane cannot be made: %s", strerror(errno));
         abort();
     }
     close(fd);
     if (!is_leaving) {
-        pli_ucxcalm_parked();
-        pli_netlane_watch(net, &net->bell, EPOLLIN);
+        pli_ucx_quiesce_parked();
+        pli_tcp_lane_watch(net, &net->bell, EPOLLIN);
         atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
         pli_shm_wake(net->lane->shm.box);
     }
 }
 
-void pli_netlane_hold(struct pli_netlane *net, bool is_full)
+void pli_tcp_lane_hold(struct pli_tcp_lane *net, bool is_full)
 {
     for (struct pli_list *at = net->links.next; at != &net->links; at = at->next) {
-        struct pli_link *l = PLI_CONTAINER(at, struct pli_link, at);
-        if (l->state == PLI_LINK_UP || l->state == PLI_LINK_DIALING) {
-            pli_link_note(l, PLI_WIRE_HOLD, is_full, 0, 0);
+        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
+        if (l->state == PLI_TCP_CONN_UP || l->state == PLI_TCP_CONN_DIALING) {
+            pli_tcp_conn_note(l, PLI_MSG_HOLD, is_full, 0, 0);
         }
     }
 }
 
-void pli_netlane_bye(struct pli_netlane *net)
+void pli_tcp_lane_bye(struct pli_tcp_lane *net)
 {
     struct pli_list *at = net->links.next;
     while (at != &net->links) {
-        struct pli_link *l = PLI_CONTAINER(at, struct pli_link, at);
+        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
         at = at->next;
-        if (l->state == PLI_LINK_UP) {
-            pli_link_say(l, PLI_WIRE_BYE, l->ucx != NULL ? pli_ucxlane_leave(l) : 0, 0, 0);
+        if (l->state == PLI_TCP_CONN_UP) {
+            pli_tcp_conn_say(l, PLI_MSG_BYE, l->ucx != NULL ? pli_ucx_worker_leave(l) : 0, 0, 0);
         }
     }
 }
@@ -310,31 +310,32 @@ void pli_netlane_bye(struct pli_netlane *net)
 // Whether the kernel holds something back for want of room at the other end. What it has sent it
 // sends again if need be, also after this process is gone; waiting for the acknowledgement would
 // cost the 40 ms by which the other end may put it off.
-static bool is_held(const struct pli_link *l)
+static bool is_held(const struct pli_tcp_conn *l)
 {
     int left = 0;
     return l->out != NULL && ioctl(l->out->eye.fd, SIOCOUTQNSD, &left) == 0 && left > 0;
 }
 
-bool pli_netlane_has_unsent(struct pli_netlane *net)
+bool pli_tcp_lane_has_unsent(struct pli_tcp_lane *net)
 {
     for (struct pli_list *at = net->links.next; at != &net->links; at = at->next) {
-        struct pli_link *l = PLI_CONTAINER(at, struct pli_link, at);
-        if (l->state < PLI_LINK_LOST && !l->is_gone && (pli_link_has_unsent(l) || is_held(l))) {
+        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
+        if (l->state < PLI_TCP_CONN_LOST && !l->is_gone &&
+            (pli_tcp_conn_has_unsent(l) || is_held(l))) {
             return true;
         }
     }
     return false;
 }
 
-void pli_netlane_arm(struct pli_netlane *net)
+void pli_tcp_lane_arm(struct pli_tcp_lane *net)
 {
     pli_lock_take(&net->lane->lock);
     cover_hot(net);
     for (struct pli_list *at = net->busy.next; at != &net->busy; at = at->next) {
-        struct pli_sock *s = PLI_CONTAINER(at, struct pli_link, busy)->out;
+        struct pli_tcp_sock *s = PLI_CONTAINER(at, struct pli_tcp_conn, busy)->out;
         if (s != NULL && !s->is_armed) {
-            s->is_armed = pli_netlane_watch(net, &s->eye, EPOLLIN | EPOLLOUT);
+            s->is_armed = pli_tcp_lane_watch(net, &s->eye, EPOLLIN | EPOLLOUT);
         }
     }
     pli_lock_drop(&net->lane->lock);

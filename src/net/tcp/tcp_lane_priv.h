@@ -5,16 +5,16 @@
 
 #include <stdint.h>
 
-struct pli_eye;
-struct pli_netlane;
+struct pli_fd_watch;
+struct pli_tcp_lane;
 
 // Have the system allow as many descriptors as connections may need. Start-up of a lane.
-void pli_netlane_ask_room(void);
+void pli_tcp_lane_ask_room(void);
 // Something is at the door. Context: lane locked, as of the next.
-void pli_netlane_see_door(struct pli_eye *e, uint32_t events);
+void pli_tcp_lane_see_door(struct pli_fd_watch *e, uint32_t events);
 // Take what other lanes' threads found at the door for this one, and what had to wait. How many.
-int pli_netlane_take_calls(struct pli_netlane *net);
+int pli_tcp_lane_take_calls(struct pli_tcp_lane *net);
 // In a forked process: they are the other one's.
-void pli_netlane_forget_calls(int lane);
+void pli_tcp_lane_forget_calls(int lane);
 
 #endif

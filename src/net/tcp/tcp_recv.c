@@ -29,11 +29,11 @@ enum {
 };
 
 // The other side says what it must not: it is not to be trusted with anything more.
-bool pli_intake_refuse(struct pli_link *l, const char *what)
+bool pli_tcp_recv_refuse(struct pli_tcp_conn *l, const char *what)
 {
     char why[120];
     snprintf(why, sizeof why, "it sent nonsense (%s)", what);
-    pli_link_lose(l, why);
+    pli_tcp_conn_lose(l, why);
     return false;
 }
 
@@ -44,11 +44,11 @@ static void set_matched(struct pli_request *recv, const struct pli_frame *f)
     recv->tag = f->tag;
 }
 
-static struct pli_parcel *make_parcel(struct pli_link *l, struct pli_ep *ep,
-                                      const struct pli_frame *f)
+static struct pli_unexpected *make_parcel(struct pli_tcp_conn *l, struct pli_endpoint *ep,
+                                          const struct pli_frame *f)
 {
-    bool has_data = f->kind != PLI_WIRE_RTS;
-    struct pli_parcel *p = pli_arrive_parcel_create(ep, has_data ? f->len : 0);
+    bool has_data = f->kind != PLI_MSG_RTS;
+    struct pli_unexpected *p = pli_deliver_parcel_create(ep, has_data ? f->len : 0);
     p->item.context = f->context;
     p->item.source = f->src_rank;
     p->item.tag = f->tag;
@@ -58,12 +58,12 @@ static struct pli_parcel *make_parcel(struct pli_link *l, struct pli_ep *ep,
     p->form = f->flags;
     p->remote = f->ticket;
     if (has_data) {
-        pli_arrive_hold(ep->lane, f->len + sizeof *p);
+        pli_deliver_hold(ep->lane, f->len + sizeof *p);
     }
     return p;
 }
 
-static struct pli_request *match(struct pli_ep *ep, const struct pli_frame *f)
+static struct pli_request *match(struct pli_endpoint *ep, const struct pli_frame *f)
 {
     struct pli_match_item *item = pli_match_arrive(&ep->match, f->context, f->src_rank, f->tag);
     if (item == NULL) {
@@ -74,38 +74,38 @@ static struct pli_request *match(struct pli_ep *ep, const struct pli_frame *f)
     return recv;
 }
 
-static void acknowledge(struct pli_link *l, const struct pli_frame *f)
+static void acknowledge(struct pli_tcp_conn *l, const struct pli_frame *f)
 {
-    if (f->kind == PLI_WIRE_SYNC) {
-        pli_link_note(l, PLI_WIRE_ACK, f->ticket, 0, 0);
+    if (f->kind == PLI_MSG_SYNC) {
+        pli_tcp_conn_note(l, PLI_MSG_ACK, f->ticket, 0, 0);
     }
 }
 
-void pli_intake_arrive(struct pli_link *l, const struct pli_frame *f, const char *body)
+void pli_tcp_recv_arrive(struct pli_tcp_conn *l, const struct pli_frame *f, const char *body)
 {
     struct pli_lane *lane = l->net->lane;
-    struct pli_ep *ep = pli_lane_ep(lane, f->dst_ep);
+    struct pli_endpoint *ep = pli_lane_ep(lane, f->dst_ep);
     if (ep == NULL) {
         pli_log(PLI_DEBUG, "dropped a message for endpoint %u, which is gone", f->dst_ep);
         return;
     }
     struct pli_request *recv = match(ep, f);
     if (recv == NULL) {
-        struct pli_parcel *p = make_parcel(l, ep, f);
+        struct pli_unexpected *p = make_parcel(l, ep, f);
         memcpy(p->data, body, f->len);
-        pli_arrive_keep(p);
-    } else if (f->kind == PLI_WIRE_RTS) {
-        pli_arrive_offer(recv, l->conn, f->ticket, f->size, 0, 0, f->flags);
+        pli_deliver_keep(p);
+    } else if (f->kind == PLI_MSG_RTS) {
+        pli_deliver_offer(recv, l->conn, f->ticket, f->size, 0, 0, f->flags);
     } else {
         acknowledge(l, f);
-        pli_arrive_take(recv, body, f->size, f->flags);
+        pli_deliver_take(recv, body, f->size, f->flags);
     }
 }
 
 // A message of which more is to come: decide where it goes.
-static void expect(struct pli_sock *s, const struct pli_frame *f)
+static void expect(struct pli_tcp_sock *s, const struct pli_frame *f)
 {
-    struct pli_ep *ep = pli_lane_ep(s->link->net->lane, f->dst_ep);
+    struct pli_endpoint *ep = pli_lane_ep(s->link->net->lane, f->dst_ep);
     s->to = NULL;
     s->recv = NULL;
     s->parcel = NULL;
@@ -117,7 +117,7 @@ static void expect(struct pli_sock *s, const struct pli_frame *f)
         acknowledge(s->link, f);
     }
     if (s->recv != NULL && s->recv->type->is_dense && f->size <= s->recv->size &&
-        pli_arrive_fits(s->recv, f->flags)) {
+        pli_deliver_fits(s->recv, f->flags)) {
         s->to = (char *)s->recv->buf + s->recv->type->true_lb;
         s->recv->bytes = f->size;
     } else {
@@ -127,43 +127,43 @@ static void expect(struct pli_sock *s, const struct pli_frame *f)
 }
 
 // A receive may have come while the message did.
-static void keep_or_deliver(struct pli_sock *s, struct pli_parcel *p)
+static void keep_or_deliver(struct pli_tcp_sock *s, struct pli_unexpected *p)
 {
     const struct pli_frame *f = &s->frame;
     struct pli_request *recv = s->recv;
     if (recv == NULL) {
         recv = match(p->ep, f);
         if (recv == NULL) {
-            pli_arrive_keep(p);
+            pli_deliver_keep(p);
             return;
         }
         acknowledge(s->link, f);
     }
-    pli_arrive_take(recv, p->data, p->size, p->form);
-    pli_arrive_parcel_destroy(p);
+    pli_deliver_take(recv, p->data, p->size, p->form);
+    pli_deliver_parcel_destroy(p);
 }
 
 // A piece of a large message is to come. False: nobody asked for it.
-static bool expect_piece(struct pli_sock *s, const struct pli_frame *f)
+static bool expect_piece(struct pli_tcp_sock *s, const struct pli_frame *f)
 {
-    struct pli_link *l = s->link;
+    struct pli_tcp_conn *l = s->link;
     struct pli_request *recv =
-        pli_ticket_find(&l->net->tickets, f->word[0], l->conn, PLI_TICKET_RECV);
+        pli_reqid_find(&l->net->tickets, f->word[0], l->conn, PLI_REQID_RECV);
     s->recv = recv;
     s->parcel = NULL;
     s->to = NULL;
-    if (pli_ticket_is_ghost(&l->net->tickets, f->word[0], l->conn)) {
+    if (pli_reqid_is_ghost(&l->net->tickets, f->word[0], l->conn)) {
         return true; // it is read, and goes nowhere
     }
     uint64_t want = recv == NULL ? 0 : recv->bytes < recv->size ? recv->bytes : recv->size;
     if (recv == NULL || f->word[1] != recv->moved || f->len > want - recv->moved) {
-        return pli_intake_refuse(s->link, "data nobody asked for");
+        return pli_tcp_recv_refuse(s->link, "data nobody asked for");
     }
     s->to = recv->cursor != NULL ? NULL : (char *)recv->buf + recv->type->true_lb + recv->moved;
     return true;
 }
 
-static void end_piece(struct pli_sock *s)
+static void end_piece(struct pli_tcp_sock *s)
 {
     struct pli_request *recv = s->recv;
     if (recv == NULL) {
@@ -173,13 +173,13 @@ static void end_piece(struct pli_sock *s)
     recv->moved += s->frame.len;
     if (recv->moved == want) {
         s->link->n_asked--;
-        pli_ticket_end(&s->link->net->tickets, s->frame.word[0]);
+        pli_reqid_end(&s->link->net->tickets, s->frame.word[0]);
         pli_rndv_end_receive(recv);
     }
 }
 
 // The address of a worker is to come. False: no memory, and the link is lost.
-static bool expect_worker(struct pli_sock *s, const struct pli_frame *f)
+static bool expect_worker(struct pli_tcp_sock *s, const struct pli_frame *f)
 {
     s->recv = NULL;
     s->parcel = NULL;
@@ -187,25 +187,25 @@ static bool expect_worker(struct pli_sock *s, const struct pli_frame *f)
     s->to = s->worker;
     if (s->worker == NULL) {
         s->left = 0;
-        pli_link_lose(s->link, "there is no memory for what it sent");
+        pli_tcp_conn_lose(s->link, "there is no memory for what it sent");
     }
     return s->worker != NULL;
 }
 
-static void end_worker(struct pli_sock *s)
+static void end_worker(struct pli_tcp_sock *s)
 {
     char *worker = s->worker;
     s->worker = NULL;
-    pli_ucxlane_meet(s->link, &s->frame, worker);
+    pli_ucx_worker_meet(s->link, &s->frame, worker);
     free(worker);
 }
 
 // All bytes behind the head are here.
-static void end_body(struct pli_sock *s)
+static void end_body(struct pli_tcp_sock *s)
 {
-    if (s->frame.kind == PLI_WIRE_WORKER) {
+    if (s->frame.kind == PLI_MSG_WORKER) {
         end_worker(s);
-    } else if (s->frame.kind == PLI_WIRE_DATA) {
+    } else if (s->frame.kind == PLI_MSG_DATA) {
         end_piece(s);
     } else if (s->parcel != NULL) {
         keep_or_deliver(s, s->parcel);
@@ -218,14 +218,14 @@ static void end_body(struct pli_sock *s)
 }
 
 // Who died will be known: until then the receive waits, as one that has asked for the data.
-static bool is_put_off(const struct pli_sock *s)
+static bool is_put_off(const struct pli_tcp_sock *s)
 {
-    struct pli_link *l = s->link;
+    struct pli_tcp_conn *l = s->link;
     l->n_asked++;
-    return pli_ticket_give(&l->net->tickets, s->recv, l->conn, PLI_TICKET_RECV) != 0;
+    return pli_reqid_give(&l->net->tickets, s->recv, l->conn, PLI_REQID_RECV) != 0;
 }
 
-void pli_intake_drop(struct pli_sock *s)
+void pli_tcp_recv_drop(struct pli_tcp_sock *s)
 {
     free(s->rest);
     s->rest = NULL;
@@ -238,17 +238,17 @@ void pli_intake_drop(struct pli_sock *s)
         return;
     }
     s->left = 0;
-    if (s->recv != NULL && s->frame.kind != PLI_WIRE_DATA && // else its ticket is still out
+    if (s->recv != NULL && s->frame.kind != PLI_MSG_DATA && // else its ticket is still out
         !(pli_request_is_mortal && is_put_off(s))) {
         pli_request_complete(s->recv, PLI_ERR_PROC_ABORTED);
     }
-    pli_arrive_parcel_destroy(s->parcel);
+    pli_deliver_parcel_destroy(s->parcel);
     s->recv = NULL;
     s->parcel = NULL;
 }
 
 // Bytes behind the head that came into the lane's room.
-static size_t fill(struct pli_sock *s, const char *from, size_t n)
+static size_t fill(struct pli_tcp_sock *s, const char *from, size_t n)
 {
     n = n < s->left ? n : (size_t)s->left;
     if (s->to != NULL) {
@@ -265,32 +265,32 @@ static size_t fill(struct pli_sock *s, const char *from, size_t n)
 }
 
 // A ticket of mine that comes back must be one that is out.
-static bool hear_answer(struct pli_link *l, const struct pli_frame *f)
+static bool hear_answer(struct pli_tcp_conn *l, const struct pli_frame *f)
 {
-    struct pli_ticket_table *t = &l->net->tickets;
-    struct pli_request *send = pli_ticket_find(t, f->word[0], l->conn, PLI_TICKET_SEND);
+    struct pli_reqid_table *t = &l->net->tickets;
+    struct pli_request *send = pli_reqid_find(t, f->word[0], l->conn, PLI_REQID_SEND);
     if (send == NULL) {
-        return pli_ticket_is_ghost(t, f->word[0], l->conn) ||
-               pli_intake_refuse(l, "an answer to nothing");
+        return pli_reqid_is_ghost(t, f->word[0], l->conn) ||
+               pli_tcp_recv_refuse(l, "an answer to nothing");
     }
     switch (f->kind) {
-    case PLI_WIRE_CTS:
-    case PLI_WIRE_CTS_PIECES:
+    case PLI_MSG_CTS:
+    case PLI_MSG_CTS_PIECES:
         if (f->word[2] > send->size || (send->state & (PLI_REQ_MATCHED | PLI_REQ_ASKED)) != 0) {
-            return pli_intake_refuse(l, "a request for more than was offered");
+            return pli_tcp_recv_refuse(l, "a request for more than was offered");
         }
         send->state |= PLI_REQ_ASKED;
-        pli_link_stream(l, send, f->word[1], f->word[2], f->kind == PLI_WIRE_CTS_PIECES);
+        pli_tcp_conn_stream(l, send, f->word[1], f->word[2], f->kind == PLI_MSG_CTS_PIECES);
         break;
-    case PLI_WIRE_ACK:
+    case PLI_MSG_ACK:
         if ((send->state & PLI_REQ_CANCELLING) == 0) {
-            pli_ticket_end(t, f->word[0]);
+            pli_reqid_end(t, f->word[0]);
         }
         pli_rndv_end_send(send);
         break;
-    default: // PLI_WIRE_UNSENT
+    default: // PLI_MSG_UNSENT
         if (f->word[1] != 0 || (send->state & PLI_REQ_MATCHED) != 0) {
-            pli_ticket_end(t, f->word[0]);
+            pli_reqid_end(t, f->word[0]);
         }
         pli_rndv_unsent(send, f->word[1] != 0);
         break;
@@ -298,13 +298,13 @@ static bool hear_answer(struct pli_link *l, const struct pli_frame *f)
     return true;
 }
 
-bool pli_intake_note(struct pli_link *l, const struct pli_frame *f)
+bool pli_tcp_recv_note(struct pli_tcp_conn *l, const struct pli_frame *f)
 {
     switch (f->kind) {
-    case PLI_WIRE_UNSEND:
+    case PLI_MSG_UNSEND:
         pli_rndv_forget(l->net->lane, l->conn, f->word[0], (uint32_t)f->word[1]);
         return true;
-    case PLI_WIRE_HOLD:
+    case PLI_MSG_HOLD:
         l->is_full = f->word[0] != 0;
         return true;
     default:
@@ -313,63 +313,63 @@ bool pli_intake_note(struct pli_link *l, const struct pli_frame *f)
 }
 
 // What is about the connection itself.
-static bool hear_note(struct pli_sock *s, const struct pli_frame *f)
+static bool hear_note(struct pli_tcp_sock *s, const struct pli_frame *f)
 {
-    struct pli_link *l = s->link;
+    struct pli_tcp_conn *l = s->link;
     switch (f->kind) {
-    case PLI_WIRE_MERGE:
+    case PLI_MSG_MERGE:
         if (s == l->out || l->out == NULL || l->next != NULL ||
             l->conn->proc > (uint32_t)l->net->lane->proc) {
-            return pli_intake_refuse(l, "a merge of nothing");
+            return pli_tcp_recv_refuse(l, "a merge of nothing");
         }
         l->next = s;
-        pli_link_push(l);
+        pli_tcp_conn_push(l);
         return true;
-    case PLI_WIRE_MOVE:
+    case PLI_MSG_MOVE:
         if (s != l->old) {
-            return pli_intake_refuse(l, "a move to nowhere");
+            return pli_tcp_recv_refuse(l, "a move to nowhere");
         }
-        pli_link_moved(s);
+        pli_tcp_conn_moved(s);
         return true;
-    case PLI_WIRE_BYE:
-        l->has_left = l->ucx == NULL || pli_ucxlane_bye(l, f->word[0]);
+    case PLI_MSG_BYE:
+        l->has_left = l->ucx == NULL || pli_ucx_worker_bye(l, f->word[0]);
         return true;
-    case PLI_WIRE_AWAY:
-    case PLI_WIRE_OVER:
-    case PLI_WIRE_MET:
-        return pli_ucxcalm_hear(l, f);
+    case PLI_MSG_AWAY:
+    case PLI_MSG_OVER:
+    case PLI_MSG_MET:
+        return pli_ucx_quiesce_hear(l, f);
     default:
-        return pli_intake_note(l, f);
+        return pli_tcp_recv_note(l, f);
     }
 }
 
 // A complete head, and n bytes of what follows it. False: the link is lost.
-static bool hear(struct pli_sock *s, const struct pli_frame *f, const char *body, size_t n)
+static bool hear(struct pli_tcp_sock *s, const struct pli_frame *f, const char *body, size_t n)
 {
     const char *wrong = pli_frame_check(f);
     if (wrong != NULL) {
-        return pli_intake_refuse(s->link, wrong);
+        return pli_tcp_recv_refuse(s->link, wrong);
     }
-    s->link->has_left = s->link->has_left && f->kind >= PLI_WIRE_AWAY; // these say nothing new
-    if (f->kind == PLI_WIRE_WORKER && f->len <= n) {
-        pli_ucxlane_meet(s->link, f, body);
+    s->link->has_left = s->link->has_left && f->kind >= PLI_MSG_AWAY; // these say nothing new
+    if (f->kind == PLI_MSG_WORKER && f->len <= n) {
+        pli_ucx_worker_meet(s->link, f, body);
         return true;
     }
-    if (f->kind > PLI_WIRE_RTS && f->kind != PLI_WIRE_DATA && f->kind != PLI_WIRE_WORKER) {
+    if (f->kind > PLI_MSG_RTS && f->kind != PLI_MSG_DATA && f->kind != PLI_MSG_WORKER) {
         return hear_note(s, f);
     }
-    if (f->kind <= PLI_WIRE_RTS && f->len <= n) {
-        pli_intake_arrive(s->link, f, body);
+    if (f->kind <= PLI_MSG_RTS && f->len <= n) {
+        pli_tcp_recv_arrive(s->link, f, body);
         return true;
     }
     s->frame = *f;
     s->left = f->len;
-    if (f->kind == PLI_WIRE_DATA) {
+    if (f->kind == PLI_MSG_DATA) {
         bool is_good = expect_piece(s, f);
         s->left = is_good ? s->left : 0;
         return is_good;
     }
-    if (f->kind == PLI_WIRE_WORKER) {
+    if (f->kind == PLI_MSG_WORKER) {
         return expect_worker(s, f);
     }
     expect(s, f);
@@ -377,28 +377,28 @@ static bool hear(struct pli_sock *s, const struct pli_frame *f, const char *body
 }
 
 // What the other side wrote here it wrote after all that comes over its old connection, or by UCX.
-static bool is_early(const struct pli_sock *s)
+static bool is_early(const struct pli_tcp_sock *s)
 {
-    const struct pli_link *l = s->link;
-    return (l->old != NULL && s == l->out) || (l->ucx != NULL && pli_ucxcalm_is_behind(l->ucx));
+    const struct pli_tcp_conn *l = s->link;
+    return (l->old != NULL && s == l->out) || (l->ucx != NULL && pli_ucx_quiesce_is_behind(l->ucx));
 }
 
 // False: no memory, and the link is lost.
-static bool put_off(struct pli_sock *s, const char *at, size_t n)
+static bool put_off(struct pli_tcp_sock *s, const char *at, size_t n)
 {
     s->rest = malloc(n);
     if (s->rest == NULL) {
-        pli_link_lose(s->link, "there is no memory for what it sent");
+        pli_tcp_conn_lose(s->link, "there is no memory for what it sent");
         return false;
     }
     memcpy(s->rest, at, n);
     s->n_rest = n;
-    pli_netlane_watch(s->eye.net, &s->eye, 0);
+    pli_tcp_lane_watch(s->eye.net, &s->eye, 0);
     return true;
 }
 
 // Take apart what came into the room. False: the link is lost.
-static bool take_apart(struct pli_sock *s, const char *at, size_t n)
+static bool take_apart(struct pli_tcp_sock *s, const char *at, size_t n)
 {
     while (n > 0) {
         if (s->left > 0) {
@@ -430,7 +430,7 @@ static bool take_apart(struct pli_sock *s, const char *at, size_t n)
     return true;
 }
 
-void pli_intake_resume(struct pli_sock *s)
+void pli_tcp_recv_resume(struct pli_tcp_sock *s)
 {
     char *rest = s->rest;
     size_t n = s->n_rest;
@@ -440,28 +440,28 @@ void pli_intake_resume(struct pli_sock *s)
     s->rest = NULL;
     s->n_rest = 0;
     s->is_armed = false;
-    pli_netlane_watch(s->eye.net, &s->eye, EPOLLIN);
+    pli_tcp_lane_watch(s->eye.net, &s->eye, EPOLLIN);
     bool is_up = take_apart(s, rest, n);
     free(rest);
     if (is_up && pli_secure_has_more(s->secure)) {
-        pli_intake_read(s);
+        pli_tcp_recv_read(s);
     }
 }
 
-void pli_intake_catch_up(struct pli_link *l)
+void pli_tcp_recv_catch_up(struct pli_tcp_conn *l)
 {
     struct pli_list *at = l->net->socks.next;
     while (at != &l->net->socks) {
-        struct pli_sock *s = PLI_CONTAINER(at, struct pli_sock, at);
+        struct pli_tcp_sock *s = PLI_CONTAINER(at, struct pli_tcp_sock, at);
         at = at->next;
         if (s->link == l && s->rest != NULL && !is_early(s)) {
-            pli_intake_resume(s);
+            pli_tcp_recv_resume(s);
             at = l->net->socks.next; // others may be gone
         }
     }
 }
 
-void pli_intake_feed(struct pli_sock *s, const char *data, size_t n)
+void pli_tcp_recv_feed(struct pli_tcp_sock *s, const char *data, size_t n)
 {
     size_t head = s->n_head;
     if (n == 0 || (s->secure != NULL && pli_secure_feed(s->secure, data, n))) {
@@ -469,7 +469,7 @@ void pli_intake_feed(struct pli_sock *s, const char *data, size_t n)
     }
     char *all = s->secure == NULL ? malloc(head + n) : NULL;
     if (all == NULL) {
-        pli_link_lose(s->link, "there is no memory for what it sent");
+        pli_tcp_conn_lose(s->link, "there is no memory for what it sent");
         return;
     }
     memcpy(all, &s->frame, head);
@@ -480,7 +480,7 @@ void pli_intake_feed(struct pli_sock *s, const char *data, size_t n)
 }
 
 // One read. How many bytes, 0: nothing there, or the link is lost.
-static size_t read_once(struct pli_sock *s, bool *is_more_out)
+static size_t read_once(struct pli_tcp_sock *s, bool *is_more_out)
 {
     char *room = s->link->net->room;
     struct iovec iov[2];
@@ -490,7 +490,7 @@ static size_t read_once(struct pli_sock *s, bool *is_more_out)
         iov[n_iov++] = (struct iovec){ s->to, direct };
     }
     // What is read with the head of large data is copied twice: let it be little. bench: tcp_bw.
-    size_t most = s->link->n_asked > 0 ? BESIDE_LARGE : PLI_INTAKE_ROOM;
+    size_t most = s->link->n_asked > 0 ? BESIDE_LARGE : PLI_TCP_RECV_ROOM;
     memcpy(room, &s->frame, head);
     iov[n_iov++] = (struct iovec){ room + head, most - head };
     struct msghdr mh = { .msg_iov = iov, .msg_iovlen = (size_t)n_iov };
@@ -499,18 +499,18 @@ static size_t read_once(struct pli_sock *s, bool *is_more_out)
                                   : recvmsg(s->eye.fd, &mh, MSG_DONTWAIT);
     *is_more_out = false;
     if (n <= 0) {
-        if (n < 0 && errno == ENOTSOCK && pli_link_again(s)) {
+        if (n < 0 && errno == ENOTSOCK && pli_tcp_resume(s)) {
             *is_more_out = true;
             return 1;
         }
         if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
             bool is_silent = errno == ETIMEDOUT || errno == EHOSTUNREACH; // keepalive found out
-            pli_link_hang_up(s, n == 0      ? NULL
-                                : is_silent ? "its host does not answer"
-                                : errno == EBADMSG
-                                    ? "what came from it is not what it sent; somebody on the "
-                                      "network has altered it"
-                                    : strerror(errno));
+            pli_tcp_conn_hang_up(s, n == 0      ? NULL
+                                    : is_silent ? "its host does not answer"
+                                    : errno == EBADMSG
+                                        ? "what came from it is not what it sent; somebody on the "
+                                          "network has altered it"
+                                        : strerror(errno));
         }
         return 0;
     }
@@ -531,7 +531,7 @@ static size_t read_once(struct pli_sock *s, bool *is_more_out)
     return total;
 }
 
-int pli_intake_read(struct pli_sock *s)
+int pli_tcp_recv_read(struct pli_tcp_sock *s)
 {
     int n = 0;
     bool is_more = true;
@@ -543,20 +543,20 @@ int pli_intake_read(struct pli_sock *s)
     return n;
 }
 
-void pli_intake_see(struct pli_eye *e, uint32_t events)
+void pli_tcp_recv_see(struct pli_fd_watch *e, uint32_t events)
 {
-    struct pli_sock *s = (struct pli_sock *)e;
-    if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && pli_intake_read(s) > 0 && e->fd >= 0) {
+    struct pli_tcp_sock *s = (struct pli_tcp_sock *)e;
+    if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && pli_tcp_recv_read(s) > 0 && e->fd >= 0) {
         if (!s->link->by_ucx) {
-            pli_netlane_heat(e->net, s);
+            pli_tcp_lane_heat(e->net, s);
         }
         e->net->every = 1;
     }
     if ((events & EPOLLOUT) != 0 && e->fd >= 0) {
-        pli_link_push(s->link);
-        if (e->fd >= 0 && s->is_armed && !pli_link_has_unsent(s->link)) {
+        pli_tcp_conn_push(s->link);
+        if (e->fd >= 0 && s->is_armed && !pli_tcp_conn_has_unsent(s->link)) {
             s->is_armed = false;
-            pli_netlane_watch(e->net, e, EPOLLIN);
+            pli_tcp_lane_watch(e->net, e, EPOLLIN);
         }
     }
 }

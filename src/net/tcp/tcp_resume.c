@@ -10,31 +10,31 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-bool pli_link_again(struct pli_sock *s)
+bool pli_tcp_resume(struct pli_tcp_sock *s)
 {
-    struct pli_link *l = s->link;
+    struct pli_tcp_conn *l = s->link;
     const char *kept = NULL;
     size_t len = 0, cap = 0;
-    int now = pli_moor_take(s->eye.fd, &kept, &len, &cap);
+    int now = pli_sock_take(s->eye.fd, &kept, &len, &cap);
     if (now < 0) {
         return false;
     }
     bool is_bare = s->eye.is_bare;
-    pli_netlane_unwatch(l->net, &s->eye); // what it is now has copies in other places
+    pli_tcp_lane_unwatch(l->net, &s->eye); // what it is now has copies in other places
     bool is_good = dup3(now, s->eye.fd, O_CLOEXEC) >= 0;
     close(now);
     if (pli_dial_tune(s->eye.fd, (int)pli_conf.tcp_timeout) != PLI_OK) {
         pli_fail_take(NULL); // what has ended for good is no connection
     }
     uint32_t events = s->rest != NULL ? 0 : s->is_armed ? EPOLLIN | EPOLLOUT : EPOLLIN;
-    if (!is_good || (!is_bare && !pli_netlane_watch(l->net, &s->eye, events))) {
-        pli_link_lose(l, "the connection cannot be watched");
+    if (!is_good || (!is_bare && !pli_tcp_lane_watch(l->net, &s->eye, events))) {
+        pli_tcp_conn_lose(l, "the connection cannot be watched");
     } else {
         s->eye.is_bare = is_bare;
         l->is_deaf = s == l->out ? false : l->is_deaf;
-        pli_intake_feed(s, kept, len);
+        pli_tcp_recv_feed(s, kept, len);
     }
-    pli_moor_forget(kept, cap);
-    pli_link_push(l);
+    pli_sock_forget(kept, cap);
+    pli_tcp_conn_push(l);
     return true;
 }

@@ -20,7 +20,7 @@ enum {
     SOON_NS = 100000000 // look again while something is under way
 };
 
-void pli_netlane_stir(struct pli_netlane *net)
+void pli_tcp_lane_stir(struct pli_tcp_lane *net)
 {
     // Who goes to sleep counts itself and makes all threads pass a barrier before it looks again.
     atomic_signal_fence(memory_order_seq_cst);
@@ -34,7 +34,7 @@ void pli_netlane_stir(struct pli_netlane *net)
 }
 
 // Somebody rang for all who sleep here, not for the watcher alone.
-static void answer_bell(struct pli_netlane *net)
+static void answer_bell(struct pli_tcp_lane *net)
 {
     char byte[8];
     int n = 0;
@@ -42,15 +42,15 @@ static void answer_bell(struct pli_netlane *net)
         n++;
     }
     if (n > 0 && atomic_load_explicit(&net->lane->n_sleep, memory_order_relaxed) > 1) {
-        pli_netlane_stir(net);
+        pli_tcp_lane_stir(net);
     }
 }
 
-static void sleep_on_descriptors(struct pli_netlane *const nets[], int n, uint64_t timeout_ns)
+static void sleep_on_descriptors(struct pli_tcp_lane *const nets[], int n, uint64_t timeout_ns)
 {
     struct pollfd fds[2 * PLI_NODE_N_LANE];
-    if (timeout_ns == 0 || timeout_ns > PLI_SHM_BELL_NS) {
-        timeout_ns = PLI_SHM_BELL_NS;
+    if (timeout_ns == 0 || timeout_ns > PLI_WAKE_SOCK_NS) {
+        timeout_ns = PLI_WAKE_SOCK_NS;
     }
     struct timespec t = { .tv_sec = (time_t)(timeout_ns / 1000000000u),
                           .tv_nsec = (long)(timeout_ns % 1000000000u) };
@@ -59,8 +59,9 @@ static void sleep_on_descriptors(struct pli_netlane *const nets[], int n, uint64
     for (int i = 0; i < n; i++) {
         fds[n_fd++] = (struct pollfd){ .fd = pli_epollset_fd(nets[i]->set), .events = POLLIN };
         if (nets[i]->ucx != NULL) {
-            fds[n_fd++] = (struct pollfd){ .fd = pli_ucxlane_fd(nets[i]->ucx), .events = POLLIN };
-            is_quiet = is_quiet && pli_ucxlane_arm(nets[i]);
+            fds[n_fd++] =
+                (struct pollfd){ .fd = pli_ucx_worker_fd(nets[i]->ucx), .events = POLLIN };
+            is_quiet = is_quiet && pli_ucx_worker_arm(nets[i]);
         }
     }
     if (is_quiet) {
@@ -74,7 +75,7 @@ static void sleep_on_descriptors(struct pli_netlane *const nets[], int n, uint64
     }
 }
 
-bool pli_netlane_sleep(struct pli_netlane *const nets[], int n, int stirs, uint64_t timeout_ns)
+bool pli_tcp_sleep(struct pli_tcp_lane *const nets[], int n, int stirs, uint64_t timeout_ns)
 {
     int mine = 0;
     while (mine < n &&
@@ -96,7 +97,7 @@ bool pli_netlane_sleep(struct pli_netlane *const nets[], int n, int stirs, uint6
 }
 
 // Whether what was written has not all arrived at the other host.
-static bool is_unsure(struct pli_link *l)
+static bool is_unsure(struct pli_tcp_conn *l)
 {
     int left = 0;
     if (l->is_unsure && l->out != NULL) {
@@ -105,15 +106,15 @@ static bool is_unsure(struct pli_link *l)
     return l->is_unsure && l->out != NULL;
 }
 
-uint64_t pli_netlane_patience(struct pli_netlane *net)
+uint64_t pli_tcp_lane_patience(struct pli_tcp_lane *net)
 {
     pli_lock_take(&net->lane->lock);
     bool is_soon = net->n_dial > 0 || net->n_lost > 0 || net->n_dying > 0 || net->starved_ns != 0 ||
                    net->is_crowded;
     for (struct pli_list *at = net->links.next; at != &net->links && !is_soon; at = at->next) {
-        struct pli_link *l = PLI_CONTAINER(at, struct pli_link, at);
-        is_soon = l->state == PLI_LINK_UP && (pli_link_has_unsent(l) || is_unsure(l) ||
-                                              (l->ucx != NULL && pli_ucxlane_is_unsure(l)));
+        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
+        is_soon = l->state == PLI_TCP_CONN_UP && (pli_tcp_conn_has_unsent(l) || is_unsure(l) ||
+                                                  (l->ucx != NULL && pli_ucx_worker_is_unsure(l)));
     }
     pli_lock_drop(&net->lane->lock);
     return is_soon ? SOON_NS : 0;

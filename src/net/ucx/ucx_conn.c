@@ -21,10 +21,10 @@ enum {
 };
 
 struct op {
-    struct pli_ucx_op ucx; // first
-    struct pli_list at;    // in ops of the link, or in free of the lane
-    struct pli_link *link; // NULL: it was buried
-    struct pli_ucxlane *lane;
+    struct pli_ucx_op ucx;     // first
+    struct pli_list at;        // in ops of the link, or in free of the lane
+    struct pli_tcp_conn *link; // NULL: it was buried
+    struct pli_ucx_worker *lane;
     struct pli_request *req; // NULL: a note
     char *bounce;
     uint64_t n; // bytes of data
@@ -40,9 +40,9 @@ struct note {
     uint64_t word[3];
 };
 
-static struct op *take_op(struct pli_link *l, struct pli_request *r)
+static struct op *take_op(struct pli_tcp_conn *l, struct pli_request *r)
 {
-    struct pli_ucxlane *u = l->ucx->lane;
+    struct pli_ucx_worker *u = l->ucx->lane;
     struct op *o;
     if (!pli_list_is_empty(&u->free)) {
         o = PLI_CONTAINER(u->free.next, struct op, at);
@@ -71,27 +71,27 @@ static void give_op(struct op *o)
     pli_list_push(&o->lane->free, &o->at);
 }
 
-static bool is_open(const struct pli_link *l)
+static bool is_open(const struct pli_tcp_conn *l)
 {
-    const struct pli_ucxlink *x = l->ucx;
-    return x->peer != NULL && !x->is_broken && l->state == PLI_LINK_UP &&
-           x->phase == PLI_UCXLINK_IN && (!x->is_again || x->is_met);
+    const struct pli_ucx_conn *x = l->ucx;
+    return x->peer != NULL && !x->is_broken && l->state == PLI_TCP_CONN_UP &&
+           x->phase == PLI_UCX_CONN_IN && (!x->is_again || x->is_met);
 }
 
 // The rest of a large message that was begun.
-static void go_on_with(struct pli_link *l, struct pli_request *send)
+static void go_on_with(struct pli_tcp_conn *l, struct pli_request *send)
 {
     if (l->by_ucx) {
         pli_list_push(&l->ucx->lane->streams, &send->link);
     } else {
         pli_list_push(&l->streams, &send->link);
-        pli_link_push(l);
+        pli_tcp_conn_push(l);
     }
 }
 
 // Something of this link failed. The connection decides what to make of it: mostly the other side
 // has ended, and whether in good order is said there.
-static void note_broken(struct pli_link *l, const char *why)
+static void note_broken(struct pli_tcp_conn *l, const char *why)
 {
     if (!l->ucx->is_broken) {
         l->ucx->is_broken = true;
@@ -101,7 +101,7 @@ static void note_broken(struct pli_link *l, const char *why)
     atomic_store_explicit(&l->net->must_look, 1, memory_order_relaxed);
 }
 
-static void end_access(struct pli_link *l, struct pli_request *r, enum pli_err err)
+static void end_access(struct pli_tcp_conn *l, struct pli_request *r, enum pli_err err)
 {
     l->ucx->n_access--;
     pli_request_complete(r, err);
@@ -109,21 +109,21 @@ static void end_access(struct pli_link *l, struct pli_request *r, enum pli_err e
 
 static void end_good(struct op *o)
 {
-    struct pli_link *l = o->link;
+    struct pli_tcp_conn *l = o->link;
     struct pli_request *r = o->req;
     if (r == NULL) {
         return;
     }
     if (o->is_fetch) {
-        pli_ucxlink_took(l, r, o->n);
+        pli_ucx_conn_took(l, r, o->n);
     } else if (o->is_access) {
         end_access(l, r, PLI_OK);
-    } else if (o->head.frame.kind == PLI_WIRE_EAGER) {
+    } else if (o->head.frame.kind == PLI_MSG_EAGER) {
         pli_request_complete(r, PLI_OK);
-    } else if (o->head.frame.kind == PLI_WIRE_DATA) {
+    } else if (o->head.frame.kind == PLI_MSG_DATA) {
         r->moved += o->n;
         if (r->moved == r->bytes) {
-            pli_link_end_stream(l, r);
+            pli_tcp_conn_end_stream(l, r);
         } else {
             go_on_with(l, r);
         }
@@ -134,27 +134,27 @@ static void end_good(struct op *o)
 // not sent.
 static void strand(struct op *o)
 {
-    struct pli_link *l = o->link;
+    struct pli_tcp_conn *l = o->link;
     if (o->is_access) {
         pli_list_push(&l->ucx->stranded, &o->req->link);
-    } else if (!o->is_fetch && o->head.frame.kind == PLI_WIRE_EAGER && o->req != NULL) {
+    } else if (!o->is_fetch && o->head.frame.kind == PLI_MSG_EAGER && o->req != NULL) {
         pli_list_push(&l->conn->pending, &o->req->link);
     }
 }
 
 static void end_bad(struct op *o, const char *why)
 {
-    struct pli_link *l = o->link;
+    struct pli_tcp_conn *l = o->link;
     strand(o);
     note_broken(l, why);
-    if (l->is_gone && !pli_link_forget(l)) {
-        pli_link_lose(l, "it has left MPI");
+    if (l->is_gone && !pli_tcp_conn_forget(l)) {
+        pli_tcp_conn_lose(l, "it has left MPI");
     }
 }
 
 static void end(struct op *o, const char *why)
 {
-    struct pli_link *l = o->link;
+    struct pli_tcp_conn *l = o->link;
     bool is_doomed = o->is_doomed;
     if (l != NULL) {
         if (why == NULL) {
@@ -165,13 +165,13 @@ static void end(struct op *o, const char *why)
     }
     give_op(o);
     if (l != NULL && is_doomed) { // what has not ended with it can be withdrawn now
-        pli_link_cull(l, false);
+        pli_tcp_fail(l, false);
     }
 }
 
 // UCX cannot be told to let go of memory that it reads or writes for a side that lives; that ends
 // soon, as the other side moves on.
-bool pli_ucxlink_doom(struct pli_link *l, struct pli_request *r)
+bool pli_ucx_conn_doom(struct pli_tcp_conn *l, struct pli_request *r)
 {
     struct pli_list *ops = &l->ucx->ops;
     for (struct pli_list *at = ops->next; at != ops; at = at->next) {
@@ -207,44 +207,44 @@ static void go_on(struct op *o, enum pli_err err)
 
 static void post(struct op *o, const void *data, uint64_t n, bool is_large)
 {
-    struct pli_ucxlink *u = o->link->ucx;
+    struct pli_ucx_conn *u = o->link->ucx;
     o->ucx.done = op_done;
     o->n = n;
     o->head.place = u->their_place;
     o->head.spare = 0;
     o->head.key = u->their_key;
     u->n_out++;
-    u->said += o->head.frame.kind != PLI_WIRE_SURE && o->head.frame.kind != PLI_WIRE_SURED;
+    u->said += o->head.frame.kind != PLI_MSG_SURE && o->head.frame.kind != PLI_MSG_SURED;
     go_on(o, pli_ucx_send(u->peer, &o->head, sizeof o->head, data, n, is_large, &o->ucx));
 }
 
-static void issue(struct pli_link *l, struct pli_request *r)
+static void issue(struct pli_tcp_conn *l, struct pli_request *r)
 {
     struct op *o = take_op(l, r);
     const char *data = NULL;
     uint64_t n = 0;
-    if (pli_link_address(l, r, &o->head.frame) && r->size > 0) {
+    if (pli_tcp_conn_address(l, r, &o->head.frame) && r->size > 0) {
         n = r->size;
-        data = pli_link_data(r, 0, n, &o->bounce);
+        data = pli_tcp_conn_data(r, 0, n, &o->bounce);
         o->head.frame.len = (uint32_t)n;
     }
     post(o, data, n, false);
 }
 
-void pli_ucxlink_start(struct pli_request *r)
+void pli_ucx_conn_start(struct pli_request *r)
 {
-    struct pli_link *l = r->conn->link;
-    if (is_open(l) && pli_list_is_empty(&l->conn->pending) && !pli_ucxcalm_is_due(l->net)) {
+    struct pli_tcp_conn *l = r->conn->link;
+    if (is_open(l) && pli_list_is_empty(&l->conn->pending) && !pli_ucx_quiesce_is_due(l->net)) {
         issue(l, r);
         return;
     }
     pli_list_push(&l->conn->pending, &r->link);
-    if (l->state == PLI_LINK_IDLE) {
-        pli_link_dial(l);
+    if (l->state == PLI_TCP_CONN_IDLE) {
+        pli_tcp_conn_dial(l);
     }
 }
 
-static void issue_note(struct pli_link *l, int kind, const uint64_t word[3])
+static void issue_note(struct pli_tcp_conn *l, int kind, const uint64_t word[3])
 {
     struct op *o = take_op(l, NULL);
     o->head.frame = (struct pli_frame){ .kind = (uint8_t)kind, .mark = PLI_FRAME_MARK };
@@ -254,10 +254,10 @@ static void issue_note(struct pli_link *l, int kind, const uint64_t word[3])
     post(o, NULL, 0, false);
 }
 
-void pli_ucxlink_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
+void pli_ucx_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
 {
     const uint64_t word[3] = { w0, w1, w2 };
-    if (l->state >= PLI_LINK_LOST || l->is_gone || l->ucx->is_broken) {
+    if (l->state >= PLI_TCP_CONN_LOST || l->is_gone || l->ucx->is_broken) {
         return; // nobody is there to hear it
     }
     if (is_open(l)) {
@@ -270,18 +270,18 @@ void pli_ucxlink_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, ui
     }
     *n = (struct note){ .kind = kind, .word = { w0, w1, w2 } };
     pli_list_push(&l->ucx->notes, &n->at);
-    if (l->state == PLI_LINK_IDLE) {
-        pli_link_dial(l);
+    if (l->state == PLI_TCP_CONN_IDLE) {
+        pli_tcp_conn_dial(l);
     }
 }
 
-void pli_ucxlink_push(struct pli_link *l)
+void pli_ucx_conn_push(struct pli_tcp_conn *l)
 {
     while ((!l->by_ucx || is_open(l)) && !pli_list_is_empty(&l->ucx->notes)) {
         struct note *n = PLI_CONTAINER(l->ucx->notes.next, struct note, at);
         pli_list_remove(&n->at);
         if (!l->by_ucx) {
-            pli_link_say(l, n->kind, n->word[0], n->word[1], n->word[2]);
+            pli_tcp_conn_say(l, n->kind, n->word[0], n->word[1], n->word[2]);
         } else {
             issue_note(l, n->kind, n->word);
         }
@@ -294,7 +294,7 @@ void pli_ucxlink_push(struct pli_link *l)
     }
 }
 
-void pli_ucxlink_hush(struct pli_link *l)
+void pli_ucx_conn_hush(struct pli_tcp_conn *l)
 {
     while (!pli_list_is_empty(&l->ucx->notes)) {
         struct note *n = PLI_CONTAINER(l->ucx->notes.next, struct note, at);
@@ -303,24 +303,24 @@ void pli_ucxlink_hush(struct pli_link *l)
     }
 }
 
-static void issue_data(struct pli_link *l, struct pli_request *send, uint64_t n, bool is_large)
+static void issue_data(struct pli_tcp_conn *l, struct pli_request *send, uint64_t n, bool is_large)
 {
     struct op *o = take_op(l, send);
-    o->head.frame = (struct pli_frame){ .kind = PLI_WIRE_DATA, .mark = PLI_FRAME_MARK };
+    o->head.frame = (struct pli_frame){ .kind = PLI_MSG_DATA, .mark = PLI_FRAME_MARK };
     o->head.frame.word[0] = send->remote;
     o->head.frame.word[1] = send->moved;
     o->head.frame.word[2] = n;
-    post(o, pli_link_data(send, send->moved, n, &o->bounce), n, is_large);
+    post(o, pli_tcp_conn_data(send, send->moved, n, &o->bounce), n, is_large);
 }
 
-void pli_ucxlink_stream(struct pli_link *l, struct pli_request *send, bool in_pieces)
+void pli_ucx_conn_stream(struct pli_tcp_conn *l, struct pli_request *send, bool in_pieces)
 {
-    if (l->ucx->is_broken || l->state != PLI_LINK_UP) {
+    if (l->ucx->is_broken || l->state != PLI_TCP_CONN_UP) {
         return; // its ticket is out, and ends with the link
     }
     if (!is_open(l)) { // it was offered over the connection
         pli_list_push(&l->streams, &send->link);
-        pli_link_push(l);
+        pli_tcp_conn_push(l);
         return;
     }
     if (!in_pieces && send->cursor == NULL) {
@@ -330,7 +330,7 @@ void pli_ucxlink_stream(struct pli_link *l, struct pli_request *send, bool in_pi
     go_on_with(l, send);
 }
 
-int pli_ucxlink_pump(struct pli_ucxlane *u)
+int pli_ucx_conn_pump(struct pli_ucx_worker *u)
 {
     int done = 0;
     while (done < PIECES && !pli_list_is_empty(&u->streams)) {
@@ -345,23 +345,23 @@ int pli_ucxlink_pump(struct pli_ucxlane *u)
     return done;
 }
 
-void pli_ucxlink_flush(struct pli_link *l)
+void pli_ucx_conn_flush(struct pli_tcp_conn *l)
 {
     if (is_open(l)) {
         struct op *o = take_op(l, NULL);
         o->ucx.done = op_done;
-        o->head.frame.kind = PLI_WIRE_NONE;
+        o->head.frame.kind = PLI_MSG_NONE;
         go_on(o, pli_ucx_flush(l->ucx->peer, &o->ucx));
     }
 }
 
-bool pli_ucxlink_has_unsent(const struct pli_link *l)
+bool pli_ucx_conn_has_unsent(const struct pli_tcp_conn *l)
 {
     return !pli_list_is_empty(&l->ucx->ops) || !pli_list_is_empty(&l->ucx->notes) ||
            (!l->ucx->is_refused && !pli_list_is_empty(&l->conn->pending));
 }
 
-void pli_ucxlink_fetch(struct pli_link *l, struct pli_request *recv, void *offer, uint64_t n)
+void pli_ucx_conn_fetch(struct pli_tcp_conn *l, struct pli_request *recv, void *offer, uint64_t n)
 {
     struct op *o = take_op(l, recv);
     o->ucx.done = op_done;
@@ -371,25 +371,25 @@ void pli_ucxlink_fetch(struct pli_link *l, struct pli_request *recv, void *offer
     go_on(o, pli_ucx_fetch(l->ucx->lane->ucx, offer, to, n, &o->ucx));
 }
 
-static enum pli_err begin_access(struct pli_ucx_peer *p, const struct pli_ucxlink_access *a,
+static enum pli_err begin_access(struct pli_ucx_peer *p, const struct pli_ucx_conn_access *a,
                                  struct pli_ucx_op *op)
 {
     switch (a->kind) {
-    case PLI_UCXLINK_PUT:
+    case PLI_UCX_CONN_PUT:
         return pli_ucx_put(p, a->mine, a->n, a->at, a->key, op);
-    case PLI_UCXLINK_GET:
+    case PLI_UCX_CONN_GET:
         return pli_ucx_get(p, a->mine, a->n, a->at, a->key, op);
-    case PLI_UCXLINK_ATOMIC:
+    case PLI_UCX_CONN_ATOMIC:
         return pli_ucx_atomic(p, a->atomic, a->n, a->operand, a->mine, a->at, a->key, op);
     default:
         return pli_ucx_flush(p, op);
     }
 }
 
-bool pli_ucxlink_reach(struct pli_link *l, struct pli_request *r,
-                       const struct pli_ucxlink_access *a)
+bool pli_ucx_conn_reach(struct pli_tcp_conn *l, struct pli_request *r,
+                        const struct pli_ucx_conn_access *a)
 {
-    if (l->state >= PLI_LINK_LOST || l->ucx->peer == NULL) {
+    if (l->state >= PLI_TCP_CONN_LOST || l->ucx->peer == NULL) {
         return false;
     }
     struct op *o = take_op(l, r);
@@ -401,18 +401,18 @@ bool pli_ucxlink_reach(struct pli_link *l, struct pli_request *r,
     return true;
 }
 
-void pli_ucxlink_took(struct pli_link *l, struct pli_request *recv, uint64_t n)
+void pli_ucx_conn_took(struct pli_tcp_conn *l, struct pli_request *recv, uint64_t n)
 {
     uint64_t want = recv->bytes < recv->size ? recv->bytes : recv->size;
     recv->moved += n;
     if (recv->moved == want) {
         l->n_asked--;
-        pli_ticket_end(&l->net->tickets, recv->item.seq);
+        pli_reqid_end(&l->net->tickets, recv->item.seq);
         pli_rndv_end_receive(recv);
     }
 }
 
-static void take_streams(struct pli_link *l, bool is_kept)
+static void take_streams(struct pli_tcp_conn *l, bool is_kept)
 {
     struct pli_list *at = l->ucx->lane->streams.next;
     while (at != &l->ucx->lane->streams) {
@@ -427,15 +427,15 @@ static void take_streams(struct pli_link *l, bool is_kept)
     }
 }
 
-void pli_ucxlink_leave(struct pli_link *l)
+void pli_ucx_conn_leave(struct pli_tcp_conn *l)
 {
     l->by_ucx = false;
     take_streams(l, true);
-    pli_ucxlink_push(l);
-    pli_link_push(l);
+    pli_ucx_conn_push(l);
+    pli_tcp_conn_push(l);
 }
 
-void pli_ucxlink_forget(struct pli_ucxlane *u)
+void pli_ucx_conn_forget(struct pli_ucx_worker *u)
 {
     while (!pli_list_is_empty(&u->free)) {
         struct op *o = PLI_CONTAINER(u->free.next, struct op, at);
@@ -445,12 +445,12 @@ void pli_ucxlink_forget(struct pli_ucxlane *u)
 }
 
 // UCX must not touch the buffers of requests that have failed.
-void pli_ucxlink_bury(struct pli_link *l)
+void pli_ucx_conn_bury(struct pli_tcp_conn *l)
 {
-    struct pli_ucxlink *u = l->ucx;
+    struct pli_ucx_conn *u = l->ucx;
     u->is_broken = true;
-    pli_ucxlane_wait(u, false);
-    pli_ucxlink_hush(l);
+    pli_ucx_worker_wait(u, false);
+    pli_ucx_conn_hush(l);
     take_streams(l, false);
     if (u->peer != NULL) {
         pli_ucx_part(u->peer);

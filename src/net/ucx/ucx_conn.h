@@ -15,13 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pli_link;
-struct pli_netlane;
+struct pli_tcp_conn;
+struct pli_tcp_lane;
 struct pli_request;
 
 // The worker of a lane.
-struct pli_ucxlane {
-    struct pli_netlane *net;
+struct pli_ucx_worker {
+    struct pli_tcp_lane *net;
     struct pli_ucx *ucx; // NULL: UCX was left
     bool is_unsettled;   // it is being left, or was: see ucxcalm.c
     bool is_given_up;    // it could not be had again
@@ -29,25 +29,25 @@ struct pli_ucxlane {
     bool is_must;        // the user asked for UCX: nothing else will do
     char *address;
     size_t n_address;
-    struct pli_link **places;  // by place, which a message names
-    uint32_t n_place, n_spare; // spare ones are NULL
-    uint32_t n_met;            // links that use it
-    uint32_t n_wait;           // links that wait for the other side's address
-    uint32_t n_op;             // operations under way
-    struct pli_list streams;   // sends whose data goes out in pieces
-    struct pli_list free;      // operations to be used again
-    uint32_t n_region;         // that UCX reaches far memory for: it cannot be left
+    struct pli_tcp_conn **places; // by place, which a message names
+    uint32_t n_place, n_spare;    // spare ones are NULL
+    uint32_t n_met;               // links that use it
+    uint32_t n_wait;              // links that wait for the other side's address
+    uint32_t n_op;                // operations under way
+    struct pli_list streams;      // sends whose data goes out in pieces
+    struct pli_list free;         // operations to be used again
+    uint32_t n_region;            // that UCX reaches far memory for: it cannot be left
 };
 
-enum pli_ucxlink_phase {
-    PLI_UCXLINK_IN,      // messages go by UCX, as soon as both have met
-    PLI_UCXLINK_LEAVING, // mine go over the connection; some of before may be under way
-    PLI_UCXLINK_OUT,     // both sides' do, and nothing is under way
+enum pli_ucx_conn_phase {
+    PLI_UCX_CONN_IN,      // messages go by UCX, as soon as both have met
+    PLI_UCX_CONN_LEAVING, // mine go over the connection; some of before may be under way
+    PLI_UCX_CONN_OUT,     // both sides' do, and nothing is under way
 };
 
-struct pli_ucxlink {
-    struct pli_ucxlane *lane;
-    enum pli_ucxlink_phase phase;
+struct pli_ucx_conn {
+    struct pli_ucx_worker *lane;
+    enum pli_ucx_conn_phase phase;
     bool is_mine;   // it was this side that began to leave
     bool has_away;  // the other side leaves, too, and has sent away_at messages
     bool is_even;   // all of them are here
@@ -76,89 +76,91 @@ struct pli_ucxlink {
 
 // ucxlane.c. Make the worker of a lane, if the job's messages are to go by UCX; fails when it
 // cannot be had and the user wants nothing else.
-enum pli_err pli_ucxlane_open(struct pli_netlane *net);
-bool pli_ucxlane_create(struct pli_link *l);           // false: no memory
-enum pli_err pli_ucxlane_start(struct pli_ucxlane *u); // make its worker
-void pli_ucxlane_stop(struct pli_ucxlane *u);          // and end it; no link may use it
-void pli_ucxlane_clone(struct pli_netlane *net);       // of a process that was forked: forget it
+enum pli_err pli_ucx_worker_open(struct pli_tcp_lane *net);
+bool pli_ucx_worker_create(struct pli_tcp_conn *l);          // false: no memory
+enum pli_err pli_ucx_worker_start(struct pli_ucx_worker *u); // make its worker
+void pli_ucx_worker_stop(struct pli_ucx_worker *u);          // and end it; no link may use it
+void pli_ucx_worker_clone(struct pli_tcp_lane *net); // of a process that was forked: forget it
 // The end of a link's part; false: something is under way, or UCX cannot let go of the other side.
-bool pli_ucxlane_destroy(struct pli_link *l);
-int pli_ucxlane_poll(struct pli_ucxlane *u); // how much was done
-int pli_ucxlane_fd(const struct pli_ucxlane *u);
-bool pli_ucxlane_arm(struct pli_netlane *net); // false: there is something to do. No lock held.
+bool pli_ucx_worker_destroy(struct pli_tcp_conn *l);
+int pli_ucx_worker_poll(struct pli_ucx_worker *u); // how much was done
+int pli_ucx_worker_fd(const struct pli_ucx_worker *u);
+bool pli_ucx_worker_arm(struct pli_tcp_lane *net); // false: there is something to do. No lock held.
 
-static inline void pli_ucxlane_wait(struct pli_ucxlink *x, bool is_waiting)
+static inline void pli_ucx_worker_wait(struct pli_ucx_conn *x, bool is_waiting)
 {
     x->lane->n_wait += (uint32_t)is_waiting - (uint32_t)x->is_waiting;
     x->is_waiting = is_waiting;
 }
 
-static inline bool pli_ucxlane_is_steady(const struct pli_ucxlane *u)
+static inline bool pli_ucx_worker_is_steady(const struct pli_ucx_worker *u)
 {
     return u->n_met > 0 && u->n_wait == 0;
 }
 
-static inline bool pli_ucxlane_is_busy(const struct pli_ucxlane *u)
+static inline bool pli_ucx_worker_is_busy(const struct pli_ucx_worker *u)
 {
     return u->n_op > 0 || !pli_list_is_empty(&u->streams);
 }
 
 // My address for the other side: whether it is still to be written, and the body of that frame.
-static inline bool pli_ucxlane_has_hail(const struct pli_ucxlink *x)
+static inline bool pli_ucx_worker_has_hail(const struct pli_ucx_conn *x)
 {
     return !x->has_hailed;
 }
-const char *pli_ucxlane_hail(struct pli_link *l, struct pli_frame *head);
+const char *pli_ucx_worker_hail(struct pli_tcp_conn *l, struct pli_frame *head);
 // The other side's came.
-void pli_ucxlane_meet(struct pli_link *l, const struct pli_frame *f, const char *address);
+void pli_ucx_worker_meet(struct pli_tcp_conn *l, const struct pli_frame *f, const char *address);
 // The other side leaves, and has sent so many messages; true: all of them are here.
-bool pli_ucxlane_bye(struct pli_link *l, uint64_t n);
-uint64_t pli_ucxlane_leave(struct pli_link *l); // so do we: how many
+bool pli_ucx_worker_bye(struct pli_tcp_conn *l, uint64_t n);
+uint64_t pli_ucx_worker_leave(struct pli_tcp_conn *l); // so do we: how many
 // Whether the other side may not have all that was sent to it; it is asked.
-bool pli_ucxlane_is_unsure(struct pli_link *l);
+bool pli_ucx_worker_is_unsure(struct pli_tcp_conn *l);
 
 // ucxcalm.c, see core/ucxcalm.h: what the other side says of leaving UCX, over the connection.
-void pli_ucxcalm_poll(struct pli_ucxlane *u);
-void pli_ucxcalm_open(void);                                          // start-up only
-bool pli_ucxcalm_hear(struct pli_link *l, const struct pli_frame *f); // false: the link is lost
-bool pli_ucxcalm_may_meet(struct pli_link *l); // its address came; false: it is told to wait
-void pli_ucxcalm_count(int n);                 // of workers that are open
+void pli_ucx_quiesce_poll(struct pli_ucx_worker *u);
+void pli_ucx_quiesce_open(void); // start-up only
+bool pli_ucx_quiesce_hear(struct pli_tcp_conn *l,
+                          const struct pli_frame *f); // false: the link is lost
+bool pli_ucx_quiesce_may_meet(
+    struct pli_tcp_conn *l);       // its address came; false: it is told to wait
+void pli_ucx_quiesce_count(int n); // of workers that are open
 // Whether a send must wait for the next poll: who only sends would never leave.
-bool pli_ucxcalm_is_due(struct pli_netlane *net);
-bool pli_ucxcalm_is_wanted(void); // whether it is to be left, or stay so. Context: any
-void pli_ucxcalm_parked(void);    // the process goes on. Context: pli_park_on_move
+bool pli_ucx_quiesce_is_due(struct pli_tcp_lane *net);
+bool pli_ucx_quiesce_is_wanted(void); // whether it is to be left, or stay so. Context: any
+void pli_ucx_quiesce_parked(void);    // the process goes on. Context: pli_freeze_on_move
 
 // Whether frames of the connection must wait for messages that UCX still has.
-static inline bool pli_ucxcalm_is_behind(const struct pli_ucxlink *x)
+static inline bool pli_ucx_quiesce_is_behind(const struct pli_ucx_conn *x)
 {
     return x->has_away && !x->is_even;
 }
 
 // intake.c: all that went by UCX before is here; take apart what was put off.
-void pli_intake_catch_up(struct pli_link *l);
+void pli_tcp_recv_catch_up(struct pli_tcp_conn *l);
 
 // ucxlink.c: sending.
-void pli_ucxlink_leave(struct pli_link *l); // what has waited goes over the connection
+void pli_ucx_conn_leave(struct pli_tcp_conn *l); // what has waited goes over the connection
 // A request is to be withdrawn; true: UCX has its memory, and when it has not, it is tried again.
-bool pli_ucxlink_doom(struct pli_link *l, struct pli_request *r);
-void pli_ucxlink_forget(struct pli_ucxlane *u); // operations that are not used
-void pli_ucxlink_start(struct pli_request *r);
-void pli_ucxlink_note(struct pli_link *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
-void pli_ucxlink_stream(struct pli_link *l, struct pli_request *send, bool in_pieces);
-void pli_ucxlink_flush(struct pli_link *l);
-bool pli_ucxlink_has_unsent(const struct pli_link *l);
-int pli_ucxlink_pump(struct pli_ucxlane *u); // pieces
-void pli_ucxlink_push(struct pli_link *l);   // the workers have met: what has waited goes out
-void pli_ucxlink_hush(struct pli_link *l);   // nobody hears notes any more
+bool pli_ucx_conn_doom(struct pli_tcp_conn *l, struct pli_request *r);
+void pli_ucx_conn_forget(struct pli_ucx_worker *u); // operations that are not used
+void pli_ucx_conn_start(struct pli_request *r);
+void pli_ucx_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
+void pli_ucx_conn_stream(struct pli_tcp_conn *l, struct pli_request *send, bool in_pieces);
+void pli_ucx_conn_flush(struct pli_tcp_conn *l);
+bool pli_ucx_conn_has_unsent(const struct pli_tcp_conn *l);
+int pli_ucx_conn_pump(struct pli_ucx_worker *u); // pieces
+void pli_ucx_conn_push(struct pli_tcp_conn *l);  // the workers have met: what has waited goes out
+void pli_ucx_conn_hush(struct pli_tcp_conn *l);  // nobody hears notes any more
 // Fetch the data of an offer for a receive.
-void pli_ucxlink_fetch(struct pli_link *l, struct pli_request *recv, void *offer, uint64_t n);
+void pli_ucx_conn_fetch(struct pli_tcp_conn *l, struct pli_request *recv, void *offer, uint64_t n);
 // A piece, or all, of a large message is in its place.
-void pli_ucxlink_took(struct pli_link *l, struct pli_request *recv, uint64_t n);
+void pli_ucx_conn_took(struct pli_tcp_conn *l, struct pli_request *recv, uint64_t n);
 
 // Access to the other side's memory, in no order with anything else; a flush ends when all puts
 // before it are there.
-struct pli_ucxlink_access {
-    enum { PLI_UCXLINK_PUT, PLI_UCXLINK_GET, PLI_UCXLINK_ATOMIC, PLI_UCXLINK_FLUSH } kind;
+struct pli_ucx_conn_access {
+    enum { PLI_UCX_CONN_PUT, PLI_UCX_CONN_GET, PLI_UCX_CONN_ATOMIC, PLI_UCX_CONN_FLUSH } kind;
     enum pli_ucx_atomic atomic;
     void *mine; // the data here; ATOMIC: the old value
     const void *operand;
@@ -167,8 +169,8 @@ struct pli_ucxlink_access {
     struct pli_ucx_key *key;
 };
 // Begin one, which completes the request. False: UCX has no way there, or no more.
-bool pli_ucxlink_reach(struct pli_link *l, struct pli_request *r,
-                       const struct pli_ucxlink_access *a);
+bool pli_ucx_conn_reach(struct pli_tcp_conn *l, struct pli_request *r,
+                        const struct pli_ucx_conn_access *a);
 
 // What is before the data of an active message.
 struct pli_ucx_head {

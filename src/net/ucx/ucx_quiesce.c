@@ -26,34 +26,34 @@ static _Atomic int n_open;          // workers of this process
 static _Atomic int n_ask;           // callers who want none
 static _Atomic uint64_t park_until; // or the launcher does; 0: it does not
 
-bool pli_ucxcalm_is_wanted(void)
+bool pli_ucx_quiesce_is_wanted(void)
 {
     uint64_t until = atomic_load_explicit(&park_until, memory_order_relaxed);
     return atomic_load_explicit(&n_ask, memory_order_relaxed) > 0 ||
            (until != 0 && pli_clock_ns() < until);
 }
 
-bool pli_ucxcalm_is_calm(void)
+bool pli_ucx_quiesce_is_calm(void)
 {
     return atomic_load(&n_open) == 0;
 }
 
-void pli_ucxcalm_count(int n)
+void pli_ucx_quiesce_count(int n)
 {
     atomic_fetch_add(&n_open, n);
 }
 
-static void stir(struct pli_ucxlane *u)
+static void stir(struct pli_ucx_worker *u)
 {
     u->is_unsettled = true;
     atomic_store_explicit(&u->net->must_look, 1, memory_order_relaxed);
 }
 
-bool pli_ucxcalm_is_due(struct pli_netlane *net)
+bool pli_ucx_quiesce_is_due(struct pli_tcp_lane *net)
 {
     if (!net->ucx->is_unsettled &&
         (atomic_load_explicit(&net->must_look, memory_order_relaxed) == 0 ||
-         !pli_ucxcalm_is_wanted())) {
+         !pli_ucx_quiesce_is_wanted())) {
         return false;
     }
     stir(net->ucx);
@@ -82,17 +82,17 @@ static bool has_far_memory(void)
     return has;
 }
 
-void pli_ucxcalm_retire(bool is_over)
+void pli_ucx_quiesce_retire(bool is_over)
 {
     static bool is_left; // one process, one end at a time
     if (!is_over) {
-        is_left = pli_park_is_open() && pli_ucxcalm_begin();
+        is_left = pli_freeze_is_open() && pli_ucx_quiesce_begin();
     } else if (is_left) {
-        pli_ucxcalm_end();
+        pli_ucx_quiesce_end();
     }
 }
 
-bool pli_ucxcalm_begin(void)
+bool pli_ucx_quiesce_begin(void)
 {
     if (has_far_memory()) {
         return false;
@@ -100,7 +100,7 @@ bool pli_ucxcalm_begin(void)
     atomic_fetch_add(&n_ask, 1);
     wake_lanes();
     struct pli_waiter w = { .lane = pli_proc.lanes[0], .is_restless = true };
-    while (!pli_ucxcalm_is_calm()) {
+    while (!pli_ucx_quiesce_is_calm()) {
         for (int i = 1; i < PLI_NODE_N_LANE; i++) {
             struct pli_lane *lane = pli_proc.lanes[i];
             if (lane != NULL) {
@@ -113,7 +113,7 @@ bool pli_ucxcalm_begin(void)
     return true;
 }
 
-void pli_ucxcalm_end(void)
+void pli_ucx_quiesce_end(void)
 {
     atomic_fetch_sub(&n_ask, 1);
     wake_lanes();
@@ -123,68 +123,68 @@ void pli_ucxcalm_end(void)
 static bool ask_to_park(void)
 {
     atomic_store(&park_until, pli_clock_ns() + PARK_NS);
-    if (!pli_ucxcalm_is_calm()) {
+    if (!pli_ucx_quiesce_is_calm()) {
         wake_lanes();
     }
-    return pli_ucxcalm_is_calm();
+    return pli_ucx_quiesce_is_calm();
 }
 
-void pli_ucxcalm_parked(void)
+void pli_ucx_quiesce_parked(void)
 {
     atomic_store(&park_until, 0);
 }
 
-void pli_ucxcalm_open(void)
+void pli_ucx_quiesce_open(void)
 {
-    pli_park_on_ask(ask_to_park);
+    pli_freeze_on_ask(ask_to_park);
 }
 
-static void begin(struct pli_link *l, bool is_mine)
+static void begin(struct pli_tcp_conn *l, bool is_mine)
 {
-    struct pli_ucxlink *x = l->ucx;
-    x->phase = PLI_UCXLINK_LEAVING;
+    struct pli_ucx_conn *x = l->ucx;
+    x->phase = PLI_UCX_CONN_LEAVING;
     x->is_mine = is_mine;
     x->said_over = x->has_over = false;
     x->has_hailed = true;
-    pli_ucxlane_wait(x, false);
-    if (l->state == PLI_LINK_UP) {
-        pli_link_say(l, PLI_WIRE_AWAY, x->n_out, 0, 0);
+    pli_ucx_worker_wait(x, false);
+    if (l->state == PLI_TCP_CONN_UP) {
+        pli_tcp_conn_say(l, PLI_MSG_AWAY, x->n_out, 0, 0);
     }
-    pli_ucxlink_leave(l);
+    pli_ucx_conn_leave(l);
     stir(x->lane);
 }
 
-static void end(struct pli_link *l)
+static void end(struct pli_tcp_conn *l)
 {
-    struct pli_ucxlink *x = l->ucx;
+    struct pli_ucx_conn *x = l->ucx;
     if (x->peer != NULL) {
         pli_ucx_part(x->peer);
         x->peer = NULL;
         x->lane->n_met--;
     }
-    x->phase = PLI_UCXLINK_OUT;
+    x->phase = PLI_UCX_CONN_OUT;
     x->has_away = x->is_even = x->is_refused = x->is_broken = x->has_bye = false;
     x->n_out = x->n_in = x->said = x->asked = x->sure = 0;
     stir(x->lane);
 }
 
-static void step(struct pli_link *l)
+static void step(struct pli_tcp_conn *l)
 {
-    struct pli_ucxlink *x = l->ucx;
-    if (pli_ucxcalm_is_behind(x) && x->n_in == x->away_at) {
+    struct pli_ucx_conn *x = l->ucx;
+    if (pli_ucx_quiesce_is_behind(x) && x->n_in == x->away_at) {
         x->is_even = true;
-        pli_intake_catch_up(l);
+        pli_tcp_recv_catch_up(l);
     }
     if (!pli_list_is_empty(&x->ops) || x->n_access > 0) {
         return;
     }
-    if (l->state == PLI_LINK_UP && !l->has_left) {
+    if (l->state == PLI_TCP_CONN_UP && !l->has_left) {
         if (!x->is_even) {
             return;
         }
         if (!x->said_over) {
             x->said_over = true;
-            pli_link_say(l, PLI_WIRE_OVER, 0, 0, 0);
+            pli_tcp_conn_say(l, PLI_MSG_OVER, 0, 0, 0);
         }
         if (!x->has_over) {
             return;
@@ -194,25 +194,25 @@ static void step(struct pli_link *l)
 }
 
 // By UCX again, as soon as both sides have met.
-static void come_back(struct pli_link *l)
+static void come_back(struct pli_tcp_conn *l)
 {
-    struct pli_ucxlink *x = l->ucx;
-    if (l->state >= PLI_LINK_LOST) {
+    struct pli_ucx_conn *x = l->ucx;
+    if (l->state >= PLI_TCP_CONN_LOST) {
         return;
     }
-    x->phase = PLI_UCXLINK_IN;
+    x->phase = PLI_UCX_CONN_IN;
     x->is_mine = x->is_met = x->has_hailed = false;
-    x->is_again = l->state == PLI_LINK_UP;
+    x->is_again = l->state == PLI_TCP_CONN_UP;
     l->by_ucx = true;
     if (l->net->hot != NULL && l->net->hot->link == l) {
-        pli_netlane_heat(l->net, NULL);
+        pli_tcp_lane_heat(l->net, NULL);
     }
-    pli_link_push(l);
+    pli_tcp_conn_push(l);
 }
 
-static void reopen(struct pli_ucxlane *u)
+static void reopen(struct pli_ucx_worker *u)
 {
-    if (pli_ucxlane_start(u) != PLI_OK) {
+    if (pli_ucx_worker_start(u) != PLI_OK) {
         pli_log(u->is_must ? PLI_WARN : PLI_INFO,
                 "UCX was left for a checkpoint or a fork, and cannot be had again: %s; using tcp",
                 pli_fail_take(NULL));
@@ -221,98 +221,99 @@ static void reopen(struct pli_ucxlane *u)
     }
     pli_log(PLI_DEBUG, "lane %d uses UCX again", u->net->lane->index);
     for (struct pli_list *at = u->net->links.next; at != &u->net->links; at = at->next) {
-        PLI_CONTAINER(at, struct pli_link, at)->ucx->is_mine = true;
+        PLI_CONTAINER(at, struct pli_tcp_conn, at)->ucx->is_mine = true;
     }
     pli_shm_wake(u->net->lane->shm.box); // who sleeps does not wait for the new descriptor
 }
 
-void pli_ucxcalm_poll(struct pli_ucxlane *u)
+void pli_ucx_quiesce_poll(struct pli_ucx_worker *u)
 {
-    struct pli_netlane *net = u->net;
-    bool is_wanted = pli_ucxcalm_is_wanted() && u->n_region == 0, is_out = true, is_leaving = false;
+    struct pli_tcp_lane *net = u->net;
+    bool is_wanted = pli_ucx_quiesce_is_wanted() && u->n_region == 0, is_out = true,
+         is_leaving = false;
     if (!is_wanted && u->ucx == NULL && !u->is_given_up) {
         reopen(u);
     }
     bool is_judged = net->is_judged;
     net->is_judged = true; // so that none is destroyed meanwhile
     for (struct pli_list *at = net->links.next; at != &net->links; at = at->next) {
-        struct pli_link *l = PLI_CONTAINER(at, struct pli_link, at);
-        if (is_wanted && l->ucx->phase == PLI_UCXLINK_IN) {
+        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
+        if (is_wanted && l->ucx->phase == PLI_UCX_CONN_IN) {
             begin(l, true);
         }
-        if (l->ucx->phase == PLI_UCXLINK_LEAVING) {
+        if (l->ucx->phase == PLI_UCX_CONN_LEAVING) {
             step(l);
         }
-        if (!is_wanted && u->ucx != NULL && l->ucx->phase == PLI_UCXLINK_OUT && l->ucx->is_mine) {
+        if (!is_wanted && u->ucx != NULL && l->ucx->phase == PLI_UCX_CONN_OUT && l->ucx->is_mine) {
             come_back(l);
         }
         if (l->by_ucx) {
-            pli_ucxlink_push(l);
+            pli_ucx_conn_push(l);
         }
-        is_out = is_out && l->ucx->phase == PLI_UCXLINK_OUT;
-        is_leaving = is_leaving || l->ucx->phase == PLI_UCXLINK_LEAVING;
+        is_out = is_out && l->ucx->phase == PLI_UCX_CONN_OUT;
+        is_leaving = is_leaving || l->ucx->phase == PLI_UCX_CONN_LEAVING;
     }
     net->is_judged = is_judged;
     if (is_wanted && is_out && u->ucx != NULL && u->n_op == 0) {
         pli_log(PLI_DEBUG, "lane %d has left UCX", net->lane->index);
-        pli_ucxlane_stop(u);
+        pli_ucx_worker_stop(u);
     }
     u->is_unsettled = is_wanted || is_leaving || (u->ucx == NULL && !u->is_given_up);
 }
 
-bool pli_ucxcalm_may_meet(struct pli_link *l)
+bool pli_ucx_quiesce_may_meet(struct pli_tcp_conn *l)
 {
-    struct pli_ucxlink *x = l->ucx;
-    if (x->phase == PLI_UCXLINK_OUT) {
-        if (x->lane->ucx == NULL || pli_ucxcalm_is_wanted()) {
+    struct pli_ucx_conn *x = l->ucx;
+    if (x->phase == PLI_UCX_CONN_OUT) {
+        if (x->lane->ucx == NULL || pli_ucx_quiesce_is_wanted()) {
             begin(l, true);
         } else {
             come_back(l);
         }
     }
-    return x->phase == PLI_UCXLINK_IN;
+    return x->phase == PLI_UCX_CONN_IN;
 }
 
 // Who has no UCX has nothing to leave.
-static bool answer_plainly(struct pli_link *l, int kind)
+static bool answer_plainly(struct pli_tcp_conn *l, int kind)
 {
-    if (kind == PLI_WIRE_AWAY) {
-        pli_link_say(l, PLI_WIRE_AWAY, 0, 0, 0);
-        pli_link_say(l, PLI_WIRE_OVER, 0, 0, 0);
+    if (kind == PLI_MSG_AWAY) {
+        pli_tcp_conn_say(l, PLI_MSG_AWAY, 0, 0, 0);
+        pli_tcp_conn_say(l, PLI_MSG_OVER, 0, 0, 0);
     }
     return true;
 }
 
-bool pli_ucxcalm_hear(struct pli_link *l, const struct pli_frame *f)
+bool pli_ucx_quiesce_hear(struct pli_tcp_conn *l, const struct pli_frame *f)
 {
-    struct pli_ucxlink *x = l->ucx;
+    struct pli_ucx_conn *x = l->ucx;
     if (x == NULL) {
         return answer_plainly(l, f->kind);
     }
     stir(x->lane);
     switch (f->kind) {
-    case PLI_WIRE_AWAY:
+    case PLI_MSG_AWAY:
         if (x->has_away || f->word[0] < x->n_in) {
-            return pli_intake_refuse(l, "a second farewell, or one to less than it sent");
+            return pli_tcp_recv_refuse(l, "a second farewell, or one to less than it sent");
         }
         x->has_away = true;
         x->away_at = f->word[0];
         x->is_even = x->n_in == x->away_at;
-        if (x->phase != PLI_UCXLINK_LEAVING) {
+        if (x->phase != PLI_UCX_CONN_LEAVING) {
             begin(l, false);
         }
         return true;
-    case PLI_WIRE_OVER:
-        if (x->phase != PLI_UCXLINK_LEAVING || !x->has_away) {
-            return pli_intake_refuse(l, "the end of what was not begun");
+    case PLI_MSG_OVER:
+        if (x->phase != PLI_UCX_CONN_LEAVING || !x->has_away) {
+            return pli_tcp_recv_refuse(l, "the end of what was not begun");
         }
         x->has_over = true;
         step(l); // its new address may come next
         return true;
-    default: // PLI_WIRE_MET
+    default: // PLI_MSG_MET
         x->is_met = true;
-        if (x->phase == PLI_UCXLINK_IN && x->peer != NULL) {
-            pli_ucxlink_push(l);
+        if (x->phase == PLI_UCX_CONN_IN && x->peer != NULL) {
+            pli_ucx_conn_push(l);
         }
         return true;
     }

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 
 // Leave it, with the help of all whom it connects with this process: there is nothing of it here
-// until pli_ucxcalm_end. False: it cannot be left, and pli_ucxcalm_end is not called. Context: no
-// lock held.
-bool pli_ucxcalm_begin(void);
-void pli_ucxcalm_end(void);
+// until pli_ucx_quiesce_end. False: it cannot be left, and pli_ucx_quiesce_end is not called.
+// Context: no lock held.
+bool pli_ucx_quiesce_begin(void);
+void pli_ucx_quiesce_end(void);
 
 // Whether there is nothing of UCX in this process. Context: any.
-bool pli_ucxcalm_is_calm(void);
+bool pli_ucx_quiesce_is_calm(void);
 
 #endif

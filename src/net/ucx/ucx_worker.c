@@ -20,21 +20,21 @@
 enum { GRACE_NS = 2000000000, LAST_LOOKS = 1000 };
 
 // Data that was asked for, or the offer of it. False: nobody asked.
-static bool hear_data(struct pli_link *l, const struct pli_frame *f, const char *data, size_t n,
+static bool hear_data(struct pli_tcp_conn *l, const struct pli_frame *f, const char *data, size_t n,
                       void *offer)
 {
     struct pli_request *recv =
-        pli_ticket_find(&l->net->tickets, f->word[0], l->conn, PLI_TICKET_RECV);
-    if (recv == NULL && pli_ticket_is_ghost(&l->net->tickets, f->word[0], l->conn)) {
+        pli_reqid_find(&l->net->tickets, f->word[0], l->conn, PLI_REQID_RECV);
+    if (recv == NULL && pli_reqid_is_ghost(&l->net->tickets, f->word[0], l->conn)) {
         return true; // it was withdrawn: what was offered is refused
     }
     uint64_t want = recv == NULL ? 0 : recv->bytes < recv->size ? recv->bytes : recv->size;
     if (recv == NULL || n == 0 || f->word[1] != recv->moved || f->word[2] != n ||
         n > want - recv->moved || (offer != NULL && recv->cursor != NULL)) {
-        return pli_intake_refuse(l, "data nobody asked for");
+        return pli_tcp_recv_refuse(l, "data nobody asked for");
     }
     if (offer != NULL) {
-        pli_ucxlink_fetch(l, recv, offer, n);
+        pli_ucx_conn_fetch(l, recv, offer, n);
         return true;
     }
     if (recv->cursor != NULL) {
@@ -42,47 +42,47 @@ static bool hear_data(struct pli_link *l, const struct pli_frame *f, const char 
     } else {
         memcpy((char *)recv->buf + recv->type->true_lb + recv->moved, data, n);
     }
-    pli_ucxlink_took(l, recv, n);
+    pli_ucx_conn_took(l, recv, n);
     return true;
 }
 
-static bool hear_frame(struct pli_link *l, const struct pli_frame *f, const char *data, size_t n,
-                       void *offer)
+static bool hear_frame(struct pli_tcp_conn *l, const struct pli_frame *f, const char *data,
+                       size_t n, void *offer)
 {
-    if (f->kind == PLI_WIRE_DATA && f->mark == PLI_FRAME_MARK) {
+    if (f->kind == PLI_MSG_DATA && f->mark == PLI_FRAME_MARK) {
         return hear_data(l, f, data, n, offer);
     }
     const char *wrong = pli_frame_check(f);
     if (wrong != NULL || f->len != n || offer != NULL) {
-        return pli_intake_refuse(l, wrong != NULL ? wrong : "two sizes that differ");
+        return pli_tcp_recv_refuse(l, wrong != NULL ? wrong : "two sizes that differ");
     }
     switch (f->kind) {
-    case PLI_WIRE_EAGER:
-    case PLI_WIRE_SYNC:
-    case PLI_WIRE_RTS:
+    case PLI_MSG_EAGER:
+    case PLI_MSG_SYNC:
+    case PLI_MSG_RTS:
         l->has_left = false;
-        pli_intake_arrive(l, f, data);
+        pli_tcp_recv_arrive(l, f, data);
         return true;
-    case PLI_WIRE_SURE:
-        pli_ucxlink_note(l, PLI_WIRE_SURED, f->word[0], 0, 0);
+    case PLI_MSG_SURE:
+        pli_ucx_conn_note(l, PLI_MSG_SURED, f->word[0], 0, 0);
         return true;
-    case PLI_WIRE_SURED:
+    case PLI_MSG_SURED:
         l->ucx->sure = f->word[0] > l->ucx->said ? l->ucx->sure : f->word[0];
         return true;
-    case PLI_WIRE_WORKER:
-    case PLI_WIRE_BYE:
-    case PLI_WIRE_MERGE:
-    case PLI_WIRE_MOVE:
-    case PLI_WIRE_AWAY:
-    case PLI_WIRE_OVER:
-    case PLI_WIRE_MET:
-        return pli_intake_refuse(l, "what belongs to a connection");
+    case PLI_MSG_WORKER:
+    case PLI_MSG_BYE:
+    case PLI_MSG_MERGE:
+    case PLI_MSG_MOVE:
+    case PLI_MSG_AWAY:
+    case PLI_MSG_OVER:
+    case PLI_MSG_MET:
+        return pli_tcp_recv_refuse(l, "what belongs to a connection");
     default:
-        return pli_intake_note(l, f);
+        return pli_tcp_recv_note(l, f);
     }
 }
 
-static bool has_all(const struct pli_ucxlink *u)
+static bool has_all(const struct pli_ucx_conn *u)
 {
     return u->has_bye && u->n_in >= u->bye_at;
 }
@@ -91,32 +91,32 @@ static bool has_all(const struct pli_ucxlink *u)
 static void hear(void *arg, const void *head, size_t n_head, const void *data, size_t n,
                  void *offer)
 {
-    struct pli_ucxlane *u = arg;
+    struct pli_ucx_worker *u = arg;
     struct pli_ucx_head h;
     if (n_head != sizeof h) {
         return;
     }
     memcpy(&h, head, sizeof h);
-    struct pli_link *l = h.place < u->n_place ? u->places[h.place] : NULL;
-    if (l == NULL || l->ucx->key != h.key || l->state == PLI_LINK_DEAD) {
+    struct pli_tcp_conn *l = h.place < u->n_place ? u->places[h.place] : NULL;
+    if (l == NULL || l->ucx->key != h.key || l->state == PLI_TCP_CONN_DEAD) {
         pli_log(PLI_DEBUG, "dropped a message from nobody");
         return;
     }
     l->ucx->n_in++;
     if (l->ucx->has_away && l->ucx->n_in > l->ucx->away_at) {
-        pli_intake_refuse(l, "more than it had sent");
+        pli_tcp_recv_refuse(l, "more than it had sent");
         return;
     }
     if (hear_frame(l, &h.frame, data, n, offer) && has_all(l->ucx) &&
         l->ucx->n_in == l->ucx->bye_at) {
         l->has_left = true;
-        pli_link_left(l);
+        pli_tcp_conn_left(l);
     }
 }
 
 static void lost(void *arg, const char *why)
 {
-    struct pli_link *l = arg;
+    struct pli_tcp_conn *l = arg;
     pli_log(PLI_DEBUG, "UCX has lost rank %u: %s", l->conn->proc, why);
     l->ucx->is_broken = true;
     l->ucx->broken_ns = pli_clock_ns();
@@ -126,51 +126,51 @@ static void lost(void *arg, const char *why)
 
 static const struct pli_ucx_calls calls = { hear, lost };
 
-enum pli_err pli_ucxlane_start(struct pli_ucxlane *u)
+enum pli_err pli_ucx_worker_start(struct pli_ucx_worker *u)
 {
-    pli_ucxcalm_count(1);
+    pli_ucx_quiesce_count(1);
     enum pli_err err = pli_ucx_open(&calls, u, &u->ucx);
     if (err == PLI_OK) {
         u->address = pli_ucx_address(u->ucx, &u->n_address);
         if (u->address == NULL || u->n_address > PLI_FRAME_WORKER_MAX) {
-            pli_ucxlane_stop(u);
+            pli_ucx_worker_stop(u);
             return pli_fail(PLI_ERR_OTHER, "its address cannot be had");
         }
     } else {
-        pli_ucxcalm_count(-1);
+        pli_ucx_quiesce_count(-1);
     }
     return err;
 }
 
-void pli_ucxlane_stop(struct pli_ucxlane *u)
+void pli_ucx_worker_stop(struct pli_ucx_worker *u)
 {
     pli_ucx_close(u->ucx);
     u->ucx = NULL;
     free(u->address);
     u->address = NULL;
-    pli_ucxcalm_count(-1);
+    pli_ucx_quiesce_count(-1);
 }
 
-enum pli_err pli_ucxlane_open(struct pli_netlane *net)
+enum pli_err pli_ucx_worker_open(struct pli_tcp_lane *net)
 {
     const char *why;
     if (!pli_ucx_is_chosen(&why)) {
         return PLI_OK;
     }
-    struct pli_ucxlane *u = calloc(1, sizeof *u);
+    struct pli_ucx_worker *u = calloc(1, sizeof *u);
     if (u == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for the network side of a lane");
     }
     u->net = net;
-    u->may_lend = !pli_park_is_open() && !pli_request_is_mortal;
+    u->may_lend = !pli_freeze_is_open() && !pli_request_is_mortal;
     if (!u->may_lend) {
         pli_ucx_keep_apart(pli_request_is_mortal);
     }
     u->is_must = strcmp(pli_conf.net, "auto") != 0;
     pli_list_init(&u->streams);
     pli_list_init(&u->free);
-    u->is_unsettled = pli_ucxcalm_is_wanted();
-    enum pli_err err = u->is_unsettled ? PLI_OK : pli_ucxlane_start(u);
+    u->is_unsettled = pli_ucx_quiesce_is_wanted();
+    enum pli_err err = u->is_unsettled ? PLI_OK : pli_ucx_worker_start(u);
     if (err != PLI_OK) {
         const char *what = pli_fail_take(NULL);
         if (u->is_must) {
@@ -183,13 +183,13 @@ enum pli_err pli_ucxlane_open(struct pli_netlane *net)
         return err;
     }
     net->ucx = u;
-    pli_ucxcalm_open();
+    pli_ucx_quiesce_open();
     pli_log(PLI_DEBUG, "lane %d uses UCX: %s", net->lane->index, why);
     return PLI_OK;
 }
 
 // What comes late for who had it before bears another key.
-static bool take_place(struct pli_ucxlane *u, uint32_t *out)
+static bool take_place(struct pli_ucx_worker *u, uint32_t *out)
 {
     if (u->n_spare > 0) {
         uint32_t i = 0;
@@ -200,7 +200,7 @@ static bool take_place(struct pli_ucxlane *u, uint32_t *out)
         *out = i;
         return true;
     }
-    struct pli_link **places = realloc(u->places, (u->n_place + 1) * sizeof *places);
+    struct pli_tcp_conn **places = realloc(u->places, (u->n_place + 1) * sizeof *places);
     if (places == NULL) {
         return false;
     }
@@ -209,10 +209,10 @@ static bool take_place(struct pli_ucxlane *u, uint32_t *out)
     return true;
 }
 
-bool pli_ucxlane_create(struct pli_link *l)
+bool pli_ucx_worker_create(struct pli_tcp_conn *l)
 {
-    struct pli_ucxlane *u = l->net->ucx;
-    struct pli_ucxlink *x = calloc(1, sizeof *x);
+    struct pli_ucx_worker *u = l->net->ucx;
+    struct pli_ucx_conn *x = calloc(1, sizeof *x);
     if (x == NULL || getrandom(&x->key, sizeof x->key, 0) != sizeof x->key ||
         !take_place(u, &x->place)) {
         free(x);
@@ -225,20 +225,20 @@ bool pli_ucxlane_create(struct pli_link *l)
     pli_list_init(&x->stranded);
     l->ucx = x;
     l->by_ucx = u->ucx != NULL;
-    x->phase = u->ucx != NULL ? PLI_UCXLINK_IN : PLI_UCXLINK_OUT;
+    x->phase = u->ucx != NULL ? PLI_UCX_CONN_IN : PLI_UCX_CONN_OUT;
     x->has_hailed = u->ucx == NULL;
     return true;
 }
 
-bool pli_ucxlane_destroy(struct pli_link *l)
+bool pli_ucx_worker_destroy(struct pli_tcp_conn *l)
 {
-    struct pli_ucxlink *x = l->ucx;
-    struct pli_ucxlane *u = x->lane;
+    struct pli_ucx_conn *x = l->ucx;
+    struct pli_ucx_worker *u = x->lane;
     if (!pli_list_is_empty(&x->ops) || !pli_list_is_empty(&x->stranded) || x->n_access > 0 ||
         (x->peer != NULL && !pli_ucx_part(x->peer))) {
         return false;
     }
-    pli_ucxlane_wait(x, false);
+    pli_ucx_worker_wait(x, false);
     u->n_met -= x->peer != NULL;
     u->places[x->place] = NULL;
     u->n_spare++;
@@ -247,32 +247,32 @@ bool pli_ucxlane_destroy(struct pli_link *l)
     return true;
 }
 
-void pli_ucxlane_clone(struct pli_netlane *net)
+void pli_ucx_worker_clone(struct pli_tcp_lane *net)
 {
-    struct pli_ucxlane *u = net->ucx;
+    struct pli_ucx_worker *u = net->ucx;
     if (u != NULL) {
-        pli_ucxlink_forget(u);
+        pli_ucx_conn_forget(u);
         free(u->places);
         free(u);
         net->ucx = NULL;
     }
 }
 
-int pli_ucxlane_poll(struct pli_ucxlane *u)
+int pli_ucx_worker_poll(struct pli_ucx_worker *u)
 {
     if (u->ucx == NULL) {
         return 0;
     }
     int n = pli_ucx_progress(u->ucx);
-    return pli_list_is_empty(&u->streams) ? n : n + pli_ucxlink_pump(u);
+    return pli_list_is_empty(&u->streams) ? n : n + pli_ucx_conn_pump(u);
 }
 
-int pli_ucxlane_fd(const struct pli_ucxlane *u)
+int pli_ucx_worker_fd(const struct pli_ucx_worker *u)
 {
     return u->ucx != NULL ? pli_ucx_fd(u->ucx) : -1;
 }
 
-bool pli_ucxlane_arm(struct pli_netlane *net)
+bool pli_ucx_worker_arm(struct pli_tcp_lane *net)
 {
     pli_lock_take(&net->lane->lock);
     bool is_quiet = net->ucx->ucx == NULL || pli_ucx_arm(net->ucx->ucx);
@@ -280,11 +280,11 @@ bool pli_ucxlane_arm(struct pli_netlane *net)
     return is_quiet;
 }
 
-const char *pli_ucxlane_hail(struct pli_link *l, struct pli_frame *head)
+const char *pli_ucx_worker_hail(struct pli_tcp_conn *l, struct pli_frame *head)
 {
-    const struct pli_ucxlane *u = l->ucx->lane;
+    const struct pli_ucx_worker *u = l->ucx->lane;
     l->ucx->has_hailed = true;
-    pli_ucxlane_wait(l->ucx, l->ucx->peer == NULL && !l->ucx->is_refused);
+    pli_ucx_worker_wait(l->ucx, l->ucx->peer == NULL && !l->ucx->is_refused);
     head->word[0] = l->ucx->place;
     head->word[1] = l->ucx->key;
     head->word[2] = l->ucx->is_again;
@@ -293,36 +293,36 @@ const char *pli_ucxlane_hail(struct pli_link *l, struct pli_frame *head)
 }
 
 // No UCX to this one. Each side decides for what it sends; both understand either way.
-static void refuse(struct pli_link *l, const char *why)
+static void refuse(struct pli_tcp_conn *l, const char *why)
 {
     if (l->ucx->lane->is_must) {
-        pli_link_lose(l, why);
+        pli_tcp_conn_lose(l, why);
         return;
     }
     pli_log(PLI_INFO, "messages to rank %u go over tcp: %s", l->conn->proc, why);
     l->ucx->is_refused = true;
     l->by_ucx = false;
-    pli_ucxlink_push(l);
-    pli_link_push(l);
+    pli_ucx_conn_push(l);
+    pli_tcp_conn_push(l);
 }
 
-void pli_ucxlane_meet(struct pli_link *l, const struct pli_frame *f, const char *address)
+void pli_ucx_worker_meet(struct pli_tcp_conn *l, const struct pli_frame *f, const char *address)
 {
-    struct pli_ucxlink *x = l->ucx;
+    struct pli_ucx_conn *x = l->ucx;
     if (x == NULL) {
-        pli_link_say(l, PLI_WIRE_WORKER, 0, 0, 0); // there is no worker here
+        pli_tcp_conn_say(l, PLI_MSG_WORKER, 0, 0, 0); // there is no worker here
         return;
     }
-    if (l->state >= PLI_LINK_LOST || !pli_ucxcalm_may_meet(l)) {
+    if (l->state >= PLI_TCP_CONN_LOST || !pli_ucx_quiesce_may_meet(l)) {
         return;
     }
     if (f->word[2] != 0) {
-        pli_link_say(l, PLI_WIRE_MET, 0, 0, 0);
+        pli_tcp_conn_say(l, PLI_MSG_MET, 0, 0, 0);
     }
     if (x->peer != NULL || x->is_refused) {
         return;
     }
-    pli_ucxlane_wait(x, false);
+    pli_ucx_worker_wait(x, false);
     if (f->len == 0) {
         refuse(l, "it does not use UCX");
         return;
@@ -334,25 +334,25 @@ void pli_ucxlane_meet(struct pli_link *l, const struct pli_frame *f, const char 
         return;
     }
     x->lane->n_met++;
-    pli_ucxlink_push(l);
+    pli_ucx_conn_push(l);
 }
 
-bool pli_ucxlane_bye(struct pli_link *l, uint64_t n)
+bool pli_ucx_worker_bye(struct pli_tcp_conn *l, uint64_t n)
 {
     l->ucx->has_bye = true;
     l->ucx->bye_at = n;
     return l->ucx->n_in >= n;
 }
 
-uint64_t pli_ucxlane_leave(struct pli_link *l)
+uint64_t pli_ucx_worker_leave(struct pli_tcp_conn *l)
 {
     if (!l->has_left) {
-        pli_ucxlink_flush(l);
+        pli_ucx_conn_flush(l);
     }
     return l->ucx->n_out;
 }
 
-void pli_ucxlane_finish(struct pli_link *l)
+void pli_ucx_worker_finish(struct pli_tcp_conn *l)
 {
     for (int i = 0; i < LAST_LOOKS && !has_all(l->ucx) && l->ucx->lane->ucx != NULL; i++) {
         pli_ucx_progress(l->ucx->lane->ucx);
@@ -360,32 +360,32 @@ void pli_ucxlane_finish(struct pli_link *l)
 }
 
 // A way that broke although the other side lives and the connection stands.
-void pli_ucxlane_judge(struct pli_link *l, uint64_t now)
+void pli_ucx_worker_judge(struct pli_tcp_conn *l, uint64_t now)
 {
-    struct pli_ucxlink *x = l->ucx;
+    struct pli_ucx_conn *x = l->ucx;
     if (x->is_broken && x->broken_ns == 0) {
         x->broken_ns = now;
     }
     if (x->is_broken && !l->has_left && now - x->broken_ns > GRACE_NS) {
-        pli_link_lose(l, x->why);
+        pli_tcp_conn_lose(l, x->why);
     }
 }
 
-bool pli_ucxlane_is_unsure(struct pli_link *l)
+bool pli_ucx_worker_is_unsure(struct pli_tcp_conn *l)
 {
-    struct pli_ucxlink *x = l->ucx;
+    struct pli_ucx_conn *x = l->ucx;
     if (x->is_refused || x->peer == NULL || x->is_broken || l->has_left || x->sure == x->said) {
         return false;
     }
     if (x->asked != x->said) {
         x->asked = x->said;
-        pli_ucxlink_note(l, PLI_WIRE_SURE, x->said, 0, 0);
+        pli_ucx_conn_note(l, PLI_MSG_SURE, x->said, 0, 0);
     }
     return true;
 }
 
-bool pli_ucxlane_is_read(const struct pli_link *l)
+bool pli_ucx_worker_is_read(const struct pli_tcp_conn *l)
 {
-    const struct pli_ucxlink *x = l->ucx;
+    const struct pli_ucx_conn *x = l->ucx;
     return x == NULL || x->peer == NULL || x->is_broken || has_all(x);
 }

@@ -5,83 +5,83 @@
 
 #include "t.h"
 
-static const unsigned char secret[PLI_GREET_SECRET] = "thirty-two bytes of some secret";
-static const unsigned char other[PLI_GREET_SECRET] = "thirty-two bytes of other secret";
-static const unsigned char none[PLI_GREET_SECRET] = { 0 };
+static const unsigned char secret[PLI_HANDSHAKE_SECRET] = "thirty-two bytes of some secret";
+static const unsigned char other[PLI_HANDSHAKE_SECRET] = "thirty-two bytes of other secret";
+static const unsigned char none[PLI_HANDSHAKE_SECRET] = { 0 };
 
-static struct pli_greet_open open_it;
-static struct pli_greet_reply reply;
-static struct pli_greet_join join;
+static struct pli_handshake_open open_it;
+static struct pli_handshake_reply reply;
+static struct pli_handshake_join join;
 
 static void good(void)
 {
-    T_EQ(pli_greet_open(&open_it), PLI_OK);
-    T_EQ(pli_greet_reply(secret, &open_it, &reply), PLI_OK);
-    T_EQ(pli_greet_check_reply(secret, &open_it, &reply), PLI_OK);
-    join = (struct pli_greet_join){ .from = 3, .to = 70000, .lane = 1, .to_lane = 7 };
-    pli_greet_join(secret, &open_it, &reply, &join);
-    T_OK(pli_greet_check_join(secret, &open_it, &reply, &join));
+    T_EQ(pli_handshake_open(&open_it), PLI_OK);
+    T_EQ(pli_handshake_reply(secret, &open_it, &reply), PLI_OK);
+    T_EQ(pli_handshake_check_reply(secret, &open_it, &reply), PLI_OK);
+    join = (struct pli_handshake_join){ .from = 3, .to = 70000, .lane = 1, .to_lane = 7 };
+    pli_handshake_join(secret, &open_it, &reply, &join);
+    T_OK(pli_handshake_check_join(secret, &open_it, &reply, &join));
 }
 
 static void keys(void)
 {
-    struct pli_greet_keys a, b, c;
-    pli_greet_make_keys(secret, &open_it, &reply, &join, true, &a);
-    pli_greet_make_keys(secret, &open_it, &reply, &join, false, &b);
+    struct pli_handshake_keys a, b, c;
+    pli_handshake_make_keys(secret, &open_it, &reply, &join, true, &a);
+    pli_handshake_make_keys(secret, &open_it, &reply, &join, false, &b);
     T_EQ(memcmp(a.send, b.receive, sizeof a.send), 0);
     T_EQ(memcmp(a.receive, b.send, sizeof a.send), 0);
     T_OK(memcmp(a.send, a.receive, sizeof a.send) != 0);
     T_OK(memcmp(a.send, join.mac, sizeof a.send) != 0 && memcmp(a.send, reply.mac, 32) != 0);
-    struct pli_greet_join changed = join;
-    changed.protect = PLI_GREET_ENCRYPT;
-    pli_greet_make_keys(secret, &open_it, &reply, &changed, true, &c);
+    struct pli_handshake_join changed = join;
+    changed.protect = PLI_HANDSHAKE_ENCRYPT;
+    pli_handshake_make_keys(secret, &open_it, &reply, &changed, true, &c);
     T_OK(memcmp(a.send, c.send, sizeof a.send) != 0);
 }
 
 static void flipped(void)
 {
     for (size_t bit = 0; bit < 8 * sizeof reply; bit++) {
-        struct pli_greet_reply bad = reply;
+        struct pli_handshake_reply bad = reply;
         ((unsigned char *)&bad)[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        T_OK(pli_greet_check_reply(secret, &open_it, &bad) != PLI_OK);
+        T_OK(pli_handshake_check_reply(secret, &open_it, &bad) != PLI_OK);
     }
     for (size_t bit = 0; bit < 8 * sizeof join; bit++) {
-        struct pli_greet_join bad = join;
+        struct pli_handshake_join bad = join;
         ((unsigned char *)&bad)[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        T_OK(!pli_greet_check_join(secret, &open_it, &reply, &bad));
+        T_OK(!pli_handshake_check_join(secret, &open_it, &reply, &bad));
     }
 }
 
 static void strangers(void)
 {
-    T_OK(pli_greet_check_reply(other, &open_it, &reply) != PLI_OK);
+    T_OK(pli_handshake_check_reply(other, &open_it, &reply) != PLI_OK);
     T_HAS(pli_fail_take(NULL), "another job");
-    T_OK(!pli_greet_check_join(other, &open_it, &reply, &join));
-    struct pli_greet_reply out;
-    T_OK(pli_greet_reply(none, &open_it, &out) != PLI_OK);
-    T_OK(!pli_greet_check_join(none, &open_it, &reply, &join));
+    T_OK(!pli_handshake_check_join(other, &open_it, &reply, &join));
+    struct pli_handshake_reply out;
+    T_OK(pli_handshake_reply(none, &open_it, &out) != PLI_OK);
+    T_OK(!pli_handshake_check_join(none, &open_it, &reply, &join));
     // What was said in one conversation is worth nothing in the next.
-    struct pli_greet_reply again;
-    T_EQ(pli_greet_reply(secret, &open_it, &again), PLI_OK);
-    T_OK(!pli_greet_check_join(secret, &open_it, &again, &join));
+    struct pli_handshake_reply again;
+    T_EQ(pli_handshake_reply(secret, &open_it, &again), PLI_OK);
+    T_OK(!pli_handshake_check_join(secret, &open_it, &again, &join));
     // Nor is the listener's own hash good as a caller's.
     memcpy(join.mac, reply.mac, sizeof join.mac);
-    T_OK(!pli_greet_check_join(secret, &open_it, &reply, &join));
+    T_OK(!pli_handshake_check_join(secret, &open_it, &reply, &join));
 }
 
 static void heads(void)
 {
-    struct pli_greet_open bad = open_it;
+    struct pli_handshake_open bad = open_it;
     bad.version++;
-    T_OK(pli_greet_reply(secret, &bad, &reply) != PLI_OK);
+    T_OK(pli_handshake_reply(secret, &bad, &reply) != PLI_OK);
     T_HAS(pli_fail_take(NULL), "version");
     bad = open_it;
     bad.magic = __builtin_bswap32(bad.magic);
     bad.order = __builtin_bswap16(bad.order);
-    T_OK(pli_greet_reply(secret, &bad, &reply) != PLI_OK);
+    T_OK(pli_handshake_reply(secret, &bad, &reply) != PLI_OK);
     T_HAS(pli_fail_take(NULL), "byte order");
     memcpy(&bad, "GET / HTTP/1.1\r\nHost: example\r\n\r\n", 34);
-    T_OK(pli_greet_reply(secret, &bad, &reply) != PLI_OK);
+    T_OK(pli_handshake_reply(secret, &bad, &reply) != PLI_OK);
     T_HAS(pli_fail_take(NULL), "not Pliant MPI");
 }
 

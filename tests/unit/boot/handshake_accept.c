@@ -10,13 +10,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const unsigned char secret[PLI_GREET_SECRET] = { 1, 2, 3 }, other[PLI_GREET_SECRET] = { 9 };
+static const unsigned char secret[PLI_HANDSHAKE_SECRET] = { 1, 2, 3 },
+                           other[PLI_HANDSHAKE_SECRET] = { 9 };
 
 struct talk {
     int caller;
-    struct pli_stranger who;
-    struct pli_greet_open open;
-    struct pli_greet_reply reply;
+    struct pli_handshake_accept who;
+    struct pli_handshake_open open;
+    struct pli_handshake_reply reply;
 };
 
 static void begin(struct talk *t)
@@ -24,7 +25,7 @@ static void begin(struct talk *t)
     int pair[2];
     T_MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     *t = (struct talk){ .caller = pair[0], .who = { .fd = pair[1] } };
-    T_MUST(pli_greet_open(&t->open) == PLI_OK);
+    T_MUST(pli_handshake_open(&t->open) == PLI_OK);
 }
 
 static void end(struct talk *t)
@@ -40,7 +41,7 @@ static enum pli_err say(struct talk *t, const void *data, size_t len, size_t pie
     for (size_t at = 0; at < len && err == PLI_AGAIN; at += piece) {
         size_t n = len - at < piece ? len - at : piece;
         T_MUST(send(t->caller, (const char *)data + at, n, 0) == (ssize_t)n);
-        err = pli_stranger_step(&t->who, secret);
+        err = pli_handshake_accept_step(&t->who, secret);
     }
     return err;
 }
@@ -53,9 +54,9 @@ static enum pli_err greet(struct talk *t, const unsigned char *key, size_t piece
         return err;
     }
     T_MUST(recv(t->caller, &t->reply, sizeof t->reply, MSG_WAITALL) == sizeof t->reply);
-    T_EQ(pli_greet_check_reply(key, &t->open, &t->reply) == PLI_OK, key == secret);
-    struct pli_greet_join join = { .from = 3, .to = 5, .lane = 1, .to_lane = 2 };
-    pli_greet_join(key, &t->open, &t->reply, &join);
+    T_EQ(pli_handshake_check_reply(key, &t->open, &t->reply) == PLI_OK, key == secret);
+    struct pli_handshake_join join = { .from = 3, .to = 5, .lane = 1, .to_lane = 2 };
+    pli_handshake_join(key, &t->open, &t->reply, &join);
     return say(t, &join, sizeof join, piece);
 }
 
@@ -79,7 +80,7 @@ static void strangers(void)
 {
     struct talk t;
     begin(&t);
-    T_EQ(pli_stranger_step(&t.who, secret), PLI_AGAIN); // says nothing yet
+    T_EQ(pli_handshake_accept_step(&t.who, secret), PLI_AGAIN); // says nothing yet
     T_OK(greet(&t, other, 1000) < 0);
     end(&t);
     begin(&t);
@@ -91,19 +92,19 @@ static void strangers(void)
     T_EQ(say(&t, &t.open, 10, 10), PLI_AGAIN);
     close(t.caller);
     t.caller = -1;
-    T_OK(pli_stranger_step(&t.who, secret) < 0); // hung up
+    T_OK(pli_handshake_accept_step(&t.who, secret) < 0); // hung up
     end(&t);
-    static const unsigned char none[PLI_GREET_SECRET];
+    static const unsigned char none[PLI_HANDSHAKE_SECRET];
     begin(&t);
     T_MUST(send(t.caller, &t.open, sizeof t.open, 0) == sizeof t.open);
-    T_OK(pli_stranger_step(&t.who, none) < 0); // a job without a secret
+    T_OK(pli_handshake_accept_step(&t.who, none) < 0); // a job without a secret
     end(&t);
 }
 
 enum { N = 4 };
 
 struct seat {
-    struct pli_stranger who;
+    struct pli_handshake_accept who;
     int caller;
 };
 
@@ -123,7 +124,7 @@ static void fill(struct seat *seats)
 
 static int room(struct seat *seats)
 {
-    struct pli_stranger *s = pli_stranger_room(&seats[0].who, sizeof seats[0], N);
+    struct pli_handshake_accept *s = pli_handshake_accept_room(&seats[0].who, sizeof seats[0], N);
     return s != NULL ? (int)((struct seat *)s - seats) : -1;
 }
 
@@ -132,7 +133,7 @@ static int room(struct seat *seats)
 static void makes_room(void)
 {
     struct seat seats[N];
-    const uint64_t late = (uint64_t)PLI_STRANGER_ROUND_MS * 2000000u;
+    const uint64_t late = (uint64_t)PLI_HANDSHAKE_ACCEPT_ROUND_MS * 2000000u;
     fill(seats);
     T_EQ(room(seats), -1); // all are about to join
     seats[2].who.is_asked = false;

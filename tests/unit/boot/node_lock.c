@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static struct shared {
-    _Alignas(8) unsigned char owner[PLI_OWNER_SIZE];
+    _Alignas(8) unsigned char owner[PLI_NODE_LOCK_SIZE];
     _Atomic int is_done; // the writer is about to drop it
 } * shared;
 
@@ -25,14 +25,14 @@ static struct shared {
 static void write_table(int told, int go, bool is_leaving)
 {
     char byte = 0;
-    pli_owner_take(shared->owner);
+    pli_node_lock_take(shared->owner);
     T_MUST(write(told, &byte, 1) == 1);
     if (is_leaving) {
         _exit(0);
     }
     T_MUST(read(go, &byte, 1) == 1);
     shared->is_done = 1;
-    pli_owner_drop(shared->owner);
+    pli_node_lock_drop(shared->owner);
     _exit(0);
 }
 
@@ -40,9 +40,9 @@ static void write_table(int told, int go, bool is_leaving)
 // is its witness.
 static void *wait_for_table(void *was_done)
 {
-    pli_owner_take(shared->owner);
+    pli_node_lock_take(shared->owner);
     *(int *)was_done = shared->is_done;
-    pli_owner_drop(shared->owner);
+    pli_node_lock_drop(shared->owner);
     return NULL;
 }
 
@@ -108,7 +108,7 @@ int main(void)
 {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     T_MUST(shared != MAP_FAILED);
-    pli_owner_init(shared->owner);
+    pli_node_lock_init(shared->owner);
     T_OK(has_one_writer(false, false));
     T_OK(has_one_writer(false, true));
     if (!has_one_writer(true, false)) {

@@ -131,15 +131,15 @@ static void dead_owner(void)
     const uint32_t list[] = { 4 };
     pid_t child = fork();
     if (child == 0) {
-        pli_owner_take(table()->owner);
+        pli_node_lock_take(table()->owner);
         _exit(0);
     }
     T_MUST(waitpid(child, NULL, 0) == child);
     alarm(20); // instead of hanging
     T_EQ(add("after a death", list, 1), PLI_OK);
     alarm(0);
-    pli_owner_take(table()->owner); // was dropped
-    pli_owner_drop(table()->owner);
+    pli_node_lock_take(table()->owner); // was dropped
+    pli_node_lock_drop(table()->owner);
 }
 
 static void damage(void)

@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     pli_boot.node.header->n_failed = 1;
     look();
     T_EQ(pli_arena_used(), left);
-    dead->failure = PLI_ALARM_SIGNAL | 9;
+    dead->failure = PLI_FAILURE_SIGNAL | 9;
     look();
     T_EQ(w[1]->members[1].stage, PLI_BOARD_DONE);
     pli_arena_give(w[1]); // that of another process

@@ -22,26 +22,26 @@ static void hole(struct pli_lane *lane)
     pli_shm_peer_init(&peer, &pli_boot.node, pli_boot.row, 0);
     T_MUST(pli_shm_claim(&peer, &pos) != NULL);
     T_OK(pli_shm_has_hole(&lane->shm));
-    T_OK(pli_alarm_is_blocked(lane));
+    T_OK(pli_failure_is_blocked(lane));
     _Atomic uint32_t *claim = &pli_boot.node.rows[pli_boot.row].claims[1];
     *claim = pli_shm_number(pli_boot.row, 0); // somebody who lives is about to fill it
     for (int i = 0; i < 10; i++) {
-        pli_alarm_look(lane);
-        T_OK(pli_alarm_is_blocked(lane));
+        pli_failure_look(lane);
+        T_OK(pli_failure_is_blocked(lane));
     }
     *claim = pli_shm_number(pli_boot.row, 1); // or another place
-    pli_alarm_look(lane);
-    T_OK(!pli_alarm_is_blocked(lane));
+    pli_failure_look(lane);
+    T_OK(!pli_failure_is_blocked(lane));
     *claim = 0;
     T_MUST(pli_shm_claim(&peer, &pos) != NULL); // a writer of another job would not say
     pli_boot.is_linked = true;
     uint64_t begin = pli_clock_ns();
-    while (pli_alarm_is_blocked(lane) && pli_clock_ns() - begin < 5000000000u) {
-        pli_alarm_look(lane);
+    while (pli_failure_is_blocked(lane) && pli_clock_ns() - begin < 5000000000u) {
+        pli_failure_look(lane);
         usleep(10000);
     }
     pli_boot.is_linked = false;
-    T_OK(!pli_alarm_is_blocked(lane));
+    T_OK(!pli_failure_is_blocked(lane));
     T_OK(pli_clock_ns() - begin > 400000000u);
 }
 
@@ -75,17 +75,17 @@ static void blocks(struct pli_lane *lane)
     pli_boot.node.rows[pli_boot.row].n_lane = 2;
     struct pli_shm_cell *cell = pli_shm_claim(&peer, &pos);
     T_MUST(cell != NULL);
-    *cell = (struct pli_shm_cell){ .kind = PLI_WIRE_EAGER,
-                                   .flags = PLI_WIRE_HAS_BLOCK,
+    *cell = (struct pli_shm_cell){ .kind = PLI_MSG_EAGER,
+                                   .flags = PLI_MSG_HAS_BLOCK,
                                    .src_lane = (uint8_t)lane->index,
                                    .src_proc = (uint32_t)lane->proc };
     cell->word[0] = pli_shm_block_offset(&lane->shm, sent);
     pli_shm_publish(&peer, cell, pos);
-    pli_salvage_blocks(lane);
+    pli_reclaim_blocks(lane);
     T_EQ(lost->is_busy, 0);
     T_EQ(sent->is_busy, 1); // it waits to be read
     pli_boot.node.rows[pli_boot.row].n_lane = 1;
-    pli_salvage_blocks(lane);
+    pli_reclaim_blocks(lane);
     T_EQ(sent->is_busy, 0);
 }
 
@@ -94,12 +94,12 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     struct pli_lane *lane = pli_proc.lanes[0];
     T_MUST(lane != NULL);
-    T_OK(!pli_alarm_is_due()); // a job that does not survive failures looks at nothing
+    T_OK(!pli_failure_is_due()); // a job that does not survive failures looks at nothing
     pli_request_is_mortal = true;
-    T_OK(!pli_alarm_is_due());
+    T_OK(!pli_failure_is_due());
     pli_boot.node.header->n_failed = 1;
     pli_boot.node.header->alarm = 1;
-    T_OK(pli_alarm_is_due());
+    T_OK(pli_failure_is_due());
     hole(lane);
     claim();
     blocks(lane);

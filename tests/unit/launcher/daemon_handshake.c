@@ -6,26 +6,26 @@
 
 #include <string.h>
 
-static const struct pli_handshake_known known = { "the secret of the job", "one listener" };
+static const struct pli_daemon_handshake_known known = { "the secret of the job", "one listener" };
 static const struct pli_node_addr addr = { .family = 4, .bytes = { 10, 1, 2, 3 } };
 
 // Both ends; what one has sent, the other has got.
-static struct pli_handshake caller, listener;
-static struct pli_handshake_keys caller_keys, listener_keys;
+static struct pli_daemon_handshake caller, listener;
+static struct pli_daemon_handshake_keys caller_keys, listener_keys;
 
 // How far it goes when `change` of the bytes that travel (counted over all messages) is another.
 // 3: to the end.
-static int shake(const struct pli_handshake_known *c, const struct pli_handshake_known *l,
-                 int change)
+static int shake(const struct pli_daemon_handshake_known *c,
+                 const struct pli_daemon_handshake_known *l, int change)
 {
-    caller = listener = (struct pli_handshake){ 0 };
-    T_OK(pli_handshake_call(&caller, c, 7, &addr, 4000));
+    caller = listener = (struct pli_daemon_handshake){ 0 };
+    T_OK(pli_daemon_handshake_call(&caller, c, 7, &addr, 4000));
     listener.hello = caller.hello;
     if (change >= 0 && change < (int)sizeof caller.hello) {
         ((unsigned char *)&listener.hello)[change] ^= 4;
     }
     change -= (int)sizeof caller.hello;
-    if (!pli_handshake_reply(&listener, l)) {
+    if (!pli_daemon_handshake_reply(&listener, l)) {
         return 0;
     }
     caller.reply = listener.reply;
@@ -33,14 +33,14 @@ static int shake(const struct pli_handshake_known *c, const struct pli_handshake
         ((unsigned char *)&caller.reply)[change] ^= 4;
     }
     change -= (int)sizeof caller.reply;
-    if (!pli_handshake_join(&caller, c, &caller_keys)) {
+    if (!pli_daemon_handshake_join(&caller, c, &caller_keys)) {
         return 1;
     }
     listener.join = caller.join;
     if (change >= 0 && change < (int)sizeof caller.join) {
         ((unsigned char *)&listener.join)[change] ^= 4;
     }
-    return pli_handshake_is_joined(&listener, l, &listener_keys) ? 3 : 2;
+    return pli_daemon_handshake_is_joined(&listener, l, &listener_keys) ? 3 : 2;
 }
 
 static void test_good(void)
@@ -70,7 +70,7 @@ static void test_altered(void)
 
 static void test_strangers(void)
 {
-    struct pli_handshake_known other = known;
+    struct pli_daemon_handshake_known other = known;
     other.secret[3] ^= 1;
     T_EQ(shake(&other, &known, -1), 0);
     T_EQ(shake(&known, &other, -1), 0);
@@ -79,14 +79,14 @@ static void test_strangers(void)
     T_EQ(shake(&known, &other, -1), 0);
     // An old hello gets a reply, and an old join is not for it.
     T_EQ(shake(&known, &known, -1), 3);
-    struct pli_handshake old = listener;
-    T_OK(pli_handshake_reply(&listener, &known));
+    struct pli_daemon_handshake old = listener;
+    T_OK(pli_daemon_handshake_reply(&listener, &known));
     listener.join = old.join;
-    T_OK(!pli_handshake_is_joined(&listener, &known, &listener_keys));
+    T_OK(!pli_daemon_handshake_is_joined(&listener, &known, &listener_keys));
     // An old reply is not for a new hello.
-    T_OK(pli_handshake_call(&caller, &known, 7, &addr, 4000));
+    T_OK(pli_daemon_handshake_call(&caller, &known, 7, &addr, 4000));
     caller.reply = old.reply;
-    T_OK(!pli_handshake_join(&caller, &known, &caller_keys));
+    T_OK(!pli_daemon_handshake_join(&caller, &known, &caller_keys));
 }
 
 int main(void)

@@ -87,7 +87,7 @@ static struct pli_protect_stream open_stream(int fd, int side)
 static bool do_send(int fd, const char *dir, char *why)
 {
     struct pli_protect_stream s = open_stream(fd, 0);
-    bool is_good = pli_haul_send(&s, dir, why);
+    bool is_good = pli_file_copy_send(&s, dir, why);
     pli_protect_stream_close(&s);
     return is_good;
 }
@@ -95,7 +95,7 @@ static bool do_send(int fd, const char *dir, char *why)
 static bool do_receive(int fd, const char *dir, char *why)
 {
     struct pli_protect_stream s = open_stream(fd, 1);
-    bool is_good = pli_haul_receive(&s, dir, why);
+    bool is_good = pli_file_copy_receive(&s, dir, why);
     pli_protect_stream_close(&s);
     return is_good;
 }
@@ -112,7 +112,7 @@ static void both(bool *sent, char *sent_why, bool *got, char *got_why, rlim_t mo
     if (pid == 0) {
         close(fds[0]);
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){ most, most });
-        char why[PLI_HAUL_WHY] = "";
+        char why[PLI_FILE_COPY_WHY] = "";
         bool is_good = do_receive(fds[1], "to", why);
         ssize_t n = write(report[1], why, sizeof why);
         _exit(is_good && n > 0 ? 0 : 1);
@@ -121,7 +121,7 @@ static void both(bool *sent, char *sent_why, bool *got, char *got_why, rlim_t mo
     close(report[1]);
     *sent = do_send(fds[0], "from", sent_why);
     close(fds[0]);
-    T_EQ(read(report[0], got_why, PLI_HAUL_WHY), PLI_HAUL_WHY);
+    T_EQ(read(report[0], got_why, PLI_FILE_COPY_WHY), PLI_FILE_COPY_WHY);
     close(report[0]);
     int status = 1;
     waitpid(pid, &status, 0);
@@ -130,7 +130,7 @@ static void both(bool *sent, char *sent_why, bool *got, char *got_why, rlim_t mo
 
 static void test_whole(void)
 {
-    char sent_why[PLI_HAUL_WHY] = "", got_why[PLI_HAUL_WHY] = "";
+    char sent_why[PLI_FILE_COPY_WHY] = "", got_why[PLI_FILE_COPY_WHY] = "";
     bool sent, got;
     mkdir("from", 0700);
     mkdir("from/rank.0", 0700);
@@ -169,7 +169,7 @@ static void test_whole(void)
 
 static void test_no_answer(void)
 {
-    char why[PLI_HAUL_WHY] = "";
+    char why[PLI_FILE_COPY_WHY] = "";
     int fds[2];
     mkdir("from", 0700);
     make("from/a", 10, 1);
@@ -184,8 +184,8 @@ static void test_no_answer(void)
 // What came, as one stream that then ends. Whether it was taken.
 static bool receive(const void *data, size_t len)
 {
-    char why[PLI_HAUL_WHY] = "";
-    struct pli_haul_verdict v = { 0 };
+    char why[PLI_FILE_COPY_WHY] = "";
+    struct pli_file_copy_verdict v = { 0 };
     int fds[2];
     mkdir("in", 0700);
     mkdir("in/to", 0700);
@@ -209,7 +209,7 @@ static bool receive(const void *data, size_t len)
 static size_t add(char *to, size_t at, const char *name, size_t name_len, uint32_t n, uint64_t size,
                   size_t content)
 {
-    struct pli_haul_head head = { (uint32_t)name_len, n, size };
+    struct pli_file_copy_head head = { (uint32_t)name_len, n, size };
     memcpy(to + at, &head, sizeof head);
     memcpy(to + at + sizeof head, name, strlen(name));
     memset(to + at + sizeof head + strlen(name), 'x', content);
@@ -245,7 +245,7 @@ static void test_bad(void)
     };
     char buf[512];
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
-        memcpy(buf, PLI_HAUL_MAGIC, 8);
+        memcpy(buf, PLI_FILE_COPY_MAGIC, 8);
         size_t len = add(buf, 8, tries[i].name, tries[i].name_len, tries[i].n, tries[i].size, 5);
         len = add(buf, len, "", 0, 1, 0, 0);
         bool is_good = receive(buf, len);
@@ -254,7 +254,7 @@ static void test_bad(void)
         }
         T_EQ(is_good, tries[i].is_good);
     }
-    memcpy(buf, PLI_HAUL_MAGIC, 8);
+    memcpy(buf, PLI_FILE_COPY_MAGIC, 8);
     size_t len = add(buf, 8, "a", 1, 0, 5, 5);
     len = add(buf, len, "a", 1, 1, 5, 5); // twice
     len = add(buf, len, "", 0, 2, 0, 0);
@@ -265,7 +265,7 @@ static void test_bad(void)
 static void test_damaged(void)
 {
     char good[256], buf[256];
-    memcpy(good, PLI_HAUL_MAGIC, 8);
+    memcpy(good, PLI_FILE_COPY_MAGIC, 8);
     size_t len = add(good, 8, "node.img", 8, 0, 40, 40);
     len = add(good, len, "rank.1/core-7.img", 17, 1, 7, 7);
     len = add(good, len, "", 0, 2, 0, 0);
@@ -287,7 +287,7 @@ static void test_damaged(void)
             seed = seed * 1103515245u + 12345u;
             buf[i] = (char)(seed >> 20);
         }
-        memcpy(buf, PLI_HAUL_MAGIC, 8);
+        memcpy(buf, PLI_FILE_COPY_MAGIC, 8);
         T_OK(!receive(buf, sizeof buf));
     }
 }
@@ -296,12 +296,12 @@ static void test_damaged(void)
 static void test_altered(void)
 {
     char good[256], buf[1024], raw[1024];
-    memcpy(good, PLI_HAUL_MAGIC, 8);
+    memcpy(good, PLI_FILE_COPY_MAGIC, 8);
     size_t len = add(good, 8, "node.img", 8, 0, 40, 40);
     len = add(good, len, "", 0, 1, 0, 0);
     for (size_t at = 0;; at++) {
         int wire[2], fds[2];
-        char why[PLI_HAUL_WHY] = "";
+        char why[PLI_FILE_COPY_WHY] = "";
         T_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, wire), 0);
         T_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
         struct pli_protect_stream s = open_stream(wire[0], 0);

@@ -36,25 +36,25 @@ int main(void)
 {
     pid_t outside = sleeper(0);
     T_MUST(outside > 0);
-    if (!pli_nest_open(LAST)) {
+    if (!pli_pidns_open(LAST)) {
         printf("skipped: a pid namespace cannot be had here: %s\n", strerror(errno));
         end(outside);
         return 0;
     }
-    T_EQ(pli_nest_find(outside), 0);
+    T_EQ(pli_pidns_find(outside), 0);
     pid_t next = sleeper(0);
-    T_EQ(pli_nest_find(LAST + 1), next); // low numbers are free for those who had them
+    T_EQ(pli_pidns_find(LAST + 1), next); // low numbers are free for those who had them
     end(next);
     pid_t inside = sleeper(outside);
     T_MUST(inside > 0 && inside != outside);
-    T_EQ(pli_nest_find(outside), inside);
+    T_EQ(pli_pidns_find(outside), inside);
     kill(inside, SIGKILL);
     siginfo_t info;
     T_EQ(waitid(P_PID, (id_t)inside, &info, WEXITED | WNOWAIT), 0);
-    T_EQ(pli_nest_find(outside), inside); // a restored rank that has ended and is not waited for
+    T_EQ(pli_pidns_find(outside), inside); // a restored rank that has ended and is not waited for
     T_EQ(waitpid(inside, NULL, 0), inside);
-    T_EQ(pli_nest_find(outside), 0);
-    pli_nest_close();
+    T_EQ(pli_pidns_find(outside), 0);
+    pli_pidns_close();
     end(outside);
     return t_failed != 0;
 }

@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const unsigned char secret[PLI_GREET_SECRET] = "the secret of this job, 32 bytes";
-static const unsigned char other[PLI_GREET_SECRET] = "some secret of another, 32 bytes";
+static const unsigned char secret[PLI_HANDSHAKE_SECRET] = "the secret of this job, 32 bytes";
+static const unsigned char other[PLI_HANDSHAKE_SECRET] = "some secret of another, 32 bytes";
 
 enum how { GOOD, SILENT, HANGS_UP, STRANGER, NONSENSE };
 
@@ -43,9 +43,9 @@ static int listen_on(int family, uint16_t *port)
 struct host {
     int listener, fd;
     enum how how;
-    struct pli_greet_open open;
-    struct pli_greet_reply reply;
-    struct pli_greet_join join;
+    struct pli_handshake_open open;
+    struct pli_handshake_reply reply;
+    struct pli_handshake_join join;
     size_t n_open, n_join;
     int n_drop; // calls to hang up on at once
     bool is_joined;
@@ -78,7 +78,7 @@ static void serve(struct host *h)
         ssize_t n = recv(h->fd, (char *)&h->open + h->n_open, sizeof h->open - h->n_open, 0);
         h->n_open += n > 0 ? (size_t)n : 0;
         if (h->n_open == sizeof h->open) {
-            T_EQ(pli_greet_reply(h->how == GOOD ? secret : other, &h->open, &h->reply), PLI_OK);
+            T_EQ(pli_handshake_reply(h->how == GOOD ? secret : other, &h->open, &h->reply), PLI_OK);
             // In two pieces.
             T_OK(send(h->fd, &h->reply, 5, MSG_NOSIGNAL) == 5);
             T_OK(send(h->fd, (char *)&h->reply + 5, sizeof h->reply - 5, MSG_NOSIGNAL) > 0);
@@ -87,7 +87,7 @@ static void serve(struct host *h)
         ssize_t n = recv(h->fd, (char *)&h->join + h->n_join, sizeof h->join - h->n_join, 0);
         h->n_join += n > 0 ? (size_t)n : 0;
         h->is_joined = h->n_join == sizeof h->join &&
-                       pli_greet_check_join(secret, &h->open, &h->reply, &h->join);
+                       pli_handshake_check_join(secret, &h->open, &h->reply, &h->join);
     }
 }
 

@@ -101,7 +101,7 @@ static void test_altered(uint8_t level)
     for (size_t i = 0; i < len; i++) {
         begin(level);
         len = catch (wire, sizeof wire, "a message that nobody else is to read");
-        T_EQ(memmem(wire, len, "message", 7) != NULL, level == PLI_GREET_AUTH);
+        T_EQ(memmem(wire, len, "message", 7) != NULL, level == PLI_HANDSHAKE_AUTH);
         memcpy(bad, wire, len);
         bad[i] ^= 1;
         ssize_t n = hear(bad, len);
@@ -142,7 +142,7 @@ int main(void)
         printf("skipped: there is no OpenSSL 3 here\n");
         return 77;
     }
-    for (uint8_t level = PLI_GREET_AUTH; level <= PLI_GREET_ENCRYPT; level++) {
+    for (uint8_t level = PLI_HANDSHAKE_AUTH; level <= PLI_HANDSHAKE_ENCRYPT; level++) {
         test_whole(level);
         test_altered(level);
         test_kept(level);

@@ -70,7 +70,7 @@ static int call_as(uint32_t proc)
     int theirs = accept(listener, NULL, NULL);
     T_MUST(theirs >= 0);
     struct pli_door_msg msg = { .kind = PLI_DOOR_CALL, .proc = proc };
-    T_MUST(pli_hand_over(door, &msg, sizeof msg, &theirs, 1, 0) > 0);
+    T_MUST(pli_fdpass_over(door, &msg, sizeof msg, &theirs, 1, 0) > 0);
     close(theirs);
     poll_it();
     return mine;
@@ -90,7 +90,7 @@ static struct pli_frame message(int kind, uint32_t proc, int tag, uint32_t size)
     f.tag = tag;
     f.context = CONTEXT_WORLD;
     f.size = size;
-    f.len = kind == PLI_WIRE_RTS ? 0 : size;
+    f.len = kind == PLI_MSG_RTS ? 0 : size;
     f.ticket = 77;
     return f;
 }
@@ -150,7 +150,7 @@ static void eager(size_t piece, uint32_t size, bool is_posted)
     int fd = call(&proc);
     MPI_Request r = MPI_REQUEST_NULL;
     MPI_Status s;
-    struct pli_frame f = message(PLI_WIRE_EAGER, proc, 5, size);
+    struct pli_frame f = message(PLI_MSG_EAGER, proc, 5, size);
     memcpy(out, &f, sizeof f);
     fill(out + sizeof f, size, proc);
     fill(want, size, proc);
@@ -181,7 +181,7 @@ static void large(bool has_holes)
     MPI_Datatype type = MPI_BYTE;
     MPI_Request r;
     MPI_Status s;
-    struct pli_frame f = message(PLI_WIRE_RTS, proc, 6, SIZE), answer;
+    struct pli_frame f = message(PLI_MSG_RTS, proc, 6, SIZE), answer;
     if (has_holes) {
         MPI_Type_vector(SIZE / 4, 4, 8, MPI_BYTE, &type);
         MPI_Type_commit(&type);
@@ -191,12 +191,12 @@ static void large(bool has_holes)
     put(fd, &f, sizeof f, 10);
     MPI_Irecv(in, has_holes ? 1 : SIZE, type, (int)proc, 6, MPI_COMM_WORLD, &r);
     T_MUST(get(fd, &answer));
-    T_EQ(answer.kind, PLI_WIRE_CTS);
+    T_EQ(answer.kind, PLI_MSG_CTS);
     T_EQ(answer.word[0], 77);
     T_EQ(answer.word[2], SIZE);
     for (uint32_t at = 0; at < SIZE; at += PIECE) {
         uint32_t n = SIZE - at < PIECE ? SIZE - at : PIECE;
-        struct pli_frame d = { .kind = PLI_WIRE_DATA, .mark = PLI_FRAME_MARK, .len = n };
+        struct pli_frame d = { .kind = PLI_MSG_DATA, .mark = PLI_FRAME_MARK, .len = n };
         d.word[0] = answer.word[1];
         d.word[1] = at;
         put(fd, &d, sizeof d, sizeof d);
@@ -222,10 +222,10 @@ static void asked_twice(void)
     uint32_t proc;
     int fd = call(&proc), class = 0;
     MPI_Request r;
-    struct pli_frame offer, ask = { .kind = PLI_WIRE_CTS, .mark = PLI_FRAME_MARK };
+    struct pli_frame offer, ask = { .kind = PLI_MSG_CTS, .mark = PLI_FRAME_MARK };
     MPI_Isend(data, SIZE, MPI_BYTE, (int)proc, 6, MPI_COMM_WORLD, &r);
     T_MUST(get(fd, &offer));
-    T_EQ(offer.kind, PLI_WIRE_RTS);
+    T_EQ(offer.kind, PLI_MSG_RTS);
     ask.word[0] = offer.ticket;
     ask.word[1] = 5;
     ask.word[2] = SIZE;
@@ -242,13 +242,13 @@ static void worker(bool is_cut)
     struct {
         struct pli_frame f;
         char address[100];
-    } out = { .f = { .kind = PLI_WIRE_WORKER, .mark = PLI_FRAME_MARK, .len = 100 } };
+    } out = { .f = { .kind = PLI_MSG_WORKER, .mark = PLI_FRAME_MARK, .len = 100 } };
     uint32_t proc;
     int fd = call(&proc);
     struct pli_frame answer;
     put(fd, &out, sizeof out.f + 100, is_cut ? 30 : 1000);
     T_MUST(get(fd, &answer));
-    T_EQ(answer.kind, PLI_WIRE_WORKER);
+    T_EQ(answer.kind, PLI_MSG_WORKER);
     T_EQ(answer.len, 0);
     close(fd);
 }
@@ -260,13 +260,13 @@ static void synchronous(void)
     struct {
         struct pli_frame f;
         int value;
-    } out = { message(PLI_WIRE_SYNC, proc, 8, sizeof(int)), 4711 };
+    } out = { message(PLI_MSG_SYNC, proc, 8, sizeof(int)), 4711 };
     struct pli_frame answer;
     put(fd, &out, sizeof out.f + sizeof(int), 30);
     MPI_Recv(&got, 1, MPI_INT, (int)proc, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     T_EQ(got, 4711);
     T_MUST(get(fd, &answer));
-    T_EQ(answer.kind, PLI_WIRE_ACK);
+    T_EQ(answer.kind, PLI_MSG_ACK);
     T_EQ(answer.word[0], 77);
     close(fd);
 }
@@ -283,8 +283,8 @@ static void merged(void)
     uint32_t proc;
     int first = call(&proc), second = call_as(proc), got = 0;
     T_MUST(get(first, &note));
-    T_EQ(note.kind, PLI_WIRE_MERGE);
-    out.f = message(PLI_WIRE_EAGER, proc, 8, sizeof(int));
+    T_EQ(note.kind, PLI_MSG_MERGE);
+    out.f = message(PLI_MSG_EAGER, proc, 8, sizeof(int));
     for (int i = 1; i <= 3; i++) { // 1 over the old one, then 2 and 3 over the new one
         out.value = i;
         put(i == 1 ? second : first, &out, sizeof out.f + sizeof(int), i == 3 ? 7 : 1000);
@@ -296,7 +296,7 @@ static void merged(void)
     T_EQ(flag, 0); // there may be more over the old one
     out.value = 11;
     put(second, &out, sizeof out.f + sizeof(int), 50);
-    note = (struct pli_frame){ .kind = PLI_WIRE_MOVE, .mark = PLI_FRAME_MARK };
+    note = (struct pli_frame){ .kind = PLI_MSG_MOVE, .mark = PLI_FRAME_MARK };
     put(second, &note, sizeof note, 5);
     static const int want[] = { 11, 2, 3 };
     for (int i = 0; i < 3; i++) {
@@ -306,7 +306,7 @@ static void merged(void)
     T_OK(is_closed(second));
     MPI_Send(&got, 1, MPI_INT, (int)proc, 8, MPI_COMM_WORLD);
     T_MUST(get(first, &note));
-    T_EQ(note.kind, PLI_WIRE_EAGER);
+    T_EQ(note.kind, PLI_MSG_EAGER);
     close(first);
     close(second);
 }
@@ -321,10 +321,10 @@ static void last_words(void)
     } out[N];
     uint32_t proc;
     int fd = call(&proc), v[LEN];
-    struct pli_frame bye = { .kind = PLI_WIRE_BYE, .mark = PLI_FRAME_MARK };
+    struct pli_frame bye = { .kind = PLI_MSG_BYE, .mark = PLI_FRAME_MARK };
     struct linger now = { .l_onoff = 1 };
     for (int i = 0; i < N; i++) {
-        out[i].f = message(PLI_WIRE_EAGER, proc, 4, sizeof out[i].v);
+        out[i].f = message(PLI_MSG_EAGER, proc, 4, sizeof out[i].v);
         out[i].v[0] = i;
         out[i].v[LEN - 1] = ~i;
     }
@@ -344,22 +344,22 @@ static void nonsense(void)
 {
     struct pli_frame bad[12];
     size_t n = 0;
-    bad[n++] = (struct pli_frame){ .kind = PLI_WIRE_EAGER };
-    bad[n] = message(PLI_WIRE_EAGER, 1, 1, 8);
+    bad[n++] = (struct pli_frame){ .kind = PLI_MSG_EAGER };
+    bad[n] = message(PLI_MSG_EAGER, 1, 1, 8);
     bad[n++].size = 9;
-    bad[n] = message(PLI_WIRE_EAGER, 1, 1, 8);
+    bad[n] = message(PLI_MSG_EAGER, 1, 1, 8);
     bad[n++].src_rank = -1;
-    bad[n++] = message(PLI_WIRE_EAGER, 1, 1, PLI_FRAME_EAGER_MAX + 1);
-    bad[n] = message(PLI_WIRE_RTS, 1, 1, 8);
+    bad[n++] = message(PLI_MSG_EAGER, 1, 1, PLI_FRAME_EAGER_MAX + 1);
+    bad[n] = message(PLI_MSG_RTS, 1, 1, 8);
     bad[n++].len = 8;
-    for (int kind = PLI_WIRE_DATA; kind <= PLI_WIRE_ACK; kind++) { // tickets that are not out
+    for (int kind = PLI_MSG_DATA; kind <= PLI_MSG_ACK; kind++) { // tickets that are not out
         bad[n] = (struct pli_frame){ .kind = (uint8_t)kind, .mark = PLI_FRAME_MARK };
         bad[n].word[0] = (uint64_t)1 << 32 | 1;
-        bad[n++].len = kind == PLI_WIRE_DATA ? 100 : 0;
+        bad[n++].len = kind == PLI_MSG_DATA ? 100 : 0;
     }
-    bad[n] = (struct pli_frame){ .kind = PLI_WIRE_CTS, .mark = PLI_FRAME_MARK };
+    bad[n] = (struct pli_frame){ .kind = PLI_MSG_CTS, .mark = PLI_FRAME_MARK };
     bad[n++].word[0] = UINT64_MAX;
-    bad[n++] = (struct pli_frame){ .kind = PLI_WIRE_SHARE, .mark = PLI_FRAME_MARK };
+    bad[n++] = (struct pli_frame){ .kind = PLI_MSG_SHARE, .mark = PLI_FRAME_MARK };
     bad[n++] = (struct pli_frame){ .kind = 255, .mark = PLI_FRAME_MARK };
     T_MUST(n <= sizeof bad / sizeof bad[0]);
     for (size_t i = 0; i < n; i++) {
@@ -394,16 +394,15 @@ static void random_changes(void)
     int into[64];
     MPI_Irecv(into, 64, MPI_INT, (int)proc, 9, MPI_COMM_WORLD, &r);
     for (uint32_t i = 0, frames = 1 + draw(8); i < frames; i++) {
-        static const int kinds[] = { PLI_WIRE_EAGER,  PLI_WIRE_EAGER,  PLI_WIRE_SYNC,
-                                     PLI_WIRE_RTS,    PLI_WIRE_DATA,   PLI_WIRE_CTS,
-                                     PLI_WIRE_UNSEND, PLI_WIRE_UNSENT, PLI_WIRE_HOLD,
-                                     PLI_WIRE_BYE,    PLI_WIRE_MERGE,  PLI_WIRE_MOVE };
+        static const int kinds[] = { PLI_MSG_EAGER, PLI_MSG_EAGER, PLI_MSG_SYNC,   PLI_MSG_RTS,
+                                     PLI_MSG_DATA,  PLI_MSG_CTS,   PLI_MSG_UNSEND, PLI_MSG_UNSENT,
+                                     PLI_MSG_HOLD,  PLI_MSG_BYE,   PLI_MSG_MERGE,  PLI_MSG_MOVE };
         int kind = kinds[draw(sizeof kinds / sizeof kinds[0])];
         // An offer that is matched and then lost takes two seconds to fail: once is enough.
-        int tag = (int)draw(kind == PLI_WIRE_RTS ? 9 : 12);
+        int tag = (int)draw(kind == PLI_MSG_RTS ? 9 : 12);
         struct pli_frame f = message(kind, proc, tag, draw(2000));
-        if (kind > PLI_WIRE_RTS) {
-            f.len = kind == PLI_WIRE_DATA ? draw(100) : 0;
+        if (kind > PLI_MSG_RTS) {
+            f.len = kind == PLI_MSG_DATA ? draw(100) : 0;
             f.word[0] = (uint64_t)draw(4) << 32 | draw(40);
         }
         memcpy(out + n, &f, sizeof f);

@@ -26,13 +26,13 @@ static void open_one(struct sleeper *s)
     T_MUST(box != NULL);
     memset(box, 0, sizeof *box);
     s->shm = (struct pli_shm){ .box = box };
-    s->fd = pli_shm_bell_open(&s->shm);
+    s->fd = pli_wake_sock_open(&s->shm);
     T_MUST(s->fd >= 0);
 }
 
 static void close_one(struct sleeper *s)
 {
-    pli_shm_bell_drop(s->fd);
+    pli_wake_sock_drop(s->fd);
     close(s->fd);
     free(s->shm.box);
 }

@@ -33,7 +33,7 @@ static void test_predefined(void)
         const char *name;
     } rows[] = {
 #define PLI_BASIC(name, type, family, number, ext) { MPI_##name, "MPI_" #name },
-#define PLI_PAIR(name, v, vn, ve, i, in, ie) { MPI_##name, "MPI_" #name },
+#define PLI_SENDRECV(name, v, vn, ve, i, in, ie) { MPI_##name, "MPI_" #name },
 #include "obj/datatype_basic.def"
     };
     T_EQ(sizeof rows / sizeof rows[0], 70);

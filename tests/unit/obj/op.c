@@ -22,7 +22,7 @@ static const MPI_Datatype types[] = {
 enum { N_TYPE = sizeof types / sizeof types[0] };
 
 static const MPI_Datatype pairs[] = {
-#define PLI_PAIR(name, v, vn, ve, i, in, ie) MPI_##name,
+#define PLI_SENDRECV(name, v, vn, ve, i, in, ie) MPI_##name,
 #include "obj/datatype_basic.def"
 };
 

@@ -218,7 +218,7 @@ static void *run(void *arg)
 {
     struct member *m = arg;
     char *near[N];
-    T_EQ(pli_ep_attach(m->comm->ep), PLI_OK);
+    T_EQ(pli_endpoint_attach(m->comm->ep), PLI_OK);
     for (int i = 0; i < N; i++) {
         near[i] = !is_far || i == m->me ? memory[i] : NULL;
     }
@@ -238,7 +238,7 @@ static void *run(void *arg)
     questions(m);
     stage(m);
     pli_region_destroy(m->region);
-    pli_ep_detach(m->comm->ep);
+    pli_endpoint_detach(m->comm->ep);
     return NULL;
 }
 
@@ -247,7 +247,7 @@ static void all(struct pli_comm *parent, bool far)
     struct pli_comm *comms[N];
     struct member members[N];
     is_far = far;
-    T_MUST(pli_endpoint_create(parent, N, NULL, PLI_OK, comms) == PLI_OK);
+    T_MUST(pli_endpoints_create(parent, N, NULL, PLI_OK, comms) == PLI_OK);
     for (int i = 0; i < N; i++) {
         members[i] = (struct member){ .me = i, .comm = comms[i] };
         T_MUST(pthread_create(&members[i].id, NULL, run, &members[i]) == 0);
@@ -265,12 +265,12 @@ int main(void)
     struct pli_comm *parent;
     pli_prepare();
     T_MUST(pli_process_open(true) == PLI_OK);
-    struct pli_ep *ep = pli_process_ep();
+    struct pli_endpoint *ep = pli_process_ep();
     pli_group_build_init(&b);
     pli_group_build_add_id(&b, ep->id);
     T_MUST(pli_group_build_finish(&b, NULL, ep->id, &group) == PLI_OK);
-    T_MUST(pli_comm_create(pli_ep_retain(ep), ep->id, group, NULL, PLI_CONTEXT_SELF, &parent) ==
-           PLI_OK);
+    T_MUST(pli_comm_create(pli_endpoint_retain(ep), ep->id, group, NULL, PLI_CONTEXT_SELF,
+                           &parent) == PLI_OK);
     pli_group_release(group);
     for (int i = 0; i < N; i++) {
         memory[i] = calloc(1, SIZE);

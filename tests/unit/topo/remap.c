@@ -7,7 +7,7 @@
 
 enum { MAX = 4096 };
 
-static struct pli_place places[MAX];
+static struct pli_locality places[MAX];
 static int ranks[MAX];
 
 // Process i on node i / per_node, or dealt out in turn; two packages per node.
@@ -19,10 +19,10 @@ static void make_places(int n, int per_node, int is_dealt)
         int inside = is_dealt ? i / n_node : i % per_node;
         places[i].node = 1000 + (unsigned)node;
         for (int k = 0; k < PLI_N_PLACE; k++) {
-            places[i].at[k] = PLI_PLACE_ANY;
+            places[i].at[k] = PLI_LOCALITY_ANY;
         }
-        places[i].at[PLI_PLACE_MACHINE] = 0;
-        places[i].at[PLI_PLACE_PACKAGE] = (unsigned)(inside >= (per_node + 1) / 2);
+        places[i].at[PLI_LOCALITY_MACHINE] = 0;
+        places[i].at[PLI_LOCALITY_PACKAGE] = (unsigned)(inside >= (per_node + 1) / 2);
     }
 }
 
@@ -104,7 +104,7 @@ static void grids(void)
     // All on one node without bindings: nothing to gain, nothing changes.
     make_places(64, 64, 0);
     for (int i = 0; i < 64; i++) {
-        places[i].at[PLI_PLACE_PACKAGE] = PLI_PLACE_ANY;
+        places[i].at[PLI_LOCALITY_PACKAGE] = PLI_LOCALITY_ANY;
     }
     T_OK(!pli_remap_matters(places, 64));
     T_EQ(pli_remap_cart(places, 2, sq, open, ranks), PLI_OK);
