@@ -65,7 +65,7 @@ struct agent {
     bool is_control_ready, is_woken, has_ended, has_failed;
 };
 
-// agent.c. A reason to give up; the first one is said.
+// native_agent.c. A reason to give up; the first one is said.
 void agent_fail(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 // agent_box.c

@@ -33,7 +33,7 @@ void pli_ckpt_hung_up(struct pli_proc_task *t);
 void pli_ckpt_gone(struct pli_proc_task *t); // its process has ended
 
 // In mpiexec: let all ranks stand still and have those of a host written, to be taken by another
-// (move.h). False: a checkpoint is being made.
+// (migrate_ranks.h). False: a checkpoint is being made.
 bool pli_ckpt_move(uint32_t host);
 
 // The ranks are told to end: what is written of them from now on is no good image.

@@ -18,7 +18,7 @@ enum pli_part_step {
     PLI_PART_DRAIN,    // all do everywhere: empty the connections
     PLI_PART_LEAVE,    // all are empty: write the ranks; where follows, empty: do not
     PLI_PART_BACK,     // call them back
-    PLI_PART_TAKE      // to a daemon that is to have the ranks of another: these (move_part.c)
+    PLI_PART_TAKE      // to a daemon that is to have the ranks of another: these (migrate_daemon.c)
 };
 
 // How far a host is (PLI_DLINK_PART): an error or none, its reason, whether it would work later,

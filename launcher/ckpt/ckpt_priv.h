@@ -169,7 +169,7 @@ bool pli_ckpt_sockets_find(pid_t pid, bool is_any, char *to, size_t cap);
 bool pli_ckpt_node_write(int memory, const char *path, int report);
 bool pli_ckpt_node_read(int memory, const char *path, char *why);
 
-// ckpt_seal.c: checksums, manifest, rename, and the oldest go. Context: a helper.
+// ckpt_commit.c: checksums, manifest, rename, and the oldest go. Context: a helper.
 bool pli_ckpt_commit(void *plan, int report);
 // The number that a checkpoint has by its name, 0: it is none.
 uint32_t pli_ckpt_number_of(const char *path);

@@ -39,7 +39,7 @@ struct pli_manifest {
     char **joined; // names of those that joined the job, which are the last of its hosts
     uint32_t n_joined;
     uint64_t job;                 // its number
-    uint32_t attempt, generation; // see save_wire.h
+    uint32_t attempt, generation; // see ckpt_wire.h
 };
 
 // Write all but the files and the end.

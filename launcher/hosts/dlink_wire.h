@@ -35,8 +35,8 @@ enum pli_dlink_kind {
     PLI_DLINK_BEGUN, // order `a`: mine were started, or why not
     PLI_DLINK_FREED, // rows that nobody here needs any more
     PLI_DLINK_READY, // process `a` is in MPI_Init and waits for its version of the world
-    PLI_DLINK_PACT,  // a rank's word about a communicator on several hosts, see pact_wire.h
-    PLI_DLINK_PART,  // how far this host is with a checkpoint: `flag`, see ckpt_parts.h
+    PLI_DLINK_PACT,  // a rank's word about a communicator on several hosts, see agree_wire.h
+    PLI_DLINK_PART,  // how far this host is with a checkpoint: `flag`, see ckpt_head.h
     PLI_DLINK_BERTH, // clone `a` can come here: the number it should have, and where images go
     PLI_DLINK_FAR,   // clone `a` was sent to its host: what to know to restore it; flag 1: why not
     // From mpiexec down. `host`: for whom.
@@ -55,11 +55,11 @@ enum pli_dlink_kind {
     PLI_DLINK_GO,         // order `a`: start yours
     PLI_DLINK_DROP,       // order `a`: all is taken back
     PLI_DLINK_WORLD,      // this version of the world counts
-    PLI_DLINK_SAVE,       // what ranks are to know of checkpoints, see save_wire.h
-    PLI_DLINK_STEP,       // the next step of a checkpoint: `flag`, see ckpt_parts.h
+    PLI_DLINK_SAVE,       // what ranks are to know of checkpoints, see ckpt_wire.h
+    PLI_DLINK_STEP,       // the next step of a checkpoint: `flag`, see ckpt_head.h
     PLI_DLINK_PLACE,    // the ranks of host `a` are elsewhere now, or it joins: its name, and where
-    PLI_DLINK_NEWS,     // somebody died, or something was agreed, see pact_wire.h
-    PLI_DLINK_PAST,     // for a host that joins: what has become of the job, see past.h
+    PLI_DLINK_NEWS,     // somebody died, or something was agreed, see agree_wire.h
+    PLI_DLINK_PAST,     // for a host that joins: what has become of the job, see join_replay.h
     PLI_DLINK_TO_BERTH, // clone `a`, of a rank of yours: what its host has said
     PLI_DLINK_LAND,     // clone `a` was sent to you: restore it
     // Either way, and the last one: what you sent came altered.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes that come later, in a job on several hosts: the daemons' side of muster.h.
+// Processes that come later, in a job on several hosts: the daemons' side of spawn_head.h.
 #ifndef PLI_LAUNCHER_SPAWN_DAEMON_H
 #define PLI_LAUNCHER_SPAWN_DAEMON_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes that come later, in a job on several hosts: mpiexec's side. An order goes to all
-// daemons; when all know of its processes, those who have some start them. See recruit.h.
+// daemons; when all know of its processes, those who have some start them. See spawn_daemon.h.
 #ifndef PLI_LAUNCHER_SPAWN_HEAD_H
 #define PLI_LAUNCHER_SPAWN_HEAD_H
 

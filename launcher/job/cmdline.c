@@ -284,7 +284,7 @@ static void take_max_restarts(struct reader *r, char **value)
     r->job->opt.max_restarts = read_count(r, value[0]);
 }
 
-// Written by mpiexec for itself; see again.c.
+// Written by mpiexec for itself; see auto_restart.c.
 static void take_again(struct reader *r, char **value)
 {
     pli_auto_restart_read(&r->job->opt.again, value[0]);
@@ -364,7 +364,7 @@ static void take_restart(struct reader *r, char **value)
     r->job->opt.restart = value[0];
 }
 
-// Written by a program that runs without mpiexec and spawns; see behind.c.
+// Written by a program that runs without mpiexec and spawns; see singleton.c.
 static void take_behind(struct reader *r, char **value)
 {
     r->job->opt.behind = value[0];

@@ -14,7 +14,7 @@ struct pli_proc_task;
 // A process that is a rank but not a child of mpiexec: it came with a hello.
 struct pli_control_msgs {
     struct pli_watch watch; // its pidfd
-    struct pli_timer timer; // see warden.c
+    struct pli_timer timer; // see supervisor.c
     struct pli_proc_task *task;
     struct pli_control_msgs *next; // of its task
     pid_t pid;

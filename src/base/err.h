@@ -40,7 +40,7 @@ const char *pli_fail_take(int *user_code_out);
 // The sentence for an error, from err.def.
 const char *pli_err_text(enum pli_err err);
 
-// Errors that come with bad news, which all members of a communicator hear: core/alarm.h.
+// Errors that come with bad news, which all members of a communicator hear: ft/failure.h.
 static inline bool pli_err_is_news(enum pli_err err)
 {
     return err == PLI_ERR_PROC_FAILED || err == PLI_ERR_PROC_FAILED_PENDING ||

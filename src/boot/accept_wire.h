@@ -16,8 +16,8 @@ struct pli_door_msg {
     uint32_t proc; // who calls: index in the job
     uint8_t lane;  // from which of its lanes
     uint8_t to_lane;
-    uint8_t is_again; // see greet_wire.h
-    uint8_t protect;  // see greet_wire.h
+    uint8_t is_again; // see handshake_wire.h
+    uint8_t protect;  // see handshake_wire.h
     uint8_t spare[4];
     struct pli_handshake_keys keys; // as the rank has them
 };

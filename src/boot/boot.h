@@ -57,7 +57,7 @@ struct pli_boot_ops {
     // End the whole job with this code; does not return.
     void (*abort)(struct pli_boot *boot, int code, const char *why);
     void (*close)(struct pli_boot *boot);
-    // Give the launcher a socket, on which a request follows (ask_wire.h). The socket stays the
+    // Give the launcher a socket, on which a request follows (launcher_wire.h). The socket stays the
     // caller's. May start a launcher where there is none.
     enum pli_err (*ask)(struct pli_boot *boot, int fd);
     // This process was forked from a rank: become another process of the job, for which the
@@ -66,7 +66,7 @@ struct pli_boot_ops {
     enum pli_err (*clone)(struct pli_boot *boot, uint32_t index, void (*known)(void));
     // This process waits for the version of the world it came for.
     void (*ready)(struct pli_boot *boot);
-    // A word about a communicator whose members are on several hosts (pact_wire.h).
+    // A word about a communicator whose members are on several hosts (agree_wire.h).
     void (*pact)(struct pli_boot *boot, const struct pli_agree_word *word);
     // Where a process listens for connections, or its launcher does for it. Fails with a sentence
     // when it cannot be reached from here. Never waits.

@@ -12,16 +12,16 @@ enum pli_ctl_kind {
     PLI_CTL_HELLO = 1,
     PLI_CTL_ABORT = 2, // end the job with `code`; `text` says why
     PLI_CTL_READY = 4, // a rank of a new version of the world waits for it to count
-    PLI_CTL_ASK = 3,   // carries a socket on which a request follows, see ask_wire.h
+    PLI_CTL_ASK = 3,   // carries a socket on which a request follows, see launcher_wire.h
     // I was forked from the rank whose socket this is, and am `row`; carries a control socket of my
     // own and what I print to: output, error
     PLI_CTL_CLONE = 5,
     // I was forked from the rank whose socket this is, and am to be `row`, whose process is on
-    // another host; I know myself as process `code`. Carries my rope (park_wire.h), what I print
+    // another host; I know myself as process `code`. Carries my rope (freeze_wire.h), what I print
     // to, and a pipe that ends when I can be written to an image
     PLI_CTL_FAR = 7,
-    PLI_CTL_PACT = 6, // `text` is a word about a communicator, see pact_wire.h
-    // For checkpoints, see park_wire.h
+    PLI_CTL_PACT = 6, // `text` is a word about a communicator, see agree_wire.h
+    // For checkpoints, see freeze_wire.h
     PLI_CTL_PARKED = 16,  // carries my rope; the end of this socket follows. Or why not: code, text
     PLI_CTL_BACK = 17,    // over a new socket: I am `row`, and back
     PLI_CTL_DRAINED = 19, // nothing is on its way to me any more that I know of

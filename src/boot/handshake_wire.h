@@ -17,7 +17,7 @@
 enum {
     PLI_HANDSHAKE_MAGIC = 0x54494c50, // "PLIT" as it stands on the wire
     PLI_HANDSHAKE_VERSION = 2,
-    PLI_HANDSHAKE_ORDER = 0x0102, // numbers are written as the machine has them: see boot/greet.c
+    PLI_HANDSHAKE_ORDER = 0x0102, // numbers are written as the machine has them: see boot/handshake.c
     PLI_HANDSHAKE_NONCE = 32,
     PLI_HANDSHAKE_MAC = 32
 };
@@ -42,7 +42,7 @@ _Static_assert(sizeof(struct pli_handshake_reply) == 72, "crosses the network");
 struct pli_handshake_join {
     uint32_t from, to; // indices in the job
     uint8_t lane, to_lane;
-    uint8_t is_again; // goes on for one that a checkpoint has ended, see moor_wire.h
+    uint8_t is_again; // goes on for one that a checkpoint has ended, see sock_wire.h
     uint8_t protect;  // enum pli_handshake_protect, of all that follows
     uint8_t spare[4]; // zero
     unsigned char mac[PLI_HANDSHAKE_MAC];

@@ -87,7 +87,7 @@ static inline uint32_t pli_node_row_of(const struct pli_node *node, uint32_t ind
                : UINT32_MAX;
 }
 
-// How a process of the job died, 0: it did not (alarm_wire.h). Context: any thread.
+// How a process of the job died, 0: it did not (failure_wire.h). Context: any thread.
 static inline uint32_t pli_node_failure(const struct pli_node *node, uint32_t index)
 {
     const struct pli_node_proc *p = pli_node_find(node, index);

@@ -3,7 +3,7 @@
 // inherited. Sparse: what nobody touches costs nothing. Everything is an offset from the start.
 //
 //     header | process rows | hosts | processes of the job | process sets | ties to other jobs
-//            | bad news | in an IMPI job the area of the agent and the gateway (gate_wire.h)
+//            | bad news | in an IMPI job the area of the agent and the gateway (gateway_wire.h)
 //            | one area per process of this host: lanes, then an arena for objects
 //            | one large segment per process, which is mapped apart from the rest
 //
@@ -18,7 +18,7 @@ enum {
     PLI_NODE_MAGIC = 0x504c4931, // "PLI1"
     PLI_NODE_VERSION = 14,
     PLI_NODE_HEADER = 4096,
-    PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see save_wire.h
+    PLI_NODE_SAVE = 1024,              // where in it checkpoints have their part, see ckpt_wire.h
     PLI_NODE_N_LANE = 8,               // lanes a process can have
     PLI_NODE_LANE = 1024 * 1024,       // mailbox and outbox of one lane
     PLI_NODE_ARENA = 32 * 1024 * 1024, // shared objects a process makes (collective flags, windows)
@@ -82,16 +82,16 @@ struct pli_node_header {
     uint32_t memory;               // descriptor under which the launcher has this memory
     _Atomic int world;             // of the world, 0 at the start; whoever waits for it sleeps here
     uint32_t world_size;           // ranks of that version, for people
-    uint64_t ties;             // offset of the table of other jobs, ports and names, see tie_wire.h
+    uint64_t ties;             // offset of the table of other jobs, ports and names, see jobtab_wire.h
     uint32_t n_extra;          // processes that are no ranks: the last of n_world
     uint64_t hosts, procs;     // offsets of the two tables
-    _Atomic int met;           // without a launcher of ours: ranks that have come, see store_net.c
+    _Atomic int met;           // without a launcher of ours: ranks that have come, see kvs_listen.c
     uint64_t segs, seg_size;   // behind `size`: one segment per row, mapped only by who wants it
     uint32_t n_beside;         // processes of the job on other hosts that have the same cores
     uint32_t is_nested;        // processes do not see the launcher: their parent has number 0
     _Atomic uint32_t park;     // the attempt at a checkpoint for which processes are to stand still
     uint32_t mode;             // see above
-    _Atomic uint32_t alarm;    // grows with every piece of bad news, see alarm_wire.h
+    _Atomic uint32_t alarm;    // grows with every piece of bad news, see failure_wire.h
     _Atomic uint32_t n_failed; // processes that died so far
     _Atomic uint64_t end;      // version << 32 | last collective before it, on several hosts
     uint64_t alarms;           // offset of the table
@@ -124,7 +124,7 @@ struct pli_node_proc {
     uint32_t host, row;
     _Atomic uint32_t has_ended;
     uint32_t port;            // where it listens itself; 0: its launcher does
-    _Atomic uint32_t failure; // it died: how, see alarm_wire.h; written by the launcher, last
+    _Atomic uint32_t failure; // it died: how, see failure_wire.h; written by the launcher, last
     uint32_t failed_at, pid;  // as which of all that died, and its process id
     uint32_t upc_leads;       // not 0: a UPC group begins with it
 };
@@ -189,11 +189,11 @@ struct pli_node_row {
     uint64_t parent_context; // where the parent waits for it
     struct pli_node_wait wait;
     uint64_t out, err;         // of a forked one: inodes of the pipes its parent prints to
-    _Atomic uint64_t said;     // a version to come << 32 | collectives begun: elastic/renew.c
+    _Atomic uint64_t said;     // a version to come << 32 | collectives begun: elastic/resize_error.c
     _Atomic uint32_t works;    // version that the process works in, in the same case
     _Atomic uint32_t was_held; // n_held was above zero: who made a communicator with it has done so
     _Atomic uint32_t claims[PLI_NODE_N_LANE]; // by lane: the mailbox it writes to, pli_shm_number
-    _Atomic uint64_t slept, spare2[14]; // bits: lanes where threads left records: thread_wire.h
+    _Atomic uint64_t slept, spare2[14]; // bits: lanes where threads left records: wait_record_wire.h
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

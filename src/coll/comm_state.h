@@ -14,7 +14,7 @@ struct pli_coll {
     struct pli_hostmap *hosts;
     bool has_board;          // whether making one was tried
     struct pli_board *board; // NULL: the members share no host, or there is no memory for one
-    struct pli_board *here;  // the same, or that of the members on this host (hosted.c)
+    struct pli_board *here;  // the same, or that of the members on this host (board_hosts.c)
     bool has_here;           // whether making one on every host was tried
     bool is_hosted;          // and all hosts have one
     bool has_no_half;        // somebody had no memory for a larger window

@@ -28,7 +28,7 @@ struct pli_hostmap {
     int n_speaker;   // as many ranks as every host has at least
     int *speakers;   // [i * n_host + h]: the i-th rank of host h, i < n_speaker
     struct pli_hostmap_key key;
-    uint32_t refs; // guarded in hosts.c, as is next
+    uint32_t refs; // guarded in hostmap.c, as is next
     struct pli_hostmap *next;
 };
 

@@ -37,7 +37,7 @@ struct pli_conn {
     struct pli_list stalled;       // in lane->stalled while either is not empty
     uint64_t stalled_ns;           // since when the first of pending waits
     struct pli_conn *next;         // same hash
-    struct pli_gateway_conn *gate; // to a process of another MPI job: through the agent, see gate.h
+    struct pli_gateway_conn *gate; // to a process of another MPI job: through the agent, see gateway.h
     struct pli_list open;          // offers and receives under way, see request.h
     struct pli_list grave;         // in `pending` when the process is dead
     bool is_dead;
@@ -67,7 +67,7 @@ struct pli_lane {
     struct pli_conn *cache[PLI_LANE_CACHE]; // by low bits of the key
     struct pli_conn **conns;                // hash table, chained
     uint32_t n_conn, n_bucket;
-    uint32_t n_dead;           // reasons for which an operation may never complete: see alarm.h
+    uint32_t n_dead;           // reasons for which an operation may never complete: see failure.h
     uint64_t hole_at, hole_ns; // a place in the mailbox that stays empty, and since when
     uint64_t salvage_ns;       // when blocks that the dead held were last looked for
     struct pli_handle_pool requests;
@@ -113,7 +113,7 @@ enum pli_err pli_lane_open(int index, struct pli_lane **out);
 void pli_lane_leave(struct pli_lane *lane);
 enum pli_err pli_lane_clone(struct pli_lane *lane);
 
-// Of core/link.h. How often the mailbox may be looked at alone for a message of this source, in a
+// Of net/tcp/tcp_conn.h. How often the mailbox may be looked at alone for a message of this source, in a
 // lane with a network; 0: look at both. Context: lane locked.
 void pli_tcp_lane_stir(struct pli_tcp_lane *net);
 uint32_t pli_tcp_lane_looks(struct pli_lane *lane, const struct pli_comm *comm, int source);
@@ -176,7 +176,7 @@ static inline struct pli_endpoint *pli_lane_ep(const struct pli_lane *lane, uint
 }
 
 // Messages of another job: its number here is above the sender's index, and above the offset of a
-// block. See outside.h.
+// block. See other_job.h.
 enum { PLI_OTHER_JOB_SHIFT = 56, PLI_OTHER_JOB_INDEX = 24 };
 
 uint64_t pli_other_job_proc_slow(uint32_t src) __attribute__((cold));

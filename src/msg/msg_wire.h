@@ -43,7 +43,7 @@ enum pli_msg_kind {
     PLI_MSG_GATE_CANCELLED, // word[0] = request, word[1] = 1: it is, 0: too late
     PLI_MSG_GATE_PART,      // word[0] = receiver's request, word[1] = bytes that are in place
     PLI_MSG_GATE_UNSEND,    // word[0] = sender's number, word[1] = sending rank: forget it
-    // Between lanes that use UCX, see core/ucxlink.h.
+    // Between lanes that use UCX, see net/ucx/ucx_conn.h.
     PLI_MSG_WORKER,     // over TCP; address of my worker, none: I have none; word[0] = place,
                         // word[1] = key that your messages must bear, word[2] = say MET
     PLI_MSG_CTS_PIECES, // as CTS, and the data is to come in pieces that are no offers

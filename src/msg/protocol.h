@@ -29,7 +29,7 @@ void pli_eager_retry(struct pli_conn *c); // there may be room now
 // Send a short answer of three words.
 void pli_eager_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
 
-// arrive.c: a matched message of another process arrived, or found its receive later.
+// deliver.c: a matched message of another process arrived, or found its receive later.
 void pli_deliver_cell(struct pli_lane *lane, const struct pli_shm_cell *cell);
 void pli_deliver_parcel(struct pli_request *recv, struct pli_unexpected *p); // frees the parcel
 struct pli_unexpected *pli_deliver_parcel_create(struct pli_endpoint *ep, size_t data);
@@ -49,7 +49,7 @@ void pli_deliver_offer(struct pli_request *recv, struct pli_conn *from, uint64_t
 // Whether data of that form may be read straight into the receive's buffer.
 bool pli_deliver_fits(const struct pli_request *recv, uint8_t form);
 
-// gate.c: a message of another client of an IMPI job meets its receive. The parcel stays.
+// gateway.c: a message of another client of an IMPI job meets its receive. The parcel stays.
 void pli_gateway_accept(struct pli_request *recv, struct pli_unexpected *p);
 
 // rndv.c: large messages.
@@ -66,14 +66,14 @@ void pli_rndv_end_receive(struct pli_request *recv); // all of it is here
 bool pli_rndv_make_cursor(struct pli_request *r);    // for a transfer in pieces; false: no memory
 void pli_rndv_drop_cursor(struct pli_request *r);
 
-// link.c: over a network. Put a send on its way: all of the data when it is small, or the offer of
+// tcp_conn.c: over a network. Put a send on its way: all of the data when it is small, or the offer of
 // it; cancel one that is not done.
 void pli_tcp_conn_start(struct pli_request *r);
 void pli_tcp_conn_unsend(struct pli_request *send);
 // Why operations with its process fail, PLI_OK: they need not.
 enum pli_err pli_tcp_conn_fate(const struct pli_tcp_conn *l);
 
-// self.c: between endpoints of one lane. Context: no lock held.
+// local.c: between endpoints of one lane. Context: no lock held.
 enum pli_err pli_local_start(struct pli_request *send, struct pli_endpoint *to);
 // From buffer to buffer, as much as fits. Context: nobody else touches the two.
 void pli_local_copy(const struct pli_request *send, struct pli_request *recv);

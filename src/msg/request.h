@@ -54,7 +54,7 @@ enum pli_request_state {
     PLI_REQ_FREED = 16,     // the user freed it; it goes when it is done
     PLI_REQ_EXTERNAL = 32,  // a receive whose bytes count in external32
     PLI_REQ_ASKED = 64,     // a send over a network whose data the receiver has asked for
-    PLI_REQ_OPEN = 128,     // in the list of its conn, see alarm.h
+    PLI_REQ_OPEN = 128,     // in the list of its conn, see failure.h
     PLI_REQ_GHOST = 256,    // withdrawn, but the other side may still name it
 };
 
@@ -111,7 +111,7 @@ void pli_request_forget(struct pli_request *r);
 // The operation is over. A request nobody waits for any more goes. Context: lane locked.
 void pli_request_complete(struct pli_request *r, enum pli_err err);
 
-// Operations may be withdrawn, because the job survives failures: see alarm.h. Set at start-up.
+// Operations may be withdrawn, because the job survives failures: see failure.h. Set at start-up.
 extern bool pli_request_is_mortal;
 // An offer that was made, or asked for, is known by its way then, until it is over. Context: lane
 // locked.

@@ -35,7 +35,7 @@ struct pli_comm {
     int n_peer;     // ranks that can be named: size, or of the remote group
     bool is_inter;
     bool is_freed;    // the user freed it; it lives until its operations end
-    bool is_span;     // some of its ranks belong to another MPI job, see obj/span.h
+    bool is_span;     // some of its ranks belong to another MPI job, see obj/impi_span.h
     uint64_t context; // low two bits are the channel and zero here
     struct pli_endpoint *ep;
     struct pli_group *group;
@@ -59,7 +59,7 @@ struct pli_comm {
     uint32_t hints;       // mpi_assert_* bits
     bool is_holding;      // counted at spawned processes of other worlds, see comm_hold.h
     struct pli_list all;  // among all communicators of the process
-    // See core/alarm.h.
+    // See ft/failure.h.
     _Atomic int doom;         // enum pli_err for which operations on it fail, PLI_OK: none
     _Atomic int n_failed;     // members that died
     _Atomic int n_acked;      // of those, how many the user has acknowledged

@@ -39,7 +39,7 @@ def criu_first(d, script):
 
 
 def checksum(data):
-    """As tools/mpiexec/ckpt_sum.c has it, of less than a MiB."""
+    """As launcher/ckpt/ckpt_sum.c has it, of less than a MiB."""
     full, odd1, odd2 = (1 << 64) - 1, 0x9fb21c651e98df25, 0xd6e8feb86659fd93
 
     def mix(h):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first rank of each host makes the node memory, and tells the others of its host where it is:
 // they open it through /proc. One word per host and one fence, whatever the size of the job; where
-// there are several hosts, a few words more and a second fence (store_net.c).
+// there are several hosts, a few words more and a second fence (kvs_listen.c).
 #include "boot/kvs/kvs.h"
 
 #include "base/conf.h"

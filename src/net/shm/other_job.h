@@ -15,7 +15,7 @@ struct pli_other_job {
     uint64_t job; // upper half of its ids
     struct pli_node node;
     uint32_t mine;                // the number this job has over there
-    struct pli_other_job *before; // who had the number until then; kept, see leave() of outside.c
+    struct pli_other_job *before; // who had the number until then; kept, see leave() of other_job.c
 };
 
 // How to find a job: said in names of ports and over sockets.

@@ -21,7 +21,7 @@ int pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how);
 bool pli_shm_order(void);
 void pli_shm_retract(struct pli_shm *s);
 
-// shm_bell.c: make a bell and tell writers of it; it is also what this process rings others' with.
+// wake_sock.c: make a bell and tell writers of it; it is also what this process rings others' with.
 // Its descriptor is readable when it was rung. -1 with errno.
 int pli_wake_sock_open(struct pli_shm *s);
 void pli_wake_sock_drop(int fd); // it is about to be closed

@@ -14,7 +14,7 @@ enum { PLI_SHM_N_CELL = 1024, PLI_SHM_INLINE = 24 };
 // One message in one cache line. What does not fit inline waits in a block of the sender.
 struct pli_shm_cell {
     _Atomic uint32_t seq; // position + 1 once the cell is full
-    uint8_t kind;         // enum of core/wire.h
+    uint8_t kind;         // enum of msg/msg_wire.h
     uint8_t form;         // of the data: enum pli_form of obj/datatype.h
     uint8_t flags;
     uint8_t src_lane;

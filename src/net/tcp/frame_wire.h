@@ -13,7 +13,7 @@ enum {
     PLI_FRAME_WORKER_MAX = 1 << 16 // bytes of the address of a worker of UCX
 };
 
-// A message: EAGER, SYNC and RTS of core/wire.h. Requests are named by tickets, which only the side
+// A message: EAGER, SYNC and RTS of msg/msg_wire.h. Requests are named by tickets, which only the side
 // that gave them can turn into anything.
 struct pli_frame {
     uint8_t kind;  // enum pli_msg_kind
@@ -29,7 +29,7 @@ struct pli_frame {
             uint64_t ticket; // SYNC, RTS: the sender's
             uint64_t size;   // of the whole message
         };
-        uint64_t word[5]; // all other kinds; see core/wire.h
+        uint64_t word[5]; // all other kinds; see msg/msg_wire.h
     };
 };
 _Static_assert(sizeof(struct pli_frame) == 48, "crosses the network");

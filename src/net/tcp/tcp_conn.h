@@ -115,11 +115,11 @@ struct pli_tcp_lane {
     struct pli_reqid_table tickets;
 };
 
-// link.c: a link for a conn that was just made. False: no memory.
+// tcp_conn.c: a link for a conn that was just made. False: no memory.
 bool pli_tcp_conn_create(struct pli_tcp_lane *net, struct pli_conn *c);
 // Its end, when the other side has left and nothing is under way; false: not yet.
 bool pli_tcp_conn_destroy(struct pli_tcp_conn *l);
-// pli_tcp_conn_start and pli_tcp_conn_unsend are in transfer.h.
+// pli_tcp_conn_start and pli_tcp_conn_unsend are in protocol.h.
 void pli_tcp_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
 // The same, in any case over the connection itself.
 void pli_tcp_conn_say(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
@@ -138,7 +138,7 @@ bool pli_tcp_conn_has_unsent(const struct pli_tcp_conn *l);
 // shared memory; false: something waits for an answer that will not come.
 bool pli_tcp_conn_forget(struct pli_tcp_conn *l);
 
-// link_life.c: connecting, and losing the connection.
+// tcp_connect.c: connecting, and losing the connection.
 void pli_tcp_conn_dial(struct pli_tcp_conn *l);
 void pli_tcp_conn_adopt(struct pli_tcp_lane *net,
                         const struct pli_caller *c); // takes the descriptor
@@ -152,17 +152,17 @@ void pli_tcp_conn_hang_up(struct pli_tcp_sock *s,
                           const char *why); // the other side closed, or it broke
 // Dials that take too long, links lost long enough ago, hosts that do not answer. Now and then.
 void pli_tcp_conn_judge(struct pli_tcp_lane *net);
-// link_cull.c: withdraw what can never complete, after bad news; has_died: its process did.
+// tcp_fail.c: withdraw what can never complete, after bad news; has_died: its process did.
 void pli_tcp_fail(struct pli_tcp_conn *l, bool has_died);
 
-// ucxlane.c, of core/ucxlink.h: the connection of a link ended, look once more; is its way broken?
+// ucx_worker.c, of net/ucx/ucx_conn.h: the connection of a link ended, look once more; is its way broken?
 void pli_ucx_worker_finish(struct pli_tcp_conn *l);
 void pli_ucx_worker_judge(struct pli_tcp_conn *l, uint64_t now);
 bool pli_ucx_worker_is_read(const struct pli_tcp_conn *l); // nothing more can come by UCX
 void pli_ucx_quiesce_retire(bool is_over); // MPI is being left; UCX before, where images are made
 void pli_ucx_conn_bury(struct pli_tcp_conn *l); // nothing is under way any more when it returns
 
-// intake.c: read what is there. How many messages or pieces.
+// tcp_recv.c: read what is there. How many messages or pieces.
 int pli_tcp_recv_read(struct pli_tcp_sock *s);
 // However it came: a message of which all is here, or a note about one. False: the link is lost.
 void pli_tcp_recv_arrive(struct pli_tcp_conn *l, const struct pli_frame *f, const char *body);
@@ -175,7 +175,7 @@ void pli_tcp_recv_drop(struct pli_tcp_sock *s); // the frame under way will not 
 void pli_tcp_recv_see(struct pli_fd_watch *e, uint32_t events);
 enum { PLI_TCP_RECV_ROOM = 128 * 1024 };
 
-// netlane.c: make the network side of a lane, if the job has one; drop it in a forked process.
+// tcp_lane.c: make the network side of a lane, if the job has one; drop it in a forked process.
 enum pli_err pli_tcp_lane_open(struct pli_lane *lane);
 void pli_tcp_lane_leave(struct pli_lane *lane);
 // Shared memory is busy: look at the network less often.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlane_door.c: connections that others made come in by the door, which all lanes watch.
+// tcp_accept.c: connections that others made come in by the door, which all lanes watch.
 #ifndef PLI_NET_TCP_LANE_PRIV_H
 #define PLI_NET_TCP_LANE_PRIV_H
 

@@ -23,7 +23,7 @@ struct pli_request;
 struct pli_ucx_worker {
     struct pli_tcp_lane *net;
     struct pli_ucx *ucx; // NULL: UCX was left
-    bool is_unsettled;   // it is being left, or was: see ucxcalm.c
+    bool is_unsettled;   // it is being left, or was: see ucx_quiesce.c
     bool is_given_up;    // it could not be had again
     bool may_lend;       // memory to others: no image is made, nobody dies
     bool is_must;        // the user asked for UCX: nothing else will do
@@ -74,7 +74,7 @@ struct pli_ucx_conn {
     struct pli_list stranded; // those that failed: they end with the link
 };
 
-// ucxlane.c. Make the worker of a lane, if the job's messages are to go by UCX; fails when it
+// ucx_worker.c. Make the worker of a lane, if the job's messages are to go by UCX; fails when it
 // cannot be had and the user wants nothing else.
 enum pli_err pli_ucx_worker_open(struct pli_tcp_lane *net);
 bool pli_ucx_worker_create(struct pli_tcp_conn *l);          // false: no memory
@@ -117,7 +117,7 @@ uint64_t pli_ucx_worker_leave(struct pli_tcp_conn *l); // so do we: how many
 // Whether the other side may not have all that was sent to it; it is asked.
 bool pli_ucx_worker_is_unsure(struct pli_tcp_conn *l);
 
-// ucxcalm.c, see core/ucxcalm.h: what the other side says of leaving UCX, over the connection.
+// ucx_quiesce.c, see net/ucx/ucx_quiesce.h: what the other side says of leaving UCX, over the connection.
 void pli_ucx_quiesce_poll(struct pli_ucx_worker *u);
 void pli_ucx_quiesce_open(void); // start-up only
 bool pli_ucx_quiesce_hear(struct pli_tcp_conn *l,
@@ -136,10 +136,10 @@ static inline bool pli_ucx_quiesce_is_behind(const struct pli_ucx_conn *x)
     return x->has_away && !x->is_even;
 }
 
-// intake.c: all that went by UCX before is here; take apart what was put off.
+// tcp_recv.c: all that went by UCX before is here; take apart what was put off.
 void pli_tcp_recv_catch_up(struct pli_tcp_conn *l);
 
-// ucxlink.c: sending.
+// ucx_conn.c: sending.
 void pli_ucx_conn_leave(struct pli_tcp_conn *l); // what has waited goes over the connection
 // A request is to be withdrawn; true: UCX has its memory, and when it has not, it is tried again.
 bool pli_ucx_conn_doom(struct pli_tcp_conn *l, struct pli_request *r);
