@@ -6,14 +6,14 @@
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
-#include "msg/lane.h"
 #include "msg/process.h"
-#include "msg/progress_thread.h"
 #include "obj/comm.h"
-#include "rma/rma_serve.h"
+#include "onesided/region_lock.h"
 #include "rma/win.h"
+#include "rma/win_free.h"
 #include "rma/win_info.h"
 #include "rma/win_memory.h"
+#include "rma/win_region.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +32,11 @@ struct card {
 static void meet(const struct pli_win *w, struct pli_id id, const struct card *c,
                  struct pli_win_peer *p)
 {
-    const struct pli_boot *boot = pli_proc.boot;
+    const struct pli_boot *boot = &pli_boot;
     uint32_t row;
     p->size = c->size;
     p->unit = c->unit;
-    if (id.proc == pli_proc.id) {
+    if (id.proc == w->comm->group->me.proc) {
         p->is_near = true;
         p->same = (struct pli_win *)(uintptr_t)c->window;
         p->base = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? 0 : (uintptr_t)c->base;
@@ -97,24 +97,11 @@ static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_
     return err;
 }
 
-// Whether the progress thread serves members that reach memory of this one by messages.
-static bool must_serve(const struct pli_win *w)
-{
-    bool must = false;
-    for (int i = 0; i < w->comm->size && !must; i++) {
-        uint32_t row;
-        must = !w->peers[i].is_near &&
-               pli_progress_thread_serves(
-                   pli_boot_is_here(pli_proc.boot, pli_group_at(w->comm->group, i).proc, &row));
-    }
-    return must;
-}
-
 // Memory that is not shared has its guard apart.
 static enum pli_err add_guard(struct pli_win *w, const struct pli_comm *comm, enum pli_err why)
 {
     if (w->guard == NULL) {
-        w->guard = calloc(1, pli_win_guard_bytes(comm->size));
+        w->guard = calloc(1, pli_region_lock_bytes(comm->size));
         w->is_guard_own = true;
     }
     return why != PLI_OK || w->guard != NULL
@@ -137,11 +124,7 @@ enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_i
     }
     err = err == PLI_OK ? meet_all(w, cards) : err;
     err = err == PLI_OK ? pli_win_info_keep(w, info) : err;
-    err = err == PLI_OK ? pli_rma_serve_open(w) : err;
-    if (err == PLI_OK && must_serve(w)) {
-        w->has_thread = true;
-        pli_progress_thread_retain();
-    }
+    err = err == PLI_OK ? pli_win_region_open(w) : err;
     free(cards);
     return err;
 }
@@ -163,7 +146,7 @@ static enum pli_err create(int flavor, void *base, MPI_Aint size, MPI_Aint unit,
     }
     err = pli_win_make(w, comm, info, err);
     if (err != PLI_OK) {
-        pli_win_destroy(w);
+        pli_win_free_half(w);
         return err;
     }
     *out = w;

@@ -12,6 +12,7 @@
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/process.h"
+#include "msg/progress_thread.h"
 #include "onesided/region.h"
 #include "msg/segment.h"
 #include "comm/implicit_init.h"
@@ -263,10 +264,15 @@ int pli_upc_enter(int i)
     }
     if (pli_rt.has_far) {
         struct pli_region_plan plan = { .comm = me->comm,
-                                        .near = pli_rt.seg,
+                                        .base = pli_rt.seg[me->me],
                                         .size = pli_rt.span,
                                         .gap = RT_FIRST,
-                                        .answer = pli_rt_serve,
+                                        .near = pli_rt.seg,
+                                        .has_far = true,
+                                        .has_thread = pli_progress_thread_serves(false),
+                                        .may_register = true,
+                                        .refused = pli_rt_serve_refused,
+                                        .hear = pli_rt_serve,
                                         .arg = me };
         need(pli_region_create(&plan, &me->region));
     }

@@ -2,12 +2,18 @@
 // An exclusive holder's rank is in the word. Of those who share, the word has the number, and the
 // list behind it who they are: each says that it is about to change the word, changes it, and says
 // what it is then. Whoever dies in between is found by counting the others.
-#include "rma/rma_lock.h"
+#include "onesided/region_lock.h"
 
 #include <sched.h>
 #include <stdlib.h>
 
 enum { HOLDER_NONE, HOLDER_CHANGES, HOLDER_SHARES };
+
+size_t pli_region_lock_bytes(int n)
+{
+    size_t size = sizeof(struct pli_guard);
+    return size + ((size_t)n + size - 1) / size * size;
+}
 
 static _Atomic uint8_t *holder(struct pli_guard *g, int rank)
 {
@@ -27,9 +33,9 @@ static bool try_alone(struct pli_guard *g, int rank)
                                                    memory_order_acquire, memory_order_relaxed);
 }
 
-bool pli_rma_lock_try(struct pli_guard *g, int rank, int hold)
+bool pli_region_lock_try(struct pli_guard *g, int rank, int hold)
 {
-    if (hold == PLI_RMA_EXCLUSIVE) {
+    if (hold == PLI_HOLD_EXCLUSIVE) {
         return try_alone(g, rank);
     }
     uint32_t was = atomic_load_explicit(&g->lock, memory_order_relaxed);
@@ -43,9 +49,9 @@ bool pli_rma_lock_try(struct pli_guard *g, int rank, int hold)
     return is_mine;
 }
 
-bool pli_rma_lock_leave(struct pli_guard *g, int rank, int hold)
+bool pli_region_lock_leave(struct pli_guard *g, int rank, int hold)
 {
-    bool is_alone = hold == PLI_RMA_EXCLUSIVE;
+    bool is_alone = hold == PLI_HOLD_EXCLUSIVE;
     uint32_t mine = is_alone ? PLI_GUARD_ALONE | (uint32_t)rank : 1;
     if (!is_alone) {
         say(g, rank, HOLDER_CHANGES);
@@ -58,7 +64,7 @@ bool pli_rma_lock_leave(struct pli_guard *g, int rank, int hold)
 }
 
 // Nobody holds it and somebody waits: nobody else changes the word then. Context: queue locked.
-static struct pli_rma_hope *grant(struct pli_rma_queue *q, struct pli_guard *g)
+static struct pli_region_waiter *grant(struct pli_region_queue *q, struct pli_guard *g)
 {
     uint32_t word = atomic_load_explicit(&g->lock, memory_order_acquire);
     if (q->first == NULL) {
@@ -68,12 +74,12 @@ static struct pli_rma_hope *grant(struct pli_rma_queue *q, struct pli_guard *g)
     if (word != PLI_GUARD_QUEUED) {
         return NULL; // who holds it will say when it leaves
     }
-    struct pli_rma_hope *granted = q->first, *last = granted;
-    if (granted->hold == PLI_RMA_EXCLUSIVE) {
+    struct pli_region_waiter *granted = q->first, *last = granted;
+    if (granted->hold == PLI_HOLD_EXCLUSIVE) {
         word = PLI_GUARD_ALONE | (uint32_t)granted->origin;
     } else {
         say(g, last->origin, HOLDER_SHARES);
-        for (word = 1; last->next != NULL && last->next->hold == PLI_RMA_SHARED; word++) {
+        for (word = 1; last->next != NULL && last->next->hold == PLI_HOLD_SHARED; word++) {
             last = last->next;
             say(g, last->origin, HOLDER_SHARES);
         }
@@ -85,39 +91,39 @@ static struct pli_rma_hope *grant(struct pli_rma_queue *q, struct pli_guard *g)
     return granted;
 }
 
-struct pli_rma_hope *pli_rma_lock_grant(struct pli_rma_queue *q, struct pli_guard *g)
+struct pli_region_waiter *pli_region_lock_grant(struct pli_region_queue *q, struct pli_guard *g)
 {
     pli_lock_take(&q->lock);
-    struct pli_rma_hope *granted = grant(q, g);
+    struct pli_region_waiter *granted = grant(q, g);
     pli_lock_drop(&q->lock);
     return granted;
 }
 
-static struct pli_rma_hope *append(struct pli_rma_queue *q, struct pli_guard *g,
-                                   struct pli_rma_hope *hope)
+static struct pli_region_waiter *append(struct pli_region_queue *q, struct pli_guard *g,
+                                        struct pli_region_waiter *waiter)
 {
-    struct pli_rma_hope **end = &q->first;
+    struct pli_region_waiter **end = &q->first;
     bool is_first = q->first == NULL;
     while (*end != NULL) {
         end = &(*end)->next;
     }
-    *end = hope;
+    *end = waiter;
     bool is_free =
         is_first && atomic_fetch_or_explicit(&g->lock, PLI_GUARD_QUEUED, memory_order_acq_rel) == 0;
     return is_free ? grant(q, g) : NULL; // it got free meanwhile
 }
 
-struct pli_rma_hope *pli_rma_lock_ask(struct pli_rma_queue *q, struct pli_guard *g,
-                                      struct pli_rma_hope *hope, uint32_t n_lost)
+struct pli_region_waiter *pli_region_lock_ask(struct pli_region_queue *q, struct pli_guard *g,
+                                              struct pli_region_waiter *waiter, uint32_t n_lost)
 {
     pli_lock_take(&q->lock);
-    struct pli_rma_hope *over = hope;
-    hope->next = NULL;
-    hope->err = PLI_OK;
+    struct pli_region_waiter *over = waiter;
+    waiter->next = NULL;
+    waiter->err = PLI_OK;
     if (atomic_load_explicit(&g->n_lost, memory_order_relaxed) != n_lost) {
-        hope->err = PLI_ERR_PROC_FAILED;
-    } else if (q->first != NULL || !pli_rma_lock_try(g, hope->origin, hope->hold)) {
-        over = append(q, g, hope);
+        waiter->err = PLI_ERR_PROC_FAILED;
+    } else if (q->first != NULL || !pli_region_lock_try(g, waiter->origin, waiter->hold)) {
+        over = append(q, g, waiter);
     }
     pli_lock_drop(&q->lock);
     return over;
@@ -184,12 +190,12 @@ static bool drop_dead(struct pli_guard *g, int n, bool (*is_dead)(int rank, void
 }
 
 // Take out of the queue who is dead, or everybody, who is then told. Context: queue locked.
-static struct pli_rma_hope *sift(struct pli_rma_queue *q, bool is_lost,
-                                 bool (*is_dead)(int rank, void *arg), void *arg)
+static struct pli_region_waiter *sift(struct pli_region_queue *q, bool is_lost,
+                                      bool (*is_dead)(int rank, void *arg), void *arg)
 {
-    struct pli_rma_hope **at = &q->first, *told = NULL, **end = &told;
+    struct pli_region_waiter **at = &q->first, *told = NULL, **end = &told;
     while (*at != NULL) {
-        struct pli_rma_hope *h = *at;
+        struct pli_region_waiter *h = *at;
         bool is_gone = is_dead(h->origin, arg);
         if (!is_gone && !is_lost) {
             at = &h->next;
@@ -208,8 +214,10 @@ static struct pli_rma_hope *sift(struct pli_rma_queue *q, bool is_lost,
     return told;
 }
 
-struct pli_rma_hope *pli_rma_lock_release_dead(struct pli_rma_queue *q, struct pli_guard *g, int n,
-                                               bool (*is_dead)(int rank, void *arg), void *arg)
+struct pli_region_waiter *pli_region_lock_release_dead(struct pli_region_queue *q,
+                                                       struct pli_guard *g, int n,
+                                                       bool (*is_dead)(int rank, void *arg),
+                                                       void *arg)
 {
     pli_lock_take(&q->lock);
     atomic_fetch_or_explicit(&g->lock, PLI_GUARD_QUEUED, memory_order_acq_rel);
@@ -220,7 +228,7 @@ struct pli_rma_hope *pli_rma_lock_release_dead(struct pli_rma_queue *q, struct p
             say(g, i, HOLDER_NONE);
         }
     }
-    struct pli_rma_hope *told = sift(q, is_lost, is_dead, arg), **end = &told;
+    struct pli_region_waiter *told = sift(q, is_lost, is_dead, arg), **end = &told;
     while (*end != NULL) {
         end = &(*end)->next;
     }
@@ -229,10 +237,10 @@ struct pli_rma_hope *pli_rma_lock_release_dead(struct pli_rma_queue *q, struct p
     return told;
 }
 
-void pli_rma_lock_clear(struct pli_rma_queue *q)
+void pli_region_lock_clear(struct pli_region_queue *q)
 {
     while (q->first != NULL) {
-        struct pli_rma_hope *h = q->first;
+        struct pli_region_waiter *h = q->first;
         q->first = h->next;
         free(h);
     }
