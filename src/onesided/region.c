@@ -190,6 +190,11 @@ enum pli_err pli_region_flush_all(struct pli_region *r)
     return err;
 }
 
+void pli_region_drain(struct pli_region *r)
+{
+    pli_region_msg_room(r, 0);
+}
+
 void pli_region_settle(struct pli_region *r, int member, const char *call)
 {
     pli_region_msg_settle(r, member, call);
@@ -266,13 +271,19 @@ static enum pli_err begin_ucx(struct pli_region *r, int member, size_t at, void 
     return pli_region_msg_end(op, pli_region_ucx_move(op, member, at, mine, len, is_put), out);
 }
 
+// Whether a member has these bytes: all have as much as this one. The owner complains of others.
+static bool is_inside(const struct pli_region *r, size_t at, size_t len)
+{
+    return at <= r->plan.size && len <= r->plan.size - at;
+}
+
 // Small puts are messages that are not waited for; what follows one had better be a message, too.
 static bool is_for_ucx(struct pli_region *r, int member, size_t at, size_t len, bool is_put)
 {
     if (!r->has_ucx || (!r->is_always && len < SMALL && (is_put || is_dirty(r, member)))) {
         return false;
     }
-    return pli_region_ucx_has(r, member, at, len);
+    return is_inside(r, at, len) && pli_region_ucx_has(r, member, at, len);
 }
 
 enum pli_err pli_region_put(struct pli_region *r, int to, size_t at, const void *src, size_t len)
@@ -377,11 +388,11 @@ enum pli_err pli_region_atomic(struct pli_region *r, int to, size_t at, enum pli
     }
     // One that returns nothing is a message that is not waited for, and one after such a message
     // had better be a message, too.
-    if (fetch != NULL && !is_dirty(r, to) && !pli_region_ucx_is_dirty(r, to) &&
+    size_t size = pli_region_type_size(type);
+    if (fetch != NULL && !is_dirty(r, to) && is_inside(r, at, size) && !pli_region_ucx_is_dirty(r, to) &&
         pli_region_ucx_atomic(r, to, at, type, op, a, b, fetch, &err)) {
         return err;
     }
-    size_t size = pli_region_type_size(type);
     struct pli_region_block block = { (int64_t)at, size, 0, 1 };
     struct pli_region_mail *m = message(r, PLI_REGION_MSG_WORD, block, OPERANDS);
     if (m == NULL) {

@@ -56,7 +56,10 @@ struct pli_region_plan {
 
 // Local: others' requests wait until the member has made its region.
 enum pli_err pli_region_create(const struct pli_region_plan *plan, struct pli_region **out);
-// Context: all members have flushed, and none uses it any more.
+// Nothing that this member sent or asked for is under way. Whoever destroys a region does this
+// before it meets the other members, which must still serve.
+void pli_region_drain(struct pli_region *r);
+// Context: all members have flushed and drained, and none uses it any more.
 void pli_region_destroy(struct pli_region *r); // NULL is fine
 
 // Whether devices may hold on to memory of the region, which then must not be given back to the

@@ -49,6 +49,7 @@ enum pli_err pli_win_free(struct pli_win *w)
     if (err != PLI_OK) {
         return err;
     }
+    pli_region_drain(w->region); // keys may have been asked for
     // No epoch is open here, so all that this member did is done. Others may still want something
     // of it, until they come here too; those who died will not.
     bool is_mortal = (pli_boot.node.header->mode & PLI_NODE_SURVIVES) != 0;
