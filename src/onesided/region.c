@@ -78,7 +78,7 @@ void pli_region_destroy(struct pli_region *r)
     free(r);
 }
 
-bool pli_region_is_lent(const struct pli_region *r)
+bool pli_region_is_registered(const struct pli_region *r)
 {
     return r->has_ucx;
 }
@@ -113,7 +113,7 @@ static enum pli_err refused(int to, int32_t err)
 static enum pli_err begin_flush(struct pli_region *r, int to, int32_t *reply,
                                 struct pli_region_question *q)
 {
-    struct pli_region_mail *m = pli_region_msg_new(r, PLI_REGION_MSG_FLUSH, 0);
+    struct pli_region_part *m = pli_region_msg_new(r, PLI_REGION_MSG_FLUSH, 0);
     *reply = PLI_OK;
     return m == NULL ? PLI_ERR_NOMEM : pli_region_msg_ask(r, to, m, 0, reply, sizeof *reply, q);
 }
@@ -127,7 +127,7 @@ enum pli_err pli_region_flush(struct pli_region *r, int to)
         return err;
     }
     err = begin_flush(r, to, &reply, &q);
-    err = err == PLI_OK ? pli_region_msg_hear(&q, NULL) : err;
+    err = err == PLI_OK ? pli_region_msg_wait_answer(&q, NULL) : err;
     return err == PLI_OK ? refused(to, reply) : err;
 }
 
@@ -181,7 +181,7 @@ enum pli_err pli_region_flush_all(struct pli_region *r)
         err = err == PLI_OK ? e : err;
     }
     for (int i = 0; i < n_asked; i++) {
-        enum pli_err e = pli_region_msg_hear(&asked[i].q, NULL);
+        enum pli_err e = pli_region_msg_wait_answer(&asked[i].q, NULL);
         e = e == PLI_OK ? refused(asked[i].member, asked[i].reply) : e;
         err = err == PLI_OK ? e : err;
     }
@@ -192,18 +192,18 @@ enum pli_err pli_region_flush_all(struct pli_region *r)
 
 void pli_region_drain(struct pli_region *r)
 {
-    pli_region_msg_room(r, 0);
+    pli_region_msg_throttle(r, 0);
 }
 
-void pli_region_settle(struct pli_region *r, int member, const char *call)
+void pli_region_complete_local(struct pli_region *r, int member, const char *call)
 {
-    pli_region_msg_settle(r, member, call);
+    pli_region_msg_complete_local(r, member, call);
 }
 
-void pli_region_settle_gets(struct pli_region *r, int member, const char *call)
+void pli_region_complete_gets(struct pli_region *r, int member, const char *call)
 {
     if (atomic_exchange_explicit(&r->members[member].is_reading, false, memory_order_relaxed)) {
-        pli_region_msg_settle(r, member, call);
+        pli_region_msg_complete_local(r, member, call);
     }
 }
 
@@ -216,10 +216,10 @@ enum pli_err pli_region_fault(struct pli_region *r, int member)
 }
 
 // A message with one block, which the data follows.
-static struct pli_region_mail *message(struct pli_region *r, enum pli_region_kind kind,
+static struct pli_region_part *message(struct pli_region *r, enum pli_region_kind kind,
                                        struct pli_region_block b, size_t data)
 {
-    struct pli_region_mail *m = pli_region_msg_new(r, kind, sizeof b + data);
+    struct pli_region_part *m = pli_region_msg_new(r, kind, sizeof b + data);
     if (m != NULL) {
         pli_region_msg_blocks(m, &b, 1);
         m->msg.bytes = b.len * b.n;
@@ -228,19 +228,19 @@ static struct pli_region_mail *message(struct pli_region *r, enum pli_region_kin
 }
 
 // Send a message that is not answered, after what UCX did.
-static enum pli_err send(struct pli_region *r, int to, struct pli_region_mail *m, size_t len)
+static enum pli_err send(struct pli_region *r, int to, struct pli_region_part *m, size_t len)
 {
     enum pli_err err = m == NULL ? PLI_ERR_NOMEM : pli_region_flush_ucx(r, to);
     if (err != PLI_OK) {
         free(m);
         return err;
     }
-    pli_region_msg_room(r, MANY_OUT);
+    pli_region_msg_throttle(r, MANY_OUT);
     return pli_region_msg_send(m, to, len);
 }
 
 // The same for one that is answered; the answer is under way.
-static enum pli_err ask_begin(struct pli_region *r, int to, struct pli_region_mail *m, size_t len,
+static enum pli_err ask_begin(struct pli_region *r, int to, struct pli_region_part *m, size_t len,
                               void *answer, size_t room, struct pli_region_question *q)
 {
     enum pli_err err = m == NULL ? PLI_ERR_NOMEM : pli_region_flush_ucx(r, to);
@@ -251,12 +251,12 @@ static enum pli_err ask_begin(struct pli_region *r, int to, struct pli_region_ma
     return pli_region_msg_ask(r, to, m, len, answer, room, q);
 }
 
-static enum pli_err ask(struct pli_region *r, int to, struct pli_region_mail *m, size_t len,
+static enum pli_err ask(struct pli_region *r, int to, struct pli_region_part *m, size_t len,
                         void *answer, size_t room, size_t *len_out)
 {
     struct pli_region_question q;
     enum pli_err err = ask_begin(r, to, m, len, answer, room, &q);
-    return err == PLI_OK ? pli_region_msg_hear(&q, len_out) : err;
+    return err == PLI_OK ? pli_region_msg_wait_answer(&q, len_out) : err;
 }
 
 // Begin a transfer by UCX, after all that was before it.
@@ -369,7 +369,7 @@ enum pli_err pli_region_set(struct pli_region *r, int to, size_t at, int byte, s
         return PLI_OK;
     }
     struct pli_region_block b = { (int64_t)at, len, 0, 1 };
-    struct pli_region_mail *m = message(r, PLI_REGION_MSG_SET, b, 0);
+    struct pli_region_part *m = message(r, PLI_REGION_MSG_SET, b, 0);
     if (m != NULL) {
         m->msg.op = (uint8_t)byte;
     }
@@ -389,12 +389,13 @@ enum pli_err pli_region_atomic(struct pli_region *r, int to, size_t at, enum pli
     // One that returns nothing is a message that is not waited for, and one after such a message
     // had better be a message, too.
     size_t size = pli_region_type_size(type);
-    if (fetch != NULL && !is_dirty(r, to) && is_inside(r, at, size) && !pli_region_ucx_is_dirty(r, to) &&
+    if (fetch != NULL && !is_dirty(r, to) && is_inside(r, at, size) &&
+        !pli_region_ucx_is_dirty(r, to) &&
         pli_region_ucx_atomic(r, to, at, type, op, a, b, fetch, &err)) {
         return err;
     }
     struct pli_region_block block = { (int64_t)at, size, 0, 1 };
-    struct pli_region_mail *m = message(r, PLI_REGION_MSG_WORD, block, OPERANDS);
+    struct pli_region_part *m = message(r, PLI_REGION_MSG_WORD, block, OPERANDS);
     if (m == NULL) {
         return PLI_ERR_NOMEM;
     }
@@ -412,9 +413,9 @@ enum pli_err pli_region_atomic(struct pli_region *r, int to, size_t at, enum pli
     return fetch == NULL ? send(r, to, m, len) : ask(r, to, m, len, fetch, size, NULL);
 }
 
-static struct pli_region_mail *text_message(struct pli_region *r, const void *text, size_t len)
+static struct pli_region_part *text_message(struct pli_region *r, const void *text, size_t len)
 {
-    struct pli_region_mail *m = pli_region_msg_new(r, PLI_REGION_MSG_ASK, len);
+    struct pli_region_part *m = pli_region_msg_new(r, PLI_REGION_MSG_ASK, len);
     if (m != NULL) {
         memcpy(m->msg.data, text, len);
     }
@@ -430,12 +431,12 @@ enum pli_err pli_region_ask(struct pli_region *r, int to, const void *text, size
 enum pli_err pli_region_tell(struct pli_region *r, int to, const void *text, size_t len)
 {
     if (to == r->comm->rank) {
-        r->plan.hear(r, r->plan.arg, to, 0, text, len);
+        r->plan.on_message(r, r->plan.arg, to, 0, text, len);
         return PLI_OK;
     }
     // It is in no order with accesses: the thread that serves sends it too, beside the one that
     // accesses.
-    struct pli_region_mail *m = text_message(r, text, len);
+    struct pli_region_part *m = text_message(r, text, len);
     return m == NULL ? PLI_ERR_NOMEM : pli_region_msg_send(m, to, len);
 }
 
@@ -461,7 +462,7 @@ static enum pli_err strided_piece(struct pli_region *r, int member,
     unsigned char packed[PIECE];
     size_t bytes = n * s->block;
     struct pli_region_block b = { (int64_t)at, s->block, s->step, n };
-    struct pli_region_mail *m =
+    struct pli_region_part *m =
         message(r, is_put ? PLI_REGION_MSG_PUT : PLI_REGION_MSG_GET, b, is_put ? bytes : 0);
     if (m != NULL && is_put) {
         pack(m->msg.data + sizeof b, mine, s->block, n, s->my_step);
@@ -514,7 +515,7 @@ static enum pli_err indexed_piece(struct pli_region *r, int member,
                                   char *mine, bool is_put)
 {
     size_t head = (size_t)n * sizeof *blocks, len = head + (is_put ? bytes : 0);
-    struct pli_region_mail *m =
+    struct pli_region_part *m =
         pli_region_msg_new(r, is_put ? PLI_REGION_MSG_PUT : PLI_REGION_MSG_GET, len);
     if (m == NULL) {
         return PLI_ERR_NOMEM;

@@ -30,8 +30,8 @@ enum { PLI_REGION_ASK = 64 }; // bytes of a question of pli_region_ask, and of i
 // Another member asks the client something, or tells it, when tag is 0. The answer is given by
 // pli_region_serve_answer, at once or later. Context: no lock held; inside any call that waits, or
 // in another thread, one at a time. It must not wait itself.
-typedef void (*pli_region_hear_fn)(struct pli_region *r, void *arg, int origin, uint32_t tag,
-                                   const void *text, size_t len);
+typedef void (*pli_region_message_fn)(struct pli_region *r, void *arg, int origin, uint32_t tag,
+                                      const void *text, size_t len);
 
 struct pli_region_plan {
     struct pli_comm *comm; // the region's alone; a reference is taken
@@ -48,23 +48,23 @@ struct pli_region_plan {
     // Whether others may reach these bytes; NULL: all from 0 to size.
     bool (*has)(void *arg, int64_t at, uint64_t len);
     // An access is refused because it is outside of the memory; NULL: its origin is told, no more.
-    // Context as of hear.
+    // Context as of on_message.
     void (*refused)(struct pli_region *r, void *arg, int origin, const struct pli_region_block *b);
-    pli_region_hear_fn hear; // NULL: no member asks
+    pli_region_message_fn on_message; // NULL: no member asks
     void *arg;
 };
 
 // Local: others' requests wait until the member has made its region.
 enum pli_err pli_region_create(const struct pli_region_plan *plan, struct pli_region **out);
-// Nothing that this member sent or asked for is under way. Whoever destroys a region does this
-// before it meets the other members, which must still serve.
+// Waits until nothing that this member sent or asked for is under way. It comes before the barrier
+// after which a region is destroyed: the other members must still serve.
 void pli_region_drain(struct pli_region *r);
 // Context: all members have flushed and drained, and none uses it any more.
 void pli_region_destroy(struct pli_region *r); // NULL is fine
 
 // Whether devices may hold on to memory of the region, which then must not be given back to the
 // system.
-bool pli_region_is_lent(const struct pli_region *r);
+bool pli_region_is_registered(const struct pli_region *r);
 
 // The part of a member as this process sees it; NULL: far.
 char *pli_region_near(const struct pli_region *r, int member);
@@ -103,7 +103,7 @@ enum pli_err pli_region_get_begin(struct pli_region *r, int from, size_t at, voi
 enum pli_err pli_region_get_test(struct pli_region *r, struct pli_request *req);
 enum pli_err pli_region_get_wait(struct pli_request *req);
 
-// All that this member did to one target, or to all, is done there and seen by everybody: remote
+// All that this member did to one target, or to all, is done there and seen by all members: remote
 // completion. Operations that still use memory here must be settled before. Context: any thread.
 enum pli_err pli_region_flush(struct pli_region *r, int to);
 enum pli_err pli_region_flush_all(struct pli_region *r);
@@ -111,9 +111,9 @@ enum pli_err pli_region_flush_all(struct pli_region *r);
 enum pli_err pli_region_flush_ucx(struct pli_region *r, int to);
 enum pli_err pli_region_flush_ucx_all(struct pli_region *r);
 // Operations on a member that use memory here are over: local completion. Context: any thread.
-void pli_region_settle(struct pli_region *r, int member, const char *call);
+void pli_region_complete_local(struct pli_region *r, int member, const char *call);
 // The same of gets that read the member's memory after its owner went on, if there are any.
-void pli_region_settle_gets(struct pli_region *r, int member, const char *call);
+void pli_region_complete_gets(struct pli_region *r, int member, const char *call);
 // An access to a member that failed and was not reported yet; PLI_OK: none.
 enum pli_err pli_region_fault(struct pli_region *r, int member);
 

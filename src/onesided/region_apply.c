@@ -14,7 +14,7 @@
 enum { LOOKS = 1000, ELEM_MAX = 64 };
 
 // Held for one message or one call. Of a process that died with it, it is taken over.
-static void enter(struct pli_guard *g)
+static void lock_guard(struct pli_guard *g)
 {
     uint32_t me = (uint32_t)pli_proc.id + 1, was = 0;
     for (uint32_t n = 1; !atomic_compare_exchange_weak_explicit(
@@ -30,7 +30,7 @@ static void enter(struct pli_guard *g)
     }
 }
 
-static void leave(struct pli_guard *g)
+static void unlock_guard(struct pli_guard *g)
 {
     atomic_store_explicit(&g->busy, 0, memory_order_release);
 }
@@ -66,7 +66,7 @@ void pli_region_apply_set(const struct pli_region_change *c, int byte)
 }
 
 // One element with a hole, between memory and message.
-static void spread(const struct pli_region_elem *e, char *to, const char *packed)
+static void scatter(const struct pli_region_elem *e, char *to, const char *packed)
 {
     memcpy(to, packed, e->first);
     memcpy(to + e->second, packed + e->first, (size_t)e->size - e->first);
@@ -99,9 +99,9 @@ static void apply_run(const struct pli_region_change *c, char *p, const char *in
 static void apply_split(const struct pli_region_change *c, char *p, const char *in)
 {
     char one[ELEM_MAX];
-    spread(&c->elem, one, in);
+    scatter(&c->elem, one, in);
     if (c->op == PLI_OP_REPLACE) {
-        spread(&c->elem, p, in);
+        scatter(&c->elem, p, in);
     } else {
         pli_op_pair((enum pli_op_which)c->op, (enum pli_number)c->elem.number,
                     (enum pli_number)c->elem.index)(one, p, 1);
@@ -112,7 +112,7 @@ void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *gu
                          char *out)
 {
     bool is_split = pli_region_layout_is_split(&c->elem), is_change = c->op != PLI_OP_NO_OP;
-    enter(guard);
+    lock_guard(guard);
     for (int i = 0; i < c->n_block; i++) {
         const struct pli_region_block *b = &c->blocks[i];
         for (uint64_t k = 0; k < b->n; k++) {
@@ -131,16 +131,16 @@ void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *gu
             in = is_change ? in + b->len : in;
         }
     }
-    leave(guard);
+    unlock_guard(guard);
 }
 
 void pli_region_apply_swap(const struct pli_region_elem *e, struct pli_guard *guard, void *target,
                            const void *compare, const void *in, void *out)
 {
-    enter(guard);
+    lock_guard(guard);
     memcpy(out, target, e->size);
     if (memcmp(out, compare, e->size) == 0) {
         memcpy(target, in, e->size);
     }
-    leave(guard);
+    unlock_guard(guard);
 }

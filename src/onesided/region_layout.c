@@ -50,7 +50,7 @@ bool pli_region_layout_add(struct pli_region_block *blocks, int *n, int max, int
 }
 
 // The next runs, which are whole elements: a pair with a hole is one.
-static int look(struct pli_region_layout *l, struct iovec *iov, size_t room)
+static int next_runs(struct pli_region_layout *l, struct iovec *iov, size_t room)
 {
     struct pli_cursor *c = &l->cursor;
     size_t unit = l->elem != NULL ? l->elem->size : 1, left = c->total - c->done;
@@ -77,7 +77,7 @@ size_t pli_region_layout_next(struct pli_region_layout *l, struct pli_region_blo
     size_t bytes = 0;
     int n = 0, k;
     bool is_full = false;
-    while (!is_full && (k = look(l, iov, room - bytes)) > 0) {
+    while (!is_full && (k = next_runs(l, iov, room - bytes)) > 0) {
         for (int i = 0; i < k && !is_full; i++) {
             if (pli_region_layout_add(blocks, &n, max, (int64_t)(uintptr_t)iov[i].iov_base,
                                       iov[i].iov_len)) {

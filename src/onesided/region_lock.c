@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An exclusive holder's rank is in the word. Of those who share, the word has the number, and the
-// list behind it who they are: each says that it is about to change the word, changes it, and says
-// what it is then. Whoever dies in between is found by counting the others.
+// The word has the rank of an exclusive holder. Of members that share the lock it has the number,
+// and the list behind it has a byte for each: the member writes there that it is about to change
+// the word, changes it, and writes its new state. A member that dies in between is found by
+// counting the others.
 #include "onesided/region_lock.h"
 
 #include <sched.h>
@@ -21,7 +22,7 @@ static _Atomic uint8_t *holder(struct pli_guard *g, int rank)
 }
 
 // Release order is that of the word, which is changed next or was changed before.
-static void say(struct pli_guard *g, int rank, uint8_t what)
+static void set_state(struct pli_guard *g, int rank, uint8_t what)
 {
     atomic_store_explicit(holder(g, rank), what, memory_order_release);
 }
@@ -40,30 +41,31 @@ bool pli_region_lock_try(struct pli_guard *g, int rank, int hold)
     }
     uint32_t was = atomic_load_explicit(&g->lock, memory_order_relaxed);
     bool is_mine = false;
-    say(g, rank, HOLDER_CHANGES);
+    set_state(g, rank, HOLDER_CHANGES);
     while (!is_mine && (was & (PLI_GUARD_QUEUED | PLI_GUARD_ALONE)) == 0) {
         is_mine = atomic_compare_exchange_weak_explicit(&g->lock, &was, was + 1,
                                                         memory_order_acq_rel, memory_order_relaxed);
     }
-    say(g, rank, is_mine ? HOLDER_SHARES : HOLDER_NONE);
+    set_state(g, rank, is_mine ? HOLDER_SHARES : HOLDER_NONE);
     return is_mine;
 }
 
-bool pli_region_lock_leave(struct pli_guard *g, int rank, int hold)
+bool pli_region_lock_release(struct pli_guard *g, int rank, int hold)
 {
     bool is_alone = hold == PLI_HOLD_EXCLUSIVE;
     uint32_t mine = is_alone ? PLI_GUARD_ALONE | (uint32_t)rank : 1;
     if (!is_alone) {
-        say(g, rank, HOLDER_CHANGES);
+        set_state(g, rank, HOLDER_CHANGES);
     }
     uint32_t was = atomic_fetch_sub_explicit(&g->lock, mine, memory_order_acq_rel);
     if (!is_alone) {
-        say(g, rank, HOLDER_NONE);
+        set_state(g, rank, HOLDER_NONE);
     }
     return was - mine == PLI_GUARD_QUEUED;
 }
 
-// Nobody holds it and somebody waits: nobody else changes the word then. Context: queue locked.
+// Grants the lock when it is free and members wait: no other process changes the word then.
+// Context: queue locked.
 static struct pli_region_waiter *grant(struct pli_region_queue *q, struct pli_guard *g)
 {
     uint32_t word = atomic_load_explicit(&g->lock, memory_order_acquire);
@@ -72,16 +74,16 @@ static struct pli_region_waiter *grant(struct pli_region_queue *q, struct pli_gu
         return NULL;
     }
     if (word != PLI_GUARD_QUEUED) {
-        return NULL; // who holds it will say when it leaves
+        return NULL; // its holder tells when it releases it
     }
     struct pli_region_waiter *granted = q->first, *last = granted;
     if (granted->hold == PLI_HOLD_EXCLUSIVE) {
         word = PLI_GUARD_ALONE | (uint32_t)granted->origin;
     } else {
-        say(g, last->origin, HOLDER_SHARES);
+        set_state(g, last->origin, HOLDER_SHARES);
         for (word = 1; last->next != NULL && last->next->hold == PLI_HOLD_SHARED; word++) {
             last = last->next;
-            say(g, last->origin, HOLDER_SHARES);
+            set_state(g, last->origin, HOLDER_SHARES);
         }
     }
     q->first = last->next;
@@ -129,7 +131,7 @@ struct pli_region_waiter *pli_region_lock_ask(struct pli_region_queue *q, struct
     return over;
 }
 
-// Who shares the lock and lives. False: one of them changes the word at this moment.
+// Counts the living members that share the lock. False: one of them changes the word just now.
 static bool count_living(struct pli_guard *g, int n, bool (*is_dead)(int rank, void *arg),
                          void *arg, uint32_t *n_out)
 {
@@ -161,8 +163,8 @@ static uint32_t find_dead(struct pli_guard *g, uint32_t held, int n,
     return (uint32_t)i;
 }
 
-// The word without the dead; whether one held the lock. PLI_GUARD_QUEUED is set, so nobody takes
-// the lock meanwhile, but those who have it may leave.
+// The word without the dead; whether one held the lock. PLI_GUARD_QUEUED is set, so no member
+// takes the lock meanwhile, but holders may release it.
 static bool drop_dead(struct pli_guard *g, int n, bool (*is_dead)(int rank, void *arg), void *arg)
 {
     bool is_counted = false;
@@ -178,7 +180,7 @@ static bool drop_dead(struct pli_guard *g, int n, bool (*is_dead)(int rank, void
         if (living == held) {
             return false;
         }
-        // Who takes the lock next finds the new number.
+        // The next holder finds the new number.
         atomic_store_explicit(&g->lost, find_dead(g, held, n, is_dead, arg), memory_order_relaxed);
         atomic_fetch_add_explicit(&g->n_lost, is_counted ? 0 : 1, memory_order_relaxed);
         is_counted = true;
@@ -189,9 +191,9 @@ static bool drop_dead(struct pli_guard *g, int n, bool (*is_dead)(int rank, void
     }
 }
 
-// Take out of the queue who is dead, or everybody, who is then told. Context: queue locked.
-static struct pli_region_waiter *sift(struct pli_region_queue *q, bool is_lost,
-                                      bool (*is_dead)(int rank, void *arg), void *arg)
+// Removes dead members from the queue, or all; returns the living ones. Context: queue locked.
+static struct pli_region_waiter *remove_waiters(struct pli_region_queue *q, bool is_lost,
+                                                bool (*is_dead)(int rank, void *arg), void *arg)
 {
     struct pli_region_waiter **at = &q->first, *told = NULL, **end = &told;
     while (*at != NULL) {
@@ -225,10 +227,10 @@ struct pli_region_waiter *pli_region_lock_release_dead(struct pli_region_queue *
     for (int i = 0; i < n; i++) {
         if (atomic_load_explicit(holder(g, i), memory_order_relaxed) != HOLDER_NONE &&
             is_dead(i, arg)) {
-            say(g, i, HOLDER_NONE);
+            set_state(g, i, HOLDER_NONE);
         }
     }
-    struct pli_region_waiter *told = sift(q, is_lost, is_dead, arg), **end = &told;
+    struct pli_region_waiter *told = remove_waiters(q, is_lost, is_dead, arg), **end = &told;
     while (*end != NULL) {
         end = &(*end)->next;
     }

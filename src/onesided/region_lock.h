@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lock of a member's memory: the words that all near members change, and the queue of those who
-// wait, which its owner keeps. Holders are known by their ranks in the window, so that the owner
+// The lock of a member's memory: the words that all near members change, and the queue of waiting
+// members, which its owner keeps. Holders are known by their ranks in the window, so that the owner
 // can release what a process held that died.
 #ifndef PLI_ONESIDED_REGION_LOCK_H
 #define PLI_ONESIDED_REGION_LOCK_H
@@ -15,10 +15,10 @@
 // Bytes of a guard with the list of holders behind it, for n members.
 size_t pli_region_lock_bytes(int n);
 
-// Try to hold it for a member: false, somebody is in the way, and the owner must be asked.
+// Try to take it for a member: false, another one holds it, and the owner must be asked.
 bool pli_region_lock_try(struct pli_guard *g, int rank, int hold);
-// Leave it: true, somebody waits at the owner, and it is free now: the owner must be told.
-bool pli_region_lock_leave(struct pli_guard *g, int rank, int hold);
+// Release it: true, a member waits at the owner, and it is free now: the owner must be told.
+bool pli_region_lock_release(struct pli_guard *g, int rank, int hold);
 
 // A member that waits for the lock, and how its wait ended.
 struct pli_region_waiter {
@@ -39,8 +39,8 @@ struct pli_region_waiter *pli_region_lock_ask(struct pli_region_queue *q, struct
                                               struct pli_region_waiter *waiter, uint32_t n_lost);
 // The lock may have become free.
 struct pli_region_waiter *pli_region_lock_grant(struct pli_region_queue *q, struct pli_guard *g);
-// Release what dead members hold, and forget those who wait. Where one did hold it, all who wait
-// are told so by PLI_ERR_PROC_FAILED. n: members of the window.
+// Release what dead members hold, and forget dead ones that wait. Where one did hold it, all that
+// wait are told so by PLI_ERR_PROC_FAILED. n: members of the window.
 struct pli_region_waiter *pli_region_lock_release_dead(struct pli_region_queue *q,
                                                        struct pli_guard *g, int n,
                                                        bool (*is_dead)(int rank, void *arg),

@@ -63,7 +63,7 @@ static void finish_later(struct pli_task *t)
 }
 
 // One part less. Context: lane locked.
-static void drop(struct pli_region_access *op)
+static void end_part(struct pli_region_access *op)
 {
     if (--op->n_left > 0) {
         return;
@@ -78,7 +78,7 @@ static void drop(struct pli_region_access *op)
 // Context: lane locked.
 static void done(struct pli_request_child *c)
 {
-    struct pli_region_mail *m = (struct pli_region_mail *)c;
+    struct pli_region_part *m = (struct pli_region_part *)c;
     struct pli_region *r = m->region;
     struct pli_region_member *member = m->member;
     struct pli_region_access *op = m->op;
@@ -92,7 +92,7 @@ static void done(struct pli_request_child *c)
     }
     if (op != NULL) {
         op->err = op->err == PLI_OK ? err : op->err;
-        drop(op);
+        end_part(op);
     } else if (err != PLI_OK) {
         atomic_store_explicit(&member->fault, (int)err, memory_order_relaxed);
     }
@@ -102,10 +102,10 @@ static void done(struct pli_request_child *c)
     }
 }
 
-struct pli_region_mail *pli_region_msg_new(struct pli_region *r, enum pli_region_kind kind,
+struct pli_region_part *pli_region_msg_new(struct pli_region *r, enum pli_region_kind kind,
                                            size_t len)
 {
-    struct pli_region_mail *m = malloc(sizeof *m + len);
+    struct pli_region_part *m = malloc(sizeof *m + len);
     if (m == NULL) {
         pli_fail(PLI_ERR_NOMEM, "no memory for a message of %zu bytes", len);
         return NULL;
@@ -117,27 +117,27 @@ struct pli_region_mail *pli_region_msg_new(struct pli_region *r, enum pli_region
     return m;
 }
 
-void pli_region_msg_blocks(struct pli_region_mail *m, const struct pli_region_block *blocks, int n)
+void pli_region_msg_blocks(struct pli_region_part *m, const struct pli_region_block *blocks, int n)
 {
     m->msg.n_block = (uint16_t)n;
     memcpy(m->msg.data, blocks, (size_t)n * sizeof *blocks);
 }
 
 // It could not be begun.
-static enum pli_err undo(struct pli_region_mail *m, enum pli_err err)
+static enum pli_err undo(struct pli_region_part *m, enum pli_err err)
 {
     struct pli_lane *lane = pli_region_msg_lane(m->region);
     atomic_fetch_sub_explicit(&m->region->n_out, 1, memory_order_relaxed);
     if (m->op != NULL) {
         pli_lock_take(&lane->lock);
-        drop(m->op); // whoever began it still has a part
+        end_part(m->op); // its beginner still has a part
         pli_lock_drop(&lane->lock);
     }
     free(m);
     return err;
 }
 
-enum pli_err pli_region_msg_send_data(struct pli_region_mail *m, int to, uint32_t tag,
+enum pli_err pli_region_msg_send_data(struct pli_region_part *m, int to, uint32_t tag,
                                       const void *buf, MPI_Count count, struct pli_datatype *type)
 {
     struct pli_region *r = m->region;
@@ -161,7 +161,7 @@ static bool needs_flush(const struct pli_region_msg *m)
     }
 }
 
-enum pli_err pli_region_msg_send(struct pli_region_mail *m, int to, size_t len)
+enum pli_err pli_region_msg_send(struct pli_region_part *m, int to, size_t len)
 {
     if (needs_flush(&m->msg)) {
         atomic_fetch_add_explicit(&m->region->members[to].sent, 1, memory_order_relaxed);
@@ -170,7 +170,7 @@ enum pli_err pli_region_msg_send(struct pli_region_mail *m, int to, size_t len)
                                     (MPI_Count)(sizeof m->msg + len), pli_region_msg_byte());
 }
 
-enum pli_err pli_region_msg_receive(struct pli_region_mail *m, int from, uint32_t tag, void *buf,
+enum pli_err pli_region_msg_receive(struct pli_region_part *m, int from, uint32_t tag, void *buf,
                                     MPI_Count count, struct pli_datatype *type)
 {
     struct pli_region *r = m->region;
@@ -181,7 +181,7 @@ enum pli_err pli_region_msg_receive(struct pli_region_mail *m, int from, uint32_
     return err == PLI_OK ? PLI_OK : undo(m, err);
 }
 
-struct pli_request *pli_region_msg_plain(struct pli_region_mail *m, int to, size_t bytes)
+struct pli_request *pli_region_msg_plain(struct pli_region_part *m, int to, size_t bytes)
 {
     struct pli_region *r = m->region;
     struct pli_request *req = &m->child.r;
@@ -198,7 +198,7 @@ struct pli_request *pli_region_msg_plain(struct pli_region_mail *m, int to, size
 
 enum pli_err pli_region_msg_notify(struct pli_region *r, int to, uint32_t tag)
 {
-    struct pli_region_mail *m = pli_region_msg_new(r, 0, 0);
+    struct pli_region_part *m = pli_region_msg_new(r, 0, 0);
     return m == NULL ? PLI_ERR_NOMEM
                      : pli_region_msg_send_data(m, to, tag, &m->msg, 0, pli_region_msg_byte());
 }
@@ -244,7 +244,7 @@ struct pli_region_access *pli_region_msg_begin(struct pli_region *r, int member,
     return op;
 }
 
-void pli_region_msg_add(struct pli_region_access *op, struct pli_region_mail *m)
+void pli_region_msg_add(struct pli_region_access *op, struct pli_region_part *m)
 {
     struct pli_lane *lane = pli_region_msg_lane(op->region);
     pli_lock_take(&lane->lock);
@@ -260,7 +260,7 @@ enum pli_err pli_region_msg_end(struct pli_region_access *op, enum pli_err err,
     struct pli_request *user = op->user;
     pli_lock_take(&lane->lock);
     op->err = op->err == PLI_OK ? err : op->err;
-    drop(op);
+    end_part(op);
     bool has_task = !pli_list_is_empty(&lane->tasks);
     pli_lock_drop(&lane->lock);
     if (has_task) { // others may wait for it
@@ -274,7 +274,7 @@ enum pli_err pli_region_msg_end(struct pli_region_access *op, enum pli_err err,
     return err;
 }
 
-void pli_region_msg_room(struct pli_region *r, uint32_t most)
+void pli_region_msg_throttle(struct pli_region *r, uint32_t most)
 {
     struct pli_waiter wait = { .lane = pli_region_msg_lane(r),
                                .comm = r->comm,
@@ -288,7 +288,7 @@ void pli_region_msg_room(struct pli_region *r, uint32_t most)
     pli_progress_end(&wait);
 }
 
-void pli_region_msg_settle(struct pli_region *r, int member, const char *call)
+void pli_region_msg_complete_local(struct pli_region *r, int member, const char *call)
 {
     struct pli_waiter wait = {
         .lane = pli_region_msg_lane(r), .comm = r->comm, .call = call, .peer = member
@@ -316,7 +316,7 @@ enum pli_err pli_region_msg_finish(struct pli_request *req, size_t *len_out)
     return err;
 }
 
-enum pli_err pli_region_msg_ask(struct pli_region *r, int to, struct pli_region_mail *m, size_t len,
+enum pli_err pli_region_msg_ask(struct pli_region *r, int to, struct pli_region_part *m, size_t len,
                                 void *answer, size_t room, struct pli_region_question *q)
 {
     static char nowhere;
@@ -339,7 +339,7 @@ enum pli_err pli_region_msg_ask(struct pli_region *r, int to, struct pli_region_
 }
 
 // A failure counts as an answer: the other side is gone, and its death is reported.
-enum pli_err pli_region_msg_hear(struct pli_region_question *q, size_t *len_out)
+enum pli_err pli_region_msg_wait_answer(struct pli_region_question *q, size_t *len_out)
 {
     enum pli_err err = pli_region_msg_finish(q->req, len_out);
     uint64_t sure = atomic_load_explicit(&q->member->sure, memory_order_relaxed);

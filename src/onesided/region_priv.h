@@ -8,9 +8,9 @@
 
 #include <stdatomic.h>
 
-struct pli_region_loan;
+struct pli_region_registration;
 struct pli_region_server;
-struct pli_region_stretch;
+struct pli_region_chunk;
 
 // What this member has under way towards another one.
 struct pli_region_member {
@@ -20,8 +20,8 @@ struct pli_region_member {
     _Atomic uint64_t n_put, n_sure; // puts by UCX: begun, and known to be there
     _Atomic int fault; // enum pli_err of an access that failed and was not reported yet
     // By number; guarded by the lane's lock. NULL: nothing is known.
-    struct pli_region_stretch *stretches;
-    size_t n_stretch;
+    struct pli_region_chunk *chunks;
+    size_t n_chunk;
 };
 
 struct pli_region {
@@ -36,7 +36,7 @@ struct pli_region {
     bool has_ucx;
     bool is_always;  // it is used whatever the devices are
     bool has_device; // a device here can reach others
-    struct pli_region_loan *loans;
+    struct pli_region_registration *registrations;
     _Atomic uint64_t n_ucx; // accesses so far
 };
 

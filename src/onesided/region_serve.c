@@ -27,7 +27,7 @@ struct pli_region_server {
     struct pli_request_child recv;
     struct pli_task task;
     _Atomic uint32_t n_posted, n_arrived; // receives
-    bool is_taking;                       // the data of a large put, straight to its place
+    bool is_receiving_data;               // the data of a large put, straight to its place
     bool is_over;
     bool has_thread;     // the progress thread serves it
     _Atomic int *faults; // by member: enum pli_err of something it asked for
@@ -38,7 +38,7 @@ struct pli_region_server {
 };
 
 // Answer with bytes, copied or not: NULL, they are in the mail.
-static void answer(struct pli_region *r, struct pli_region_mail *m, int to, uint32_t tag,
+static void answer(struct pli_region *r, struct pli_region_part *m, int to, uint32_t tag,
                    const void *data, size_t len)
 {
     atomic_thread_fence(memory_order_seq_cst); // the answer means that all before it is done
@@ -56,7 +56,7 @@ static void answer(struct pli_region *r, struct pli_region_mail *m, int to, uint
 void pli_region_serve_answer(struct pli_region *r, int to, uint32_t tag, const void *data,
                              size_t len)
 {
-    struct pli_region_mail *m = pli_region_msg_new(r, 0, len);
+    struct pli_region_part *m = pli_region_msg_new(r, 0, len);
     if (m != NULL && len > 0) {
         memcpy(m->msg.data, data, len);
     }
@@ -111,12 +111,13 @@ static enum pli_err receive(struct pli_region_server *s, void *to, uint64_t len,
 }
 
 // Other requests wait until the data is here. Data that may not go there goes nowhere.
-static void take(struct pli_region_server *s, int origin, char *to, uint64_t bytes, uint32_t tag)
+static void receive_data(struct pli_region_server *s, int origin, char *to, uint64_t bytes,
+                         uint32_t tag)
 {
-    s->is_taking = true;
+    s->is_receiving_data = true;
     enum pli_err err = receive(s, to, bytes, origin, tag);
     if (err != PLI_OK) {
-        s->is_taking = false;
+        s->is_receiving_data = false;
         pli_log(pli_err_is_news(err) ? PLI_INFO : PLI_ERROR,
                 "%s: cannot receive what rank %d puts here: %s", pli_comm_say(s->region->comm),
                 origin, pli_fail_take(NULL));
@@ -146,7 +147,7 @@ static void move(struct pli_region_server *s, int origin, const struct pli_regio
     bool is_in_place = m->kind == PLI_REGION_MSG_GET && m->n_block == 1 && blocks[0].n == 1 &&
                        m->bytes > PLI_REGION_COPY;
     char *place = (char *)(c.base + (uintptr_t)blocks[0].at);
-    struct pli_region_mail *mail = NULL;
+    struct pli_region_part *mail = NULL;
     if (m->tag != 0 && m->kind != PLI_REGION_MSG_PUT_LARGE &&
         (mail = pli_region_msg_new(r, 0, is_in_place ? 0 : m->bytes)) == NULL) {
         answer(r, NULL, origin, m->tag, NULL, 0);
@@ -158,7 +159,7 @@ static void move(struct pli_region_server *s, int origin, const struct pli_regio
         pli_region_apply_put(&c, data);
         break;
     case PLI_REGION_MSG_PUT_LARGE:
-        take(s, origin, place, m->bytes, m->tag);
+        receive_data(s, origin, place, m->bytes, m->tag);
         break;
     case PLI_REGION_MSG_GET:
         if (is_in_place) {
@@ -195,7 +196,7 @@ static void refuse(struct pli_region_server *s, int origin, const struct pli_reg
     atomic_store_explicit(&s->faults[origin], PLI_ERR_RMA_RANGE, memory_order_relaxed);
     if (m->kind == PLI_REGION_MSG_PUT_LARGE) {
         static char nowhere;
-        take(s, origin, &nowhere, 0, m->tag);
+        receive_data(s, origin, &nowhere, 0, m->tag);
     } else if (m->tag != 0) {
         answer(s->region, pli_region_msg_new(s->region, 0, 0), origin, m->tag, NULL, 0);
     }
@@ -204,12 +205,12 @@ static void refuse(struct pli_region_server *s, int origin, const struct pli_reg
 static void answer_key(struct pli_region_server *s, int origin, const struct pli_region_msg *m)
 {
     struct pli_region_block b;
-    struct pli_region_mail *mail = pli_region_msg_new(s->region, 0, sizeof(struct pli_region_key));
+    struct pli_region_part *mail = pli_region_msg_new(s->region, 0, sizeof(struct pli_region_key));
     size_t len = 0;
     memcpy(&b, m->data, sizeof b);
     if (mail != NULL) {
-        len = pli_region_ucx_lend(s->region, (uint64_t)b.at,
-                                  (struct pli_region_key *)(void *)mail->msg.data);
+        len = pli_region_ucx_register(s->region, (uint64_t)b.at,
+                                      (struct pli_region_key *)(void *)mail->msg.data);
     }
     answer(s->region, mail, origin, m->tag, NULL, len);
 }
@@ -241,8 +242,8 @@ static void serve(struct pli_region_server *s, int origin, size_t len)
         break;
     }
     case PLI_REGION_MSG_ASK:
-        s->region->plan.hear(s->region, s->region->plan.arg, origin, m->tag, m->data,
-                             len - sizeof(struct pli_region_msg));
+        s->region->plan.on_message(s->region, s->region->plan.arg, origin, m->tag, m->data,
+                                   len - sizeof(struct pli_region_msg));
         break;
     case PLI_REGION_MSG_KEY:
         answer_key(s, origin, m);
@@ -261,14 +262,14 @@ static enum pli_err wait_for_next(struct pli_region_server *s)
 static void run(struct pli_task *t)
 {
     struct pli_region_server *s = PLI_CONTAINER(t, struct pli_region_server, task);
-    bool was_data = s->is_taking;
-    s->is_taking = false;
+    bool was_data = s->is_receiving_data;
+    s->is_receiving_data = false;
     pli_region_msg_order(s->region);
     if (!was_data && s->recv.r.err == PLI_OK && s->recv.r.bytes >= sizeof(struct pli_region_msg)) {
         serve(s, s->recv.r.source, s->recv.r.bytes);
     }
     pli_region_msg_order(s->region);
-    if (!s->is_taking && wait_for_next(s) != PLI_OK) {
+    if (!s->is_receiving_data && wait_for_next(s) != PLI_OK) {
         pli_log(PLI_ERROR, "%s: no more requests can be served: %s", pli_comm_say(s->region->comm),
                 pli_fail_take(NULL));
     }
@@ -312,7 +313,7 @@ void pli_region_serve_close(struct pli_region *r)
     if (s == NULL) {
         return;
     }
-    pli_region_msg_room(r, 0);
+    pli_region_msg_throttle(r, 0);
     // Another thread may be about to post the receive again.
     struct pli_waiter wait = { .lane = pli_region_msg_lane(r),
                                .comm = r->comm,

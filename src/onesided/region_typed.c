@@ -53,7 +53,7 @@ static enum pli_err move_by_ucx(struct pli_region *r, const struct pli_region_pl
     if (op == NULL) {
         return PLI_ERR_NOMEM;
     }
-    pli_region_msg_room(r, MANY_OUT);
+    pli_region_msg_throttle(r, MANY_OUT);
     enum pli_err err = pli_region_ucx_move(op, p->member, (uint64_t)(p->at + p->type->true_lb),
                                            (char *)s->buf + s->type->true_lb, bytes, is_put);
     return pli_region_msg_end(op, err, out);
@@ -64,7 +64,7 @@ static enum pli_err put_large(struct pli_region *r, const struct pli_region_plac
                               const struct pli_region_side *from, struct pli_request **out)
 {
     struct pli_region_access *op = pli_region_msg_begin(r, to->member, out != NULL);
-    struct pli_region_mail *m = NULL, *data = NULL;
+    struct pli_region_part *m = NULL, *data = NULL;
     if (op == NULL) {
         return PLI_ERR_NOMEM;
     }
@@ -94,9 +94,9 @@ static enum pli_err put_large(struct pli_region *r, const struct pli_region_plac
 static enum pli_err put_piece(struct pli_region *r, int to, const struct pli_region_block *blocks,
                               int n, size_t bytes, struct pli_cursor *data)
 {
-    pli_region_msg_room(r, MANY_OUT);
+    pli_region_msg_throttle(r, MANY_OUT);
     size_t head = (size_t)n * sizeof *blocks;
-    struct pli_region_mail *m = pli_region_msg_new(r, PLI_REGION_MSG_PUT, head + bytes);
+    struct pli_region_part *m = pli_region_msg_new(r, PLI_REGION_MSG_PUT, head + bytes);
     if (m == NULL) {
         return PLI_ERR_NOMEM;
     }
@@ -151,8 +151,8 @@ static enum pli_err fetch(struct pli_region_access *op, int member,
 {
     struct pli_region *r = op->region;
     size_t head = (size_t)n_block * sizeof *blocks;
-    struct pli_region_mail *m = pli_region_msg_new(r, PLI_REGION_MSG_GET, head);
-    struct pli_region_mail *data = pli_region_msg_new(r, 0, 0);
+    struct pli_region_part *m = pli_region_msg_new(r, PLI_REGION_MSG_GET, head);
+    struct pli_region_part *data = pli_region_msg_new(r, 0, 0);
     if (m == NULL || data == NULL) {
         free(m);
         free(data);
@@ -185,7 +185,7 @@ static enum pli_err fetch_all(struct pli_region_access *op, const struct pli_reg
         if (len == 0) {
             break;
         }
-        pli_region_msg_room(op->region, MANY_OUT);
+        pli_region_msg_throttle(op->region, MANY_OUT);
         err = fetch(op, from->member, blocks, n_block, len, here + done, (MPI_Count)len,
                     pli_region_msg_byte());
     }
@@ -250,13 +250,13 @@ enum pli_err pli_region_typed_flatten(const struct pli_region_side *s, size_t by
 }
 
 // One message, and its answer where the operation wants one, which goes to `out`.
-static enum pli_err send_piece(struct pli_region_mail *m, int member, struct pli_region_access *op,
+static enum pli_err send_piece(struct pli_region_part *m, int member, struct pli_region_access *op,
                                size_t len, char *out)
 {
     struct pli_region *r = m->region;
     enum pli_err err = PLI_OK;
     if (op != NULL) {
-        struct pli_region_mail *data = pli_region_msg_new(r, 0, 0);
+        struct pli_region_part *data = pli_region_msg_new(r, 0, 0);
         if (data == NULL) {
             free(m);
             return PLI_ERR_NOMEM;
@@ -294,9 +294,9 @@ static enum pli_err send_pieces(struct pli_region *r, const struct pli_region_pl
         if (bytes == 0) {
             break;
         }
-        pli_region_msg_room(r, MANY_OUT);
+        pli_region_msg_throttle(r, MANY_OUT);
         size_t head = (size_t)n_block * sizeof *blocks, len = head + (has_data ? bytes : 0);
-        struct pli_region_mail *m = pli_region_msg_new(r, PLI_REGION_MSG_APPLY, len);
+        struct pli_region_part *m = pli_region_msg_new(r, PLI_REGION_MSG_APPLY, len);
         if (m == NULL) {
             return PLI_ERR_NOMEM;
         }
@@ -346,7 +346,7 @@ enum pli_err pli_region_typed_swap(struct pli_region *r, const struct pli_region
     if (op == NULL) {
         return PLI_ERR_NOMEM;
     }
-    struct pli_region_mail *m = pli_region_msg_new(r, PLI_REGION_MSG_SWAP, sizeof b + 2 * size);
+    struct pli_region_part *m = pli_region_msg_new(r, PLI_REGION_MSG_SWAP, sizeof b + 2 * size);
     if (m == NULL) {
         return pli_region_msg_end(op, PLI_ERR_NOMEM, NULL);
     }

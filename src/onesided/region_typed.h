@@ -2,7 +2,7 @@
 // Access to far members with datatypes on both sides, and accumulations: as MPI windows need it.
 // Nothing is in order with anything else, except accumulations of one member at one target. Where
 // out is not NULL, the caller gets a request that ends when memory here is free; else
-// pli_region_settle waits for that. Context: any thread, no lock held.
+// pli_region_complete_local waits for that. Context: any thread, no lock held.
 #ifndef PLI_ONESIDED_REGION_TYPED_H
 #define PLI_ONESIDED_REGION_TYPED_H
 

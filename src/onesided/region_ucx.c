@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A member registers its memory with UCX in stretches, each when another member first asks for its
+// A member registers its memory with UCX in chunks, each when another member first asks for its
 // key, so that a device pins what others reach for and no more. The answer is not waited for:
 // until it is here accesses go as messages.
 #include "onesided/region_ucx.h"
@@ -14,20 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRETCH = 16 << 20 };
+enum { CHUNK = 16 << 20 };
 
-// A stretch of a member's memory, as this side reaches it.
-struct pli_region_stretch {
+// A chunk of a member's memory, as this side reaches it.
+struct pli_region_chunk {
     uint64_t from, to, address;
     bool is_asked;           // the member was asked for it
     bool has_device;         // on both sides
     struct pli_ucx_key *key; // NULL: not by UCX, or not yet
 };
 
-// A stretch of this member's memory that others reach.
-struct pli_region_loan {
-    struct pli_region_loan *next;
-    uint64_t stretch;
+// A chunk of this member's memory that others reach.
+struct pli_region_registration {
+    struct pli_region_registration *next;
+    uint64_t chunk;
     struct pli_ucx_loan ucx; // without a key: it cannot be registered
 };
 
@@ -54,16 +54,16 @@ void pli_region_ucx_close(struct pli_region *r)
     struct pli_lane *lane = pli_region_msg_lane(r);
     pli_lock_take(&lane->lock);
     for (int i = 0; i < r->comm->size; i++) {
-        for (size_t k = 0; k < r->members[i].n_stretch; k++) {
-            pli_ucx_return(r->members[i].stretches[k].key);
+        for (size_t k = 0; k < r->members[i].n_chunk; k++) {
+            pli_ucx_return(r->members[i].chunks[k].key);
         }
-        free(r->members[i].stretches);
+        free(r->members[i].chunks);
     }
     lane->net->ucx->n_region--;
     pli_lock_drop(&lane->lock);
-    while (r->loans != NULL) {
-        struct pli_region_loan *m = r->loans;
-        r->loans = m->next;
+    while (r->registrations != NULL) {
+        struct pli_region_registration *m = r->registrations;
+        r->registrations = m->next;
         pli_ucx_unlend(&m->ucx);
         free(m);
     }
@@ -71,36 +71,36 @@ void pli_region_ucx_close(struct pli_region *r)
             (unsigned long long)atomic_load(&r->n_ucx));
 }
 
-static struct pli_region_loan *lend(struct pli_region *r, uint64_t stretch, uint64_t from,
-                                    uint64_t to)
+static struct pli_region_registration *registration_of(struct pli_region *r, uint64_t chunk,
+                                                       uint64_t from, uint64_t to)
 {
-    for (struct pli_region_loan *m = r->loans; m != NULL; m = m->next) {
-        if (m->stretch == stretch) {
+    for (struct pli_region_registration *m = r->registrations; m != NULL; m = m->next) {
+        if (m->chunk == chunk) {
             return m;
         }
     }
-    struct pli_region_loan *m = calloc(1, sizeof *m);
+    struct pli_region_registration *m = calloc(1, sizeof *m);
     if (m == NULL) {
         return NULL;
     }
-    m->stretch = stretch;
-    m->next = r->loans;
-    r->loans = m;
+    m->chunk = chunk;
+    m->next = r->registrations;
+    r->registrations = m;
     if (pli_ucx_lend(r->plan.base + from, to - from, &m->ucx) != PLI_OK) {
         pli_log(PLI_INFO, "%s; messages reach it", pli_fail_take(NULL));
     }
     return m;
 }
 
-size_t pli_region_ucx_lend(struct pli_region *r, uint64_t at, struct pli_region_key *out)
+size_t pli_region_ucx_register(struct pli_region *r, uint64_t at, struct pli_region_key *out)
 {
-    uint64_t stretch = at / STRETCH, from = stretch * STRETCH, to = from + STRETCH;
+    uint64_t chunk = at / CHUNK, from = chunk * CHUNK, to = from + CHUNK;
     from = from < r->plan.gap ? r->plan.gap : from;
     to = to < r->plan.size ? to : r->plan.size;
     if (!r->has_ucx || at < from || at >= to) {
         return 0;
     }
-    const struct pli_region_loan *m = lend(r, stretch, from, to);
+    const struct pli_region_registration *m = registration_of(r, chunk, from, to);
     if (m == NULL || m->ucx.key == NULL || m->ucx.n_key > sizeof out->key) {
         return 0;
     }
@@ -122,25 +122,25 @@ static struct pli_tcp_conn *conn_to(const struct pli_region *r, int member)
     return l != NULL && l->by_ucx && l->ucx->peer != NULL ? l : NULL;
 }
 
-// Room to remember a stretch; false: no memory. Context: lane locked.
-static bool make_room(struct pli_region_member *m, size_t stretch)
+// Room to remember a chunk; false: no memory. Context: lane locked.
+static bool make_room(struct pli_region_member *m, size_t chunk)
 {
-    if (stretch < m->n_stretch) {
+    if (chunk < m->n_chunk) {
         return true;
     }
-    struct pli_region_stretch *all = realloc(m->stretches, (stretch + 1) * sizeof *all);
+    struct pli_region_chunk *all = realloc(m->chunks, (chunk + 1) * sizeof *all);
     if (all == NULL) {
         return false;
     }
-    memset(all + m->n_stretch, 0, (stretch + 1 - m->n_stretch) * sizeof *all);
-    m->stretches = all;
-    m->n_stretch = stretch + 1;
+    memset(all + m->n_chunk, 0, (chunk + 1 - m->n_chunk) * sizeof *all);
+    m->chunks = all;
+    m->n_chunk = chunk + 1;
     return true;
 }
 
 // Context: lane locked.
 static void take_key(struct pli_region *r, int member, const struct pli_region_key *k,
-                     struct pli_region_stretch *s)
+                     struct pli_region_chunk *s)
 {
     s->from = k->from;
     s->to = k->to;
@@ -153,21 +153,21 @@ static void take_key(struct pli_region *r, int member, const struct pli_region_k
     }
 }
 
-// The answer to a question for a key; its mail has the number of the stretch. Context: lane locked.
+// The answer to a question for a key; its message has the number of the chunk. Context: lane
+// locked.
 static void key_came(struct pli_request_child *c)
 {
-    struct pli_region_mail *m = (struct pli_region_mail *)c;
+    struct pli_region_part *m = (struct pli_region_part *)c;
     struct pli_region *r = m->region;
     int member = (int)(m->member - r->members);
-    uint64_t len = c->r.bytes, number = m->msg.bytes, begin = number * STRETCH;
-    struct pli_region_stretch *s = &m->member->stretches[number];
+    uint64_t len = c->r.bytes, number = m->msg.bytes, begin = number * CHUNK;
+    struct pli_region_chunk *s = &m->member->chunks[number];
     const struct pli_region_key *k = (const struct pli_region_key *)(const void *)m->msg.data;
     if (c->r.err == PLI_OK && len >= PLI_REGION_KEY_HEAD && len == PLI_REGION_KEY_HEAD + k->n &&
-        k->from >= begin && k->to <= begin + STRETCH && k->from < k->to) {
+        k->from >= begin && k->to <= begin + CHUNK && k->from < k->to) {
         take_key(r, member, k, s);
     }
-    pli_log(PLI_DEBUG, "stretch %llu of member %d is reached %s", (unsigned long long)number,
-            member,
+    pli_log(PLI_DEBUG, "chunk %llu of member %d is reached %s", (unsigned long long)number, member,
             s->key == NULL  ? "by messages"
             : s->has_device ? "by a device"
                             : "by UCX");
@@ -178,13 +178,13 @@ static void key_came(struct pli_request_child *c)
     pli_lane_stir(pli_region_msg_lane(r));
 }
 
-// Ask the owner for the key of a stretch. What it answers is remembered, also a no.
-static void ask_key(struct pli_region *r, int member, size_t stretch)
+// Ask the owner for the key of a chunk. What it answers is remembered, also a no.
+static void ask_key(struct pli_region *r, int member, size_t chunk)
 {
-    uint64_t at = (uint64_t)stretch * STRETCH;
+    uint64_t at = (uint64_t)chunk * CHUNK;
     const struct pli_region_block b = { (int64_t)(at < r->plan.gap ? r->plan.gap : at), 1, 0, 1 };
-    struct pli_region_mail *m = pli_region_msg_new(r, PLI_REGION_MSG_KEY, sizeof b);
-    struct pli_region_mail *key = pli_region_msg_new(r, 0, sizeof(struct pli_region_key));
+    struct pli_region_part *m = pli_region_msg_new(r, PLI_REGION_MSG_KEY, sizeof b);
+    struct pli_region_part *key = pli_region_msg_new(r, 0, sizeof(struct pli_region_key));
     if (m == NULL || key == NULL) {
         free(m);
         free(key);
@@ -192,36 +192,36 @@ static void ask_key(struct pli_region *r, int member, size_t stretch)
     }
     pli_region_msg_blocks(m, &b, 1);
     m->msg.tag = pli_region_msg_tag(r);
-    key->msg.bytes = stretch;
+    key->msg.bytes = chunk;
     key->child.done = key_came;
     if (pli_region_msg_receive(key, member, m->msg.tag, key->msg.data,
                                sizeof(struct pli_region_key), pli_region_msg_byte()) != PLI_OK) {
         free(m);
-        pli_fail_take(NULL); // it died, and whoever accesses it is told
+        pli_fail_take(NULL); // it died, and the access reports that
     } else if (pli_region_msg_send(m, member, sizeof b) != PLI_OK) {
         pli_fail_take(NULL);
         key->child.r.ops->cancel(&key->child.r);
     }
 }
 
-// The stretch around an offset; NULL: it is not known how it is reached. Context: lane locked.
-static const struct pli_region_stretch *find(const struct pli_region_member *m, uint64_t at)
+// The chunk around an offset; NULL: it is not known how it is reached. Context: lane locked.
+static const struct pli_region_chunk *find(const struct pli_region_member *m, uint64_t at)
 {
-    return at / STRETCH < m->n_stretch ? &m->stretches[at / STRETCH] : NULL;
+    return at / CHUNK < m->n_chunk ? &m->chunks[at / CHUNK] : NULL;
 }
 
-// Whether the bytes from `at` on, up to the end of the stretch or of the transfer, have a key.
+// Whether the bytes from `at` on, up to the end of the chunk or of the transfer, have a key.
 // *ask_out: the owner is to be asked for it. Context: lane locked.
 static bool has_key(struct pli_region_member *m, uint64_t at, size_t len, bool needs_device,
                     bool *ask_out)
 {
-    const struct pli_region_stretch *s = find(m, at);
+    const struct pli_region_chunk *s = find(m, at);
     *ask_out = false;
-    if ((s == NULL || !s->is_asked) && make_room(m, at / STRETCH)) {
-        m->stretches[at / STRETCH].is_asked = *ask_out = true;
+    if ((s == NULL || !s->is_asked) && make_room(m, at / CHUNK)) {
+        m->chunks[at / CHUNK].is_asked = *ask_out = true;
         return false;
     }
-    uint64_t end = (at / STRETCH + 1) * STRETCH;
+    uint64_t end = (at / CHUNK + 1) * CHUNK;
     end = len < end - at ? at + len : end;
     return s != NULL && s->key != NULL && at >= s->from && end <= s->to &&
            (s->has_device || !needs_device);
@@ -233,13 +233,13 @@ static bool has_all(struct pli_region *r, int member, uint64_t at, size_t len, b
     bool has = true;
     for (uint64_t next; len > 0; len -= next - at, at = next) {
         bool must_ask;
-        next = (at / STRETCH + 1) * STRETCH;
+        next = (at / CHUNK + 1) * CHUNK;
         next = len < next - at ? at + len : next;
         pli_lock_take(&lane->lock);
         has = has_key(&r->members[member], at, next - at, needs_device, &must_ask) && has;
         pli_lock_drop(&lane->lock);
         if (must_ask) {
-            ask_key(r, member, at / STRETCH);
+            ask_key(r, member, at / CHUNK);
         }
     }
     return has;
@@ -257,14 +257,14 @@ static enum pli_err reach(struct pli_region_access *op, int member, struct pli_u
 {
     struct pli_region *r = op->region;
     struct pli_lane *lane = pli_region_msg_lane(r);
-    struct pli_region_mail *m = pli_region_msg_new(r, 0, 0);
+    struct pli_region_part *m = pli_region_msg_new(r, 0, 0);
     if (m == NULL) {
         return PLI_ERR_NOMEM;
     }
     pli_region_msg_add(op, m);
     pli_lock_take(&lane->lock);
     if (a->kind != PLI_UCX_CONN_FLUSH) {
-        const struct pli_region_stretch *s = find(&r->members[member], at);
+        const struct pli_region_chunk *s = find(&r->members[member], at);
         a->at = s->address + (at - s->from);
         a->key = s->key;
         atomic_fetch_add_explicit(&r->n_ucx, 1, memory_order_relaxed);
@@ -289,7 +289,7 @@ enum pli_err pli_region_ucx_move(struct pli_region_access *op, int member, uint6
         atomic_store_explicit(&m->is_reading, true, memory_order_relaxed);
     }
     for (uint64_t done = 0, n; done < len && err == PLI_OK; done += n) {
-        uint64_t left = len - done, room = STRETCH - (at + done) % STRETCH;
+        uint64_t left = len - done, room = CHUNK - (at + done) % CHUNK;
         n = left < room ? left : room;
         struct pli_ucx_conn_access a = { .kind = is_put ? PLI_UCX_CONN_PUT : PLI_UCX_CONN_GET,
                                          .mine = (char *)mine + done,

@@ -42,8 +42,8 @@ enum pli_err pli_region_ucx_flush_begin(struct pli_region *r, int to,
                                         struct pli_region_ucx_flush *f);
 enum pli_err pli_region_ucx_flush_end(struct pli_region_ucx_flush *f);
 
-// The owner's side: the key of the stretch around an offset; returns its length, 0: there is none.
+// The owner's side: the key of the chunk around an offset; returns its length, 0: there is none.
 // Context: the thread that serves.
-size_t pli_region_ucx_lend(struct pli_region *r, uint64_t at, struct pli_region_key *out);
+size_t pli_region_ucx_register(struct pli_region *r, uint64_t at, struct pli_region_key *out);
 
 #endif

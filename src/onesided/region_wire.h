@@ -61,7 +61,7 @@ struct pli_region_msg {
 };
 _Static_assert(sizeof(struct pli_region_msg) == 24, "seen by other processes");
 
-// What UCX needs to reach a stretch of a member's memory.
+// What UCX needs to reach a chunk of a member's memory.
 struct pli_region_key {
     uint64_t from, to; // offsets
     uint64_t address;  // of `from`, in the member's process

@@ -75,7 +75,7 @@ static enum pli_err ranks_of(const struct pli_win *w, struct pli_group *group, i
     return PLI_OK;
 }
 
-static __attribute__((cold)) enum pli_err lost(const struct pli_win *w, const char *what)
+static __attribute__((cold)) enum pli_err report_lost(const struct pli_win *w, const char *what)
 {
     char who[440];
     pli_failure_say_failed(w->comm, who, sizeof who);
@@ -83,7 +83,8 @@ static __attribute__((cold)) enum pli_err lost(const struct pli_win *w, const ch
                     who);
 }
 
-// All of them are over; the first error. ranks[i] is -1 where no message came; NULL: nobody asks.
+// All of them are over; the first error. ranks[i] is -1 where no message came; NULL: it does not
+// matter.
 static enum pli_err wait_for(struct pli_win *w, struct pli_request **reqs, int *ranks, int n,
                              const char *what)
 {
@@ -100,16 +101,16 @@ static enum pli_err wait_for(struct pli_win *w, struct pli_request **reqs, int *
         }
         err = err == PLI_OK ? e : err;
     }
-    return pli_err_is_news(err) ? lost(w, what) : err;
+    return pli_err_is_news(err) ? report_lost(w, what) : err;
 }
 
-// Begin to listen to all of them; NULL stands for one that has died.
-static enum pli_err hear_all(struct pli_win *w, const int *ranks, int n, uint32_t tag,
-                             struct pli_request ***out)
+// Begin to receive from all of them; NULL stands for one that has died.
+static enum pli_err await_all(struct pli_win *w, const int *ranks, int n, uint32_t tag,
+                              struct pli_request ***out)
 {
     struct pli_request **reqs = malloc(((size_t)n + 1) * sizeof *reqs);
     enum pli_err err =
-        reqs != NULL ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory to hear %d ranks", n);
+        reqs != NULL ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory to wait for %d ranks", n);
     int done = 0;
     while (done < n && err == PLI_OK) {
         reqs[done] = NULL;
@@ -148,7 +149,7 @@ enum pli_err pli_epoch_post(struct pli_group *group, int assert, struct pli_win 
     if (err != PLI_OK) {
         return err;
     }
-    err = hear_all(w, ranks, group->size, PLI_WIN_TAG_COMPLETE, &w->posts);
+    err = await_all(w, ranks, group->size, PLI_WIN_TAG_COMPLETE, &w->posts);
     if (err == PLI_OK) {
         w->is_posted = true;
         w->is_fenced = false;
@@ -165,12 +166,12 @@ enum pli_err pli_epoch_post(struct pli_group *group, int assert, struct pli_win 
 }
 
 // Wait until all of them have exposed their memory, or see that they live.
-static enum pli_err meet(struct pli_win *w, int *ranks, int n, int assert)
+static enum pli_err await_posts(struct pli_win *w, int *ranks, int n, int assert)
 {
     struct pli_request **reqs = NULL;
     enum pli_err err = PLI_OK;
     if ((assert &MPI_MODE_NOCHECK) == 0) {
-        err = hear_all(w, ranks, n, PLI_WIN_TAG_POST, &reqs);
+        err = await_all(w, ranks, n, PLI_WIN_TAG_POST, &reqs);
         err = err == PLI_OK ? wait_for(w, reqs, ranks, n, "an access") : err;
         free(reqs);
         return err;
@@ -183,9 +184,9 @@ static enum pli_err meet(struct pli_win *w, int *ranks, int n, int assert)
     return err;
 }
 
-// An access that could not be started everywhere is over for those who have exposed their memory:
-// they wait for the word.
-static void turn_down(struct pli_win *w, const int *ranks, int n)
+// An access that could not be started everywhere is over for the members that have exposed their
+// memory: they wait to be told.
+static void cancel_access(struct pli_win *w, const int *ranks, int n)
 {
     char why[512];
     snprintf(why, sizeof why, "%s", pli_fail_take(NULL));
@@ -207,9 +208,9 @@ enum pli_err pli_epoch_start(struct pli_group *group, int assert, struct pli_win
     if (err != PLI_OK) {
         return err;
     }
-    err = meet(w, ranks, group->size, assert);
+    err = await_posts(w, ranks, group->size, assert);
     if (pli_err_is_news(err)) {
-        turn_down(w, ranks, group->size);
+        cancel_access(w, ranks, group->size);
     }
     if (err == PLI_OK) {
         for (int i = 0; i < group->size; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks are words beside the memory: near members change them, and ask the owner only when somebody
-// is in the way; the owner changes them for far ones.
+// Locks are words beside the memory: near members change them, and ask the owner only when another
+// member holds the lock; the owner changes them for far ones.
 #include "rma/passive.h"
 
 #include "ft/failure.h"
@@ -28,7 +28,7 @@ static enum pli_err ask(struct pli_win *w, int to, enum pli_win_lock_kind kind, 
                         struct question *q)
 {
     struct pli_win_lock_msg text = { (uint16_t)kind, (uint16_t)hold, w->peers[to].n_lost };
-    struct pli_region_mail *m = pli_region_msg_new(w->region, PLI_REGION_MSG_ASK, sizeof text);
+    struct pli_region_part *m = pli_region_msg_new(w->region, PLI_REGION_MSG_ASK, sizeof text);
     q->reply = (struct pli_win_lock_reply){ PLI_OK, w->peers[to].n_lost, 0 };
     q->rank = to;
     if (m == NULL) {
@@ -38,9 +38,9 @@ static enum pli_err ask(struct pli_win *w, int to, enum pli_win_lock_kind kind, 
     return pli_region_msg_ask(w->region, to, m, sizeof text, &q->reply, sizeof q->reply, &q->q);
 }
 
-static enum pli_err hear(struct question *q)
+static enum pli_err wait_answer(struct question *q)
 {
-    enum pli_err err = pli_region_msg_hear(&q->q, NULL);
+    enum pli_err err = pli_region_msg_wait_answer(&q->q, NULL);
     if (err == PLI_OK && q->reply.err != PLI_OK) {
         err = pli_fail((enum pli_err)q->reply.err, "an access to rank %d was refused there: %s",
                        q->rank, pli_err_text((enum pli_err)q->reply.err));
@@ -48,8 +48,8 @@ static enum pli_err hear(struct question *q)
     return err;
 }
 
-// Ask some members at once, then hear them all; the first error. want: whether a member is asked;
-// got: it has answered.
+// Ask some members at once, then wait for all answers; the first error. want: whether a member is
+// asked; got: it has answered.
 static enum pli_err ask_all(struct pli_win *w, enum pli_win_lock_kind kind, int hold,
                             bool (*want)(struct pli_win *w, int rank),
                             void (*got)(struct pli_win_peer *p))
@@ -69,7 +69,7 @@ static enum pli_err ask_all(struct pli_win *w, enum pli_win_lock_kind kind, int 
         err = err == PLI_OK ? e : err;
     }
     for (int i = 0; i < n_asked; i++) {
-        enum pli_err e = hear(&q[i]);
+        enum pli_err e = wait_answer(&q[i]);
         err = err == PLI_OK ? e : err;
         if (e == PLI_OK && got != NULL) {
             got(&w->peers[q[i].rank]);
@@ -94,8 +94,8 @@ static enum pli_err may_lock(struct pli_win *w, const char *what)
 
 // The lock was released because a process that held it died. Each member is told once, and does not
 // hold the lock then.
-static __attribute__((cold)) enum pli_err lost(struct pli_win *w, int rank,
-                                               const struct pli_win_lock_reply *r)
+static __attribute__((cold)) enum pli_err report_lost(struct pli_win *w, int rank,
+                                                      const struct pli_win_lock_reply *r)
 {
     char who[440];
     w->peers[rank].n_lost = r->n_lost;
@@ -107,9 +107,9 @@ static __attribute__((cold)) enum pli_err lost(struct pli_win *w, int rank,
                     r->lost, pli_win_say(w), rank, who[0] != '\0' ? ": " : "", who);
 }
 
-static enum pli_err leave_near(struct pli_win *w, int rank, int hold);
+static enum pli_err release_near(struct pli_win *w, int rank, int hold);
 
-static enum pli_err take(struct pli_win *w, int rank, int hold)
+static enum pli_err acquire(struct pli_win *w, int rank, int hold)
 {
     struct pli_win_peer *p = &w->peers[rank];
     struct question q;
@@ -120,33 +120,34 @@ static enum pli_err take(struct pli_win *w, int rank, int hold)
             return PLI_OK;
         }
         r.lost = atomic_load_explicit(&p->guard->lost, memory_order_relaxed);
-        enum pli_err err = leave_near(w, rank, hold);
-        return err == PLI_OK ? lost(w, rank, &r) : err;
+        enum pli_err err = release_near(w, rank, hold);
+        return err == PLI_OK ? report_lost(w, rank, &r) : err;
     }
     enum pli_err err = ask(w, rank, PLI_WIN_LOCK, hold, &q);
-    err = err == PLI_OK ? hear(&q) : err;
-    return err == PLI_ERR_PROC_FAILED && q.reply.n_lost != p->n_lost ? lost(w, rank, &q.reply)
-                                                                     : err;
+    err = err == PLI_OK ? wait_answer(&q) : err;
+    return err == PLI_ERR_PROC_FAILED && q.reply.n_lost != p->n_lost
+               ? report_lost(w, rank, &q.reply)
+               : err;
 }
 
 // Messages to a far member are dealt with when it answers: it keeps the order. What UCX does is
 // waited for.
-static enum pli_err leave_far(struct pli_win *w, int rank, int hold)
+static enum pli_err release_far(struct pli_win *w, int rank, int hold)
 {
     struct question q;
-    pli_region_settle_gets(w->region, rank, "MPI_Win_unlock"); // or the next holder changes it
+    pli_region_complete_gets(w->region, rank, "MPI_Win_unlock"); // or the next holder changes it
     enum pli_err err = pli_region_flush_ucx(w->region, rank);
     enum pli_err asked = ask(w, rank, PLI_WIN_UNLOCK, hold, &q);
     pli_win_flush_local(w, rank, "MPI_Win_unlock");
-    asked = asked == PLI_OK ? hear(&q) : asked;
+    asked = asked == PLI_OK ? wait_answer(&q) : asked;
     return err == PLI_OK ? asked : err;
 }
 
 // Nothing is heard of a near one.
-static enum pli_err leave_near(struct pli_win *w, int rank, int hold)
+static enum pli_err release_near(struct pli_win *w, int rank, int hold)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    if (!pli_region_lock_leave(w->peers[rank].guard, w->comm->rank, hold)) {
+    if (!pli_region_lock_release(w->peers[rank].guard, w->comm->rank, hold)) {
         return PLI_OK;
     }
     struct pli_win_lock_msg m = { PLI_WIN_LOCK_FREE, (uint16_t)hold, 0 };
@@ -180,7 +181,7 @@ enum pli_err pli_passive_lock(int type, int rank, int assert, struct pli_win *w)
     }
     err = pli_rma_target_alive(w, rank);
     if (err == PLI_OK && (assert &MPI_MODE_NOCHECK) == 0) {
-        err = take(w, rank, hold);
+        err = acquire(w, rank, hold);
     }
     if (err == PLI_OK) {
         pli_lock_take(&w->lock);
@@ -210,8 +211,8 @@ enum pli_err pli_passive_unlock(int rank, struct pli_win *w)
                         pli_win_say(w), rank);
     }
     err = p->is_unchecked ? pli_win_flush(w, rank, "MPI_Win_unlock")
-          : p->is_near    ? leave_near(w, rank, p->hold)
-                          : leave_far(w, rank, p->hold);
+          : p->is_near    ? release_near(w, rank, p->hold)
+                          : release_far(w, rank, p->hold);
     pli_lock_take(&w->lock);
     p->hold = 0;
     if (--w->n_hold == 0) {
@@ -250,12 +251,12 @@ static bool is_far_held(struct pli_win *w, int rank)
 }
 
 // Leave all locks that are held, whatever goes wrong with one of them.
-static enum pli_err leave_all(struct pli_win *w)
+static enum pli_err release_all(struct pli_win *w)
 {
     enum pli_err err = ask_all(w, PLI_WIN_UNLOCK, PLI_HOLD_SHARED, is_far_held, NULL);
     for (int i = 0; i < w->comm->size; i++) {
         if (w->peers[i].hold != 0) {
-            enum pli_err e = leave_near(w, i, PLI_HOLD_SHARED);
+            enum pli_err e = release_near(w, i, PLI_HOLD_SHARED);
             err = err == PLI_OK ? e : err;
             w->peers[i].hold = 0;
         }
@@ -263,7 +264,7 @@ static enum pli_err leave_all(struct pli_win *w)
     return err;
 }
 
-static enum pli_err take_all(struct pli_win *w)
+static enum pli_err acquire_all(struct pli_win *w)
 {
     enum pli_err err = pli_rma_target_all_alive(w);
     if (err == PLI_OK) {
@@ -271,7 +272,7 @@ static enum pli_err take_all(struct pli_win *w)
         if (err != PLI_OK) { // all or none
             char why[512];
             snprintf(why, sizeof why, "%s", pli_fail_take(NULL));
-            leave_all(w);
+            release_all(w);
             pli_fail(err, "%s", why);
         }
     }
@@ -288,7 +289,7 @@ enum pli_err pli_passive_lock_all(int assert, struct pli_win *w)
                        pli_win_say(w));
     }
     if (err == PLI_OK && (assert &MPI_MODE_NOCHECK) == 0) {
-        err = take_all(w);
+        err = acquire_all(w);
     }
     if (err == PLI_OK) {
         w->access = PLI_ACCESS_LOCK_ALL;
@@ -307,7 +308,7 @@ enum pli_err pli_passive_unlock_all(struct pli_win *w)
     atomic_thread_fence(memory_order_seq_cst);
     pli_win_flush_local_all(w, "MPI_Win_unlock_all");
     enum pli_err rest = pli_region_flush_ucx_all(w->region);
-    enum pli_err err = leave_all(w);
+    enum pli_err err = release_all(w);
     err = err == PLI_OK ? rest : err;
     rest = pli_region_flush_all(w->region); // without MPI_MODE_NOCHECK: nothing is left
     w->access = PLI_ACCESS_NONE;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Checks of an access before anything happens: rank, epoch, range, and whether the target lives.
 #include "rma/rma_target.h"
 
 #include "ft/failure.h"

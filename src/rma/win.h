@@ -51,8 +51,8 @@ struct pli_win_memory {
     size_t len;
 };
 
-struct pli_win_stretch {
-    struct pli_win_stretch *next;
+struct pli_win_attached {
+    struct pli_win_attached *next;
     uintptr_t at;
     size_t len;
 };
@@ -78,7 +78,7 @@ struct pli_win {
     bool is_posted;
     int n_post;                        // members that MPI_Win_post named, and
     struct pli_request **posts;        // their completions
-    struct pli_win_stretch *stretches; // attached memory
+    struct pli_win_attached *attached; // attached memory
     struct pli_region *region;         // how far members are reached, and how they reach this one
     struct pli_win_lock_server *locks; // the members that wait for this one's lock
     char name[MPI_MAX_OBJECT_NAME];

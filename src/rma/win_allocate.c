@@ -83,11 +83,11 @@ static enum pli_err prepare(int flavor, MPI_Aint size, MPI_Aint unit, struct pli
     return PLI_OK;
 }
 
-static enum pli_err hand_out(struct pli_win *w, enum pli_err err, void *base_out,
-                             struct pli_win **out)
+static enum pli_err return_window(struct pli_win *w, enum pli_err err, void *base_out,
+                                  struct pli_win **out)
 {
     if (err != PLI_OK) {
-        pli_win_free_half(w);
+        pli_win_free_local(w);
         return err;
     }
     memcpy(base_out, &w->base, sizeof w->base);
@@ -105,18 +105,18 @@ enum pli_err pli_win_allocate(MPI_Aint size, MPI_Aint unit, struct pli_info *inf
     }
     err = pli_win_check(size, unit);
     err = err == PLI_OK ? allocate(w, comm, info) : err;
-    return hand_out(w, pli_win_make(w, comm, info, err), base_out, out);
+    return return_window(w, pli_win_make(w, comm, info, err), base_out, out);
 }
 
 // What members tell each other before one of them allocates for all.
-struct wish {
+struct size_request {
     int64_t size;
     uint32_t err;
     uint32_t can_lead; // it has a segment
 };
 
 // Where all the memory is: guards, then the parts one after the other.
-struct plot {
+struct placement {
     uint64_t at;
     uint32_t where, err;
 };
@@ -136,43 +136,43 @@ static enum pli_err on_this_host(const struct pli_comm *comm)
 }
 
 // One member allocates for all; sizes are rounded up where parts may lie apart.
-static enum pli_err lay_out(struct pli_win *w, struct pli_comm *comm, struct wish *wishes,
-                            bool is_apart)
+static enum pli_err place_all(struct pli_win *w, struct pli_comm *comm,
+                              struct size_request *requests, bool is_apart)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
     size_t guard = pli_region_lock_bytes(comm->size), guards = (size_t)comm->size * guard;
     size_t total = guards, before = total;
     int leader = 0;
-    while (leader < comm->size - 1 && wishes[leader].can_lead == 0) {
+    while (leader < comm->size - 1 && requests[leader].can_lead == 0) {
         leader++;
     }
-    leader = wishes[leader].can_lead != 0 ? leader : 0;
+    leader = requests[leader].can_lead != 0 ? leader : 0;
     for (int i = 0; i < comm->size; i++) {
-        size_t size = (size_t)wishes[i].size;
+        size_t size = (size_t)requests[i].size;
         before = i == comm->rank ? total : before;
         if (size > SIZE_MAX / 4 - total) {
             return no_memory(size); // all see that
         }
         total += is_apart ? (size + ALIGN - 1) / ALIGN * ALIGN : size;
     }
-    struct plot plot = { 0, 0, 0 };
+    struct placement placement = { 0, 0, 0 };
     if (comm->rank == leader && !pli_win_memory_take(&w->memory, total)) {
-        plot.err = 1;
+        placement.err = 1;
     } else if (comm->rank == leader) {
         memset(w->memory.at, 0, guards);
-        plot.at = pli_win_memory_offset(&w->memory, w->memory.at);
-        plot.where = w->memory.where;
+        placement.at = pli_win_memory_offset(&w->memory, w->memory.at);
+        placement.where = w->memory.where;
     }
-    enum pli_err err = pli_coll_bcast(&plot, sizeof plot, byte, leader, comm);
-    if (err != PLI_OK || plot.err != 0) {
+    enum pli_err err = pli_coll_bcast(&placement, sizeof placement, byte, leader, comm);
+    if (err != PLI_OK || placement.err != 0) {
         w->memory.at = NULL;
         return err != PLI_OK ? err : no_memory(total);
     }
-    char *all = pli_win_memory_at((int)plot.where, plot.at);
+    char *all = pli_win_memory_at((int)placement.where, placement.at);
     if (all == NULL) {
         return pli_fail(PLI_ERR_RMA_SHARED, "memory that rank %d shares cannot be mapped", leader);
     }
-    w->memory.where = plot.where;
+    w->memory.where = placement.where;
     w->guard = (struct pli_guard *)(void *)(all + guard * (size_t)comm->rank);
     w->base = all + before;
     return PLI_OK;
@@ -183,23 +183,23 @@ static enum pli_err share(struct pli_win *w, struct pli_comm *comm, struct pli_i
     const struct pli_boot *boot = pli_proc.boot;
     struct pli_datatype *byte = pli_comm_make_byte();
     const char *apart = pli_info_find(info, "alloc_shared_noncontig");
-    struct wish *wishes = malloc((size_t)comm->size * sizeof *wishes);
-    if (wishes == NULL) {
-        return no_memory((size_t)comm->size * sizeof *wishes);
+    struct size_request *requests = malloc((size_t)comm->size * sizeof *requests);
+    if (requests == NULL) {
+        return no_memory((size_t)comm->size * sizeof *requests);
     }
     bool is_good = w->size >= 0 && w->unit > 0;
-    struct wish mine = { w->size, !is_good, boot->row < boot->node.header->n_row };
+    struct size_request mine = { w->size, !is_good, boot->row < boot->node.header->n_row };
     enum pli_err err =
-        pli_coll_allgather(&mine, sizeof mine, byte, wishes, sizeof mine, byte, comm);
+        pli_coll_allgather(&mine, sizeof mine, byte, requests, sizeof mine, byte, comm);
     for (int i = 0; i < comm->size && err == PLI_OK && is_good; i++) {
-        is_good = wishes[i].err == 0;
+        is_good = requests[i].err == 0;
     }
     if (err == PLI_OK && is_good) {
-        err = lay_out(w, comm, wishes, apart != NULL && strcmp(apart, "true") == 0);
+        err = place_all(w, comm, requests, apart != NULL && strcmp(apart, "true") == 0);
     } else if (err == PLI_OK) {
         err = pli_win_check(w->size, w->unit);
     }
-    free(wishes);
+    free(requests);
     return err;
 }
 
@@ -216,7 +216,7 @@ enum pli_err pli_win_allocate_shared(MPI_Aint size, MPI_Aint unit, struct pli_in
         err = share(w, comm, info);
         err = pli_win_make(w, comm, info, err);
     }
-    return hand_out(w, err, base_out, out);
+    return return_window(w, err, base_out, out);
 }
 
 enum pli_err pli_win_allocate_query(struct pli_win *w, int rank, MPI_Aint *size_out,
@@ -233,7 +233,7 @@ enum pli_err pli_win_allocate_query(struct pli_win *w, int rank, MPI_Aint *size_
     if (err != PLI_OK) {
         return err;
     }
-    for (rank = is_first ? 0 : rank; // the first that has memory, the same for all who ask
+    for (rank = is_first ? 0 : rank; // the first that has memory, the same for all callers
          is_first && rank < w->comm->size - 1 && w->peers[rank].size == 0; rank++) {
     }
     const struct pli_win_peer *p = &w->peers[rank];

@@ -34,13 +34,13 @@ enum pli_err pli_win_flush_fault_all(struct pli_win *w)
 
 void pli_win_flush_local(struct pli_win *w, int rank, const char *call)
 {
-    pli_region_settle(w->region, rank, call);
+    pli_region_complete_local(w->region, rank, call);
 }
 
 void pli_win_flush_local_all(struct pli_win *w, const char *call)
 {
     for (int i = 0; i < w->comm->size; i++) {
-        pli_region_settle(w->region, i, call);
+        pli_region_complete_local(w->region, i, call);
     }
 }
 

@@ -7,7 +7,7 @@
 
 struct pli_win;
 
-// All that this member did to a member, or to all, is done there and seen by everybody.
+// All that this member did to a member, or to all, is done there and seen by all members.
 enum pli_err pli_win_flush(struct pli_win *w, int rank, const char *call);
 enum pli_err pli_win_flush_all(struct pli_win *w, const char *call);
 // Memory here that accesses to a member, or to all, use is free.

@@ -18,7 +18,7 @@
 
 #include <stdlib.h>
 
-void pli_win_free_half(struct pli_win *w)
+void pli_win_free_local(struct pli_win *w)
 {
     if (w == NULL) {
         return;
@@ -51,12 +51,12 @@ enum pli_err pli_win_free(struct pli_win *w)
     }
     pli_region_drain(w->region); // keys may have been asked for
     // No epoch is open here, so all that this member did is done. Others may still want something
-    // of it, until they come here too; those who died will not.
+    // of it, until they come here too; dead ones will not.
     bool is_mortal = (pli_boot.node.header->mode & PLI_NODE_SURVIVES) != 0;
     err = is_mortal ? pli_agree_meet(w->comm, "MPI_Win_free") : pli_coll_barrier(w->comm);
     if (err != PLI_OK) {
         pli_fail_take(NULL);
     }
-    pli_win_free_half(w);
+    pli_win_free_local(w);
     return PLI_OK;
 }

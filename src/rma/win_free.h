@@ -9,6 +9,6 @@ struct pli_win;
 
 enum pli_err pli_win_free(struct pli_win *w);
 // One that could not be made, or that no member uses any more. NULL and half-built ones are fine.
-void pli_win_free_half(struct pli_win *w);
+void pli_win_free_local(struct pli_win *w);
 
 #endif

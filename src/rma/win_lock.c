@@ -9,7 +9,7 @@
 #include "obj/comm.h"
 #include "onesided/region_lock.h"
 #include "onesided/region_serve.h"
-#include "rma/rma_deaths.h"
+#include "rma/win_failure.h"
 #include "rma/win.h"
 #include "rma/win_wire.h"
 
@@ -22,7 +22,7 @@ struct pli_win_lock_server {
     struct pli_task release; // members died: what they held is released
     bool must_release;       // that is to be done; guarded by the lane's lock
     int n_release;           // threads that do it; guarded by the lane's lock
-    struct pli_rma_deaths deaths;
+    struct pli_win_failure_listener failures;
 };
 
 static void reply(struct pli_region *r, const struct pli_win *w, int to, uint32_t tag,
@@ -59,8 +59,8 @@ static void lock(struct pli_region *r, struct pli_win *w, int origin, uint32_t t
     reply_all(r, w, pli_region_lock_ask(&w->locks->queue, w->guard, h, m->n_lost));
 }
 
-void pli_win_lock_hear(struct pli_region *r, void *arg, int origin, uint32_t tag, const void *text,
-                       size_t len)
+void pli_win_lock_message(struct pli_region *r, void *arg, int origin, uint32_t tag,
+                          const void *text, size_t len)
 {
     struct pli_win *w = arg;
     struct pli_win_lock_msg m = { 0 };
@@ -70,7 +70,7 @@ void pli_win_lock_hear(struct pli_region *r, void *arg, int origin, uint32_t tag
         lock(r, w, origin, tag, &m);
         break;
     case PLI_WIN_UNLOCK:
-        if (pli_region_lock_leave(w->guard, origin, m.hold)) {
+        if (pli_region_lock_release(w->guard, origin, m.hold)) {
             reply_all(r, w, pli_region_lock_grant(&w->locks->queue, w->guard));
         }
         reply(r, w, origin, tag, PLI_OK);
@@ -86,7 +86,7 @@ void pli_win_lock_hear(struct pli_region *r, void *arg, int origin, uint32_t tag
 
 static bool is_dead(int rank, void *arg)
 {
-    return pli_rma_deaths_has(arg, rank);
+    return pli_win_failure_has(arg, rank);
 }
 
 static void release(struct pli_task *t)
@@ -105,9 +105,9 @@ static void release(struct pli_task *t)
     pli_lock_drop(&lane->lock);
 }
 
-static void hear_of_death(struct pli_rma_deaths *d)
+static void note_failure(struct pli_win_failure_listener *d)
 {
-    struct pli_win_lock_server *s = PLI_CONTAINER(d, struct pli_win_lock_server, deaths);
+    struct pli_win_lock_server *s = PLI_CONTAINER(d, struct pli_win_lock_server, failures);
     struct pli_lane *lane = s->win->comm->ep->lane;
     pli_lock_take(&lane->lock);
     if (!s->must_release) {
@@ -135,23 +135,23 @@ enum pli_err pli_win_lock_open(struct pli_win *w)
     }
     s->win = w;
     s->release.run = release;
-    s->deaths.hear = hear_of_death;
+    s->failures.on_failure = note_failure;
     w->locks = s;
     return PLI_OK;
 }
 
 void pli_win_lock_listen(struct pli_win *w)
 {
-    pli_rma_deaths_listen(&w->locks->deaths);
+    pli_win_failure_listen(&w->locks->failures);
 }
 
 void pli_win_lock_stop(struct pli_win *w)
 {
     struct pli_win_lock_server *s = w->locks;
-    if (s == NULL || s->deaths.link.next == NULL) {
+    if (s == NULL || s->failures.link.next == NULL) {
         return;
     }
-    pli_rma_deaths_stop(&s->deaths);
+    pli_win_failure_stop(&s->failures);
     struct pli_waiter wait = { .lane = w->comm->ep->lane, .comm = w->comm, .call = "MPI_Win_free" };
     while (is_releasing(s)) {
         pli_progress_step(&wait);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making a window: everybody tells what memory it brings, in one exchange, which also brings the
+// Making a window: each member tells what memory it brings, in one exchange, which also brings the
 // context of the window's own communicator.
 #include "rma/win_make.h"
 
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 // What a member tells the others of its memory. Numbers in the host's order: members have the same.
-struct card {
+struct member_info {
     uint64_t base, window; // addresses, for members of the same process
     uint64_t size;
     int64_t unit;
@@ -29,8 +29,8 @@ struct card {
 };
 
 // How this member reaches another one.
-static void meet(const struct pli_win *w, struct pli_id id, const struct card *c,
-                 struct pli_win_peer *p)
+static void connect_member(const struct pli_win *w, struct pli_id id, const struct member_info *c,
+                           struct pli_win_peer *p)
 {
     const struct pli_boot *boot = &pli_boot;
     uint32_t row;
@@ -53,7 +53,7 @@ static void meet(const struct pli_win *w, struct pli_id id, const struct card *c
     }
 }
 
-static enum pli_err meet_all(struct pli_win *w, const struct card *cards)
+static enum pli_err connect_members(struct pli_win *w, const struct member_info *infos)
 {
     size_t n = (size_t)w->comm->size;
     w->peers = calloc(n, sizeof *w->peers);
@@ -61,37 +61,37 @@ static enum pli_err meet_all(struct pli_win *w, const struct card *cards)
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %zu members", n);
     }
     for (size_t i = 0; i < n; i++) {
-        meet(w, pli_group_at(w->comm->group, (int)i), &cards[i], &w->peers[i]);
+        connect_member(w, pli_group_at(w->comm->group, (int)i), &infos[i], &w->peers[i]);
     }
     return PLI_OK;
 }
 
-// All cards; every member fails where one does.
+// All infos; every member fails where one does.
 static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_err why,
-                             struct card *cards)
+                             struct member_info *infos)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
     char reason[256] = "";
     if (why != PLI_OK) {
         snprintf(reason, sizeof reason, "%s", pli_fail_take(NULL));
     }
-    struct card mine = { .base = (uintptr_t)w->base,
-                         .window = (uintptr_t)w,
-                         .size = (uint64_t)w->size,
-                         .unit = w->unit,
-                         .memory = pli_win_memory_offset(&w->memory, w->base),
-                         .guard = pli_win_memory_offset(&w->memory, w->guard),
-                         .context = comm->rank == 0 ? pli_process_context() : 0,
-                         .where = (int32_t)w->memory.where,
-                         .err = (int32_t)why };
-    enum pli_err err = pli_coll_allgather(&mine, sizeof mine, byte, cards, sizeof mine, byte, comm);
+    struct member_info mine = { .base = (uintptr_t)w->base,
+                                .window = (uintptr_t)w,
+                                .size = (uint64_t)w->size,
+                                .unit = w->unit,
+                                .memory = pli_win_memory_offset(&w->memory, w->base),
+                                .guard = pli_win_memory_offset(&w->memory, w->guard),
+                                .context = comm->rank == 0 ? pli_process_context() : 0,
+                                .where = (int32_t)w->memory.where,
+                                .err = (int32_t)why };
+    enum pli_err err = pli_coll_allgather(&mine, sizeof mine, byte, infos, sizeof mine, byte, comm);
     if (why != PLI_OK) {
         return pli_fail(why, "%s", reason);
     }
     for (int i = 0; i < comm->size && err == PLI_OK; i++) {
-        if (cards[i].err != PLI_OK) {
-            err = pli_fail((enum pli_err)cards[i].err, "rank %d could not take part: %s", i,
-                           pli_err_text((enum pli_err)cards[i].err));
+        if (infos[i].err != PLI_OK) {
+            err = pli_fail((enum pli_err)infos[i].err, "rank %d could not take part: %s", i,
+                           pli_err_text((enum pli_err)infos[i].err));
         }
     }
     return err;
@@ -112,20 +112,20 @@ static enum pli_err add_guard(struct pli_win *w, const struct pli_comm *comm, en
 enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_info *info,
                           enum pli_err why)
 {
-    struct card *cards = malloc((size_t)comm->size * sizeof *cards);
+    struct member_info *infos = malloc((size_t)comm->size * sizeof *infos);
     why = add_guard(w, comm, why);
-    if (cards == NULL) {
+    if (infos == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %d members", comm->size);
     }
     w->unit_int = w->unit > INT32_MAX ? MPI_UNDEFINED : (int)w->unit;
-    enum pli_err err = exchange(w, comm, why, cards);
+    enum pli_err err = exchange(w, comm, why, infos);
     if (err == PLI_OK) {
-        err = pli_comm_make_child(comm, comm->group, NULL, cards[0].context, &w->comm);
+        err = pli_comm_make_child(comm, comm->group, NULL, infos[0].context, &w->comm);
     }
-    err = err == PLI_OK ? meet_all(w, cards) : err;
+    err = err == PLI_OK ? connect_members(w, infos) : err;
     err = err == PLI_OK ? pli_win_info_keep(w, info) : err;
     err = err == PLI_OK ? pli_win_region_open(w) : err;
-    free(cards);
+    free(infos);
     return err;
 }
 
@@ -146,7 +146,7 @@ static enum pli_err create(int flavor, void *base, MPI_Aint size, MPI_Aint unit,
     }
     err = pli_win_make(w, comm, info, err);
     if (err != PLI_OK) {
-        pli_win_free_half(w);
+        pli_win_free_local(w);
         return err;
     }
     *out = w;

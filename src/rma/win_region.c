@@ -39,7 +39,7 @@ enum pli_err pli_win_region_open(struct pli_win *w)
                                     .may_register = !is_dynamic,
                                     .guard = w->guard,
                                     .has = has,
-                                    .hear = pli_win_lock_hear,
+                                    .on_message = pli_win_lock_message,
                                     .arg = w };
     for (int i = 0; i < w->comm->size; i++) {
         plan.has_far = plan.has_far || !w->peers[i].is_near;

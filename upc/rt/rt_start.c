@@ -272,7 +272,7 @@ int pli_upc_enter(int i)
                                         .has_thread = pli_progress_thread_serves(false),
                                         .may_register = true,
                                         .refused = pli_rt_serve_refused,
-                                        .hear = pli_rt_serve,
+                                        .on_message = pli_rt_serve,
                                         .arg = me };
         need(pli_region_create(&plan, &me->region));
     }
@@ -337,7 +337,7 @@ void pli_upc_global_exit(int status)
 {
     fflush(NULL);
     if (pli_proc.boot == NULL || strcmp(pli_proc.boot->ops->name, "solo") == 0) {
-        _exit(status & 255); // nobody else is to be told
+        _exit(status & 255); // no other process is to be told
     }
     pli_proc.boot->node.rows[pli_proc.boot->row].is_quiet = 1;
     pli_proc.boot->ops->abort(pli_proc.boot, status, "upc_global_exit");

@@ -47,7 +47,7 @@ static void hear(struct pli_region *r, void *arg, int origin, uint32_t tag, cons
     }
 }
 
-// All have come this far. Who waits serves the others.
+// All have come this far. A member that waits serves the others.
 static void stage(struct member *m)
 {
     T_EQ(pli_region_flush_all(m->region), PLI_OK);
@@ -230,7 +230,7 @@ static void *run(void *arg)
                                     .size = SIZE,
                                     .near = near,
                                     .has_far = is_far,
-                                    .hear = hear,
+                                    .on_message = hear,
                                     .arg = m };
     T_MUST(pli_region_create(&plan, &m->region) == PLI_OK);
     T_OK(pli_region_near(m->region, m->me) == memory[m->me]);

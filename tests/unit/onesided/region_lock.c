@@ -87,9 +87,9 @@ static void alone(void)
     expect(ask(0, PLI_HOLD_SHARED, 0), 1, (int[]){ 0 }, PLI_ERR_PROC_FAILED);
     expect(ask(2, PLI_HOLD_EXCLUSIVE, 1), 1, (int[]){ 2 }, PLI_OK);
     expect(ask(4, PLI_HOLD_SHARED, 1), 0, NULL, PLI_OK);
-    T_OK(pli_region_lock_leave(guard, 2, PLI_HOLD_EXCLUSIVE));
+    T_OK(pli_region_lock_release(guard, 2, PLI_HOLD_EXCLUSIVE));
     expect(pli_region_lock_grant(&queue, guard), 1, (int[]){ 4 }, PLI_OK);
-    T_OK(!pli_region_lock_leave(guard, 4, PLI_HOLD_SHARED));
+    T_OK(!pli_region_lock_release(guard, 4, PLI_HOLD_SHARED));
     end();
 }
 
@@ -111,8 +111,8 @@ static void shared(void)
     T_EQ(atomic_load(byte_of(1)), 0);
     expect(release_dead(), 0, NULL, PLI_OK); // once
     T_EQ(atomic_load(&guard->n_lost), 1);
-    T_OK(!pli_region_lock_leave(guard, 0, PLI_HOLD_SHARED));
-    T_OK(!pli_region_lock_leave(guard, 3, PLI_HOLD_SHARED));
+    T_OK(!pli_region_lock_release(guard, 0, PLI_HOLD_SHARED));
+    T_OK(!pli_region_lock_release(guard, 3, PLI_HOLD_SHARED));
     end();
 }
 
@@ -124,7 +124,7 @@ static void *go_in_and_out(void *arg)
         while (!pli_region_lock_try(guard, 0, PLI_HOLD_SHARED)) {
             sched_yield();
         }
-        pli_region_lock_leave(guard, 0, PLI_HOLD_SHARED);
+        pli_region_lock_release(guard, 0, PLI_HOLD_SHARED);
     }
     return NULL;
 }
