@@ -57,8 +57,8 @@ struct pli_boot_ops {
     // End the whole job with this code; does not return.
     void (*abort)(struct pli_boot *boot, int code, const char *why);
     void (*close)(struct pli_boot *boot);
-    // Give the launcher a socket, on which a request follows (launcher_wire.h). The socket stays the
-    // caller's. May start a launcher where there is none.
+    // Give the launcher a socket, on which a request follows (launcher_wire.h). The socket stays
+    // the caller's. May start a launcher where there is none.
     enum pli_err (*ask)(struct pli_boot *boot, int fd);
     // This process was forked from a rank: become another process of the job, for which the
     // launcher has filled in a row. When that is on another host this process first goes there;
