@@ -2,33 +2,20 @@
 // After a checkpoint the connections of a process are other ones. The reader of each finds out when
 // it reads, and goes on where it was: first with what was on its way.
 #include "base/conf.h"
-#include "ckpt/sock.h"
-#include "net/tcp/tcp_conn.h"
 #include "net/tcp/dial.h"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-bool pli_tcp_resume(struct pli_tcp_sock *s)
 {
     struct pli_tcp_conn *l = s->link;
     const char *kept = NULL;
     size_t len = 0, cap = 0;
-    int now = pli_sock_take(s->eye.fd, &kept, &len, &cap);
-    if (now < 0) {
-        return false;
-    }
-    bool is_bare = s->eye.is_bare;
-    pli_tcp_lane_unwatch(l->net, &s->eye); // what it is now has copies in other places
-    bool is_good = dup3(now, s->eye.fd, O_CLOEXEC) >= 0;
-    close(now);
     if (pli_dial_tune(s->eye.fd, (int)pli_conf.tcp_timeout) != PLI_OK) {
         pli_fail_take(NULL); // what has ended for good is no connection
     }
     uint32_t events = s->rest != NULL ? 0 : s->is_armed ? EPOLLIN | EPOLLOUT : EPOLLIN;
-    if (!is_good || (!is_bare && !pli_tcp_lane_watch(l->net, &s->eye, events))) {
-        pli_tcp_conn_lose(l, "the connection cannot be watched");
     } else {
         s->eye.is_bare = is_bare;
         l->is_deaf = s == l->out ? false : l->is_deaf;
