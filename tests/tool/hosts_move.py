@@ -109,7 +109,7 @@ def reconnecting(env, d):
     """A rank that is held while it puts a new connection where the old one was: the next checkpoint waits for it."""
     want = undisturbed(20, 10)
     hold = os.path.join(d, "hold")
-    p = start({**env, "PLIANT_FAULT": f"link_again:1@{hold}"}, "--checkpoint-dir", os.path.join(d, "images"), "--hosts",
+    p = start({**env, "PLIANT_FAULT": f"tcp_resume:1@{hold}"}, "--checkpoint-dir", os.path.join(d, "images"), "--hosts",
               "vc1:1,vc2:1", PROBE, 20, 10, "flood=50", gate(d))
     text = wait_for(p, "step 3 ")
     with open(hold, "w", encoding="ascii"):
