@@ -31,15 +31,16 @@ struct pli_conn {
     uint32_t proc;             // index in the job
     uint32_t as;               // what the other side knows this process by: cells bear it
     uint8_t peer_lane;
-    uint64_t mark;                 // in offsets of blocks, for a peer of another job; 0 in the own
-    struct pli_list pending;       // sends that wait for room, in order
-    struct pli_list notes;         // answers that wait for room
-    struct pli_list stalled;       // in lane->stalled while either is not empty
-    uint64_t stalled_ns;           // since when the first of pending waits
-    struct pli_conn *next;         // same hash
-    struct pli_gateway_conn *gate; // to a process of another MPI job: through the agent, see gateway.h
-    struct pli_list open;          // offers and receives under way, see request.h
-    struct pli_list grave;         // in `pending` when the process is dead
+    uint64_t mark;           // in offsets of blocks, for a peer of another job; 0 in the own
+    struct pli_list pending; // sends that wait for room, in order
+    struct pli_list notes;   // answers that wait for room
+    struct pli_list stalled; // in lane->stalled while either is not empty
+    uint64_t stalled_ns;     // since when the first of pending waits
+    struct pli_conn *next;   // same hash
+    struct pli_gateway_conn
+        *gate;             // to a process of another MPI job: through the agent, see gateway.h
+    struct pli_list open;  // offers and receives under way, see request.h
+    struct pli_list grave; // in `pending` when the process is dead
     bool is_dead;
 };
 
