@@ -246,14 +246,14 @@ def dies(env, d):
                         ("daemon_move_send:1", False), ("daemon_move_take:1", True), ("daemon_move_restored:1", True), ("daemon_move_back:1", True),
                         ("daemon_move_begin:1", False), ("mpiexec_move_start", False), ("mpiexec_ckpt_draining", False),
                         ("mpiexec_ckpt_moving", False), ("mpiexec_move_commit", False),
-                        ("mpiexec_move_committed", False), ("daemon_ckpt_leave:1", False), ("park_drained:1", False),
-                        ("park_left:0", False), ("park_back:1", False), ("park_mapped:1", False)):
+                        ("mpiexec_move_committed", False), ("daemon_ckpt_leave:1", False), ("freeze_drained:1", False),
+                        ("freeze_left:0", False), ("freeze_back:1", False), ("freeze_mapped:1", False)):
         p = start({**env, "PLIANT_FAULT": fault}, "--checkpoint-dir", d, "--hosts", "vc1:1,vc2:1", PROBE, 20, 10, "flood=50",
                   gate(d))
         text = wait_for(p, "step 3 ")
         out, rc = mpictl("migrate", 1, "vc3")
         # A rank may die after it has said that it is there.
-        check(rc != 0 or fault in ("park_back:1", "park_mapped:1"), f"{fault}: {out}")
+        check(rc != 0 or fault in ("freeze_back:1", "freeze_mapped:1"), f"{fault}: {out}")
         if good:
             check("vc3" in out or "vc2" in out, f"{fault}: {out}")
             check_clean(fault, ["vc3"])
