@@ -89,7 +89,7 @@ struct pli_node_header {
     uint64_t segs, seg_size;   // behind `size`: one segment per row, mapped only by who wants it
     uint32_t n_beside;         // processes of the job on other hosts that have the same cores
     uint32_t is_nested;        // processes do not see the launcher: their parent has number 0
-    _Atomic uint32_t park;     // the attempt at a checkpoint for which processes are to stand still
+    _Atomic uint32_t freeze;   // the attempt at a checkpoint for which processes are to stand still
     uint32_t mode;             // see above
     _Atomic uint32_t alarm;    // grows with every piece of bad news, see failure_wire.h
     _Atomic uint32_t n_failed; // processes that died so far
