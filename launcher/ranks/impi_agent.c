@@ -63,16 +63,16 @@ static _Noreturn void become_agent(struct pli_job *job, char **argv, int control
     snprintf(rank, sizeof rank, "%u", job->opt.impi_rank);
     setenv("IMPI_SERVER", job->opt.impi_server, 1); // where agents of all MPIs look
     setenv("IMPI_CLIENT", rank, 1);
-    struct pli_agent_conf conf = { .server = job->opt.impi_server,
-                                   .client = job->opt.impi_rank,
-                                   .host = job->here,
-                                   .n_host = job->n_host > 0 ? job->n_host : 1,
-                                   .node = &job->node,
-                                   .node_fd = job->node_fd,
-                                   .wake_fd = job->wake_fd,
-                                   .control_fd = control,
-                                   .is_verbose = job->opt.is_verbose };
-    _exit(pli_agent_run(&conf));
+    struct pli_native_agent_conf conf = { .server = job->opt.impi_server,
+                                          .client = job->opt.impi_rank,
+                                          .host = job->here,
+                                          .n_host = job->n_host > 0 ? job->n_host : 1,
+                                          .node = &job->node,
+                                          .node_fd = job->node_fd,
+                                          .wake_fd = job->wake_fd,
+                                          .control_fd = control,
+                                          .is_verbose = job->opt.is_verbose };
+    _exit(pli_native_agent_run(&conf));
 }
 
 bool pli_impi_agent_start(struct pli_job *job, char **argv)
@@ -128,7 +128,7 @@ void pli_impi_agent_tell(char word, const void *data, size_t len)
         return;
     }
     if (len > 0) {
-        struct pli_agent_mail *mail = pli_agent_mail(&gate.job->node);
+        struct pli_native_agent_mail *mail = pli_native_agent_mail(&gate.job->node);
         mail->len = len;
         memcpy(mail->data, data, len);
     }
@@ -146,7 +146,7 @@ static void now_up(struct pli_job *job)
                 job->base, job->base + job->n_rank - 1, job->node.header->n_joint);
     }
     if (job->is_daemon) {
-        pli_daemon_send(PLI_DLINK_AGENT, PLI_AGENT_UP, job->base, &job->node.header->n_joint,
+        pli_daemon_send(PLI_DLINK_AGENT, PLI_NATIVE_AGENT_UP, job->base, &job->node.header->n_joint,
                         sizeof job->node.header->n_joint);
     } else if (!pli_psets_write(job)) {
         pli_supervisor_lose("the process sets of the job could not be written");
@@ -171,10 +171,10 @@ static void control_fire(struct pli_watch *w, uint32_t events)
     char word;
     (void)events;
     ssize_t n = recv(w->fd, &word, 1, MSG_DONTWAIT);
-    if (n == 1 && word == PLI_AGENT_UP) {
+    if (n == 1 && word == PLI_NATIVE_AGENT_UP) {
         now_up(gate.job);
     } else if (n == 1 && gate.job->is_daemon) {
-        const struct pli_agent_mail *mail = pli_agent_mail(&gate.job->node);
+        const struct pli_native_agent_mail *mail = pli_native_agent_mail(&gate.job->node);
         pli_daemon_send(PLI_DLINK_AGENT, (uint16_t)word, 0, mail->data, mail->len);
     } else if (n == 0) {
         pli_loop_close(w); // its end is told by the other descriptor
@@ -196,7 +196,7 @@ static void agent_fire(struct pli_watch *w, uint32_t events)
     gate.is_over = true;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         if (gate.job->is_daemon) {
-            pli_daemon_send(PLI_DLINK_AGENT, PLI_AGENT_OVER, 0, NULL, 0);
+            pli_daemon_send(PLI_DLINK_AGENT, PLI_NATIVE_AGENT_OVER, 0, NULL, 0);
         }
         return;
     }
@@ -228,7 +228,7 @@ bool pli_impi_agent_is_over(struct pli_job *job)
     }
     if (!gate.is_told) {
         gate.is_told = true;
-        pli_impi_agent_tell(PLI_AGENT_END, NULL, 0);
+        pli_impi_agent_tell(PLI_NATIVE_AGENT_END, NULL, 0);
     }
     return false;
 }

@@ -3,7 +3,7 @@
 // at once; large ones are sent from the gateway's memory while the rank writes them.
 #include "impi/agent_native/native_agent_priv.h"
 
-#include "impi/agent_native/agent_cid.h"
+#include "impi/agent_native/native_agent_cid.h"
 #include "msg/msg_wire.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { RING = 1 << 20 }; // of a large message at a time: what stays in a core's
 
 #define HELD_MAX ((uint64_t)64 << 20) // more than this, and ranks have to ask first
 
-static void hold(struct agent *a, int64_t more)
+static void hold(struct pli_native_agent *a, int64_t more)
 {
     a->held += (uint64_t)more;
     int is_full = a->held > (more > 0 ? HELD_MAX : HELD_MAX / 2);
@@ -22,14 +22,14 @@ static void hold(struct agent *a, int64_t more)
     }
 }
 
-static void destroy(struct agent *a, struct agent_out *o)
+static void destroy(struct pli_native_agent *a, struct pli_native_agent_out *o)
 {
     if (o->data != NULL) {
         hold(a, -(int64_t)o->size);
         free(o->data);
     }
     if (o->slot != 0) {
-        agent_heap_give(&a->heap, o->slot);
+        pli_native_agent_heap_give(&a->heap, o->slot);
     }
     if (o->id != 0) {
         pli_impi_idmap_remove(&a->out_by_id, o->id);
@@ -41,37 +41,38 @@ static void destroy(struct agent *a, struct agent_out *o)
     free(o);
 }
 
-static void settle(struct agent *a, struct agent_out *o)
+static void settle(struct pli_native_agent *a, struct pli_native_agent_out *o)
 {
     if (o->is_sent && (!o->awaits || o->is_matched) && !o->is_cancelling) {
         destroy(a, o);
     }
 }
 
-static void tell(struct agent *a, const struct agent_out *o, int kind, uint64_t w1, uint64_t w2,
-                 uint64_t size)
+static void tell(struct pli_native_agent *a, const struct pli_native_agent_out *o, int kind,
+                 uint64_t w1, uint64_t w2, uint64_t size)
 {
     struct pli_shm_cell cell = { .kind = (uint8_t)kind, .src_proc = o->dst, .size = size };
     cell.word[0] = o->request;
     cell.word[1] = w1;
     cell.word[2] = w2;
-    agent_box_post(a, o->row, o->lane, &cell);
+    pli_native_agent_box_post(a, o->row, o->lane, &cell);
 }
 
 // How much of a large message has room at a time, 0: all of it. `each`: bytes of an element, none
 // of which may be torn.
-static uint64_t ring_for(const struct agent *a, uint64_t size, uint64_t each)
+static uint64_t ring_for(const struct pli_native_agent *a, uint64_t size, uint64_t each)
 {
     uint64_t datalen = a->gate->datalen;
     uint64_t ring = RING > 2 * datalen ? RING / datalen * datalen : 2 * datalen;
     return each > 0 && datalen % each == 0 && ring < size ? ring : 0;
 }
 
-static const void *make_room(struct agent *a, struct agent_out *o, uint64_t each)
+static const void *make_room(struct pli_native_agent *a, struct pli_native_agent_out *o,
+                             uint64_t each)
 {
     o->ring = ring_for(a, o->size, each);
-    o->slot = agent_heap_take(&a->heap,
-                              sizeof(struct pli_gateway_slot) + (o->ring != 0 ? o->ring : o->size));
+    o->slot = pli_native_agent_heap_take(&a->heap, sizeof(struct pli_gateway_slot) +
+                                                       (o->ring != 0 ? o->ring : o->size));
     if (o->slot == 0) {
         return NULL;
     }
@@ -82,7 +83,8 @@ static const void *make_room(struct agent *a, struct agent_out *o, uint64_t each
 }
 
 // The data of a small message, copied; of a large one, room for it.
-static const void *place(struct agent *a, struct agent_out *o, const struct pli_shm_cell *cell)
+static const void *place(struct pli_native_agent *a, struct pli_native_agent_out *o,
+                         const struct pli_shm_cell *cell)
 {
     if (cell->kind == PLI_MSG_GATE_OFFER) {
         return make_room(a, o, cell->word[1]);
@@ -104,36 +106,36 @@ static const void *place(struct agent *a, struct agent_out *o, const struct pli_
     return o->data;
 }
 
-static bool enter(struct agent *a, struct agent_out *o)
+static bool enter(struct pli_native_agent *a, struct pli_native_agent_out *o)
 {
     return pli_impi_idmap_add(&a->out_by_req, o->req, o) == PLI_IMPI_OK &&
            (o->id == 0 || pli_impi_idmap_add(&a->out_by_id, o->id, o) == PLI_IMPI_OK);
 }
 
-void agent_out_send(struct agent *a, const struct pli_shm_cell *cell)
+void pli_native_agent_out_send(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
-    struct agent_out *o = calloc(1, sizeof *o);
+    struct pli_native_agent_out *o = calloc(1, sizeof *o);
     bool is_offer = cell->kind == PLI_MSG_GATE_OFFER;
     bool is_sync = (cell->flags & PLI_MSG_IS_SYNC) != 0;
     uint32_t datalen = a->gate->datalen;
     if (o == NULL) {
-        agent_fail(a, "no memory for a message");
+        pli_native_agent_fail(a, "no memory for a message");
         return;
     }
-    *o = (struct agent_out){ .request = cell->word[0],
-                             .row = cell->src_proc - a->first,
-                             .lane = cell->src_lane,
-                             .src = cell->src_proc,
-                             .dst = cell->dst_ep,
-                             .size = cell->size,
-                             .awaits = is_sync || cell->size > datalen,
-                             .tells = is_sync || (is_offer && cell->size > datalen) };
+    *o = (struct pli_native_agent_out){ .request = cell->word[0],
+                                        .row = cell->src_proc - a->first,
+                                        .lane = cell->src_lane,
+                                        .src = cell->src_proc,
+                                        .dst = cell->dst_ep,
+                                        .size = cell->size,
+                                        .awaits = is_sync || cell->size > datalen,
+                                        .tells = is_sync || (is_offer && cell->size > datalen) };
     o->id = is_offer ? a->next_id++ : 0;
     pli_list_push(&a->outs, &o->link);
     const void *data = place(a, o, cell);
     struct pli_impi_send s = { .env = { .src = o->src,
                                         .dst = o->dst,
-                                        .cid = agent_cid_out(cell->context),
+                                        .cid = pli_native_agent_cid_out(cell->context),
                                         .lsrank = cell->src_rank,
                                         .tag = cell->tag },
                                .data = data,
@@ -142,15 +144,16 @@ void agent_out_send(struct agent *a, const struct pli_shm_cell *cell)
                                .ring = o->ring,
                                .is_sync = is_sync };
     if (data == NULL) {
-        agent_fail(a, "no room for a message of %llu bytes from rank %u to rank %u",
-                   (unsigned long long)o->size, o->src, o->dst);
+        pli_native_agent_fail(a, "no room for a message of %llu bytes from rank %u to rank %u",
+                              (unsigned long long)o->size, o->src, o->dst);
         return;
     }
     enum pli_impi_err err = pli_impi_engine_send(a->engine, &s, &o->req);
     if (err != PLI_IMPI_OK || !enter(a, o)) {
-        agent_fail(a, "a message from rank %u to rank %u cannot be sent: %s", o->src, o->dst,
-                   err == PLI_IMPI_ERR_CLOSED ? "the other side has finalized MPI"
-                                              : pli_impi_err_text(err));
+        pli_native_agent_fail(a, "a message from rank %u to rank %u cannot be sent: %s", o->src,
+                              o->dst,
+                              err == PLI_IMPI_ERR_CLOSED ? "the other side has finalized MPI"
+                                                         : pli_impi_err_text(err));
         return;
     }
     if (is_offer) {
@@ -158,9 +161,9 @@ void agent_out_send(struct agent *a, const struct pli_shm_cell *cell)
     }
 }
 
-void agent_out_more(struct agent *a, const struct pli_shm_cell *cell)
+void pli_native_agent_out_more(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
-    struct agent_out *o = pli_impi_idmap_find(&a->out_by_id, cell->word[0]);
+    struct pli_native_agent_out *o = pli_impi_idmap_find(&a->out_by_id, cell->word[0]);
     if (o != NULL) {
         o->ready = cell->word[1] < o->size ? cell->word[1] : o->size;
         pli_impi_engine_more(a->engine, o->req, o->ready);
@@ -168,10 +171,10 @@ void agent_out_more(struct agent *a, const struct pli_shm_cell *cell)
 }
 
 // A part of a ring is free again. A rank that has filled it sleeps: it is told in time.
-void agent_out_left(void *arg, uint64_t req, uint64_t upto)
+void pli_native_agent_out_left(void *arg, uint64_t req, uint64_t upto)
 {
-    struct agent *a = arg;
-    struct agent_out *o = pli_impi_idmap_find(&a->out_by_req, req);
+    struct pli_native_agent *a = arg;
+    struct pli_native_agent_out *o = pli_impi_idmap_find(&a->out_by_req, req);
     if (o == NULL) {
         return;
     }
@@ -182,16 +185,18 @@ void agent_out_left(void *arg, uint64_t req, uint64_t upto)
     }
 }
 
-void agent_out_cancel(struct agent *a, const struct pli_shm_cell *cell)
+void pli_native_agent_out_cancel(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
     uint32_t row = cell->src_proc - a->first;
-    struct agent_out *o = NULL;
+    struct pli_native_agent_out *o = NULL;
     for (struct pli_list *i = a->outs.next; i != &a->outs && o == NULL; i = i->next) {
-        struct agent_out *it = PLI_CONTAINER(i, struct agent_out, link);
+        struct pli_native_agent_out *it = PLI_CONTAINER(i, struct pli_native_agent_out, link);
         o = it->row == row && it->request == cell->word[0] && (it->tells || it->id != 0) ? it : o;
     }
     if (o == NULL) { // gone already; its rank waits for an answer all the same
-        struct agent_out gone = { .request = cell->word[0], .row = row, .lane = cell->src_lane };
+        struct pli_native_agent_out gone = { .request = cell->word[0],
+                                             .row = row,
+                                             .lane = cell->src_lane };
         tell(a, &gone, PLI_MSG_GATE_CANCELLED, 0, 0, 0);
         return;
     }
@@ -208,10 +213,10 @@ void agent_out_cancel(struct agent *a, const struct pli_shm_cell *cell)
     }
 }
 
-void agent_out_sent(void *arg, uint64_t req, enum pli_impi_err err)
+void pli_native_agent_out_sent(void *arg, uint64_t req, enum pli_impi_err err)
 {
-    struct agent *a = arg;
-    struct agent_out *o = pli_impi_idmap_find(&a->out_by_req, req);
+    struct pli_native_agent *a = arg;
+    struct pli_native_agent_out *o = pli_impi_idmap_find(&a->out_by_req, req);
     if (o == NULL) {
         return;
     }
@@ -223,10 +228,10 @@ void agent_out_sent(void *arg, uint64_t req, enum pli_impi_err err)
     settle(a, o);
 }
 
-void agent_out_matched(void *arg, uint64_t req)
+void pli_native_agent_out_matched(void *arg, uint64_t req)
 {
-    struct agent *a = arg;
-    struct agent_out *o = pli_impi_idmap_find(&a->out_by_req, req);
+    struct pli_native_agent *a = arg;
+    struct pli_native_agent_out *o = pli_impi_idmap_find(&a->out_by_req, req);
     if (o == NULL) {
         return;
     }
@@ -237,10 +242,10 @@ void agent_out_matched(void *arg, uint64_t req)
     settle(a, o);
 }
 
-void agent_out_cancelled(void *arg, uint64_t req, bool yes)
+void pli_native_agent_out_cancelled(void *arg, uint64_t req, bool yes)
 {
-    struct agent *a = arg;
-    struct agent_out *o = pli_impi_idmap_find(&a->out_by_req, req);
+    struct pli_native_agent *a = arg;
+    struct pli_native_agent_out *o = pli_impi_idmap_find(&a->out_by_req, req);
     if (o == NULL) {
         return;
     }

@@ -13,7 +13,7 @@ struct queued {
     struct pli_shm_cell cell;
 };
 
-bool agent_box_init(struct agent *a)
+bool pli_native_agent_box_init(struct pli_native_agent *a)
 {
     size_t n = (size_t)a->n_row * PLI_NODE_N_LANE;
     a->boxes = calloc(n, sizeof *a->boxes);
@@ -25,7 +25,7 @@ bool agent_box_init(struct agent *a)
     return a->boxes != NULL;
 }
 
-static bool write_cell(struct agent_box *b, const struct pli_shm_cell *from)
+static bool write_cell(struct pli_native_agent_box *b, const struct pli_shm_cell *from)
 {
     uint64_t pos;
     struct pli_shm_cell *cell = pli_shm_claim(&b->peer, &pos);
@@ -38,9 +38,10 @@ static bool write_cell(struct agent_box *b, const struct pli_shm_cell *from)
     return true;
 }
 
-void agent_box_post(struct agent *a, uint32_t row, uint32_t lane, const struct pli_shm_cell *cell)
+void pli_native_agent_box_post(struct pli_native_agent *a, uint32_t row, uint32_t lane,
+                               const struct pli_shm_cell *cell)
 {
-    struct agent_box *b = &a->boxes[(size_t)row * PLI_NODE_N_LANE + lane];
+    struct pli_native_agent_box *b = &a->boxes[(size_t)row * PLI_NODE_N_LANE + lane];
     if (!b->is_open) {
         b->is_open = true;
         pli_shm_peer_init(&b->peer, a->node, row, (int)lane);
@@ -50,7 +51,7 @@ void agent_box_post(struct agent *a, uint32_t row, uint32_t lane, const struct p
     }
     struct queued *q = malloc(sizeof *q);
     if (q == NULL) {
-        agent_fail(a, "no memory to keep a message for a rank");
+        pli_native_agent_fail(a, "no memory to keep a message for a rank");
         return;
     }
     memcpy(&q->cell, cell, sizeof q->cell);
@@ -60,12 +61,12 @@ void agent_box_post(struct agent *a, uint32_t row, uint32_t lane, const struct p
     }
 }
 
-int agent_box_retry(struct agent *a)
+int pli_native_agent_box_retry(struct pli_native_agent *a)
 {
     int n = 0;
     struct pli_list *at = a->stalled.next;
     while (at != &a->stalled) {
-        struct agent_box *b = PLI_CONTAINER(at, struct agent_box, stalled);
+        struct pli_native_agent_box *b = PLI_CONTAINER(at, struct pli_native_agent_box, stalled);
         at = at->next;
         while (!pli_list_is_empty(&b->queue)) {
             struct queued *q = PLI_CONTAINER(b->queue.next, struct queued, link);

@@ -11,14 +11,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct pli_agent_mail *pli_agent_mail(const struct pli_node *node)
+struct pli_native_agent_mail *pli_native_agent_mail(const struct pli_node *node)
 {
-    return (struct pli_agent_mail *)(node->base + pli_node_gate(node)->heap);
+    return (struct pli_native_agent_mail *)(node->base + pli_node_gate(node)->heap);
 }
 
-static bool post(struct agent *a, char word, const void *data, size_t len)
+static bool post(struct pli_native_agent *a, char word, const void *data, size_t len)
 {
-    struct pli_agent_mail *mail = pli_agent_mail(a->node);
+    struct pli_native_agent_mail *mail = pli_native_agent_mail(a->node);
     if (len > a->gate->heap_size - sizeof *mail) {
         return false;
     }
@@ -28,7 +28,7 @@ static bool post(struct agent *a, char word, const void *data, size_t len)
 }
 
 // Wait for a word of who started us; nothing else can happen before it comes.
-static bool await(struct agent *a, char want)
+static bool await(struct pli_native_agent *a, char want)
 {
     char word = 0;
     ssize_t n;
@@ -58,14 +58,14 @@ static uint64_t name_of(const struct pli_impi_job *job)
 }
 
 // Tell the ranks, who have not started yet.
-static bool publish(struct agent *a)
+static bool publish(struct pli_native_agent *a)
 {
     const struct pli_impi_job *job = pli_impi_net_job(a->net);
     struct pli_gateway *g = a->gate;
     struct pli_node_header *h = a->node->header;
     if (job->n_host > PLI_GATEWAY_N_HOST) {
-        agent_fail(a, "the job has %u hosts, more than the %d there is room for", job->n_host,
-                   PLI_GATEWAY_N_HOST);
+        pli_native_agent_fail(a, "the job has %u hosts, more than the %d there is room for",
+                              job->n_host, PLI_GATEWAY_N_HOST);
         return false;
     }
     uint32_t here = job->client[a->conf->client].first_host + a->conf->host;
@@ -96,7 +96,7 @@ static bool publish(struct agent *a)
 }
 
 // What the server said, for the other hosts.
-static bool pass_on(struct agent *a)
+static bool pass_on(struct pli_native_agent *a)
 {
     const struct pli_impi_collated *c = pli_impi_client_collated(pli_impi_net_client(a->net));
     size_t len = pli_impi_collated_len(c);
@@ -105,13 +105,13 @@ static bool pass_on(struct agent *a)
         return false;
     }
     pli_impi_collated_put(c, bytes);
-    bool is_good = post(a, PLI_AGENT_JOB, bytes, len);
+    bool is_good = post(a, PLI_NATIVE_AGENT_JOB, bytes, len);
     free(bytes);
     return is_good;
 }
 
 // Until messages can go; `is_lead`: the others wait for what we hear.
-static bool connect_all(struct agent *a, enum pli_impi_err err, bool is_lead)
+static bool connect_all(struct pli_native_agent *a, enum pli_impi_err err, bool is_lead)
 {
     bool is_told = a->conf->n_host == 1 || !is_lead;
     if (err == PLI_IMPI_OK) {
@@ -122,7 +122,7 @@ static bool connect_all(struct agent *a, enum pli_impi_err err, bool is_lead)
         if (!is_told && pli_impi_net_state(a->net) >= PLI_IMPI_NET_MESH) {
             is_told = true;
             if (!pass_on(a)) {
-                agent_fail(a, "the client's other hosts cannot be told of the job");
+                pli_native_agent_fail(a, "the client's other hosts cannot be told of the job");
                 return false;
             }
             continue;
@@ -130,8 +130,8 @@ static bool connect_all(struct agent *a, enum pli_impi_err err, bool is_lead)
         err = pli_impi_net_poll(a->net, -1);
     }
     if (err != PLI_IMPI_OK) {
-        agent_fail(a, "the job could not be joined as client %u: %s", a->conf->client,
-                   pli_impi_err_text(err));
+        pli_native_agent_fail(a, "the job could not be joined as client %u: %s", a->conf->client,
+                              pli_impi_err_text(err));
         return false;
     }
     if (a->is_control_ready) { // nobody waits any more
@@ -142,16 +142,17 @@ static bool connect_all(struct agent *a, enum pli_impi_err err, bool is_lead)
 }
 
 // Others find each host under the address it tells: two of one client must not tell the same.
-static bool are_distinct(struct agent *a, const struct pli_impi_host *hosts, uint32_t n)
+static bool are_distinct(struct pli_native_agent *a, const struct pli_impi_host *hosts, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t k = 0; k < i; k++) {
             if (hosts[i].port == hosts[k].port &&
                 memcmp(hosts[i].addr, hosts[k].addr, sizeof hosts[i].addr) == 0) {
-                agent_fail(a,
-                           "hosts %u and %u of the client tell the same address and port %u; "
-                           "IMPI_HOST_NAME and IMPI_HOST_PORT take one for each host, with commas",
-                           k, i, hosts[i].port);
+                pli_native_agent_fail(
+                    a,
+                    "hosts %u and %u of the client tell the same address and port %u; "
+                    "IMPI_HOST_NAME and IMPI_HOST_PORT take one for each host, with commas",
+                    k, i, hosts[i].port);
                 return false;
             }
         }
@@ -160,25 +161,27 @@ static bool are_distinct(struct agent *a, const struct pli_impi_host *hosts, uin
 }
 
 // What the client's hosts are, all of them: ours alone, or what all have told.
-static bool list_hosts(struct agent *a, const struct pli_impi_host *own, struct pli_impi_host **out)
+static bool list_hosts(struct pli_native_agent *a, const struct pli_impi_host *own,
+                       struct pli_impi_host **out)
 {
     uint32_t n = a->conf->n_host;
-    const struct pli_agent_mail *mail = pli_agent_mail(a->node);
+    const struct pli_native_agent_mail *mail = pli_native_agent_mail(a->node);
     struct pli_impi_host *hosts = calloc(n, sizeof *hosts);
     *out = hosts;
     if (hosts == NULL) {
-        agent_fail(a, "no memory for %u hosts", n);
+        pli_native_agent_fail(a, "no memory for %u hosts", n);
         return false;
     }
     hosts[0] = *own;
     if (n == 1) {
         return true;
     }
-    if (!await(a, PLI_AGENT_LIST) || mail->len != n * sizeof(struct pli_agent_place)) {
+    if (!await(a, PLI_NATIVE_AGENT_LIST) ||
+        mail->len != n * sizeof(struct pli_native_agent_place)) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
-        struct pli_agent_place p;
+        struct pli_native_agent_place p;
         memcpy(&p, mail->data + i * sizeof p, sizeof p);
         hosts[i] = (struct pli_impi_host){
             .port = p.port, .n_proc = p.n_proc, .ackmark = p.ackmark, .hiwater = p.hiwater
@@ -189,8 +192,8 @@ static bool list_hosts(struct agent *a, const struct pli_impi_host *own, struct 
 }
 
 // The host that speaks for the client.
-static bool lead(struct agent *a, const struct pli_impi_env *env, const struct pli_impi_host *own,
-                 const struct pli_impi_log *log)
+static bool lead(struct pli_native_agent *a, const struct pli_impi_env *env,
+                 const struct pli_impi_host *own, const struct pli_impi_log *log)
 {
     struct pli_impi_host *hosts;
     uint32_t n = a->node->header->n_world, at = 0;
@@ -229,14 +232,14 @@ static bool lead(struct agent *a, const struct pli_impi_env *env, const struct p
 }
 
 // Another host of the client. The job stays for as long as the process.
-static bool follow(struct agent *a)
+static bool follow(struct pli_native_agent *a)
 {
     static struct pli_impi_collated collated;
     static struct pli_impi_job *job;
-    const struct pli_agent_mail *mail = pli_agent_mail(a->node);
+    const struct pli_native_agent_mail *mail = pli_native_agent_mail(a->node);
     char why[256] = "it makes no sense";
     uint32_t mask = 0;
-    if (!await(a, PLI_AGENT_JOB)) {
+    if (!await(a, PLI_NATIVE_AGENT_JOB)) {
         return false;
     }
     enum pli_impi_err err = pli_impi_collated_get(&collated, mail->data, mail->len);
@@ -248,15 +251,15 @@ static bool follow(struct agent *a)
                                   &job);
     }
     if (err != PLI_IMPI_OK || job == NULL || a->conf->client >= job->n_client) {
-        agent_fail(a, "what the first host told of the job cannot be used: %s", why);
+        pli_native_agent_fail(a, "what the first host told of the job cannot be used: %s", why);
         return false;
     }
     uint32_t host = job->client[a->conf->client].first_host + a->conf->host;
     return connect_all(a, pli_impi_net_join(a->net, job, host), false);
 }
 
-bool agent_meet(struct agent *a, const struct pli_impi_engine_ops *ops,
-                const struct pli_impi_log *log)
+bool pli_native_agent_join(struct pli_native_agent *a, const struct pli_impi_engine_ops *ops,
+                           const struct pli_impi_log *log)
 {
     struct pli_impi_env env;
     struct pli_impi_host host = { .n_proc = a->n_row };
@@ -280,11 +283,11 @@ bool agent_meet(struct agent *a, const struct pli_impi_engine_ops *ops,
     host.port = env.told_port != 0 ? env.told_port : pli_impi_net_port(a->net);
     host.ackmark = env.ackmark;
     host.hiwater = env.hiwater;
-    struct pli_agent_place place = {
+    struct pli_native_agent_place place = {
         .port = host.port, .n_proc = host.n_proc, .ackmark = host.ackmark, .hiwater = host.hiwater
     };
     memcpy(place.addr, host.addr, sizeof place.addr);
-    if (a->conf->n_host > 1 && !post(a, PLI_AGENT_HERE, &place, sizeof place)) {
+    if (a->conf->n_host > 1 && !post(a, PLI_NATIVE_AGENT_HERE, &place, sizeof place)) {
         return false;
     }
     return a->conf->host == 0 ? lead(a, &env, &host, log) : follow(a);

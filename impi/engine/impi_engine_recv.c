@@ -33,7 +33,7 @@ static enum pli_impi_err resolve(struct chan *c)
         return pli_impi_engine_lose(c, PLI_IMPI_ERR_PROTO, "its %s is for no process of ours",
                                     pli_impi_packet_name(c->pk.type));
     }
-    enum pli_impi_err err = pli_impi_flow_pair(e, dst, src, &c->pair);
+    enum pli_impi_err err = pli_impi_engine_flow_pair(e, dst, src, &c->pair);
     return err == PLI_IMPI_OK ? err : pli_impi_engine_lose(c, err, "out of memory");
 }
 
@@ -90,7 +90,7 @@ static enum pli_impi_err on_fini(struct chan *c)
     }
     pli_impi_engine_go(c, c->state == C_SENT ? C_OVER : C_GOT);
     pli_impi_engine_drop_sends(c, PLI_IMPI_ERR_CLOSED);
-    pli_impi_recv_drop(c, PLI_IMPI_ERR_CLOSED);
+    pli_impi_engine_recv_drop(c, PLI_IMPI_ERR_CLOSED);
     e->ops->peer_fini(e->arg, c->host);
     if (c->state == C_OVER) {
         e->ops->peer_down(e->arg, c->host, PLI_IMPI_OK);
@@ -106,21 +106,21 @@ static enum pli_impi_err on_control(struct chan *c, struct pair *p)
     }
     switch (c->pk.type) {
     case PLI_IMPI_PK_PROTOACK:
-        return pli_impi_flow_credit(p);
+        return pli_impi_engine_flow_credit(p);
     case PLI_IMPI_PK_SYNCACK:
-        return pli_impi_send_syncack(p, &c->pk);
+        return pli_impi_engine_send_syncack(p, &c->pk);
     case PLI_IMPI_PK_CANCEL: {
         struct pli_impi_cancel cancel = { p->remote, p->local, c->pk.srqid };
         e->ops->cancel_asked(e->arg, &cancel);
         return PLI_IMPI_OK;
     }
     default:
-        return pli_impi_send_cancel_answer(p, &c->pk);
+        return pli_impi_engine_send_cancel_answer(p, &c->pk);
     }
 }
 
 // Returns with c->left set to the data that follows.
-enum pli_impi_err pli_impi_recv_begin(struct chan *c)
+enum pli_impi_err pli_impi_engine_recv_begin(struct chan *c)
 {
     c->dst = NULL;
     c->dst_left = 0;
@@ -136,7 +136,7 @@ enum pli_impi_err pli_impi_recv_begin(struct chan *c)
     }
     struct pair *p = c->pair;
     if (c->pk.type > PLI_IMPI_PK_DATASYNC) {
-        err = pli_impi_packet_is_counted(c->pk.type) ? pli_impi_flow_got(p) : PLI_IMPI_OK;
+        err = pli_impi_packet_is_counted(c->pk.type) ? pli_impi_engine_flow_got(p) : PLI_IMPI_OK;
         return err == PLI_IMPI_OK ? on_control(c, p) : err;
     }
     if (c->state == C_GOT) {
@@ -202,10 +202,10 @@ static enum pli_impi_err end_first(struct chan *c, struct pair *p)
     return PLI_IMPI_OK;
 }
 
-enum pli_impi_err pli_impi_recv_end(struct chan *c)
+enum pli_impi_err pli_impi_engine_recv_end(struct chan *c)
 {
     struct pair *p = c->pair;
-    enum pli_impi_err err = pli_impi_flow_got(p);
+    enum pli_impi_err err = pli_impi_engine_flow_got(p);
     if (err != PLI_IMPI_OK || c->is_ignored) {
         return err;
     }
@@ -213,7 +213,7 @@ enum pli_impi_err pli_impi_recv_end(struct chan *c)
 }
 
 // Accepted messages of a host that will not be completed.
-void pli_impi_recv_drop(struct chan *c, enum pli_impi_err err)
+void pli_impi_engine_recv_drop(struct chan *c, enum pli_impi_err err)
 {
     struct pli_impi_idmap *m = &c->e->recvs;
     struct recv *list = NULL;
@@ -243,7 +243,7 @@ enum pli_impi_err pli_impi_engine_accept(struct pli_impi_engine *e, uint64_t han
         return PLI_IMPI_ERR_ARG;
     }
     enum pli_impi_err err =
-        pli_impi_flow_ctl(r->pair, PLI_IMPI_PK_SYNCACK, &r->env, r->srqid, handle);
+        pli_impi_engine_flow_ctl(r->pair, PLI_IMPI_PK_SYNCACK, &r->env, r->srqid, handle);
     if (err == PLI_IMPI_ERR_NOMEM) {
         return err;
     }
@@ -269,13 +269,13 @@ enum pli_impi_err pli_impi_engine_answer(struct pli_impi_engine *e, const struct
         !pli_impi_engine_is_peer(e, e->job->proc[c->src].host)) {
         return PLI_IMPI_ERR_ARG;
     }
-    enum pli_impi_err err = pli_impi_flow_pair(e, c->dst, c->src, &p);
+    enum pli_impi_err err = pli_impi_engine_flow_pair(e, c->dst, c->src, &p);
     if (err != PLI_IMPI_OK) {
         return err;
     }
     static const struct pli_impi_envelope none;
-    err = pli_impi_flow_ctl(p, yes ? PLI_IMPI_PK_CANCELYES : PLI_IMPI_PK_CANCELNO,
-                            r != NULL ? &r->env : &none, c->srqid, 0);
+    err = pli_impi_engine_flow_ctl(p, yes ? PLI_IMPI_PK_CANCELYES : PLI_IMPI_PK_CANCELNO,
+                                   r != NULL ? &r->env : &none, c->srqid, 0);
     if (err == PLI_IMPI_OK && yes && r != NULL) {
         pli_impi_idmap_remove(&e->recvs, handle);
         free(r);

@@ -4,7 +4,7 @@
 #include "engine/impi_engine_priv.h"
 #include <stdlib.h>
 
-void pli_impi_send_go(struct send *s, enum send_state to)
+void pli_impi_engine_send_go(struct send *s, enum send_state to)
 {
     static const bool may_go[N_SEND_STATE][N_SEND_STATE] = {
         // [from][to]
@@ -20,7 +20,7 @@ void pli_impi_send_go(struct send *s, enum send_state to)
     s->state = to;
 }
 
-void pli_impi_send_free(struct send *s)
+void pli_impi_engine_send_free(struct send *s)
 {
     pli_impi_idmap_remove(&s->pair->chan->e->sends, s->id);
     free(s);
@@ -75,7 +75,7 @@ enum pli_impi_err pli_impi_engine_send(struct pli_impi_engine *e, const struct p
     }
     enum pli_impi_err err = refuse_to(e, &e->chan[e->job->proc[s->env.dst].host]);
     if (err == PLI_IMPI_OK) {
-        err = pli_impi_flow_pair(e, s->env.src, s->env.dst, &p);
+        err = pli_impi_engine_flow_pair(e, s->env.src, s->env.dst, &p);
     }
     if (err == PLI_IMPI_OK) {
         err = make(p, e->next_id, s, &made);
@@ -85,7 +85,7 @@ enum pli_impi_err pli_impi_engine_send(struct pli_impi_engine *e, const struct p
     }
     *req_out = e->next_id++;
     p->chan->n_queued++;
-    pli_impi_flow_push(p, &p->first, made);
+    pli_impi_engine_flow_push(p, &p->first, made);
     return PLI_IMPI_OK;
 }
 
@@ -97,9 +97,9 @@ enum pli_impi_err pli_impi_engine_more(struct pli_impi_engine *e, uint64_t req, 
     }
     s->s.ready = ready;
     if (s->state == S_REST && !s->is_queued) {
-        pli_impi_flow_push(s->pair, &s->pair->rest, s);
+        pli_impi_engine_flow_push(s->pair, &s->pair->rest, s);
     } else if (s->state == S_FIRST) {
-        pli_impi_flow_wake(s->pair);
+        pli_impi_engine_flow_wake(s->pair);
     }
     return PLI_IMPI_OK;
 }
@@ -108,14 +108,14 @@ enum pli_impi_err pli_impi_engine_more(struct pli_impi_engine *e, uint64_t req, 
 static void complete(struct send *s)
 {
     if (s->has_cancel) {
-        pli_impi_send_go(s, S_CANCEL);
+        pli_impi_engine_send_go(s, S_CANCEL);
     } else {
-        pli_impi_send_free(s);
+        pli_impi_engine_send_free(s);
     }
 }
 
 // A data packet of it was written whole.
-void pli_impi_send_written(struct send *s, uint32_t len)
+void pli_impi_engine_send_written(struct send *s, uint32_t len)
 {
     struct pli_impi_engine *e = s->pair->chan->e;
     uint64_t id = s->id;
@@ -129,7 +129,7 @@ void pli_impi_send_written(struct send *s, uint32_t len)
     if (s->pair->chan->state != C_OPEN) { // its receiver has finalized: see drop_sends
         bool is_done = s->state == S_TAIL || (!s->is_long && !s->s.is_sync);
         bool has_cancel = s->has_cancel;
-        pli_impi_send_free(s);
+        pli_impi_engine_send_free(s);
         if (has_cancel) {
             e->ops->cancelled(e->arg, id, false);
         }
@@ -140,10 +140,10 @@ void pli_impi_send_written(struct send *s, uint32_t len)
         complete(s);
         e->ops->sent(e->arg, id, PLI_IMPI_OK);
     } else if (s->state == S_WIRE && s->is_long) {
-        pli_impi_send_go(s, S_WAIT);
+        pli_impi_engine_send_go(s, S_WAIT);
     } else if (s->state == S_WIRE) {
         if (s->s.is_sync) {
-            pli_impi_send_go(s, S_WAIT);
+            pli_impi_engine_send_go(s, S_WAIT);
         } else {
             complete(s);
         }
@@ -158,7 +158,7 @@ static struct send *find_for(struct pair *p, uint64_t id)
     return s != NULL && s->pair == p ? s : NULL;
 }
 
-enum pli_impi_err pli_impi_send_syncack(struct pair *p, const struct pli_impi_packet *pk)
+enum pli_impi_err pli_impi_engine_send_syncack(struct pair *p, const struct pli_impi_packet *pk)
 {
     struct pli_impi_engine *e = p->chan->e;
     struct send *s = find_for(p, pk->srqid);
@@ -171,9 +171,9 @@ enum pli_impi_err pli_impi_send_syncack(struct pair *p, const struct pli_impi_pa
     s->is_matched = true;
     s->drqid = pk->drqid;
     if (s->is_long) {
-        pli_impi_send_go(s, S_REST);
+        pli_impi_engine_send_go(s, S_REST);
         p->chan->n_queued++;
-        pli_impi_flow_push(p, &p->rest, s);
+        pli_impi_engine_flow_push(p, &p->rest, s);
     } else {
         complete(s);
     }
@@ -181,7 +181,8 @@ enum pli_impi_err pli_impi_send_syncack(struct pair *p, const struct pli_impi_pa
     return PLI_IMPI_OK;
 }
 
-enum pli_impi_err pli_impi_send_cancel_answer(struct pair *p, const struct pli_impi_packet *pk)
+enum pli_impi_err pli_impi_engine_send_cancel_answer(struct pair *p,
+                                                     const struct pli_impi_packet *pk)
 {
     struct pli_impi_engine *e = p->chan->e;
     struct send *s = find_for(p, pk->srqid);
@@ -195,7 +196,7 @@ enum pli_impi_err pli_impi_send_cancel_answer(struct pair *p, const struct pli_i
     uint64_t id = s->id;
     s->has_cancel = false;
     if (yes || s->state == S_CANCEL) {
-        pli_impi_send_free(s);
+        pli_impi_engine_send_free(s);
     }
     e->ops->cancelled(e->arg, id, yes);
     return PLI_IMPI_OK;
@@ -208,7 +209,7 @@ enum pli_impi_err pli_impi_engine_cancel(struct pli_impi_engine *e, const struct
     if (!is_local(e, c->src) || !is_remote(e, c->dst) || c->srqid == 0 || c->srqid >= e->next_id) {
         return PLI_IMPI_ERR_ARG;
     }
-    enum pli_impi_err err = pli_impi_flow_pair(e, c->src, c->dst, &p);
+    enum pli_impi_err err = pli_impi_engine_flow_pair(e, c->src, c->dst, &p);
     if (err != PLI_IMPI_OK) {
         return err;
     }
@@ -218,9 +219,9 @@ enum pli_impi_err pli_impi_engine_cancel(struct pli_impi_engine *e, const struct
     }
     if (s != NULL && s->state == S_FIRST) {
         pli_impi_idmap_remove(&e->sends, s->id);
-        pli_impi_send_go(s, S_DEAD);
+        pli_impi_engine_send_go(s, S_DEAD);
         p->chan->n_queued--;
-        pli_impi_flow_wake(p); // what waited behind it, and FINI, may go now
+        pli_impi_engine_flow_wake(p); // what waited behind it, and FINI, may go now
         *out = PLI_IMPI_CANCEL_DONE;
         return PLI_IMPI_OK;
     }
@@ -237,10 +238,10 @@ enum pli_impi_err pli_impi_engine_cancel(struct pli_impi_engine *e, const struct
         }
         s->state = S_CANCEL;
     }
-    err = pli_impi_flow_ctl(p, PLI_IMPI_PK_CANCEL, &s->s.env, c->srqid, 0);
+    err = pli_impi_engine_flow_ctl(p, PLI_IMPI_PK_CANCEL, &s->s.env, c->srqid, 0);
     if (err != PLI_IMPI_OK) {
         if (is_new) {
-            pli_impi_send_free(s);
+            pli_impi_engine_send_free(s);
         }
         return err;
     }

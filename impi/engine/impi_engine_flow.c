@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pli_impi_flow_tell(struct chan *c)
+void pli_impi_engine_flow_tell(struct chan *c)
 {
     struct pli_impi_engine *e = c->e;
     if (!c->is_told && c->state != C_NONE && c->state != C_LOST && c->state != C_OVER) {
@@ -18,8 +18,8 @@ void pli_impi_flow_tell(struct chan *c)
     }
 }
 
-enum pli_impi_err pli_impi_flow_pair(struct pli_impi_engine *e, uint32_t local, uint32_t remote,
-                                     struct pair **out)
+enum pli_impi_err pli_impi_engine_flow_pair(struct pli_impi_engine *e, uint32_t local,
+                                            uint32_t remote, struct pair **out)
 {
     uint32_t index = local - e->job->host[e->host].first_rank;
     uint64_t key = ((uint64_t)index + 1) << 32 | remote;
@@ -38,7 +38,7 @@ enum pli_impi_err pli_impi_flow_pair(struct pli_impi_engine *e, uint32_t local, 
     return PLI_IMPI_OK;
 }
 
-void pli_impi_flow_wake(struct pair *p)
+void pli_impi_engine_flow_wake(struct pair *p)
 {
     struct chan *c = p->chan;
     if (!p->is_ready) {
@@ -51,12 +51,12 @@ void pli_impi_flow_wake(struct pair *p)
         }
         c->ready_tail = p;
     }
-    pli_impi_flow_tell(c);
+    pli_impi_engine_flow_tell(c);
 }
 
-enum pli_impi_err pli_impi_flow_ctl(struct pair *p, uint32_t type,
-                                    const struct pli_impi_envelope *env, uint64_t srqid,
-                                    uint64_t drqid)
+enum pli_impi_err pli_impi_engine_flow_ctl(struct pair *p, uint32_t type,
+                                           const struct pli_impi_envelope *env, uint64_t srqid,
+                                           uint64_t drqid)
 {
     if (p->chan->state != C_OPEN || p->chan->has_fini) {
         return p->chan->state == C_LOST ? PLI_IMPI_ERR_PEER : PLI_IMPI_ERR_CLOSED;
@@ -74,14 +74,14 @@ enum pli_impi_err pli_impi_flow_ctl(struct pair *p, uint32_t type,
     p->ctl_tail = ctl;
     p->n_ctl++;
     p->chan->n_queued++;
-    pli_impi_flow_wake(p);
+    pli_impi_engine_flow_wake(p);
     return PLI_IMPI_OK;
 }
 
 // By age: of long messages that wait for their turn the oldest goes on first, so that they end one
 // after the other. If all went on alike, all would end at once, and the network would stand idle
 // until the first packets of the next ones were answered.
-void pli_impi_flow_push(struct pair *p, struct queue *q, struct send *s)
+void pli_impi_engine_flow_push(struct pair *p, struct queue *q, struct send *s)
 {
     struct send **at = q->head != NULL && q->tail->id < s->id ? &q->tail->next : &q->head;
     while (*at != NULL && (*at)->id < s->id) {
@@ -93,7 +93,7 @@ void pli_impi_flow_push(struct pair *p, struct queue *q, struct send *s)
     if (s->next == NULL) {
         q->tail = s;
     }
-    pli_impi_flow_wake(p);
+    pli_impi_engine_flow_wake(p);
 }
 
 static void pop(struct queue *q)
@@ -104,7 +104,7 @@ static void pop(struct queue *q)
     s->is_queued = false;
 }
 
-enum pli_impi_err pli_impi_flow_got(struct pair *p)
+enum pli_impi_err pli_impi_engine_flow_got(struct pair *p)
 {
     const struct pli_impi_job *job = p->chan->e->job;
     struct chan *c = p->chan;
@@ -127,11 +127,11 @@ enum pli_impi_err pli_impi_flow_got(struct pair *p)
         }
         c->owing_tail = p;
     }
-    pli_impi_flow_tell(c);
+    pli_impi_engine_flow_tell(c);
     return PLI_IMPI_OK;
 }
 
-enum pli_impi_err pli_impi_flow_credit(struct pair *p)
+enum pli_impi_err pli_impi_engine_flow_credit(struct pair *p)
 {
     const struct pli_impi_job *job = p->chan->e->job;
     if (p->sent < job->ackmark) {
@@ -139,7 +139,7 @@ enum pli_impi_err pli_impi_flow_credit(struct pair *p)
                                     "it acknowledged more packets than it was sent");
     }
     p->sent -= job->ackmark;
-    pli_impi_flow_wake(p);
+    pli_impi_engine_flow_wake(p);
     return PLI_IMPI_OK;
 }
 
@@ -245,7 +245,7 @@ static bool emit_data(struct pair *p, struct queue *q)
     if (is_first || s->off == s->s.len) {
         pop(q);
         p->chan->n_queued--;
-        pli_impi_send_go(s, is_first ? S_WIRE : S_TAIL);
+        pli_impi_engine_send_go(s, is_first ? S_WIRE : S_TAIL);
     }
     p->is_rest_next = is_first;
     return true;
@@ -266,7 +266,7 @@ static bool emit(struct pair *p)
     return true;
 }
 
-void pli_impi_flow_fill(struct chan *c)
+void pli_impi_engine_flow_fill(struct chan *c)
 {
     while (c->n_item < RING && c->n_byte < RING_BYTES) {
         if (c->owing != NULL) {
@@ -276,7 +276,7 @@ void pli_impi_flow_fill(struct chan *c)
             c->ready = p->next_ready;
             p->is_ready = false;
             if (emit(p)) {
-                pli_impi_flow_wake(p); // at the end of the line
+                pli_impi_engine_flow_wake(p); // at the end of the line
             }
         } else {
             break;
@@ -290,7 +290,7 @@ void pli_impi_flow_fill(struct chan *c)
     }
 }
 
-void pli_impi_flow_clear(struct pair *p)
+void pli_impi_engine_flow_clear(struct pair *p)
 {
     while (p->ctl != NULL) {
         struct ctl *next = p->ctl->next;

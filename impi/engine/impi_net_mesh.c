@@ -55,7 +55,7 @@ static enum pli_impi_err open_link(struct pli_impi_net *net, uint32_t host)
     }
     pli_impi_sock_expect(net->link[host].s.fd, net->conf.silence_s);
     if (net->link[host].n_hello > 0) {
-        pli_impi_mesh_mark(net, host);
+        pli_impi_net_mesh_mark(net, host);
     }
     return PLI_IMPI_OK;
 }
@@ -141,7 +141,7 @@ static void seat(struct pli_impi_net *net, uint32_t i)
     }
 }
 
-enum pli_impi_err pli_impi_mesh_begin(struct pli_impi_net *net)
+enum pli_impi_err pli_impi_net_mesh_begin(struct pli_impi_net *net)
 {
     for (uint32_t h = 0; h < net->host; h++) {
         if (pli_impi_engine_is_peer(net->engine, h)) {
@@ -161,14 +161,14 @@ enum pli_impi_err pli_impi_mesh_begin(struct pli_impi_net *net)
         } else { // now it is known that it has more to say
             g->deadline_ms = pli_impi_net_clock() + GUEST_MS;
             if (pli_impi_net_watch(net, g->s.fd, KEY_GUEST, i, false) == PLI_IMPI_OK) {
-                pli_impi_mesh_guest(net, i);
+                pli_impi_net_mesh_guest(net, i);
             }
         }
     }
     return net->err;
 }
 
-uint32_t pli_impi_mesh_missing(const struct pli_impi_net *net)
+uint32_t pli_impi_net_mesh_missing(const struct pli_impi_net *net)
 {
     for (uint32_t h = 0; h < net->job->n_host; h++) {
         if (pli_impi_engine_is_peer(net->engine, h) &&
@@ -196,7 +196,7 @@ static struct guest *free_guest(struct pli_impi_net *net)
     return oldest;
 }
 
-void pli_impi_mesh_accept(struct pli_impi_net *net)
+void pli_impi_net_mesh_accept(struct pli_impi_net *net)
 {
     for (;;) {
         int fd;
@@ -222,7 +222,7 @@ void pli_impi_mesh_accept(struct pli_impi_net *net)
     }
 }
 
-void pli_impi_mesh_guest(struct pli_impi_net *net, uint32_t i)
+void pli_impi_net_mesh_guest(struct pli_impi_net *net, uint32_t i)
 {
     struct guest *g = &net->guest[i];
     uint32_t want = hello_len(net);
@@ -249,7 +249,7 @@ void pli_impi_mesh_guest(struct pli_impi_net *net, uint32_t i)
     }
 }
 
-void pli_impi_mesh_mark(void *arg, uint32_t host)
+void pli_impi_net_mesh_mark(void *arg, uint32_t host)
 {
     struct pli_impi_net *net = arg;
     if (!net->link[host].is_dirty) {
@@ -352,7 +352,7 @@ static enum pli_impi_err settle(struct pli_impi_net *net, uint32_t host, enum pl
     return state == PLI_IMPI_LINK_LOST ? pli_impi_net_fail(net, PLI_IMPI_ERR_PEER) : PLI_IMPI_OK;
 }
 
-enum pli_impi_err pli_impi_mesh_event(struct pli_impi_net *net, uint32_t host, uint32_t events)
+enum pli_impi_err pli_impi_net_mesh_event(struct pli_impi_net *net, uint32_t host, uint32_t events)
 {
     struct link *l = &net->link[host];
     enum pli_impi_err err = PLI_IMPI_OK;
@@ -377,7 +377,7 @@ enum pli_impi_err pli_impi_mesh_event(struct pli_impi_net *net, uint32_t host, u
     return err;
 }
 
-void pli_impi_mesh_flush(struct pli_impi_net *net)
+void pli_impi_net_mesh_flush(struct pli_impi_net *net)
 {
     while (net->n_dirty > 0) {
         uint32_t host = net->dirty[--net->n_dirty];
@@ -409,7 +409,7 @@ static void judge(struct pli_impi_net *net, uint64_t now_ms)
     net->judge_ms = awaits ? now_ms + judge_every(net) : 0;
 }
 
-int pli_impi_mesh_tick(struct pli_impi_net *net, uint64_t now_ms)
+int pli_impi_net_mesh_tick(struct pli_impi_net *net, uint64_t now_ms)
 {
     int next = -1;
     if (net->judge_ms != 0 && now_ms >= net->judge_ms) {
@@ -439,7 +439,7 @@ int pli_impi_mesh_tick(struct pli_impi_net *net, uint64_t now_ms)
     return net->accept_ms != 0 && (next < 0 || next > RETRY_MS) ? RETRY_MS : next;
 }
 
-void pli_impi_mesh_dismiss(struct pli_impi_net *net)
+void pli_impi_net_mesh_dismiss(struct pli_impi_net *net)
 {
     for (int i = 0; i < MAX_GUEST; i++) {
         if (net->guest[i].s.fd >= 0) {
@@ -448,7 +448,7 @@ void pli_impi_mesh_dismiss(struct pli_impi_net *net)
     }
 }
 
-void pli_impi_mesh_close(struct pli_impi_net *net)
+void pli_impi_net_mesh_close(struct pli_impi_net *net)
 {
     for (uint32_t h = 0; net->link != NULL && h < net->job->n_host; h++) {
         pli_impi_net_drop(net, &net->link[h].s);

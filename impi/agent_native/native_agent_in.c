@@ -4,7 +4,7 @@
 // has found the receive.
 #include "impi/agent_native/native_agent_priv.h"
 
-#include "impi/agent_native/agent_cid.h"
+#include "impi/agent_native/native_agent_cid.h"
 #include "msg/msg_wire.h"
 
 #include <stdlib.h>
@@ -12,25 +12,25 @@
 
 enum { INLINE = 8 };
 
-static char *heap_base(const struct agent *a)
+static char *heap_base(const struct pli_native_agent *a)
 {
     return a->node->base + a->gate->heap;
 }
 
-static bool is_in_heap(const struct agent *a, const void *p)
+static bool is_in_heap(const struct pli_native_agent *a, const void *p)
 {
     return (const char *)p >= heap_base(a) && (const char *)p < heap_base(a) + a->gate->heap_size;
 }
 
-static bool is_in_block(const struct agent *a, const void *p)
+static bool is_in_block(const struct pli_native_agent *a, const void *p)
 {
     const char *box = (const char *)a->shm.box;
     return (const char *)p >= box && (const char *)p < box + PLI_NODE_LANE;
 }
 
-void *agent_in_room(void *arg, const struct pli_impi_arrival *m)
+void *pli_native_agent_in_room(void *arg, const struct pli_impi_arrival *m)
 {
-    struct agent *a = arg;
+    struct pli_native_agent *a = arg;
     bool is_whole = m->len == m->msglen;
     if (is_whole && m->len <= INLINE) {
         return malloc(INLINE);
@@ -40,33 +40,34 @@ void *agent_in_room(void *arg, const struct pli_impi_arrival *m)
     if (block != NULL) {
         return pli_shm_block_data(block);
     }
-    uint64_t slot = m->msglen < a->gate->heap_size
-                        ? agent_heap_take(&a->heap, sizeof(struct pli_gateway_slot) + m->msglen)
-                        : 0;
+    uint64_t slot =
+        m->msglen < a->gate->heap_size
+            ? pli_native_agent_heap_take(&a->heap, sizeof(struct pli_gateway_slot) + m->msglen)
+            : 0;
     return slot != 0 ? a->node->base + slot + sizeof(struct pli_gateway_slot) : NULL;
 }
 
-static void give(struct agent *a, void *room)
+static void give(struct pli_native_agent *a, void *room)
 {
     if (is_in_block(a, room)) {
         pli_shm_block_done((struct pli_shm_block *)room - 1);
     } else if (is_in_heap(a, room)) {
         uint64_t at = (uint64_t)((char *)room - a->node->base);
-        agent_heap_give(&a->heap, at - sizeof(struct pli_gateway_slot));
+        pli_native_agent_heap_give(&a->heap, at - sizeof(struct pli_gateway_slot));
     } else {
         free(room);
     }
 }
 
-void agent_in_dropped(void *arg, void *room)
+void pli_native_agent_in_dropped(void *arg, void *room)
 {
     give(arg, room);
 }
 
-static void destroy(struct agent *a, struct agent_in *in)
+static void destroy(struct pli_native_agent *a, struct pli_native_agent_in *in)
 {
     if (in->slot != 0) {
-        agent_heap_give(&a->heap, in->slot);
+        pli_native_agent_heap_give(&a->heap, in->slot);
     }
     pli_impi_idmap_remove(&a->in_by_id, in->id);
     if (in->handle != 0) {
@@ -76,19 +77,20 @@ static void destroy(struct agent *a, struct agent_in *in)
 }
 
 // A message of which something is still to come or to be said.
-static struct agent_in *remember(struct agent *a, const struct pli_impi_arrival *m, uint64_t slot)
+static struct pli_native_agent_in *remember(struct pli_native_agent *a,
+                                            const struct pli_impi_arrival *m, uint64_t slot)
 {
-    struct agent_in *in = calloc(1, sizeof *in);
+    struct pli_native_agent_in *in = calloc(1, sizeof *in);
     if (in == NULL) {
         return NULL;
     }
-    *in = (struct agent_in){ .id = a->next_id++,
-                             .handle = m->handle,
-                             .slot = slot,
-                             .row = m->env.dst - a->first,
-                             .dst = m->env.dst,
-                             .size = m->msglen,
-                             .here = m->len };
+    *in = (struct pli_native_agent_in){ .id = a->next_id++,
+                                        .handle = m->handle,
+                                        .slot = slot,
+                                        .row = m->env.dst - a->first,
+                                        .dst = m->env.dst,
+                                        .size = m->msglen,
+                                        .here = m->len };
     if (pli_impi_idmap_add(&a->in_by_id, in->id, in) != PLI_IMPI_OK ||
         (in->handle != 0 && pli_impi_idmap_add(&a->in_by_handle, in->handle, in) != PLI_IMPI_OK)) {
         return NULL; // the agent is about to give up
@@ -96,23 +98,23 @@ static struct agent_in *remember(struct agent *a, const struct pli_impi_arrival 
     return in;
 }
 
-void agent_in_arrived(void *arg, const struct pli_impi_arrival *m, void *room)
+void pli_native_agent_in_arrived(void *arg, const struct pli_impi_arrival *m, void *room)
 {
-    struct agent *a = arg;
+    struct pli_native_agent *a = arg;
     struct pli_shm_cell cell = { .kind = PLI_MSG_GATE_MSG,
                                  .src_proc = m->env.src,
-                                 .context = agent_cid_in(m->env.cid),
+                                 .context = pli_native_agent_cid_in(m->env.cid),
                                  .src_rank = m->env.lsrank,
                                  .tag = m->env.tag,
                                  .size = m->msglen };
     bool is_heap = room != NULL && is_in_heap(a, room);
     uint64_t slot =
         is_heap ? (uint64_t)((char *)room - a->node->base) - sizeof(struct pli_gateway_slot) : 0;
-    struct agent_in *in = NULL;
+    struct pli_native_agent_in *in = NULL;
     if (is_heap || m->handle != 0) {
         in = remember(a, m, slot);
         if (in == NULL) {
-            agent_fail(a, "no memory for a message");
+            pli_native_agent_fail(a, "no memory for a message");
             return;
         }
         cell.word[0] = in->id;
@@ -131,40 +133,40 @@ void agent_in_arrived(void *arg, const struct pli_impi_arrival *m, void *room)
         memcpy(&cell.word[2], room, m->len);
         free(room);
     }
-    agent_box_post(a, m->env.dst - a->first, 0, &cell);
+    pli_native_agent_box_post(a, m->env.dst - a->first, 0, &cell);
 }
 
-void agent_in_part(void *arg, uint64_t handle, uint64_t offset, uint32_t len)
+void pli_native_agent_in_part(void *arg, uint64_t handle, uint64_t offset, uint32_t len)
 {
-    struct agent *a = arg;
-    struct agent_in *in = pli_impi_idmap_find(&a->in_by_handle, handle);
+    struct pli_native_agent *a = arg;
+    struct pli_native_agent_in *in = pli_impi_idmap_find(&a->in_by_handle, handle);
     if (in == NULL) {
         return;
     }
     struct pli_shm_cell cell = { .kind = PLI_MSG_GATE_PART };
     cell.word[0] = in->request;
     cell.word[1] = offset + len;
-    agent_box_post(a, in->row, in->lane, &cell);
+    pli_native_agent_box_post(a, in->row, in->lane, &cell);
 }
 
-void agent_in_received(void *arg, uint64_t handle, enum pli_impi_err err)
+void pli_native_agent_in_received(void *arg, uint64_t handle, enum pli_impi_err err)
 {
-    struct agent *a = arg;
-    struct agent_in *in = pli_impi_idmap_find(&a->in_by_handle, handle);
+    struct pli_native_agent *a = arg;
+    struct pli_native_agent_in *in = pli_impi_idmap_find(&a->in_by_handle, handle);
     if (in != NULL) {
         pli_impi_idmap_remove(&a->in_by_handle, handle);
         in->handle = 0;
     }
     if (err != PLI_IMPI_OK) {
-        agent_fail(a, "a message for rank %u will never be complete: %s", in != NULL ? in->dst : 0,
-                   pli_impi_err_text(err));
+        pli_native_agent_fail(a, "a message for rank %u will never be complete: %s",
+                              in != NULL ? in->dst : 0, pli_impi_err_text(err));
     }
 }
 
 // The rank has found the receive.
-void agent_in_accept(struct agent *a, const struct pli_shm_cell *cell)
+void pli_native_agent_in_accept(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
-    struct agent_in *in = pli_impi_idmap_find(&a->in_by_id, cell->word[0]);
+    struct pli_native_agent_in *in = pli_impi_idmap_find(&a->in_by_id, cell->word[0]);
     if (in == NULL) {
         return;
     }
@@ -181,8 +183,8 @@ void agent_in_accept(struct agent *a, const struct pli_shm_cell *cell)
         }
         enum pli_impi_err err = pli_impi_engine_accept(a->engine, handle, base, in->size);
         if (err != PLI_IMPI_OK) {
-            agent_fail(a, "a message for rank %u cannot be received: %s", in->dst,
-                       pli_impi_err_text(err));
+            pli_native_agent_fail(a, "a message for rank %u cannot be received: %s", in->dst,
+                                  pli_impi_err_text(err));
             return;
         }
     }
@@ -191,31 +193,31 @@ void agent_in_accept(struct agent *a, const struct pli_shm_cell *cell)
     }
 }
 
-void agent_in_done(struct agent *a, const struct pli_shm_cell *cell)
+void pli_native_agent_in_done(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
-    struct agent_in *in = pli_impi_idmap_find(&a->in_by_id, cell->word[0]);
+    struct pli_native_agent_in *in = pli_impi_idmap_find(&a->in_by_id, cell->word[0]);
     if (in != NULL) {
         destroy(a, in);
     }
 }
 
-void agent_in_cancel_asked(void *arg, const struct pli_impi_cancel *c)
+void pli_native_agent_in_cancel_asked(void *arg, const struct pli_impi_cancel *c)
 {
-    struct agent *a = arg;
+    struct pli_native_agent *a = arg;
     struct pli_shm_cell cell = { .kind = PLI_MSG_GATE_UNSEND };
     cell.word[0] = c->srqid;
     cell.word[1] = c->src;
-    agent_box_post(a, c->dst - a->first, 0, &cell);
+    pli_native_agent_box_post(a, c->dst - a->first, 0, &cell);
 }
 
-void agent_in_unsent(struct agent *a, const struct pli_shm_cell *cell)
+void pli_native_agent_in_unsent(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
     bool yes = (cell->word[2] & 1) != 0;
-    struct agent_in *in = yes ? pli_impi_idmap_find(&a->in_by_id, cell->word[1]) : NULL;
+    struct pli_native_agent_in *in = yes ? pli_impi_idmap_find(&a->in_by_id, cell->word[1]) : NULL;
     struct pli_impi_cancel c = { (uint32_t)(cell->word[2] >> 1), cell->src_proc, cell->word[0] };
     enum pli_impi_err err = pli_impi_engine_answer(a->engine, &c, in != NULL ? in->handle : 0, yes);
     if (err != PLI_IMPI_OK) {
-        agent_fail(a, "a cancellation cannot be answered: %s", pli_impi_err_text(err));
+        pli_native_agent_fail(a, "a cancellation cannot be answered: %s", pli_impi_err_text(err));
     }
     if (in != NULL) {
         destroy(a, in);

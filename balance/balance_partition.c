@@ -45,7 +45,8 @@ static int fits(const double *load, int n, const double *weight, int n_process, 
     return at == n;
 }
 
-double pli_spread_worst(const double *load, const double *weight, int n_process, const int *first)
+double pli_balance_partition_load(const double *load, const double *weight, int n_process,
+                                  const int *first)
 {
     double worst = 0;
     for (int p = 0; p < n_process; p++) {
@@ -82,8 +83,8 @@ static void keep_near(const double *load, int n, const double *weight, int n_pro
     }
 }
 
-double pli_spread(const double *load, int n, const double *weight, int n_process, const int *first,
-                  int *first_out)
+double pli_balance_partition(const double *load, int n, const double *weight, int n_process,
+                             const int *first, int *first_out)
 {
     double sum = 0, of_weight = 0, most = 0, least = INFINITY;
     for (int i = 0; i < n; i++) {
@@ -104,5 +105,5 @@ double pli_spread(const double *load, int n, const double *weight, int n_process
         }
     }
     keep_near(load, n, weight, n_process, high, first, first_out);
-    return pli_spread_worst(load, weight, n_process, first_out);
+    return pli_balance_partition_load(load, weight, n_process, first_out);
 }

@@ -65,7 +65,7 @@ static enum pli_impi_err parse(struct chan *c)
                 return PLI_IMPI_OK;
             }
             c->in_data = false;
-            err = pli_impi_recv_end(c);
+            err = pli_impi_engine_recv_end(c);
             if (err != PLI_IMPI_OK) {
                 return err;
             }
@@ -78,7 +78,7 @@ static enum pli_impi_err parse(struct chan *c)
             return pli_impi_engine_lose(c, err, "it sent something that is no packet");
         }
         c->at_stage += PLI_IMPI_PACKET_HEAD;
-        err = pli_impi_recv_begin(c);
+        err = pli_impi_engine_recv_begin(c);
         if (err != PLI_IMPI_OK) {
             return err;
         }
@@ -133,7 +133,7 @@ int pli_impi_engine_out_iov(struct pli_impi_engine *e, uint32_t host, struct iov
     if (!is_alive(c)) {
         return 0;
     }
-    pli_impi_flow_fill(c);
+    pli_impi_engine_flow_fill(c);
     size_t skip = c->at_item;
     for (uint32_t i = 0; i < c->n_item && n < max; i++) {
         struct item *it = &c->ring[(c->first + i) % RING];
@@ -164,7 +164,7 @@ static void item_written(struct chan *c, struct item *it)
     c->n_item--;
     c->at_item = 0;
     if (s != NULL) {
-        pli_impi_send_written(s, len);
+        pli_impi_engine_send_written(s, len);
     }
     if (type == PLI_IMPI_PK_FINI) {
         pli_impi_engine_go(c, c->state == C_GOT ? C_OVER : C_SENT);

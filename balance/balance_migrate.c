@@ -26,7 +26,7 @@ struct move {
     MPI_Comm *comms;
 };
 
-int pli_migrate_agree(const struct pli_balance *b, int mine, const char *what)
+int pli_balance_migrate_agree(const struct pli_balance *b, int mine, const char *what)
 {
     struct {
         int failed, rank;
@@ -36,9 +36,9 @@ int pli_migrate_agree(const struct pli_balance *b, int mine, const char *what)
         return mine != MPI_SUCCESS ? mine : code;
     }
     return all.failed
-               ? pli_complain_later(MPI_ERR_OTHER,
-                                    "rank %d of the parent could not %s; nothing has changed",
-                                    all.rank, what)
+               ? pli_balance_error_code(MPI_ERR_OTHER,
+                                        "rank %d of the parent could not %s; nothing has changed",
+                                        all.rank, what)
                : MPI_SUCCESS;
 }
 
@@ -55,7 +55,7 @@ static int begin(struct move *m)
     m->next = calloc(n_new + 1, sizeof(struct pli_balance_ep *));
     m->comms = calloc(n_new + 1, sizeof(MPI_Comm));
     if (m->out == NULL || m->in == NULL || m->reqs == NULL || m->next == NULL || m->comms == NULL) {
-        return pli_complain_later(MPI_ERR_NO_MEM, "no memory to move endpoints");
+        return pli_balance_error_code(MPI_ERR_NO_MEM, "no memory to move endpoints");
     }
     for (int r = old0, p = 0; r < old1; r++) {
         while (m->first[p + 1] <= r) {
@@ -76,7 +76,7 @@ static int begin(struct move *m)
             m->next[r - new0] = calloc(1, sizeof(struct pli_balance_ep));
             m->in[m->n_in++] = (struct crate){ .process = is_first ? me : p, .index = r - new0 };
             if (m->next[r - new0] == NULL) {
-                return pli_complain_later(MPI_ERR_NO_MEM, "no memory for an endpoint");
+                return pli_balance_error_code(MPI_ERR_NO_MEM, "no memory for an endpoint");
             }
             m->next[r - new0]->comm = MPI_COMM_NULL;
         }
@@ -90,13 +90,13 @@ static int pack(struct move *m)
     for (int i = 0; i < m->n_out; i++) {
         struct crate *c = &m->out[i];
         const struct pli_balance_ep *ep = m->b->here[c->index];
-        int code = pli_image_size(m->b, ep, &c->bytes);
+        int code = pli_balance_image_size(m->b, ep, &c->bytes);
         if (code == MPI_SUCCESS) {
             c->data = malloc((size_t)c->bytes);
-            code = c->data == NULL
-                       ? pli_complain_later(MPI_ERR_NO_MEM, "no memory to pack %lld bytes of state",
-                                            (long long)c->bytes)
-                       : pli_image_pack(m->b, ep, c->data, c->bytes);
+            code = c->data == NULL ? pli_balance_error_code(MPI_ERR_NO_MEM,
+                                                            "no memory to pack %lld bytes of state",
+                                                            (long long)c->bytes)
+                                   : pli_balance_image_pack(m->b, ep, c->data, c->bytes);
         }
         if (code != MPI_SUCCESS) {
             return code;
@@ -122,8 +122,9 @@ static int ship_sizes(struct move *m)
     for (int i = 0; i < m->n_in && code == MPI_SUCCESS; i++) {
         m->in[i].data = malloc((size_t)m->in[i].bytes);
         if (m->in[i].data == NULL) {
-            code = pli_complain_later(MPI_ERR_NO_MEM, "no memory to receive %lld bytes of state",
-                                      (long long)m->in[i].bytes);
+            code =
+                pli_balance_error_code(MPI_ERR_NO_MEM, "no memory to receive %lld bytes of state",
+                                       (long long)m->in[i].bytes);
         }
     }
     return code;
@@ -144,7 +145,7 @@ static int ship_data(struct move *m)
     code = code == MPI_SUCCESS ? ended : code;
     for (int i = 0; i < m->n_in && code == MPI_SUCCESS; i++) {
         struct crate *c = &m->in[i];
-        code = pli_image_unpack(m->b, m->next[c->index], c->data, c->bytes);
+        code = pli_balance_image_unpack(m->b, m->next[c->index], c->data, c->bytes);
         free(c->data); // no longer than needed: the state may be most of the memory
         c->data = NULL;
     }
@@ -178,7 +179,7 @@ static void commit(struct move *m)
         }
     }
     for (int i = 0; i < m->n_out; i++) {
-        pli_image_drop(b, b->here[m->out[i].index]);
+        pli_balance_image_drop(b, b->here[m->out[i].index]);
         free(b->here[m->out[i].index]);
     }
     for (int i = 0; i < m->n_new; i++) {
@@ -198,7 +199,7 @@ static void end(struct move *m)
         int at = i - from;
         int is_old = at >= 0 && at < pli_balance_n(b) && m->next[i] == b->here[at];
         if (m->next[i] != NULL && !is_old) {
-            pli_image_drop(b, m->next[i]);
+            pli_balance_image_drop(b, m->next[i]);
             free(m->next[i]);
         }
     }
@@ -215,7 +216,7 @@ static void end(struct move *m)
     free(m->comms);
 }
 
-int pli_migrate(struct pli_balance *b, const int *first, MPI_Count *bytes_out)
+int pli_balance_migrate(struct pli_balance *b, const int *first, MPI_Count *bytes_out)
 {
     struct move m = { .b = b, .first = first };
     MPI_Count mine = 0;
@@ -223,12 +224,12 @@ int pli_migrate(struct pli_balance *b, const int *first, MPI_Count *bytes_out)
     if (code == MPI_SUCCESS) {
         code = pack(&m);
     }
-    code = pli_migrate_agree(b, code, "pack its state");
+    code = pli_balance_migrate_agree(b, code, "pack its state");
     if (code == MPI_SUCCESS) {
-        code = pli_migrate_agree(b, ship_sizes(&m), "make room for the state that comes");
+        code = pli_balance_migrate_agree(b, ship_sizes(&m), "make room for the state that comes");
     }
     if (code == MPI_SUCCESS) {
-        code = pli_migrate_agree(b, ship_data(&m), "unpack the state that came");
+        code = pli_balance_migrate_agree(b, ship_data(&m), "unpack the state that came");
     }
     if (code == MPI_SUCCESS) {
         code = make_comms(&m);

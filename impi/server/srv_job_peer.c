@@ -17,20 +17,21 @@ static const bool may_go[N_PEER_STATE][N_PEER_STATE] = {
     [P_RUN] = { [P_CLOSED] = true },
 };
 
-void pli_srv_peer_go(struct pli_srv_peer *peer, enum peer_state to)
+void pli_srv_job_peer_go(struct pli_srv_peer *peer, enum peer_state to)
 {
     static const char *const name[N_PEER_STATE] = { "authentication", "key", "rank",
                                                     "labels",         "run", "closed" };
     if (!may_go[peer->state][to]) {
-        pli_srv_log(PLI_SRV_ERROR, "%s: cannot go from %s to %s", pli_srv_peer_name(peer),
+        pli_srv_log(PLI_SRV_ERROR, "%s: cannot go from %s to %s", pli_srv_job_peer_name(peer),
                     name[peer->state], name[to]);
         abort(); // a mistake of ours, whatever the client sent
     }
-    pli_srv_log(PLI_SRV_INFO, "%s: %s -> %s", pli_srv_peer_name(peer), name[peer->state], name[to]);
+    pli_srv_log(PLI_SRV_INFO, "%s: %s -> %s", pli_srv_job_peer_name(peer), name[peer->state],
+                name[to]);
     peer->state = to;
 }
 
-const char *pli_srv_peer_name(const struct pli_srv_peer *peer)
+const char *pli_srv_job_peer_name(const struct pli_srv_peer *peer)
 {
     static char line[120]; // one thread, one line at a time
     if (peer->rank < 0) {
@@ -41,19 +42,19 @@ const char *pli_srv_peer_name(const struct pli_srv_peer *peer)
 }
 
 // A client can be odd as often as it likes, but not fill the log with it.
-bool pli_srv_peer_is_odd(struct pli_srv_peer *peer)
+bool pli_srv_job_peer_is_odd(struct pli_srv_peer *peer)
 {
     enum { MAX_ODD = 10 };
     if (++peer->n_odd == MAX_ODD) {
-        pli_srv_log(PLI_SRV_WARN, "%s: enough of its oddities", pli_srv_peer_name(peer));
+        pli_srv_log(PLI_SRV_WARN, "%s: enough of its oddities", pli_srv_job_peer_name(peer));
     }
     return peer->n_odd < MAX_ODD;
 }
 
-void pli_srv_peer_drop(struct pli_srv_peer *peer)
+void pli_srv_job_peer_drop(struct pli_srv_peer *peer)
 {
     if (peer->state != P_CLOSED) {
-        pli_srv_peer_go(peer, P_CLOSED);
+        pli_srv_job_peer_go(peer, P_CLOSED);
     }
     pli_impi_body_fini(&peer->body);
     peer->has_body = false;
@@ -131,9 +132,9 @@ static void begin(struct pli_srv_job *job, struct pli_srv_peer *peer)
     bool is_word = head.cmd == PLI_IMPI_CMD_AUTH || head.cmd == PLI_IMPI_CMD_IMPI;
     bool is_bare = head.cmd == PLI_IMPI_CMD_DONE || head.cmd == PLI_IMPI_CMD_FINI;
     if (!is_word && !is_bare) {
-        if (pli_srv_peer_is_odd(peer)) {
+        if (pli_srv_job_peer_is_odd(peer)) {
             pli_srv_log(PLI_SRV_WARN, "%s: skipping unknown command 0x%08x of %u bytes",
-                        pli_srv_peer_name(peer), head.cmd, head.len);
+                        pli_srv_job_peer_name(peer), head.cmd, head.len);
         }
         peer->skip = head.len;
         peer->n_small = 0;
@@ -187,8 +188,8 @@ static size_t take_small(struct pli_srv_job *job, struct pli_srv_peer *peer, con
     return n;
 }
 
-void pli_srv_peer_input(struct pli_srv_job *job, struct pli_srv_peer *peer, const unsigned char *p,
-                        size_t len)
+void pli_srv_job_peer_input(struct pli_srv_job *job, struct pli_srv_peer *peer,
+                            const unsigned char *p, size_t len)
 {
     while (len > 0 && peer->state != P_CLOSED) {
         size_t n;

@@ -46,7 +46,7 @@ static int say(int class, const char *format, va_list args)
     return code;
 }
 
-int pli_complain_later(int class, const char *format, ...)
+int pli_balance_error_code(int class, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -55,7 +55,7 @@ int pli_complain_later(int class, const char *format, ...)
     return code;
 }
 
-int pli_complain_of(const struct pli_balance *b, int code)
+int pli_balance_error_raise(const struct pli_balance *b, int code)
 {
     if (code != MPI_SUCCESS) {
         MPI_Comm_call_errhandler(b != NULL ? b->parent : MPI_COMM_SELF, code);
@@ -63,11 +63,11 @@ int pli_complain_of(const struct pli_balance *b, int code)
     return code;
 }
 
-int pli_complain(const struct pli_balance *b, int class, const char *format, ...)
+int pli_balance_error(const struct pli_balance *b, int class, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     int code = say(class, format, args);
     va_end(args);
-    return pli_complain_of(b, code);
+    return pli_balance_error_raise(b, code);
 }
