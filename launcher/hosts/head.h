@@ -45,7 +45,8 @@ void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, cons
 // A task that came later is about to be started on its host.
 void pli_head_add(struct pli_proc_task *task);
 
-// The link to a host, and what daemons are reached with and have said; for migrate_ranks.c and host_join.c.
+// The link to a host, and what daemons are reached with and have said; for migrate_ranks.c and
+// host_join.c.
 struct pli_head_means {
     const struct pli_daemon_spec *spec;
     const struct pli_daemon_auth_place *place;
