@@ -7,6 +7,7 @@
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/job/psets.h"
+#include "launcher/ckpt/auto_restart.h"
 #include "launcher/ckpt/restart.h"
 #include "launcher/base/say.h"
 
