@@ -56,8 +56,9 @@ int pli_image_unpack(const struct pli_balance *b, struct pli_balance_ep *ep, con
                      MPI_Count bytes);
 void pli_image_drop(const struct pli_balance *b, struct pli_balance_ep *ep);
 
-// rank_map.c: the best contiguous shares: first_out[0..n_process] so that the largest load by weight
-// is as small as can be, with as few moves away from first as that allows. Returns that load.
+// spread.c: the best contiguous shares: first_out[0..n_process] so that the largest load by
+// weight is as small as can be, with as few moves away from first as that allows. Returns that
+// load.
 double pli_spread(const double *load, int n, const double *weight, int n_process, const int *first,
                   int *first_out);
 // The largest load by weight of a given sharing out; infinite where a weight of 0 has endpoints.

@@ -205,7 +205,7 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
         pli_rank_request_begin(t->job, take(&own[0]));
         return;
     }
-    if (is_mine && msg->kind == PLI_CTL_PARKED) {
+    if (is_mine && msg->kind == PLI_CTL_FROZEN) {
         pli_launcher.ckpt_hooks->parked(t, msg, take(&own[0]));
         return;
     }
