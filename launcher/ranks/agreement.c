@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Votes come here from all hosts, and results go to all. Nobody else decides, so it does not matter
 // who dies: what was said is here, and who hears nothing has lost mpiexec and ends.
-#include "launcher/hosts/agree_head.h"
+#include "launcher/ranks/agreement.h"
 
 #include "boot/agree_wire.h"
 #include "ft/agree_count.h"
-#include "launcher/hosts/daemon.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/dlink_wire.h"
-#include "launcher/hosts/failure_news.h"
-#include "launcher/hosts/resize_notify.h"
+#include "launcher/ranks/failure_news.h"
+#include "launcher/ranks/resize_notify.h"
 #include "launcher/base/say.h"
 
 #include <stdlib.h>
@@ -128,12 +126,8 @@ static void revoke(struct pli_job *job, struct entry *e)
     }
 }
 
-void pli_agree_head_hear(struct pli_job *job, const struct pli_agree_word *word)
+void pli_agreement_hear(struct pli_job *job, const struct pli_agree_word *word)
 {
-    if (job->is_daemon) {
-        pli_daemon_send(PLI_DLINK_PACT, 0, 0, word, sizeof *word);
-        return;
-    }
     if (word->what == PLI_AGREE_SAID || word->what == PLI_AGREE_TOOK) {
         pli_resize_notify_hear(job, word);
         return;
@@ -163,16 +157,16 @@ void pli_agree_head_hear(struct pli_job *job, const struct pli_agree_word *word)
     }
 }
 
-void pli_agree_head_unpack(struct pli_job *job, const void *data, size_t len)
+void pli_agreement_unpack(struct pli_job *job, const void *data, size_t len)
 {
     struct pli_agree_word word;
     if (len == sizeof word) {
         memcpy(&word, data, sizeof word);
-        pli_agree_head_hear(job, &word);
+        pli_agreement_hear(job, &word);
     }
 }
 
-void pli_agree_head_failed(struct pli_job *job)
+void pli_agreement_failed(struct pli_job *job)
 {
     for (struct entry *e = entries; e != NULL; e = e->next) {
         decide(job, e);

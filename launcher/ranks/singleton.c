@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program is a task without a process of ours, and a guest in it.
-#include "launcher/job/singleton.h"
+#include "launcher/ranks/singleton.h"
 
 #include "launcher/ranks/control_msgs.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
-#include "launcher/ranks/supervisor.h"
 
 #include <fcntl.h>
 #include <stdio.h>

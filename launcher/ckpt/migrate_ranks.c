@@ -2,7 +2,7 @@
 // mpiexec's side of a move. The daemon that is to have the ranks is started first, and says what is
 // wrong there before anybody stands still. Until its ranks are all back, and wait for their doors,
 // those they were made from only stand still, and are called back whatever goes wrong.
-#include "launcher/hosts/migrate_ranks.h"
+#include "launcher/ckpt/migrate_ranks.h"
 
 #include "launcher/hosts/host_join.h"
 #include "launcher/ranks/rank_request.h"
@@ -117,7 +117,7 @@ static void give_up(int error, const char *why)
     }
 }
 
-void pli_migrate_ranks_over(int error, const char *why)
+static void move_over(int error, const char *why)
 {
     pli_stdin_let();
     if (error == 0) {
@@ -227,7 +227,7 @@ bool pli_migrate_ranks_came(int fd, uint32_t host, const struct pli_daemon_hands
     return true;
 }
 
-void pli_migrate_ranks_take(void)
+static void take_images(void)
 {
     struct pli_pack p = { 0 };
     const struct pli_pack *said = pli_ckpt_head_said();
@@ -243,12 +243,12 @@ void pli_migrate_ranks_take(void)
     pli_pack_fini(&p);
 }
 
-void pli_migrate_ranks_pack_way(struct pli_pack *to)
+static void pack_way(struct pli_pack *to)
 {
     pli_daemon_auth_pack(&m.dock, to);
 }
 
-void pli_migrate_ranks_pack_streams(uint32_t host, struct pli_pack *to)
+static void pack_streams(uint32_t host, struct pli_pack *to)
 {
     for (struct pli_proc_task *t = pli_job_next(m.job, NULL); t != NULL && m.stage == GOING;
          t = pli_job_next(m.job, t)) {
@@ -302,12 +302,19 @@ static void commit(void)
     pli_fault("mpiexec_move_committed", 0);
 }
 
+static const struct pli_ckpt_move_ops ops = {
+    .pack_way = pack_way,
+    .take = take_images,
+    .pack_streams = pack_streams,
+    .over = move_over,
+};
+
 static void go_on(struct pli_timer *t)
 {
     if (m.stage == WAITING) {
         pli_stdin_hold(m.host);
         m.stop_ns = pli_clock_ns();
-        if (pli_ckpt_move(m.host)) {
+        if (pli_ckpt_move(m.host, &ops)) {
             m.stage = STOPPING;
         } else {
             pli_stdin_let();
@@ -362,10 +369,7 @@ static bool may_move(const struct pli_job *job, struct pli_answer *a)
 {
     struct pli_head_means means;
     const char *why = NULL;
-    if (!pli_job_is_head(job)) {
-        why = "the job runs on one host, and its ranks share one memory, which none can leave; "
-              "mpiexec --movable gives each a memory of its own";
-    } else if (job->opt.is_state || (job->opt.ckpt_dir == NULL && !job->opt.is_movable)) {
+    if (job->opt.is_state || (job->opt.ckpt_dir == NULL && !job->opt.is_movable)) {
         why = "a rank goes to another host as an image of its process, for which it has to be "
               "prepared: start the job with mpiexec --movable, or with images as checkpoints "
               "(--checkpoint-dir DIR)";

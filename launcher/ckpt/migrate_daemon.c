@@ -10,7 +10,7 @@
 #include "launcher/hosts/image_transfer.h"
 #include "launcher/hosts/dlink.h"
 #include "launcher/ckpt/manifest.h"
-#include "launcher/hosts/migrate_ranks.h"
+#include "launcher/ckpt/migrate_daemon.h"
 #include "launcher/hosts/io_forward.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/base/say.h"

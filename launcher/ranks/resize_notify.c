@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ranks of one host find in each other's rows comes here as words, and the largest number of
 // collectives goes to all hosts when all have told theirs. Who has ended begins no other.
-#include "launcher/hosts/resize_notify.h"
+#include "launcher/ranks/resize_notify.h"
 
 #include "boot/agree_wire.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/failure_news.h"
+#include "launcher/ranks/failure_news.h"
 #include "launcher/base/say.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One voyage for each clone, on either side of it.
-#include "launcher/hosts/fork_migrate.h"
+#include "launcher/ckpt/fork_migrate.h"
 
 #include "base/fault.h"
 #include "boot/launcher_wire.h"

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpiexec decides in which order things happened; hosts hear of them one after the other, so all
 // see the same.
-#include "launcher/hosts/failure_news.h"
+#include "launcher/ranks/failure_news.h"
 
+#include "launcher/job/role.h"
 #include "boot/agree_wire.h"
-#include "launcher/ranks/control_msgs.h"
-#include "launcher/hosts/head.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/dlink_wire.h"
 #include "net/shm/shm.h"
 #include "launcher/base/pack.h"
 #include "launcher/ranks/supervisor.h"
@@ -18,22 +16,6 @@ static void raise_alarm(struct pli_node *node)
 {
     atomic_fetch_add_explicit(&node->header->alarm, 1, memory_order_seq_cst);
     pli_shm_wake_node(node);
-}
-
-// A process of this host that is to end; in mpiexec of several hosts there is none.
-static void end_process(struct pli_job *job, uint32_t row)
-{
-    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL && !pli_job_is_head(job);
-         t = pli_job_next(job, t)) {
-        if (t->is_over || !pli_task_has(t, row)) {
-            continue;
-        }
-        if (t->n > 1) {
-            pli_control_msgs_kill(t, row);
-        } else {
-            pli_supervisor_drop(t);
-        }
-    }
 }
 
 static void write_failed(struct pli_job *job, const struct pli_news *n)
@@ -55,7 +37,7 @@ static void write_failed(struct pli_job *job, const struct pli_news *n)
     atomic_store_explicit(&node->header->n_failed, n->n_failed, memory_order_release);
     raise_alarm(node);
     if ((n->how & ~(uint32_t)PLI_FAILURE_NUMBER) == PLI_FAILURE_ABORT && row != UINT32_MAX) {
-        end_process(job, row);
+        pli_launcher.role->end_process(job, row);
     }
 }
 
@@ -163,9 +145,7 @@ void pli_failure_news_unpack(struct pli_job *job, const void *data, size_t len)
 void pli_failure_news_tell(struct pli_job *job, const struct pli_news *n)
 {
     note(job, n);
-    if (pli_job_is_head(job)) {
-        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_NEWS, 0, 0, n, sizeof *n);
-    }
+    pli_launcher.role->send_news(n);
 }
 
 static void pack_failure(const struct pli_node *node, uint32_t index, struct pli_pack *to)
