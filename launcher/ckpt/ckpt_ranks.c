@@ -9,7 +9,7 @@
 #include "launcher/ckpt/ckpt_head.h"
 #include "launcher/ckpt/ckpt_priv.h"
 #include "launcher/ranks/listener.h"
-#include "launcher/hosts/migrate_ranks.h"
+#include "launcher/ckpt/migrate_daemon.h"
 #include "launcher/base/say.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ void pli_ckpt_ranks_stop(void)
     pli_ckpt.stop_ns = pli_clock_ns();
     pli_ckpt_go(PLI_CKPT_PARKING);
     pli_ckpt_count();
-    atomic_store(&h->park, ++pli_ckpt.job->round);
+    atomic_store(&h->freeze, ++pli_ckpt.job->round);
     for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
          t = pli_job_next(pli_ckpt.job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
@@ -90,7 +90,7 @@ void pli_ckpt_ranks_call_back(void)
         return;
     }
     pli_ckpt.park.at = 0;
-    atomic_store(&h->park, 0);
+    atomic_store(&h->freeze, 0);
     if (pli_ckpt.has_net && before == PLI_CKPT_PARKING) {
         pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_FREEZE_STAY);
     }

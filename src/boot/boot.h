@@ -8,7 +8,9 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
+struct pli_boot_freeze;
 struct pli_boot_ops;
 struct pli_agree_word;
 
@@ -27,6 +29,11 @@ struct pli_boot {
     int gate_fd;              // wakes the agent behind it
     // This process has to do with other jobs: contexts that it counts could be theirs too.
     _Atomic bool is_linked;
+    pid_t opener;  // the process that has opened it, 0: none has
+    int control;   // socket to the launcher, kept for the life of the process; -1: none
+    int accept_fd; // where connections of other processes arrive from the launcher; -1: none
+    uint64_t node_dev, node_ino; // the file of the node memory; 0: this process is never frozen
+    const struct pli_boot_freeze *freeze; // NULL until src/ckpt has set it
 };
 
 // A connection that another process has opened to this one, authenticated.
@@ -37,6 +44,30 @@ struct pli_caller {
     uint8_t to_lane;           // which of mine it wants
     uint8_t protect;           // enum pli_handshake_protect, and by which keys
     unsigned char keys[2][32]; // to send, to receive: see struct pli_handshake_keys
+};
+
+// What a process that was frozen finds on the host where it goes on.
+struct pli_boot_place {
+    uint32_t row;
+    int control, accept_fd;
+};
+
+// What a bootstrap asks of src/ckpt, which sees to it that a process can be frozen and dumped.
+struct pli_boot_freeze {
+    // Between the two the process is not frozen. Context: any thread.
+    void (*hold)(void);
+    void (*let)(void);
+    // A connection that arrived while the process was frozen, and that no lane has. Held.
+    bool (*untaken)(struct pli_caller *out);
+    // A connection was taken that must be given up when the process is frozen. Held.
+    void (*accepted)(const struct pli_caller *c);
+    // For a process that goes to another host as an image. Give up the node memory, wherever it is
+    // mapped; false: nothing was changed. Context: the only thread.
+    bool (*unmap)(const struct pli_node *node);
+    // Wait at the resume pipe, be dumped and restored, and get the memory of the host it is on
+    // then. Does not return when the launcher is gone.
+    enum pli_err (*resume_elsewhere)(int resume_fd, struct pli_node *node_out,
+                                     struct pli_boot_place *out);
 };
 
 // Where a process can be called.
@@ -57,8 +88,8 @@ struct pli_boot_ops {
     // End the whole job with this code; does not return.
     void (*abort)(struct pli_boot *boot, int code, const char *why);
     void (*close)(struct pli_boot *boot);
-    // Give the launcher a socket, on which a request follows (launcher_wire.h). The socket stays the
-    // caller's. May start a launcher where there is none.
+    // Give the launcher a socket, on which a request follows (launcher_wire.h). The socket stays
+    // the caller's. May start a launcher where there is none.
     enum pli_err (*ask)(struct pli_boot *boot, int fd);
     // This process was forked from a rank: become another process of the job, for which the
     // launcher has filled in a row. When that is on another host this process first goes there;
@@ -67,16 +98,16 @@ struct pli_boot_ops {
     // This process waits for the version of the world it came for.
     void (*ready)(struct pli_boot *boot);
     // A word about a communicator whose members are on several hosts (agree_wire.h).
-    void (*pact)(struct pli_boot *boot, const struct pli_agree_word *word);
+    void (*agree)(struct pli_boot *boot, const struct pli_agree_word *word);
     // Where a process listens for connections, or its launcher does for it. Fails with a sentence
     // when it cannot be reached from here. Never waits.
     enum pli_err (*reach)(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);
-    // A descriptor that is readable when somebody has called, -1: nobody ever will.
-    int (*door)(struct pli_boot *boot);
-    // Take one who called. PLI_AGAIN: nobody is there; PLI_ERR_PENDING: too many are, look again
-    // soon; PLI_ERR_NO_SPACE: no descriptor is free, and who calls waits. Never waits itself.
+    // A descriptor that is readable when another process has connected, -1: none ever will.
+    int (*accept_fd)(struct pli_boot *boot);
+    // Take one such connection. PLI_AGAIN: there is none; PLI_ERR_PENDING: too many are, try again
+    // soon; PLI_ERR_NO_SPACE: no descriptor is free, and the caller waits. Never waits itself.
     // Context: any thread.
-    enum pli_err (*take)(struct pli_boot *boot, struct pli_caller *out);
+    enum pli_err (*accept)(struct pli_boot *boot, struct pli_caller *out);
 };
 
 // Whether a process is on this host, and which row it is. Context: any thread.
@@ -120,20 +151,15 @@ void pli_boot_say_taken(struct pli_boot *boot, uint32_t version);
 
 // For bootstraps without a network.
 enum pli_err pli_boot_no_reach(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out);
-int pli_boot_no_door(struct pli_boot *boot);
-enum pli_err pli_boot_no_take(struct pli_boot *boot, struct pli_caller *out);
+int pli_boot_no_accept_fd(struct pli_boot *boot);
+enum pli_err pli_boot_no_accept(struct pli_boot *boot, struct pli_caller *out);
 // For launchers that are not ours.
 enum pli_err pli_boot_no_ask(struct pli_boot *boot, int fd);
 void pli_boot_no_ready(struct pli_boot *boot);
-void pli_boot_no_pact(struct pli_boot *boot, const struct pli_agree_word *word);
+void pli_boot_no_agree(struct pli_boot *boot, const struct pli_agree_word *word);
 enum pli_err pli_boot_no_clone(struct pli_boot *boot, uint32_t index, void (*known)(void));
 
-// In order of preference, NULL at the end; the last one (solo) always is mine.
-extern const struct pli_boot_ops *const pli_boot_list[];
-
-// The process's one bootstrap: opened by the first call, closed never (sessions come and go).
-// Fails in a child forked after its parent had opened it. Context: any thread.
-enum pli_err pli_boot_open(struct pli_boot **out);
+// The process's one bootstrap, see boot_open.h.
 extern struct pli_boot pli_boot;
 
 // This process was forked from a rank: it becomes another one of the job, see pli_boot_ops.clone.

@@ -22,7 +22,8 @@ enum pli_ctl_kind {
     PLI_CTL_FAR = 7,
     PLI_CTL_PACT = 6, // `text` is a word about a communicator, see agree_wire.h
     // For checkpoints, see freeze_wire.h
-    PLI_CTL_PARKED = 16,  // carries my rope; the end of this socket follows. Or why not: code, text
+    PLI_CTL_FROZEN =
+        16, // carries my resume pipe; the end of this socket follows. Or why not: code, text
     PLI_CTL_BACK = 17,    // over a new socket: I am `row`, and back
     PLI_CTL_DRAINED = 19, // nothing is on its way to me any more that I know of
     PLI_CTL_SAVE = 18,    // make a checkpoint; the node memory says how it went

@@ -17,7 +17,8 @@
 enum {
     PLI_HANDSHAKE_MAGIC = 0x54494c50, // "PLIT" as it stands on the wire
     PLI_HANDSHAKE_VERSION = 2,
-    PLI_HANDSHAKE_ORDER = 0x0102, // numbers are written as the machine has them: see boot/handshake.c
+    PLI_HANDSHAKE_ORDER =
+        0x0102, // numbers are written as the machine has them: see boot/handshake.c
     PLI_HANDSHAKE_NONCE = 32,
     PLI_HANDSHAKE_MAC = 32
 };

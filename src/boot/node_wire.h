@@ -82,14 +82,14 @@ struct pli_node_header {
     uint32_t memory;               // descriptor under which the launcher has this memory
     _Atomic int world;             // of the world, 0 at the start; whoever waits for it sleeps here
     uint32_t world_size;           // ranks of that version, for people
-    uint64_t ties;             // offset of the table of other jobs, ports and names, see jobtab_wire.h
-    uint32_t n_extra;          // processes that are no ranks: the last of n_world
-    uint64_t hosts, procs;     // offsets of the two tables
-    _Atomic int met;           // without a launcher of ours: ranks that have come, see kvs_listen.c
+    uint64_t ties;         // offset of the table of other jobs, ports and names, see jobtab_wire.h
+    uint32_t n_extra;      // processes that are no ranks: the last of n_world
+    uint64_t hosts, procs; // offsets of the two tables
+    _Atomic int met;       // without a launcher of ours: ranks that have come, see kvs_listen.c
     uint64_t segs, seg_size;   // behind `size`: one segment per row, mapped only by who wants it
     uint32_t n_beside;         // processes of the job on other hosts that have the same cores
     uint32_t is_nested;        // processes do not see the launcher: their parent has number 0
-    _Atomic uint32_t park;     // the attempt at a checkpoint for which processes are to stand still
+    _Atomic uint32_t freeze;   // the attempt at a checkpoint for which processes are to stand still
     uint32_t mode;             // see above
     _Atomic uint32_t alarm;    // grows with every piece of bad news, see failure_wire.h
     _Atomic uint32_t n_failed; // processes that died so far
@@ -188,12 +188,13 @@ struct pli_node_row {
     _Atomic uint32_t leave;  // version of the world from which it is no member; 0: it stays
     uint64_t parent_context; // where the parent waits for it
     struct pli_node_wait wait;
-    uint64_t out, err;         // of a forked one: inodes of the pipes its parent prints to
-    _Atomic uint64_t said;     // a version to come << 32 | collectives begun: elastic/resize_error.c
-    _Atomic uint32_t works;    // version that the process works in, in the same case
+    uint64_t out, err;      // of a forked one: inodes of the pipes its parent prints to
+    _Atomic uint64_t said;  // a version to come << 32 | collectives begun: elastic/resize_error.c
+    _Atomic uint32_t works; // version that the process works in, in the same case
     _Atomic uint32_t was_held; // n_held was above zero: who made a communicator with it has done so
     _Atomic uint32_t claims[PLI_NODE_N_LANE]; // by lane: the mailbox it writes to, pli_shm_number
-    _Atomic uint64_t slept, spare2[14]; // bits: lanes where threads left records: wait_record_wire.h
+    _Atomic uint64_t slept,
+        spare2[14]; // bits: lanes where threads left records: wait_record_wire.h
 };
 _Static_assert(sizeof(struct pli_node_row) == 512, "shared with other processes");
 

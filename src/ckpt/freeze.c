@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The process's side of a checkpoint. One thread takes the signal and leads: it brings the others
-// into the handler, gives up what cannot be dumped, and waits at its rope. Everything here runs in
-// a signal handler: system calls and plain memory only.
+// into the handler, gives up what cannot be dumped, and waits at a pipe that the launcher writes
+// to. Everything here runs in a signal handler: system calls and plain memory only.
 #include "ckpt/freeze.h"
 
 #include "base/cpu.h"
@@ -11,8 +11,9 @@
 #include "boot/boot.h"
 #include "boot/ctl.h"
 #include "base/fdpass.h"
-#include "ckpt/sock.h"
+#include "ckpt/freeze_hold.h"
 #include "ckpt/freeze_wire.h"
+#include "ckpt/sock.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -48,17 +49,14 @@ struct map {
 
 static struct {
     struct pli_boot *boot;
-    int *ctl;
     dev_t dev;
     ino_t ino;
     void (*on_move)(bool is_leaving);
     bool (*on_ask)(void);
-    uint32_t round;     // the last one this process was parked for
-    _Atomic int leader; // thread that parks the process, 0: none
+    uint32_t round;     // the last one this process was frozen for
+    _Atomic int leader; // thread that freezes the process, 0: none
     _Atomic int shut;   // the round for which the other threads sleep on it, 0: none
     _Atomic int n_here; // of them
-    _Atomic int n_hold; // see pli_freeze_hold
-    const char *_Atomic forbidden;
     _Atomic pid_t here[MAX_THREAD];
     pid_t called[MAX_THREAD];
     int n_called;
@@ -71,21 +69,6 @@ static struct {
 static pid_t my_tid(void)
 {
     return (pid_t)syscall(SYS_gettid);
-}
-
-void pli_freeze_hold(void)
-{
-    atomic_fetch_add(&p.n_hold, 1);
-}
-
-void pli_freeze_let(void)
-{
-    atomic_fetch_sub(&p.n_hold, 1);
-}
-
-void pli_freeze_forbid(const char *why)
-{
-    atomic_store(&p.forbidden, why);
 }
 
 bool pli_freeze_is_open(void)
@@ -105,7 +88,7 @@ PLI_START void pli_freeze_on_move(void (*fn)(bool is_leaving))
 
 bool pli_freeze_ask(void)
 {
-    return pli_ctl_say(*p.ctl, PLI_CTL_SAVE, p.boot->row, NULL, 0);
+    return pli_ctl_say(p.boot->control, PLI_CTL_SAVE, p.boot->row, NULL, 0);
 }
 
 static bool is_here(pid_t tid)
@@ -180,7 +163,7 @@ static void release_others(void)
     atomic_store(&p.leader, 0);
     atomic_store(&p.shut, 0);
     pli_futex_wake(&p.shut, INT_MAX, true);
-    pli_fault_hold("park_released", p.boot->index);
+    pli_fault_hold("freeze_released", p.boot->index);
 }
 
 // One line of the list of mappings: "from-to rwxs offset major:minor inode name".
@@ -241,12 +224,13 @@ static void unmap(void)
     }
 }
 
-// Tell the launcher: with a rope, that this process is about to stand still; else why not.
-static bool tell(int code, const char *text, int rope)
+// Tell the launcher: with the end of a pipe, that this process is about to stand still; else why
+// not.
+static bool tell(int code, const char *text, int resume_fd)
 {
-    struct pli_ctl_msg msg = { .kind = PLI_CTL_PARKED, .row = p.boot->row, .code = code };
+    struct pli_ctl_msg msg = { .kind = PLI_CTL_FROZEN, .row = p.boot->row, .code = code };
     pli_text_add(msg.text, sizeof msg.text, text);
-    return pli_ctl_send(*p.ctl, &msg, &rope, rope >= 0 ? 1 : 0);
+    return pli_ctl_send(p.boot->control, &msg, &resume_fd, resume_fd >= 0 ? 1 : 0);
 }
 
 static _Noreturn void die(const char *what)
@@ -272,14 +256,14 @@ static bool has_net(void)
 
 static bool tell_drained(void)
 {
-    return pli_ctl_say(*p.ctl, PLI_CTL_DRAINED, p.boot->row, NULL, 0);
+    return pli_ctl_say(p.boot->control, PLI_CTL_DRAINED, p.boot->row, NULL, 0);
 }
 
-static void read_word(int rope, struct pli_freeze_word *w)
+static void read_word(int resume_fd, struct pli_freeze_word *w)
 {
     ssize_t n;
     do {
-        n = read(rope, w, sizeof *w);
+        n = read(resume_fd, w, sizeof *w);
     } while (n < 0 && errno == EINTR);
     if (n != (ssize_t)sizeof *w) {
         kill(getpid(), SIGKILL); // the launcher is gone
@@ -287,41 +271,41 @@ static void read_word(int rope, struct pli_freeze_word *w)
 }
 
 // Give up all connections, unless the launcher says that nothing is to be given up.
-static bool drain(int rope)
+static bool drain(int resume_fd)
 {
     struct pli_freeze_word w = { .what = PLI_FREEZE_STAY };
-    read_word(rope, &w);
+    read_word(resume_fd, &w);
     if (w.what != PLI_FREEZE_DRAIN) {
         return false;
     }
-    pli_fault("park_drain", p.boot->index);
-    if (!pli_sock_drain(rope, tell_drained)) {
+    pli_fault("freeze_drain", p.boot->index);
+    if (!pli_sock_drain(resume_fd, tell_drained)) {
         die("its connections cannot be given up");
     }
-    pli_fault("park_drained", p.boot->index);
+    pli_fault("freeze_drained", p.boot->index);
     return true;
 }
 
-// Give up what cannot be dumped; the rope to wait at, -1: nothing was changed.
+// Give up what cannot be dumped; the pipe to wait at, -1: nothing was changed.
 static int leave(void)
 {
-    int rope[2];
-    if (!list_maps() || pipe2(rope, O_CLOEXEC) != 0) {
+    int resume_pipe[2];
+    if (!list_maps() || pipe2(resume_pipe, O_CLOEXEC) != 0) {
         tell(errno, "its mappings or a pipe cannot be had", -1);
         return -1;
     }
-    bool is_told = tell(0, "", rope[1]);
-    pli_fault("park_told", p.boot->index);
-    close(rope[1]);
+    bool is_told = tell(0, "", resume_pipe[1]);
+    pli_fault("freeze_told", p.boot->index);
+    close(resume_pipe[1]);
     p.has_net = has_net();
-    if (!is_told || (p.has_net && !drain(rope[0]))) {
-        close(rope[0]);
+    if (!is_told || (p.has_net && !drain(resume_pipe[0]))) {
+        close(resume_pipe[0]);
         return -1;
     }
     unmap();
-    close(*p.ctl); // the launcher sees this, and knows that all is done
-    pli_fault("park_left", p.boot->index);
-    return rope[0];
+    close(p.boot->control); // the launcher sees this, and knows that all is done
+    pli_fault("freeze_left", p.boot->index);
+    return resume_pipe[0];
 }
 
 static int take_descriptor(int s)
@@ -373,37 +357,37 @@ static int call_back(const struct pli_freeze_word *w, uint32_t row)
     return s;
 }
 
-static void come_back(int rope)
+static void come_back(int resume_fd)
 {
     struct pli_freeze_word w = { .what = PLI_FREEZE_BACK };
     char why[120] = "";
-    read_word(rope, &w);
-    close(rope);
-    pli_fault("park_called", p.boot->index);
+    read_word(resume_fd, &w);
+    close(resume_fd);
+    pli_fault("freeze_called", p.boot->index);
     int s = call_back(&w, p.boot->row);
     if (s < 0) {
         die("the launcher cannot be reached");
     }
-    pli_fault("park_back", p.boot->index);
+    pli_fault("freeze_back", p.boot->index);
     map_again(take_descriptor(s));
-    int door = p.has_net ? take_descriptor(s) : -1;
-    pli_fault("park_mapped", p.boot->index);
+    int accept_fd = p.has_net ? take_descriptor(s) : -1;
+    pli_fault("freeze_mapped", p.boot->index);
     // Some thread may be about to use the number it has read.
-    if (s != *p.ctl && (dup3(s, *p.ctl, O_CLOEXEC) < 0 || close(s) != 0)) {
+    if (s != p.boot->control && (dup3(s, p.boot->control, O_CLOEXEC) < 0 || close(s) != 0)) {
         die("the control socket cannot be used");
     }
-    if (pli_ctl_guard(*p.ctl) != PLI_OK) {
+    if (pli_ctl_guard(p.boot->control) != PLI_OK) {
         die("the control socket cannot be used");
     }
     if (p.on_move != NULL) {
         p.on_move(false);
     }
-    if (p.has_net && !pli_sock_reconnect(door, why, sizeof why)) {
+    if (p.has_net && !pli_sock_reconnect(accept_fd, why, sizeof why)) {
         die(why);
     }
 }
 
-bool pli_freeze_unmap(const struct pli_node *node)
+static bool unmap_all(const struct pli_node *node)
 {
     p.home = (uintptr_t)node->base;
     list_maps(); // to know whose they are
@@ -430,15 +414,16 @@ static enum pli_err map_elsewhere(int fd, struct pli_node *out)
     return err;
 }
 
-enum pli_err pli_freeze_land(int rope, struct pli_node *node_out, struct pli_freeze_place *out)
+static enum pli_err resume_elsewhere(int resume_fd, struct pli_node *node_out,
+                                     struct pli_boot_place *out)
 {
     struct pli_freeze_word w = { .what = PLI_FREEZE_BACK };
     struct stat st;
-    read_word(rope, &w);
-    close(rope);
+    read_word(resume_fd, &w);
+    close(resume_fd);
     out->row = w.row;
-    out->ctl = call_back(&w, w.row);
-    int fd = out->ctl >= 0 ? take_descriptor(out->ctl) : -1;
+    out->control = call_back(&w, w.row);
+    int fd = out->control >= 0 ? take_descriptor(out->control) : -1;
     if (fd < 0 || fstat(fd, &st) != 0) {
         return pli_fail(PLI_ERR_OTHER, "the launcher cannot be reached: %s", strerror(errno));
     }
@@ -446,9 +431,10 @@ enum pli_err pli_freeze_land(int rope, struct pli_node *node_out, struct pli_fre
     p.ino = st.st_ino;
     enum pli_err err = map_elsewhere(fd, node_out);
     close(fd);
-    out->door = err == PLI_OK ? take_descriptor(out->ctl) : -1;
-    if (err == PLI_OK && out->door < 0) {
-        err = pli_fail(PLI_ERR_OTHER, "the launcher sent no door: %s", strerror(errno));
+    out->accept_fd = err == PLI_OK ? take_descriptor(out->control) : -1;
+    if (err == PLI_OK && out->accept_fd < 0) {
+        err = pli_fail(PLI_ERR_OTHER, "the launcher sent no socket for incoming connections: %s",
+                       strerror(errno));
     }
     if (err == PLI_OK && p.on_move != NULL) {
         p.on_move(false);
@@ -465,6 +451,7 @@ static bool is_calm(void)
 static bool may_leave(void)
 {
     char text[120] = "thread ";
+    const char *why;
     if (!is_calm()) {
         tell(EAGAIN, "it has not left UCX", -1);
         return false;
@@ -478,10 +465,10 @@ static bool may_leave(void)
         pli_text_add_number(text, sizeof text, (uint64_t)PLI_FREEZE_SIGNAL);
         pli_text_add(text, sizeof text, ": it blocks it");
         tell(EBUSY, text, -1);
-    } else if (atomic_load(&p.n_hold) > 0) {
+    } else if (pli_freeze_is_held()) {
         tell(EAGAIN, "it has a request open at mpiexec", -1);
-    } else if (atomic_load(&p.forbidden) != NULL) {
-        tell(ENOTSUP, atomic_load(&p.forbidden), -1);
+    } else if (pli_freeze_is_forbidden(&why)) {
+        tell(ENOTSUP, why, -1);
     } else if (atomic_load(&p.boot->is_linked)) {
         tell(ENOTSUP, "it is connected with another job", -1);
     } else {
@@ -492,18 +479,18 @@ static bool may_leave(void)
 
 static void lead(void)
 {
-    uint32_t round = (uint32_t)atomic_load(&p.boot->node.header->park);
+    uint32_t round = (uint32_t)atomic_load(&p.boot->node.header->freeze);
     if (round == 0 || round == p.round) { // taken back, or not from the launcher
         atomic_store(&p.leader, 0);
         return;
     }
     p.round = round;
-    pli_fault("park_signal", p.boot->index);
+    pli_fault("freeze_signal", p.boot->index);
     atomic_store(&p.shut, (int)round);
     if (may_leave()) {
-        int rope = leave();
-        if (rope >= 0) {
-            come_back(rope);
+        int resume_fd = leave();
+        if (resume_fd >= 0) {
+            come_back(resume_fd);
         }
     }
     release_others();
@@ -535,12 +522,24 @@ static void handler(int sig, siginfo_t *info, void *context)
     errno = saved;
 }
 
-enum pli_err pli_freeze_open(struct pli_boot *boot, int fd, int *ctl)
+static const struct pli_boot_freeze freeze_ops = {
+    .hold = pli_freeze_hold,
+    .let = pli_freeze_let,
+    .untaken = pli_sock_untaken,
+    .accepted = pli_sock_call,
+    .unmap = unmap_all,
+    .resume_elsewhere = resume_elsewhere,
+};
+
+enum pli_err pli_freeze_open(struct pli_boot *boot)
 {
-    struct stat st;
     struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART }, old;
+    boot->freeze = &freeze_ops;
+    if (boot->node_ino == 0 || p.boot != NULL) {
+        return PLI_OK;
+    }
     sigfillset(&sa.sa_mask);
-    if (fstat(fd, &st) != 0 || sigaction(PLI_FREEZE_SIGNAL, &sa, &old) != 0) {
+    if (sigaction(PLI_FREEZE_SIGNAL, &sa, &old) != 0) {
         return pli_fail(PLI_ERR_OTHER, "cannot prepare for checkpoints: %s", strerror(errno));
     }
     if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) {
@@ -550,8 +549,10 @@ enum pli_err pli_freeze_open(struct pli_boot *boot, int fd, int *ctl)
                         PLI_FREEZE_SIGNAL);
     }
     p.boot = boot;
-    p.ctl = ctl;
-    p.dev = st.st_dev;
-    p.ino = st.st_ino;
+    p.dev = boot->node_dev;
+    p.ino = boot->node_ino;
+    if (boot->accept_fd >= 0) {
+        pli_sock_open(boot);
+    }
     return PLI_OK;
 }

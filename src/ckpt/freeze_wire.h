@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the launcher calls a parked process back. The process reads one word from its rope, a pipe
-// whose other end the launcher has; connects to the address in it; says PLI_CTL_BACK there; and
-// gets the node memory and, in a job with a network, in a second packet, a door. That connection is
-// its control socket from then on. Same host.
+// How the launcher resumes a frozen process. The process reads one word from its resume pipe, whose
+// other end the launcher has; connects to the address in it; says PLI_CTL_BACK there; and gets the
+// node memory and, in a job with a network, in a second packet, its accept socket. That connection
+// is its control socket from then on. Same host.
 //
 // In a job with a network two words come before: when all processes of the job stand still they are
 // to empty their connections; when all have, they are to leave. Or instead of the first: to stay.
@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-// The signal that parks a process. Its default action would end a process that has no handler, so
+// The signal that freezes a process. Its default action would end a process that has no handler, so
 // it is sent only to those whose row says that MPI was started.
 enum { PLI_FREEZE_SIGNAL = 60, PLI_FREEZE_NAME = 48 };
 

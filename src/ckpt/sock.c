@@ -3,7 +3,7 @@
 #include "ckpt/sock.h"
 
 #include "ckpt/sock_priv.h"
-#include "ckpt/freeze.h"
+#include "ckpt/freeze_hold.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -29,10 +29,9 @@ static void drop_guard(void)
     pli_freeze_let();
 }
 
-void pli_sock_open(struct pli_boot *boot, int *door)
+void pli_sock_open(struct pli_boot *boot)
 {
     pli_sock.boot = boot;
-    pli_sock.door = door;
 }
 
 uint32_t pli_sock_round(void)
@@ -62,17 +61,17 @@ bool pli_sock_room(void *at, size_t *cap, size_t n)
     return true;
 }
 
-struct pli_moored *pli_sock_add(const struct pli_caller *c, enum pli_sock_kind kind)
+struct pli_sock_conn *pli_sock_add(const struct pli_caller *c, enum pli_sock_kind kind)
 {
     if (!pli_sock_room(&pli_sock.all, &pli_sock.cap, (pli_sock.n + 1) * sizeof *pli_sock.all)) {
         return NULL;
     }
-    struct pli_moored *e = &pli_sock.all[pli_sock.n++];
-    *e = (struct pli_moored){ .who = *c, .kind = kind, .now = -1 };
+    struct pli_sock_conn *e = &pli_sock.all[pli_sock.n++];
+    *e = (struct pli_sock_conn){ .who = *c, .kind = kind, .now = -1 };
     return e;
 }
 
-static struct pli_moored *find(int fd)
+static struct pli_sock_conn *find(int fd)
 {
     for (uint32_t i = 0; i < pli_sock.n; i++) {
         if (pli_sock.all[i].who.fd == fd) {
@@ -110,7 +109,7 @@ void pli_sock_join(int fd, uint32_t proc, uint8_t lane, uint8_t to_lane)
         return;
     }
     take_guard();
-    struct pli_moored *e = find(fd);
+    struct pli_sock_conn *e = find(fd);
     if (e != NULL) {
         e->kind = PLI_SOCK_CALLER;
         e->who = (struct pli_caller){ .fd = fd, .proc = proc, .lane = lane, .to_lane = to_lane };
@@ -125,7 +124,7 @@ void pli_sock_close(int fd)
         return;
     }
     take_guard();
-    struct pli_moored *e = find(fd);
+    struct pli_sock_conn *e = find(fd);
     if (e != NULL) {
         if (e->now >= 0) {
             close(e->now);
@@ -150,7 +149,7 @@ bool pli_sock_untaken(struct pli_caller *out)
     }
     take_guard();
     for (uint32_t i = 0; i < pli_sock.n && !is_any; i++) {
-        struct pli_moored *e = &pli_sock.all[i];
+        struct pli_sock_conn *e = &pli_sock.all[i];
         if (e->is_untaken) {
             e->is_untaken = false;
             pli_sock.n_untaken--;
@@ -168,7 +167,7 @@ bool pli_sock_is_moved(int fd)
         return false;
     }
     take_guard();
-    const struct pli_moored *e = find(fd);
+    const struct pli_sock_conn *e = find(fd);
     bool is = e != NULL && e->now >= 0;
     drop_guard();
     return is;
@@ -181,7 +180,7 @@ int pli_sock_take(int fd, const char **kept_out, size_t *len_out, size_t *cap_ou
         return -1;
     }
     take_guard();
-    struct pli_moored *e = find(fd);
+    struct pli_sock_conn *e = find(fd);
     if (e != NULL && e->now >= 0) {
         now = e->now;
         *kept_out = e->kept;

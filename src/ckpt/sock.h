@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections of a process that may be parked. While it is, it has none: all that was on its way is
-// read and kept, and where they were is something that answers "not a socket" to whoever uses them.
-// Afterwards the one that called calls again, and the reader of a connection takes up what was kept
-// and the new one. So nothing on the way of a message knows of this.
+// Connections of a process that may be frozen. While it is, it has none: all that was on its way is
+// read and kept, and a descriptor that answers "not a socket" takes the place of each. Afterwards
+// the process that had connected connects again, and the reader of a connection takes up first what
+// was kept and then the new connection. So nothing on the path of a message knows of this.
 //
-// All of this does nothing in a process that is never parked.
+// All of this does nothing in a process that is never frozen.
 #ifndef PLI_CKPT_SOCK_H
 #define PLI_CKPT_SOCK_H
 
@@ -15,8 +15,8 @@
 struct pli_boot;
 struct pli_caller;
 
-// Connections may have to be given up from now on; *door is where others come in. Start-up only.
-void pli_sock_open(struct pli_boot *boot, int *door);
+// Connections may have to be given up from now on, and boot->accept_fd too. Start-up only.
+void pli_sock_open(struct pli_boot *boot);
 
 // A descriptor is about to be connected; it is: by our call, or by another's. Context: between
 // pli_freeze_hold and pli_freeze_let.
@@ -26,9 +26,10 @@ void pli_sock_call(const struct pli_caller *c);
 // Close one of those. Context: any thread.
 void pli_sock_close(int fd);
 
-// How often this process was parked: a connection that was being made before must be begun anew.
+// How often this process was frozen: a connection that was being made before must be begun anew.
 uint32_t pli_sock_round(void);
-// One that came in while we were parked and that nobody knows yet. Context: as pli_sock_call.
+// One that arrived while this process was frozen and that no lane knows yet. Context: as
+// pli_sock_call.
 bool pli_sock_untaken(struct pli_caller *out);
 bool pli_sock_has_untaken(void);
 
@@ -41,10 +42,12 @@ int pli_sock_take(int fd, const char **kept_out, size_t *len_out, size_t *cap_ou
 void pli_sock_forget(const char *kept, size_t cap);
 
 // In the signal handler, while all threads stand still; nobody else is running anywhere in the job.
-// Read all that is on its way, and say so by tell; until the rope says that all others have too.
-// True: they have, and there is no connection any more. False: the rope is gone.
-bool pli_sock_drain(int rope, bool (*tell)(void));
-// The node memory is there, and `door` is a new one, which becomes ours. False: why.
-bool pli_sock_reconnect(int door, char *why, size_t cap);
+// Read all that is on its way, and say so by tell; until the launcher writes to the resume pipe
+// that all others have too. True: they have, and there is no connection any more. False: the
+// launcher is gone.
+bool pli_sock_drain(int resume_fd, bool (*tell)(void));
+// The node memory is there, and accept_fd is a new socket, which becomes boot->accept_fd. False:
+// why.
+bool pli_sock_reconnect(int accept_fd, char *why, size_t cap);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections are given up. Everybody writes a mark behind what it said, ends its side, and reads
-// to the end of the other's. A connection that the launcher has not handed over yet comes in
-// through the door meanwhile. When all processes have read all they know of, every call has been
-// answered: nothing more can come.
+// Gives connections up. Each process writes a mark behind what it has sent, ends its side, and
+// reads to the end of the other's. A connection that the launcher has not handed over yet arrives
+// through the accept socket meanwhile. When all processes have read all connections they know of,
+// every connection attempt has been answered: nothing more can come.
 //
 // All of it runs in a signal handler: system calls and plain memory only.
 #include "base/text.h"
@@ -26,25 +26,28 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PIECE = 64 * 1024, OURS = 2 }; // the rope and the door are before the connections
+enum {
+    PIECE = 64 * 1024,
+    OURS = 2
+}; // the resume pipe and the accept socket come before the connections
 
 static struct pollfd *polls;
 static size_t cap_polls;
 
 // Where it is read: what goes on for it, if it was given up before and nobody has looked since.
-static int sock_of(const struct pli_moored *e)
+static int sock_of(const struct pli_sock_conn *e)
 {
     return e->now >= 0 ? e->now : e->who.fd;
 }
 
-static void take_door(void)
+static void take_accepted(void)
 {
     struct pli_door_msg msg;
     int fd;
-    while (pli_fdpass_take(*pli_sock.door, &msg, sizeof msg, &fd, MSG_DONTWAIT) > 0) {
+    while (pli_fdpass_take(pli_sock.boot->accept_fd, &msg, sizeof msg, &fd, MSG_DONTWAIT) > 0) {
         struct pli_caller c = { fd, msg.proc, msg.lane, msg.to_lane, msg.protect, { { 0 } } };
         memcpy(c.keys, &msg.keys, sizeof c.keys);
-        struct pli_moored *e = fd >= 0 ? pli_sock_add(&c, PLI_SOCK_CALLEE) : NULL;
+        struct pli_sock_conn *e = fd >= 0 ? pli_sock_add(&c, PLI_SOCK_CALLEE) : NULL;
         if (e == NULL) {
             close(fd);
             continue;
@@ -54,7 +57,7 @@ static void take_door(void)
     }
 }
 
-static void write_mark(struct pli_moored *e)
+static void write_mark(struct pli_sock_conn *e)
 {
     const struct pli_sock_mark mark = { PLI_SOCK_MAGIC, pli_sock.boot->index, e->id };
     ssize_t n = send(sock_of(e), (const char *)&mark + e->n_mark, sizeof mark - e->n_mark,
@@ -69,7 +72,7 @@ static void write_mark(struct pli_moored *e)
     }
 }
 
-static void read_some(struct pli_moored *e)
+static void read_some(struct pli_sock_conn *e)
 {
     while (!e->is_read) {
         if (!pli_sock_room(&e->kept, &e->cap, e->len + PIECE)) {
@@ -85,7 +88,7 @@ static void read_some(struct pli_moored *e)
     }
 }
 
-static void begin(struct pli_moored *e)
+static void begin(struct pli_sock_conn *e)
 {
     e->is_marked = e->is_read = e->kind == PLI_SOCK_DIALED; // that is begun anew
     e->is_over = false;
@@ -104,7 +107,7 @@ static bool look_once(uint32_t *n_begun, bool is_open)
         begin(&pli_sock.all[*n_begun]);
     }
     for (uint32_t i = 0; i < pli_sock.n; i++) {
-        struct pli_moored *e = &pli_sock.all[i];
+        struct pli_sock_conn *e = &pli_sock.all[i];
         if (!e->is_marked) {
             write_mark(e);
         }
@@ -112,20 +115,20 @@ static bool look_once(uint32_t *n_begun, bool is_open)
         is_all = is_all && e->is_marked && e->is_read;
     }
     if (is_open) {
-        take_door();
+        take_accepted();
     }
     return is_all && *n_begun == pli_sock.n;
 }
 
-static bool wait_for_more(int rope)
+static bool wait_for_more(int resume_fd)
 {
     if (!pli_sock_room(&polls, &cap_polls, (pli_sock.n + OURS) * sizeof *polls)) {
         return false;
     }
-    polls[0] = (struct pollfd){ .fd = rope, .events = POLLIN };
-    polls[1] = (struct pollfd){ .fd = *pli_sock.door, .events = POLLIN };
+    polls[0] = (struct pollfd){ .fd = resume_fd, .events = POLLIN };
+    polls[1] = (struct pollfd){ .fd = pli_sock.boot->accept_fd, .events = POLLIN };
     for (uint32_t i = 0; i < pli_sock.n; i++) {
-        const struct pli_moored *e = &pli_sock.all[i];
+        const struct pli_sock_conn *e = &pli_sock.all[i];
         polls[OURS + i] = (struct pollfd){ .fd = e->is_read && e->is_marked ? -1 : sock_of(e),
                                            .events = (short)((e->is_read ? 0 : POLLIN) |
                                                              (e->is_marked ? 0 : POLLOUT)) };
@@ -135,7 +138,7 @@ static bool wait_for_more(int rope)
 }
 
 // The mark at the end of what was read; without one the other end is closed for good.
-static void take_mark(struct pli_moored *e)
+static void take_mark(struct pli_sock_conn *e)
 {
     struct pli_sock_mark mark;
     if (e->kind == PLI_SOCK_DIALED || e->is_over) {
@@ -154,7 +157,7 @@ static void take_mark(struct pli_moored *e)
 
 static bool is_ours(int fd)
 {
-    if (fd == *pli_sock.door) {
+    if (fd == pli_sock.boot->accept_fd) {
         return true;
     }
     for (uint32_t i = 0; i < pli_sock.n; i++) {
@@ -238,26 +241,26 @@ static void unwatch_all(void)
 }
 
 // The numbers stay taken: some thread may be about to use one.
-static bool bury(void)
+static bool replace_sockets(void)
 {
     note_epolls();
     unwatch_all();
-    int tomb = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-    bool is_good = tomb >= 0 && dup3(tomb, *pli_sock.door, O_CLOEXEC) >= 0;
+    int placeholder = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    bool is_good = placeholder >= 0 && dup3(placeholder, pli_sock.boot->accept_fd, O_CLOEXEC) >= 0;
     for (uint32_t i = 0; i < pli_sock.n && is_good; i++) {
         take_mark(&pli_sock.all[i]);
-        struct pli_moored *e = &pli_sock.all[i];
+        struct pli_sock_conn *e = &pli_sock.all[i];
         if (e->now >= 0) {
             close(e->now);
             e->now = -1;
         }
-        is_good = dup3(tomb, e->who.fd, O_CLOEXEC) >= 0;
+        is_good = dup3(placeholder, e->who.fd, O_CLOEXEC) >= 0;
     }
-    close(tomb);
+    close(placeholder);
     return is_good;
 }
 
-bool pli_sock_drain(int rope, bool (*tell)(void))
+bool pli_sock_drain(int resume_fd, bool (*tell)(void))
 {
     uint32_t n_begun = 0;
     bool is_told = false, is_leaving = false;
@@ -271,16 +274,16 @@ bool pli_sock_drain(int rope, bool (*tell)(void))
             return false;
         }
         is_told = is_told || is_all;
-        if (!wait_for_more(rope)) {
+        if (!wait_for_more(resume_fd)) {
             return false;
         }
         if (!is_leaving && polls[0].revents != 0) {
             struct pli_freeze_word w;
-            is_leaving = read(rope, &w, sizeof w) == (ssize_t)sizeof w;
+            is_leaving = read(resume_fd, &w, sizeof w) == (ssize_t)sizeof w;
             if (!is_leaving) {
                 return false;
             }
         }
     }
-    return bury();
+    return replace_sockets();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the two halves share: giving connections up, and having them again.
+// The table of connections, which sock.c keeps, sock_drain.c gives up and sock_reconnect.c
+// restores.
 #ifndef PLI_CKPT_SOCK_PRIV_H
 #define PLI_CKPT_SOCK_PRIV_H
 
@@ -16,11 +17,11 @@ enum pli_sock_kind {
     PLI_SOCK_CALLEE
 };
 
-struct pli_moored {
+struct pli_sock_conn {
     struct pli_caller who; // with its descriptor; the other end
     enum pli_sock_kind kind;
     int now;         // what goes on in its place, -1: nothing
-    bool is_untaken; // came while parked
+    bool is_untaken; // arrived while the process was frozen
     bool is_marked;  // our mark is written
     bool is_read;    // to its end
     bool is_over;    // the other end did not write a mark: it is closed for good
@@ -38,9 +39,8 @@ struct pli_sock_watch {
 };
 
 struct pli_sock {
-    struct pli_boot *boot; // NULL: never parked
-    int *door;
-    struct pli_moored *all; // mapped: it may grow in a signal handler
+    struct pli_boot *boot;     // NULL: never frozen
+    struct pli_sock_conn *all; // mapped: it may grow in a signal handler
     uint32_t n;
     size_t cap;
     struct pli_sock_watch *watches;
@@ -55,6 +55,6 @@ extern struct pli_sock pli_sock;
 // Room for n bytes at *at, of which *cap are there; false with errno. Async-signal-safe.
 bool pli_sock_room(void *at, size_t *cap, size_t n);
 // Async-signal-safe. NULL: no memory.
-struct pli_moored *pli_sock_add(const struct pli_caller *c, enum pli_sock_kind kind);
+struct pli_sock_conn *pli_sock_add(const struct pli_caller *c, enum pli_sock_kind kind);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections again: who called before calls once more, whoever is where by now, and says which of
-// them it means. Runs in a signal handler, as giving them up does.
+// Makes the connections again: the process that had connected connects once more, to wherever the
+// other one is by now, and names the connection it means. Runs in a signal handler, as
+// sock_drain.c.
 #include "base/fd_wait.h"
 #include "base/text.h"
 #include "boot/address.h"
@@ -43,7 +44,7 @@ static bool take_all(int fd, void *to, size_t len)
     return true;
 }
 
-static bool greet(int fd, const struct pli_moored *e)
+static bool do_handshake(int fd, const struct pli_sock_conn *e)
 {
     const unsigned char *secret = pli_sock.boot->node.header->secret;
     struct pli_handshake_open open;
@@ -79,7 +80,7 @@ static bool connect_to(int fd, const struct pli_node_addr *addr, uint16_t port)
     return true;
 }
 
-static bool call(struct pli_moored *e)
+static bool call(struct pli_sock_conn *e)
 {
     struct pli_node *node = &pli_sock.boot->node;
     const struct pli_node_proc *p = pli_node_find(node, e->who.proc);
@@ -91,7 +92,7 @@ static bool call(struct pli_moored *e)
         const struct pli_node_addr *addr = &there->addr[order[i]];
         int fd = socket(addr->family == 4 ? AF_INET : AF_INET6,
                         SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd >= 0 && connect_to(fd, addr, there->port) && greet(fd, e)) {
+        if (fd >= 0 && connect_to(fd, addr, there->port) && do_handshake(fd, e)) {
             e->now = fd;
         } else if (fd >= 0) {
             int error = errno;
@@ -108,10 +109,10 @@ static bool come(void)
     struct pli_door_msg msg;
     struct pli_sock_mark mark = { 0 };
     int fd;
-    if (!pli_fd_wait_wait(*pli_sock.door, POLLIN, COME_MS)) {
+    if (!pli_fd_wait_wait(pli_sock.boot->accept_fd, POLLIN, COME_MS)) {
         return false;
     }
-    ssize_t n = pli_fdpass_take(*pli_sock.door, &msg, sizeof msg, &fd, MSG_DONTWAIT);
+    ssize_t n = pli_fdpass_take(pli_sock.boot->accept_fd, &msg, sizeof msg, &fd, MSG_DONTWAIT);
     if (n != (ssize_t)sizeof msg || fd < 0) {
         errno = n == 0 ? ECONNRESET : errno;
         return n < 0 && (errno == EAGAIN || errno == EINTR);
@@ -119,7 +120,7 @@ static bool come(void)
     if (msg.is_again == 0) {
         struct pli_caller c = { fd, msg.proc, msg.lane, msg.to_lane, msg.protect, { { 0 } } };
         memcpy(c.keys, &msg.keys, sizeof c.keys);
-        struct pli_moored *e = pli_sock_add(&c, PLI_SOCK_CALLEE);
+        struct pli_sock_conn *e = pli_sock_add(&c, PLI_SOCK_CALLEE);
         if (e != NULL) {
             e->is_untaken = true;
             pli_sock.n_untaken++;
@@ -128,7 +129,7 @@ static bool come(void)
     }
     bool is_good = take_all(fd, &mark, sizeof mark) && mark.magic == PLI_SOCK_MAGIC;
     for (uint32_t i = 0; i < pli_sock.n && is_good; i++) {
-        struct pli_moored *e = &pli_sock.all[i];
+        struct pli_sock_conn *e = &pli_sock.all[i];
         if (e->kind == PLI_SOCK_CALLEE && e->id == mark.id && e->id != 0 && e->now < 0 &&
             e->who.proc == msg.proc) {
             e->now = fd;
@@ -140,7 +141,7 @@ static bool come(void)
 }
 
 // What nobody writes to any more: what was kept is read, and then the end.
-static bool end(struct pli_moored *e)
+static bool end(struct pli_sock_conn *e)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
@@ -154,7 +155,7 @@ static bool end(struct pli_moored *e)
 static bool is_awaited(void)
 {
     for (uint32_t i = 0; i < pli_sock.n; i++) {
-        const struct pli_moored *e = &pli_sock.all[i];
+        const struct pli_sock_conn *e = &pli_sock.all[i];
         if (e->kind == PLI_SOCK_CALLEE && e->id != 0 && e->now < 0) {
             return true;
         }
@@ -171,14 +172,14 @@ static void watch_again(void)
     }
 }
 
-bool pli_sock_reconnect(int door, char *why, size_t cap)
+bool pli_sock_reconnect(int accept_fd, char *why, size_t cap)
 {
-    if (dup3(door, *pli_sock.door, O_CLOEXEC) < 0 || close(door) != 0) {
-        pli_text_add(why, cap, "its door cannot be used");
+    if (dup3(accept_fd, pli_sock.boot->accept_fd, O_CLOEXEC) < 0 || close(accept_fd) != 0) {
+        pli_text_add(why, cap, "its accept socket cannot be used");
         return false;
     }
     for (uint32_t i = 0; i < pli_sock.n; i++) {
-        struct pli_moored *e = &pli_sock.all[i];
+        struct pli_sock_conn *e = &pli_sock.all[i];
         if (e->kind != PLI_SOCK_DIALED && e->is_over) {
             e->id = 0;
             if (!end(e)) {

@@ -4,7 +4,7 @@
 #include "dynamic/launcher_call.h"
 
 #include "boot/boot.h"
-#include "ckpt/freeze.h"
+#include "ckpt/freeze_hold.h"
 #include "msg/lane.h"
 #include "msg/progress.h"
 

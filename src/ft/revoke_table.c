@@ -220,7 +220,7 @@ static void say(const struct pli_comm *c, struct pli_agree_word *word)
     word->key = key_of(c);
     word->n_member = n_member(c);
     word->n_first = n_first(c);
-    pli_boot.ops->pact(&pli_boot, word);
+    pli_boot.ops->agree(&pli_boot, word);
 }
 
 static void say_group(const struct pli_comm *c, const struct pli_group *g, int first)

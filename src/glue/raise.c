@@ -3,6 +3,7 @@
 #include "glue/raise.h"
 
 #include "boot/boot.h"
+#include "boot/boot_open.h"
 #include "elastic/abort_group.h"
 #include "glue/code.h"
 #include "obj/comm.h"

@@ -6,6 +6,7 @@
 #include "base/conf.h"
 #include "base/log.h"
 #include "boot/boot.h"
+#include "boot/boot_open.h"
 #include "boot/pset.h"
 #include "coll/coll.h"
 #include "msg/endpoint.h"

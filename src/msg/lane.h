@@ -31,15 +31,16 @@ struct pli_conn {
     uint32_t proc;             // index in the job
     uint32_t as;               // what the other side knows this process by: cells bear it
     uint8_t peer_lane;
-    uint64_t mark;                 // in offsets of blocks, for a peer of another job; 0 in the own
-    struct pli_list pending;       // sends that wait for room, in order
-    struct pli_list notes;         // answers that wait for room
-    struct pli_list stalled;       // in lane->stalled while either is not empty
-    uint64_t stalled_ns;           // since when the first of pending waits
-    struct pli_conn *next;         // same hash
-    struct pli_gateway_conn *gate; // to a process of another MPI job: through the agent, see gateway.h
-    struct pli_list open;          // offers and receives under way, see request.h
-    struct pli_list grave;         // in `pending` when the process is dead
+    uint64_t mark;           // in offsets of blocks, for a peer of another job; 0 in the own
+    struct pli_list pending; // sends that wait for room, in order
+    struct pli_list notes;   // answers that wait for room
+    struct pli_list stalled; // in lane->stalled while either is not empty
+    uint64_t stalled_ns;     // since when the first of pending waits
+    struct pli_conn *next;   // same hash
+    struct pli_gateway_conn
+        *gate;             // to a process of another MPI job: through the agent, see gateway.h
+    struct pli_list open;  // offers and receives under way, see request.h
+    struct pli_list grave; // in `pending` when the process is dead
     bool is_dead;
 };
 
@@ -113,8 +114,8 @@ enum pli_err pli_lane_open(int index, struct pli_lane **out);
 void pli_lane_leave(struct pli_lane *lane);
 enum pli_err pli_lane_clone(struct pli_lane *lane);
 
-// Of net/tcp/tcp_conn.h. How often the mailbox may be looked at alone for a message of this source, in a
-// lane with a network; 0: look at both. Context: lane locked.
+// Of net/tcp/tcp_conn.h. How often the mailbox may be looked at alone for a message of this source,
+// in a lane with a network; 0: look at both. Context: lane locked.
 void pli_tcp_lane_stir(struct pli_tcp_lane *net);
 uint32_t pli_tcp_lane_looks(struct pli_lane *lane, const struct pli_comm *comm, int source);
 

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/conf.h"
 #include "boot/boot.h"
+#include "boot/boot_open.h"
+#include "ckpt/freeze.h"
 #include "msg/endpoint.h"
 #include "net/impi/gateway.h"
 #include "msg/lane.h"
@@ -77,6 +79,9 @@ PLI_START void pli_process_recount(void)
 static enum pli_err open_first(void)
 {
     enum pli_err err = pli_boot_open(&pli_proc.boot);
+    if (err == PLI_OK) {
+        err = pli_freeze_open(pli_proc.boot);
+    }
     if (err != PLI_OK) {
         return err;
     }

@@ -3,6 +3,7 @@
 #include "obj/info_env.h"
 
 #include "boot/boot.h"
+#include "boot/boot_open.h"
 
 #include <mpi.h>
 #include <pthread.h>

@@ -235,7 +235,7 @@ def connected(env, d):
 def overtaken(env, d):
     """The thread that led is held when the others go on already; one of them leads at the next checkpoint."""
     hold = os.path.join(d, "hold")
-    p = start({**env, "PLIANT_FAULT": f"park_released:0@{hold}"}, "--checkpoint-dir", os.path.join(d, "images"), "-n", 1, PROBE,
+    p = start({**env, "PLIANT_FAULT": f"freeze_released:0@{hold}"}, "--checkpoint-dir", os.path.join(d, "images"), "-n", 1, PROBE,
               40, 5, "threads", gate(d))
     text = wait_for(p, "step 3 ")
     with open(hold, "w", encoding="utf-8"):

@@ -150,15 +150,15 @@ def faults(env, d, in_rank, in_mpiexec, late, *options):
 
 
 def image(env, d):
-    faults(env, d, ("park_signal", "park_told", "park_left", "park_called", "park_back", "park_mapped"),
+    faults(env, d, ("freeze_signal", "freeze_told", "freeze_left", "freeze_called", "freeze_back", "freeze_mapped"),
            [f"mpiexec_ckpt_{s}" for s in ("wanted", "parking", "dumping", "calling", "sealing", "over")],
-           ("park_called", "park_back", "park_mapped", "mpiexec_ckpt_over"))
+           ("freeze_called", "freeze_back", "freeze_mapped", "mpiexec_ckpt_over"))
 
 
 def image_tcp(env, d):
     """With connections between the ranks."""
-    faults({**env, "PLIANT_NET": "tcp"}, d, ("park_told", "park_drain", "park_drained", "park_back", "park_mapped"),
-           [f"mpiexec_ckpt_{s}" for s in ("parking", "draining", "dumping", "calling")], ("park_back", "park_mapped"))
+    faults({**env, "PLIANT_NET": "tcp"}, d, ("freeze_told", "freeze_drain", "freeze_drained", "freeze_back", "freeze_mapped"),
+           [f"mpiexec_ckpt_{s}" for s in ("parking", "draining", "dumping", "calling")], ("freeze_back", "freeze_mapped"))
 
 
 def state(env, d):

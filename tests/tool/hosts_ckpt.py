@@ -316,7 +316,7 @@ def image_dies(env, d):
     p = start(env, *args, "call=5")
     text = finish(p)
     check(result(text) == (want, 3) and numbers(d) == [1], text)
-    for fault in ("park_told:1", "park_drain:0", "park_drained:2", "park_left:1", "daemon_ckpt_stop:1", "daemon_ckpt_drain:0",
+    for fault in ("freeze_told:1", "freeze_drain:0", "freeze_drained:2", "freeze_left:1", "daemon_ckpt_stop:1", "daemon_ckpt_drain:0",
                   "daemon_ckpt_leave:1", "daemon_ckpt_back:0", "mpiexec_ckpt_parking", "mpiexec_ckpt_draining",
                   "mpiexec_ckpt_dumping", "mpiexec_ckpt_calling", "mpiexec_ckpt_sealing"):
         p = start({**env, "PLIANT_FAULT": fault}, *args, "call=10")

@@ -57,7 +57,7 @@ def there(env, _):
 
 def dies(env, _):
     """A clone on its way, those who send and take it, and the daemons: the world stays as it was, or the job ends."""
-    for fault in ("fork_clone:0", "fork_left:2", "fork_landed:2", "fork_become:2", "dock_send:0", "dock_take:1"):
+    for fault in ("fork_clone:0", "fork_left:2", "fork_arrived:2", "fork_become:2", "dock_send:0", "dock_take:1"):
         r = run({**env, "PLIANT_FAULT": fault}, "", to=("vc2",))
         check(is_as_before(r), f"{fault}: {r}")
     for fault in ("daemon_ferry_dump:0", "daemon_ferry_send:0", "daemon_ferry_land:1", "daemon_ferry_restored:1",

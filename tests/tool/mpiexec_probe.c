@@ -2,6 +2,7 @@
 // A rank that does what its arguments say, one after the other; see `actions` at the end. It speaks
 // to mpiexec through the bootstrap alone, so that the launcher can be tested by itself.
 #include "boot/boot.h"
+#include "boot/boot_open.h"
 
 #include <dirent.h>
 #include <fcntl.h>

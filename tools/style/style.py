@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Judges the rules of the house that a script can judge.
 
-usage: style.py [--build DIR] [--fix] [RULE...]
+usage: style.py [--build DIR] [--fix] [--counts] [RULE...]
 
 --build DIR   a finished build, for the rules about symbols (build)
 --fix         put formatting and licence lines right instead of complaining
+--counts      print the counts that docs/design/README.md states
 RULE          judge only these; `style.py --list` names them
 
 Exceptions are rows of tools/style/allow: rule, file or file:function or symbol, reason.
@@ -12,19 +13,32 @@ Exceptions are rows of tools/style/allow: rule, file or file:function or symbol,
 import argparse
 import fnmatch
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import graph  # noqa: E402
 import include_rules  # noqa: E402
 import symbol_rules  # noqa: E402
 import text_rules  # noqa: E402
+import word_rules  # noqa: E402
 from tree import Source, files  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 CLANG_FORMAT = "clang-format-14"
+PRODUCT = ("src/", "launcher/", "tools/", "impi/", "upc/", "balance/")  # what is not test, bench or example
+CIRCLE = 6
+# Questions that a table of operations answers: folders, files that may ask, and what a question looks like.
+QUESTIONS = {
+    "transport": (("src/", "upc/rt/"), ("src/net/", "src/boot/"),
+                  r"\bby_ucx\b|\b(?:c|conn|to|from)->(?:link|gate)\b|"
+                  r"\bpli_(?:tcp|ucx|gateway)_(?:\w+_)?(?:is|has|can)_\w+\s*\("),
+    "role": (("launcher/",), ("launcher/role", "launcher/job/role"),
+             r"\bis_daemon\b|\bpli_job_is_head\s*\(|[!=]= &?pli_role_(?:solo|head|daemon)\b"),
+}
 
 
 def read_rows(name):
@@ -47,6 +61,16 @@ class Judge:
         self.c = [Source(ROOT, p) for p in self.all
                   if p.endswith((".c", ".h")) and not self.allowed("source", p)]
         self.src = [s for s in self.c if s.path.startswith("src/")]
+        self.product = [s for s in self.c if s.path.startswith(PRODUCT)]
+        self.includes = include_rules.Includes(ROOT, self.build, self.product, self.all)
+        self.may = include_rules.read_layers(os.path.join(HERE, "layers"))
+        self._symbols = None
+
+    @property
+    def symbols_read(self):
+        if self._symbols is None:
+            self._symbols = symbol_rules.Symbols(ROOT, self.build, PRODUCT)
+        return self._symbols
 
     def allowed(self, rule, *subjects):
         for i, (r, pattern, _) in enumerate(self.allow):
@@ -99,6 +123,10 @@ class Judge:
         """comments are // and no banners"""
         self.each("comments", text_rules.comments, self.c)
 
+    def opening(self):
+        """a comment below the licence says what the file is for"""
+        self.each("opening", text_rules.opening, self.c)
+
     def guard(self):
         """headers have guards named after them"""
         self.each("guard", text_rules.guard, self.c)
@@ -114,7 +142,7 @@ class Judge:
     def places(self):
         """nothing is created in /tmp or /dev/shm"""
         self.each("places", text_rules.places,
-                  [s for s in self.c if s.path.startswith(("src/", "tools/"))])
+                  [s for s in self.c if s.path.startswith(("src/", "tools/", "launcher/"))])
 
     def environment(self):
         """getenv in conf.c alone"""
@@ -134,19 +162,41 @@ class Judge:
 
     def layers(self):
         """a room includes only from the rooms that tools/style/layers lists for it"""
-        may = include_rules.read_layers(os.path.join(HERE, "layers"))
-        for found in include_rules.layers(self.src, may):
+        for found in include_rules.layers(self.product, self.includes, self.may):
             self.complain("layers", *found)
 
     def reach(self):
         """a source file reaches few headers, and not deep"""
-        for found in include_rules.reach(self.src):
+        for found in include_rules.reach(self.product, self.includes):
             self.complain("reach", *found)
 
+    def graphs(self):
+        """What can have circles: the rooms of tools/style/layers, files by #include and by symbol."""
+        return {"rooms": self.may,
+                "include": include_rules.graph(self.product, self.includes),
+                "symbol": symbol_rules.graph(self.symbols_read, PRODUCT)}
+
+    def circle(self):
+        """no room and no more than 6 files need each other in a circle"""
+        for kind, edges in self.graphs().items():
+            for group in graph.circles(edges):
+                if kind == "rooms" or len(group) > CIRCLE:
+                    if not self.allowed("circle", *[f"{kind}:{member}" for member in group]):
+                        self.complain("circle", group[0], 1, f"{len(group)} need each other "
+                                      f"({kind}): {' '.join(group)}")
+
     def unique(self):
-        """file names are unique under src"""
-        for found in include_rules.unique(self.src):
+        """file names are unique, but for tests and examples"""
+        for found in include_rules.unique(self.product):
             self.complain("unique", *found)
+
+    def words(self):
+        """file names are made of words of the field or of docs/design/words.md"""
+        field = word_rules.read_field(os.path.join(HERE, "field_words"))
+        house = word_rules.read_house(os.path.join(ROOT, "docs/design/words.md"))
+        judged = self.product + [s for s in self.c if s.path.startswith("bench/")]
+        for found in word_rules.words(judged, field, house):
+            self.complain("words", *found)
 
     def alone(self):
         """each header compiles by itself"""
@@ -160,9 +210,19 @@ class Judge:
                 self.complain("alone", path, 1, f"does not compile by itself: {message}")
 
     def symbols(self):
-        """names seen outside their file are named after it, and needed"""
-        for path, message, name in symbol_rules.names(ROOT, self.build):
+        """names seen outside their file are named after it, unique, and needed"""
+        words = set()
+        for src in self.product:
+            if src.path.startswith("impi/shim/"):  # compiled by its own script, for other MPIs
+                words |= set(re.findall(r"\w+", src.code))
+        for path, message, name in symbol_rules.names(self.symbols_read, words):
             self.complain("symbols", path, 1, message, name)
+
+    def owner(self):
+        """a header declares what its own .c file defines"""
+        headers = [s for s in self.product if s.path.endswith(".h")]
+        for path, line, message, name in symbol_rules.owner(headers, self.symbols_read):
+            self.complain("owner", path, line, message, name)
 
     def exports(self):
         """the library exports the implemented MPI functions and nothing else"""
@@ -201,6 +261,17 @@ class Judge:
                 if run.returncode:
                     self.complain("scripts", path, 1, run.stderr.strip().split("\n")[0])
 
+    def counts(self):
+        """Numbers about the tree, not judged."""
+        for kind, edges in self.graphs().items():
+            groups = graph.circles(edges)
+            print(f"largest circle by {kind}: {len(groups[0]) if groups else 0}")
+        for what, (folders, may_ask, pattern) in QUESTIONS.items():
+            n = sum(bool(re.search(pattern, line)) for s in self.c
+                    if s.path.startswith(folders) and not s.path.startswith(may_ask)
+                    for line in s.code_lines)
+            print(f"lines that ask for the {what}, outside {' '.join(may_ask)}: {n}")
+
     def stale(self):
         """every exception of tools/style/allow is needed"""
         for i, (rule, subject, _) in enumerate(self.allow):
@@ -208,9 +279,9 @@ class Judge:
                 self.complain("stale", "tools/style/allow", 1, f"'{rule} {subject}' is not needed")
 
 
-RULES = ["format", "whitespace", "licence", "length", "comments", "guard", "types", "jumps",
-         "places", "environment", "codes", "hot", "layers", "reach", "unique", "alone", "symbols",
-         "exports", "listed", "scripts", "stale"]
+RULES = ["format", "whitespace", "licence", "length", "comments", "opening", "guard", "types", "jumps",
+         "places", "environment", "codes", "hot", "layers", "reach", "circle", "unique", "words",
+         "alone", "symbols", "owner", "exports", "listed", "scripts", "stale"]
 
 
 def fix(judge):
@@ -227,6 +298,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build")
     parser.add_argument("--fix", action="store_true")
+    parser.add_argument("--counts", action="store_true")
     parser.add_argument("--list", action="store_true", help="name the rules")
     parser.add_argument("rules", nargs="*", metavar="RULE")
     args = parser.parse_args()
@@ -238,6 +310,9 @@ def main():
         if rule not in RULES:
             sys.exit(f"style: there is no rule '{rule}'; --list names them")
     judge = Judge(args.build)
+    if args.counts:
+        judge.counts()
+        return
     if args.fix:
         fix(judge)
         judge = Judge(args.build)

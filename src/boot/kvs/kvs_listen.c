@@ -244,7 +244,7 @@ enum pli_err pli_kvs_listen_open(const struct pli_kvs *s, const struct pli_kvs_m
     return err;
 }
 
-int pli_kvs_listen_door(struct pli_boot *boot)
+int pli_kvs_listen_fd(struct pli_boot *boot)
 {
     (void)boot;
     return net.set != NULL ? pli_epollset_fd(net.set) : -1;
@@ -326,7 +326,7 @@ static bool is_let_in(struct pli_boot *boot, struct guest *g, struct pli_caller 
     return is_good;
 }
 
-enum pli_err pli_kvs_listen_take(struct pli_boot *boot, struct pli_caller *out)
+enum pli_err pli_kvs_listen_accept(struct pli_boot *boot, struct pli_caller *out)
 {
     enum pli_err err = PLI_AGAIN;
     enum pli_err calls = PLI_AGAIN;

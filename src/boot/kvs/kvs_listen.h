@@ -13,8 +13,8 @@ enum pli_err pli_kvs_listen_open(const struct pli_kvs *s, const struct pli_kvs_m
                                  struct pli_boot *boot);
 
 // As in struct pli_boot_ops.
-int pli_kvs_listen_door(struct pli_boot *boot);
-enum pli_err pli_kvs_listen_take(struct pli_boot *boot, struct pli_caller *out);
+int pli_kvs_listen_fd(struct pli_boot *boot);
+enum pli_err pli_kvs_listen_accept(struct pli_boot *boot, struct pli_caller *out);
 void pli_kvs_listen_close(void);
 
 #endif

@@ -9,9 +9,7 @@
 #include "boot/ctl.h"
 #include "boot/accept_wire.h"
 #include "base/fdpass.h"
-#include "ckpt/sock.h"
 #include "boot/agree_wire.h"
-#include "ckpt/freeze.h"
 #include "boot/ckpt_wire.h"
 
 #include <errno.h>
@@ -35,9 +33,6 @@ struct invitation {
     int n_upc;          // for upcrun: threads of its group, here and on other hosts
     int gate;           // wakes the agent, 0: there is none
 };
-
-static int control = -1; // kept for the life of the process, see pli_ctl_guard
-static int door = -1;    // where connections of other processes come in
 
 static bool native_is_mine(void)
 {
@@ -136,9 +131,9 @@ static void hello(int ctl, uint32_t row, const int *own, size_t n_own)
 }
 
 // The signal's owner belongs to the socket, not to the process: processes that share a task's
-// socket make one each and send the other end to mpiexec. So they do with the door, because a
-// packet for one of them must not be read by another.
-static enum pli_err own_sockets(const struct invitation *inv, uint32_t row)
+// socket make one each and send the other end to mpiexec. So they do with the accept socket,
+// because a packet for one of them must not be read by another.
+static enum pli_err own_sockets(struct pli_boot *boot, const struct invitation *inv)
 {
     int pair[2][2] = { { -1, -1 }, { -1, -1 } };
     size_t n = inv->door >= 0 ? 2 : 1;
@@ -150,12 +145,12 @@ static enum pli_err own_sockets(const struct invitation *inv, uint32_t row)
         }
     }
     const int theirs[2] = { pair[0][1], pair[1][1] };
-    hello(inv->ctl, row, theirs, n);
+    hello(inv->ctl, boot->row, theirs, n);
     for (size_t i = 0; i < n; i++) {
         close(theirs[i]);
     }
-    control = pair[0][0];
-    door = pair[1][0];
+    boot->control = pair[0][0];
+    boot->accept_fd = pair[1][0];
     return PLI_OK;
 }
 
@@ -181,22 +176,22 @@ static enum pli_err join(struct pli_boot *boot, const struct invitation *inv)
         return err;
     }
     struct pli_node_row *row = &boot->node.rows[boot->row];
-    control = inv->ctl;
-    door = inv->door;
+    boot->control = inv->ctl;
+    boot->accept_fd = inv->door;
     if (inv->n > 1 || inv->own) {
-        err = own_sockets(inv, boot->row);
+        err = own_sockets(boot, inv);
     } else if ((uint32_t)getppid() != boot->node.header->launcher &&
                (boot->node.header->is_nested == 0 || getppid() != 0)) {
         hello(inv->ctl, boot->row, NULL, 0);
     }
     if (err == PLI_OK) {
-        err = pli_ctl_guard(control);
+        err = pli_ctl_guard(boot->control);
     }
-    if (err == PLI_OK && door >= 0 && fcntl(door, F_SETFD, FD_CLOEXEC) != 0) {
+    if (err == PLI_OK && boot->accept_fd >= 0 && fcntl(boot->accept_fd, F_SETFD, FD_CLOEXEC) != 0) {
         err = pli_fail(PLI_ERR_OTHER,
                        "descriptor %d from mpiexec cannot be used (%s); a wrapper between mpiexec "
                        "and this program must pass its descriptors on",
-                       door, strerror(errno));
+                       boot->accept_fd, strerror(errno));
     }
     if (err != PLI_OK) {
         atomic_store_explicit(&row->state, PLI_NODE_EMPTY, memory_order_release);
@@ -212,6 +207,18 @@ static enum pli_err join(struct pli_boot *boot, const struct invitation *inv)
     return inv->gate > 0 && fcntl(inv->gate, F_SETFD, inv->n == 1 ? FD_CLOEXEC : 0) != 0
                ? pli_fail(PLI_ERR_OTHER, "descriptor %d from mpiexec is closed", inv->gate)
                : PLI_OK;
+}
+
+// Checkpoints are made of this process: it must find its node memory among its mappings.
+static enum pli_err know_memory(struct pli_boot *boot, int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) {
+        return pli_fail(PLI_ERR_OTHER, "cannot prepare for checkpoints: %s", strerror(errno));
+    }
+    boot->node_dev = st.st_dev;
+    boot->node_ino = st.st_ino;
+    return PLI_OK;
 }
 
 PLI_START static enum pli_err native_open(struct pli_boot *boot)
@@ -234,10 +241,7 @@ PLI_START static enum pli_err native_open(struct pli_boot *boot)
     err = join(boot, &inv);
     uint32_t how = pli_node_save(boot->node.header)->how;
     if (err == PLI_OK && (how == PLI_NODE_SAVE_IMAGE || how == PLI_NODE_SAVE_MOVE) && inv.n == 1) {
-        err = pli_freeze_open(boot, inv.fd, &control);
-        if (door >= 0) {
-            pli_sock_open(boot, &door);
-        }
+        err = know_memory(boot, inv.fd);
     }
     if (err != PLI_OK) {
         pli_node_unmap(&boot->node);
@@ -269,14 +273,14 @@ static _Noreturn void native_abort(struct pli_boot *boot, int code, const char *
     boot->node.rows[boot->row].abort_code = code;
     pli_node_set_state(&boot->node, boot->row, PLI_NODE_ABORTED);
     // mpiexec ends the others at once and leaves this process a moment for its last words.
-    ssize_t sent = send(control, &msg, sizeof msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t sent = send(boot->control, &msg, sizeof msg, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)sent; // the state is in the row: mpiexec reads it when this process is gone
     pli_boot_exit(pli_boot_exit_code(code));
 }
 
 static enum pli_err native_ask(struct pli_boot *boot, int fd)
 {
-    return pli_ctl_say(control, PLI_CTL_ASK, boot->row, &fd, 1)
+    return pli_ctl_say(boot->control, PLI_CTL_ASK, boot->row, &fd, 1)
                ? PLI_OK
                : pli_fail(PLI_ERR_OTHER, "mpiexec does not answer: %s", strerror(errno));
 }
@@ -319,19 +323,21 @@ static bool own_socket(int fd, int *theirs_out)
     return is_done;
 }
 
-// A control socket, pipes and, where there is a network, a door of this process's own; their other
-// ends go to mpiexec over the socket of the process it was forked from.
-static enum pli_err own_ends(const struct pli_node_row *row, uint32_t index)
+// A control socket, pipes and, where there is a network, an accept socket of this process's own;
+// their other ends go to mpiexec over the socket of the process it was forked from.
+static enum pli_err own_ends(const struct pli_boot *boot, uint32_t at)
 {
     enum { MOST = 4 };
-    int theirs[MOST] = { -1, -1, -1, -1 }, parent = dup(control);
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC), n = door >= 0 ? MOST : MOST - 1;
+    const struct pli_node_row *row = &boot->node.rows[at];
+    int theirs[MOST] = { -1, -1, -1, -1 }, parent = dup(boot->control);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int n = boot->accept_fd >= 0 ? MOST : MOST - 1;
     bool is_made = null >= 0 && parent >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
-                   own_socket(control, &theirs[0]) &&
+                   own_socket(boot->control, &theirs[0]) &&
                    own_pipe(STDOUT_FILENO, row->out, &theirs[1]) &&
                    own_pipe(STDERR_FILENO, row->err, &theirs[2]) &&
-                   (door < 0 || own_socket(door, &theirs[3])) &&
-                   pli_ctl_say(parent, PLI_CTL_CLONE, index, theirs, (size_t)n);
+                   (boot->accept_fd < 0 || own_socket(boot->accept_fd, &theirs[3])) &&
+                   pli_ctl_say(parent, PLI_CTL_CLONE, at, theirs, (size_t)n);
     int error = errno;
     close_all(&null, 1);
     close_all(&parent, 1);
@@ -341,23 +347,24 @@ static enum pli_err own_ends(const struct pli_node_row *row, uint32_t index)
                : pli_fail(PLI_ERR_OTHER, "a forked rank cannot reach mpiexec: %s", strerror(error));
 }
 
-// A rope to wait at, pipes to print to, and one that ends when all else is given up; their other
-// ends go to mpiexec. *rope_out and *busy_out stay here.
-static bool pack_up(const struct pli_node_row *row, uint32_t at, int *rope_out, int *busy_out)
+// Make a pipe to wait at, pipes to print to, and one that ends when all else is given up; their
+// other ends go to mpiexec. *resume_out and *busy_out stay here.
+static bool make_pipes(const struct pli_boot *boot, uint32_t at, int *resume_out, int *busy_out)
 {
     enum { MOST = 4 };
-    int theirs[MOST] = { -1, -1, -1, -1 }, rope[2] = { -1, -1 }, busy[2] = { -1, -1 };
+    const struct pli_node_row *row = &boot->node.rows[at];
+    int theirs[MOST] = { -1, -1, -1, -1 }, resume[2] = { -1, -1 }, busy[2] = { -1, -1 };
     struct pli_ctl_msg msg = { .kind = PLI_CTL_FAR, .row = at, .code = (int32_t)getpid() };
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    bool is_made = null >= 0 && dup2(null, STDIN_FILENO) >= 0 && pipe2(rope, O_CLOEXEC) == 0 &&
+    bool is_made = null >= 0 && dup2(null, STDIN_FILENO) >= 0 && pipe2(resume, O_CLOEXEC) == 0 &&
                    pipe2(busy, O_CLOEXEC) == 0 && own_pipe(STDOUT_FILENO, row->out, &theirs[1]) &&
                    own_pipe(STDERR_FILENO, row->err, &theirs[2]);
-    theirs[0] = rope[1];
+    theirs[0] = resume[1];
     theirs[3] = busy[0];
-    is_made = is_made && pli_ctl_send(control, &msg, theirs, MOST);
+    is_made = is_made && pli_ctl_send(boot->control, &msg, theirs, MOST);
     close_all(&null, 1);
     close_all(theirs, MOST);
-    *rope_out = rope[0];
+    *resume_out = resume[0];
     *busy_out = busy[1];
     return is_made;
 }
@@ -365,37 +372,37 @@ static bool pack_up(const struct pli_node_row *row, uint32_t at, int *rope_out, 
 // Go to another host, as an image that the launcher makes of this process. The launcher and the
 // process this one was forked from are told first.
 static enum pli_err go_there(struct pli_boot *boot, uint32_t row, void (*known)(void),
-                             struct pli_freeze_place *out)
+                             struct pli_boot_place *out)
 {
-    int rope, busy;
+    int resume_fd, busy;
     uint32_t index = boot->node.rows[row].index;
     if (atomic_load(&boot->is_linked)) {
         return pli_fail(PLI_ERR_UNSUPPORTED, "it is connected with another job");
     }
-    if (!pack_up(&boot->node.rows[row], row, &rope, &busy)) {
+    if (!make_pipes(boot, row, &resume_fd, &busy)) {
         return pli_fail(PLI_ERR_OTHER, "a forked rank cannot reach mpiexec: %s", strerror(errno));
     }
     known();
-    if (!pli_freeze_unmap(&boot->node)) {
+    if (!boot->freeze->unmap(&boot->node)) {
         return pli_fail(PLI_ERR_OTHER, "its mappings cannot be listed: %s", strerror(errno));
     }
-    close(control);
-    close(door);
+    close(boot->control);
+    close(boot->accept_fd);
     pli_fault("fork_left", index);
     close(busy);
-    enum pli_err err = pli_freeze_land(rope, &boot->node, out);
-    pli_fault("fork_landed", index);
+    enum pli_err err = boot->freeze->resume_elsewhere(resume_fd, &boot->node, out);
+    pli_fault("fork_arrived", index);
     return err;
 }
 
 // A place on another host, from where this process goes on.
 static enum pli_err move_to(struct pli_boot *boot, uint32_t *row_io, void (*known)(void))
 {
-    struct pli_freeze_place there = { 0 };
+    struct pli_boot_place there = { 0 };
     enum pli_err err = go_there(boot, *row_io, known, &there);
     if (err == PLI_OK) {
-        control = there.ctl;
-        door = there.door;
+        boot->control = there.control;
+        boot->accept_fd = there.accept_fd;
         *row_io = there.row;
     }
     return err;
@@ -406,12 +413,11 @@ static enum pli_err native_clone(struct pli_boot *boot, uint32_t index, void (*k
     uint32_t row = pli_node_row_of(&boot->node, index);
     bool is_here = pli_node_find(&boot->node, index)->host == boot->host;
     setpgid(0, 0); // as every process that mpiexec starts
-    enum pli_err err = !is_here ? move_to(boot, &row, known)
-                       : pli_node_has_room(boot->node.header, row)
-                           ? own_ends(&boot->node.rows[row], row)
-                           : no_room(boot->node.header);
+    enum pli_err err = !is_here                                    ? move_to(boot, &row, known)
+                       : pli_node_has_room(boot->node.header, row) ? own_ends(boot, row)
+                                                                   : no_room(boot->node.header);
     if (err == PLI_OK) {
-        err = pli_ctl_guard(control);
+        err = pli_ctl_guard(boot->control);
     }
     if (err != PLI_OK) {
         return err;
@@ -428,16 +434,16 @@ static enum pli_err native_clone(struct pli_boot *boot, uint32_t index, void (*k
 static void native_ready(struct pli_boot *boot)
 {
     pli_fault("init_ready", boot->index);
-    pli_ctl_say(control, PLI_CTL_READY, boot->row, NULL, 0);
+    pli_ctl_say(boot->control, PLI_CTL_READY, boot->row, NULL, 0);
     pli_fault("init_told", boot->index);
 }
 
-static void native_pact(struct pli_boot *boot, const struct pli_agree_word *word)
+static void native_agree(struct pli_boot *boot, const struct pli_agree_word *word)
 {
     struct pli_ctl_msg msg = { .kind = PLI_CTL_PACT, .row = boot->row };
     _Static_assert(sizeof *word < sizeof msg.text, "fits");
     memcpy(msg.text, word, sizeof *word);
-    pli_ctl_send(control, &msg, NULL, 0); // when it fails mpiexec is gone, and we soon are
+    pli_ctl_send(boot->control, &msg, NULL, 0); // when it fails mpiexec is gone, and we soon are
 }
 
 static enum pli_err native_reach(struct pli_boot *boot, uint32_t index, struct pli_boot_way *out)
@@ -455,23 +461,22 @@ static enum pli_err native_reach(struct pli_boot *boot, uint32_t index, struct p
     return PLI_OK;
 }
 
-static int native_door(struct pli_boot *boot)
+static int native_accept_fd(struct pli_boot *boot)
 {
-    (void)boot;
-    return door;
+    return boot->accept_fd;
 }
 
 // Context: the process is held, so that no checkpoint comes between the connection and its note.
 static enum pli_err take_held(struct pli_boot *boot, struct pli_caller *out)
 {
     struct pli_door_msg msg;
-    if (pli_sock_untaken(out)) {
+    if (boot->freeze->untaken(out)) {
         return PLI_OK;
     }
-    if (pli_nofile_is_reached(door)) {
-        return PLI_ERR_NO_SPACE; // what is at the door stays there
+    if (pli_nofile_is_reached(boot->accept_fd)) {
+        return PLI_ERR_NO_SPACE; // the connection stays in the socket
     }
-    ssize_t n = pli_fdpass_take(door, &msg, sizeof msg, &out->fd, MSG_DONTWAIT);
+    ssize_t n = pli_fdpass_take(boot->accept_fd, &msg, sizeof msg, &out->fd, MSG_DONTWAIT);
     if (n < 0 && errno == EMFILE) {
         native_abort(boot, 1,
                      "a connection was lost: other threads opened the last descriptors "
@@ -491,30 +496,30 @@ static enum pli_err take_held(struct pli_boot *boot, struct pli_caller *out)
     out->to_lane = msg.to_lane;
     out->protect = msg.protect;
     memcpy(out->keys, &msg.keys, sizeof out->keys);
-    pli_sock_call(out);
+    boot->freeze->accepted(out);
     return PLI_OK;
 }
 
-static enum pli_err native_take(struct pli_boot *boot, struct pli_caller *out)
+static enum pli_err native_accept(struct pli_boot *boot, struct pli_caller *out)
 {
-    if (door < 0) {
+    if (boot->accept_fd < 0) {
         return PLI_AGAIN;
     }
-    pli_freeze_hold();
+    boot->freeze->hold();
     enum pli_err err = take_held(boot, out);
-    pli_freeze_let();
+    boot->freeze->let();
     return err;
 }
 
 static void native_close(struct pli_boot *boot)
 {
-    if (control >= 0) {
-        close(control);
-        control = -1;
+    if (boot->control >= 0) {
+        close(boot->control);
+        boot->control = -1;
     }
-    if (door >= 0) {
-        close(door);
-        door = -1;
+    if (boot->accept_fd >= 0) {
+        close(boot->accept_fd);
+        boot->accept_fd = -1;
     }
     pli_node_unmap(&boot->node);
 }
@@ -529,8 +534,8 @@ const struct pli_boot_ops pli_native_ops = {
     .ask = native_ask,
     .clone = native_clone,
     .ready = native_ready,
-    .pact = native_pact,
+    .agree = native_agree,
     .reach = native_reach,
-    .door = native_door,
-    .take = native_take,
+    .accept_fd = native_accept_fd,
+    .accept = native_accept,
 };

@@ -252,8 +252,8 @@ const struct pli_boot_ops pli_pmi_ops = {
     .ask = pli_boot_no_ask,
     .clone = pli_boot_no_clone,
     .ready = pli_boot_no_ready,
-    .pact = pli_boot_no_pact,
+    .agree = pli_boot_no_agree,
     .reach = pli_kvs_reach,
-    .door = pli_kvs_listen_door,
-    .take = pli_kvs_listen_take,
+    .accept_fd = pli_kvs_listen_fd,
+    .accept = pli_kvs_listen_accept,
 };

@@ -120,8 +120,8 @@ const struct pli_boot_ops pli_solo_ops = {
     .ask = solo_ask,
     .clone = pli_boot_no_clone,
     .ready = pli_boot_no_ready,
-    .pact = pli_boot_no_pact,
+    .agree = pli_boot_no_agree,
     .reach = pli_boot_no_reach,
-    .door = pli_boot_no_door,
-    .take = pli_boot_no_take,
+    .accept_fd = pli_boot_no_accept_fd,
+    .accept = pli_boot_no_accept,
 };

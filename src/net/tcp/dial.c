@@ -7,7 +7,7 @@
 #include "boot/address.h"
 #include "boot/handshake.h"
 #include "ckpt/sock.h"
-#include "ckpt/freeze.h"
+#include "ckpt/freeze_hold.h"
 #include "net/tcp/secure.h"
 
 #include <errno.h>

@@ -83,7 +83,7 @@ void pli_tcp_lane_see_door(struct pli_fd_watch *e, uint32_t events)
     struct pli_boot *boot = pli_proc.boot;
     struct pli_caller c;
     enum pli_err err;
-    while ((err = boot->ops->take(boot, &c)) == PLI_OK) {
+    while ((err = boot->ops->accept(boot, &c)) == PLI_OK) {
         if (c.to_lane == net->lane->index) {
             pli_tcp_conn_adopt(net, &c);
         } else {

@@ -193,7 +193,7 @@ int pli_tcp_lane_poll(struct pli_tcp_lane *net)
 PLI_START enum pli_err pli_tcp_lane_open(struct pli_lane *lane)
 {
     struct pli_boot *boot = pli_proc.boot;
-    int door = boot->ops->door(boot);
+    int door = boot->ops->accept_fd(boot);
     if (door < 0) {
         return PLI_OK;
     }
