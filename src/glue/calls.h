@@ -46,7 +46,8 @@
 #include "glue/wait.h"
 #include "glue/win_calls.h"
 #include "glue/world.h"
-#include "obj/attr.h"
+#include "obj/attr_comm.h"
+#include "obj/attr_type.h"
 #include "obj/comm_get.h"
 #include "obj/comm_hint.h"
 #include "obj/errcode.h"
@@ -78,6 +79,7 @@
 #include "topo/cart_make.h"
 #include "topo/dims.h"
 #include "topo/dist_graph.h"
+#include "topo/dist_spread.h"
 #include "topo/graph.h"
 #include "topo/topo.h"
 
