@@ -5,7 +5,7 @@
 #include "base/fault.h"
 #include "boot/boot.h"
 #include "ckpt/sock.h"
-#include "ckpt/freeze.h"
+#include "ckpt/freeze_hold.h"
 #include "net/tcp/tcp_conn.h"
 #include "net/tcp/dial.h"
 
