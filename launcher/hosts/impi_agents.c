@@ -50,8 +50,8 @@ static void keep_place(struct pli_job *job, uint32_t host, const void *data, siz
     }
 }
 
-void pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t first,
-                          const void *data, size_t len)
+bool pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, const void *data,
+                          size_t len)
 {
     switch (word) {
     case PLI_NATIVE_AGENT_HERE:
@@ -66,8 +66,7 @@ void pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t
         if (++them.n_up == job->n_host && len == sizeof job->node.header->n_joint) {
             memcpy(&job->node.header->n_joint, data,
                    len); // behind those, spawned ones are numbered
-            pli_head_start();
-            job->base = first;
+            return true;
         }
         break;
     case PLI_NATIVE_AGENT_OVER:
@@ -76,6 +75,7 @@ void pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t
     default:
         break;
     }
+    return false;
 }
 
 bool pli_impi_agents_are_up(const struct pli_job *job)
