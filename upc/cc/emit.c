@@ -4,7 +4,11 @@
 
 #include "column.h"
 #include "diag.h"
+#include "emit_decl.h"
+#include "emit_expr.h"
+#include "emit_forall.h"
 #include "lex.h"
+#include "type_print.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -130,7 +134,7 @@ static void put_pragma(struct emitter *e, struct token *t)
     t->pragma = NULL;
 }
 
-void pli_emit_sync(struct emitter *e, size_t tok)
+static void sync_line(struct emitter *e, size_t tok)
 {
     put_pragma(e, &e->u->toks[tok]);
     sync_token(e, &e->u->toks[tok]);
@@ -218,7 +222,7 @@ static void put_sync_stmt(struct emitter *e, struct edit *d)
 static void put_edit(struct emitter *e, struct edit *d)
 {
     d->active = true;
-    pli_emit_sync(e, d->t0);
+    sync_line(e, d->t0);
     e->is_moved = true;
     pli_emit_place(e, d->t0);
     switch (d->kind) {

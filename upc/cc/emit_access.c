@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared lvalues: their addresses, loads, stores and the arithmetic of pointers-to-shared.
+#include "emit_access.h"
+
 #include "emit.h"
+#include "emit_expr.h"
+#include "layout.h"
 #include "lex.h"
 
 static struct node *bare(struct node *n)

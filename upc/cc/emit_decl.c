@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Declarations that mention shared types, shared objects and objects that need start-up code.
+#include "emit_decl.h"
+
 #include "emit.h"
+#include "layout.h"
 #include "lex.h"
+#include "type_print.h"
 
 // Storage class, attributes and the like, as they were written.
 static void put_kept(struct emitter *e, const struct specs *s, bool with_storage)

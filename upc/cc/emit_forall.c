@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // upc_forall. Where the pattern is known, a thread visits only its own iterations and reaches its
 // elements through plain pointers; otherwise each iteration is tested.
+#include "emit_forall.h"
+
 #include "emit.h"
+#include "emit_expr.h"
+#include "layout.h"
 #include "lex.h"
 
 static void clause(struct emitter *e, size_t t0, size_t t1)

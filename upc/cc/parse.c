@@ -104,19 +104,3 @@ void pli_parse_pragma(struct parser *p)
     }
     t->upc_pragma = NULL;
 }
-
-// translation-unit: external-declaration*
-void pli_parse_unit(struct parser *p)
-{
-    pli_scope_push(p);
-    p->depth = 0;
-    pli_scope_builtin(p);
-    for (;;) {
-        pli_parse_pragma(p);
-        if (pli_parse_tok(p)->kind == TOK_EOF) {
-            break;
-        }
-        pli_parse_tok(p)->starts_external = true;
-        pli_parse_decl_external(p);
-    }
-}

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Typed nodes for unary and postfix expressions. Plain C is left for the C compiler to judge.
+#include "sema.h"
+
+#include "constant.h"
 #include "parse.h"
+#include "sema_conv.h"
+#include "type_print.h"
 
 struct node *pli_sema_node(struct parser *p, enum node_kind kind, size_t t0)
 {

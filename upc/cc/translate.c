@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One translation from text to text.
 #include "translate.h"
+
 #include "emit.h"
 #include "parse.h"
+#include "parse_decl.h"
 
 #include <stdlib.h>
 
@@ -27,7 +29,7 @@ bool pli_translate(const struct options *opt, const char *text, size_t len, FILE
     p->u = &u;
     if (setjmp(u.bail) == 0) {
         pli_lex_run(&u);
-        pli_parse_unit(p);
+        pli_parse_decl_unit(p);
     }
     bool ok = u.n_error == 0;
     if (ok) {

@@ -119,11 +119,6 @@ bool pli_type_is_arith(const struct type *t)
     return t->kind >= TY_BOOL && t->kind <= TY_COMPLEX;
 }
 
-bool pli_type_is_scalar(const struct type *t)
-{
-    return pli_type_is_arith(t) || t->kind == TY_PTR;
-}
-
 bool pli_type_is_unsigned(const struct type *t)
 {
     switch (t->kind) {

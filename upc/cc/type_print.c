@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Types as text: C for the output, UPC for diagnostics.
+#include "type_print.h"
+
 #include "type.h"
 
 #include <string.h>
