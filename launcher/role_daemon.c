@@ -239,7 +239,7 @@ static void agent_said(const char *text, size_t len)
 
 static void agent_up(struct pli_job *job)
 {
-    pli_daemon_send(PLI_DLINK_AGENT, PLI_AGENT_UP, job->base, &job->node.header->n_joint,
+    pli_daemon_send(PLI_DLINK_AGENT, PLI_NATIVE_AGENT_UP, job->base, &job->node.header->n_joint,
                     sizeof job->node.header->n_joint);
 }
 
@@ -250,7 +250,7 @@ static void agent_word(char word, const void *data, size_t len)
 
 static void agent_over(void)
 {
-    pli_daemon_send(PLI_DLINK_AGENT, PLI_AGENT_OVER, 0, NULL, 0);
+    pli_daemon_send(PLI_DLINK_AGENT, PLI_NATIVE_AGENT_OVER, 0, NULL, 0);
 }
 
 const struct pli_role pli_role_daemon = {

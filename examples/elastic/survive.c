@@ -9,7 +9,7 @@
 // the rod anew and go on from there. Only when a rank and the keeper of its copy die at once is
 // something lost.
 //
-// With RANK STEP that rank kills itself before that step: for tests.
+// With RANK STEP that rank kills itself before that step, when all have come to it: for tests.
 #include <mpi.h>
 #include <signal.h>
 #include <stdint.h>
@@ -168,6 +168,25 @@ static void report(void)
     }
 }
 
+// Those of the same step die at once: after the barrier nobody recovers without the others, who
+// either are there or die, too, whatever the barrier has returned.
+static void die_if_told(int me, int argc, char **argv)
+{
+    int is_due = 0, is_mine = 0;
+    for (int i = 2; i + 1 < argc; i += 2) {
+        if (step == atoi(argv[i + 1])) {
+            is_due = 1;
+            is_mine = is_mine || me == atoi(argv[i]);
+        }
+    }
+    if (is_due) {
+        MPI_Barrier(world);
+    }
+    if (is_mine) {
+        kill(getpid(), SIGKILL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const double cold[POINTS];
@@ -180,11 +199,7 @@ int main(int argc, char **argv)
     cut(cold);
     while (step < steps) {
         int rc = MPI_SUCCESS, is_good;
-        for (int i = 2; i + 1 < argc; i += 2) {
-            if (me == atoi(argv[i]) && step == atoi(argv[i + 1])) {
-                kill(getpid(), SIGKILL);
-            }
-        }
+        die_if_told(me, argc, argv);
         if (is_first || (step % EVERY == 0 && step != saved.step)) {
             rc = save();
             is_first = 0;

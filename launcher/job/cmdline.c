@@ -3,15 +3,13 @@
 #include "launcher/job/cmdline.h"
 
 #include "launcher/base/say.h"
+#include "launcher/ckpt/auto_restart.h"
 #include "launcher/ckpt/restart.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/job/psets.h"
 #include "launcher/job/upc_groups.h"
 #include "mpiexec_options.h"
-#include "launcher/ckpt/auto_restart.h"
-#include "launcher/ckpt/restart.h"
-#include "launcher/base/say.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "coll/board/board.h"
 #include "coll/coll_args.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/sched.h"
 #include "coll/comm_state.h"

@@ -74,10 +74,4 @@ void pli_sched_fence(struct pli_sched *s);          // for all so far
 void *pli_sched_bytes(struct pli_sched *s, size_t size);
 void *pli_sched_room(struct pli_sched *s, MPI_Count count, const struct pli_datatype *type);
 
-// Run it to the end and return its result; the schedule stays. Context: no lock held.
-enum pli_err pli_sched_run(struct pli_sched *s, struct pli_comm *comm);
-
-// Hand the schedule over to a request. Not persistent: it is under way on return.
-enum pli_err pli_sched_begin(struct pli_sched *s, struct pli_comm *comm, struct pli_request **out);
-
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs schedules.
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 
 #include "coll/sched_priv.h"
 #include "ft/failure.h"

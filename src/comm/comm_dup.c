@@ -6,6 +6,7 @@
 
 #include "coll/coll.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "comm/impi_cid.h"
 #include "comm/comm_make.h"
 #include "comm/intercomm.h"

@@ -10,6 +10,7 @@
 #include "obj/comm.h"
 #include "obj/group_build.h"
 #include "obj/group_sets.h"
+#include "obj/handle_predefined.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 
 #include "ft/failure.h"
 #include "glue/raise.h"
+#include "obj/handle_predefined.h"
 
 #include <stdio.h>
 

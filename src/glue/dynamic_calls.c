@@ -6,6 +6,7 @@
 #include "dynamic/spawner.h"
 #include "glue/check.h"
 #include "glue/raise.h"
+#include "obj/handle_predefined.h"
 #include "obj/info.h"
 
 #include <stdlib.h>

@@ -23,6 +23,7 @@
 #include "glue/raise.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
+#include "obj/handle_predefined.h"
 #include "session/session_open.h"
 #include "session/session_pset.h"
 

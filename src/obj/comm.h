@@ -78,6 +78,9 @@ static inline bool pli_comm_is_stopped(const struct pli_comm *c)
                             0);
 }
 
+// Say where communicators keep their error handler and attributes. Context: start-up only.
+void pli_comm_init(void);
+
 // A communicator in which endpoint `ep`, whose identity is `me`, speaks: its rank is that of `me`
 // in the group. Keeps copies of the groups; starts with the initial error handler and no name.
 // remote: NULL for an intracommunicator. One reference. The caller's reference to the endpoint goes
@@ -114,6 +117,10 @@ void pli_comm_each(void (*fn)(struct pli_comm *c, void *arg), void *arg);
 // It belongs to the process that this one was forked from: its handle can be freed and nothing
 // else, and nothing of it that other processes see is touched. Context: as above.
 void pli_comm_lose(struct pli_comm *c);
+
+// MPI_Comm_set_errhandler and MPI_Comm_get_errhandler.
+enum pli_err pli_comm_set_errhandler(struct pli_comm *c, struct pli_errhandler *e);
+enum pli_err pli_comm_get_errhandler(struct pli_comm *c, struct pli_errhandler **out);
 
 // Names are cut to MPI_MAX_OBJECT_NAME - 1 characters.
 enum pli_err pli_comm_set_name(struct pli_comm *c, const char *name);

@@ -5,6 +5,7 @@
 
 #include "obj/attr.h"
 #include "obj/datatype_priv.h"
+#include "obj/handle_predefined.h"
 #include "obj/type_calls.h"
 
 #include <stddef.h>
@@ -174,6 +175,7 @@ static const char *row_name(int i)
 
 PLI_START void pli_datatype_init(void)
 {
+    pli_attr_keep(PLI_KIND_DATATYPE, offsetof(struct pli_datatype, attrs));
     for (int i = 0; i < N_BASIC; i++) {
         init_basic(&basic_rows[i], &predefined[i], &predefined_nodes[i]);
     }
@@ -190,7 +192,6 @@ PLI_START void pli_datatype_init(void)
 
 void pli_datatype_fini(void)
 {
-    pli_type_named_fini();
     for (int i = 0; i < N_BASIC + N_PAIR + N_MARKER; i++) {
         if (predefined[i].name != row_name(i)) {
             free(predefined[i].name);

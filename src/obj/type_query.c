@@ -2,6 +2,7 @@
 // What can be asked about a datatype, and the end of it.
 #include "obj/attr.h"
 #include "obj/datatype_priv.h"
+#include "obj/handle_predefined.h"
 #include "obj/type_calls.h"
 
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Distributed graphs from edges that anybody may name: each edge travels to its two ends.
-#include "topo/dist_graph.h"
+#include "topo/dist_spread.h"
 
 #include "coll/coll.h"
 #include "obj/comm.h"
+#include "topo/dist_graph.h"
 #include "topo/dist_make.h"
 #include "topo/topo.h"
 

@@ -3,10 +3,11 @@
 // exchange their blocks, so do the second ones and so on, and inside each host everybody shows what
 // it has got. So each block goes to a host once, and all cores and connections work.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/piece.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
 #include "obj/comm.h"

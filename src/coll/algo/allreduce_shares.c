@@ -4,9 +4,10 @@
 // ranks, does the rest with those who have the same share on the other hosts, and shows the result
 // to its own. So all of them use the network at once.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
 #include "obj/comm.h"

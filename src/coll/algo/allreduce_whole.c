@@ -2,7 +2,7 @@
 // Reduce and allreduce of short vectors: everybody shows its vector, and who needs the result
 // combines all of them, in the order of ranks. One meeting.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
 #include "obj/comm.h"

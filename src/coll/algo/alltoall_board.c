@@ -2,7 +2,7 @@
 // Alltoall through the windows: everybody shows a piece for every other rank and takes what is for
 // it. In place needs no copy: a piece is shown before what takes its place is read.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/piece.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"

@@ -3,10 +3,11 @@
 // blocks on the board; each rank takes those for itself and those for the ranks that have its place
 // on the other hosts, and sends to each of these one message with the blocks of all its host.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/piece.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
 #include "obj/comm.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barrier on several hosts: the speaker sees its host come, speakers meet, the host is told.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/comm_state.h"
 #include "obj/comm.h"

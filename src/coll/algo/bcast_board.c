@@ -3,7 +3,7 @@
 // ring is full; the others read them. The first entry tells the size, so ranks that disagree are
 // told. Long messages come in chunks of the root's stream.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/comm_state.h"
 #include "ft/failure.h"
 #include "msg/arena.h"

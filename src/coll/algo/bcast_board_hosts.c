@@ -2,7 +2,7 @@
 // Broadcast on several hosts: over the speakers, then through the ring of each host's board. The
 // root speaks for its host. Long messages come in pieces, so that the members of a host read one
 // while the next one is on its way.
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"

@@ -3,7 +3,7 @@
 // combines all slots. Central: the last one to arrive does, and shows it. Always in the order of
 // ranks, so the result has the same bits everywhere and every time.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/comm_state.h"
 #include "obj/comm.h"
 #include "obj/op.h"

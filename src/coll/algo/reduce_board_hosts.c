@@ -2,7 +2,7 @@
 // Reduce and allreduce of short vectors on several hosts: on the board of each host, over the
 // speakers, and for allreduce back through the rings. The root of a reduce speaks for its host.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"

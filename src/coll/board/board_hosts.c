@@ -3,9 +3,10 @@
 #include "coll/board/board_hosts.h"
 
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/hier.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "coll/comm_state.h"
 #include "obj/comm.h"
 #include "obj/handle.h"

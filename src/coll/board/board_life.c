@@ -8,6 +8,7 @@
 #include "coll/coll_args.h"
 #include "coll/hostmap.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "coll/algorithms.h"
 #include "msg/arena.h"
 #include "msg/endpoint.h"

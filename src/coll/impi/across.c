@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives across MPI jobs: barrier, broadcast, alltoall, and those made of others.
 #include "coll/impi/across.h"
+#include "coll/impi/across_priv.h"
 
 #include "boot/boot.h"
 #include "boot/gateway_wire.h"

@@ -2,6 +2,7 @@
 // Collectives on intercommunicators that span MPI jobs. What happens inside a group is a collective
 // of that group, by IMPI's rules if it spans jobs too; between the groups go the messages that
 // docs/design/impi.md lists.
+#include "coll/impi/across_inter.h"
 #include "coll/impi/across.h"
 
 #include "coll/algorithms.h"

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An exclusive holder's rank is in the word. Of those who share, the word has the number, and the
-// list behind it who they are: each says that it is about to change the word, changes it, and says
-// what it is then. Whoever dies in between is found by counting the others.
-#include "rma/rma_lock.h"
+// The word has the rank of an exclusive holder. Of members that share the lock it has the number,
+// and the list behind it has a byte for each: the member writes there that it is about to change
+// the word, changes it, and writes its new state. A member that dies in between is found by
+// counting the others.
+#include "onesided/region_lock.h"
 
 #include <sched.h>
 #include <stdlib.h>
 
 enum { HOLDER_NONE, HOLDER_CHANGES, HOLDER_SHARES };
+
+size_t pli_region_lock_bytes(int n)
+{
+    size_t size = sizeof(struct pli_guard);
+    return size + ((size_t)n + size - 1) / size * size;
+}
 
 static _Atomic uint8_t *holder(struct pli_guard *g, int rank)
 {
@@ -15,7 +22,7 @@ static _Atomic uint8_t *holder(struct pli_guard *g, int rank)
 }
 
 // Release order is that of the word, which is changed next or was changed before.
-static void say(struct pli_guard *g, int rank, uint8_t what)
+static void set_state(struct pli_guard *g, int rank, uint8_t what)
 {
     atomic_store_explicit(holder(g, rank), what, memory_order_release);
 }
@@ -27,38 +34,39 @@ static bool try_alone(struct pli_guard *g, int rank)
                                                    memory_order_acquire, memory_order_relaxed);
 }
 
-bool pli_rma_lock_try(struct pli_guard *g, int rank, int hold)
+bool pli_region_lock_try(struct pli_guard *g, int rank, int hold)
 {
-    if (hold == PLI_RMA_EXCLUSIVE) {
+    if (hold == PLI_HOLD_EXCLUSIVE) {
         return try_alone(g, rank);
     }
     uint32_t was = atomic_load_explicit(&g->lock, memory_order_relaxed);
     bool is_mine = false;
-    say(g, rank, HOLDER_CHANGES);
+    set_state(g, rank, HOLDER_CHANGES);
     while (!is_mine && (was & (PLI_GUARD_QUEUED | PLI_GUARD_ALONE)) == 0) {
         is_mine = atomic_compare_exchange_weak_explicit(&g->lock, &was, was + 1,
                                                         memory_order_acq_rel, memory_order_relaxed);
     }
-    say(g, rank, is_mine ? HOLDER_SHARES : HOLDER_NONE);
+    set_state(g, rank, is_mine ? HOLDER_SHARES : HOLDER_NONE);
     return is_mine;
 }
 
-bool pli_rma_lock_leave(struct pli_guard *g, int rank, int hold)
+bool pli_region_lock_release(struct pli_guard *g, int rank, int hold)
 {
-    bool is_alone = hold == PLI_RMA_EXCLUSIVE;
+    bool is_alone = hold == PLI_HOLD_EXCLUSIVE;
     uint32_t mine = is_alone ? PLI_GUARD_ALONE | (uint32_t)rank : 1;
     if (!is_alone) {
-        say(g, rank, HOLDER_CHANGES);
+        set_state(g, rank, HOLDER_CHANGES);
     }
     uint32_t was = atomic_fetch_sub_explicit(&g->lock, mine, memory_order_acq_rel);
     if (!is_alone) {
-        say(g, rank, HOLDER_NONE);
+        set_state(g, rank, HOLDER_NONE);
     }
     return was - mine == PLI_GUARD_QUEUED;
 }
 
-// Nobody holds it and somebody waits: nobody else changes the word then. Context: queue locked.
-static struct pli_rma_hope *grant(struct pli_rma_queue *q, struct pli_guard *g)
+// Grants the lock when it is free and members wait: no other process changes the word then.
+// Context: queue locked.
+static struct pli_region_waiter *grant(struct pli_region_queue *q, struct pli_guard *g)
 {
     uint32_t word = atomic_load_explicit(&g->lock, memory_order_acquire);
     if (q->first == NULL) {
@@ -66,16 +74,16 @@ static struct pli_rma_hope *grant(struct pli_rma_queue *q, struct pli_guard *g)
         return NULL;
     }
     if (word != PLI_GUARD_QUEUED) {
-        return NULL; // who holds it will say when it leaves
+        return NULL; // its holder tells when it releases it
     }
-    struct pli_rma_hope *granted = q->first, *last = granted;
-    if (granted->hold == PLI_RMA_EXCLUSIVE) {
+    struct pli_region_waiter *granted = q->first, *last = granted;
+    if (granted->hold == PLI_HOLD_EXCLUSIVE) {
         word = PLI_GUARD_ALONE | (uint32_t)granted->origin;
     } else {
-        say(g, last->origin, HOLDER_SHARES);
-        for (word = 1; last->next != NULL && last->next->hold == PLI_RMA_SHARED; word++) {
+        set_state(g, last->origin, HOLDER_SHARES);
+        for (word = 1; last->next != NULL && last->next->hold == PLI_HOLD_SHARED; word++) {
             last = last->next;
-            say(g, last->origin, HOLDER_SHARES);
+            set_state(g, last->origin, HOLDER_SHARES);
         }
     }
     q->first = last->next;
@@ -85,45 +93,45 @@ static struct pli_rma_hope *grant(struct pli_rma_queue *q, struct pli_guard *g)
     return granted;
 }
 
-struct pli_rma_hope *pli_rma_lock_grant(struct pli_rma_queue *q, struct pli_guard *g)
+struct pli_region_waiter *pli_region_lock_grant(struct pli_region_queue *q, struct pli_guard *g)
 {
     pli_lock_take(&q->lock);
-    struct pli_rma_hope *granted = grant(q, g);
+    struct pli_region_waiter *granted = grant(q, g);
     pli_lock_drop(&q->lock);
     return granted;
 }
 
-static struct pli_rma_hope *append(struct pli_rma_queue *q, struct pli_guard *g,
-                                   struct pli_rma_hope *hope)
+static struct pli_region_waiter *append(struct pli_region_queue *q, struct pli_guard *g,
+                                        struct pli_region_waiter *waiter)
 {
-    struct pli_rma_hope **end = &q->first;
+    struct pli_region_waiter **end = &q->first;
     bool is_first = q->first == NULL;
     while (*end != NULL) {
         end = &(*end)->next;
     }
-    *end = hope;
+    *end = waiter;
     bool is_free =
         is_first && atomic_fetch_or_explicit(&g->lock, PLI_GUARD_QUEUED, memory_order_acq_rel) == 0;
     return is_free ? grant(q, g) : NULL; // it got free meanwhile
 }
 
-struct pli_rma_hope *pli_rma_lock_ask(struct pli_rma_queue *q, struct pli_guard *g,
-                                      struct pli_rma_hope *hope, uint32_t n_lost)
+struct pli_region_waiter *pli_region_lock_ask(struct pli_region_queue *q, struct pli_guard *g,
+                                              struct pli_region_waiter *waiter, uint32_t n_lost)
 {
     pli_lock_take(&q->lock);
-    struct pli_rma_hope *over = hope;
-    hope->next = NULL;
-    hope->err = PLI_OK;
+    struct pli_region_waiter *over = waiter;
+    waiter->next = NULL;
+    waiter->err = PLI_OK;
     if (atomic_load_explicit(&g->n_lost, memory_order_relaxed) != n_lost) {
-        hope->err = PLI_ERR_PROC_FAILED;
-    } else if (q->first != NULL || !pli_rma_lock_try(g, hope->origin, hope->hold)) {
-        over = append(q, g, hope);
+        waiter->err = PLI_ERR_PROC_FAILED;
+    } else if (q->first != NULL || !pli_region_lock_try(g, waiter->origin, waiter->hold)) {
+        over = append(q, g, waiter);
     }
     pli_lock_drop(&q->lock);
     return over;
 }
 
-// Who shares the lock and lives. False: one of them changes the word at this moment.
+// Counts the living members that share the lock. False: one of them changes the word just now.
 static bool count_living(struct pli_guard *g, int n, bool (*is_dead)(int rank, void *arg),
                          void *arg, uint32_t *n_out)
 {
@@ -155,8 +163,8 @@ static uint32_t find_dead(struct pli_guard *g, uint32_t held, int n,
     return (uint32_t)i;
 }
 
-// The word without the dead; whether one held the lock. PLI_GUARD_QUEUED is set, so nobody takes
-// the lock meanwhile, but those who have it may leave.
+// The word without the dead; whether one held the lock. PLI_GUARD_QUEUED is set, so no member
+// takes the lock meanwhile, but holders may release it.
 static bool drop_dead(struct pli_guard *g, int n, bool (*is_dead)(int rank, void *arg), void *arg)
 {
     bool is_counted = false;
@@ -172,7 +180,7 @@ static bool drop_dead(struct pli_guard *g, int n, bool (*is_dead)(int rank, void
         if (living == held) {
             return false;
         }
-        // Who takes the lock next finds the new number.
+        // The next holder finds the new number.
         atomic_store_explicit(&g->lost, find_dead(g, held, n, is_dead, arg), memory_order_relaxed);
         atomic_fetch_add_explicit(&g->n_lost, is_counted ? 0 : 1, memory_order_relaxed);
         is_counted = true;
@@ -183,13 +191,13 @@ static bool drop_dead(struct pli_guard *g, int n, bool (*is_dead)(int rank, void
     }
 }
 
-// Take out of the queue who is dead, or everybody, who is then told. Context: queue locked.
-static struct pli_rma_hope *sift(struct pli_rma_queue *q, bool is_lost,
-                                 bool (*is_dead)(int rank, void *arg), void *arg)
+// Removes dead members from the queue, or all; returns the living ones. Context: queue locked.
+static struct pli_region_waiter *remove_waiters(struct pli_region_queue *q, bool is_lost,
+                                                bool (*is_dead)(int rank, void *arg), void *arg)
 {
-    struct pli_rma_hope **at = &q->first, *told = NULL, **end = &told;
+    struct pli_region_waiter **at = &q->first, *told = NULL, **end = &told;
     while (*at != NULL) {
-        struct pli_rma_hope *h = *at;
+        struct pli_region_waiter *h = *at;
         bool is_gone = is_dead(h->origin, arg);
         if (!is_gone && !is_lost) {
             at = &h->next;
@@ -208,8 +216,10 @@ static struct pli_rma_hope *sift(struct pli_rma_queue *q, bool is_lost,
     return told;
 }
 
-struct pli_rma_hope *pli_rma_lock_release_dead(struct pli_rma_queue *q, struct pli_guard *g, int n,
-                                               bool (*is_dead)(int rank, void *arg), void *arg)
+struct pli_region_waiter *pli_region_lock_release_dead(struct pli_region_queue *q,
+                                                       struct pli_guard *g, int n,
+                                                       bool (*is_dead)(int rank, void *arg),
+                                                       void *arg)
 {
     pli_lock_take(&q->lock);
     atomic_fetch_or_explicit(&g->lock, PLI_GUARD_QUEUED, memory_order_acq_rel);
@@ -217,10 +227,10 @@ struct pli_rma_hope *pli_rma_lock_release_dead(struct pli_rma_queue *q, struct p
     for (int i = 0; i < n; i++) {
         if (atomic_load_explicit(holder(g, i), memory_order_relaxed) != HOLDER_NONE &&
             is_dead(i, arg)) {
-            say(g, i, HOLDER_NONE);
+            set_state(g, i, HOLDER_NONE);
         }
     }
-    struct pli_rma_hope *told = sift(q, is_lost, is_dead, arg), **end = &told;
+    struct pli_region_waiter *told = remove_waiters(q, is_lost, is_dead, arg), **end = &told;
     while (*end != NULL) {
         end = &(*end)->next;
     }
@@ -229,10 +239,10 @@ struct pli_rma_hope *pli_rma_lock_release_dead(struct pli_rma_queue *q, struct p
     return told;
 }
 
-void pli_rma_lock_clear(struct pli_rma_queue *q)
+void pli_region_lock_clear(struct pli_region_queue *q)
 {
     while (q->first != NULL) {
-        struct pli_rma_hope *h = q->first;
+        struct pli_region_waiter *h = q->first;
         q->first = h->next;
         free(h);
     }

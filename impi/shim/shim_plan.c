@@ -2,7 +2,7 @@
 // Collectives on communicators that span clients, on bytes of external32: the local phases are the
 // native library's, the global ones are played from the plans of coll/impi_coll.h.
 #include "shim/shim.h"
-#include "shim/shim_play.h"
+#include "shim/shim_plan.h"
 #include "shim/shim_parts.h"
 #include "shim/shim_req.h"
 #include "wire/impi_byte.h"
@@ -162,7 +162,7 @@ static struct block whole(void *arg, const struct pli_impi_coll_step *step)
     return *(struct block *)arg;
 }
 
-int pli_shim_play_barrier(struct shim_span *s)
+int pli_shim_plan_barrier(struct shim_span *s)
 {
     struct block none = { NULL, 0 };
     int rc = local_barrier(s);
@@ -170,7 +170,7 @@ int pli_shim_play_barrier(struct shim_span *s)
     return rc == MPI_SUCCESS ? local_barrier(s) : rc;
 }
 
-int pli_shim_play_bcast(struct shim_span *s, int root, void *buf, size_t len)
+int pli_shim_plan_bcast(struct shim_span *s, int root, void *buf, size_t len)
 {
     struct block all = { buf, len };
     int rc = move(s, PLI_IMPI_COLL_BCAST, root, whole, &all);
@@ -285,12 +285,12 @@ static int equal_parts(struct shim_span *s, bool is_out, int root, unsigned char
     return rc;
 }
 
-int pli_shim_play_gather(struct shim_span *s, int root, const void *mine, size_t len, void *all)
+int pli_shim_plan_gather(struct shim_span *s, int root, const void *mine, size_t len, void *all)
 {
     return equal_parts(s, false, root, (unsigned char *)(uintptr_t)mine, len, all);
 }
 
-int pli_shim_play_scatter(struct shim_span *s, int root, const void *all, size_t len, void *mine)
+int pli_shim_plan_scatter(struct shim_span *s, int root, const void *all, size_t len, void *mine)
 {
     return equal_parts(s, true, root, mine, len, (unsigned char *)(uintptr_t)all);
 }
@@ -302,7 +302,7 @@ static int local_any(struct shim_span *s, bool is_out, int root, const struct pa
     int n = 0, tag = is_out ? PLI_IMPI_TAG_SCATTERV : PLI_IMPI_TAG_GATHERV;
     if (s->rank != root) {
         return s->native[root] < 0 ? MPI_SUCCESS
-                                   : pli_shim_play_pieces(s, tag, &mine, !is_out, &mine, is_out);
+                                   : pli_shim_plan_pieces(s, tag, &mine, !is_out, &mine, is_out);
     }
     struct shim_piece *theirs = malloc((size_t)s->size * sizeof *theirs);
     if (theirs == NULL) {
@@ -316,12 +316,12 @@ static int local_any(struct shim_span *s, bool is_out, int root, const struct pa
     if (mine.len > 0) {
         memcpy(is_out ? mine.data : p->part[root], is_out ? p->part[root] : mine.data, mine.len);
     }
-    int rc = pli_shim_play_pieces(s, tag, theirs, is_out ? n : 0, theirs, is_out ? 0 : n);
+    int rc = pli_shim_plan_pieces(s, tag, theirs, is_out ? n : 0, theirs, is_out ? 0 : n);
     free(theirs);
     return rc;
 }
 
-int pli_shim_play_gatherv(struct shim_span *s, int root, const void *mine, size_t len,
+int pli_shim_plan_gatherv(struct shim_span *s, int root, const void *mine, size_t len,
                           unsigned char *const *part, const size_t *lens)
 {
     struct parts p = {
@@ -331,7 +331,7 @@ int pli_shim_play_gatherv(struct shim_span *s, int root, const void *mine, size_
     return rc == MPI_SUCCESS ? move(s, PLI_IMPI_COLL_GATHERV, root, rooted, &p) : rc;
 }
 
-int pli_shim_play_scatterv(struct shim_span *s, int root, unsigned char *const *part,
+int pli_shim_plan_scatterv(struct shim_span *s, int root, unsigned char *const *part,
                            const size_t *lens, void *mine, size_t len)
 {
     struct parts p = { .s = s, .part = part, .lens = lens, .mine = { mine, len } };
@@ -352,7 +352,7 @@ static struct block exchanged(void *arg, const struct pli_impi_coll_step *step)
                                             : (struct block){ x->in[r], x->in_len[r] };
 }
 
-int pli_shim_play_alltoall(struct shim_span *s, bool is_v, unsigned char *const *out,
+int pli_shim_plan_alltoall(struct shim_span *s, bool is_v, unsigned char *const *out,
                            const size_t *out_len, unsigned char *const *in, const size_t *in_len)
 {
     int tag = is_v ? PLI_IMPI_TAG_ALLTOALLV : PLI_IMPI_TAG_ALLTOALL, n = 0, rc = MPI_SUCCESS;
@@ -396,7 +396,7 @@ static int fold_step(struct play *p, const struct pli_impi_coll_step *t, unsigne
     return rc == MPI_SUCCESS ? fold(arg, buf, len, t->is_first) : rc;
 }
 
-int pli_shim_play_fold(struct shim_span *s, enum pli_impi_coll_op op, int root, size_t len,
+int pli_shim_plan_fold(struct shim_span *s, enum pli_impi_coll_op op, int root, size_t len,
                        pli_shim_fold_fn fold, pli_shim_show_fn show, void *arg)
 {
     struct pli_impi_coll_plan *plan;
@@ -439,7 +439,7 @@ static int show_max(void *arg, unsigned char *out)
     return MPI_SUCCESS;
 }
 
-int pli_shim_play_max(struct shim_span *s, uint64_t *max)
+int pli_shim_plan_max(struct shim_span *s, uint64_t *max)
 {
     uint64_t mine = *max;
     unsigned char wire[8];
@@ -447,24 +447,24 @@ int pli_shim_play_max(struct shim_span *s, uint64_t *max)
     int rc =
         wait_local(&req, PMPI_Iallreduce(&mine, max, 1, MPI_UINT64_T, MPI_MAX, s->local, &req));
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_fold(s, PLI_IMPI_COLL_REDUCE, 0, sizeof wire, fold_max, show_max, max);
+        rc = pli_shim_plan_fold(s, PLI_IMPI_COLL_REDUCE, 0, sizeof wire, fold_max, show_max, max);
     }
     pli_impi_byte_put64(wire, *max);
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_bcast(s, 0, wire, sizeof wire);
+        rc = pli_shim_plan_bcast(s, 0, wire, sizeof wire);
     }
     *max = pli_impi_byte_get64(wire);
     return rc;
 }
 
-int pli_shim_play_cid(struct shim_span *s, unsigned n, uint64_t *cid_out)
+int pli_shim_plan_cid(struct shim_span *s, unsigned n, uint64_t *cid_out)
 {
     uint64_t max = pli_shim.max_cid;
-    int rc = pli_shim_play_max(s, &max);
-    return rc == MPI_SUCCESS ? pli_shim_play_take(max, n, cid_out) : rc;
+    int rc = pli_shim_plan_max(s, &max);
+    return rc == MPI_SUCCESS ? pli_shim_plan_take(max, n, cid_out) : rc;
 }
 
-int pli_shim_play_take(uint64_t max, unsigned n, uint64_t *cid_out)
+int pli_shim_plan_take(uint64_t max, unsigned n, uint64_t *cid_out)
 {
     if (pli_impi_coll_take_cid(&max, n, cid_out) != PLI_IMPI_OK) {
         return pli_shim_fail(MPI_ERR_OTHER, "there are no more context ids");
@@ -473,7 +473,7 @@ int pli_shim_play_take(uint64_t max, unsigned n, uint64_t *cid_out)
     return MPI_SUCCESS;
 }
 
-int pli_shim_play_pieces(struct shim_span *s, int tag, const struct shim_piece *out, int n_out,
+int pli_shim_plan_pieces(struct shim_span *s, int tag, const struct shim_piece *out, int n_out,
                          const struct shim_piece *in, int n_in)
 {
     struct play p = { .s = s, .tag = tag };
@@ -492,15 +492,15 @@ int pli_shim_play_pieces(struct shim_span *s, int tag, const struct shim_piece *
     return close_play(&p, rc);
 }
 
-int pli_shim_play_trade(struct shim_span *s, int rank, int tag, const void *out, size_t out_len,
+int pli_shim_plan_trade(struct shim_span *s, int rank, int tag, const void *out, size_t out_len,
                         void *in, size_t in_len)
 {
     struct shim_piece there = { rank, (void *)(uintptr_t)out, out_len };
     struct shim_piece back = { rank, in, in_len };
-    return pli_shim_play_pieces(s, tag, &there, 1, &back, 1);
+    return pli_shim_plan_pieces(s, tag, &there, 1, &back, 1);
 }
 
-int pli_shim_play_across(struct shim_span *s, bool is_v, const struct shim_parts *out,
+int pli_shim_plan_across(struct shim_span *s, bool is_v, const struct shim_parts *out,
                          const struct shim_parts *in)
 {
     int n = s->size;
@@ -513,7 +513,7 @@ int pli_shim_play_across(struct shim_span *s, bool is_v, const struct shim_parts
         p[i] = (struct shim_piece){ k, out->part[k], out->lens[k] };
         p[n + i] = (struct shim_piece){ k, in->part[k], in->lens[k] };
     }
-    int rc = pli_shim_play_pieces(s, is_v ? PLI_IMPI_TAG_ALLTOALLV : PLI_IMPI_TAG_ALLTOALL, p, n,
+    int rc = pli_shim_plan_pieces(s, is_v ? PLI_IMPI_TAG_ALLTOALLV : PLI_IMPI_TAG_ALLTOALL, p, n,
                                   p + n, n);
     free(p);
     return rc;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rma/rma_apply.h"
+// Accesses change memory here: blocks are copied, set, or combined under the guard.
+#include "onesided/region_apply.h"
 
 #include "base/cpu.h"
 #include "boot/boot.h"
 #include "msg/lane.h"
 #include "obj/op_kernel.h"
-#include "rma/rma_layout.h"
+#include "onesided/region_layout.h"
 
 #include <sched.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 enum { LOOKS = 1000, ELEM_MAX = 64 };
 
 // Held for one message or one call. Of a process that died with it, it is taken over.
-static void enter(struct pli_guard *g)
+static void lock_guard(struct pli_guard *g)
 {
     uint32_t me = (uint32_t)pli_proc.id + 1, was = 0;
     for (uint32_t n = 1; !atomic_compare_exchange_weak_explicit(
@@ -29,48 +30,58 @@ static void enter(struct pli_guard *g)
     }
 }
 
-static void leave(struct pli_guard *g)
+static void unlock_guard(struct pli_guard *g)
 {
     atomic_store_explicit(&g->busy, 0, memory_order_release);
 }
 
-void pli_rma_apply_put(const struct pli_rma_change *c, const char *in)
+void pli_region_apply_put(const struct pli_region_change *c, const char *in)
 {
     for (int i = 0; i < c->n_block; i++) {
-        const struct pli_rma_block *b = &c->blocks[i];
+        const struct pli_region_block *b = &c->blocks[i];
         for (uint64_t k = 0; k < b->n; k++, in += b->len) {
             memcpy((char *)(c->base + (uintptr_t)b->at + k * (uintptr_t)b->step), in, b->len);
         }
     }
 }
 
-void pli_rma_apply_get(const struct pli_rma_change *c, char *out)
+void pli_region_apply_get(const struct pli_region_change *c, char *out)
 {
     for (int i = 0; i < c->n_block; i++) {
-        const struct pli_rma_block *b = &c->blocks[i];
+        const struct pli_region_block *b = &c->blocks[i];
         for (uint64_t k = 0; k < b->n; k++, out += b->len) {
             memcpy(out, (char *)(c->base + (uintptr_t)b->at + k * (uintptr_t)b->step), b->len);
         }
     }
 }
 
+void pli_region_apply_set(const struct pli_region_change *c, int byte)
+{
+    for (int i = 0; i < c->n_block; i++) {
+        const struct pli_region_block *b = &c->blocks[i];
+        for (uint64_t k = 0; k < b->n; k++) {
+            memset((char *)(c->base + (uintptr_t)b->at + k * (uintptr_t)b->step), byte, b->len);
+        }
+    }
+}
+
 // One element with a hole, between memory and message.
-static void spread(const struct pli_rma_elem *e, char *to, const char *packed)
+static void scatter(const struct pli_region_elem *e, char *to, const char *packed)
 {
     memcpy(to, packed, e->first);
     memcpy(to + e->second, packed + e->first, (size_t)e->size - e->first);
 }
 
-static void gather(const struct pli_rma_elem *e, char *packed, const char *from)
+static void gather(const struct pli_region_elem *e, char *packed, const char *from)
 {
     memcpy(packed, from, e->first);
     memcpy(packed + e->first, from + e->second, (size_t)e->size - e->first);
 }
 
 // A run of n elements that lie as close in memory as in a message.
-static void apply_run(const struct pli_rma_change *c, char *p, const char *in, size_t n)
+static void apply_run(const struct pli_region_change *c, char *p, const char *in, size_t n)
 {
-    const struct pli_rma_elem *e = &c->elem;
+    const struct pli_region_elem *e = &c->elem;
     if (c->op == PLI_OP_REPLACE) {
         memcpy(p, in, n * e->size);
     } else if (e->index == 0) {
@@ -85,25 +96,25 @@ static void apply_run(const struct pli_rma_change *c, char *p, const char *in, s
 }
 
 // An element with a hole in it.
-static void apply_split(const struct pli_rma_change *c, char *p, const char *in)
+static void apply_split(const struct pli_region_change *c, char *p, const char *in)
 {
     char one[ELEM_MAX];
-    spread(&c->elem, one, in);
+    scatter(&c->elem, one, in);
     if (c->op == PLI_OP_REPLACE) {
-        spread(&c->elem, p, in);
+        scatter(&c->elem, p, in);
     } else {
         pli_op_pair((enum pli_op_which)c->op, (enum pli_number)c->elem.number,
                     (enum pli_number)c->elem.index)(one, p, 1);
     }
 }
 
-void pli_rma_apply_op(const struct pli_rma_change *c, struct pli_guard *guard, const char *in,
-                      char *out)
+void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *guard, const char *in,
+                         char *out)
 {
-    bool is_split = pli_rma_layout_is_split(&c->elem), is_change = c->op != PLI_OP_NO_OP;
-    enter(guard);
+    bool is_split = pli_region_layout_is_split(&c->elem), is_change = c->op != PLI_OP_NO_OP;
+    lock_guard(guard);
     for (int i = 0; i < c->n_block; i++) {
-        const struct pli_rma_block *b = &c->blocks[i];
+        const struct pli_region_block *b = &c->blocks[i];
         for (uint64_t k = 0; k < b->n; k++) {
             char *p = (char *)(c->base + (uintptr_t)b->at + k * (uintptr_t)b->step);
             if (out != NULL && is_split) {
@@ -120,16 +131,16 @@ void pli_rma_apply_op(const struct pli_rma_change *c, struct pli_guard *guard, c
             in = is_change ? in + b->len : in;
         }
     }
-    leave(guard);
+    unlock_guard(guard);
 }
 
-void pli_rma_apply_swap(const struct pli_rma_elem *e, struct pli_guard *guard, void *target,
-                        const void *compare, const void *in, void *out)
+void pli_region_apply_swap(const struct pli_region_elem *e, struct pli_guard *guard, void *target,
+                           const void *compare, const void *in, void *out)
 {
-    enter(guard);
+    lock_guard(guard);
     memcpy(out, target, e->size);
     if (memcmp(out, compare, e->size) == 0) {
         memcpy(target, in, e->size);
     }
-    leave(guard);
+    unlock_guard(guard);
 }
