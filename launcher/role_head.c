@@ -37,7 +37,7 @@
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/supervisor.h"
 #include "launcher/run.h"
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -166,7 +166,7 @@ static bool show_ranks(void (*done)(void))
     if (pli_head_run_is_showing()) {
         return false;
     }
-    pli_picture_sites(pli_head_run_site);
+    pli_job_status_sites(pli_head_run_site);
     pli_head_run_show(done);
     return true;
 }

@@ -32,7 +32,7 @@
 #include "launcher/ranks/supervisor.h"
 #include "launcher/ranks/watchdog.h"
 #include "launcher/run.h"
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -213,7 +213,7 @@ static void send_news(const struct pli_news *n)
 
 static bool show_ranks(void (*done)(void))
 {
-    pli_picture_sites(NULL); // where each waits is in its row
+    pli_job_status_sites(NULL); // where each waits is in its row
     done();
     return true;
 }
