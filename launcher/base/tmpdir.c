@@ -4,7 +4,7 @@
 #include "launcher/base/tmpdir.h"
 
 #include "base/conf.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/base/pidns.h"
 
 #include <dirent.h>

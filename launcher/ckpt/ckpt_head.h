@@ -35,7 +35,6 @@ enum pli_part_stage {
 
 // In mpiexec.
 void pli_ckpt_head_open(struct pli_job *job);
-void pli_ckpt_head_stop(void);
 // A move: what the host that gives its ranks away has said of them; and all are called, wherever
 // they are now.
 const struct pli_pack *pli_ckpt_head_said(void);
@@ -45,12 +44,5 @@ void pli_ckpt_head_call(void);
 void pli_ckpt_head_lose(struct pli_job *job, uint32_t host, bool has_ranks);
 void pli_ckpt_head_go_on(struct pli_job *job);
 void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dframe *f);
-
-// In a daemon.
-void pli_ckpt_daemon_hear(struct pli_job *job, const struct pli_dframe *f);
-void pli_ckpt_daemon_report(enum pli_part_stage stage);
-void pli_ckpt_daemon_note(struct pli_manifest_task *tasks, uint32_t n); // of the heap, now its
-void pli_ckpt_daemon_home(void);
-void pli_ckpt_daemon_back(struct pli_job *job); // all who were called are there
 
 #endif

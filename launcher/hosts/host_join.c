@@ -8,7 +8,7 @@
 #include "base/conf.h"
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
-#include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/ckpt_phase.h"
 #include "launcher/ckpt/ckpt_hosts.h"
 #include "launcher/hosts/daemon_auth.h"
 #include "launcher/hosts/head.h"

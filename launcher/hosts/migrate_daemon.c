@@ -4,14 +4,17 @@
 #include "base/conf.h"
 #include "base/fault.h"
 #include "launcher/ckpt/ckpt_resume.h"
-#include "launcher/ckpt/ckpt_head.h"
+#include "launcher/ckpt/ckpt_daemon.h"
 #include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_ranks.h"
+#include "launcher/ckpt/criu_run.h"
 #include "launcher/hosts/daemon.h"
 #include "launcher/hosts/image_transfer.h"
 #include "launcher/hosts/dlink.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/hosts/migrate_ranks.h"
 #include "launcher/hosts/io_forward.h"
+#include "launcher/job/job.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/base/say.h"
 #include "launcher/base/tmpdir.h"
@@ -38,7 +41,7 @@ static void look(struct pli_timer *t)
 {
     (void)t;
     if (pli_ckpt.state == PLI_CKPT_DUMPING) {
-        pli_ckpt_ranks_call_back();
+        pli_ckpt_ranks_resume();
     }
 }
 
@@ -189,7 +192,7 @@ void pli_migrate_daemon_restored(void)
     pli_image_transfer_close(); // the images are read
     pli_rank_rows_unpack(&rest);
     pli_io_forward_unpack(&rest);
-    pli_ckpt.state = PLI_CKPT_CALLING;
+    pli_ckpt.state = PLI_CKPT_RESUMING;
     pli_ckpt_resume_hold();
 }
 

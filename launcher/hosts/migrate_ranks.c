@@ -13,6 +13,8 @@
 #include "launcher/ckpt/ckpt_hosts.h"
 #include "launcher/ckpt/ckpt_head.h"
 #include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_ranks.h"
+#include "launcher/job/job.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/hosts/daemon_auth.h"
 #include "launcher/hosts/head.h"

@@ -7,6 +7,7 @@
 #include "boot/ctl_wire.h"
 #include "boot/agree_wire.h"
 #include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/ckpt_ranks.h"
 #include "launcher/ranks/listener.h"
 #include "launcher/hosts/fork_migrate.h"
 #include "launcher/job/job.h"
@@ -208,7 +209,7 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_FROZEN) {
-        pli_ckpt_parked(t, msg, take(&own[0]));
+        pli_ckpt_frozen(t, msg, take(&own[0]));
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_DRAINED) {

@@ -4,6 +4,8 @@
 
 #include "boot/launcher_wire.h"
 #include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_wait.h"
 #include "launcher/ckpt/ckpt_state.h"
 #include "launcher/hosts/daemon.h"
 #include "launcher/hosts/head.h"

@@ -6,6 +6,7 @@
 #include "launcher/ranks/rank_request.h"
 #include "base/clock.h"
 #include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/ckpt_ranks.h"
 #include "launcher/hosts/daemon.h"
 #include "launcher/ranks/listener.h"
 #include "launcher/job/environment.h"
