@@ -5,16 +5,18 @@ usage: gen.py API_DIR OUT_DIR
 
 A stanza is a function name without MPI_ and one line per parameter: kind, name, C type
 ("small | large" where the large-count form differs). `large` asks for the _c form,
-`call f` says which hand-written function does the work: it gets looked-up objects and widened
-counts and returns enum pli_err. `hand f` passes the arguments as they are and returns what f
+`call f` says which function does the work: it gets looked-up objects and widened
+counts and returns enum pli_err. `collective` stands for three functions and their callees (gen_coll.py). `hand f` passes the arguments as they are and returns what f
 returns. A second name after either is for a large-count form that needs a function of its own. `also f` is
 another name of the same function. `removed f` names what to use in place of one that MPI has no more. A stanza with
 neither call nor hand is declared but not exported. `doc` lines describe the function.
-Kinds and what a body does with them are the table KINDS below; docs/design/api.md explains.
+HANDLES, NUMBERS and PLAIN below are the kinds; docs/design/api.md says what a body does with each.
 """
 import os
 import re
 import sys
+
+import gen_coll
 
 HANDLES = {
     "comm": "MPI_Comm", "group": "MPI_Group", "datatype": "MPI_Datatype", "op": "MPI_Op",
@@ -28,13 +30,19 @@ NUMBERS = {
     "target": ("dest", True), "root": ("root", True),
 }
 OWNERS = ("comm", "win", "file", "session")
-PLAIN = {"buffer", "raw", "int", "status", "out", "function", "aint", "count?", "counts", "displs"}
+# Passed on as they are, or in the form that the callee checks.
+PLAIN = {"buffer", "raw", "int", "status", "out", "function", "aint", "count?", "counts", "displs", "datatypes",
+         "requests", "infos"}
 
 
 class Param:
     def __init__(self, line):
         m = re.match(r"\s+(\S+)\s+(\S+)\s+(.*)$", line)
         self.kind, self.name, types = m.group(1), m.group(2), m.group(3)
+        side, _, kind = self.kind.partition(":")
+        self.side = side if side in ("send", "recv") else None  # of a collective's data
+        if self.side:
+            self.kind = kind
         parts = [t.strip() for t in types.split("|")]
         self.small, self.large = parts[0], parts[-1]
 
@@ -53,12 +61,12 @@ class Param:
 
 
 class Function:
-    def __init__(self, head, lines, prefix="MPI_"):
+    def __init__(self, head, lines, form=None, prefix="MPI_"):
         m = re.match(r"(\w+)(?:\s+->\s+(.*))?$", head)
         self.base, self.returns = m.group(1), (m.group(2) or "int").strip()
         self.name = self.base if self.base.startswith("MPIX_") else prefix + self.base
         self.params, self.has_large, self.call, self.hand, self.doc = [], False, None, None, []
-        self.also, self.removed = [], None
+        self.also, self.removed, self.form = [], None, form
         for line in lines:
             word = line.split()
             if word == ["large"]:
@@ -109,6 +117,11 @@ def stanzas(path):
             lines.append(line)
     if head:
         yield head, lines
+
+
+def read_functions(path):
+    """All functions of a table, with those that a stanza of a collective stands for."""
+    return [Function(*form) for head, lines in stanzas(path) for form in gen_coll.forms(head, lines)]
 
 
 def table(path):
@@ -331,7 +344,7 @@ def coverage(functions):
     return "\n".join(rows) + "\n"
 
 
-# What a kind means to who reads the manual.
+# What a kind means to a reader of the manual.
 WORDS = {
     "buffer": "the data", "count": "number of elements", "count?": "number of elements",
     "counts": "number of elements for each rank", "displs": "where the data of each rank begins",
@@ -377,8 +390,8 @@ def words_for(kind):
         said += ", null afterwards"
     elif how == "ref":
         said += ", may be changed"
-    more = {"committed": "committed", "any": "or the wildcard", "null": "or none"}
-    return said + "".join(", " + more[m] for m in kind.split("+")[1:] if m in more)
+    more = {"committed": "committed", "any": "or the wildcard" if what == "tag" else ""}
+    return said + "".join(", " + more[m] for m in kind.split("+")[1:] if more.get(m))
 
 
 def read_examples(path):
@@ -409,6 +422,17 @@ def check_docs(functions):
     bare = [f.name for f in functions if f.implemented() and len(f.doc) < 2]
     if bare:
         sys.exit(f"api: a title and a description, two lines of doc, are missing for {', '.join(bare)}")
+
+
+def check_kinds(functions):
+    for f in functions:
+        for p in f.params:
+            how, _, what = p.kind.rpartition(":")
+            base = re.sub(r"[?!+].*", "", what)
+            is_known = base in HANDLES or (how in ("out", "ref") and base == "count") if how else \
+                base in HANDLES or what in NUMBERS or what in PLAIN
+            if not is_known or how not in ("", "out", "free", "ref"):
+                sys.exit(f"api: {f.name}: '{p.kind}' of {p.name} is no kind; docs/design/api.md lists them")
 
 
 def see_also(f, known):
@@ -464,13 +488,16 @@ def main():
     chapters = sorted(n[:-4] for n in os.listdir(api) if n.endswith(".api") and n not in skip)
     all_functions = []
     for chapter in chapters:
-        functions = [Function(h, l) for h, l in stanzas(os.path.join(api, chapter + ".api"))]
+        functions = read_functions(os.path.join(api, chapter + ".api"))
         write(os.path.join(out, "entry", f"entry_{chapter}.c"), entries(chapter, functions))
         all_functions += [(chapter, f) for f in functions]
     flat = [f for _, f in all_functions]
+    check_kinds(flat)
     write(os.path.join(out, "include", "mpi.h"), header(api, flat))
     write(os.path.join(out, "exports.map"), exports(flat))
     write(os.path.join(out, "coverage.def"), coverage(all_functions))
+    for name, text in gen_coll.files(flat):
+        write(os.path.join(out, "coll", name), text)
     examples = read_examples(os.path.join(api, "examples.c"))
     check_examples(flat, examples)
     check_docs(flat)

@@ -49,8 +49,8 @@ static int plan_create(struct pli_balance *b, struct plan *p)
     return p->told != NULL && p->weight != NULL && p->load != NULL && p->mine != NULL &&
                    p->count != NULL && p->first != NULL
                ? MPI_SUCCESS
-               : pli_complain_later(MPI_ERR_NO_MEM, "no memory for the loads of %d endpoints",
-                                    b->n_ep);
+               : pli_balance_error_code(MPI_ERR_NO_MEM, "no memory for the loads of %d endpoints",
+                                        b->n_ep);
 }
 
 static void plan_destroy(struct plan *p)
@@ -100,26 +100,28 @@ static int check(const struct pli_balance *b, const struct plan *p, int is_asked
         weight += p->told[i].weight;
         sum += p->told[i].want;
         if (p->told[i].parts != p->told[0].parts) {
-            return pli_complain_later(MPI_ERR_ARG,
-                                      "ranks 0 and %d of the parent have registered different "
-                                      "kinds of state",
-                                      i);
+            return pli_balance_error_code(MPI_ERR_ARG,
+                                          "ranks 0 and %d of the parent have registered different "
+                                          "kinds of state",
+                                          i);
         }
         if (is_asked && p->told[i].want < 0) {
-            return pli_complain_later(MPI_ERR_ARG,
-                                      "rank %d of the parent asks for %d endpoints; it must not "
-                                      "be negative",
-                                      i, (int)p->told[i].want);
+            return pli_balance_error_code(
+                MPI_ERR_ARG,
+                "rank %d of the parent asks for %d endpoints; it must not "
+                "be negative",
+                i, (int)p->told[i].want);
         }
     }
     if (is_asked && sum != b->n_ep) {
-        return pli_complain_later(MPI_ERR_ARG,
-                                  "the processes ask for %lld endpoints together, but there are "
-                                  "%d",
-                                  sum, b->n_ep);
+        return pli_balance_error_code(
+            MPI_ERR_ARG,
+            "the processes ask for %lld endpoints together, but there are "
+            "%d",
+            sum, b->n_ep);
     }
     if (!is_asked && !(weight > 0)) {
-        return pli_complain_later(MPI_ERR_ARG, "all processes have weight 0");
+        return pli_balance_error_code(MPI_ERR_ARG, "all processes have weight 0");
     }
     return MPI_SUCCESS;
 }
@@ -134,7 +136,8 @@ static double imbalance(const struct pli_balance *b, const struct plan *p, const
     for (int i = 0; i < b->size; i++) {
         weight += p->weight[i];
     }
-    return sum > 0 ? pli_spread_worst(p->load, p->weight, b->size, first) * weight / sum : 1;
+    return sum > 0 ? pli_balance_partition_load(p->load, p->weight, b->size, first) * weight / sum
+                   : 1;
 }
 
 static void choose(const struct pli_balance *b, struct plan *p, int is_asked)
@@ -145,8 +148,8 @@ static void choose(const struct pli_balance *b, struct plan *p, int is_asked)
         }
         return;
     }
-    double now = pli_spread_worst(p->load, p->weight, b->size, b->first);
-    double then = pli_spread(p->load, b->n_ep, p->weight, b->size, b->first, p->first);
+    double now = pli_balance_partition_load(p->load, p->weight, b->size, b->first);
+    double then = pli_balance_partition(p->load, b->n_ep, p->weight, b->size, b->first, p->first);
     if (!(then * b->gain <= now)) { // too little to gain
         memcpy(p->first, b->first, ((size_t)b->size + 1) * sizeof(int));
     }
@@ -167,7 +170,7 @@ static int rebalance(struct pli_balance *b, int is_asked, int want, MPIX_Balance
 {
     struct plan p;
     MPIX_Balance_result r = { .moved = 0 };
-    int code = pli_migrate_agree(b, plan_create(b, &p), "plan");
+    int code = pli_balance_migrate_agree(b, plan_create(b, &p), "plan");
     if (code == MPI_SUCCESS) {
         code = hear(b, &p, want);
     }
@@ -179,7 +182,7 @@ static int rebalance(struct pli_balance *b, int is_asked, int want, MPIX_Balance
         r.moved = moved(b, p.first);
         r.before = imbalance(b, &p, b->first);
         r.after = imbalance(b, &p, p.first);
-        code = r.moved > 0 ? pli_migrate(b, p.first, &r.bytes) : MPI_SUCCESS;
+        code = r.moved > 0 ? pli_balance_migrate(b, p.first, &r.bytes) : MPI_SUCCESS;
     }
     for (int i = 0; i < pli_balance_n(b) && code == MPI_SUCCESS; i++) {
         b->here[i]->load = 0;
@@ -188,12 +191,12 @@ static int rebalance(struct pli_balance *b, int is_asked, int want, MPIX_Balance
     if (code == MPI_SUCCESS && result != NULL) {
         *result = r;
     }
-    return pli_complain_of(b, code);
+    return pli_balance_error_raise(b, code);
 }
 
 static int is_null(MPIX_Balance b)
 {
-    return b == NULL ? pli_complain(NULL, MPI_ERR_ARG, "argument balance is MPIX_BALANCE_NULL")
+    return b == NULL ? pli_balance_error(NULL, MPI_ERR_ARG, "argument balance is MPIX_BALANCE_NULL")
                      : MPI_SUCCESS;
 }
 

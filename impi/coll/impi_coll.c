@@ -2,7 +2,7 @@
 // Plans of the global phases. Barrier, broadcast and reduce are as the protocol's known text has
 // them; gather, scatter, scan and alltoall are our choice within its rules, since no text of them
 // could be found.
-#include "coll/impi_coll.h"
+#include "impi/coll/impi_coll.h"
 #include <stdlib.h>
 
 struct making {

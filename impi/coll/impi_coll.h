@@ -31,7 +31,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "coll/impi_map.h"
+#include "impi/coll/impi_map.h"
 
 enum pli_impi_coll_tag {
     PLI_IMPI_TAG_BARRIER = 110,

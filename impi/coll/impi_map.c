@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients and hosts of a communicator, numbered by first appearance in it.
-#include "coll/impi_map.h"
-#include "wire/impi_job.h"
+#include "impi/coll/impi_map.h"
+#include "impi/wire/impi_job.h"
 #include <stdlib.h>
 
 // Colours of the ranks by the order in which they first appear; `seen` has one place for each id.

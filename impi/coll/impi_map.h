@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "wire/impi_err.h"
+#include "impi/wire/impi_err.h"
 
 struct pli_impi_job;
 

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "engine/impi_log.h"
+#include "wire/impi_collated.h"
 #include "wire/impi_job.h"
 
 struct pli_impi_client;

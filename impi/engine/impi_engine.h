@@ -4,7 +4,7 @@
 // by the caller, one stream for each host of the other clients; matching is the caller's too, told
 // through callbacks. Processes are named by their rank in MPI_COMM_WORLD.
 //
-// The functions are in impi_engine.c (life), impi_chan.c (bytes), impi_send.c and impi_recv.c.
+// The functions are in impi_engine.c (life), impi_engine_chan.c (bytes), _send.c and _recv.c.
 // Context: one thread. No function blocks. A callback may call any function here but create and
 // destroy.
 #ifndef PLI_IMPI_ENGINE_H

@@ -168,7 +168,7 @@ void pli_impi_net_destroy(struct pli_impi_net *net)
     if (net == NULL) {
         return;
     }
-    pli_impi_mesh_close(net);
+    pli_impi_net_mesh_close(net);
     pli_impi_engine_destroy(net->engine);
     pli_impi_client_destroy(net->client);
     pli_impi_net_drop(net, &net->server);
@@ -192,7 +192,7 @@ static void set_deadline(struct pli_impi_net *net, int seconds)
 
 static enum pli_impi_err give_up(struct pli_impi_net *net)
 {
-    uint32_t h = net->state == PLI_IMPI_NET_MESH ? pli_impi_mesh_missing(net) : UINT32_MAX;
+    uint32_t h = net->state == PLI_IMPI_NET_MESH ? pli_impi_net_mesh_missing(net) : UINT32_MAX;
     if (h != UINT32_MAX) {
         pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR,
                      "host %u of client %u waits in vain for a connection from host %u of client "
@@ -233,8 +233,8 @@ static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_i
                      pli_impi_err_text(err));
         return pli_impi_net_fail(net, err);
     }
-    pli_impi_engine_on_write(net->engine, pli_impi_mesh_mark, net);
-    return pli_impi_mesh_begin(net);
+    pli_impi_engine_on_write(net->engine, pli_impi_net_mesh_mark, net);
+    return pli_impi_net_mesh_begin(net);
 }
 
 static enum pli_impi_err dial_server(struct pli_impi_net *net)
@@ -419,15 +419,15 @@ static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_eve
     switch ((enum net_key)(ev->data.u64 >> 32)) {
     case KEY_LISTEN:
         if (net->listen_fd >= 0) {
-            pli_impi_mesh_accept(net);
+            pli_impi_net_mesh_accept(net);
         }
         break;
     case KEY_SERVER:
         return server_event(net, ev->events);
     case KEY_HOST:
-        return pli_impi_mesh_event(net, index, ev->events);
+        return pli_impi_net_mesh_event(net, index, ev->events);
     case KEY_GUEST:
-        pli_impi_mesh_guest(net, index);
+        pli_impi_net_mesh_guest(net, index);
         break;
     case KEY_ALSO:
         *net->also[index] = true;
@@ -439,10 +439,10 @@ static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_eve
 // What follows from all that has happened.
 static void advance(struct pli_impi_net *net)
 {
-    if (net->state == PLI_IMPI_NET_MESH && pli_impi_mesh_missing(net) == UINT32_MAX) {
+    if (net->state == PLI_IMPI_NET_MESH && pli_impi_net_mesh_missing(net) == UINT32_MAX) {
         go(net, PLI_IMPI_NET_RUN);
         close_listener(net); // nobody else is expected
-        pli_impi_mesh_dismiss(net);
+        pli_impi_net_mesh_dismiss(net);
         net->deadline_ms = 0;
     }
     if (net->state == PLI_IMPI_NET_FINISH && pli_impi_engine_is_over(net->engine)) {
@@ -453,7 +453,7 @@ static void advance(struct pli_impi_net *net)
 static int wait_ms(struct pli_impi_net *net, int timeout_ms)
 {
     uint64_t now = pli_impi_net_clock();
-    int next = pli_impi_mesh_tick(net, now);
+    int next = pli_impi_net_mesh_tick(net, now);
     if (net->deadline_ms != 0) {
         uint64_t left = net->deadline_ms > now ? net->deadline_ms - now : 0;
         next = next < 0 || left < (uint64_t)next ? (int)left : next;
@@ -466,7 +466,7 @@ static int wait_ms(struct pli_impi_net *net, int timeout_ms)
 
 void pli_impi_net_flush(struct pli_impi_net *net)
 {
-    pli_impi_mesh_flush(net);
+    pli_impi_net_mesh_flush(net);
     if (net->state != PLI_IMPI_NET_FAILED) {
         advance(net);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layouts that impi_net.c and impi_mesh.c share.
+// Layouts that impi_net.c and impi_net_mesh.c share.
 #ifndef PLI_IMPI_NET_PRIV_H
 #define PLI_IMPI_NET_PRIV_H
 
@@ -79,16 +79,18 @@ enum pli_impi_err pli_impi_net_rewatch(struct pli_impi_net *net, int fd, enum ne
 // Watch a connection no more, and close it.
 void pli_impi_net_drop(struct pli_impi_net *net, struct pli_impi_stream *s);
 
-// impi_mesh.c: the connections between hosts
-enum pli_impi_err pli_impi_mesh_begin(struct pli_impi_net *net); // dial, and take waiting guests
-uint32_t pli_impi_mesh_missing(const struct pli_impi_net *net);  // a host; UINT32_MAX: none
-void pli_impi_mesh_accept(struct pli_impi_net *net);
-void pli_impi_mesh_guest(struct pli_impi_net *net, uint32_t i);
-enum pli_impi_err pli_impi_mesh_event(struct pli_impi_net *net, uint32_t host, uint32_t events);
-void pli_impi_mesh_mark(void *net, uint32_t host); // there is something to write
-void pli_impi_mesh_flush(struct pli_impi_net *net);
-int pli_impi_mesh_tick(struct pli_impi_net *net, uint64_t now_ms); // ms to the next deadline or -1
-void pli_impi_mesh_dismiss(struct pli_impi_net *net);              // guests nobody knows
-void pli_impi_mesh_close(struct pli_impi_net *net);
+// impi_net_mesh.c: the connections between hosts
+enum pli_impi_err
+pli_impi_net_mesh_begin(struct pli_impi_net *net);                  // dial, and take waiting guests
+uint32_t pli_impi_net_mesh_missing(const struct pli_impi_net *net); // a host; UINT32_MAX: none
+void pli_impi_net_mesh_accept(struct pli_impi_net *net);
+void pli_impi_net_mesh_guest(struct pli_impi_net *net, uint32_t i);
+enum pli_impi_err pli_impi_net_mesh_event(struct pli_impi_net *net, uint32_t host, uint32_t events);
+void pli_impi_net_mesh_mark(void *net, uint32_t host); // there is something to write
+void pli_impi_net_mesh_flush(struct pli_impi_net *net);
+int pli_impi_net_mesh_tick(struct pli_impi_net *net,
+                           uint64_t now_ms);              // ms to the next deadline or -1
+void pli_impi_net_mesh_dismiss(struct pli_impi_net *net); // guests nobody knows
+void pli_impi_net_mesh_close(struct pli_impi_net *net);
 
 #endif

@@ -15,6 +15,6 @@ echo '#include <mpi.h>' > "$rest"/mpi.c
 "$1" -E -P "$rest"/mpi.c > "$rest"/mpi.i
 awk -f "$impi"/shim/rest.awk "$rest"/mpi.i > "$rest"/shim_rest.c
 "$1" -std=gnu17 -O2 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra ${CFLAGS-} -D_GNU_SOURCE \
-    -I "$impi" "$impi"/shim/shim*.c "$rest"/shim_rest.c "$impi"/agent/agent_link.c "$impi"/coll/*.c \
+    -I "$impi" -I "$impi"/.. "$impi"/shim/shim*.c "$rest"/shim_rest.c "$impi"/agent/agent_link.c "$impi"/coll/*.c \
     "$impi"/wire/*.c "$impi"/engine/impi_idmap.c "$impi"/engine/impi_log.c "$impi"/engine/impi_sock.c \
     -o "$2" -ldl -pthread

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "coll/impi_map.h"
+#include "impi/coll/impi_map.h"
 #include "wire/impi_job.h"
 
 #define PLI_SHIM_API __attribute__((visibility("default")))

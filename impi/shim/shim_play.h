@@ -4,7 +4,7 @@
 #ifndef PLI_SHIM_PLAY_H
 #define PLI_SHIM_PLAY_H
 
-#include "coll/impi_coll.h"
+#include "impi/coll/impi_coll.h"
 #include "shim/shim.h"
 
 int pli_shim_play_barrier(struct shim_span *s);

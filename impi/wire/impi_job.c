@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Builds the job from the collated labels. Every count is checked against the bytes that came, so
 // nothing is allocated that was not paid for in bytes.
+#include "wire/impi_collated.h"
 #include "wire/impi_job.h"
 #include <stdarg.h>
 #include <stdbool.h>

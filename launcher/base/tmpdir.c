@@ -4,7 +4,7 @@
 #include "launcher/base/tmpdir.h"
 
 #include "base/conf.h"
-#include "launcher/ckpt/ckpt_dir.h"
+#include "launcher/base/remove_tree.h"
 #include "launcher/base/pidns.h"
 
 #include <dirent.h>
@@ -37,7 +37,7 @@ static void tidy_one(const char *name)
     int fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
         flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        pli_ckpt_remove(name);
+        pli_remove_tree(name);
     }
     if (fd >= 0) {
         close(fd);
@@ -66,7 +66,7 @@ static void remove_all(void)
         if (i > 0) {
             nanosleep(&(struct timespec){ .tv_nsec = TRY_MS * 1000000 }, NULL);
         }
-        pli_ckpt_remove(path);
+        pli_remove_tree(path);
     }
 }
 
@@ -147,7 +147,7 @@ void pli_tmpdir_close(void)
     if (path[0] == '\0') {
         return;
     }
-    pli_ckpt_remove(path);
+    pli_remove_tree(path);
     path[0] = '\0';
     if (lock_fd >= 0) {
         close(lock_fd);

@@ -11,13 +11,14 @@
 #include "launcher/ckpt/ckpt_commit.h"
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/ckpt/ckpt_hosts.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_ranks.h"
 #include "launcher/ckpt/ckpt_role.h"
-#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_registered.h"
 #include "launcher/ckpt/ckpt_wait.h"
 #include "launcher/ckpt/restart_trust.h"
-#include "launcher/hosts/migrate_ranks.h"
 #include "launcher/job/job.h"
 
 #include <errno.h>
@@ -30,43 +31,44 @@ static void again_fire(struct pli_timer *t);
 
 void pli_ckpt_cancel(void)
 {
-    if (pli_ckpt.job != NULL && pli_ckpt.state >= PLI_CKPT_STOPPING &&
-        pli_ckpt.state <= PLI_CKPT_MOVING) {
-        pli_ckpt.role->cancel();
+    if (pli_launcher.ckpt->job != NULL && pli_launcher.ckpt->state >= PLI_CKPT_STOPPING &&
+        pli_launcher.ckpt->state <= PLI_CKPT_MOVING) {
+        pli_launcher.ckpt->role->cancel();
     }
 }
 
 static void arm_interval(void)
 {
-    if (pli_ckpt.job->opt.ckpt_interval > 0) {
-        pli_ckpt.interval.fire = interval_fire;
-        pli_loop_timer(&pli_ckpt.interval, (uint64_t)(pli_ckpt.job->opt.ckpt_interval * 1e9));
+    if (pli_launcher.ckpt->job->opt.ckpt_interval > 0) {
+        pli_launcher.ckpt->interval.fire = interval_fire;
+        pli_loop_timer(&pli_launcher.ckpt->interval,
+                       (uint64_t)(pli_launcher.ckpt->job->opt.ckpt_interval * 1e9));
     }
 }
 
 static void try_in(uint64_t ns)
 {
-    pli_ckpt.again.fire = again_fire;
-    pli_loop_timer(&pli_ckpt.again, ns);
+    pli_launcher.ckpt->again.fire = again_fire;
+    pli_loop_timer(&pli_launcher.ckpt->again, ns);
 }
 
 void pli_ckpt_count_attempt(void)
 {
-    atomic_fetch_add(&pli_node_save(pli_ckpt.job->node.header)->n_begun, 1);
+    atomic_fetch_add(&pli_node_save(pli_launcher.ckpt->job->node.header)->n_begun, 1);
 }
 
 static void finish(void)
 {
-    struct pli_answer a = { .error = pli_ckpt.error,
-                            .first = pli_ckpt.plan.number,
-                            .n = pli_ckpt.n_rank };
-    snprintf(a.text, sizeof a.text, "%.*s", (int)sizeof a.text - 1, pli_ckpt.why);
-    pli_ckpt.again.at = pli_ckpt.deadline.at = pli_ckpt.show.at = 0;
+    struct pli_answer a = { .error = pli_launcher.ckpt->error,
+                            .first = pli_launcher.ckpt->plan.number,
+                            .n = pli_launcher.ckpt->n_rank };
+    snprintf(a.text, sizeof a.text, "%.*s", (int)sizeof a.text - 1, pli_launcher.ckpt->why);
+    pli_launcher.ckpt->again.at = pli_launcher.ckpt->deadline.at = pli_launcher.ckpt->show.at = 0;
     pli_ckpt_count();
-    pli_ckpt.is_begun = false;
-    pli_ckpt_wait_end(pli_ckpt.job, &a);
+    pli_launcher.ckpt->is_begun = false;
+    pli_ckpt_wait_end(pli_launcher.ckpt->job, &a);
     arm_interval();
-    if (pli_ckpt.is_asked) {
+    if (pli_launcher.ckpt->is_asked) {
         pli_ckpt_want();
     }
 }
@@ -75,22 +77,22 @@ static void finish(void)
 static void end_move(void)
 {
     pli_ckpt_go(PLI_CKPT_IDLE);
-    pli_ckpt.is_move = false;
-    pli_ckpt.again.at = 0;
+    pli_launcher.ckpt->is_move = false;
+    pli_launcher.ckpt->again.at = 0;
     arm_interval();
-    pli_migrate_ranks_over(pli_ckpt.error, pli_ckpt.why);
-    if (pli_ckpt.is_asked || pli_ckpt_wait_is_any()) {
+    pli_launcher.ckpt->move_ops->over(pli_launcher.ckpt->error, pli_launcher.ckpt->why);
+    if (pli_launcher.ckpt->is_asked || pli_ckpt_wait_is_any()) {
         pli_ckpt_want();
     }
 }
 
 static void give_up(void)
 {
-    if (pli_ckpt.is_move) {
+    if (pli_launcher.ckpt->is_move) {
         end_move();
         return;
     }
-    pli_say("no checkpoint was made: %s", pli_ckpt.why);
+    pli_say("no checkpoint was made: %s", pli_launcher.ckpt->why);
     pli_ckpt_go(PLI_CKPT_IDLE);
     finish();
 }
@@ -98,46 +100,48 @@ static void give_up(void)
 static void again_fire(struct pli_timer *t)
 {
     (void)t;
-    if (pli_ckpt.state != PLI_CKPT_WAITING) {
+    if (pli_launcher.ckpt->state != PLI_CKPT_WAITING) {
         return;
     }
-    const char *why = pli_ckpt_obstacle(pli_ckpt.job);
+    const char *why = pli_ckpt_obstacle(pli_launcher.ckpt->job);
     if (why != NULL) {
         pli_ckpt_fail(ENOTSUP, "%s", why);
         give_up();
-    } else if (!pli_ckpt_is_ready(pli_ckpt.job)) {
+    } else if (!pli_ckpt_is_ready(pli_launcher.ckpt->job)) {
         try_in((uint64_t)AGAIN_MS * PLI_MS);
     } else {
-        pli_ckpt.role->stop();
+        pli_launcher.ckpt->role->stop();
     }
 }
 
 void pli_ckpt_want(void)
 {
-    if (pli_ckpt.job != NULL && pli_ckpt.job->opt.is_state) {
-        pli_ckpt_state_want();
+    if (pli_launcher.ckpt->job != NULL && pli_launcher.ckpt->job->opt.is_state) {
+        pli_ckpt_registered_want();
         return;
     }
-    if (pli_ckpt.state == PLI_CKPT_IDLE && pli_ckpt.job != NULL && pli_ckpt_go(PLI_CKPT_WAITING)) {
+    if (pli_launcher.ckpt->state == PLI_CKPT_IDLE && pli_launcher.ckpt->job != NULL &&
+        pli_ckpt_go(PLI_CKPT_WAITING)) {
         pli_ckpt_clear();
-        pli_ckpt.interval.at = 0;
-        pli_ckpt.start_ns = pli_clock_ns();
-        pli_ckpt_number(&pli_ckpt.plan);
+        pli_launcher.ckpt->interval.at = 0;
+        pli_launcher.ckpt->start_ns = pli_clock_ns();
+        pli_ckpt_number(&pli_launcher.ckpt->plan);
         try_in(0);
     }
 }
 
-bool pli_ckpt_move(uint32_t host)
+bool pli_ckpt_move(uint32_t host, const struct pli_ckpt_move_ops *ops)
 {
-    if (pli_ckpt.state != PLI_CKPT_IDLE) {
+    if (pli_launcher.ckpt->state != PLI_CKPT_IDLE) {
         return false;
     }
-    pli_ckpt.is_move = true;
-    pli_ckpt.mover = host;
+    pli_launcher.ckpt->is_move = true;
+    pli_launcher.ckpt->move_ops = ops;
+    pli_launcher.ckpt->mover = host;
     pli_ckpt_go(PLI_CKPT_WAITING);
     pli_ckpt_clear();
-    pli_ckpt.interval.at = 0;
-    pli_ckpt.plan.temp[0] = '\0';
+    pli_launcher.ckpt->interval.at = 0;
+    pli_launcher.ckpt->plan.temp[0] = '\0';
     try_in(0);
     return true;
 }
@@ -151,7 +155,7 @@ static void interval_fire(struct pli_timer *t)
 bool pli_ckpt_ask(void *token, struct pli_answer *a)
 {
     a->error = EPERM;
-    if (pli_ckpt.job == NULL || pli_ckpt.job->opt.ckpt_dir == NULL) {
+    if (pli_launcher.ckpt->job == NULL || pli_launcher.ckpt->job->opt.ckpt_dir == NULL) {
         snprintf(
             a->text, sizeof a->text,
             "the job was started without checkpoints; mpiexec --checkpoint-dir DIR allows them");
@@ -168,9 +172,9 @@ bool pli_ckpt_ask(void *token, struct pli_answer *a)
 
 void pli_ckpt_save(void)
 {
-    if (pli_ckpt.job != NULL) {
-        pli_ckpt.is_asked = true;
-        pli_ckpt.role->save();
+    if (pli_launcher.ckpt->job != NULL) {
+        pli_launcher.ckpt->is_asked = true;
+        pli_launcher.ckpt->role->save();
     }
 }
 
@@ -180,39 +184,41 @@ static void commit_done(struct pli_helper *h, bool is_good)
     if (!is_good) {
         pli_helper_reason(h, text, sizeof text);
         pli_ckpt_fail(EIO, "%s", text);
-        pli_ckpt_remove(pli_ckpt.plan.temp);
+        pli_ckpt_remove(pli_launcher.ckpt->plan.temp);
         give_up();
         return;
     }
     pli_ckpt_go(PLI_CKPT_IDLE);
     uint64_t now = pli_clock_ns();
     pli_say("checkpoint %u of %u ranks is in %s: %.2f s, of which the ranks stood still %.2f s",
-            pli_ckpt.plan.number, pli_ckpt.n_rank, pli_ckpt.plan.dir,
-            (double)(now - pli_ckpt.start_ns) * 1e-9,
-            (double)(pli_ckpt.go_ns - pli_ckpt.stop_ns) * 1e-9);
-    pli_restart_trust_warn(pli_ckpt.plan.dir, pli_ckpt.plan.number);
+            pli_launcher.ckpt->plan.number, pli_launcher.ckpt->n_rank, pli_launcher.ckpt->plan.dir,
+            (double)(now - pli_launcher.ckpt->start_ns) * 1e-9,
+            (double)(pli_launcher.ckpt->go_ns - pli_launcher.ckpt->stop_ns) * 1e-9);
+    pli_restart_trust_warn(pli_launcher.ckpt->plan.dir, pli_launcher.ckpt->plan.number);
     finish();
 }
 
 void pli_ckpt_finish(struct pli_job *job)
 {
     (void)job;
-    if (pli_ckpt.is_move && (pli_ckpt.error != 0 || !pli_ckpt.is_again)) {
+    if (pli_launcher.ckpt->is_move &&
+        (pli_launcher.ckpt->error != 0 || !pli_launcher.ckpt->is_again)) {
         end_move();
         return;
     }
-    pli_ckpt.go_ns = pli_clock_ns();
-    if (pli_ckpt.error == 0 && !pli_ckpt.is_again) {
+    pli_launcher.ckpt->go_ns = pli_clock_ns();
+    if (pli_launcher.ckpt->error == 0 && !pli_launcher.ckpt->is_again) {
         pli_ckpt_go(PLI_CKPT_COMMITTING);
-        if (pli_helper_fork(&pli_ckpt.commit, pli_ckpt_commit, &pli_ckpt.plan)) {
-            pli_ckpt.commit.done = commit_done;
-            pli_helper_watch(&pli_ckpt.commit);
+        if (pli_helper_fork(&pli_launcher.ckpt->commit, pli_ckpt_commit,
+                            &pli_launcher.ckpt->plan)) {
+            pli_launcher.ckpt->commit.done = commit_done;
+            pli_helper_watch(&pli_launcher.ckpt->commit);
             return;
         }
         pli_ckpt_fail(errno, "mpiexec cannot start a process");
     }
-    pli_ckpt_remove(pli_ckpt.plan.temp);
-    if (pli_ckpt.error == 0) {
+    pli_ckpt_remove(pli_launcher.ckpt->plan.temp);
+    if (pli_launcher.ckpt->error == 0) {
         pli_ckpt_go(PLI_CKPT_WAITING);
         try_in((uint64_t)AGAIN_MS * PLI_MS);
         return;
@@ -222,7 +228,7 @@ void pli_ckpt_finish(struct pli_job *job)
 
 void pli_ckpt_begin(void)
 {
-    if (pli_ckpt.job != NULL && !pli_ckpt.job->opt.is_state) {
+    if (pli_launcher.ckpt->job != NULL && !pli_launcher.ckpt->job->opt.is_state) {
         arm_interval();
     }
 }
@@ -230,17 +236,17 @@ void pli_ckpt_begin(void)
 void pli_ckpt_end(void)
 {
     pli_ckpt_hosts_unmark();
-    pli_ckpt_state_end();
-    if (pli_ckpt.job == NULL || pli_ckpt.state == PLI_CKPT_IDLE) {
+    pli_ckpt_registered_end();
+    if (pli_launcher.ckpt->job == NULL || pli_launcher.ckpt->state == PLI_CKPT_IDLE) {
         return;
     }
-    while (pli_ckpt.state == PLI_CKPT_COMMITTING &&
-           pli_ckpt.commit.pid > 0) { // all ranks are written: it gets its name
+    while (pli_launcher.ckpt->state == PLI_CKPT_COMMITTING &&
+           pli_launcher.ckpt->commit.pid > 0) { // all ranks are written: it gets its name
         pli_loop_once(true);
     }
-    if (pli_ckpt.state != PLI_CKPT_IDLE) {
+    if (pli_launcher.ckpt->state != PLI_CKPT_IDLE) {
         pli_ckpt_fail(ECANCELED, "the job ended");
         pli_ckpt_ranks_drop();
-        pli_ckpt_remove(pli_ckpt.plan.temp);
+        pli_ckpt_remove(pli_launcher.ckpt->plan.temp);
     }
 }

@@ -5,7 +5,8 @@
 
 #include "base/fault.h"
 #include "launcher/ckpt/ckpt_dir.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_sum.h"
 #include "launcher/ckpt/manifest.h"
 
@@ -47,7 +48,7 @@ static void begin_writing(const char *path)
 
 static int note_failed(const char *path)
 {
-    snprintf(pli_ckpt.files.failed, sizeof pli_ckpt.files.failed, "%s", path);
+    snprintf(pli_launcher.ckpt->files.failed, sizeof pli_launcher.ckpt->files.failed, "%s", path);
     return 1;
 }
 
@@ -61,13 +62,15 @@ static int list_one(const char *path, const struct stat *st, int type, struct FT
     if (strcmp(name, "dump.log") == 0 || strcmp(name, "stats-dump") == 0) {
         return unlink(path) == 0 ? 0 : note_failed(path); // of no use later
     }
-    struct pli_ckpt_file *more = realloc(pli_ckpt.files.all, (pli_ckpt.files.n + 1) * sizeof *more);
-    pli_ckpt.files.all = more != NULL ? more : pli_ckpt.files.all;
+    struct pli_ckpt_file *more =
+        realloc(pli_launcher.ckpt->files.all, (pli_launcher.ckpt->files.n + 1) * sizeof *more);
+    pli_launcher.ckpt->files.all = more != NULL ? more : pli_launcher.ckpt->files.all;
     char *copy = more != NULL ? strdup(path) : NULL;
     if (copy == NULL) {
         return note_failed(path);
     }
-    pli_ckpt.files.all[pli_ckpt.files.n++] = (struct pli_ckpt_file){ .path = copy };
+    pli_launcher.ckpt->files.all[pli_launcher.ckpt->files.n++] =
+        (struct pli_ckpt_file){ .path = copy };
     return 0;
 }
 
@@ -80,8 +83,9 @@ static int sync_directory(const char *path, const struct stat *st, int type, str
 
 static void *work(void *arg)
 {
-    for (uint32_t i; (i = atomic_fetch_add(&pli_ckpt.files.n_taken, 1)) < pli_ckpt.files.n;) {
-        struct pli_ckpt_file *f = &pli_ckpt.files.all[i];
+    for (uint32_t i; (i = atomic_fetch_add(&pli_launcher.ckpt->files.n_taken, 1)) <
+                     pli_launcher.ckpt->files.n;) {
+        struct pli_ckpt_file *f = &pli_launcher.ckpt->files.all[i];
         begin_writing(f->path);
         bool is_good = pli_ckpt_sum_fresh(f->path, &f->sum, &f->bytes) && sync_path(f->path, 0);
         f->error = is_good ? 0 : errno;
@@ -94,7 +98,7 @@ static bool sum_files(void)
 {
     pthread_t threads[MAX_WORKER];
     long n_core = sysconf(_SC_NPROCESSORS_ONLN), n = 0;
-    while (n < n_core - 1 && n < MAX_WORKER && n + 1 < (long)pli_ckpt.files.n &&
+    while (n < n_core - 1 && n < MAX_WORKER && n + 1 < (long)pli_launcher.ckpt->files.n &&
            pthread_create(&threads[n], NULL, work, NULL) == 0) {
         n++;
     }
@@ -102,10 +106,10 @@ static bool sum_files(void)
     while (n > 0) {
         pthread_join(threads[--n], NULL);
     }
-    for (uint32_t i = 0; i < pli_ckpt.files.n; i++) {
-        if (pli_ckpt.files.all[i].error != 0) {
-            note_failed(pli_ckpt.files.all[i].path);
-            errno = pli_ckpt.files.all[i].error;
+    for (uint32_t i = 0; i < pli_launcher.ckpt->files.n; i++) {
+        if (pli_launcher.ckpt->files.all[i].error != 0) {
+            note_failed(pli_launcher.ckpt->files.all[i].path);
+            errno = pli_launcher.ckpt->files.all[i].error;
             return false;
         }
     }
@@ -122,9 +126,10 @@ static bool put_manifest(FILE *f, const struct pli_ckpt_plan *plan)
         return false;
     }
     fputs(plan->head, m);
-    for (uint32_t i = 0; i < pli_ckpt.files.n; i++) {
-        fprintf(m, "file %s %" PRIu64 " %016" PRIx64 "\n", pli_ckpt.files.all[i].path + base,
-                pli_ckpt.files.all[i].bytes, pli_ckpt.files.all[i].sum);
+    for (uint32_t i = 0; i < pli_launcher.ckpt->files.n; i++) {
+        fprintf(m, "file %s %" PRIu64 " %016" PRIx64 "\n",
+                pli_launcher.ckpt->files.all[i].path + base, pli_launcher.ckpt->files.all[i].bytes,
+                pli_launcher.ckpt->files.all[i].sum);
     }
     bool is_good = fclose(m) == 0;
     if (is_good) {
@@ -188,7 +193,8 @@ bool pli_ckpt_commit(void *arg, int report)
     pli_fault("commit_sum", 0);
     if (!write_manifest(plan)) {
         dprintf(report, "%s cannot be written: %s",
-                pli_ckpt.files.failed[0] != '\0' ? pli_ckpt.files.failed : plan->temp,
+                pli_launcher.ckpt->files.failed[0] != '\0' ? pli_launcher.ckpt->files.failed
+                                                           : plan->temp,
                 strerror(errno));
         return false;
     }

@@ -3,7 +3,7 @@
 #ifndef PLI_LAUNCHER_CKPT_DAEMON_H
 #define PLI_LAUNCHER_CKPT_DAEMON_H
 
-#include "launcher/ckpt/ckpt_head.h"
+#include "launcher/ckpt/ckpt_steps.h"
 
 struct pli_dframe;
 struct pli_job;

@@ -11,14 +11,15 @@
 #include "launcher/ckpt/ckpt_describe.h"
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/ckpt/ckpt_hosts.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_role.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/ckpt/restart_hosts.h"
 #include "launcher/ckpt/restart_run.h"
 #include "launcher/hosts/dlink.h"
 #include "launcher/hosts/head.h"
-#include "launcher/hosts/migrate_ranks.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/job/members.h"
@@ -31,24 +32,27 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void pli_ckpt_head_open(struct pli_job *job)
+static bool open_hosts(struct pli_job *job)
 {
     uint32_t cap = job->n_host + PLI_NODE_N_LATE;
-    pli_ckpt.head.parts = pli_say_need(calloc(cap, sizeof *pli_ckpt.head.parts));
-    pli_ckpt.head.clocks = pli_say_need(calloc(cap, sizeof *pli_ckpt.head.clocks));
+    pli_launcher.ckpt->head.parts =
+        pli_say_need(calloc(cap, sizeof *pli_launcher.ckpt->head.parts));
+    pli_launcher.ckpt->head.clocks =
+        pli_say_need(calloc(cap, sizeof *pli_launcher.ckpt->head.clocks));
+    return true;
 }
 
 static void say_to(uint32_t host, enum pli_part_step step, const char *where)
 {
     struct pli_pack p = { 0 };
-    pli_pack_u32(&p, pli_ckpt.plan.number);
+    pli_pack_u32(&p, pli_launcher.ckpt->plan.number);
     pli_pack_text(&p, where);
-    bool is_mover = pli_ckpt.is_move && host == pli_ckpt.mover;
+    bool is_mover = pli_launcher.ckpt->is_move && host == pli_launcher.ckpt->mover;
     pli_pack_u32(&p, is_mover);
     if (is_mover && step == PLI_PART_LEAVE) {
-        pli_migrate_ranks_pack_way(&p);
+        pli_launcher.ckpt->move_ops->pack_way(&p);
     } else if (is_mover && step == PLI_PART_BACK) {
-        pli_migrate_ranks_pack_streams(host, &p);
+        pli_launcher.ckpt->move_ops->pack_streams(host, &p);
     }
     pli_head_send(host, PLI_DLINK_STEP, (uint16_t)step, 0, p.data, p.len);
     pli_pack_fini(&p);
@@ -57,18 +61,18 @@ static void say_to(uint32_t host, enum pli_part_step step, const char *where)
 // In a move only one host is to write its ranks.
 static void say(enum pli_part_step step)
 {
-    for (uint32_t h = 0; h < pli_ckpt.job->n_host && pli_ckpt.is_move; h++) {
+    for (uint32_t h = 0; h < pli_launcher.ckpt->job->n_host && pli_launcher.ckpt->is_move; h++) {
         say_to(h, step, "");
     }
-    if (!pli_ckpt.is_move) {
-        say_to((uint32_t)PLI_DLINK_ALL, step, pli_ckpt.plan.temp);
+    if (!pli_launcher.ckpt->is_move) {
+        say_to((uint32_t)PLI_DLINK_ALL, step, pli_launcher.ckpt->plan.temp);
     }
 }
 
 static bool are(const struct pli_job *job, enum pli_part_stage stage)
 {
     for (uint32_t h = 0; h < job->n_host; h++) {
-        if (pli_ckpt.head.parts[h].stage < stage && !job->hosts[h].is_lost) {
+        if (pli_launcher.ckpt->head.parts[h].stage < stage && !job->hosts[h].is_lost) {
             return false;
         }
     }
@@ -89,30 +93,32 @@ void pli_ckpt_head_call(void)
 
 const struct pli_pack *pli_ckpt_head_said(void)
 {
-    return &pli_ckpt.head.said;
+    return &pli_launcher.ckpt->head.said;
 }
 
 static void stop(void)
 {
-    pli_ckpt.n_rank = 0;
-    pli_ckpt.is_again = false;
-    pli_ckpt.stop_ns = pli_clock_ns();
-    for (uint32_t h = 0; h < pli_ckpt.job->n_host; h++) {
-        free(pli_ckpt.head.parts[h].tasks);
-        pli_ckpt.head.parts[h] = (struct pli_ckpt_part){ 0 };
+    pli_launcher.ckpt->n_rank = 0;
+    pli_launcher.ckpt->is_again = false;
+    pli_launcher.ckpt->stop_ns = pli_clock_ns();
+    for (uint32_t h = 0; h < pli_launcher.ckpt->job->n_host; h++) {
+        free(pli_launcher.ckpt->head.parts[h].tasks);
+        pli_launcher.ckpt->head.parts[h] = (struct pli_ckpt_part){ 0 };
     }
     pli_ckpt_go(PLI_CKPT_STOPPING);
-    if (!pli_ckpt.is_move) {
+    if (!pli_launcher.ckpt->is_move) {
         pli_ckpt_count();
     }
-    pli_ckpt_hosts_send(pli_ckpt.job); // first: a rank that asks from now on means the next one
-    if (pli_ckpt.is_move) {
+    pli_ckpt_hosts_send(
+        pli_launcher.ckpt->job); // first: a rank that asks from now on means the next one
+    if (pli_launcher.ckpt->is_move) {
         say(PLI_PART_STOP);
         return;
     }
-    pli_ckpt_remove(pli_ckpt.plan.temp);
-    if (mkdir(pli_ckpt.plan.temp, 0700) != 0) {
-        pli_ckpt_fail(errno, "%.300s cannot be made: %s", pli_ckpt.plan.temp, strerror(errno));
+    pli_ckpt_remove(pli_launcher.ckpt->plan.temp);
+    if (mkdir(pli_launcher.ckpt->plan.temp, 0700) != 0) {
+        pli_ckpt_fail(errno, "%.300s cannot be made: %s", pli_launcher.ckpt->plan.temp,
+                      strerror(errno));
         resume();
         return;
     }
@@ -122,16 +128,18 @@ static void stop(void)
 // All are written: the ranks of all hosts make one checkpoint.
 static void describe(const struct pli_job *job)
 {
-    struct pli_ckpt_what what = { .clocks = pli_ckpt.head.clocks };
+    struct pli_ckpt_what what = { .clocks = pli_launcher.ckpt->head.clocks };
     what.tasks = pli_say_need(calloc(job->n_task + 1, sizeof *what.tasks));
     for (uint32_t h = 0; h < job->n_host; h++) {
-        pli_ckpt.head.clocks[h] = job->hosts[h].is_lost ? 0 : pli_ckpt.head.clocks[h];
-        for (uint32_t i = 0; i < pli_ckpt.head.parts[h].n_task && what.n < job->n_task; i++) {
-            what.tasks[what.n++] = pli_ckpt.head.parts[h].tasks[i];
+        pli_launcher.ckpt->head.clocks[h] =
+            job->hosts[h].is_lost ? 0 : pli_launcher.ckpt->head.clocks[h];
+        for (uint32_t i = 0; i < pli_launcher.ckpt->head.parts[h].n_task && what.n < job->n_task;
+             i++) {
+            what.tasks[what.n++] = pli_launcher.ckpt->head.parts[h].tasks[i];
         }
-        pli_ckpt.n_rank += pli_ckpt.head.parts[h].n_rank;
+        pli_launcher.ckpt->n_rank += pli_launcher.ckpt->head.parts[h].n_rank;
     }
-    if (pli_ckpt.error == 0 && !pli_ckpt_describe(&pli_ckpt.plan, &what)) {
+    if (pli_launcher.ckpt->error == 0 && !pli_ckpt_describe(&pli_launcher.ckpt->plan, &what)) {
         pli_ckpt_fail(ENOMEM, "mpiexec has no memory for it");
     }
     free(what.tasks);
@@ -139,9 +147,9 @@ static void describe(const struct pli_job *job)
 
 static void advance(struct pli_job *job)
 {
-    switch (pli_ckpt.state) {
+    switch (pli_launcher.ckpt->state) {
     case PLI_CKPT_STOPPING:
-        if (pli_ckpt.error != 0 || pli_ckpt.is_again) {
+        if (pli_launcher.ckpt->error != 0 || pli_launcher.ckpt->is_again) {
             resume();
         } else if (are(job, PLI_PART_STOPPED) && pli_ckpt_go(PLI_CKPT_DRAINING)) {
             say(PLI_PART_DRAIN);
@@ -153,19 +161,20 @@ static void advance(struct pli_job *job)
         }
         break;
     case PLI_CKPT_DUMPING:
-        if (are(job, PLI_PART_WRITTEN) && pli_ckpt.is_move && pli_ckpt.error == 0) {
+        if (are(job, PLI_PART_WRITTEN) && pli_launcher.ckpt->is_move &&
+            pli_launcher.ckpt->error == 0) {
             if (pli_ckpt_go(PLI_CKPT_MOVING)) {
-                pli_migrate_ranks_take();
+                pli_launcher.ckpt->move_ops->take();
             }
         } else if (are(job, PLI_PART_WRITTEN)) {
-            if (!pli_ckpt.is_move) {
+            if (!pli_launcher.ckpt->is_move) {
                 describe(job);
             }
             resume();
         }
         break;
     case PLI_CKPT_MOVING:
-        if (pli_ckpt.error != 0) { // one died meanwhile
+        if (pli_launcher.ckpt->error != 0) { // one died meanwhile
             resume();
         }
         break;
@@ -181,16 +190,16 @@ static void advance(struct pli_job *job)
 
 void pli_ckpt_head_lose(struct pli_job *job, uint32_t host, bool has_ranks)
 {
-    bool is_on = pli_ckpt.head.parts != NULL && pli_ckpt.state != PLI_CKPT_IDLE;
-    if (is_on && (has_ranks || pli_ckpt.is_move) &&
-        pli_ckpt.head.parts[host].stage < PLI_PART_HOME) {
+    bool is_on = pli_launcher.ckpt->head.parts != NULL && pli_launcher.ckpt->state != PLI_CKPT_IDLE;
+    if (is_on && (has_ranks || pli_launcher.ckpt->is_move) &&
+        pli_launcher.ckpt->head.parts[host].stage < PLI_PART_HOME) {
         pli_ckpt_fail(EHOSTDOWN, "host %s is lost", job->hosts[host].name);
     }
 }
 
 void pli_ckpt_head_go_on(struct pli_job *job)
 {
-    if (pli_ckpt.head.parts != NULL) {
+    if (pli_launcher.ckpt->head.parts != NULL) {
         advance(job);
     }
 }
@@ -207,7 +216,7 @@ void pli_ckpt_head_take(struct pli_unpack *u, struct pli_manifest_task *t)
 
 static void take_tasks(struct pli_ckpt_part *part, uint32_t host, struct pli_unpack *u)
 {
-    pli_ckpt.head.clocks[host] = pli_unpack_u64(u);
+    pli_launcher.ckpt->head.clocks[host] = pli_unpack_u64(u);
     uint32_t n = pli_unpack_count(u, 40);
     part->tasks = pli_say_need(calloc((size_t)n + 1, sizeof *part->tasks));
     part->n_task = n;
@@ -220,7 +229,7 @@ static void take_tasks(struct pli_ckpt_part *part, uint32_t host, struct pli_unp
 // All ranks of a checkpoint are there, and can be reached.
 static void restored(struct pli_job *job, uint32_t host, struct pli_unpack *u)
 {
-    pli_ckpt.head.parts[host].stage = PLI_PART_RESTORED;
+    pli_launcher.ckpt->head.parts[host].stage = PLI_PART_RESTORED;
     pli_restart_hosts_take(job, host, u);
     if (u->is_bad) {
         pli_say("host %s sent something that makes no sense", job->hosts[host].name);
@@ -235,14 +244,15 @@ static void restored(struct pli_job *job, uint32_t host, struct pli_unpack *u)
 void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    if (pli_ckpt.head.parts == NULL || f->flag < PLI_PART_ASKED || f->flag > PLI_PART_RESTORED) {
+    if (pli_launcher.ckpt->head.parts == NULL || f->flag < PLI_PART_ASKED ||
+        f->flag > PLI_PART_RESTORED) {
         return;
     }
     if (f->flag == PLI_PART_ASKED) {
         pli_ckpt_save();
         return;
     }
-    struct pli_ckpt_part *part = &pli_ckpt.head.parts[host];
+    struct pli_ckpt_part *part = &pli_launcher.ckpt->head.parts[host];
     int error = (int)pli_unpack_u32(&u);
     char *why = pli_unpack_text(&u);
     bool is_again = pli_unpack_u32(&u) != 0;
@@ -256,10 +266,11 @@ void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dfr
         restored(job, host, &u);
         return;
     }
-    pli_ckpt.is_again = is_again || pli_ckpt.is_again;
-    if (f->flag == PLI_PART_WRITTEN && pli_ckpt.is_move && host == pli_ckpt.mover) {
-        pli_ckpt.head.said.len = 0;
-        pli_pack_bytes(&pli_ckpt.head.said, u.at, (size_t)(u.end - u.at));
+    pli_launcher.ckpt->is_again = is_again || pli_launcher.ckpt->is_again;
+    if (f->flag == PLI_PART_WRITTEN && pli_launcher.ckpt->is_move &&
+        host == pli_launcher.ckpt->mover) {
+        pli_launcher.ckpt->head.said.len = 0;
+        pli_pack_bytes(&pli_launcher.ckpt->head.said, u.at, (size_t)(u.end - u.at));
     }
     if (f->flag == PLI_PART_WRITTEN && part->tasks == NULL) {
         take_tasks(part, host, &u);
@@ -296,10 +307,11 @@ static bool restore(struct pli_job *job, int signals)
 static void cancel(void)
 {
     pli_ckpt_fail(ECANCELED, "the job is ending");
-    pli_ckpt_head_go_on(pli_ckpt.job);
+    pli_ckpt_head_go_on(pli_launcher.ckpt->job);
 }
 
 const struct pli_ckpt_role pli_ckpt_head_role = {
+    .open = open_hosts,
     .stop = stop,
     .cancel = cancel,
     .save = pli_ckpt_want,

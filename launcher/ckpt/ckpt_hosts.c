@@ -6,7 +6,8 @@
 #include "base/futex.h"
 #include "boot/ckpt_wire.h"
 #include "launcher/ckpt/ckpt_dir.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_role.h"
 #include "launcher/ckpt/ckpt_sum.h"
 #include "launcher/job/job.h"
@@ -49,13 +50,13 @@ bool pli_ckpt_hosts_mark(struct pli_job *job)
 bool pli_ckpt_hosts_mark_dir(struct pli_job *job)
 {
     char path[PATH_MAX];
-    pli_ckpt_temp(pli_ckpt.mark, job->opt.ckpt_dir, getpid(), "mark");
-    mark_path(path, sizeof path, pli_ckpt.mark);
-    pli_ckpt_remove(pli_ckpt.mark);
-    FILE *f = mkdir(pli_ckpt.mark, 0700) == 0 ? fopen(path, "wxe") : NULL;
+    pli_ckpt_temp(pli_launcher.ckpt->mark, job->opt.ckpt_dir, getpid(), "mark");
+    mark_path(path, sizeof path, pli_launcher.ckpt->mark);
+    pli_ckpt_remove(pli_launcher.ckpt->mark);
+    FILE *f = mkdir(pli_launcher.ckpt->mark, 0700) == 0 ? fopen(path, "wxe") : NULL;
     bool is_good = f != NULL && fprintf(f, "%016" PRIx64 "\n", job->node.header->job) > 0;
     is_good = f != NULL && fclose(f) == 0 && is_good;
-    job->opt.ckpt_mark = pli_ckpt.mark;
+    job->opt.ckpt_mark = pli_launcher.ckpt->mark;
     if (!is_good) {
         int error = errno;
         pli_say("--checkpoint-dir %s cannot be written: %s", job->opt.ckpt_dir, strerror(error));
@@ -67,9 +68,9 @@ bool pli_ckpt_hosts_mark_dir(struct pli_job *job)
 
 void pli_ckpt_hosts_unmark(void)
 {
-    if (pli_ckpt.mark[0] != '\0') {
-        pli_ckpt_remove(pli_ckpt.mark);
-        pli_ckpt.mark[0] = '\0';
+    if (pli_launcher.ckpt->mark[0] != '\0') {
+        pli_ckpt_remove(pli_launcher.ckpt->mark);
+        pli_launcher.ckpt->mark[0] = '\0';
     }
 }
 
@@ -83,7 +84,7 @@ void pli_ckpt_hosts_begin(struct pli_job *job)
 
 void pli_ckpt_hosts_tell(struct pli_job *job)
 {
-    pli_ckpt.role->tell_hosts(job);
+    pli_launcher.ckpt->role->tell_hosts(job);
 }
 
 void pli_ckpt_hosts_send(struct pli_job *job)

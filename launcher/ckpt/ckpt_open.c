@@ -5,13 +5,11 @@
 #include "boot/ckpt_wire.h"
 #include "launcher/base/say.h"
 #include "launcher/ckpt/auto_restart.h"
-#include "launcher/ckpt/ckpt.h"
 #include "launcher/ckpt/ckpt_dir.h"
-#include "launcher/ckpt/ckpt_head.h"
-#include "launcher/ckpt/ckpt_priv.h"
-#include "launcher/ckpt/ckpt_ranks.h"
-#include "launcher/ckpt/ckpt_role.h"
+#include "launcher/base/launcher.h"
 #include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_role.h"
+#include "launcher/ckpt/ckpt_registered.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/ckpt/restart_trust.h"
 #include "launcher/job/job.h"
@@ -22,29 +20,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool pli_ckpt_open_part(struct pli_job *job)
+bool pli_ckpt_open_daemon(struct pli_job *job)
 {
-    pli_ckpt.role = &pli_ckpt_daemon_role;
+    pli_launcher.ckpt->role = &pli_ckpt_daemon_role;
     if ((job->opt.ckpt_dir == NULL && !job->opt.is_movable) || job->opt.is_state) {
         return true;
     }
-    pli_ckpt.job = pli_ckpt.plan.job = job;
-    pli_ckpt.plan.owner = getpid();
-    return pli_ckpt_ranks_open(job);
+    pli_launcher.ckpt->job = pli_launcher.ckpt->plan.job = job;
+    pli_launcher.ckpt->plan.owner = getpid();
+    return pli_ckpt_daemon_role.open(job);
 }
 
 // No checkpoints are made, but ranks may have to stand still.
-static void open_moves(struct pli_job *job)
+static bool open_moves(struct pli_job *job)
 {
-    pli_ckpt.job = pli_ckpt.plan.job = job;
-    pli_ckpt.plan.owner = getpid();
+    pli_launcher.ckpt->job = pli_launcher.ckpt->plan.job = job;
+    pli_launcher.ckpt->plan.owner = getpid();
     pli_node_save(job->node.header)->how = PLI_NODE_SAVE_MOVE;
-    pli_ckpt_head_open(job);
+    return pli_launcher.ckpt->role->open(job);
 }
 
 static bool open_dir(struct pli_job *job)
 {
-    struct pli_ckpt_plan *plan = &pli_ckpt.plan;
+    struct pli_ckpt_plan *plan = &pli_launcher.ckpt->plan;
     if ((mkdir(job->opt.ckpt_dir, 0700) != 0 && errno != EEXIST) ||
         realpath(job->opt.ckpt_dir, plan->dir) == NULL ||
         access(plan->dir, R_OK | W_OK | X_OK) != 0) {
@@ -60,33 +58,25 @@ static bool open_dir(struct pli_job *job)
     return true;
 }
 
-bool pli_ckpt_open(struct pli_job *job, char **argv)
+bool pli_ckpt_open(struct pli_job *job, const struct pli_ckpt_role *role)
 {
-    bool is_head = pli_job_is_head(job);
-    pli_ckpt.role = is_head ? &pli_ckpt_head_role : &pli_ckpt_solo_role;
+    pli_launcher.ckpt->role = role;
     if (job->opt.ckpt_dir == NULL) {
-        if (job->opt.is_movable) {
-            open_moves(job);
-        }
-        return true;
+        return !job->opt.is_movable || open_moves(job);
     }
     if (!open_dir(job)) {
         return false;
     }
-    pli_auto_restart_open(job, pli_ckpt.plan.dir);
-    pli_ckpt.job = job;
-    pli_ckpt.plan.job = job;
-    pli_ckpt.plan.words = argv;
-    pli_ckpt.plan.keep = job->opt.ckpt_keep;
-    pli_ckpt.plan.owner = getpid();
+    pli_auto_restart_open(job, pli_launcher.ckpt->plan.dir);
+    pli_launcher.ckpt->job = job;
+    pli_launcher.ckpt->plan.job = job;
+    pli_launcher.ckpt->plan.words = job->words;
+    pli_launcher.ckpt->plan.keep = job->opt.ckpt_keep;
+    pli_launcher.ckpt->plan.owner = getpid();
     if (job->opt.is_state) {
-        pli_ckpt_state_open(&pli_ckpt.plan);
+        pli_ckpt_registered_open(&pli_launcher.ckpt->plan);
         return true;
     }
     pli_node_save(job->node.header)->how = PLI_NODE_SAVE_IMAGE;
-    if (is_head) {
-        pli_ckpt_head_open(job);
-        return true;
-    }
-    return pli_ckpt_ranks_open(job);
+    return role->open(job);
 }

@@ -5,12 +5,13 @@
 
 #include <stdbool.h>
 
+struct pli_ckpt_role;
 struct pli_job;
 
-// Prepare for checkpoints where the command line asks for them. False with a message: they cannot
-// be made here. Context: the node memory is there, no rank has been started.
-bool pli_ckpt_open(struct pli_job *job, char **argv);
+// In mpiexec: prepare for checkpoints where the command line asks for them. False with a message:
+// they cannot be made here. Context: the node memory is there, no rank has been started.
+bool pli_ckpt_open(struct pli_job *job, const struct pli_ckpt_role *role);
 // The same in a daemon, where mpiexec decides.
-bool pli_ckpt_open_part(struct pli_job *job);
+bool pli_ckpt_open_daemon(struct pli_job *job);
 
 #endif

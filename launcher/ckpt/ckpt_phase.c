@@ -4,7 +4,8 @@
 
 #include "base/fault.h"
 #include "launcher/base/say.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_role.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/rank_request.h"
@@ -42,17 +43,17 @@ static const struct {
 
 bool pli_ckpt_go(enum pli_ckpt_phase to)
 {
-    if (!may_go[pli_ckpt.state][to]) {
+    if (!may_go[pli_launcher.ckpt->state][to]) {
         return false;
     }
-    pli_ckpt.state = to;
+    pli_launcher.ckpt->state = to;
     if (!pli_ckpt_is_stopping()) {
         pli_rank_request_resume();
     }
-    if (pli_ckpt.job->opt.is_verbose && pli_ckpt.is_move) {
+    if (pli_launcher.ckpt->job->opt.is_verbose && pli_launcher.ckpt->is_move) {
         pli_say("move: %s", words[to].say);
-    } else if (pli_ckpt.job->opt.is_verbose) {
-        pli_say("checkpoint %u: %s", pli_ckpt.plan.number, words[to].say);
+    } else if (pli_launcher.ckpt->job->opt.is_verbose) {
+        pli_say("checkpoint %u: %s", pli_launcher.ckpt->plan.number, words[to].say);
     }
     pli_fault(words[to].point, 0);
     return true;
@@ -60,31 +61,32 @@ bool pli_ckpt_go(enum pli_ckpt_phase to)
 
 bool pli_ckpt_is_stopping(void)
 {
-    return pli_ckpt.state >= PLI_CKPT_STOPPING && pli_ckpt.state <= PLI_CKPT_RESUMING;
+    return pli_launcher.ckpt->state >= PLI_CKPT_STOPPING &&
+           pli_launcher.ckpt->state <= PLI_CKPT_RESUMING;
 }
 
 void pli_ckpt_fail(int error, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    if (pli_ckpt.error == 0) {
-        pli_ckpt.error = error != 0 ? error : EIO;
-        vsnprintf(pli_ckpt.why, sizeof pli_ckpt.why, fmt, ap);
+    if (pli_launcher.ckpt->error == 0) {
+        pli_launcher.ckpt->error = error != 0 ? error : EIO;
+        vsnprintf(pli_launcher.ckpt->why, sizeof pli_launcher.ckpt->why, fmt, ap);
     }
     va_end(ap);
 }
 
 void pli_ckpt_clear(void)
 {
-    pli_ckpt.error = 0;
-    pli_ckpt.why[0] = '\0';
+    pli_launcher.ckpt->error = 0;
+    pli_launcher.ckpt->why[0] = '\0';
 }
 
 void pli_ckpt_count(void)
 {
-    if (!pli_ckpt.is_begun) {
-        pli_ckpt.is_begun = true;
-        pli_ckpt.is_asked = false;
-        pli_ckpt.role->count();
+    if (!pli_launcher.ckpt->is_begun) {
+        pli_launcher.ckpt->is_begun = true;
+        pli_launcher.ckpt->is_asked = false;
+        pli_launcher.ckpt->role->count();
     }
 }

@@ -3,19 +3,9 @@
 #ifndef PLI_LAUNCHER_CKPT_PHASE_H
 #define PLI_LAUNCHER_CKPT_PHASE_H
 
-#include <stdbool.h>
+#include "launcher/ckpt/ckpt_steps.h"
 
-enum pli_ckpt_phase {
-    PLI_CKPT_IDLE,
-    PLI_CKPT_WAITING,
-    PLI_CKPT_STOPPING,
-    PLI_CKPT_DRAINING, // where there is a network
-    PLI_CKPT_DUMPING,
-    PLI_CKPT_MOVING, // in mpiexec: another host takes the ranks of one
-    PLI_CKPT_RESUMING,
-    PLI_CKPT_COMMITTING,
-    PLI_CKPT_N_PHASE
-};
+#include <stdbool.h>
 
 // Go on to a step. False: it does not follow the one that was reached.
 bool pli_ckpt_go(enum pli_ckpt_phase to);

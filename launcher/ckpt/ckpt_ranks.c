@@ -9,7 +9,9 @@
 #include "launcher/base/say.h"
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/ckpt/ckpt_node.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_resume.h"
 #include "launcher/ckpt/ckpt_role.h"
 #include "launcher/ckpt/ckpt_sockets.h"
@@ -68,15 +70,17 @@ bool pli_ckpt_is_ready(const struct pli_job *job)
 
 static struct pli_ckpt_rank *rank_of(const struct pli_proc_task *t)
 {
-    return pli_ckpt.ranks != NULL ? &pli_ckpt.ranks[pli_job_slot(pli_ckpt.job, t)] : NULL;
+    return pli_launcher.ckpt->ranks != NULL
+               ? &pli_launcher.ckpt->ranks[pli_job_slot(pli_launcher.ckpt->job, t)]
+               : NULL;
 }
 
 // A word for all ranks that stand still.
 static void say_all(uint32_t what)
 {
     const struct pli_freeze_word w = { .what = what };
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
         if (r->is_wanted && r->resume_fd >= 0) {
             ssize_t n = write(r->resume_fd, &w, sizeof w);
@@ -96,8 +100,8 @@ enum stage { STOPPED, DRAINED, LEFT };
 static bool are_all(enum stage stage)
 {
     bool is_all = true;
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         const struct pli_ckpt_rank *r = rank_of(t);
         is_all = is_all && (!r->is_wanted || (stage == STOPPED   ? r->resume_fd >= 0
                                               : stage == DRAINED ? r->is_drained
@@ -108,29 +112,29 @@ static bool are_all(enum stage stage)
 
 void pli_ckpt_ranks_stop(void)
 {
-    struct pli_node_header *h = pli_ckpt.job->node.header;
-    pli_ckpt.n_rank = 0;
-    pli_ckpt.is_again = false;
-    pli_ckpt.is_node_done = false;
-    pli_ckpt.is_leaving = false;
-    pli_ckpt.stop_ns = pli_clock_ns();
+    struct pli_node_header *h = pli_launcher.ckpt->job->node.header;
+    pli_launcher.ckpt->n_rank = 0;
+    pli_launcher.ckpt->is_again = false;
+    pli_launcher.ckpt->is_node_done = false;
+    pli_launcher.ckpt->is_leaving = false;
+    pli_launcher.ckpt->stop_ns = pli_clock_ns();
     pli_ckpt_go(PLI_CKPT_STOPPING);
     pli_ckpt_count();
-    atomic_store(&h->freeze, ++pli_ckpt.job->round);
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    atomic_store(&h->freeze, ++pli_launcher.ckpt->job->round);
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
         *r = (struct pli_ckpt_rank){ .dump = { .watch = { .fd = -1 }, .report = -1 },
                                      .task = t,
                                      .resume_fd = -1,
                                      .is_wanted = !t->is_over && !t->is_exited };
         if (r->is_wanted) {
-            pli_ckpt.n_rank++;
+            pli_launcher.ckpt->n_rank++;
             kill(t->pid, PLI_FREEZE_SIGNAL);
         }
     }
-    pli_loop_timer(&pli_ckpt.deadline, (uint64_t)STOP_MS * PLI_MS);
-    if (pli_ckpt.n_rank == 0) { // of a daemon whose ranks are over
+    pli_loop_timer(&pli_launcher.ckpt->deadline, (uint64_t)STOP_MS * PLI_MS);
+    if (pli_launcher.ckpt->n_rank == 0) { // of a daemon whose ranks are over
         check_stopped();
     }
 }
@@ -139,8 +143,8 @@ void pli_ckpt_ranks_stop(void)
 static bool is_dumping(void)
 {
     bool is = false;
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         is = is || rank_of(t)->dump.pid > 0;
     }
     return is;
@@ -148,27 +152,27 @@ static bool is_dumping(void)
 
 void pli_ckpt_all_back(struct pli_job *job)
 {
-    if (pli_ckpt.state == PLI_CKPT_RESUMING) {
-        pli_ckpt.role->resumed(job);
+    if (pli_launcher.ckpt->state == PLI_CKPT_RESUMING) {
+        pli_launcher.ckpt->role->resumed(job);
     }
 }
 
 void pli_ckpt_ranks_resume(void)
 {
-    struct pli_node_header *h = pli_ckpt.job->node.header;
-    enum pli_ckpt_phase before = pli_ckpt.state;
-    if (is_dumping() || !pli_ckpt.role->ranks->may_resume(before) ||
+    struct pli_node_header *h = pli_launcher.ckpt->job->node.header;
+    enum pli_ckpt_phase before = pli_launcher.ckpt->state;
+    if (is_dumping() || !pli_launcher.ckpt->role->ranks->may_resume(before) ||
         !pli_ckpt_go(PLI_CKPT_RESUMING)) {
         return;
     }
-    pli_ckpt.deadline.at = 0;
+    pli_launcher.ckpt->deadline.at = 0;
     atomic_store(&h->freeze, 0);
-    if (pli_ckpt.has_net && before == PLI_CKPT_STOPPING) {
+    if (pli_launcher.ckpt->has_net && before == PLI_CKPT_STOPPING) {
         say_all(PLI_FREEZE_STAY);
     }
     bool is_any = false;
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
         if (r->is_wanted && r->resume_fd >= 0) {
             is_any = true;
@@ -176,20 +180,20 @@ void pli_ckpt_ranks_resume(void)
             r->resume_fd = -1;
         }
     }
-    pli_helper_kill(&pli_ckpt.node);
+    pli_helper_kill(&pli_launcher.ckpt->node);
     if (!is_any) {
-        pli_ckpt_all_back(pli_ckpt.job);
+        pli_ckpt_all_back(pli_launcher.ckpt->job);
     }
 }
 
 static void deadline_fire(struct pli_timer *t)
 {
     (void)t;
-    if (pli_ckpt.state != PLI_CKPT_STOPPING) {
+    if (pli_launcher.ckpt->state != PLI_CKPT_STOPPING) {
         return;
     }
-    for (struct pli_proc_task *k = pli_job_next(pli_ckpt.job, NULL); k != NULL;
-         k = pli_job_next(pli_ckpt.job, k)) {
+    for (struct pli_proc_task *k = pli_job_next(pli_launcher.ckpt->job, NULL); k != NULL;
+         k = pli_job_next(pli_launcher.ckpt->job, k)) {
         const struct pli_ckpt_rank *r = rank_of(k);
         if (r->is_wanted && !r->is_frozen) {
             pli_ckpt_fail(ETIMEDOUT,
@@ -204,11 +208,11 @@ static void deadline_fire(struct pli_timer *t)
 
 static void check_dumped(void)
 {
-    bool is_all = pli_ckpt.is_node_done || pli_ckpt.error != 0;
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    bool is_all = pli_launcher.ckpt->is_node_done || pli_launcher.ckpt->error != 0;
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         const struct pli_ckpt_rank *r = rank_of(t);
-        is_all = is_all && (!r->is_wanted || r->is_dumped || pli_ckpt.error != 0);
+        is_all = is_all && (!r->is_wanted || r->is_dumped || pli_launcher.ckpt->error != 0);
     }
     if (is_all) {
         pli_ckpt_ranks_resume();
@@ -217,7 +221,7 @@ static void check_dumped(void)
 
 static void node_done(struct pli_helper *h, bool is_good)
 {
-    pli_ckpt.is_node_done = true;
+    pli_launcher.ckpt->is_node_done = true;
     if (!is_good) {
         char text[PLI_CKPT_WHY];
         pli_helper_reason(h, text, sizeof text);
@@ -232,7 +236,7 @@ static void dump_done(struct pli_helper *h, bool is_good)
 {
     struct pli_ckpt_rank *r = (struct pli_ckpt_rank *)h; // its first member
     char dir[PATH_MAX + 32], log[PATH_MAX + 64], why[PLI_CKPT_WHY], socket[160] = "";
-    snprintf(dir, sizeof dir, "%s/rank.%u", pli_ckpt.plan.temp, r->task->first);
+    snprintf(dir, sizeof dir, "%s/rank.%u", pli_launcher.ckpt->plan.temp, r->task->first);
     if (!is_good) {
         snprintf(log, sizeof log, "%s/dump.log", dir);
         pli_criu_reason(log, h->killed_by, why, 256);
@@ -253,22 +257,22 @@ static void dump_done(struct pli_helper *h, bool is_good)
 static bool dump(struct pli_ckpt_rank *r)
 {
     char dir[PATH_MAX + 32];
-    snprintf(dir, sizeof dir, "%s/rank.%u", pli_ckpt.plan.temp, r->task->first);
+    snprintf(dir, sizeof dir, "%s/rank.%u", pli_launcher.ckpt->plan.temp, r->task->first);
     // The number by which the process knows itself: CRIU is in the same PID namespace.
-    return pli_criu_dump(&r->dump, atomic_load(&pli_ckpt.job->node.rows[r->task->first].pid), dir,
-                         false);
+    return pli_criu_dump(
+        &r->dump, atomic_load(&pli_launcher.ckpt->job->node.rows[r->task->first].pid), dir, false);
 }
 
 // As many at a time as there are processors.
 static void start_dumps(void)
 {
-    long n_free = pli_ckpt.error == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    long n_free = pli_launcher.ckpt->error == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         n_free -= rank_of(t)->dump.pid > 0;
     }
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL && n_free > 0;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL);
+         t != NULL && n_free > 0; t = pli_job_next(pli_launcher.ckpt->job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
         if (!r->is_wanted || r->is_dumped || r->dump.pid > 0) {
             continue;
@@ -327,16 +331,16 @@ static bool write_node(void *arg, int report)
 {
     char path[PATH_MAX + 16];
     (void)arg;
-    snprintf(path, sizeof path, "%s/node.img", pli_ckpt.plan.temp);
-    return pli_ckpt_node_write(pli_ckpt.job->node_fd, path, report);
+    snprintf(path, sizeof path, "%s/node.img", pli_launcher.ckpt->plan.temp);
+    return pli_ckpt_node_write(pli_launcher.ckpt->job->node_fd, path, report);
 }
 
 // What is to be said of the ranks, while their pipes are there.
 static bool describe(void)
 {
     uint32_t n;
-    struct pli_manifest_task *tasks = list_ranks(pli_ckpt.job, &n);
-    return tasks != NULL && pli_ckpt.role->ranks->describe(tasks, n);
+    struct pli_manifest_task *tasks = list_ranks(pli_launcher.ckpt->job, &n);
+    return tasks != NULL && pli_launcher.ckpt->role->ranks->describe(tasks, n);
 }
 
 // Connections of the program itself: their other ends do not stand still, and know nothing of a
@@ -344,8 +348,8 @@ static bool describe(void)
 static bool are_alone(void)
 {
     char socket[160];
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         if (rank_of(t)->is_wanted && pli_ckpt_sockets_find(t->pid, false, socket, sizeof socket)) {
             pli_ckpt_fail(ENOTSUP,
                           "rank %u cannot be written: its %s, whose other end would know nothing "
@@ -360,48 +364,53 @@ static bool are_alone(void)
 // All stand still: write them.
 static void start_writing(void)
 {
-    if (pli_ckpt.error != 0) { // one died while they emptied their connections
+    if (pli_launcher.ckpt->error != 0) { // one died while they emptied their connections
         pli_ckpt_ranks_resume();
         return;
     }
     pli_ckpt_go(PLI_CKPT_DUMPING);
-    pli_ckpt.deadline.at = 0;
-    if (pli_ckpt.plan.temp[0] == '\0') { // others are moved: mine only wait
+    pli_launcher.ckpt->deadline.at = 0;
+    if (pli_launcher.ckpt->plan.temp[0] == '\0') { // others are moved: mine only wait
         pli_ckpt_ranks_resume();
         return;
     }
-    if (!pli_ckpt.role->ranks->may_write() || !are_alone()) {
+    if (!pli_launcher.ckpt->role->ranks->may_write() || !are_alone()) {
         pli_ckpt_ranks_resume();
         return;
     }
-    pli_ckpt_remove(pli_ckpt.plan.temp);
-    if (mkdir(pli_ckpt.plan.temp, 0700) != 0 || !describe() ||
-        !pli_helper_fork(&pli_ckpt.node, write_node, NULL)) {
-        pli_ckpt_fail(errno, "%.300s cannot be written: %s", pli_ckpt.plan.temp, strerror(errno));
+    pli_ckpt_remove(pli_launcher.ckpt->plan.temp);
+    if (mkdir(pli_launcher.ckpt->plan.temp, 0700) != 0 || !describe() ||
+        !pli_helper_fork(&pli_launcher.ckpt->node, write_node, NULL)) {
+        pli_ckpt_fail(errno, "%.300s cannot be written: %s", pli_launcher.ckpt->plan.temp,
+                      strerror(errno));
         pli_ckpt_ranks_resume();
         return;
     }
-    pli_ckpt.node.done = node_done;
-    pli_helper_watch(&pli_ckpt.node);
-    pli_loop_timer(&pli_ckpt.show, (uint64_t)SHOW_MS * PLI_MS);
+    pli_launcher.ckpt->node.done = node_done;
+    pli_helper_watch(&pli_launcher.ckpt->node);
+    pli_loop_timer(&pli_launcher.ckpt->show, (uint64_t)SHOW_MS * PLI_MS);
     start_dumps();
 }
 
 static void check_stopped(void)
 {
-    if (pli_ckpt.has_net && pli_ckpt.state == PLI_CKPT_STOPPING) {
+    if (pli_launcher.ckpt->has_net && pli_launcher.ckpt->state == PLI_CKPT_STOPPING) {
         if (are_all(STOPPED)) {
-            pli_ckpt.deadline.at = 0;
-            pli_ckpt.role->ranks->stopped();
+            pli_launcher.ckpt->deadline.at = 0;
+            pli_launcher.ckpt->role->ranks->stopped();
         }
         return;
     }
-    if (pli_ckpt.state == PLI_CKPT_DRAINING && !pli_ckpt.is_leaving && are_all(DRAINED)) {
-        pli_ckpt.role->ranks->drained();
+    if (pli_launcher.ckpt->state == PLI_CKPT_DRAINING && !pli_launcher.ckpt->is_leaving &&
+        are_all(DRAINED)) {
+        pli_launcher.ckpt->role->ranks->drained();
         return;
     }
-    bool is_out = pli_ckpt.has_net ? pli_ckpt.is_leaving : pli_ckpt.state == PLI_CKPT_STOPPING;
-    if (is_out && (pli_ckpt.state == PLI_CKPT_STOPPING || pli_ckpt.state == PLI_CKPT_DRAINING) &&
+    bool is_out = pli_launcher.ckpt->has_net ? pli_launcher.ckpt->is_leaving
+                                             : pli_launcher.ckpt->state == PLI_CKPT_STOPPING;
+    if (is_out &&
+        (pli_launcher.ckpt->state == PLI_CKPT_STOPPING ||
+         pli_launcher.ckpt->state == PLI_CKPT_DRAINING) &&
         are_all(LEFT)) {
         start_writing();
     }
@@ -417,7 +426,7 @@ void pli_ckpt_ranks_drain(void)
 
 void pli_ckpt_ranks_leave(void)
 {
-    pli_ckpt.is_leaving = true;
+    pli_launcher.ckpt->is_leaving = true;
     say_all(PLI_FREEZE_LEAVE);
     check_stopped();
 }
@@ -425,7 +434,7 @@ void pli_ckpt_ranks_leave(void)
 void pli_ckpt_drained(struct pli_proc_task *t)
 {
     struct pli_ckpt_rank *r = rank_of(t);
-    if (r != NULL && pli_ckpt.state == PLI_CKPT_DRAINING) {
+    if (r != NULL && pli_launcher.ckpt->state == PLI_CKPT_DRAINING) {
         r->is_drained = true;
         check_stopped();
     }
@@ -434,8 +443,8 @@ void pli_ckpt_drained(struct pli_proc_task *t)
 void pli_ckpt_frozen(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int resume_fd)
 {
     struct pli_ckpt_rank *r = rank_of(t);
-    if (r == NULL || pli_ckpt.state != PLI_CKPT_STOPPING || !r->is_wanted) {
-        if (resume_fd >= 0 && pli_ckpt.has_net) { // it comes too late
+    if (r == NULL || pli_launcher.ckpt->state != PLI_CKPT_STOPPING || !r->is_wanted) {
+        if (resume_fd >= 0 && pli_launcher.ckpt->has_net) { // it comes too late
             const struct pli_freeze_word w = { .what = PLI_FREEZE_STAY };
             ssize_t n = write(resume_fd, &w, sizeof w);
             (void)n;
@@ -447,13 +456,13 @@ void pli_ckpt_frozen(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int
     }
     if (resume_fd >= 0) {
         r->resume_fd = resume_fd;
-        if (pli_ckpt.has_net) {
+        if (pli_launcher.ckpt->has_net) {
             check_stopped();
         }
         return;
     }
     if (msg->code == EAGAIN) {
-        pli_ckpt.is_again = true;
+        pli_launcher.ckpt->is_again = true;
     } else {
         pli_ckpt_fail(msg->code, "rank %u cannot be stopped: %s", t->rank, msg->text);
     }
@@ -463,7 +472,9 @@ void pli_ckpt_frozen(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int
 void pli_ckpt_hung_up(struct pli_proc_task *t)
 {
     struct pli_ckpt_rank *r = rank_of(t);
-    if (r != NULL && (pli_ckpt.state == PLI_CKPT_STOPPING || pli_ckpt.state == PLI_CKPT_DRAINING) &&
+    if (r != NULL &&
+        (pli_launcher.ckpt->state == PLI_CKPT_STOPPING ||
+         pli_launcher.ckpt->state == PLI_CKPT_DRAINING) &&
         r->resume_fd >= 0) {
         r->is_frozen = true;
         pli_listener_part(t->first);
@@ -482,17 +493,18 @@ void pli_ckpt_gone(struct pli_proc_task *t)
         close(r->resume_fd);
         r->resume_fd = -1;
     }
-    if (pli_ckpt.state == PLI_CKPT_STOPPING && t->status == 0) {
-        pli_ckpt.n_rank--; // it had ended in good order before the signal came
+    if (pli_launcher.ckpt->state == PLI_CKPT_STOPPING && t->status == 0) {
+        pli_launcher.ckpt->n_rank--; // it had ended in good order before the signal came
         check_stopped();
         return;
     }
-    if (pli_ckpt.state == PLI_CKPT_RESUMING) { // its image is good all the same
+    if (pli_launcher.ckpt->state == PLI_CKPT_RESUMING) { // its image is good all the same
         pli_ckpt_resume_gone(t);
         return;
     }
     pli_ckpt_fail(ECHILD, "rank %u died", t->rank);
-    if (pli_ckpt.state == PLI_CKPT_DRAINING) { // the others cannot stay as they are any more
+    if (pli_launcher.ckpt->state ==
+        PLI_CKPT_DRAINING) { // the others cannot stay as they are any more
         check_stopped();
         return;
     }
@@ -502,19 +514,20 @@ void pli_ckpt_gone(struct pli_proc_task *t)
 static void show_fire(struct pli_timer *t)
 {
     uint32_t n = 0;
-    if (pli_ckpt.state == PLI_CKPT_COMMITTING) {
+    if (pli_launcher.ckpt->state == PLI_CKPT_COMMITTING) {
         pli_say("checkpoint %u: the ranks go on; the images are checked and put on the disk",
-                pli_ckpt.plan.number);
+                pli_launcher.ckpt->plan.number);
         return;
     }
-    if (pli_ckpt.state != PLI_CKPT_DUMPING) {
+    if (pli_launcher.ckpt->state != PLI_CKPT_DUMPING) {
         return;
     }
-    for (struct pli_proc_task *k = pli_job_next(pli_ckpt.job, NULL); k != NULL;
-         k = pli_job_next(pli_ckpt.job, k)) {
+    for (struct pli_proc_task *k = pli_job_next(pli_launcher.ckpt->job, NULL); k != NULL;
+         k = pli_job_next(pli_launcher.ckpt->job, k)) {
         n += rank_of(k)->is_dumped;
     }
-    pli_say("checkpoint %u: %u of %u ranks written", pli_ckpt.plan.number, n, pli_ckpt.n_rank);
+    pli_say("checkpoint %u: %u of %u ranks written", pli_launcher.ckpt->plan.number, n,
+            pli_launcher.ckpt->n_rank);
     pli_loop_timer(t, (uint64_t)SHOW_MS * PLI_MS);
 }
 
@@ -525,18 +538,20 @@ bool pli_ckpt_ranks_open(struct pli_job *job)
         pli_say("checkpoints cannot be made: %s", why);
         return false;
     }
-    pli_ckpt.deadline.fire = deadline_fire;
-    pli_ckpt.show.fire = show_fire;
-    pli_ckpt.has_net = (job->node.header->net & PLI_NODE_HAS_DOOR) != 0;
-    pli_ckpt.ranks = calloc(job->n_first + job->node.header->n_more, sizeof *pli_ckpt.ranks);
-    return pli_ckpt.ranks != NULL && pli_ckpt_resume_open(job, pli_ckpt_all_back);
+    pli_launcher.ckpt->deadline.fire = deadline_fire;
+    pli_launcher.ckpt->show.fire = show_fire;
+    pli_launcher.ckpt->has_net = (job->node.header->net & PLI_NODE_HAS_DOOR) != 0;
+    pli_launcher.ckpt->ranks =
+        calloc(job->n_first + job->node.header->n_more, sizeof *pli_launcher.ckpt->ranks);
+    return pli_launcher.ckpt->ranks != NULL && pli_ckpt_resume_open(job, pli_ckpt_all_back);
 }
 
 void pli_ckpt_ranks_drop(void)
 {
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL);
-         t != NULL && pli_ckpt.ranks != NULL; t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL);
+         t != NULL && pli_launcher.ckpt->ranks != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         pli_helper_kill(&rank_of(t)->dump);
     }
-    pli_helper_kill(&pli_ckpt.node);
+    pli_helper_kill(&pli_launcher.ckpt->node);
 }

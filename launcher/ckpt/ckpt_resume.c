@@ -4,7 +4,8 @@
 // on.
 #include "launcher/ckpt/ckpt_resume.h"
 
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/base/accept.h"
 #include "boot/ctl_wire.h"
 #include "base/fdpass.h"
@@ -33,11 +34,12 @@ struct pli_ckpt_caller {
 
 static void one_less(struct pli_proc_task *t)
 {
-    bool *is_called = &pli_ckpt.resume.is_called[pli_job_slot(pli_ckpt.resume.job, t)];
+    bool *is_called =
+        &pli_launcher.ckpt->resume.is_called[pli_job_slot(pli_launcher.ckpt->resume.job, t)];
     if (*is_called) {
         *is_called = false;
-        if (--pli_ckpt.resume.n_called == 0) {
-            pli_ckpt.resume.all_back(pli_ckpt.resume.job);
+        if (--pli_launcher.ckpt->resume.n_called == 0) {
+            pli_launcher.ckpt->resume.all_back(pli_launcher.ckpt->resume.job);
         }
     }
 }
@@ -62,25 +64,26 @@ static bool give_accept_socket(const struct pli_proc_task *t, int fd)
 static bool give_back(const struct pli_proc_task *t, int fd)
 {
     char byte = 0;
-    return pli_fdpass_over(fd, &byte, 1, &pli_ckpt.resume.job->node_fd, 1, MSG_DONTWAIT) == 1 &&
-           (pli_ckpt.resume.is_held || give_accept_socket(t, fd));
+    return pli_fdpass_over(fd, &byte, 1, &pli_launcher.ckpt->resume.job->node_fd, 1,
+                           MSG_DONTWAIT) == 1 &&
+           (pli_launcher.ckpt->resume.is_held || give_accept_socket(t, fd));
 }
 
 void pli_ckpt_resume_hold(void)
 {
-    pli_ckpt.resume.is_held = true;
+    pli_launcher.ckpt->resume.is_held = true;
 }
 
 bool pli_ckpt_resume_is_held(void)
 {
-    return pli_ckpt.resume.is_held;
+    return pli_launcher.ckpt->resume.is_held;
 }
 
 void pli_ckpt_resume_let(void)
 {
-    pli_ckpt.resume.is_held = false;
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.resume.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.resume.job, t)) {
+    pli_launcher.ckpt->resume.is_held = false;
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->resume.job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->resume.job, t)) {
         if (!t->is_over && !give_accept_socket(t, t->control.fd)) {
             pli_say("rank %u did not get its accept socket: %s", t->rank, strerror(errno));
         }
@@ -89,8 +92,8 @@ void pli_ckpt_resume_let(void)
 
 static struct pli_proc_task *task_of(uint32_t row, pid_t pid)
 {
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.resume.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.resume.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->resume.job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->resume.job, t)) {
         if (t->first == row && t->n == 1 && t->pid == pid && !t->is_over) {
             return t;
         }
@@ -117,8 +120,8 @@ static void caller_fire(struct pli_watch *w, uint32_t events)
     int keep = t != NULL ? dup(fd) : -1, yes = 1;
     struct pli_ckpt_caller *me = (struct pli_ckpt_caller *)w;
     pli_loop_close(w);
-    me->next = pli_ckpt.resume.spare;
-    pli_ckpt.resume.spare = me;
+    me->next = pli_launcher.ckpt->resume.spare;
+    pli_launcher.ckpt->resume.spare = me;
     if (t == NULL || keep < 0) {
         if (keep >= 0) {
             close(keep);
@@ -139,11 +142,12 @@ static void listener_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
     int fd = pli_accept_own(w); // the name can be seen by every user of the host
-    struct pli_ckpt_caller *c = fd < 0                          ? NULL
-                                : pli_ckpt.resume.spare != NULL ? pli_ckpt.resume.spare
-                                                                : calloc(1, sizeof *c);
-    if (c != NULL && c == pli_ckpt.resume.spare) {
-        pli_ckpt.resume.spare = c->next;
+    struct pli_ckpt_caller *c = fd < 0 ? NULL
+                                : pli_launcher.ckpt->resume.spare != NULL
+                                    ? pli_launcher.ckpt->resume.spare
+                                    : calloc(1, sizeof *c);
+    if (c != NULL && c == pli_launcher.ckpt->resume.spare) {
+        pli_launcher.ckpt->resume.spare = c->next;
     }
     if (c == NULL) {
         if (fd >= 0) {
@@ -157,7 +161,7 @@ static void listener_fire(struct pli_watch *w, uint32_t events)
 
 bool pli_ckpt_resume_open(struct pli_job *job, void (*all_back)(struct pli_job *job))
 {
-    if (pli_ckpt.resume.listener.fd >= 0) {
+    if (pli_launcher.ckpt->resume.listener.fd >= 0) {
         return true;
     }
     uint64_t random = 0;
@@ -165,31 +169,34 @@ bool pli_ckpt_resume_open(struct pli_job *job, void (*all_back)(struct pli_job *
     if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
         random = (uint64_t)(uintptr_t)job;
     }
-    int n = snprintf(pli_ckpt.resume.word.name, sizeof pli_ckpt.resume.word.name,
-                     "pliant-back-%d-%016llx", (int)getpid(), (unsigned long long)random);
-    memcpy(a.sun_path + 1, pli_ckpt.resume.word.name, (size_t)n);
+    int n =
+        snprintf(pli_launcher.ckpt->resume.word.name, sizeof pli_launcher.ckpt->resume.word.name,
+                 "pliant-back-%d-%016llx", (int)getpid(), (unsigned long long)random);
+    memcpy(a.sun_path + 1, pli_launcher.ckpt->resume.word.name, (size_t)n);
     socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-    pli_ckpt.resume.job = job;
-    pli_ckpt.resume.all_back = all_back;
-    pli_ckpt.resume.is_called =
-        calloc(job->n_first + job->node.header->n_more, sizeof *pli_ckpt.resume.is_called);
-    pli_ckpt.resume.listener.fire = listener_fire;
-    pli_ckpt.resume.listener.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (pli_ckpt.resume.is_called == NULL || pli_ckpt.resume.listener.fd < 0 ||
-        bind(pli_ckpt.resume.listener.fd, (struct sockaddr *)&a, len) != 0 ||
-        listen(pli_ckpt.resume.listener.fd, 4096) != 0) {
+    pli_launcher.ckpt->resume.job = job;
+    pli_launcher.ckpt->resume.all_back = all_back;
+    pli_launcher.ckpt->resume.is_called = calloc(job->n_first + job->node.header->n_more,
+                                                 sizeof *pli_launcher.ckpt->resume.is_called);
+    pli_launcher.ckpt->resume.listener.fire = listener_fire;
+    pli_launcher.ckpt->resume.listener.fd =
+        socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (pli_launcher.ckpt->resume.is_called == NULL || pli_launcher.ckpt->resume.listener.fd < 0 ||
+        bind(pli_launcher.ckpt->resume.listener.fd, (struct sockaddr *)&a, len) != 0 ||
+        listen(pli_launcher.ckpt->resume.listener.fd, 4096) != 0) {
         pli_say("checkpoints cannot be made: a socket cannot be had: %s", strerror(errno));
         return false;
     }
-    return pli_loop_watch(&pli_ckpt.resume.listener, EPOLLIN);
+    return pli_loop_watch(&pli_launcher.ckpt->resume.listener, EPOLLIN);
 }
 
 void pli_ckpt_resume_call(struct pli_proc_task *t, int resume_fd)
 {
-    bool *is_called = &pli_ckpt.resume.is_called[pli_job_slot(pli_ckpt.resume.job, t)];
-    pli_ckpt.resume.n_called += *is_called ? 0 : 1;
+    bool *is_called =
+        &pli_launcher.ckpt->resume.is_called[pli_job_slot(pli_launcher.ckpt->resume.job, t)];
+    pli_launcher.ckpt->resume.n_called += *is_called ? 0 : 1;
     *is_called = true;
-    struct pli_freeze_word word = pli_ckpt.resume.word;
+    struct pli_freeze_word word = pli_launcher.ckpt->resume.word;
     word.row = t->first;
     ssize_t n = write(resume_fd, &word, sizeof word);
     (void)n; // a rank that is gone is noticed as such
@@ -198,7 +205,7 @@ void pli_ckpt_resume_call(struct pli_proc_task *t, int resume_fd)
 
 void pli_ckpt_resume_gone(struct pli_proc_task *t)
 {
-    if (pli_ckpt.resume.job != NULL) {
+    if (pli_launcher.ckpt->resume.job != NULL) {
         one_less(t);
     }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a launcher process does about checkpoints, by its role: solo (mpiexec of a job on one host,
 // ckpt_solo.c), head (mpiexec of a job on several hosts, ckpt_head.c) and daemon (the ranks of one
-// host, ckpt_daemon.c). ckpt_open.c chooses one when the process begins.
+// host, ckpt_daemon.c). The role of the process (job/role.h) names it to
+// ckpt_open.c.
 #ifndef PLI_LAUNCHER_CKPT_ROLE_H
 #define PLI_LAUNCHER_CKPT_ROLE_H
 
-#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_steps.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +32,7 @@ struct pli_ckpt_ranks_ops {
 };
 
 struct pli_ckpt_role {
+    bool (*open)(struct pli_job *job);    // False with a message: it cannot make any
     void (*stop)(void);                   // all ranks of the job are to stop
     void (*cancel)(void);                 // the job ends while ranks stand still
     void (*save)(void);                   // a rank wants a checkpoint

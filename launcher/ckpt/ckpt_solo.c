@@ -3,7 +3,9 @@
 #include "launcher/ckpt/auto_restart.h"
 #include "launcher/ckpt/ckpt.h"
 #include "launcher/ckpt/ckpt_describe.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_ranks.h"
 #include "launcher/ckpt/ckpt_role.h"
 #include "launcher/ckpt/manifest.h"
@@ -18,7 +20,8 @@
 static void cancel(void)
 {
     pli_ckpt_fail(ECANCELED, "the job is ending");
-    if (pli_ckpt.state != PLI_CKPT_DRAINING) { // else ranks cannot stay as they are any more
+    if (pli_launcher.ckpt->state !=
+        PLI_CKPT_DRAINING) { // else ranks cannot stay as they are any more
         pli_ckpt_ranks_resume();
     }
 }
@@ -36,7 +39,7 @@ static bool may_write(void)
 static bool describe(struct pli_manifest_task *tasks, uint32_t n)
 {
     const struct pli_ckpt_what what = { .tasks = tasks, .n = n };
-    bool is_good = pli_ckpt_describe(&pli_ckpt.plan, &what);
+    bool is_good = pli_ckpt_describe(&pli_launcher.ckpt->plan, &what);
     free(tasks);
     return is_good;
 }
@@ -74,6 +77,7 @@ static const struct pli_ckpt_ranks_ops ranks_ops = {
 };
 
 const struct pli_ckpt_role pli_ckpt_solo_role = {
+    .open = pli_ckpt_ranks_open,
     .stop = pli_ckpt_ranks_stop,
     .cancel = cancel,
     .save = pli_ckpt_want,

@@ -7,7 +7,8 @@
 #include "boot/launcher_wire.h"
 #include "boot/ckpt_wire.h"
 #include "launcher/ckpt/ckpt_hosts.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/job/job.h"
 
 #include <limits.h>
@@ -16,8 +17,8 @@
 bool pli_ckpt_wait_add(void *token)
 {
     for (int i = 0; i < PLI_CKPT_N_WAIT; i++) {
-        if (pli_ckpt.tokens[i] == NULL) {
-            pli_ckpt.tokens[i] = token;
+        if (pli_launcher.ckpt->tokens[i] == NULL) {
+            pli_launcher.ckpt->tokens[i] = token;
             return true;
         }
     }
@@ -28,7 +29,7 @@ bool pli_ckpt_wait_is_any(void)
 {
     bool is_any = false;
     for (int i = 0; i < PLI_CKPT_N_WAIT; i++) {
-        is_any = is_any || pli_ckpt.tokens[i] != NULL;
+        is_any = is_any || pli_launcher.ckpt->tokens[i] != NULL;
     }
     return is_any;
 }
@@ -36,7 +37,8 @@ bool pli_ckpt_wait_is_any(void)
 void pli_ckpt_forget(const void *token)
 {
     for (int i = 0; i < PLI_CKPT_N_WAIT; i++) {
-        pli_ckpt.tokens[i] = pli_ckpt.tokens[i] == token ? NULL : pli_ckpt.tokens[i];
+        pli_launcher.ckpt->tokens[i] =
+            pli_launcher.ckpt->tokens[i] == token ? NULL : pli_launcher.ckpt->tokens[i];
     }
 }
 
@@ -51,9 +53,9 @@ void pli_ckpt_wait_end(struct pli_job *job, const struct pli_answer *a)
     pli_futex_wake(&save->n_done, INT_MAX, false);
     pli_ckpt_hosts_tell(job);
     for (int i = 0; i < PLI_CKPT_N_WAIT; i++) {
-        if (pli_ckpt.tokens[i] != NULL) {
-            pli_rank_request_answer(pli_ckpt.tokens[i], a);
-            pli_ckpt.tokens[i] = NULL;
+        if (pli_launcher.ckpt->tokens[i] != NULL) {
+            pli_rank_request_answer(pli_launcher.ckpt->tokens[i], a);
+            pli_launcher.ckpt->tokens[i] = NULL;
         }
     }
 }

@@ -4,7 +4,8 @@
 // program itself, must be as it was.
 #include "launcher/ckpt/restart_files.h"
 
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/criu_image.h"
 #include "launcher/base/say.h"
 
@@ -37,8 +38,9 @@ static bool cut(const struct pli_criu_file *f, uint32_t rank)
                 rank, f->name, f->size, strerror(errno));
         return false;
     }
-    if (pli_ckpt.restart.n_cut++ == 0) {
-        snprintf(pli_ckpt.restart.first_cut, sizeof pli_ckpt.restart.first_cut, "%s", f->name);
+    if (pli_launcher.ckpt->restart.n_cut++ == 0) {
+        snprintf(pli_launcher.ckpt->restart.first_cut, sizeof pli_launcher.ckpt->restart.first_cut,
+                 "%s", f->name);
     }
     return true;
 }
@@ -88,9 +90,11 @@ bool pli_restart_files(const char *dir, uint32_t rank, enum pli_restart_stage st
 
 void pli_restart_files_say(void)
 {
-    if (pli_ckpt.restart.n_cut > 0) {
+    if (pli_launcher.ckpt->restart.n_cut > 0) {
         pli_say("%s has grown since the checkpoint and was cut back to what it was then%s",
-                pli_ckpt.restart.first_cut,
-                pli_ckpt.restart.n_cut > 1 ? "; so were other files that the ranks write to" : "");
+                pli_launcher.ckpt->restart.first_cut,
+                pli_launcher.ckpt->restart.n_cut > 1
+                    ? "; so were other files that the ranks write to"
+                    : "");
     }
 }

@@ -8,7 +8,8 @@
 #include "launcher/base/pidns.h"
 #include "launcher/base/say.h"
 #include "launcher/ckpt/ckpt_dir.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_resume.h"
 #include "launcher/ckpt/ckpt_role.h"
 #include "launcher/ckpt/criu_run.h"
@@ -64,9 +65,9 @@ static struct pli_proc_task *task_for(struct pli_job *job, uint32_t row)
 static bool plan(struct pli_job *job)
 {
     const struct pli_manifest *m = job->from;
-    pli_ckpt.restart.n_back = m->n_task;
-    pli_ckpt.restart.backs =
-        pli_say_need(calloc(pli_ckpt.restart.n_back + 1, sizeof *pli_ckpt.restart.backs));
+    pli_launcher.ckpt->restart.n_back = m->n_task;
+    pli_launcher.ckpt->restart.backs = pli_say_need(
+        calloc(pli_launcher.ckpt->restart.n_back + 1, sizeof *pli_launcher.ckpt->restart.backs));
     pli_rank_rows_restore(job, m->spawned);
     if (m->members != NULL) {
         pli_members_adopt(m->members, m->n_member);
@@ -75,7 +76,7 @@ static bool plan(struct pli_job *job)
         job->tasks[i].job = job;
         job->tasks[i].is_over = job->tasks[i].is_exited = true;
     }
-    for (uint32_t i = 0; i < pli_ckpt.restart.n_back; i++) {
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
         struct pli_proc_task *t = task_for(job, m->tasks[i].row);
         if (t == NULL) {
             pli_say("the checkpoint has a rank %u that the job has not", m->tasks[i].row);
@@ -83,7 +84,7 @@ static bool plan(struct pli_job *job)
         }
         t->is_over = t->is_exited = false;
         job->n_task += t->is_spawned ? 1 : 0;
-        pli_ckpt.restart.backs[i] =
+        pli_launcher.ckpt->restart.backs[i] =
             (struct pli_ckpt_back){ .criu = { .watch = { .fd = -1 }, .report = -1 },
                                     .from = &m->tasks[i],
                                     .task = t,
@@ -99,13 +100,14 @@ static bool plan(struct pli_job *job)
 static bool wait_free(void)
 {
     uint64_t end = pli_clock_ns() + (uint64_t)FREE_MS * PLI_MS;
-    for (uint32_t i = 0; i < pli_ckpt.restart.n_back;) {
-        if (kill(pli_ckpt.restart.backs[i].from->pid, 0) != 0 && errno == ESRCH) {
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back;) {
+        if (kill(pli_launcher.ckpt->restart.backs[i].from->pid, 0) != 0 && errno == ESRCH) {
             i++;
         } else if (pli_clock_ns() > end) {
             pli_say("rank %u had the process number %d, which another process has now: the job "
                     "cannot be restarted while that runs. Is the job itself still running?",
-                    pli_ckpt.restart.backs[i].from->row, pli_ckpt.restart.backs[i].from->pid);
+                    pli_launcher.ckpt->restart.backs[i].from->row,
+                    pli_launcher.ckpt->restart.backs[i].from->pid);
             return false;
         } else {
             poll(NULL, 0, LOOK_MS);
@@ -119,7 +121,7 @@ static bool start(struct pli_job *job, struct pli_ckpt_back *b)
     char log[32];
     struct pli_criu_back back = {
         .dir = b->images,
-        .work = pli_ckpt.restart.work,
+        .work = pli_launcher.ckpt->restart.work,
         .log = log,
         .fds = { -1, -1, -1, -1 },
         .inodes = { b->from->out, b->from->err, b->from->resume_pipe, b->from->in },
@@ -153,9 +155,10 @@ static bool prepare_files(const struct pli_job *job)
     char dir[PATH_MAX + 32];
     bool is_good = true;
     for (size_t s = 0; s < sizeof stages / sizeof *stages; s++) {
-        for (uint32_t i = 0; i < pli_ckpt.restart.n_back && is_good; i++) {
-            images_of(job, &pli_ckpt.restart.backs[i], dir, sizeof dir);
-            is_good = pli_restart_files(dir, pli_ckpt.restart.backs[i].from->row, stages[s]);
+        for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back && is_good; i++) {
+            images_of(job, &pli_launcher.ckpt->restart.backs[i], dir, sizeof dir);
+            is_good =
+                pli_restart_files(dir, pli_launcher.ckpt->restart.backs[i].from->row, stages[s]);
         }
     }
     return is_good;
@@ -165,16 +168,17 @@ static bool prepare_files(const struct pli_job *job)
 static bool prepare_ghosts(const struct pli_job *job)
 {
     char dir[PATH_MAX + 32];
-    for (uint32_t i = 0; i < pli_ckpt.restart.n_back; i++) {
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
         char to[PATH_MAX];
-        images_of(job, &pli_ckpt.restart.backs[i], dir, sizeof dir);
-        if (!pli_restart_ghosts(dir, pli_ckpt.restart.work, to,
-                                &pli_ckpt.restart.backs[i].is_alone)) {
+        images_of(job, &pli_launcher.ckpt->restart.backs[i], dir, sizeof dir);
+        if (!pli_restart_ghosts(dir, pli_launcher.ckpt->restart.work, to,
+                                &pli_launcher.ckpt->restart.backs[i].is_alone)) {
             pli_say("rank %u had files without a name, for which no folder can be made in %s: %s",
-                    pli_ckpt.restart.backs[i].from->row, pli_ckpt.restart.work, strerror(errno));
+                    pli_launcher.ckpt->restart.backs[i].from->row, pli_launcher.ckpt->restart.work,
+                    strerror(errno));
             return false;
         }
-        pli_ckpt.restart.backs[i].images = pli_say_need(strdup(to));
+        pli_launcher.ckpt->restart.backs[i].images = pli_say_need(strdup(to));
     }
     return true;
 }
@@ -184,7 +188,8 @@ static bool may_begin(const struct pli_ckpt_back *b, uint32_t n_begun)
 {
     bool is = true;
     for (uint32_t i = 0; i < n_begun && b->is_alone; i++) {
-        is = is && !(pli_ckpt.restart.backs[i].is_alone && pli_ckpt.restart.backs[i].criu.pid > 0);
+        is = is && !(pli_launcher.ckpt->restart.backs[i].is_alone &&
+                     pli_launcher.ckpt->restart.backs[i].criu.pid > 0);
     }
     return is;
 }
@@ -211,7 +216,7 @@ static bool collect(struct pli_ckpt_back *b)
         b->is_there = true;
         return true;
     }
-    snprintf(log, sizeof log, "%s/%u.log", pli_ckpt.restart.work, b->from->row);
+    snprintf(log, sizeof log, "%s/%u.log", pli_launcher.ckpt->restart.work, b->from->row);
     pli_criu_reason(log, WIFSIGNALED(status) ? WTERMSIG(status) : 0, reason, sizeof reason);
     pli_say("rank %u cannot be restored: %s", b->from->row, reason);
     return false;
@@ -235,25 +240,26 @@ static bool restore(struct pli_job *job, int signals)
     long n_most = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t n_next = 0, n_done = 0;
     bool is_good = true;
-    while (is_good && n_done < pli_ckpt.restart.n_back) {
+    while (is_good && n_done < pli_launcher.ckpt->restart.n_back) {
         struct pollfd p[64 + 1] = { { .fd = signals, .events = POLLIN } };
         struct pli_ckpt_back *who[64 + 1];
         int n = 1;
         for (uint32_t i = 0; i < n_next; i++) {
-            if (pli_ckpt.restart.backs[i].criu.pid > 0) {
-                who[n] = &pli_ckpt.restart.backs[i];
-                p[n++] = (struct pollfd){ .fd = pli_ckpt.restart.backs[i].criu.watch.fd,
+            if (pli_launcher.ckpt->restart.backs[i].criu.pid > 0) {
+                who[n] = &pli_launcher.ckpt->restart.backs[i];
+                p[n++] = (struct pollfd){ .fd = pli_launcher.ckpt->restart.backs[i].criu.watch.fd,
                                           .events = POLLIN };
             }
         }
-        if (n <= n_most && n <= 64 && n_next < pli_ckpt.restart.n_back &&
-            may_begin(&pli_ckpt.restart.backs[n_next], n_next)) {
-            is_good = begin(job, &pli_ckpt.restart.backs[n_next++]);
+        if (n <= n_most && n <= 64 && n_next < pli_launcher.ckpt->restart.n_back &&
+            may_begin(&pli_launcher.ckpt->restart.backs[n_next], n_next)) {
+            is_good = begin(job, &pli_launcher.ckpt->restart.backs[n_next++]);
             continue;
         }
         poll(p, (nfds_t)n, -1);
-        pli_ckpt.restart.is_left = (p[0].revents & POLLIN) != 0 && is_asked_to_end(signals);
-        is_good = !pli_ckpt.restart.is_left;
+        pli_launcher.ckpt->restart.is_left =
+            (p[0].revents & POLLIN) != 0 && is_asked_to_end(signals);
+        is_good = !pli_launcher.ckpt->restart.is_left;
         for (int i = 1; i < n; i++) {
             if ((p[i].revents & POLLIN) != 0) {
                 n_done++;
@@ -272,9 +278,11 @@ static pid_t pid_of(const struct pli_ckpt_back *b)
 
 static void kill_all(void)
 {
-    for (uint32_t i = 0; i < pli_ckpt.restart.n_back; i++) {
-        pli_helper_kill(&pli_ckpt.restart.backs[i].criu);
-        pid_t pid = pli_ckpt.restart.backs[i].is_there ? pid_of(&pli_ckpt.restart.backs[i]) : 0;
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
+        pli_helper_kill(&pli_launcher.ckpt->restart.backs[i].criu);
+        pid_t pid = pli_launcher.ckpt->restart.backs[i].is_there
+                        ? pid_of(&pli_launcher.ckpt->restart.backs[i])
+                        : 0;
         if (pid > 0) {
             kill(pid, SIGKILL);
             waitpid(pid, NULL, 0);
@@ -284,15 +292,16 @@ static void kill_all(void)
 
 static bool adopt(struct pli_job *job)
 {
-    for (uint32_t i = 0; i < pli_ckpt.restart.n_back; i++) {
-        struct pli_proc_task *t = pli_ckpt.restart.backs[i].task;
-        t->pid = pid_of(&pli_ckpt.restart.backs[i]);
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
+        struct pli_proc_task *t = pli_launcher.ckpt->restart.backs[i].task;
+        t->pid = pid_of(&pli_launcher.ckpt->restart.backs[i]);
         t->watch.fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
         if (t->watch.fd < 0) {
             pli_say("rank %u was restored and is gone: %s", t->rank, strerror(errno));
             return false;
         }
-        pli_launch_watch(job, t, pli_ckpt.restart.backs[i].out, pli_ckpt.restart.backs[i].err);
+        pli_launch_watch(job, t, pli_launcher.ckpt->restart.backs[i].out,
+                         pli_launcher.ckpt->restart.backs[i].err);
         pli_supervisor_follow(t);
     }
     for (uint32_t i = 0; i < job->n_first; i++) {
@@ -322,7 +331,7 @@ void pli_restart_resize(struct pli_job *job)
                 "mpictl resize: by MPIX_World_version or MPI_COMM_RESIZED_WORLD",
                 n, ask.n);
     }
-    pli_resize_begin(job, &ask, sizeof ask, NULL, &a);
+    pli_resize_begin(job, (const char *)&ask, sizeof ask, NULL, &a);
     if (a.error != 0) {
         pli_say("the job goes on with %u ranks and not %u: %s", n, job->restart_n, a.text);
     }
@@ -346,18 +355,19 @@ static bool offer_state(struct pli_job *job)
 
 void pli_restart_call_all(void)
 {
-    for (uint32_t i = 0; i < pli_ckpt.restart.n_back; i++) {
-        pli_ckpt_resume_call(pli_ckpt.restart.backs[i].task, pli_ckpt.restart.backs[i].resume_fd);
-        pli_ckpt.restart.backs[i].resume_fd = -1;
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
+        pli_ckpt_resume_call(pli_launcher.ckpt->restart.backs[i].task,
+                             pli_launcher.ckpt->restart.backs[i].resume_fd);
+        pli_launcher.ckpt->restart.backs[i].resume_fd = -1;
     }
 }
 
 bool pli_restart_call(struct pli_job *job)
 {
-    if (job->from == NULL || !pli_ckpt.restart.is_waiting) {
+    if (job->from == NULL || !pli_launcher.ckpt->restart.is_waiting) {
         return false;
     }
-    pli_ckpt.restart.is_waiting = false;
+    pli_launcher.ckpt->restart.is_waiting = false;
     pli_restart_call_all();
     return true;
 }
@@ -368,9 +378,10 @@ static pid_t last_pid(void)
 {
     enum { THREADS = 1000 };
     pid_t last = 0;
-    for (uint32_t i = 0; i < pli_ckpt.restart.n_back; i++) {
-        last =
-            pli_ckpt.restart.backs[i].from->pid > last ? pli_ckpt.restart.backs[i].from->pid : last;
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
+        last = pli_launcher.ckpt->restart.backs[i].from->pid > last
+                   ? pli_launcher.ckpt->restart.backs[i].from->pid
+                   : last;
     }
     return last + THREADS;
 }
@@ -378,10 +389,12 @@ static pid_t last_pid(void)
 // Where CRIU writes its messages, and where images with other names for files without one are.
 static bool make_work(const struct pli_job *job)
 {
-    struct pli_ckpt_restart *all = &pli_ckpt.restart;
+    struct pli_ckpt_restart *all = &pli_launcher.ckpt->restart;
     char parent[PATH_MAX];
     snprintf(parent, sizeof parent, "%.*s%s", PATH_MAX - 8, job->from->dir,
-             job->opt.takes ? "" : pli_ckpt.role->ranks->up); // the former is seen by nobody else
+             job->opt.takes
+                 ? ""
+                 : pli_launcher.ckpt->role->ranks->up); // the former is seen by nobody else
     pli_ckpt_temp(all->work, parent, getpid(), "restart");
     if (mkdir(all->work, 0700) != 0) {
         pli_say("%s cannot be made, for the messages of CRIU: %s", all->work, strerror(errno));
@@ -392,7 +405,7 @@ static bool make_work(const struct pli_job *job)
 
 bool pli_restart_ranks(struct pli_job *job, int signals)
 {
-    struct pli_ckpt_restart *all = &pli_ckpt.restart;
+    struct pli_ckpt_restart *all = &pli_launcher.ckpt->restart;
     if (!plan(job)) {
         return false;
     }
@@ -412,16 +425,16 @@ bool pli_restart_ranks(struct pli_job *job, int signals)
     if (!is_good || !adopt(job)) {
         kill_all();
         if (is_tried && !all->is_left) {
-            pli_ckpt.role->ranks->unrestored(job);
+            pli_launcher.ckpt->role->ranks->unrestored(job);
         }
         return false;
     }
     pli_stdin_begin();
-    pli_ckpt.role->ranks->restored(job);
+    pli_launcher.ckpt->role->ranks->restored(job);
     return true;
 }
 
 bool pli_restart_run(struct pli_job *job, int signals)
 {
-    return job->from->is_state ? offer_state(job) : pli_ckpt.role->restore(job, signals);
+    return job->from->is_state ? offer_state(job) : pli_launcher.ckpt->role->restore(job, signals);
 }

@@ -4,18 +4,17 @@
 // number of its own, by which it is known.
 #include "launcher/hosts/host_join.h"
 
+#include "launcher/job/host_names.h"
+#include "launcher/job/ckpt_hooks.h"
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
-#include "launcher/ckpt/ckpt_phase.h"
-#include "launcher/ckpt/ckpt_hosts.h"
 #include "launcher/hosts/daemon_auth.h"
 #include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/hosts/dlink.h"
-#include "launcher/hosts/migrate_ranks.h"
 #include "launcher/hosts/spawn_head.h"
 #include "launcher/hosts/join_replay.h"
 #include "launcher/hosts/ssh.h"
@@ -45,93 +44,6 @@ static struct {
     char said[1024]; // by one of them: the reason, if it fails
     struct pli_timer timer, patience;
 } x = { .pass = FIRST_PASS, .timer = { .fire = go_on }, .patience = { .fire = too_late } };
-
-// The next name of a list, and *at behind it. False: there is none, or it is wrong.
-static bool next_name(const char **at, char *name, size_t cap, struct pli_host *as,
-                      struct pli_answer *a)
-{
-    const char *w = *at + strspn(*at, ", "), *begin;
-    size_t len = strcspn(w, ", "), name_len;
-    *at = w + len;
-    *as = (struct pli_host){ 0 };
-    if (len == 0) {
-        return false;
-    }
-    const char *why = pli_hosts_parse(w, len, &begin, &name_len, &as->slots, &as->max_slots);
-    if (why == NULL && name_len >= cap) {
-        why = "is too long for the name of a host";
-    }
-    if (why != NULL) {
-        pli_refuse(a, EINVAL, "'%.*s' %s", (int)(len < 64 ? len : 64), w, why);
-        return false;
-    }
-    snprintf(name, cap, "%.*s", (int)name_len, begin);
-    return true;
-}
-
-static bool is_name_of(const struct pli_host *h, const char *name)
-{
-    return !h->is_lost &&
-           (pli_hosts_is_same(name, h->name) || (h->is_local && pli_hosts_is_this(name)));
-}
-
-bool *pli_host_join_named(const struct pli_job *job, const char *list)
-{
-    char name[256];
-    struct pli_host as;
-    struct pli_answer a = { 0 };
-    if (list[strspn(list, ", ")] == '\0') {
-        return NULL;
-    }
-    bool *may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
-    while (next_name(&list, name, sizeof name, &as, &a)) {
-        for (uint32_t h = 0; h < job->n_host; h++) {
-            may[h] = may[h] || is_name_of(&job->hosts[h], name);
-        }
-    }
-    return may;
-}
-
-uint32_t *pli_host_join_list(const struct pli_job *job, const char *list, uint32_t *n_out,
-                             struct pli_answer *a)
-{
-    char name[256];
-    struct pli_host as;
-    uint32_t n = 0;
-    uint32_t *hosts = pli_say_need(calloc(strlen(list) + 1, sizeof *hosts));
-    while (a->error == 0 && next_name(&list, name, sizeof name, &as, a)) {
-        uint32_t h = 0;
-        while (h < job->n_host && !is_name_of(&job->hosts[h], name)) {
-            h++;
-        }
-        if (h == job->n_host) {
-            pli_refuse(a, ENOENT, "host %.64s is not of this job, or lost; clones go to its hosts",
-                       name);
-        }
-        hosts[n++] = h;
-    }
-    *n_out = n;
-    if (a->error != 0 || n == 0) {
-        free(hosts);
-        hosts = NULL;
-    }
-    return hosts;
-}
-
-bool pli_host_join_is_here(const char *list, struct pli_answer *a)
-{
-    char name[256];
-    struct pli_host as;
-    while (a->error == 0 && next_name(&list, name, sizeof name, &as, a)) {
-        if (!pli_hosts_is_this(name)) {
-            pli_refuse(a, ENOTSUP,
-                       "host %.64s is not of this job, which runs on one host; mpiexec --elastic "
-                       "MIN:MAX, or --hosts with another one, lets hosts join",
-                       name);
-        }
-    }
-    return a->error == 0;
-}
 
 bool pli_host_join_may_grow(struct pli_answer *a)
 {
@@ -169,7 +81,7 @@ static void finish(const struct pli_answer *a)
     x.pass += x.n;
     x.n = x.n_here = 0;
     x.timer.at = x.patience.at = 0;
-    pli_ckpt_hosts_unmark();
+    pli_launcher.ckpt_hooks->unmark_dir();
     done(arg, a);
 }
 
@@ -251,14 +163,14 @@ static void commit(void)
             pli_say("host %s has joined the job", job->hosts[first + i].name);
         }
     }
-    pli_ckpt_hosts_begin(job);
+    pli_launcher.ckpt_hooks->hosts_begin(job);
     pli_fault("mpiexec_joined", 0);
     finish(&a);
 }
 
 static void go_on(struct pli_timer *t)
 {
-    if (pli_ckpt_is_stopping()) { // a checkpoint is of the hosts that it began with
+    if (pli_launcher.ckpt_hooks->is_stopping()) { // a checkpoint is of the hosts that it began with
         pli_loop_timer(t, (uint64_t)AGAIN_MS * PLI_MS);
     } else {
         commit();
@@ -341,7 +253,7 @@ static void check_job(const struct pli_job *job, const struct pli_head_means *me
     const char *why = NULL;
     if (!means->is_started) {
         pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
-    } else if (x.n > 0 || pli_migrate_ranks_is_on()) {
+    } else if (x.n > 0 || pli_launcher.ckpt_hooks->is_moving()) {
         pli_refuse(a, EBUSY,
                    x.n > 0 ? "other hosts are about to join; try again"
                            : "ranks are being moved; try again");
@@ -365,9 +277,9 @@ static uint32_t list_new(struct pli_job *job, const char *list, uint32_t n_start
     char name[256];
     struct pli_host as;
     uint32_t n = 0;
-    while (a->error == 0 && next_name(&list, name, sizeof name, &as, a)) {
+    while (a->error == 0 && pli_host_names_next(&list, name, sizeof name, &as, a)) {
         uint32_t h = 0;
-        while (h < job->n_host + n && !is_name_of(&job->hosts[h], name)) {
+        while (h < job->n_host + n && !pli_host_names_is(&job->hosts[h], name)) {
             h++;
         }
         if (h < job->n_host) {
@@ -414,7 +326,7 @@ static uint32_t least_loaded(const struct pli_job *job, uint32_t n_host, const b
 static uint32_t list_own(struct pli_job *job, const char *list, uint32_t n, uint32_t n_start,
                          uint32_t n_new, struct pli_answer *a)
 {
-    bool *may = pli_host_join_named(job, list);
+    bool *may = pli_host_names_named(job, list);
     uint32_t n_free = n_new;
     for (uint32_t h = 0; h < job->n_host; h++) {
         const struct pli_host *host = &job->hosts[h];
@@ -442,7 +354,8 @@ static void start_all(struct pli_job *job, const struct pli_head_means *means, u
                       struct pli_answer *a)
 {
     char *here = getcwd(NULL, 0);
-    bool is_good = here != NULL && (job->opt.ckpt_dir == NULL || pli_ckpt_hosts_mark_dir(job));
+    bool is_good =
+        here != NULL && (job->opt.ckpt_dir == NULL || pli_launcher.ckpt_hooks->mark_dir(job));
     free(here);
     x.job = job;
     x.n = n;
@@ -455,7 +368,7 @@ static void start_all(struct pli_job *job, const struct pli_head_means *means, u
         pli_refuse(a, errno, "no daemon can be started for host %.64s: %s",
                    job->hosts[job->n_host].name, strerror(errno));
         dismiss();
-        pli_ckpt_hosts_unmark();
+        pli_launcher.ckpt_hooks->unmark_dir();
         x.pass += x.n;
         x.n = 0;
     }
@@ -467,8 +380,8 @@ static bool are_there(const struct pli_job *job, const char *list, struct pli_an
     char name[256];
     struct pli_host as;
     uint32_t h = 0;
-    while (next_name(&list, name, sizeof name, &as, a)) {
-        for (h = 0; h < job->n_host && !is_name_of(&job->hosts[h], name); h++) {
+    while (pli_host_names_next(&list, name, sizeof name, &as, a)) {
+        for (h = 0; h < job->n_host && !pli_host_names_is(&job->hosts[h], name); h++) {
         }
         if (h == job->n_host) {
             return false;
@@ -488,10 +401,6 @@ enum pli_host_join pli_host_join_own(struct pli_job *job, const char *list, uint
 {
     struct pli_head_means means;
     uint32_t n = 0;
-    if (!pli_job_is_head(job)) {
-        pli_host_join_is_here(list, a);
-        return PLI_HOST_JOIN_DONE;
-    }
     if ((n_own == 0 && are_there(job, list, a)) || a->error != 0) {
         return PLI_HOST_JOIN_DONE;
     }
@@ -521,6 +430,6 @@ void pli_host_join_end(void)
         dismiss();
         x.n = 0;
         x.timer.at = x.patience.at = 0;
-        pli_ckpt_hosts_unmark();
+        pli_launcher.ckpt_hooks->unmark_dir();
     }
 }

@@ -5,16 +5,14 @@
 #ifndef PLI_LAUNCHER_HOST_JOIN_H
 #define PLI_LAUNCHER_HOST_JOIN_H
 
+#include "launcher/job/role.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 struct pli_daemon_handshake_keys;
 struct pli_answer;
 struct pli_job;
-
-enum pli_host_join { PLI_HOST_JOIN_DONE, PLI_HOST_JOIN_LATER };
-
-typedef void (*pli_host_join_fn)(void *arg, const struct pli_answer *a);
 
 // Have all hosts of a list, "b:2,c", in the job. PLI_HOST_JOIN_DONE: they are, or `a` says why not.
 // PLI_HOST_JOIN_LATER: `done` will be called, once.
@@ -25,16 +23,6 @@ enum pli_host_join pli_host_join_ask(struct pli_job *job, const char *list, pli_
 // list, or on any where that is empty: there is a daemon that has no rank yet for each of them.
 enum pli_host_join pli_host_join_own(struct pli_job *job, const char *list, uint32_t n,
                                      pli_host_join_fn done, void *arg, struct pli_answer *a);
-
-// By host, whether a list names it; of the heap. NULL: the list is empty.
-bool *pli_host_join_named(const struct pli_job *job, const char *list);
-
-// The hosts of a list, in its order; of the heap. NULL with a refusal: one is not of the job.
-uint32_t *pli_host_join_list(const struct pli_job *job, const char *list, uint32_t *n_out,
-                             struct pli_answer *a);
-
-// In a job that runs here alone: whether the list names no other host, else a refusal.
-bool pli_host_join_is_here(const char *list, struct pli_answer *a);
 
 // Whether processes can come: all hosts have begun; else a refusal.
 bool pli_host_join_may_grow(struct pli_answer *a);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 static struct {
-    struct pli_agent_place *places; // by host
+    struct pli_native_agent_place *places; // by host
     bool *is_here;
     uint32_t n_here, n_up, n_over;
     bool is_told;
@@ -45,36 +45,37 @@ static void keep_place(struct pli_job *job, uint32_t host, const void *data, siz
     memcpy(&them.places[host], data, len);
     them.is_here[host] = true;
     if (++them.n_here == job->n_host) {
-        pli_head_tell_agent(0, PLI_AGENT_LIST, them.places, job->n_host * sizeof them.places[0]);
+        pli_head_tell_agent(0, PLI_NATIVE_AGENT_LIST, them.places,
+                            job->n_host * sizeof them.places[0]);
     }
 }
 
-void pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t first,
-                          const void *data, size_t len)
+bool pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, const void *data,
+                          size_t len)
 {
     switch (word) {
-    case PLI_AGENT_HERE:
+    case PLI_NATIVE_AGENT_HERE:
         keep_place(job, host, data, len);
         break;
-    case PLI_AGENT_JOB:
+    case PLI_NATIVE_AGENT_JOB:
         for (uint32_t h = 1; host == 0 && h < job->n_host; h++) {
-            pli_head_tell_agent(h, PLI_AGENT_JOB, data, len);
+            pli_head_tell_agent(h, PLI_NATIVE_AGENT_JOB, data, len);
         }
         break;
-    case PLI_AGENT_UP:
+    case PLI_NATIVE_AGENT_UP:
         if (++them.n_up == job->n_host && len == sizeof job->node.header->n_joint) {
             memcpy(&job->node.header->n_joint, data,
                    len); // behind those, spawned ones are numbered
-            pli_head_start();
-            job->base = first;
+            return true;
         }
         break;
-    case PLI_AGENT_OVER:
+    case PLI_NATIVE_AGENT_OVER:
         them.n_over++;
         break;
     default:
         break;
     }
+    return false;
 }
 
 bool pli_impi_agents_are_up(const struct pli_job *job)
@@ -85,7 +86,7 @@ bool pli_impi_agents_are_up(const struct pli_job *job)
 bool pli_impi_agents_are_over(struct pli_job *job)
 {
     for (uint32_t h = 0; !them.is_told && h < job->n_host; h++) {
-        pli_head_tell_agent(h, PLI_AGENT_END, NULL, 0);
+        pli_head_tell_agent(h, PLI_NATIVE_AGENT_END, NULL, 0);
     }
     them.is_told = true;
     return them.n_over == job->n_host;

@@ -2,11 +2,11 @@
 // Notes who will come, and starts those who come here.
 #include "launcher/hosts/spawn_daemon.h"
 
+#include "launcher/job/ckpt_hooks.h"
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
 #include "launcher/job/programs.h"
 #include "launcher/hosts/daemon.h"
-#include "launcher/hosts/fork_migrate.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/hosts/dlink.h"
@@ -104,9 +104,9 @@ static void expect_far(struct pli_job *job, uint32_t index, uint32_t parent, uin
         return;
     }
     if (p->host == job->here) {
-        pli_fork_migrate_expect_leaver(job, index, a);
+        pli_launcher.ckpt_hooks->expect_leaver(job, index, a);
     } else if (host == job->here) {
-        pli_fork_migrate_expect_comer(job, index, a);
+        pli_launcher.ckpt_hooks->expect_comer(job, index, a);
     }
 }
 
@@ -219,7 +219,7 @@ void pli_spawn_daemon_drop(struct pli_job *job, const struct pli_dframe *f)
         }
     }
     forget(id);
-    pli_fork_migrate_drop(first, n);
+    pli_launcher.ckpt_hooks->drop_clones(first, n);
     if (f->flag != 0) {
         pli_spawn_drop(job, first, n); // their ends are told as any other
         return;
@@ -234,7 +234,7 @@ void pli_spawn_daemon_drop(struct pli_job *job, const struct pli_dframe *f)
 void pli_spawn_daemon_settle(void)
 {
     const struct order *o = orders;
-    pli_fork_migrate_settle();
+    pli_launcher.ckpt_hooks->settle_clones();
     while (o != NULL) {
         const struct order *next = o->next;
         if (o->is_clones) {

@@ -2,6 +2,8 @@
 // Says where processes go, and sees to it that all of an order are started, or none.
 #include "launcher/hosts/spawn_head.h"
 
+#include "launcher/job/role.h"
+#include "launcher/job/host_names.h"
 #include "launcher/hosts/host_join.h"
 #include "launcher/ranks/rank_request.h"
 #include "boot/launcher_wire.h"
@@ -105,7 +107,7 @@ static void take_back(struct order *o, const char *why)
     finish(o, &a);
 }
 
-void pli_spawn_head_undo(const struct pli_job *job, uint32_t first, uint32_t n)
+void pli_spawn_head_undo(struct pli_job *job, uint32_t first, uint32_t n)
 {
     struct order *o = orders;
     for (struct pli_proc_task *t = job->spawned; t != NULL; t = t->next) {
@@ -379,7 +381,7 @@ static bool go_on(struct order *o, const char *body, size_t len, struct pli_answ
 {
     for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
         struct pli_programs *c = o->list.crews[i];
-        c->may = pli_host_join_named(o->job, c->hosts);
+        c->may = pli_host_names_named(o->job, c->hosts);
     }
     return announce(o, body, len, a);
 }
@@ -444,34 +446,29 @@ void pli_spawn_head_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32
     a->n = n;
 }
 
-bool pli_spawn_head_find(const struct pli_job *job, const char *names, const char *add,
-                         struct pli_spawn_head_clones *out, struct pli_answer *a)
-{
-    if (add[0] != '\0') {
-        pli_refuse(a, ENOTSUP, "clones go to hosts of the job, for which hint add-host is not");
-    } else if (!pli_job_is_head(job)) {
-        pli_host_join_is_here(names, a);
-    } else if (names[0] != '\0') {
-        out->hosts = pli_host_join_list(job, names, &out->n_host, a);
-    }
-    return a->error == 0;
-}
-
-bool pli_spawn_head_clones(struct pli_job *job, const uint32_t *parents, uint32_t n,
-                           const struct pli_spawn_head_clones *as, void *token,
+bool pli_spawn_head_clones(struct pli_job *job, const struct pli_role_clones *c, void *token,
                            struct pli_answer *a)
 {
+    uint32_t n_host = 0, *hosts = NULL;
+    if (c->add[0] != '\0') {
+        pli_refuse(a, ENOTSUP, "clones go to hosts of the job, for which hint add-host is not");
+    } else if (c->names[0] != '\0') {
+        hosts = pli_host_names_list(job, c->names, &n_host, a);
+    }
+    if (a->error != 0) {
+        return true;
+    }
     struct order *o = pli_say_need(calloc(1, sizeof *o));
     o->job = job;
     o->token = token;
-    o->parents = parents;
-    o->hosts = pli_say_need(calloc((size_t)n + 1, sizeof *o->hosts));
-    for (uint32_t i = 0; i < n; i++) {
-        o->hosts[i] = host_of(job, parents[i]);
+    o->parents = c->parents;
+    o->hosts = pli_say_need(calloc((size_t)c->n + 1, sizeof *o->hosts));
+    for (uint32_t i = 0; i < c->n; i++) {
+        o->hosts[i] = host_of(job, c->parents[i]);
     }
-    o->is_our_choice =
-        pli_rank_map_clones(job, o->hosts, n, as->hosts, as->n_host) && as->n_host == 0;
-    if (!pli_programs_ranks(job, n, as->rank, as->version, &o->list)) {
+    o->is_our_choice = pli_rank_map_clones(job, o->hosts, c->n, hosts, n_host) && n_host == 0;
+    free(hosts);
+    if (!pli_programs_ranks(job, c->n, c->rank, c->version, &o->list)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
     }
     if (a->error != 0 || !pli_host_join_may_grow(a) || !announce(o, NULL, 0, a)) {
@@ -480,4 +477,18 @@ bool pli_spawn_head_clones(struct pli_job *job, const uint32_t *parents, uint32_
     }
     a->first = o->first;
     return false;
+}
+
+void pli_spawn_head_successor(struct pli_job *job, uint32_t rank, uint32_t dead, uint32_t version,
+                              struct pli_answer *a)
+{
+    const struct pli_node_proc *p = pli_node_find(&job->node, dead);
+    bool *may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
+    may[p->host] = true;
+    pli_spawn_head_ranks(job, 1, rank, version, may, a);
+    free(may);
+    if (a->error != 0) {
+        *a = (struct pli_answer){ 0 };
+        pli_spawn_head_ranks(job, 1, rank, version, NULL, a);
+    }
 }

@@ -89,34 +89,12 @@ static void add_ssh_options(char **words)
     }
 }
 
-// What starts daemons, as the user or the settings say.
-static const char *launcher_of(const struct pli_job *job)
-{
-    pli_conf_load();
-    return job->opt.launcher != NULL   ? job->opt.launcher
-           : pli_conf.rsh[0] != '\0'   ? pli_conf.rsh
-           : pli_allocation_is_slurm() ? "slurm"
-                                       : "ssh";
-}
-
-bool pli_ssh_is_by_srun(const struct pli_job *job)
-{
-    const char *text = launcher_of(job);
-    bool is_srun = strcmp(text, "slurm") == 0 || strcmp(text, "srun") == 0;
-    if (is_srun && !pli_allocation_is_slurm()) {
-        pli_say_bad("--launcher %s needs an allocation of Slurm: run mpiexec inside salloc or "
-                    "sbatch",
-                    text);
-    }
-    return is_srun;
-}
-
 char **pli_ssh_words(const struct pli_job *job)
 {
-    if (pli_ssh_is_by_srun(job)) {
+    if (pli_allocation_is_by_srun(job)) {
         return NULL;
     }
-    char **words = split(launcher_of(job));
+    char **words = split(pli_allocation_launcher(job));
     if (words[0] == NULL) {
         pli_say_bad(
             "--launcher needs ssh, slurm or a command that takes a host and a command line");

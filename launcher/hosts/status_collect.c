@@ -4,7 +4,7 @@
 
 #include "launcher/ranks/rank_request.h"
 #include "boot/launcher_wire.h"
-#include "launcher/hosts/head.h"
+#include "launcher/hosts/head_run.h"
 #include "launcher/job/job.h"
 #include "launcher/base/refuse.h"
 
@@ -24,19 +24,16 @@ static void shown(void)
 
 bool pli_status_collect_ask(const struct pli_job *job, void *token, struct pli_answer *a)
 {
-    if (!pli_job_is_head(job)) {
-        return true; // all is in the memory of this host
-    }
     if (job->n_started == 0) {
         pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
-    } else if (pli_head_is_showing()) {
+    } else if (pli_head_run_is_showing()) {
         pli_refuse(a, EBUSY, "somebody else is looking; try again");
     }
     if (a->error != 0) {
         return true;
     }
     waits = token;
-    pli_head_show(shown);
+    pli_head_run_show(shown);
     return waits == NULL;
 }
 

@@ -2,6 +2,7 @@
 // Builds the ranks' environment from mpiexec's own, the options, and what a task is told.
 #include "launcher/job/environment.h"
 
+#include "launcher/job/role.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
 
@@ -224,9 +225,8 @@ void pli_environment_cookie(const struct pli_job *job, char *to, unsigned long c
     snprintf(to, cap, "%s=%016" PRIx64, own_names[OWN_JOB], job->node.header->job);
 }
 
-// Which of the processes of its world on this host a process that came later is, and of how many.
-static void find_local(const struct pli_job *job, const struct pli_node_row *row,
-                       uint32_t *rank_out, uint32_t *size_out)
+void pli_environment_local_rank(const struct pli_job *job, const struct pli_node_row *row,
+                                uint32_t *rank_out, uint32_t *size_out)
 {
     *rank_out = *size_out = 0;
     for (uint32_t i = 0; i < row->n_world; i++) {
@@ -243,10 +243,9 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task 
     const struct pli_node_header *h = job->node.header;
     const struct pli_node_row *row = &job->node.rows[task->first];
     uint32_t n_world = h->n_joint != 0 ? h->n_joint : job->n_rank;
-    uint32_t local_rank = task->is_spawned ? row->index - row->world : task->first;
-    uint32_t local_size = task->is_spawned ? row->n_world : h->n_row;
-    if (task->is_spawned && job->is_daemon) {
-        find_local(job, row, &local_rank, &local_size);
+    uint32_t local_rank = task->first, local_size = h->n_row;
+    if (task->is_spawned) {
+        pli_launcher.role->local_rank(job, row, &local_rank, &local_size);
     }
     const uint32_t values[N_NUMBER] = {
         [RANK] = task->is_spawned ? row->index - row->world : job->base + pli_task_rank(task),

@@ -2,8 +2,8 @@
 // Reads the programs of a request.
 #include "launcher/job/programs.h"
 
+#include "launcher/job/role.h"
 #include "boot/launcher_wire.h"
-#include "launcher/job/environment.h"
 #include "launcher/base/refuse.h"
 
 #include <errno.h>
@@ -16,10 +16,8 @@
 static bool make_env(const struct pli_job *job, struct pli_app *app, char **own, uint32_t n_own)
 {
     static struct pli_app plain;
-    if (plain.env == NULL && job->is_daemon) {
-        plain = job->apps[0]; // mpiexec has sent it
-    } else if (plain.env == NULL) {
-        pli_environment_make(job, &plain);
+    if (plain.env == NULL) {
+        pli_launcher.role->base_env(job, &plain);
     }
     int n_all = 0, n = 0;
     while (plain.env[n_all] != NULL) {

@@ -2,6 +2,7 @@
 // Which rows are free, and from when on.
 #include "launcher/job/rank_rows.h"
 
+#include "launcher/job/role.h"
 #include "boot/launcher_wire.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
@@ -103,14 +104,24 @@ static void tidy(const struct pli_job *job)
     }
 }
 
+static bool is_free_here(const struct pli_job *job, uint32_t i, int least)
+{
+    return (int)level_of(&job->node, job->node.header->n_row + i) >= least;
+}
+
+static bool is_free_on_hosts(const struct pli_job *job, uint32_t i, int least)
+{
+    (void)job;
+    return rows[i].n_host[least] >= rows[i].n_need;
+}
+
 // least: AT_A_PINCH or FREE.
 static bool is_free(const struct pli_job *job, uint32_t i, enum level least)
 {
     if (rows[i].is_taken || !rows[i].is_dirty) {
         return !rows[i].is_taken;
     }
-    return pli_job_is_head(job) ? rows[i].n_host[least] >= rows[i].n_need
-                                : level_of(&job->node, job->node.header->n_row + i) >= least;
+    return pli_launcher.role->rows->is_free(job, i, (int)least);
 }
 
 // The first of n consecutive numbers whose rows are free, UINT32_MAX: there are not so many.
@@ -147,9 +158,7 @@ bool pli_rank_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_o
                    n_room, why_room(h));
         return false;
     }
-    if (!pli_job_is_head(job)) {
-        tidy(job);
-    }
+    pli_launcher.role->rows->tidy(job);
     uint32_t first = find_run(job, n, FREE);
     first = first == UINT32_MAX ? find_run(job, n, AT_A_PINCH) : first;
     if (first == UINT32_MAX) {
@@ -183,12 +192,42 @@ static void count(struct pli_job *job, uint32_t host, uint32_t by)
     job->node.header->n_beside = pli_node_beside(&job->node);
 }
 
+static void filled_counted(struct pli_job *job, uint32_t i, uint32_t host)
+{
+    rows[i].is_counted = true;
+    count(job, host, 1);
+}
+
+static void filled_uncounted(struct pli_job *job, uint32_t i, uint32_t host)
+{
+    (void)job;
+    (void)i;
+    (void)host;
+}
+
+// A head has the rows of all hosts, and the memory of no process.
+static void no_tidy(const struct pli_job *job)
+{
+    (void)job;
+}
+
+static void no_clear(const struct pli_job *job, uint32_t row)
+{
+    (void)job;
+    (void)row;
+}
+
+const struct pli_rank_rows_ops pli_rank_rows_solo = { is_free_here, tidy, punch, filled_uncounted };
+const struct pli_rank_rows_ops pli_rank_rows_head = { is_free_on_hosts, no_tidy, no_clear,
+                                                      filled_uncounted };
+const struct pli_rank_rows_ops pli_rank_rows_daemon = { is_free_here, tidy, punch, filled_counted };
+
 void pli_rank_rows_fill(struct pli_job *job, uint32_t host, const struct pli_node_row *as)
 {
     struct pli_node_header *h = job->node.header;
     uint32_t row = pli_rank_rows_at(job, as->index), i = row - h->n_row;
-    if (rows[i].is_dirty && !pli_job_is_head(job)) {
-        punch(job, row);
+    if (rows[i].is_dirty) {
+        pli_launcher.role->rows->clear(job, row);
     }
     memset(&rows[i], 0, sizeof rows[i]);
     rows[i].is_taken = rows[i].is_dirty = true;
@@ -196,10 +235,7 @@ void pli_rank_rows_fill(struct pli_job *job, uint32_t host, const struct pli_nod
     memset(&job->node.rows[row], 0, sizeof job->node.rows[row]);
     memcpy(&job->node.rows[row], as, sizeof *as);
     job->node.procs[h->n_world + i] = (struct pli_node_proc){ .host = host, .row = row };
-    if (job->is_daemon) {
-        rows[i].is_counted = true;
-        count(job, host, 1);
-    }
+    pli_launcher.role->rows->filled(job, i, host);
     if (row >= atomic_load_explicit(&h->n_used, memory_order_relaxed)) {
         atomic_store_explicit(&h->n_used, row + 1, memory_order_release);
     }
@@ -229,7 +265,7 @@ void pli_rank_rows_ended(struct pli_job *job, uint32_t index)
         rows[i].is_counted = false;
         count(job, host, UINT32_MAX);
     }
-    if (job->is_daemon && host != job->here) {
+    if (!pli_launcher.role->watches_host(job, host)) {
         pli_rank_rows_let(job, row);
     }
 }

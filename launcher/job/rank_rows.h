@@ -15,6 +15,15 @@ struct pli_node_row;
 struct pli_pack;
 struct pli_unpack;
 
+// What differs by role: see role.h. i: of the row, behind those of the command line.
+struct pli_rank_rows_ops {
+    bool (*is_free)(const struct pli_job *job, uint32_t i, int least); // for another process
+    void (*tidy)(const struct pli_job *job);                // give back memory that nobody needs
+    void (*clear)(const struct pli_job *job, uint32_t row); // give back that of one row
+    void (*filled)(struct pli_job *job, uint32_t i, uint32_t host); // it is a process's now
+};
+extern const struct pli_rank_rows_ops pli_rank_rows_solo, pli_rank_rows_head, pli_rank_rows_daemon;
+
 // Numbers for n processes: *index_out is the first. False with a refusal.
 bool pli_rank_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out,
                         struct pli_answer *a);

@@ -2,8 +2,8 @@
 // Finds and reports deadlocks: ranks that all sleep, and go on sleeping.
 #include "launcher/ranks/deadlock.h"
 
+#include "launcher/job/role.h"
 #include "base/clock.h"
-#include "launcher/hosts/head.h"
 #include "launcher/job/job.h"
 #include "launcher/base/loop.h"
 #include "tools/lib/status.h"
@@ -35,9 +35,14 @@ bool pli_deadlock_is_row_over(void *arg, uint32_t row)
         }
     }
     const struct pli_node_header *h = job->node.header;
-    return row >= h->n_row &&
-           (job->node.rows[row].has_ended != 0 ||
-            (job->is_daemon && job->node.procs[h->n_world + row - h->n_row].host != job->here));
+    return row >= h->n_row && (job->node.rows[row].has_ended != 0 ||
+                               !pli_launcher.role->watches_host(
+                                   job, job->node.procs[h->n_world + row - h->n_row].host));
+}
+
+bool pli_deadlock_is_stuck(struct pli_job *job, uint64_t *mark_out)
+{
+    return pli_picture_is_stuck(&job->node, pli_deadlock_is_row_over, job, mark_out);
 }
 
 static void deadlock(void)
@@ -49,7 +54,6 @@ static void deadlock(void)
     pli_say_plain("%s: deadlock: every rank that is left waits inside MPI, and nothing is on its "
                   "way to any.\n",
                   pli_say_name);
-    pli_picture_sites(v.job->n_host > 0 ? pli_head_site : NULL);
     pli_picture_print(&v.job->node, pli_deadlock_is_row_over, v.job, pli_say_plain);
     if (v.job->opt.on_deadlock == PLI_DEADLOCK_ABORT) {
         pli_say("the job is ended with exit status %d; --on-deadlock=report leaves it for a "
@@ -63,20 +67,11 @@ static void deadlock(void)
 static void look(struct pli_timer *t)
 {
     uint64_t mark = 0;
-    bool is_head = v.job->n_host > 0;
-    bool is_asleep =
-        !pli_supervisor_is_ending() && v.job->n_begun == v.job->n_first &&
-        (is_head ? pli_head_is_stuck(&mark)
-                 : pli_picture_is_stuck(&v.job->node, pli_deadlock_is_row_over, v.job, &mark));
+    bool is_asleep = !pli_supervisor_is_ending() && v.job->n_begun == v.job->n_first &&
+                     pli_launcher.role->is_stuck(v.job, &mark);
     bool is_same = is_asleep && v.is_asleep && mark == v.mark;
-    if (is_same && !v.is_told && is_head && pli_head_is_showing()) {
-        // mpictl status looks: at the next turn
-    } else if (is_same && !v.is_told && is_head) {
-        v.is_told = true;
-        pli_head_show(deadlock);
-    } else if (is_same && !v.is_told) {
-        deadlock();
-    }
+    // False: mpictl status looks just now, and it is tried again at the next turn.
+    v.is_told = v.is_told || (is_same && pli_launcher.role->show_ranks(deadlock));
     v.is_told = v.is_told && is_same;
     v.is_asleep = is_asleep;
     v.mark = mark;
@@ -89,8 +84,7 @@ void pli_deadlock_begin(struct pli_job *job)
 {
     v.job = job;
     // A rank that waits for one of another MPI job looks like one that waits for ever.
-    if (job->opt.on_deadlock != PLI_DEADLOCK_IGNORE && !job->is_daemon &&
-        job->opt.impi_server == NULL) {
+    if (job->opt.on_deadlock != PLI_DEADLOCK_IGNORE && job->opt.impi_server == NULL) {
         pli_loop_timer(&v.timer, (uint64_t)WATCH_MS * PLI_MS);
     }
 }

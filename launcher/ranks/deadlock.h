@@ -11,6 +11,9 @@ struct pli_job;
 // Begin to look, if the job wants it.
 void pli_deadlock_begin(struct pli_job *job);
 
+// Whether all ranks of this host sleep inside MPI; the mark changes when one wakes.
+bool pli_deadlock_is_stuck(struct pli_job *job, uint64_t *mark_out);
+
 // Whether the processes of a row have ended, of one host.
 bool pli_deadlock_is_row_over(void *job, uint32_t row);
 

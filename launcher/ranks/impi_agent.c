@@ -2,14 +2,11 @@
 // Starts and watches the agent of an IMPI client.
 #include "launcher/ranks/impi_agent.h"
 
+#include "launcher/job/role.h"
 #include "impi/agent_native/native_agent.h"
-#include "launcher/hosts/impi_agents.h"
 #include "boot/gateway_wire.h"
-#include "launcher/hosts/daemon.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/dlink_wire.h"
 #include "launcher/base/loop.h"
-#include "launcher/job/psets.h"
 #include "launcher/base/say.h"
 #include "launcher/ranks/failure_text.h"
 #include "launcher/ranks/supervisor.h"
@@ -63,16 +60,16 @@ static _Noreturn void become_agent(struct pli_job *job, char **argv, int control
     snprintf(rank, sizeof rank, "%u", job->opt.impi_rank);
     setenv("IMPI_SERVER", job->opt.impi_server, 1); // where agents of all MPIs look
     setenv("IMPI_CLIENT", rank, 1);
-    struct pli_agent_conf conf = { .server = job->opt.impi_server,
-                                   .client = job->opt.impi_rank,
-                                   .host = job->here,
-                                   .n_host = job->n_host > 0 ? job->n_host : 1,
-                                   .node = &job->node,
-                                   .node_fd = job->node_fd,
-                                   .wake_fd = job->wake_fd,
-                                   .control_fd = control,
-                                   .is_verbose = job->opt.is_verbose };
-    _exit(pli_agent_run(&conf));
+    struct pli_native_agent_conf conf = { .server = job->opt.impi_server,
+                                          .client = job->opt.impi_rank,
+                                          .host = job->here,
+                                          .n_host = job->n_host > 0 ? job->n_host : 1,
+                                          .node = &job->node,
+                                          .node_fd = job->node_fd,
+                                          .wake_fd = job->wake_fd,
+                                          .control_fd = control,
+                                          .is_verbose = job->opt.is_verbose };
+    _exit(pli_native_agent_run(&conf));
 }
 
 bool pli_impi_agent_start(struct pli_job *job, char **argv)
@@ -84,7 +81,7 @@ bool pli_impi_agent_start(struct pli_job *job, char **argv)
     gate.job = job;
     job->wake_fd = eventfd(0, EFD_NONBLOCK); // the ranks inherit it
     if (job->wake_fd < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0 ||
-        (job->is_daemon && pipe2(err, O_CLOEXEC) != 0)) {
+        !pli_launcher.role->open_agent_stderr(err)) {
         pli_say("cannot start: %s", strerror(errno));
         return false;
     }
@@ -96,7 +93,7 @@ bool pli_impi_agent_start(struct pli_job *job, char **argv)
         become_agent(job, argv, fds[1], self);
     }
     close(fds[1]);
-    if (job->is_daemon) {
+    if (err[0] >= 0) {
         close(err[1]);
         gate.said.fd = err[0];
         pli_loop_watch(&gate.said, EPOLLIN);
@@ -128,7 +125,7 @@ void pli_impi_agent_tell(char word, const void *data, size_t len)
         return;
     }
     if (len > 0) {
-        struct pli_agent_mail *mail = pli_agent_mail(&gate.job->node);
+        struct pli_native_agent_mail *mail = pli_native_agent_mail(&gate.job->node);
         mail->len = len;
         memcpy(mail->data, data, len);
     }
@@ -145,22 +142,16 @@ static void now_up(struct pli_job *job)
         pli_say("this is client %u of %u with ranks %u to %u of %u", g->client, g->n_client,
                 job->base, job->base + job->n_rank - 1, job->node.header->n_joint);
     }
-    if (job->is_daemon) {
-        pli_daemon_send(PLI_DLINK_AGENT, PLI_AGENT_UP, job->base, &job->node.header->n_joint,
-                        sizeof job->node.header->n_joint);
-    } else if (!pli_psets_write(job)) {
-        pli_supervisor_lose("the process sets of the job could not be written");
-    }
+    pli_launcher.role->agent_up(job);
 }
 
-// What the agent of a daemon says is for the user of mpiexec.
 static void said_fire(struct pli_watch *w, uint32_t events)
 {
     char text[4096];
     (void)events;
     ssize_t n = read(w->fd, text, sizeof text);
     if (n > 0) {
-        pli_daemon_send(PLI_DLINK_SAY, 0, 0, text, (size_t)n);
+        pli_launcher.role->agent_said(text, (size_t)n);
     } else if (n == 0) {
         pli_loop_close(w);
     }
@@ -171,11 +162,11 @@ static void control_fire(struct pli_watch *w, uint32_t events)
     char word;
     (void)events;
     ssize_t n = recv(w->fd, &word, 1, MSG_DONTWAIT);
-    if (n == 1 && word == PLI_AGENT_UP) {
+    if (n == 1 && word == PLI_NATIVE_AGENT_UP) {
         now_up(gate.job);
-    } else if (n == 1 && gate.job->is_daemon) {
-        const struct pli_agent_mail *mail = pli_agent_mail(&gate.job->node);
-        pli_daemon_send(PLI_DLINK_AGENT, (uint16_t)word, 0, mail->data, mail->len);
+    } else if (n == 1) {
+        const struct pli_native_agent_mail *mail = pli_native_agent_mail(&gate.job->node);
+        pli_launcher.role->agent_word(word, mail->data, mail->len);
     } else if (n == 0) {
         pli_loop_close(w); // its end is told by the other descriptor
     }
@@ -195,9 +186,7 @@ static void agent_fire(struct pli_watch *w, uint32_t events)
     }
     gate.is_over = true;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        if (gate.job->is_daemon) {
-            pli_daemon_send(PLI_DLINK_AGENT, PLI_AGENT_OVER, 0, NULL, 0);
-        }
+        pli_launcher.role->agent_over();
         return;
     }
     char why[128];
@@ -208,9 +197,7 @@ static void agent_fire(struct pli_watch *w, uint32_t events)
         snprintf(why, sizeof why, "the agent (process %d) gave up", (int)gate.pid);
     }
     pli_supervisor_lose(why);
-    if (gate.job->is_daemon) {
-        pli_daemon_send(PLI_DLINK_FAILED, 0, 1, NULL, 0);
-    }
+    pli_launcher.role->cannot_go_on(1);
 }
 
 bool pli_impi_agent_is_up(const struct pli_job *job)
@@ -220,17 +207,17 @@ bool pli_impi_agent_is_up(const struct pli_job *job)
 
 bool pli_impi_agent_is_over(struct pli_job *job)
 {
-    if (job->opt.impi_server == NULL || gate.is_over) {
-        return true;
-    }
-    if (job->n_host > 0) {
-        return pli_impi_agents_are_over(job);
-    }
+    return job->opt.impi_server == NULL || gate.is_over || pli_launcher.role->end_agents(job);
+}
+
+bool pli_impi_agent_leave(struct pli_job *job)
+{
+    (void)job;
     if (!gate.is_told) {
         gate.is_told = true;
-        pli_impi_agent_tell(PLI_AGENT_END, NULL, 0);
+        pli_impi_agent_tell(PLI_NATIVE_AGENT_END, NULL, 0);
     }
-    return false;
+    return gate.is_over;
 }
 
 void pli_impi_agent_kill(void)

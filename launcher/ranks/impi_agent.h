@@ -22,6 +22,8 @@ bool pli_impi_agent_is_up(const struct pli_job *job);
 
 // All ranks have ended: let the agent take leave. Then whether it is over.
 bool pli_impi_agent_is_over(struct pli_job *job);
+// The same for the agent of this process alone.
+bool pli_impi_agent_leave(struct pli_job *job);
 
 // A word for it from mpiexec elsewhere. Context: a daemon.
 void pli_impi_agent_tell(char word, const void *data, size_t len);

@@ -2,15 +2,14 @@
 // vfork and exec, with all that a rank inherits set up in between.
 #include "launcher/ranks/launch.h"
 
+#include "launcher/job/role.h"
 #include "launcher/ranks/listener.h"
 #include "launcher/job/environment.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/control_msgs.h"
-#include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/base/pidns.h"
 #include "launcher/job/binding.h"
-#include "launcher/hosts/io_forward.h"
 #include "launcher/base/say.h"
 #include "launcher/ranks/output.h"
 
@@ -217,12 +216,12 @@ void pli_launch_open_remote(struct pli_job *job, struct pli_proc_task *t,
 
 void pli_launch_watch(struct pli_job *job, struct pli_proc_task *t, int out, int err)
 {
+    pli_launcher.role->open_output(job, t, out, err);
+}
+
+void pli_launch_print(struct pli_job *job, struct pli_proc_task *t, int out, int err)
+{
     char label[40];
-    if (job->is_daemon) {
-        pli_io_forward_open(&t->out, out, t->number, STDOUT_FILENO);
-        pli_io_forward_open(&t->err, err, t->number, STDERR_FILENO);
-        return;
-    }
     label_of(job, t, &pli_output_out, label, sizeof label);
     pli_output_lines_open(&t->out, out, &pli_output_out, label);
     label_of(job, t, pli_output_err, label, sizeof label);
@@ -233,7 +232,7 @@ void pli_launch_watch(struct pli_job *job, struct pli_proc_task *t, int out, int
 __attribute__((format(printf, 4, 5))) static void
 complain(const struct pli_job *job, const struct pli_proc_task *t, char *why, const char *fmt, ...)
 {
-    char text[PLI_LAUNCH_WHY];
+    char text[PLI_LAUNCH_WHY], where[300];
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
@@ -241,8 +240,8 @@ complain(const struct pli_job *job, const struct pli_proc_task *t, char *why, co
     if (why != NULL) {
         snprintf(why, PLI_LAUNCH_WHY, "%s", text);
     } else {
-        pli_say("cannot start rank %u%s%s: %s", pli_task_rank(t), job->is_daemon ? " on host " : "",
-                job->is_daemon ? pli_hosts_name(job, t) : "", text);
+        pli_launcher.role->where(job, t, where, sizeof where);
+        pli_say("cannot start rank %u%s: %s", pli_task_rank(t), where, text);
     }
 }
 
@@ -257,7 +256,7 @@ bool pli_launch_start(struct pli_job *job, struct pli_proc_task *t, char *why)
     struct start s = {
         .task = t, .out = fds[1], .err = fds[3], .ctl = fds[5], .door = fds[7], .step = ""
     };
-    s.in = is_made ? pli_stdin_input(job, t, null_fd) : -1;
+    s.in = is_made ? pli_launcher.role->open_input(job, t, null_fd) : -1;
     if (s.in < 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) != 0 ||
         fcntl(fds[2], F_SETFL, O_NONBLOCK) != 0 ||
         setsockopt(fds[4], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0) {

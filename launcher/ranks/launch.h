@@ -28,6 +28,8 @@ bool pli_launch_start(struct pli_job *job, struct pli_proc_task *task, char *why
 
 // Take what a task prints from these descriptors, which do not block and become ours.
 void pli_launch_watch(struct pli_job *job, struct pli_proc_task *task, int out, int err);
+// In mpiexec: print it, as lines.
+void pli_launch_print(struct pli_job *job, struct pli_proc_task *task, int out, int err);
 
 // Make ready for the output of a task that is started on another host.
 void pli_launch_open_remote(struct pli_job *job, struct pli_proc_task *task,
@@ -39,8 +41,6 @@ _Noreturn void pli_launch_die(int sig);
 // Signals and limits as the shell gave them: another program takes over this process.
 void pli_launch_undo(void);
 
-// Pass on what comes from a task on these descriptors, which are pipes that do not block.
-void pli_launch_watch(struct pli_job *job, struct pli_proc_task *task, int out, int err);
 int pli_launch_null(void); // /dev/null
 
 // Note how the task's process ended. False: it has not.

@@ -77,14 +77,6 @@ static void late(struct pli_timer *t)
     }
 }
 
-void pli_leave_tell(struct pli_job *job, uint32_t index, uint32_t version)
-{
-    uint32_t row = pli_node_row_of(&job->node, index);
-    if (row != UINT32_MAX) {
-        atomic_store_explicit(&job->node.rows[row].leave, version, memory_order_release);
-    }
-}
-
 void pli_leave_begin(struct pli_job *job)
 {
     the_job = job;
@@ -152,7 +144,7 @@ void pli_leave_check(struct pli_job *job)
     }
 }
 
-bool pli_leave_ask(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_leave_ask(struct pli_job *job, const char *body, size_t len, void *token,
                    struct pli_answer *a)
 {
     struct pli_ask_left ask = { 0 };

@@ -10,16 +10,14 @@
 struct pli_answer;
 struct pli_job;
 
-// This process is no member of the version of the world that is about to count: tell it.
-void pli_leave_tell(struct pli_job *job, uint32_t index, uint32_t version);
-// That version counts now.
+// A version of the world counts from now on of which some processes are no members.
 void pli_leave_begin(struct pli_job *job);
 // Some process has ended: who waits for those that are to leave may be told.
 void pli_leave_check(struct pli_job *job);
 
 // A request of kind PLI_ASK_LEFT. True: the answer is there. False: it comes later, by
 // pli_rank_request_answer(token).
-bool pli_leave_ask(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_leave_ask(struct pli_job *job, const char *body, size_t len, void *token,
                    struct pli_answer *answer);
 // Nobody waits for this answer any more.
 void pli_leave_forget(const void *token);

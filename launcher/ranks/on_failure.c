@@ -3,14 +3,14 @@
 // news are raised, and all who sleep are woken. The ranks look when they have nothing to do.
 #include "launcher/ranks/on_failure.h"
 
+#include "launcher/job/role.h"
 #include "boot/launcher_wire.h"
 #include "boot/boot.h"
 #include "boot/agree_wire.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/failure_news.h"
-#include "launcher/hosts/agree_head.h"
+#include "launcher/ranks/failure_news.h"
+#include "launcher/ranks/agreement.h"
 #include "launcher/base/refuse.h"
-#include "launcher/ranks/resize.h"
 #include "launcher/base/say.h"
 #include "launcher/ranks/failure_text.h"
 
@@ -99,10 +99,8 @@ static void mark(struct pli_job *job, uint32_t row, const struct pli_case *c)
 // The others go on.
 static void go_on(struct pli_job *job)
 {
-    pli_agree_head_failed(job);
-    if (!pli_job_is_head(job)) { // there it counts against the slots of its host until it is over
-        pli_resize_replace(job);
-    }
+    pli_agreement_failed(job);
+    pli_launcher.role->replace_failed(job);
 }
 
 // Whether somebody would be left of the job if the processes in these rows ended.
@@ -216,7 +214,8 @@ void pli_on_failure_beside(const struct pli_case *c)
     }
 }
 
-void pli_on_failure_lose(struct pli_job *job, uint32_t host)
+void pli_on_failure_lose(struct pli_job *job, uint32_t host,
+                         bool (*is_new)(const struct pli_job *job, uint32_t row))
 {
     struct pli_case gone = { .fault = PLI_FAULT_VANISHED, .row = UINT32_MAX };
     if (!pli_on_failure_is_survived(job)) {
@@ -225,7 +224,7 @@ void pli_on_failure_lose(struct pli_job *job, uint32_t host)
     status = status != 0 ? status : 1;
     for (const struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL;
          t = pli_job_next(job, t)) {
-        bool is_there = t->host == host && !t->is_over && !pli_resize_is_new(job, t->first);
+        bool is_there = t->host == host && !t->is_over && !is_new(job, t->first);
         for (uint32_t r = t->first; is_there && r < t->first + t->n; r++) {
             mark(job, r, &gone);
         }

@@ -2,26 +2,12 @@
 // One request per socket: collected as it comes, done when it is complete, answered, forgotten.
 #include "launcher/ranks/rank_request.h"
 
+#include "launcher/job/role.h"
+#include "launcher/job/ckpt_hooks.h"
 #include "boot/launcher_wire.h"
-#include "launcher/ckpt/ckpt.h"
-#include "launcher/ckpt/ckpt_phase.h"
-#include "launcher/ckpt/ckpt_wait.h"
-#include "launcher/ckpt/ckpt_state.h"
-#include "launcher/hosts/daemon.h"
-#include "launcher/hosts/head.h"
 #include "launcher/job/job.h"
-#include "launcher/ranks/leave.h"
-#include "launcher/ranks/on_failure.h"
-#include "launcher/hosts/migrate_ranks.h"
-#include "launcher/hosts/dlink_wire.h"
-#include "launcher/hosts/status_collect.h"
 #include "launcher/base/loop.h"
-#include "launcher/hosts/spawn_head.h"
-#include "launcher/ranks/resize.h"
 #include "launcher/base/say.h"
-#include "launcher/ranks/spawn.h"
-#include "launcher/ranks/spawn_fail.h"
-#include "launcher/ranks/job_ports.h"
 #include "launcher/ranks/supervisor.h"
 
 #include <errno.h>
@@ -106,7 +92,7 @@ static void finish(struct ask *a)
 static void answer_with(struct ask *a, const struct pli_answer *answer)
 {
     if (a->is_far) {
-        pli_head_send(a->host, PLI_DLINK_ANSWER, 0, a->id, answer, sizeof *answer);
+        pli_launcher.role->answer_request(a->host, a->id, answer);
     } else {
         ssize_t sent = send(a->watch.fd, answer, sizeof *answer, MSG_DONTWAIT | MSG_NOSIGNAL);
         (void)sent;
@@ -119,47 +105,47 @@ void pli_rank_request_answer(void *token, const struct pli_answer *answer)
     answer_with(token, answer);
 }
 
-// What concerns the whole job is for mpiexec to decide.
-static bool pass_on(struct ask *a, const struct pli_ask_head *head)
+// NULL: there is no such kind.
+static const struct pli_request_op *find_op(uint32_t kind)
 {
-    bool is_for_all = head->kind == PLI_ASK_SPAWN || head->kind == PLI_ASK_RESIZE ||
-                      head->kind == PLI_ASK_LEFT || head->kind == PLI_ASK_STATE ||
-                      head->kind == PLI_ASK_SEAL || head->kind == PLI_ASK_MIGRATE ||
-                      head->kind == PLI_ASK_FORK || head->kind == PLI_ASK_FORKED ||
-                      head->kind == PLI_ASK_UNSPAWN || head->kind == PLI_ASK_TIE ||
-                      head->kind == PLI_ASK_ABORT;
-    if (!a->job->is_daemon || !is_for_all) {
+    const struct pli_request_op *op = pli_launcher.requests;
+    while (op->kind != kind && op->kind != 0) {
+        op++;
+    }
+    return op->kind != 0 ? op : NULL;
+}
+
+// What concerns the whole job is for mpiexec to decide: a daemon sends it there.
+static bool is_forwarded(struct ask *a, const struct pli_ask_head *head)
+{
+    uint32_t id = n_asked + 1;
+    if (!pli_launcher.role->forward_request((uint16_t)head->kind, id, a->body + sizeof *head,
+                                            head->len)) {
         return false;
     }
-    a->id = ++n_asked;
+    a->id = n_asked = id;
     a->next = far;
     far = a;
-    pli_daemon_send(PLI_DLINK_ASK, (uint16_t)head->kind, a->id, a->body + sizeof *head, head->len);
     return true;
 }
 
 // A resize of a job whose hosts have not all begun waits until they have.
-static bool is_early(struct ask *a, const struct pli_ask_head *head)
+static bool is_early(struct ask *a)
 {
-    struct pli_head_means means;
-    if (head->kind != PLI_ASK_RESIZE || !pli_job_is_head(a->job)) {
-        return false;
-    }
-    pli_head_side(0, &means);
-    if (!means.is_started) {
+    bool is = !pli_launcher.role->has_begun();
+    if (is) {
         a->next = early;
         early = a;
     }
-    return !means.is_started;
+    return is;
 }
 
 // While the ranks stand still for a checkpoint or a move nothing else is begun. It waits, behind
-// what came before it; who wants one of these two waits elsewhere.
-static bool is_held(struct ask *a, const struct pli_ask_head *head)
+// what came before it.
+static bool is_held(struct ask *a)
 {
     struct ask **last = &held;
-    if (head->kind == PLI_ASK_CHECKPOINT || head->kind == PLI_ASK_MIGRATE ||
-        !pli_ckpt_is_stopping()) {
+    if (!pli_launcher.ckpt_hooks->is_stopping()) {
         return false;
     }
     while (*last != NULL) {
@@ -170,52 +156,31 @@ static bool is_held(struct ask *a, const struct pli_ask_head *head)
     return true;
 }
 
+static bool is_put_off(struct ask *a, const struct pli_request_op *op,
+                       const struct pli_ask_head *head)
+{
+    return (!op->is_for_stops && is_held(a)) || (op->is_for_job && is_forwarded(a, head)) ||
+           (op->needs_begin && is_early(a));
+}
+
 static void serve(struct ask *a)
 {
     const struct pli_ask_head *head = (const struct pli_ask_head *)a->body;
+    const struct pli_request_op *op = find_op(head->kind);
     struct pli_answer answer = { 0 };
     a->is_pending = false;
     if (pli_supervisor_is_ending()) {
         answer.error = ECANCELED;
         snprintf(answer.text, sizeof answer.text, "the job is ending");
-    } else if (is_held(a, head) || pass_on(a, head) || is_early(a, head)) {
-        a->is_pending = true;
-    } else if (head->kind == PLI_ASK_SPAWN && pli_job_is_head(a->job)) {
-        a->is_pending =
-            !pli_spawn_head_spawn(a->job, a->body + sizeof *head, head->len, a, &answer);
-    } else if (head->kind == PLI_ASK_SPAWN) {
-        pli_spawn(a->job, a->body + sizeof *head, head->len, &answer);
-    } else if (head->kind == PLI_ASK_UNSPAWN) {
-        pli_spawn_fail_clear(a->job, a->body + sizeof *head, head->len, &answer);
-    } else if (head->kind == PLI_ASK_ABORT) {
-        pli_on_failure_abort(a->job, a->body + sizeof *head, head->len, &answer);
-    } else if (head->kind == PLI_ASK_TIE) {
-        pli_job_ports_serve(a->job, a->body + sizeof *head, head->len, &answer);
-    } else if (head->kind == PLI_ASK_RESIZE) {
-        a->is_pending = !pli_resize_begin(a->job, a->body + sizeof *head, head->len, a, &answer);
-    } else if (head->kind == PLI_ASK_CHECKPOINT) {
-        a->is_pending = !pli_ckpt_ask(a, &answer);
-    } else if (head->kind == PLI_ASK_STATE) {
-        pli_ckpt_state_begin(&answer);
-    } else if (head->kind == PLI_ASK_SEAL) {
-        a->is_pending = !pli_ckpt_state_seal(a, a->body + sizeof *head, head->len, &answer);
-    } else if (head->kind == PLI_ASK_LEFT) {
-        a->is_pending = !pli_leave_ask(a->job, a->body + sizeof *head, head->len, a, &answer);
-    } else if (head->kind == PLI_ASK_MIGRATE) {
-        a->is_pending =
-            !pli_migrate_ranks_ask(a->job, a->body + sizeof *head, head->len, a, &answer);
-    } else if (head->kind == PLI_ASK_LOOK) {
-        a->is_pending = !pli_status_collect_ask(a->job, a, &answer);
-    } else if (head->kind == PLI_ASK_FORK) {
-        a->is_pending = !pli_resize_fork(a->job, a->body + sizeof *head, head->len, a, &answer);
-    } else if (head->kind == PLI_ASK_FORKED) {
-        a->is_pending = !pli_resize_forked(a->job, a->body + sizeof *head, head->len, a, &answer);
-    } else {
+    } else if (op == NULL) {
         answer.error = ENOSYS;
         snprintf(answer.text, sizeof answer.text,
                  "this mpiexec does not know requests of kind %u; use mpiexec and library of one "
                  "installation",
                  head->kind);
+    } else {
+        a->is_pending = is_put_off(a, op, head) ||
+                        !op->serve(a->job, a->body + sizeof *head, head->len, a, &answer);
     }
     if (!a->is_pending) {
         answer_with(a, &answer);
@@ -277,15 +242,12 @@ static bool take(struct ask *a)
 // Who asked does not wait for the answer any more.
 static void give_up(struct ask *a)
 {
-    if (a->job->is_daemon && a->id != 0) {
-        pli_daemon_send(PLI_DLINK_ASK, 0, a->id, NULL, 0);
+    if (a->id != 0 && !a->is_far) {
+        pli_launcher.role->drop_request(a->id);
     }
-    pli_spawn_head_forget(a);
-    pli_resize_forget(a);
-    pli_ckpt_forget(a);
-    pli_leave_forget(a);
-    pli_migrate_ranks_forget(a);
-    pli_status_collect_forget(a);
+    for (const struct pli_request_op *op = pli_launcher.requests; op->kind != 0; op++) {
+        op->forget(a);
+    }
     finish(a);
 }
 

@@ -4,24 +4,19 @@
 // dies leaves everything as it was. A smaller world needs nobody: the word is changed at once.
 #include "launcher/ranks/resize.h"
 
-#include "launcher/hosts/host_join.h"
+#include "launcher/ranks/spawn.h"
+#include "launcher/ranks/resize_notify.h"
+#include "launcher/job/role.h"
 #include "launcher/ranks/rank_request.h"
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
-#include "launcher/hosts/daemon.h"
-#include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/leave.h"
-#include "launcher/hosts/dlink.h"
 #include "launcher/job/members.h"
-#include "launcher/hosts/spawn_head.h"
-#include "launcher/hosts/spawn_daemon.h"
 #include "launcher/base/refuse.h"
-#include "launcher/hosts/resize_notify.h"
 #include "launcher/ranks/resize_check.h"
 #include "launcher/base/say.h"
-#include "launcher/ranks/spawn.h"
 #include "launcher/ranks/supervisor.h"
 #include "launcher/job/world_version.h"
 
@@ -89,18 +84,13 @@ static void begin_renewal(const struct pli_job *job)
 // who does not hear of it has lost mpiexec, and ends.
 static bool commit(struct pli_job *job, struct pli_answer *a)
 {
-    struct pli_pack p = { 0 };
     struct pli_world_version w = { .version = (uint32_t)atomic_load(&job->node.header->world) + 1 };
     uint32_t *leavers = pli_members_leavers(job, &w.n_leaver);
     w.members = pli_members_next(&w.n_member);
     w.leavers = leavers;
     bool is_good = pli_world_version_make(job, &w, a);
     if (is_good) {
-        if (pli_job_is_head(job)) {
-            pli_world_version_pack(&w, &p);
-            pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_WORLD, 0, 0, p.data, p.len);
-            pli_pack_fini(&p);
-        }
+        pli_launcher.role->announce_world(&w);
         begin_renewal(job);
         pli_world_version_turn(job, &w);
         pli_members_turn();
@@ -161,13 +151,7 @@ static bool grow(struct pli_job *job, void *token, struct pli_answer *a)
     uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1, n_next;
     pli_members_next(&n_next);
     uint32_t stay = pli_members_n_stay(), more = n_next - stay;
-    if (pli_job_is_head(job)) {
-        bool *may = pli_host_join_named(job, z.hosts);
-        pli_spawn_head_ranks(job, more, stay, version, may, a);
-        free(may);
-    } else {
-        pli_spawn_ranks(job, more, stay, version, a);
-    }
+    pli_launcher.role->spawn_ranks(job, more, stay, version, z.hosts, a);
     if (a->error != 0) {
         pli_members_drop_plan();
         return true;
@@ -218,7 +202,7 @@ static bool grow_onto(struct pli_job *job, const char *hosts, const char *add, v
     pli_say_need(asprintf(&list, "%s,%s", hosts, add) >= 0 ? list : NULL);
     pli_members_next(&n_next);
     uint32_t n_own = job->opt.is_movable ? n_next - pli_members_n_stay() : 0;
-    enum pli_host_join when = pli_host_join_own(job, list, n_own, joined, job, a);
+    enum pli_host_join when = pli_launcher.role->join_hosts(job, list, n_own, joined, job, a);
     free(list);
     if (when == PLI_HOST_JOIN_LATER) {
         z.token = token;
@@ -232,7 +216,7 @@ static bool grow_onto(struct pli_job *job, const char *hosts, const char *add, v
     return grow(job, token, a);
 }
 
-bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_resize_begin(struct pli_job *job, const char *body, size_t len, void *token,
                       struct pli_answer *a)
 {
     struct pli_ask_resize ask;
@@ -291,11 +275,7 @@ static bool is_new(const struct pli_job *job, uint32_t row)
 static void undo(struct pli_job *job)
 {
     for (uint32_t i = 0; i < z.n_batch; i++) {
-        if (pli_job_is_head(job)) {
-            pli_spawn_head_undo(job, z.batches[i].first, z.batches[i].n);
-        } else {
-            pli_spawn_undo(job, z.batches[i].first, z.batches[i].n);
-        }
+        pli_launcher.role->spawn_undo(job, z.batches[i].first, z.batches[i].n);
     }
 }
 
@@ -308,26 +288,6 @@ static void conclude(struct pli_job *job, struct pli_answer *a)
     finish(job, a);
 }
 
-// Where the one was that died, if there is room; else where there is.
-static void start_replacement(struct pli_job *job, uint32_t rank, uint32_t dead,
-                              struct pli_answer *a)
-{
-    uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
-    if (!pli_job_is_head(job)) {
-        pli_spawn_ranks(job, 1, rank, version, a);
-        return;
-    }
-    const struct pli_node_proc *p = pli_node_find(&job->node, dead);
-    bool *may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
-    may[p->host] = true;
-    pli_spawn_head_ranks(job, 1, rank, version, may, a);
-    free(may);
-    if (a->error != 0) {
-        *a = (struct pli_answer){ 0 };
-        pli_spawn_head_ranks(job, 1, rank, version, NULL, a);
-    }
-}
-
 // Processes take the places of all who have died, in the next version. False: the job is lost.
 static bool replace_dead(struct pli_job *job)
 {
@@ -338,7 +298,8 @@ static bool replace_dead(struct pli_job *job)
             pli_supervisor_lose("too many ranks have died");
             return false;
         }
-        start_replacement(job, rank, next[rank], &a);
+        uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
+        pli_launcher.role->spawn_successor(job, rank, next[rank], version, &a);
         if (a.error != 0) {
             pli_supervisor_lose(a.text);
             return false;
@@ -399,9 +360,7 @@ static bool is_complete(struct pli_job *job)
 void pli_resize_ready(struct pli_job *job, uint32_t row)
 {
     struct pli_answer a = { 0 };
-    if (job->is_daemon) {
-        pli_daemon_send(PLI_DLINK_READY, 0, job->node.rows[row].index, NULL, 0);
-    } else if (is_new(job, row)) {
+    if (is_new(job, row)) {
         z.n_ready++;
         if ((!z.is_fork || z.is_agreed) && is_complete(job)) {
             conclude(job, &a);
@@ -437,7 +396,7 @@ void pli_resize_fail(struct pli_job *job, const char *why)
 // With its host: another one is tried.
 static bool is_lost(const struct pli_proc_task *t)
 {
-    return pli_job_is_head(t->job) && t->job->hosts[t->host].is_lost;
+    return t->job->hosts != NULL && t->job->hosts[t->host].is_lost;
 }
 
 void pli_resize_gone(struct pli_proc_task *t)
@@ -470,35 +429,31 @@ void pli_resize_renumber(uint32_t first)
     clones->first = first;
 }
 
-bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_resize_fork(struct pli_job *job, const char *body, size_t len, void *token,
                      struct pli_answer *a)
 {
     struct pli_ask_fork ask = { 0 };
-    struct pli_spawn_head_clones as = { 0 };
     const char *names = "", *add = "";
-    bool is_done = true;
     if (len < sizeof ask || !read_hosts(body, len, sizeof ask, &names, &add)) {
         pli_refuse(a, EINVAL, "the request is cut short");
         return true;
     }
     memcpy(&ask, body, sizeof ask);
     uint32_t now = pli_members_size(job), n_next;
-    if (!pli_resize_check_fork(job, &ask, z.state == S_IDLE, a) ||
-        !pli_spawn_head_find(job, names, add, &as, a)) {
+    if (!pli_resize_check_fork(job, &ask, z.state == S_IDLE, a)) {
         return true;
     }
     if (!pli_members_plan(job, now + ask.n, true)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
         return true;
     }
-    if (pli_job_is_head(job)) {
-        as.rank = now;
-        as.version = ask.version + 1;
-        is_done = pli_spawn_head_clones(job, pli_members_next(&n_next), ask.n, &as, token, a);
-    } else {
-        pli_spawn_reserve(job, pli_members_next(&n_next), ask.n, now, ask.version + 1, a);
-    }
-    free(as.hosts);
+    const struct pli_role_clones clones = { .parents = pli_members_next(&n_next),
+                                            .n = ask.n,
+                                            .rank = now,
+                                            .version = ask.version + 1,
+                                            .names = names,
+                                            .add = add };
+    bool is_done = pli_launcher.role->spawn_clones(job, &clones, token, a);
     if (a->error != 0) {
         pli_members_drop_plan();
         return true;
@@ -510,7 +465,7 @@ bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *to
     return is_done;
 }
 
-bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_resize_forked(struct pli_job *job, const char *body, size_t len, void *token,
                        struct pli_answer *a)
 {
     struct pli_ask_forked ask = { 0 };
@@ -535,9 +490,6 @@ bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *
 bool pli_resize_add_clone(struct pli_proc_task *from, uint32_t row, pid_t pid, const int fds[4])
 {
     struct pli_job *job = from->job;
-    if (job->is_daemon) {
-        return pli_spawn_daemon_clone(from, row, pid, fds);
-    }
     return row < pli_node_n_used(&job->node) && is_new(job, row) && z.is_fork &&
            pli_spawn_clone(job, from, row, pid, fds);
 }

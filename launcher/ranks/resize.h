@@ -14,13 +14,13 @@ struct pli_proc_task;
 
 // Do what a request of kind PLI_ASK_RESIZE says. True: the answer is there. False: it comes later,
 // by pli_rank_request_answer(token).
-bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_resize_begin(struct pli_job *job, const char *body, size_t len, void *token,
                       struct pli_answer *answer);
 // Prepare rows for clones of ranks, as a request of kind PLI_ASK_FORK says.
-bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_resize_fork(struct pli_job *job, const char *body, size_t len, void *token,
                      struct pli_answer *a);
 // Those who asked for clones have them, or not: PLI_ASK_FORKED. True and false as above.
-bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_resize_forked(struct pli_job *job, const char *body, size_t len, void *token,
                        struct pli_answer *answer);
 // A process that was forked from a rank of this task is there; fds: its control socket, output and
 // error, which become ours. False: nobody expects it.

@@ -6,9 +6,7 @@
 // for the ranks are not in its foreground; and for several readers everything is copied.
 #include "launcher/ranks/stdin.h"
 
-#include "launcher/hosts/head.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/io_forward.h"
 #include "launcher/base/say.h"
 
 #include <errno.h>
@@ -26,6 +24,7 @@ struct reader {
     size_t done; // of what is held
     // On another host:
     struct pli_proc_task *task; // NULL: it is here
+    pli_stdin_send_fn send;     // bytes to its host
     uint32_t credit;            // bytes it has room for
     bool is_open, is_ready;
     bool is_ending; // its end is to be told as soon as it is ready
@@ -61,7 +60,7 @@ static void close_reader(struct reader *r)
         r->is_ending = !may_send(r);
         r->is_open = false;
         if (may_send(r)) {
-            pli_head_input(r->task, NULL, 0);
+            r->send(r->task, NULL, 0);
         }
     }
 }
@@ -119,7 +118,7 @@ static bool give_remote(struct reader *r)
     size_t n = held_len - r->done;
     n = n < r->credit ? n : r->credit;
     if (r->is_open && n > 0 && r->task->host != still) {
-        pli_head_input(r->task, held + r->done, n);
+        r->send(r->task, held + r->done, n);
         r->done += n;
         r->credit -= (uint32_t)n;
     }
@@ -216,18 +215,19 @@ static int add_reader(void)
     return fds[0];
 }
 
-static bool is_fed(const struct pli_job *job, const struct pli_proc_task *task)
+bool pli_stdin_is_fed(const struct pli_job *job, const struct pli_proc_task *task)
 {
     int64_t to = job->opt.feed;
     return to == PLI_STDIN_ALL || (to >= task->rank && to < (int64_t)task->rank + task->n);
 }
 
-void pli_stdin_add_remote(const struct pli_job *job, struct pli_proc_task *task)
+void pli_stdin_add_remote(const struct pli_job *job, struct pli_proc_task *task,
+                          pli_stdin_send_fn send)
 {
-    struct reader *r = is_fed(job, task) ? pli_say_need(calloc(1, sizeof *r)) : NULL;
+    struct reader *r = pli_stdin_is_fed(job, task) ? pli_say_need(calloc(1, sizeof *r)) : NULL;
     if (r != NULL) {
         *r = (struct reader){
-            .watch = { .fd = -1 }, .next = readers, .task = task, .is_open = true
+            .watch = { .fd = -1 }, .next = readers, .task = task, .send = send, .is_open = true
         };
         readers = r;
     }
@@ -237,7 +237,7 @@ static void tell_end(struct reader *r)
 {
     if (r->task != NULL && r->is_ending && may_send(r)) {
         r->is_ending = false;
-        pli_head_input(r->task, NULL, 0);
+        r->send(r->task, NULL, 0);
     }
 }
 
@@ -290,13 +290,10 @@ int pli_stdin_input(struct pli_job *job, struct pli_proc_task *task, int null_fd
     if (task->is_spawned) {
         return null_fd;
     }
-    if (job->is_daemon) {
-        return is_fed(job, task) ? pli_io_forward_input(task) : null_fd;
-    }
     if (to == PLI_STDIN_ALL) {
         return job->n_task == 1 && may_inherit(job) ? STDIN_FILENO : add_reader();
     }
-    if (!is_fed(job, task)) {
+    if (!pli_stdin_is_fed(job, task)) {
         return null_fd;
     }
     return may_inherit(job) ? STDIN_FILENO : add_reader();

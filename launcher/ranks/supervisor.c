@@ -2,33 +2,21 @@
 // Watches the tasks and decides when the job ends.
 #include "launcher/ranks/supervisor.h"
 
-#include "launcher/ckpt/auto_restart.h"
-#include "launcher/ranks/rank_request.h"
+#include "launcher/job/role.h"
+#include "launcher/job/ckpt_hooks.h"
 #include "base/clock.h"
-#include "launcher/ckpt/ckpt.h"
-#include "launcher/ckpt/ckpt_ranks.h"
-#include "launcher/hosts/daemon.h"
 #include "launcher/ranks/listener.h"
-#include "launcher/job/environment.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/impi_agent.h"
 #include "launcher/ranks/control_msgs.h"
-#include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/watchdog.h"
 #include "launcher/ranks/launch.h"
-#include "launcher/hosts/dlink_wire.h"
-#include "launcher/ranks/on_failure.h"
 #include "launcher/base/pidns.h"
-#include "launcher/hosts/io_forward.h"
-#include "launcher/ranks/resize.h"
 #include "launcher/base/say.h"
 #include "launcher/ranks/output.h"
-#include "launcher/ranks/spawn.h"
-#include "launcher/ranks/spawn_fail.h"
 #include "launcher/ranks/failure_text.h"
-#include "launcher/ranks/deadlock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -93,7 +81,7 @@ static bool go(enum state to)
         return false;
     }
     w.state = to;
-    pli_ckpt_cancel();
+    pli_launcher.ckpt_hooks->cancel();
     return true;
 }
 
@@ -105,18 +93,37 @@ static void signal_task(struct pli_proc_task *t, int sig)
     pli_control_msgs_signal(t, sig);
 }
 
-static void signal_all(int sig, const struct pli_proc_task *but)
+// Send it to the ranks alone: a script that started one does not get it.
+static void signal_ranks(struct pli_job *job, int sig)
 {
-    if (pli_job_is_head(w.job)) {
-        pli_head_signal(sig, but, w.state == S_RUN ? 0 : PLI_HEAD_ENDING);
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        if (t->guests == NULL && !t->is_exited && t->pid > 0) {
+            kill(t->pid, sig);
+        }
+        pli_control_msgs_signal(t, sig);
+    }
+}
+
+void pli_supervisor_signal(struct pli_job *job, int sig, const struct pli_proc_task *but,
+                           uint16_t flags)
+{
+    if ((flags & PLI_SIGNAL_RANKS) != 0) {
+        signal_ranks(job, sig);
         return;
     }
-    for (struct pli_proc_task *t = pli_job_next(w.job, NULL); t != NULL;
-         t = pli_job_next(w.job, t)) {
+    if ((flags & PLI_SIGNAL_ENDING) != 0) {
+        go(sig == SIGKILL ? S_KILLING : S_ENDING);
+    }
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
         if (t != but && !t->is_over) {
             signal_task(t, sig);
         }
     }
+}
+
+static void signal_all(int sig, const struct pli_proc_task *but)
+{
+    pli_launcher.role->signal(w.job, sig, but, w.state == S_RUN ? 0 : PLI_SIGNAL_ENDING);
 }
 
 static void kill_job(void)
@@ -229,16 +236,6 @@ static bool is_crash(const struct pli_case *c)
     return c->fault == PLI_FAULT_SIGNAL && c->number != SIGTERM && c->number != SIGKILL;
 }
 
-// mpiexec decides; only what it would write into the row is written here.
-static void report_up(const struct pli_case *c)
-{
-    pli_daemon_case(c);
-    if (w.job->opt.on_failure == PLI_FAIL_CONTINUE && c->state == PLI_NODE_RUNNING) {
-        w.job->node.rows[c->row].abort_code = pli_failure_text_status(c);
-        pli_node_set_state(&w.job->node, c->row, PLI_NODE_ABORTED);
-    }
-}
-
 void pli_supervisor_fail(int status, bool may_go_on)
 {
     if (!w.has_failed) {
@@ -262,13 +259,13 @@ void pli_supervisor_over(struct pli_proc_task *t)
 
 void pli_supervisor_report(const struct pli_case *c)
 {
-    if (c->fault == PLI_FAULT_NONE) {
-        return;
+    if (c->fault != PLI_FAULT_NONE) {
+        pli_launcher.role->report(c);
     }
-    if (w.job->is_daemon) {
-        report_up(c);
-        return;
-    }
+}
+
+void pli_supervisor_judge(const struct pli_case *c)
+{
     if (w.state != S_RUN) {
         // Most of what fails now fails because the job ends; a crash is news all the same.
         if (is_crash(c) && w.die_of == 0) {
@@ -276,7 +273,7 @@ void pli_supervisor_report(const struct pli_case *c)
         }
         return;
     }
-    if (pli_spawn_fail_take(w.job, c) || pli_on_failure_take(w.job, c)) {
+    if (pli_launcher.role->take_failure(w.job, c)) {
         return;
     }
     bool end = is_fatal(c);
@@ -292,7 +289,7 @@ void pli_supervisor_report(const struct pli_case *c)
         pli_failure_text_say_short(w.job, c);
     }
     w.has_failed = true;
-    pli_auto_restart_note(c, end || w.is_early);
+    pli_launcher.ckpt_hooks->failed(c, end || w.is_early);
     if (end) {
         w.spare = c->fault == PLI_FAULT_ABORT ? c->task : NULL;
         end_job(GRACE_FAILED_MS);
@@ -349,22 +346,11 @@ void pli_supervisor_check(struct pli_proc_task *t)
         pli_node_set_ended(&w.job->node, w.job->node.rows[r].index);
         pli_listener_shut(r);
     }
-    void (*finish)(struct pli_output_lines * s) =
-        w.job->is_daemon ? pli_io_forward_finish : pli_output_lines_finish;
-    finish(&t->out);
-    finish(&t->err);
-    pli_resize_gone(t);
-    pli_ckpt_gone(t);
+    pli_launcher.role->task_gone(t);
+    pli_launcher.ckpt_hooks->gone(t);
     judge_task(t);
     pli_loop_close(&t->control);
-    if (w.job->is_daemon) {
-        pli_daemon_send(PLI_DLINK_OVER, 0, t->number, NULL, 0);
-        return;
-    }
-    if (w.job->opt.is_verbose) {
-        pli_say("process %d of rank %u is over, %u of %u are left", (int)t->pid, t->first,
-                w.job->n_task - w.job->n_over, w.job->n_task);
-    }
+    pli_launcher.role->task_over(t);
 }
 
 static void task_fire(struct pli_watch *watch, uint32_t events)
@@ -430,59 +416,39 @@ void pli_supervisor_drop(struct pli_proc_task *t)
     signal_task(t, SIGKILL);
 }
 
+void pli_supervisor_end_process(struct pli_job *job, uint32_t row)
+{
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        if (t->is_over || !pli_task_has(t, row)) {
+            continue;
+        }
+        if (t->n > 1) {
+            pli_control_msgs_kill(t, row);
+        } else {
+            pli_supervisor_drop(t);
+        }
+    }
+}
+
 bool pli_supervisor_step(struct pli_job *job)
 {
     if (!pli_impi_agent_is_up(job)) {
         return false;
     }
-    pli_rank_request_sweep();
-    pli_spawn_sweep(job);
     for (int i = 0; i < BATCH && job->n_begun < job->n_first && w.state == S_RUN; i++) {
         if (!start(&job->tasks[job->n_begun], NULL)) {
-            if (job->is_daemon) {
-                pli_daemon_send(PLI_DLINK_FAILED, 0, 1, NULL, 0);
-            }
+            pli_launcher.role->cannot_go_on(1);
             pli_supervisor_fail(1, false);
             return false;
         }
         job->n_begun++;
         if (job->n_begun == job->n_first) {
             pli_stdin_begin();
-            pli_ckpt_begin();
-            if (job->opt.is_verbose && !job->is_daemon) {
-                pli_say("%u ranks in %u processes started in %.1f ms", job->n_rank, job->n_first,
-                        (double)(pli_clock_ns() - job->start_ns) / 1e6);
-            }
+            pli_launcher.ckpt_hooks->begin();
+            pli_launcher.role->all_started(job);
         }
     }
     return job->n_begun < job->n_first && w.state == S_RUN;
-}
-
-static void relay(int sig)
-{
-    if (pli_job_is_head(w.job)) {
-        pli_head_signal(sig, NULL, PLI_HEAD_RANKS);
-        return;
-    }
-    for (struct pli_proc_task *t = pli_job_next(w.job, NULL); t != NULL;
-         t = pli_job_next(w.job, t)) {
-        if (t->guests == NULL && !t->is_exited && t->pid > 0) {
-            kill(t->pid, sig);
-        }
-        pli_control_msgs_signal(t, sig);
-    }
-}
-
-void pli_supervisor_signal(int sig, const struct pli_proc_task *but, uint16_t flags)
-{
-    if ((flags & PLI_HEAD_RANKS) != 0) {
-        relay(sig);
-        return;
-    }
-    if ((flags & PLI_HEAD_ENDING) != 0) {
-        go(sig == SIGKILL ? S_KILLING : S_ENDING);
-    }
-    signal_all(sig, but);
 }
 
 void pli_supervisor_kill(void)
@@ -514,7 +480,7 @@ static void signal_fire(struct pli_watch *watch, uint32_t events)
         switch (sig) {
         case SIGUSR1:
         case SIGUSR2:
-            relay(sig);
+            pli_launcher.role->signal(w.job, sig, NULL, PLI_SIGNAL_RANKS);
             break;
         case SIGTSTP:
             // SIGTSTP does nothing in a session without a shell.
@@ -543,7 +509,6 @@ void pli_supervisor_begin(struct pli_job *job, int signal_fd)
     if (job->opt.timeout > 0) {
         pli_loop_timer(&w.timeout, (uint64_t)(job->opt.timeout * 1e9));
     }
-    pli_deadlock_begin(job);
 }
 
 // The reader of our output is gone: end as any program that writes to a closed pipe.
@@ -578,18 +543,12 @@ bool pli_supervisor_is_done(const struct pli_job *job)
     return w.is_drained || (pli_output_lines_n_open() == 0 && pli_output_is_empty());
 }
 
-int pli_supervisor_finish(struct pli_job *job)
+int pli_supervisor_finish(struct pli_job *job, int status)
 {
     pli_impi_agent_end();
-    pli_ckpt_end();
-    w.status = w.status != 0 ? w.status : pli_on_failure_status(job);
-    if (pli_job_is_head(w.job)) {
-        pli_head_finish(w.state != S_RUN);
-    } else if (w.state != S_RUN) {
-        char cookie[64];
-        pli_environment_cookie(job, cookie, sizeof cookie);
-        pli_watchdog_sweep(cookie);
-    }
+    pli_launcher.ckpt_hooks->end();
+    w.status = w.status != 0 ? w.status : status;
+    pli_launcher.role->clean_up(job, w.state != S_RUN);
     pli_watchdog_stop();
     if (w.die_of != 0) {
         pli_launch_die(w.die_of);
@@ -599,6 +558,6 @@ int pli_supervisor_finish(struct pli_job *job)
         pli_output_flush();
         return w.status != 0 ? w.status : 1;
     }
-    pli_auto_restart_run(job, w.state != S_RUN && w.state != S_LEFT);
+    pli_launcher.ckpt_hooks->restart(job, w.state != S_RUN && w.state != S_LEFT);
     return w.status;
 }

@@ -25,9 +25,13 @@ void pli_supervisor_follow(struct pli_proc_task *t);
 void pli_supervisor_adopt(struct pli_proc_task *t);
 // Take the start of such a task back.
 void pli_supervisor_drop(struct pli_proc_task *t);
+// End the process of a rank that runs here, if there is one.
+void pli_supervisor_end_process(struct pli_job *job, uint32_t row);
 
-// Something happened to a rank: say it, and end the job if the others may depend on it.
+// Something happened to a rank: the role says what is done about it.
 void pli_supervisor_report(const struct pli_case *c);
+// In mpiexec: say it, and end the job if the others may depend on the rank.
+void pli_supervisor_judge(const struct pli_case *c);
 
 // Something of the task ended: is it over now?
 void pli_supervisor_check(struct pli_proc_task *task);
@@ -43,17 +47,18 @@ void pli_supervisor_end(int status);
 // A task on another host is over.
 void pli_supervisor_over(struct pli_proc_task *task);
 
-// In a daemon: what mpiexec decided. flags as of pli_head_signal.
-void pli_supervisor_signal(int sig, const struct pli_proc_task *but, uint16_t flags);
+// Send a signal to the tasks of this host but one (NULL: to all); flags: PLI_SIGNAL_.
+void pli_supervisor_signal(struct pli_job *job, int sig, const struct pli_proc_task *but,
+                           uint16_t flags);
 // In a daemon: mpiexec is gone, or has no use for it any more.
 void pli_supervisor_kill(void);
 
 // All tasks are over, and their output is out (or nobody wants it).
 bool pli_supervisor_is_done(const struct pli_job *job);
 
-// Clean up what a bad end may have left; the exit status of mpiexec. Does not return when mpiexec
-// is to die of the signal that ended the job.
-int pli_supervisor_finish(struct pli_job *job);
+// Clean up what a bad end may have left; the exit status of mpiexec, which is `status` where
+// nothing else decides it. Does not return when mpiexec is to die of the signal that ended the job.
+int pli_supervisor_finish(struct pli_job *job, int status);
 
 // The job cannot go on for this reason, which is no rank's.
 void pli_supervisor_lose(const char *why);

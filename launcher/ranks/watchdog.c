@@ -6,7 +6,7 @@
 // least carry the job's cookie in the environment they were started with.
 #include "launcher/ranks/watchdog.h"
 
-#include "launcher/ckpt/ckpt_lock.h"
+#include "launcher/job/ckpt_hooks.h"
 #include "launcher/job/environment.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
@@ -144,7 +144,8 @@ bool pli_watchdog_start(struct pli_job *job, char **argv)
     char cookie[64];
     int fds[2];
     pli_environment_cookie(job, cookie, sizeof cookie);
-    int claim = job->opt.ckpt_dir != NULL ? pli_ckpt_lock_take(job->opt.ckpt_dir) : -1;
+    int claim =
+        job->opt.ckpt_dir != NULL ? pli_launcher.ckpt_hooks->lock_dir(job->opt.ckpt_dir) : -1;
     n_group = job->n_first + job->node.header->n_more;
     groups = mmap(NULL, n_group * sizeof *groups, PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -2,69 +2,9 @@
 // Judges the arguments of collectives: only those that count at this rank, as the standard says.
 #include "coll/coll_args.h"
 
-#include "coll/coll.h"
+#include "coll/neighbors.h"
 #include "obj/comm.h"
 #include "obj/op.h"
-
-static const char *const names[PLI_N_COLL] = {
-    [PLI_COLL_BARRIER] = "barrier",
-    [PLI_COLL_BCAST] = "bcast",
-    [PLI_COLL_GATHER] = "gather",
-    [PLI_COLL_GATHERV] = "gatherv",
-    [PLI_COLL_SCATTER] = "scatter",
-    [PLI_COLL_SCATTERV] = "scatterv",
-    [PLI_COLL_ALLGATHER] = "allgather",
-    [PLI_COLL_ALLGATHERV] = "allgatherv",
-    [PLI_COLL_ALLTOALL] = "alltoall",
-    [PLI_COLL_ALLTOALLV] = "alltoallv",
-    [PLI_COLL_ALLTOALLW] = "alltoallw",
-    [PLI_COLL_REDUCE] = "reduce",
-    [PLI_COLL_ALLREDUCE] = "allreduce",
-    [PLI_COLL_REDUCE_SCATTER] = "reduce_scatter",
-    [PLI_COLL_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
-    [PLI_COLL_SCAN] = "scan",
-    [PLI_COLL_EXSCAN] = "exscan",
-    [PLI_COLL_NEIGHBOR_ALLGATHER] = "neighbor_allgather",
-    [PLI_COLL_NEIGHBOR_ALLGATHERV] = "neighbor_allgatherv",
-    [PLI_COLL_NEIGHBOR_ALLTOALL] = "neighbor_alltoall",
-    [PLI_COLL_NEIGHBOR_ALLTOALLV] = "neighbor_alltoallv",
-    [PLI_COLL_NEIGHBOR_ALLTOALLW] = "neighbor_alltoallw",
-};
-
-static const char *const calls[PLI_N_COLL] = {
-    [PLI_COLL_BARRIER] = "MPI_Barrier",
-    [PLI_COLL_BCAST] = "MPI_Bcast",
-    [PLI_COLL_GATHER] = "MPI_Gather",
-    [PLI_COLL_GATHERV] = "MPI_Gatherv",
-    [PLI_COLL_SCATTER] = "MPI_Scatter",
-    [PLI_COLL_SCATTERV] = "MPI_Scatterv",
-    [PLI_COLL_ALLGATHER] = "MPI_Allgather",
-    [PLI_COLL_ALLGATHERV] = "MPI_Allgatherv",
-    [PLI_COLL_ALLTOALL] = "MPI_Alltoall",
-    [PLI_COLL_ALLTOALLV] = "MPI_Alltoallv",
-    [PLI_COLL_ALLTOALLW] = "MPI_Alltoallw",
-    [PLI_COLL_REDUCE] = "MPI_Reduce",
-    [PLI_COLL_ALLREDUCE] = "MPI_Allreduce",
-    [PLI_COLL_REDUCE_SCATTER] = "MPI_Reduce_scatter",
-    [PLI_COLL_REDUCE_SCATTER_BLOCK] = "MPI_Reduce_scatter_block",
-    [PLI_COLL_SCAN] = "MPI_Scan",
-    [PLI_COLL_EXSCAN] = "MPI_Exscan",
-    [PLI_COLL_NEIGHBOR_ALLGATHER] = "MPI_Neighbor_allgather",
-    [PLI_COLL_NEIGHBOR_ALLGATHERV] = "MPI_Neighbor_allgatherv",
-    [PLI_COLL_NEIGHBOR_ALLTOALL] = "MPI_Neighbor_alltoall",
-    [PLI_COLL_NEIGHBOR_ALLTOALLV] = "MPI_Neighbor_alltoallv",
-    [PLI_COLL_NEIGHBOR_ALLTOALLW] = "MPI_Neighbor_alltoallw",
-};
-
-const char *pli_coll_args_call(enum pli_coll_kind kind)
-{
-    return calls[kind];
-}
-
-const char *pli_coll_args_name(enum pli_coll_kind kind)
-{
-    return names[kind];
-}
 
 bool pli_coll_args_is_root(const struct pli_coll_args *a)
 {
@@ -134,19 +74,17 @@ static enum pli_err check_counts(const struct pli_blocks *b, int n, const struct
     return b->buf == MPI_IN_PLACE ? bad_buffer(w->buf, b->buf) : PLI_OK;
 }
 
-enum shape { ONE, BY_COUNTS, BY_TYPES };
-
 // Blocks for n ranks; one block (n == 1) for a contribution.
-static enum pli_err check_blocks(const struct pli_blocks *b, enum shape shape, int n,
+static enum pli_err check_blocks(const struct pli_blocks *b, enum pli_coll_layout layout, int n,
                                  const struct words *w)
 {
-    if (shape == BY_TYPES && b->types == NULL && n > 0) {
+    if (layout == PLI_COLL_BY_TYPES && b->types == NULL && n > 0) {
         return pli_fail(PLI_ERR_ARG, "argument %s is a null pointer", w->types);
     }
-    if (shape != BY_TYPES && b->type == NULL) {
+    if (layout != PLI_COLL_BY_TYPES && b->type == NULL) {
         return bad_type(w->type, -1);
     }
-    if (shape != ONE) {
+    if (layout != PLI_COLL_ONE) {
         return check_counts(b, n, w);
     }
     if (b->count < 0) {
@@ -166,24 +104,6 @@ static enum pli_err check_alias(const struct pli_coll_args *a)
                                     "sendbuf says that this is meant");
 }
 
-static enum shape shape_of(enum pli_coll_kind kind)
-{
-    switch (kind) {
-    case PLI_COLL_GATHERV:
-    case PLI_COLL_SCATTERV:
-    case PLI_COLL_ALLGATHERV:
-    case PLI_COLL_ALLTOALLV:
-    case PLI_COLL_NEIGHBOR_ALLGATHERV:
-    case PLI_COLL_NEIGHBOR_ALLTOALLV:
-        return BY_COUNTS;
-    case PLI_COLL_ALLTOALLW:
-    case PLI_COLL_NEIGHBOR_ALLTOALLW:
-        return BY_TYPES;
-    default:
-        return ONE;
-    }
-}
-
 // Gather and scatter: many blocks at the root, one at the others.
 static enum pli_err check_rooted(struct pli_coll_args *a, bool is_gather)
 {
@@ -195,14 +115,15 @@ static enum pli_err check_rooted(struct pli_coll_args *a, bool is_gather)
     struct pli_blocks *one = is_gather ? &a->send : &a->recv;
     const struct words *many_words = is_gather ? &recv_words : &send_words;
     const struct words *one_words_ = is_gather ? &send_words : &recv_words;
+    const struct pli_coll_kind_info *k = &pli_coll_kind_info[a->kind];
     bool is_root = pli_coll_args_is_root(a);
     a->is_in_place = is_root && !c->is_inter && one->buf == MPI_IN_PLACE;
     enum pli_err err = PLI_OK;
     if (is_root) {
-        err = check_blocks(many, shape_of(a->kind), c->n_peer, many_words);
+        err = check_blocks(many, is_gather ? k->recv : k->send, c->n_peer, many_words);
     }
     if (err == PLI_OK && (!is_root || !c->is_inter) && !a->is_in_place) {
-        err = check_blocks(one, ONE, 1, one_words_);
+        err = check_blocks(one, PLI_COLL_ONE, 1, one_words_);
         if (err == PLI_OK && is_root && is_gather) {
             err = check_alias(a);
         }
@@ -210,28 +131,28 @@ static enum pli_err check_rooted(struct pli_coll_args *a, bool is_gather)
     return err;
 }
 
-static enum pli_err check_all(struct pli_coll_args *a, bool is_gather)
+static enum pli_err check_all(struct pli_coll_args *a)
 {
     const struct pli_comm *c = a->comm;
-    enum shape shape = shape_of(a->kind);
+    const struct pli_coll_kind_info *k = &pli_coll_kind_info[a->kind];
     a->is_in_place = !c->is_inter && a->send.buf == MPI_IN_PLACE;
-    enum pli_err err = check_blocks(&a->recv, shape, c->n_peer, &recv_words);
+    enum pli_err err = check_blocks(&a->recv, k->recv, c->n_peer, &recv_words);
     if (err == PLI_OK && !a->is_in_place) {
-        err = check_blocks(&a->send, is_gather ? ONE : shape, c->n_peer, &send_words);
+        err = check_blocks(&a->send, k->send, c->n_peer, &send_words);
     }
     return err == PLI_OK ? check_alias(a) : err;
 }
 
-static enum pli_err check_neighbors(struct pli_coll_args *a, bool is_gather)
+static enum pli_err check_neighbors(struct pli_coll_args *a)
 {
-    struct pli_coll_neighbors nb;
-    enum pli_err err = pli_coll_neighbors(a->comm, &nb);
-    enum shape shape = shape_of(a->kind);
+    struct pli_neighbors nb;
+    enum pli_err err = pli_neighbors_find(a->comm, &nb);
+    const struct pli_coll_kind_info *k = &pli_coll_kind_info[a->kind];
     if (err == PLI_OK) {
-        err = check_blocks(&a->recv, shape, nb.n_in, &recv_words);
+        err = check_blocks(&a->recv, k->recv, nb.n_in, &recv_words);
     }
     if (err == PLI_OK) {
-        err = check_blocks(&a->send, is_gather ? ONE : shape, nb.n_out, &send_words);
+        err = check_blocks(&a->send, k->send, nb.n_out, &send_words);
     }
     return err;
 }
@@ -304,7 +225,7 @@ enum pli_err pli_coll_args_check(struct pli_coll_args *a)
     case PLI_COLL_BCAST:
         return a->comm->is_inter && a->root == MPI_PROC_NULL
                    ? PLI_OK
-                   : check_blocks(&a->recv, ONE, 1, &one_words);
+                   : check_blocks(&a->recv, PLI_COLL_ONE, 1, &one_words);
     case PLI_COLL_GATHER:
     case PLI_COLL_GATHERV:
         return check_rooted(a, true);
@@ -313,22 +234,20 @@ enum pli_err pli_coll_args_check(struct pli_coll_args *a)
         return check_rooted(a, false);
     case PLI_COLL_ALLGATHER:
     case PLI_COLL_ALLGATHERV:
-        return check_all(a, true);
     case PLI_COLL_ALLTOALL:
     case PLI_COLL_ALLTOALLV:
     case PLI_COLL_ALLTOALLW:
-        return check_all(a, false);
+        return check_all(a);
     case PLI_COLL_NEIGHBOR_ALLGATHER:
     case PLI_COLL_NEIGHBOR_ALLGATHERV:
-        return check_neighbors(a, true);
     case PLI_COLL_NEIGHBOR_ALLTOALL:
     case PLI_COLL_NEIGHBOR_ALLTOALLV:
     case PLI_COLL_NEIGHBOR_ALLTOALLW:
-        return check_neighbors(a, false);
+        return check_neighbors(a);
     default:
         if (a->comm->is_inter && (a->kind == PLI_COLL_SCAN || a->kind == PLI_COLL_EXSCAN)) {
             return pli_fail(PLI_ERR_COMM, "%s is not defined on intercommunicators",
-                            names[a->kind]);
+                            pli_coll_kind_info[a->kind].name);
         }
         return check_reduction(a);
     }

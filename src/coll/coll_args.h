@@ -4,6 +4,7 @@
 #define PLI_COLL_ARGS_H
 
 #include "base/err.h"
+#include "coll/coll_kind.h"
 #include "obj/datatype.h"
 #include "obj/ints.h"
 
@@ -59,32 +60,6 @@ static inline MPI_Count pli_blocks_bytes(struct pli_block b)
     return b.count * b.type->size;
 }
 
-enum pli_coll_kind {
-    PLI_COLL_BARRIER,
-    PLI_COLL_BCAST,
-    PLI_COLL_GATHER,
-    PLI_COLL_GATHERV,
-    PLI_COLL_SCATTER,
-    PLI_COLL_SCATTERV,
-    PLI_COLL_ALLGATHER,
-    PLI_COLL_ALLGATHERV,
-    PLI_COLL_ALLTOALL,
-    PLI_COLL_ALLTOALLV,
-    PLI_COLL_ALLTOALLW,
-    PLI_COLL_REDUCE,
-    PLI_COLL_ALLREDUCE,
-    PLI_COLL_REDUCE_SCATTER,
-    PLI_COLL_REDUCE_SCATTER_BLOCK,
-    PLI_COLL_SCAN,
-    PLI_COLL_EXSCAN,
-    PLI_COLL_NEIGHBOR_ALLGATHER,
-    PLI_COLL_NEIGHBOR_ALLGATHERV,
-    PLI_COLL_NEIGHBOR_ALLTOALL,
-    PLI_COLL_NEIGHBOR_ALLTOALLV,
-    PLI_COLL_NEIGHBOR_ALLTOALLW,
-    PLI_N_COLL
-};
-
 // Broadcast: the buffer is `recv`. Reductions: the vector of `recv.count` elements of `recv.type`;
 // reduce_scatter: `recv.counts` elements for each rank.
 struct pli_coll_args {
@@ -97,10 +72,6 @@ struct pli_coll_args {
     struct pli_op *op;
     struct pli_comm *comm;
 };
-
-// "allreduce", as settings and messages call it.
-const char *pli_coll_args_name(enum pli_coll_kind kind);
-const char *pli_coll_args_call(enum pli_coll_kind kind); // "MPI_Allreduce"
 
 // Judge the arguments that count at this rank and bring them into the form algorithms expect:
 // is_in_place is set, and for reductions send.buf is then recv.buf.

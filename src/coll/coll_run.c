@@ -12,22 +12,11 @@
 #include "obj/comm.h"
 #include "obj/impi_span.h"
 
-static bool is_rooted(enum pli_coll_kind kind)
-{
-    return kind == PLI_COLL_BCAST || kind == PLI_COLL_REDUCE || kind == PLI_COLL_GATHER ||
-           kind == PLI_COLL_GATHERV || kind == PLI_COLL_SCATTER || kind == PLI_COLL_SCATTERV;
-}
-
-static bool is_reduction(enum pli_coll_kind kind)
-{
-    return kind >= PLI_COLL_REDUCE && kind <= PLI_COLL_EXSCAN;
-}
-
 // An operation without data has no steps; where data is only moved, messages of no bytes are sent,
 // so that ranks that disagree are told.
 static bool is_nothing(const struct pli_coll_args *a)
 {
-    return !a->comm->is_inter && is_reduction(a->kind) && pli_coll_args_bytes(a) == 0;
+    return !a->comm->is_inter && a->op != NULL && pli_coll_args_bytes(a) == 0;
 }
 
 static enum pli_err build(const struct pli_coll_args *a, enum pli_sched_use use,
@@ -60,13 +49,13 @@ choose_across(const struct pli_coll_args *a, bool is_blocking, const struct pli_
 {
     bool is_later = !is_blocking || a->kind > PLI_COLL_EXSCAN; // or along a topology
     enum pli_err err =
-        is_later ? pli_impi_span_check_later(pli_coll_args_name(a->kind), a->comm) : PLI_OK;
+        is_later ? pli_impi_span_check_later(pli_coll_kind_info[a->kind].name, a->comm) : PLI_OK;
     if (!a->comm->is_inter) {
         *out = is_blocking ? &bridge_now : &bridge_later;
     } else if (is_blocking) {
         *out = &bridge_inter;
     } else {
-        *out = is_rooted(a->kind) ? &inter_rooted : &inter_all;
+        *out = pli_coll_kind_info[a->kind].is_rooted ? &inter_rooted : &inter_all;
     }
     return err;
 }
@@ -82,7 +71,7 @@ static enum pli_err choose(const struct pli_coll_args *a, bool is_blocking,
         return choose_across(a, is_blocking, out);
     }
     if (a->comm->is_inter) {
-        *out = is_rooted(a->kind) ? &inter_rooted : &inter_all;
+        *out = pli_coll_kind_info[a->kind].is_rooted ? &inter_rooted : &inter_all;
         return PLI_OK;
     }
     return pli_coll_select(a, is_blocking, out);
@@ -96,7 +85,7 @@ __attribute__((cold)) static enum pli_err look_again(const struct pli_coll_args 
     if (!pli_err_is_news(err)) {
         pli_failure_look(a->comm->ep->lane);
         return pli_comm_is_stopped(a->comm)
-                   ? pli_failure_refuse(pli_coll_args_name(a->kind), a->comm)
+                   ? pli_failure_refuse(pli_coll_kind_info[a->kind].name, a->comm)
                    : err;
     }
     return err;
@@ -107,7 +96,7 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
     const struct pli_coll_algo *algo = NULL;
     enum pli_err err = pli_coll_args_check(a);
     if (err == PLI_OK && __builtin_expect(pli_request_is_mortal, 0)) {
-        err = pli_failure_enter(pli_coll_args_name(a->kind), a->comm);
+        err = pli_failure_enter(pli_coll_kind_info[a->kind].name, a->comm);
     }
     if (err == PLI_OK) {
         err = choose(a, true, &algo);
@@ -136,7 +125,7 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
     struct pli_sched *s = NULL;
     enum pli_err err = pli_coll_args_check(a);
     if (err == PLI_OK && __builtin_expect(pli_request_is_mortal, 0)) {
-        err = pli_failure_enter(pli_coll_args_name(a->kind), a->comm);
+        err = pli_failure_enter(pli_coll_kind_info[a->kind].name, a->comm);
     }
     if (err == PLI_OK) {
         err = choose(a, false, &algo);

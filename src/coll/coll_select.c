@@ -182,8 +182,7 @@ static void complain(const char *at, size_t len, int kind)
 {
     char there[256] = "";
     for (int i = 0; i < (kind < 0 ? (int)PLI_N_COLL : (int)N_ROW); i++) {
-        const char *word =
-            kind < 0 ? pli_coll_args_name((enum pli_coll_kind)i) : table[kind][i].name;
+        const char *word = kind < 0 ? pli_coll_kind_info[i].name : table[kind][i].name;
         if (word != NULL && strstr(there, word) == NULL) {
             strncat(there, there[0] != '\0' ? ", " : "", sizeof there - strlen(there) - 1);
             strncat(there, word, sizeof there - strlen(there) - 1);
@@ -196,7 +195,7 @@ static void complain(const char *at, size_t len, int kind)
 static void force(const char *op, size_t op_len, const char *algo, size_t algo_len)
 {
     for (int k = 0; k < PLI_N_COLL; k++) {
-        if (!is_word(op, op_len, pli_coll_args_name((enum pli_coll_kind)k))) {
+        if (!is_word(op, op_len, pli_coll_kind_info[k].name)) {
             continue;
         }
         for (int i = 0; i < N_ROW && table[k][i].name != NULL; i++) {
@@ -336,7 +335,7 @@ void pli_coll_select_print(FILE *to)
     fprintf(to,
             "The first that fits is taken; PLIANT_COLL=operation:algorithm,... takes another.\n");
     for (int k = 0; k < PLI_N_COLL; k++) {
-        fprintf(to, "\n%s\n", pli_coll_args_name((enum pli_coll_kind)k));
+        fprintf(to, "\n%s\n", pli_coll_kind_info[k].name);
         for (int i = 0; i < N_ROW && table[k][i].name != NULL; i++) {
             fprintf(to, "  %-10s %-40s ", table[k][i].name, table[k][i].about);
             print_limit(to, &table[k][i]);

@@ -43,7 +43,7 @@ enum pli_err pli_sched_create(enum pli_coll_kind kind, enum pli_sched_use use,
     s->cap = is_lean ? 0 : FEW_STEPS;
     s->n_inline = is_lean ? INLINE_ROOM : 0;
     s->kind = kind;
-    s->name = pli_coll_args_name(kind);
+    s->name = pli_coll_kind_info[kind].name;
     s->is_persistent = use == PLI_SCHED_PERSISTENT;
     s->waits_for = FOR_NONE;
     *out = s;

@@ -239,7 +239,9 @@ enum pli_err pli_sched_run(struct pli_sched *s, struct pli_comm *comm)
     r.ext = s;
     s->req = &r;
     start(s);
-    struct pli_waiter w = { .lane = s->lane, .comm = comm, .call = pli_coll_args_call(s->kind) };
+    struct pli_waiter w = { .lane = s->lane,
+                            .comm = comm,
+                            .call = pli_coll_kind_info[s->kind].function };
     w.is_far = comm->is_span;
     while (!pli_request_is_done(&r)) {
         pli_progress_step(&w);

@@ -3,7 +3,7 @@
 #include "comm/impi_cid.h"
 
 #include "coll/coll.h"
-#include "coll/impi_coll.h"
+#include "impi/coll/impi_coll.h"
 #include "comm/comm_make.h"
 #include "msg/msg_wire.h"
 #include "obj/comm.h"

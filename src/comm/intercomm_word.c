@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the groups of an intercommunicator that spans jobs tell each other through their ranks 0.
 #include "coll/coll.h"
-#include "coll/impi_coll.h"
+#include "impi/coll/impi_coll.h"
 #include "comm/impi_cid.h"
 #include "comm/comm_make.h"
 #include "comm/intercomm_impi.h"

@@ -41,7 +41,6 @@ static void pack_all(const struct pli_request *r, void *to)
 static void address(struct pli_shm_cell *cell, const struct pli_request *r, int kind)
 {
     cell->kind = (uint8_t)kind;
-    cell->form = r->type->form;
     cell->flags = 0;
     cell->src_lane = (uint8_t)r->lane->index;
     cell->src_proc = r->conn->as;
@@ -52,12 +51,10 @@ static void address(struct pli_shm_cell *cell, const struct pli_request *r, int 
     cell->size = r->size;
 }
 
-// Send small data without asking. False: no room now. What may have to be converted is of the kind
-// of synchronous messages, which the shortest way of a receive does not look for.
-static bool issue_eager(struct pli_request *r)
+// Send small data without asking. False: no room now. is_long: the cell has a word before the data,
+// which is 0 or names the request to acknowledge.
+static inline __attribute__((always_inline)) bool issue_small(struct pli_request *r, bool is_long)
 {
-    bool is_sync = (r->flags & PLI_REQ_SYNC) != 0;
-    bool is_long = is_sync || pli_packed_is_external(r->type, r->comm);
     size_t inline_max = is_long ? PLI_MSG_SYNC_INLINE : PLI_SHM_INLINE;
     struct pli_shm_block *block = NULL;
     if (r->size > inline_max) {
@@ -78,8 +75,11 @@ static bool issue_eager(struct pli_request *r)
     address(cell, r, is_long ? PLI_MSG_SYNC : PLI_MSG_EAGER);
     unsigned char *data = cell->bytes;
     if (is_long) {
-        cell->word[0] = is_sync ? (uint64_t)(uintptr_t)r : 0;
+        cell->word[0] = (r->flags & PLI_REQ_SYNC) != 0 ? (uint64_t)(uintptr_t)r : 0;
         data += sizeof cell->word[0];
+    }
+    if (pli_packed_has_form(r->item.context)) {
+        cell->form = r->type->form;
     }
     if (block != NULL) {
         uint64_t offset = pli_shm_block_offset(&r->lane->shm, block) | r->conn->mark;
@@ -91,11 +91,34 @@ static bool issue_eager(struct pli_request *r)
         pack_all(r, data);
     }
     pli_shm_publish(&r->conn->shm, cell, pos);
-    if (!is_sync) {
+    return true;
+}
+
+// The same for a message that is acknowledged, or that may have to be converted: it is of a kind
+// that the shortest way of a receive does not look for.
+__attribute__((noinline)) static bool issue_long(struct pli_request *r)
+{
+    if (!issue_small(r, true)) {
+        return false;
+    }
+    if ((r->flags & PLI_REQ_SYNC) == 0) {
         pli_request_complete(r, PLI_OK);
     } else {
         pli_request_track(r);
     }
+    return true;
+}
+
+static bool issue_eager(struct pli_request *r)
+{
+    if ((r->flags & PLI_REQ_SYNC) != 0 ||
+        pli_packed_is_external(r->type, r->comm, r->item.context)) {
+        return issue_long(r);
+    }
+    if (!issue_small(r, false)) {
+        return false;
+    }
+    pli_request_complete(r, PLI_OK);
     return true;
 }
 
@@ -108,6 +131,7 @@ static bool issue_offer(struct pli_request *r)
         return false;
     }
     address(cell, r, PLI_MSG_RTS);
+    cell->form = r->type->form;
     cell->word[0] = (uint64_t)(uintptr_t)r;
     cell->word[1] =
         r->type->is_dense ? (uint64_t)(uintptr_t)r->buf + (uint64_t)r->type->true_lb : 0;

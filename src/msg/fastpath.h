@@ -7,6 +7,7 @@
 #include "base/copy.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
+#include "msg/packed.h"
 #include "msg/progress.h"
 #include "msg/msg_wire.h"
 #include "obj/comm.h"
@@ -17,7 +18,7 @@
 // bench: lat size=8, lat size=1024.
 static inline bool pli_fastpath_send(struct pli_lane *lane, struct pli_comm *comm, const void *data,
                                      uint64_t size, struct pli_id to, int tag, uint64_t context,
-                                     uint8_t form)
+                                     const struct pli_datatype *type)
 {
     struct pli_conn *c = pli_lane_conn(lane, to);
     if (c == NULL || !pli_list_is_empty(&c->pending) ||
@@ -41,7 +42,9 @@ static inline bool pli_fastpath_send(struct pli_lane *lane, struct pli_comm *com
         return false;
     }
     cell->kind = PLI_MSG_EAGER;
-    cell->form = form;
+    if (pli_packed_has_form(context)) {
+        cell->form = type->form;
+    }
     cell->flags = block != NULL ? PLI_MSG_HAS_BLOCK : 0;
     cell->src_lane = (uint8_t)lane->index;
     cell->src_proc = c->as;

@@ -114,8 +114,8 @@ enum pli_err pli_lane_open(int index, struct pli_lane **out);
 void pli_lane_leave(struct pli_lane *lane);
 enum pli_err pli_lane_clone(struct pli_lane *lane);
 
-// Of net/tcp/tcp_conn.h. How often the mailbox may be looked at alone for a message of this source, in a
-// lane with a network; 0: look at both. Context: lane locked.
+// Of net/tcp/tcp_conn.h. How often the mailbox may be looked at alone for a message of this source,
+// in a lane with a network; 0: look at both. Context: lane locked.
 void pli_tcp_lane_stir(struct pli_tcp_lane *net);
 uint32_t pli_tcp_lane_looks(struct pli_lane *lane, const struct pli_comm *comm, int source);
 

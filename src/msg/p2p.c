@@ -166,13 +166,14 @@ enum pli_err pli_p2p_send_on(const void *buf, MPI_Count count, struct pli_dataty
     }
     struct pli_lane *lane = comm->ep->lane;
     uint64_t size = (uint64_t)count * (uint64_t)type->size;
+    uint64_t context = comm->context | (uint64_t)chan;
     pli_lock_take(&lane->lock);
     if (size <= (uint64_t)pli_conf.eager_max && size <= PLI_SHM_BLOCK_MAX && type->is_dense &&
-        flags == 0 && !pli_packed_is_external(type, comm)) {
+        flags == 0 && !pli_packed_is_external(type, comm, context)) {
         struct pli_id to = pli_group_at(comm->remote, dest);
         if (!pli_lane_is_own(lane, to) &&
-            pli_fastpath_send(lane, comm, (const char *)buf + type->true_lb, size, to, tag,
-                              comm->context | (uint64_t)chan, type->form)) {
+            pli_fastpath_send(lane, comm, (const char *)buf + type->true_lb, size, to, tag, context,
+                              type)) {
             pli_lock_drop(&lane->lock);
             return PLI_OK;
         }
@@ -207,10 +208,10 @@ enum pli_err pli_p2p_recv_on(void *buf, MPI_Count count, struct pli_datatype *ty
         return null_buffer(count);
     }
     uint64_t room = (uint64_t)count * (uint64_t)type->size;
+    uint64_t context = comm->context | (uint64_t)chan;
     if (room <= PLI_SHM_BLOCK_MAX && type->is_dense && !pli_gateway_is_far(comm, source) &&
-        !pli_packed_is_external(type, comm) &&
-        pli_fastpath_recv(comm, (char *)buf + type->true_lb, room, source, tag,
-                          comm->context | (uint64_t)chan, status)) {
+        !pli_packed_is_external(type, comm, context) &&
+        pli_fastpath_recv(comm, (char *)buf + type->true_lb, room, source, tag, context, status)) {
         return PLI_OK;
     }
     if (__builtin_expect(pli_request_is_mortal, 0)) {

@@ -66,8 +66,8 @@ void pli_rndv_end_receive(struct pli_request *recv); // all of it is here
 bool pli_rndv_make_cursor(struct pli_request *r);    // for a transfer in pieces; false: no memory
 void pli_rndv_drop_cursor(struct pli_request *r);
 
-// tcp_conn.c: over a network. Put a send on its way: all of the data when it is small, or the offer of
-// it; cancel one that is not done.
+// tcp_conn.c: over a network. Put a send on its way: all of the data when it is small, or the offer
+// of it; cancel one that is not done.
 void pli_tcp_conn_start(struct pli_request *r);
 void pli_tcp_conn_unsend(struct pli_request *send);
 // Why operations with its process fail, PLI_OK: they need not.

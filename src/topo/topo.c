@@ -3,7 +3,7 @@
 #include "topo/topo.h"
 #include "base/cpu.h"
 
-#include "coll/coll.h"
+#include "coll/neighbors.h"
 #include "comm/comm_dup.h"
 #include "obj/comm.h"
 
@@ -69,10 +69,10 @@ enum pli_err pli_topo_test(struct pli_comm *comm, int *status_out)
     return PLI_OK;
 }
 
-static enum pli_err neighbors(struct pli_comm *comm, struct pli_coll_neighbors *out)
+static enum pli_err neighbors(struct pli_comm *comm, struct pli_neighbors *out)
 {
     const struct pli_topo *t = comm->topo;
-    *out = (struct pli_coll_neighbors){
+    *out = (struct pli_neighbors){
         .n_in = t->n_in,
         .n_out = t->n_out,
         .in = t->in,
@@ -97,5 +97,5 @@ PLI_START void pli_topo_init(void)
 {
     pli_comm_on_end(drop);
     pli_comm_dup_on_topo(copy);
-    pli_coll_set_neighbors(neighbors);
+    pli_neighbors_set_finder(neighbors);
 }

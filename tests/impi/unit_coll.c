@@ -2,7 +2,7 @@
 // The plans of collective operations: literally where the protocol's text gives them, and played by
 // all ranks of many communicators at once, where every message must find its receiver and every
 // result must be right.
-#include "coll/impi_coll.h"
+#include "impi/coll/impi_coll.h"
 #include "t_job.h"
 
 enum { MAX = 24 };

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -101,6 +102,32 @@ def one_host(env, d):
     text = wait_for(p, "step 3 ")
     out, rc = mpictl("migrate", 1, "vc2")
     check(rc == 0 and out == "rank 1 is on host vc2", out)
+    let_end(p, text, d, (want, 2))
+
+
+def reconnecting(env, d):
+    """A rank that is held while it puts a new connection where the old one was: the next checkpoint waits for it."""
+    want = undisturbed(20, 10)
+    hold = os.path.join(d, "hold")
+    p = start({**env, "PLIANT_FAULT": f"tcp_resume:1@{hold}"}, "--checkpoint-dir", os.path.join(d, "images"), "--hosts",
+              "vc1:1,vc2:1", PROBE, 20, 10, "flood=50", gate(d))
+    text = wait_for(p, "step 3 ")
+    with open(hold, "w", encoding="ascii"):
+        pass
+    out, rc = mpictl("migrate", 1, "vc3")
+    check(rc == 0, out)
+    while not os.path.exists(hold + ".held") and p.poll() is None:
+        time.sleep(0.01)
+    c = C.popen("vc1", [MPICTL, "checkpoint"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True)
+    try:
+        out = c.communicate(timeout=1)[0]
+        check(False, f"it did not wait: {c.returncode} {out}")
+    except subprocess.TimeoutExpired:
+        pass
+    os.unlink(hold + ".held")
+    out = c.communicate(timeout=100 * SLOW)[0]
+    check(c.returncode == 0, f"{c.returncode} {out}")
     let_end(p, text, d, (want, 2))
 
 
@@ -283,7 +310,7 @@ def main():
     if reason is not None:
         print(f"skipped: {reason}")
         return 77
-    return cases((there_and_back, together, one_host, resized, forked, streams, hang, refused, dies, full))
+    return cases((there_and_back, together, one_host, reconnecting, resized, forked, streams, hang, refused, dies, full))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,10 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from launch import BUILD, SOURCE, check, status
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(SOURCE, "api"))
+import gen  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Cannot be carried.
@@ -40,15 +44,12 @@ ELSEWHERE = ["Abort", "MPIX_Checkpoint_restore"]
 def functions():
     """Name and whether it is implemented, of all that have a communicator that exists."""
     for path in sorted(glob.glob(os.path.join(SOURCE, "api", "*.api"))):
-        with open(path, encoding="utf-8") as f:
-            for stanza in f.read().split("\n\n"):
-                lines = [line for line in stanza.splitlines() if line and not line.startswith("#")]
-                if lines and not lines[0][0].isspace():
-                    words = [line.split() for line in lines[1:]]
-                    has_comm = any(w[-1] == "MPI_Comm" and not w[0].startswith("out") for w in words)
-                    has_body = any(w[0] in ("call", "hand") for w in words)
-                    if has_comm and has_body:
-                        yield lines[0].split()[0]
+        if os.path.basename(path) in ("constants.api", "types.api"):
+            continue
+        for f in gen.read_functions(path):
+            has_comm = any(p.large == "MPI_Comm" and not p.kind.startswith("out") for p in f.params)
+            if has_comm and f.implemented():
+                yield f.base
 
 
 def calls_of(name):

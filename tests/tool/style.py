@@ -1,4 +1,5 @@
 # The judge of style: each rule complains about a file that breaks it and not about one that keeps it.
+import json
 import os
 import shutil
 import subprocess
@@ -8,6 +9,22 @@ import tempfile
 SPDX = "// SPDX-License-Identifier: BSD-3-Clause\n"
 GOOD_H = SPDX + "#ifndef PLI_BASE_GOOD_H\n#define PLI_BASE_GOOD_H\n\nint pli_good(void);\n\n#endif\n"
 GOOD_C = SPDX + '#include "base/good.h"\n\nint pli_good(void)\n{\n    return 1;\n}\n'
+
+
+def header(path, text):
+    """With its licence and guard."""
+    guard = "PLI_T_" + os.path.basename(path).replace(".", "_").upper()
+    return f"{SPDX}#ifndef {guard}\n#define {guard}\n{text}#endif\n"
+
+
+def ring(path, n):
+    """So many files of which each calls the next."""
+    stem = "pli_" + os.path.basename(path)
+    return {f"{path}{i}.c": f"{SPDX}void {stem}{(i + 1) % n}(void);\n"
+                            f"void {stem}{i}(void)\n{{\n    {stem}{(i + 1) % n}();\n}}\n"
+            for i in range(n)}
+
+
 LONG = "static int f(void)\n{\n" + "    g();\n" * 90 + "}\n"
 
 # rule, path, content, what the complaint says
@@ -30,10 +47,31 @@ BAD = [
     ("environment", "src/base/bad.c", SPDX + 'char *p = getenv("X");\n', "getenv"),
     ("codes", "src/base/bad.c", SPDX + "int x = MPI_ERR_RANK;\n", "MPI_ERR_RANK"),
     ("hot", "src/base/hot.c", SPDX + "void f(void)\n{\n    free(p);\n}\n", "calls free"),
-    ("layers", "src/base/bad.c", SPDX + '#include "msg/x.h"\n', "may not include msg/x.h"),
-    ("layers", "src/msg/bad.c", SPDX + '#include "base/x_priv.h"\n', "private to base"),
+    ("layers", "src/base/bad.c", SPDX + '#include "msg/fine.h"\n', "may not include src/msg/fine.h"),
+    ("layers", "src/msg/bad.c", SPDX + '#include "base/good_priv.h"\n', "private to src/base"),
     ("layers", "src/attic/bad.c", SPDX, "not in tools/style/layers"),
+    # The deepest room counts: msg may include net, and not net/tcp.
+    ("layers", "src/msg/bad.c", SPDX + '#include "net/tcp/conn.h"\n', "may not include src/net/tcp"),
+    # By the real path: this is no file of src/msg, which launcher may not include either.
+    ("layers", "launcher/bad.c", SPDX + '#include "msg/outside.h"\n', "may not include impi/msg/"),
+    ("layers", "src/msg/bad.c", SPDX + '#include "msg/lost.h"\n', "in none of the include folders"),
+    ("layers", "tools/style/layers", "base attic\n", "the room src/attic has no row"),
+    ("reach", "launcher/bad.c", SPDX + '#include "deep0.h"\n', "more than 4 headers deep"),
     ("unique", "src/msg/good.c", SPDX, "also that of"),
+    ("unique", "launcher/good.c", SPDX, "also that of"),
+    ("circle", {f"src/msg/c{i}.h": SPDX + f'#include "msg/c{(i + 1) % 7}.h"\n' for i in range(7)},
+     None, "7 need each other (include): src/msg/c0"),
+    ("circle", ring("launcher/c", 7), None, "7 need each other (symbol): launcher/c0"),
+    # An exception whose circle is gone.
+    ("circle stale", "tools/style/allow", "circle symbol:src/msg/* to go\n",
+     "'circle symbol:src/msg/*' is not needed"),
+    ("circle", "tools/style/layers", "base msg\nmsg base\n", "2 need each other (rooms): src/base src/msg"),
+    ("symbols", "launcher/bad.c", SPDX + "int other_name;\n", "should begin with pli_bad"),
+    ("symbols", "launcher/bad.c", SPDX + "int pli_bad;\n", "no other file uses pli_bad"),
+    ("symbols", "launcher/good.c", GOOD_C, "pli_good is also defined in launcher/good.c"),
+    ("owner", "src/msg/bad.h", SPDX + "int pli_good(void);\n", "is defined in src/base/good.c"),
+    ("owner", "src/msg/bad.h", SPDX + "extern int pli_user[3];\n", "is defined in src/msg/user.c"),
+    ("owner", "src/base/use_priv.h", SPDX + "int pli_good(void);\n", "is defined in src/base/good.c"),
     ("listed", "tests/mpi/lost.c", SPDX, "no row"),
     ("scripts", "bad.py", "def f(:\n", "invalid syntax"),
     ("scripts", "bad.sh", "if true; then\n", "syntax error"),
@@ -45,8 +83,40 @@ FINE = {
     "src/base/hot.c": SPDX + "__attribute__((cold)) static void f(void)\n{\n    free(p);\n}\n"
                       "\nvoid g(void)\n{\n    p->poll(1);\n    // malloc()\n}\n",
     "src/msg/fine_too.c": SPDX + '#include "base/good.h"\n',
+    "src/msg/user.c": SPDX + '#include "base/good.h"\n'
+                      "int pli_user_a(void);\nint pli_user[3];\n"
+                      "int pli_user_b(void)\n{\n    return pli_good();\n}\n",
+    "src/msg/user_c.c": SPDX + "extern int pli_user[3];\nint pli_user_b(void);\n"
+                        "static int f(void)\n{\n    return pli_user[0] + pli_user_b();\n}\n"
+                        "int (*const pli_user_c[2])(void) = {f};\n",
+    "src/msg/user_d.c": SPDX + "extern int (*const pli_user_c[2])(void);\n"
+                        "static void *p = (void *)pli_user_c;\n",
+    # Six files may need each other, and seven where an exception says so.
+    **ring("src/msg/six_", 6), **ring("launcher/seven_", 7),
+    "src/msg/fine_impi.c": SPDX + '#include "msg/outside.h"\n#include "net/fine_net.h"\n',
+    "launcher/begin.c": SPDX,
 }
-RULES = sorted({b[0] for b in BAD})
+for name, content in {
+        # A family has one private header, an inline function is no declaration, nor is a field.
+        "src/msg/six_priv.h": "".join(f"void pli_six_{i}(void);\n" for i in range(6)) +
+                              "static inline int pli_good(void)\n{\n    return 1;\n}\n"
+                              "struct pli_ops {\n    int (*pli_user_b)(void);\n};\n",
+        "src/msg/fine.h": "", "src/base/good_priv.h": "", "src/net/fine_net.h": "",
+        "src/net/tcp/conn.h": '#include "net/fine_net.h"\n', "impi/msg/outside.h": "",
+        **{f"launcher/deep{i}.h": f'#include "deep{i + 1}.h"\n' for i in range(4)},
+        "launcher/deep4.h": ""}.items():
+    FINE[name] = header(name, content)
+LAYERS = """base
+net       base
+net/tcp   base net
+msg       base net impi/msg
+impi/msg
+launcher  base
+"""
+PARTS = ("src/base/fine.c", "src/base/hot.c")  # do not compile
+# The rules that read the objects of a build.
+OBJECTS = {"symbols", "owner", "circle"}
+RULES = sorted({b[0].split()[0] for b in BAD})
 
 
 def judge(root, rules):
@@ -61,6 +131,22 @@ def put(root, path, text):
         out.write(text)
 
 
+def compile_some(root, paths):
+    """Objects where CMake puts them, and the list of commands; returns the objects."""
+    build, objects, commands = os.path.join(root, "build"), [], []
+    flags = ["-I" + os.path.join(root, folder) for folder in ("src", "impi")]
+    for path in paths:
+        source, out = os.path.join(root, path), os.path.join(build, "CMakeFiles", "t.dir", path + ".o")
+        commands.append({"file": source, "command": " ".join(["cc", *flags, source])})
+        os.makedirs(os.path.dirname(out), exist_ok=True)
+        subprocess.run(["cc", "-w", *flags, "-c", source, "-o", out], check=True)
+        objects.append(out)
+    if not os.path.exists(os.path.join(build, "compile_commands.json")):
+        with open(os.path.join(build, "compile_commands.json"), "w", encoding="utf-8") as out:
+            json.dump(commands, out)
+    return objects
+
+
 def main():
     failed = 0
     with tempfile.TemporaryDirectory(dir=os.environ["BUILD_DIR"]) as scratch:
@@ -70,26 +156,40 @@ def main():
                         os.path.join(scratch, "tools", "style"),
                         ignore=shutil.ignore_patterns("__pycache__"))
         put(scratch, "tools/style/hot", "src/base/hot.c\n")
-        put(scratch, "tools/style/allow", "types src/base/allowed.c it is the exception\n")
+        put(scratch, "tools/style/allow", "types src/base/allowed.c it is the exception\n"
+            "circle symbol:launcher/seven_* it is the exception\n")
         put(scratch, "src/base/allowed.c", SPDX + "typedef struct a { int x; } a;\n")
         for path, text in {"src/base/good.h": GOOD_H, "src/base/good.c": GOOD_C, **FINE}.items():
             put(scratch, path, text)
+        put(scratch, "tools/style/layers", LAYERS)
+        put(scratch, ".gitignore", "build\n__pycache__\n")
+        compile_some(scratch, ["src/base/good.c", *[p for p in FINE if p.endswith(".c") and p not in PARTS]])
         status, said = judge(scratch, RULES)
         if status != 0:
             print(f"a clean tree got complaints: {said}")
             failed += 1
         for rule, path, text, want in BAD:
-            full = os.path.join(scratch, path)
-            before = open(full, encoding="utf-8").read() if os.path.exists(full) else None
-            put(scratch, path, text)
-            status, said = judge(scratch, [rule])
-            if status != 1 or want not in said or f"[{rule}]" not in said:
+            changed = path if isinstance(path, dict) else {path: text}
+            before = {}
+            for name, content in changed.items():
+                full = os.path.join(scratch, name)
+                if os.path.exists(full):
+                    before[name] = open(full, encoding="utf-8").read()
+                put(scratch, name, content)
+            objects = []
+            if rule in OBJECTS:
+                objects = compile_some(scratch, [p for p in changed if p.endswith(".c")])
+            status, said = judge(scratch, rule.split())
+            if status != 1 or want not in said or f"[{rule.split()[-1]}]" not in said:
                 print(f"{rule} with {path}: exit status {status}, expected '{want}' in: {said}")
                 failed += 1
-            if before is None:
-                os.remove(full)
-            else:
-                put(scratch, path, before)
+            for name in objects:
+                os.remove(name)
+            for name in changed:
+                if name in before:
+                    put(scratch, name, before[name])
+                else:
+                    os.remove(os.path.join(scratch, name))
     sys.exit(1 if failed else 0)
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // impirun: starts the server of an IMPI job, one client of it, or, for a first try, all of a job on
 // this machine.
+#include "impirun_options.h"
 #include "part.h"
 
 #include <errno.h>
@@ -30,18 +31,7 @@ void pli_impirun_bad(const char *fmt, ...)
     exit(USAGE);
 }
 
-static _Noreturn void help(void)
-{
-    puts(
-        "usage: impirun -server N [OPTION...]            the server of a job of N clients\n"
-        "       impirun -client K HOST:PORT PART         client K of the job whose server is "
-        "there\n"
-        "       impirun --local PART : PART [: PART...]  a whole job on this machine\n"
-        "PART is [--mpi pliant|mpich|openmpi] [--shim FILE] and what mpiexec of that MPI is told:\n"
-        "options, program, arguments. See impirun(1).");
-    exit(fflush(stdout) == 0 ? 0 : 1);
-}
-
+// The words behind argv[0] are options of the server.
 static _Noreturn void be_server(char **argv)
 {
     argv[0] = (char *)pli_part_tool("impi-server");
@@ -49,20 +39,21 @@ static _Noreturn void be_server(char **argv)
     pli_impirun_bad("cannot run %s: %s", argv[0], strerror(errno));
 }
 
-static _Noreturn void be_client(char **argv)
+// The words are the number of the client, the address of the server and a part.
+static _Noreturn void be_client(char **word)
 {
     char *end;
-    if (argv[2] == NULL || argv[3] == NULL || argv[4] == NULL) {
+    if (word[0] == NULL || word[1] == NULL || word[2] == NULL) {
         pli_impirun_bad("-client needs a number, HOST:PORT and a command: impirun -client 1 "
                         "node7:4711 -n 4 ./a.out");
     }
-    long k = strtol(argv[2], &end, 10);
-    if (*argv[2] == '\0' || *end != '\0' || k < 0 || k >= MAX_PART) {
-        pli_impirun_bad("-client needs a number from 0 to %d, not '%s'", MAX_PART - 1, argv[2]);
+    long k = strtol(word[0], &end, 10);
+    if (*word[0] == '\0' || *end != '\0' || k < 0 || k >= MAX_PART) {
+        pli_impirun_bad("-client needs a number from 0 to %d, not '%s'", MAX_PART - 1, word[0]);
     }
-    setenv("IMPI_SERVER", argv[3], 1);
-    setenv("IMPI_CLIENT", argv[2], 1);
-    pli_part_exec(argv + 4);
+    setenv("IMPI_SERVER", word[1], 1);
+    setenv("IMPI_CLIENT", word[0], 1);
+    pli_part_exec(word + 2);
 }
 
 static void on_signal(int sig)
@@ -211,25 +202,55 @@ static int be_all(char **argv)
     return look_after(pids, n + 1);
 }
 
+static void take_server(struct pli_option_use *use)
+{
+    be_server(use->reader->job);
+}
+
+static void take_client(struct pli_option_use *use)
+{
+    be_client(use->rest);
+}
+
+static void take_local(struct pli_option_use *use)
+{
+    exit(be_all(use->rest));
+}
+
+static void take_help(struct pli_option_use *use)
+{
+    pli_options_help(use->reader, stdout);
+    exit(fflush(stdout) == 0 ? 0 : 1);
+}
+
+static void take_version(struct pli_option_use *use)
+{
+    printf("%s (Pliant MPI) %s\n", use->reader->tool, PLIANT_VERSION);
+    exit(fflush(stdout) == 0 ? 0 : 1);
+}
+
+static const pli_option_take_fn take[PLI_IMPIRUN_N_TAKE] = {
+    [PLI_IMPIRUN_CLIENT] = take_client,   [PLI_IMPIRUN_HELP] = take_help,
+    [PLI_IMPIRUN_LOCAL] = take_local,     [PLI_IMPIRUN_SERVER] = take_server,
+    [PLI_IMPIRUN_VERSION] = take_version,
+};
+
 int main(int argc, char **argv)
 {
-    const char *word = argc > 1 ? argv[1] : "--help";
-    word += word[0] == '-' && word[1] == '-';
-    if (strcmp(word, "-help") == 0 || strcmp(word, "-h") == 0) {
-        help();
-    }
-    if (strcmp(word, "-version") == 0) {
-        printf("impirun (Pliant MPI) %s\n", PLIANT_VERSION);
+    struct pli_part_args part = { 0 }; // for options of a part that stand too early
+    struct pli_option_reader r = { .tool = "impirun",
+                                   .table = &pli_impirun_options,
+                                   .take = take,
+                                   .job = argv,
+                                   .part = &part,
+                                   .expected = "; the first word is -server, -client or --local",
+                                   .bad = pli_impirun_bad };
+    if (argc == 1) {
+        pli_options_help(&r, stdout);
         return fflush(stdout) == 0 ? 0 : 1;
     }
-    if (strcmp(word, "-server") == 0) {
-        be_server(argv);
-    }
-    if (strcmp(word, "-client") == 0) {
-        be_client(argv);
-    }
-    if (strcmp(word, "-local") == 0) {
-        return be_all(argv + 2);
+    if (pli_options_is_option(argv[1])) {
+        pli_options_take(&r, argv + 1);
     }
     pli_impirun_bad("the first word is -server, -client or --local, not '%s'; see impirun --help",
                     argv[1]);

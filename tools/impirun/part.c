@@ -3,6 +3,8 @@
 // of its library.
 #include "part.h"
 
+#include "impirun_options.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +16,7 @@ enum { MAX_EXTRA = 8, MAX_PATH = 4096 };
 
 extern char **environ;
 
-enum mpi { PLIANT, MPICH, OPENMPI, N_MPI };
+enum mpi { PLIANT, MPICH, OPENMPI, N_MPI }; // as impirun.opt lists them
 
 static const struct {
     const char *name, *mpiexec;
@@ -25,9 +27,8 @@ static const struct {
 };
 
 struct part {
-    enum mpi mpi;
-    const char *shim; // given by the user
-    char **rest;
+    struct pli_part_args args;
+    char **rest; // what mpiexec is told
 };
 
 // The folder of this program, with a slash; "" where the system does not say.
@@ -52,25 +53,17 @@ const char *pli_part_tool(const char *name)
     return path; // of that name there may be others' programs in PATH
 }
 
+// The options of ours in front of the part; the first word that is none belongs to mpiexec.
 static struct part read_part(char **words)
 {
     struct part p = { .rest = words };
-    while (p.rest[0] != NULL && p.rest[1] != NULL) {
-        if (strcmp(p.rest[0], "--shim") == 0) {
-            p.shim = p.rest[1];
-        } else if (strcmp(p.rest[0], "--mpi") == 0) {
-            int i = 0;
-            while (i < N_MPI && strcmp(mpis[i].name, p.rest[1]) != 0) {
-                i++;
-            }
-            if (i == N_MPI) {
-                pli_impirun_bad("--mpi is pliant, mpich or openmpi, not '%s'", p.rest[1]);
-            }
-            p.mpi = (enum mpi)i;
-        } else {
-            break;
-        }
-        p.rest += 2;
+    struct pli_option_reader r = {
+        .tool = "impirun", .table = &pli_impirun_options, .part = &p.args, .bad = pli_impirun_bad
+    };
+    struct pli_option_use use;
+    while (p.rest[0] != NULL && pli_options_is_option(p.rest[0]) &&
+           pli_options_match(r.table, p.rest, &use) != 0 && use.option->is_part) {
+        p.rest += pli_options_take(&r, p.rest);
     }
     if (p.rest[0] == NULL) {
         pli_impirun_bad("a part of the command line names no program");
@@ -83,11 +76,11 @@ static const char *shim_of(const struct part *p)
 {
     static const char *const places[] = { "../lib/", "../lib64/" };
     char *path = NULL;
-    if (p->shim != NULL) {
-        return p->shim;
+    if (p->args.shim != NULL) {
+        return p->args.shim;
     }
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if (asprintf(&path, "%s%slibimpi-%s.so", here(), places[i], mpis[p->mpi].name) < 0) {
+        if (asprintf(&path, "%s%slibimpi-%s.so", here(), places[i], mpis[p->args.mpi].name) < 0) {
             pli_impirun_bad("out of memory");
         }
         if (access(path, R_OK) == 0) {
@@ -98,13 +91,13 @@ static const char *shim_of(const struct part *p)
         "there is no libimpi-%s.so in %s../lib, since %s was not installed when Pliant MPI "
         "was built. Build it with %s../share/pliant/impi/shim/build.sh mpicc.%s FILE and "
         "say --shim FILE",
-        mpis[p->mpi].name, here(), mpis[p->mpi].name, here(), mpis[p->mpi].name);
+        mpis[p->args.mpi].name, here(), mpis[p->args.mpi].name, here(), mpis[p->args.mpi].name);
 }
 
 void pli_part_check(char **words)
 {
     struct part p = read_part(words);
-    if (p.mpi != PLIANT && access(shim_of(&p), R_OK) != 0) {
+    if (p.args.mpi != PLIANT && access(shim_of(&p), R_OK) != 0) {
         pli_impirun_bad("there is no %s: %s", shim_of(&p), strerror(errno));
     }
 }
@@ -144,7 +137,7 @@ static int add_extra(const struct part *p, char **argv)
 {
     const char *shim = shim_of(p);
     int n = 0;
-    if (p->mpi == MPICH) { // passes its environment on
+    if (p->args.mpi == MPICH) { // passes its environment on
         argv[n++] = "-genv";
         argv[n++] = "LD_PRELOAD";
         argv[n++] = (char *)(uintptr_t)shim;
@@ -177,7 +170,7 @@ void pli_part_exec(char **words)
     while (p.rest[n_word] != NULL) {
         n_word++;
     }
-    if (p.mpi != PLIANT) {
+    if (p.args.mpi != PLIANT) {
         name_agent();
     }
     char **argv = calloc(n_word + MAX_EXTRA + 2 * n_variable() + 2, sizeof *argv);
@@ -185,9 +178,9 @@ void pli_part_exec(char **words)
         pli_impirun_bad("out of memory");
     }
     int n = 0;
-    argv[n++] =
-        (char *)(uintptr_t)(p.mpi == PLIANT ? pli_part_tool("mpiexec") : mpis[p.mpi].mpiexec);
-    if (p.mpi != PLIANT) {
+    argv[n++] = (char *)(uintptr_t)(p.args.mpi == PLIANT ? pli_part_tool("mpiexec")
+                                                         : mpis[p.args.mpi].mpiexec);
+    if (p.args.mpi != PLIANT) {
         n += add_extra(&p, argv + n);
     }
     memcpy(argv + n, p.rest, n_word * sizeof *argv);

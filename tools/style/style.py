@@ -12,12 +12,14 @@ Exceptions are rows of tools/style/allow: rule, file or file:function or symbol,
 import argparse
 import fnmatch
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import graph  # noqa: E402
 import include_rules  # noqa: E402
 import symbol_rules  # noqa: E402
 import text_rules  # noqa: E402
@@ -25,6 +27,8 @@ from tree import Source, files  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 CLANG_FORMAT = "clang-format-14"
+PRODUCT = ("src/", "launcher/", "tools/", "impi/", "upc/", "balance/")  # what is not test, bench or example
+CIRCLE = 6
 
 
 def read_rows(name):
@@ -47,6 +51,16 @@ class Judge:
         self.c = [Source(ROOT, p) for p in self.all
                   if p.endswith((".c", ".h")) and not self.allowed("source", p)]
         self.src = [s for s in self.c if s.path.startswith("src/")]
+        self.product = [s for s in self.c if s.path.startswith(PRODUCT)]
+        self.includes = include_rules.Includes(ROOT, self.build, self.product, self.all)
+        self.may = include_rules.read_layers(os.path.join(HERE, "layers"))
+        self._symbols = None
+
+    @property
+    def symbols_read(self):
+        if self._symbols is None:
+            self._symbols = symbol_rules.Symbols(ROOT, self.build, PRODUCT)
+        return self._symbols
 
     def allowed(self, rule, *subjects):
         for i, (r, pattern, _) in enumerate(self.allow):
@@ -134,18 +148,32 @@ class Judge:
 
     def layers(self):
         """a room includes only from the rooms that tools/style/layers lists for it"""
-        may = include_rules.read_layers(os.path.join(HERE, "layers"))
-        for found in include_rules.layers(self.src, may):
+        for found in include_rules.layers(self.product, self.includes, self.may):
             self.complain("layers", *found)
 
     def reach(self):
         """a source file reaches few headers, and not deep"""
-        for found in include_rules.reach(self.src):
+        for found in include_rules.reach(self.product, self.includes):
             self.complain("reach", *found)
 
+    def graphs(self):
+        """What can have circles: the rooms of tools/style/layers, files by #include and by symbol."""
+        return {"rooms": self.may,
+                "include": include_rules.graph(self.product, self.includes),
+                "symbol": symbol_rules.graph(self.symbols_read, PRODUCT)}
+
+    def circle(self):
+        """no room and no more than 6 files need each other in a circle"""
+        for kind, edges in self.graphs().items():
+            for group in graph.circles(edges):
+                if kind == "rooms" or len(group) > CIRCLE:
+                    if not self.allowed("circle", *[f"{kind}:{member}" for member in group]):
+                        self.complain("circle", group[0], 1, f"{len(group)} need each other "
+                                      f"({kind}): {' '.join(group)}")
+
     def unique(self):
-        """file names are unique under src"""
-        for found in include_rules.unique(self.src):
+        """file names are unique, but for tests and examples"""
+        for found in include_rules.unique(self.product):
             self.complain("unique", *found)
 
     def alone(self):
@@ -160,9 +188,19 @@ class Judge:
                 self.complain("alone", path, 1, f"does not compile by itself: {message}")
 
     def symbols(self):
-        """names seen outside their file are named after it, and needed"""
-        for path, message, name in symbol_rules.names(ROOT, self.build):
+        """names seen outside their file are named after it, unique, and needed"""
+        words = set()
+        for src in self.product:
+            if src.path.startswith("impi/shim/"):  # compiled by its own script, for other MPIs
+                words |= set(re.findall(r"\w+", src.code))
+        for path, message, name in symbol_rules.names(self.symbols_read, words):
             self.complain("symbols", path, 1, message, name)
+
+    def owner(self):
+        """a header declares what its own .c file defines"""
+        headers = [s for s in self.product if s.path.endswith(".h")]
+        for path, line, message, name in symbol_rules.owner(headers, self.symbols_read):
+            self.complain("owner", path, line, message, name)
 
     def exports(self):
         """the library exports the implemented MPI functions and nothing else"""
@@ -209,8 +247,8 @@ class Judge:
 
 
 RULES = ["format", "whitespace", "licence", "length", "comments", "guard", "types", "jumps",
-         "places", "environment", "codes", "hot", "layers", "reach", "unique", "alone", "symbols",
-         "exports", "listed", "scripts", "stale"]
+         "places", "environment", "codes", "hot", "layers", "reach", "circle", "unique", "alone", "symbols",
+         "owner", "exports", "listed", "scripts", "stale"]
 
 
 def fix(judge):

@@ -15,28 +15,99 @@ def nm(objects):
             yield place, words[-2], words[-1]
 
 
-def objects_of(build):
-    return sorted(os.path.join(d, f) for d, _, fs in os.walk(build) for f in fs if f.endswith(".o"))
+class Symbols:
+    """The symbols that the objects of a build define and use."""
+
+    def __init__(self, root, build, product):
+        self.defined = {}  # name -> units of the product (source paths without .c) that define it
+        self.users = {}    # name -> units, also of tests, that use it
+        objects = sorted(os.path.join(d, f) for d, _, fs in os.walk(build) for f in fs
+                         if f.endswith(".c.o"))
+        units = {o: unit_of(build, o) for o in objects}
+        for place, kind, name in nm(objects):
+            unit = units[place]
+            if kind == "U":
+                self.users.setdefault(name, set()).add(unit)
+            elif kind in "TDBRVWC" and unit.startswith(product):
+                if os.path.exists(os.path.join(root, unit + ".c")):  # else left over from a removed file
+                    self.defined.setdefault(name, set()).add(unit)
 
 
-def names(root, build):
-    """External symbols of the library: named after their file, and used by another one."""
-    library = os.path.join(build, "CMakeFiles", "pliant_objects.dir", "src") + "/"
-    defined, used = [], set()
-    for place, kind, name in nm(objects_of(build)):
-        if kind == "U":
-            used.add(name)
-        elif kind in "TDBRVWC" and place.startswith(library):
-            defined.append((place[len(library):-2], name))
-    for path, name in defined:
-        if not os.path.exists(os.path.join(root, "src", path)):
-            continue  # left over from a file that is gone
-        stem = os.path.basename(path)[:-2]
-        family = stem.split("_")[0]  # type_build.c, type_list.c, ... share the names pli_type_...
-        if not re.fullmatch(f"pli_{stem}|pli_{family}_\\w+", name):
-            yield "src/" + path, f"{name} should begin with pli_{stem} or pli_{family}_, or be static", name
-        elif name not in used:
-            yield "src/" + path, f"no other file uses {name}: make it static, or remove it", name
+def unit_of(build, path):
+    """The source file of an object, without .c."""
+    base, _, rest = os.path.relpath(path, build).partition("CMakeFiles/")
+    rest = rest.split("/", 1)[1][:-len(".c.o")].replace("__/", "../")
+    return os.path.normpath(os.path.join(base, rest))
+
+
+def names(symbols, words):
+    """External symbols: named after their file, defined once, and used by another file.
+
+    words: those of sources that the build does not compile to objects of its own."""
+    for name, units in sorted(symbols.defined.items()):
+        if name == "main":
+            continue
+        first = sorted(units)[0]
+        for unit in sorted(units):
+            stem = os.path.basename(unit)
+            family = stem.split("_")[0]  # type_build.c, type_list.c, ... share the names pli_type_...
+            if unit != first:
+                yield unit + ".c", f"{name} is also defined in {first}.c", name
+            elif not re.fullmatch(f"pli_{stem}|pli_{family}_\\w+", name):
+                yield (unit + ".c", f"{name} should begin with pli_{stem} or pli_{family}_, or be static",
+                       name)
+            elif not symbols.users.get(name, set()) - {unit} and name not in words:
+                yield unit + ".c", f"no other file uses {name}: make it static, or remove it", name
+
+
+def graph(symbols, product):
+    """Unit -> the units whose symbols it uses."""
+    found = {}
+    for name, units in symbols.defined.items():
+        if len(units) > 1:  # alternatives: which one is meant is decided by the linker
+            continue
+        unit = next(iter(units))
+        found.setdefault(unit, set())
+        for user in symbols.users.get(name, ()):
+            if user != unit and user.startswith(product):
+                found.setdefault(user, set()).add(unit)
+    return found
+
+
+def declared(src):
+    """(line, name) of the functions and variables that a header declares and does not define."""
+    code = re.sub(r"^[ \t]*#(?:.*\\\n)*.*$", lambda m: re.sub(r"[^\n]", " ", m.group(0)), src.code,
+                  flags=re.M)
+    depth, outside = 0, []
+    for char in code:  # the insides of braces are layout or inline bodies
+        depth -= char == "}"
+        outside.append(char if depth == 0 or char == "\n" else " ")
+        depth += char == "{"
+    code, at = "".join(outside), 0
+    for statement in re.split(r"[;}]", code):
+        begin = at + len(statement) - len(statement.lstrip())
+        at += len(statement) + 1
+        plain = re.sub(r"__attribute__\s*\(\(.*?\)\)", "", statement, flags=re.S)
+        if re.search(r"\b(typedef|static|_Static_assert)\b|\{", plain):
+            continue
+        m = re.search(r"(\w+)\s*\(", plain) or re.search(r"\bextern\b.*?(\w+)\s*(?:\[.*)?$", plain, re.S)
+        if m:
+            yield src.line_of(begin), m.group(1)
+
+
+def owner(headers, symbols):
+    """x.h and x_priv.h declare what x.c defines, and what files x_*.c define that have no header."""
+    known = {src.path[:-2] for src in headers}
+    for src in headers:
+        base = src.path[:-2]
+        if base.endswith("_wire"):
+            continue
+        base = base[:-len("_priv")] if base.endswith("_priv") else base
+        for line, name in declared(src):
+            units = symbols.defined.get(name, set())
+            mine = any(u == base or u.startswith(base + "_") and u not in known for u in units)
+            if units and not mine:
+                yield src.path, line, f"{name} is defined in {sorted(units)[0]}.c: declare it beside it", name
 
 
 def exports(build, functions):

@@ -1,62 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // upcc-translate: preprocessed UPC in, C out.
 #include "translate.h"
+#include "upcc-translate_options.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
-static const char usage[] =
-    "usage: upcc-translate [options] input.i\n"
-    "Translate preprocessed UPC to C. upcc runs this; see upcc --help.\n"
-    "  -o FILE     write the C text to FILE instead of the standard output\n"
-    "  -map FILE   write there which columns of the C text are which of the UPC text\n"
-    "  -T=N        static THREADS\n"
-    "  -pthreads   private static objects become thread-local\n"
-    "  -c-code     plain C: the words of UPC are ordinary names\n"
-    "  -beside DIR headers of that folder are the program's, though found like the system's\n"
-    "  -no-lines   leave line directives out\n"
-    "  -w          no warnings\n"
-    "  -Werror     warnings are errors\n"
-    "  --help      this text\n"
-    "Exit status: 0 done, 1 errors in the program, 2 wrong use.\n";
-
-static bool parse_args(int argc, char **argv, struct options *opt)
+static _Noreturn void __attribute__((format(printf, 1, 2))) bad(const char *fmt, ...)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *a = argv[i];
-        if (strcmp(a, "-o") == 0 && i + 1 < argc) {
-            opt->output = argv[++i];
-        } else if (strncmp(a, "-T=", 3) == 0) {
-            opt->static_threads = atoi(a + 3);
-            if (opt->static_threads < 1 || opt->static_threads > UPC_MAX_THREADS) {
-                fprintf(stderr, "upcc-translate: THREADS must be 1 to %d\n", UPC_MAX_THREADS);
-                return false;
-            }
-        } else if (strcmp(a, "-pthreads") == 0) {
-            opt->pthreads = true;
-        } else if (strcmp(a, "-map") == 0 && i + 1 < argc) {
-            opt->map_path = argv[++i];
-        } else if (strcmp(a, "-beside") == 0 && i + 1 < argc) {
-            opt->source_dir = argv[++i];
-        } else if (strcmp(a, "-c-code") == 0) {
-            opt->c_code = true;
-        } else if (strcmp(a, "-no-lines") == 0) {
-            opt->no_lines = true;
-        } else if (strcmp(a, "-w") == 0) {
-            opt->no_warn = true;
-        } else if (strcmp(a, "-Werror") == 0) {
-            opt->warn_error = true;
-        } else if (a[0] != '-' && opt->input == NULL) {
-            opt->input = a;
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("upcc-translate: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    exit(2);
+}
+
+static void take_help(struct pli_option_use *use)
+{
+    pli_options_help(use->reader, stdout);
+    exit(fflush(stdout) == 0 ? 0 : 1);
+}
+
+static const pli_option_take_fn take[PLI_UPCC_TRANSLATE_N_TAKE] = {
+    [PLI_UPCC_TRANSLATE_HELP] = take_help,
+};
+
+static void read_options(char **argv, struct options *opt)
+{
+    struct pli_option_reader r = { .tool = "upcc-translate",
+                                   .table = &pli_upcc_translate_options,
+                                   .take = take,
+                                   .job = opt,
+                                   .bad = bad };
+    while (*argv != NULL) {
+        if (pli_options_is_option(*argv)) {
+            argv += pli_options_take(&r, argv);
+        } else if (opt->input == NULL) {
+            opt->input = *argv++;
         } else {
-            fputs(usage, stderr);
-            return false;
+            bad("there are two inputs, %s and %s; one is translated at a time", opt->input, *argv);
         }
     }
     if (opt->input == NULL) {
-        fputs(usage, stderr);
+        bad("no input is named; see upcc-translate --help");
     }
-    return opt->input != NULL;
 }
 
 static bool read_all(const char *path, struct text *t)
@@ -95,13 +84,8 @@ static bool write_all(const char *path, const struct text *t)
 int main(int argc, char **argv)
 {
     struct options opt = { 0 };
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        fputs(usage, stdout);
-        return 0;
-    }
-    if (!parse_args(argc, argv, &opt)) {
-        return 2;
-    }
+    (void)argc;
+    read_options(argv + 1, &opt);
     struct text in = { 0 }, out = { 0 }, map = { 0 };
     opt.map = opt.map_path != NULL ? &map : NULL;
     bool ok = read_all(opt.input, &in) && pli_translate(&opt, in.data, in.len, stderr, &out) &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside the UPC runtime. What is in the segments is seen by other processes.
+// The state of the UPC runtime: the process, its threads, and what lies in the segments, which
+// other processes see.
 #ifndef PLI_UPC_RT_H
 #define PLI_UPC_RT_H
 
@@ -18,9 +19,7 @@ struct pli_node;
 struct pli_region;
 struct pli_request;
 struct pli_shm_mailbox;
-struct pli_waiter;
 struct rt_file;
-struct rt_lock;
 
 enum {
     RT_PAGE = 65536,  // of all alignments
@@ -116,84 +115,7 @@ static inline char *rt_near(pli_upc_pts p)
     return seg != NULL ? seg + pli_upc_addrfield(p) : NULL;
 }
 
-// rt_start.c: end the job with a message about this thread.
+// End the job with a message about this thread.
 _Noreturn void pli_rt_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-// rt_wait.c: waiting with progress. A waiter for the named call; then pli_progress_step and _end.
-void pli_rt_waiter(struct pli_waiter *w, const char *call, bool is_restless);
-void pli_rt_wake_all(void); // whoever of the near threads sleeps
-
-// rt_barrier.c: a barrier of the runtime's own; what tells which collective operation it is for.
-enum rt_what {
-    RT_START,
-    RT_FINAL,
-    RT_ALL_ALLOC,
-    RT_ALL_FREE,
-    RT_ALL_LOCK_ALLOC,
-    RT_ALL_LOCK_FREE,
-    RT_DOMAIN_ALLOC,
-    RT_DOMAIN_FREE,
-    RT_BROADCAST,
-    RT_SCATTER,
-    RT_GATHER,
-    RT_GATHER_ALL,
-    RT_EXCHANGE,
-    RT_PERMUTE,
-    RT_REDUCE,
-    RT_PREFIX_REDUCE,
-    RT_FOPEN,
-    RT_FCLOSE,
-    RT_FSYNC,
-    RT_FSEEK,
-    RT_FSIZE,
-    RT_FREAD,
-    RT_FWRITE,
-    RT_N_WHAT
-};
-void pli_rt_meet(enum rt_what what);
-// Far: a word of thread t came, or thread 0 lets us go.
-void pli_rt_far_notify(int t, uint64_t word);
-void pli_rt_far_release(uint64_t word);
-
-// rt_copy.c
-void pli_rt_get(void *to, pli_upc_pts from, size_t n);
-void pli_rt_put(pli_upc_pts to, const void *from, size_t n);
-
-// rt_far.c: questions to other threads about heaps and locks.
-enum rt_ask_kind {
-    RT_ASK_ALLOC,
-    RT_ASK_FREE,
-    RT_ASK_LOCK,
-    RT_ASK_UNLOCK,
-    RT_TELL_NOTIFY,
-    RT_TELL_RELEASE
-};
-struct rt_ask {
-    uint32_t kind;
-    int32_t from;
-    uint64_t value;
-};
-uint64_t pli_rt_ask(int to, enum rt_ask_kind kind, uint64_t value);
-void pli_rt_tell(int to, enum rt_ask_kind kind, uint64_t value);
-size_t pli_rt_answer(void *arg, int origin, const void *ask, size_t len, void *answer);
-
-// rt_heap.c: the space at `base` of the segment `seg`, managed by *h. 0: no room.
-struct rt_space {
-    struct rt_heap *h;
-    char *seg;
-    uint64_t base, end;
-    bool is_sym;
-};
-uint64_t pli_rt_heap_take(const struct rt_space *s, uint64_t bytes, int me);
-// What is wrong with the pointer, or NULL when it was given back.
-const char *pli_rt_heap_give(const struct rt_space *s, uint64_t at, int me);
-
-// rt_alloc.c: on the thread that owns the heap. is_sym: the symmetric one.
-uint64_t pli_rt_alloc_here(int owner, bool is_sym, uint64_t bytes);
-const char *pli_rt_free_here(int owner, uint64_t at);
-
-// rt_lock.c: at the thread that has the lock in its segment.
-bool pli_rt_lock_try(struct rt_lock *l, int who);
-const char *pli_rt_lock_drop(struct rt_lock *l, int who);
 
 #endif

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // upc_alloc and its kin. Memory that spans all threads comes from one heap, whose headers lie in
 // thread 0's segment; memory of one thread from that thread's own heap.
+#include "rt_alloc.h"
 #include "rt.h"
+#include "rt_ask.h"
+#include "rt_barrier.h"
+#include "rt_copy.h"
+#include "rt_heap.h"
 #include "upc_calls.h"
 
 #include "base/log.h"
@@ -31,13 +36,13 @@ static bool is_over_limit(int owner, bool is_sym, uint64_t bytes)
     return other + (is_sym ? zero->sym.used : own->own.used) + bytes > pli_rt.limit;
 }
 
-uint64_t pli_rt_alloc_here(int owner, bool is_sym, uint64_t bytes)
+uint64_t pli_rt_alloc_take(int owner, bool is_sym, uint64_t bytes)
 {
     struct rt_space s = space_of(owner, is_sym);
     return is_over_limit(owner, is_sym, bytes) ? 0 : pli_rt_heap_take(&s, bytes, rt_me()->me);
 }
 
-const char *pli_rt_free_here(int owner, uint64_t at)
+const char *pli_rt_alloc_free(int owner, uint64_t at)
 {
     bool is_sym = at < pli_rt.own_base;
     if (is_sym && owner != 0) {
@@ -69,7 +74,7 @@ static pli_upc_pts symmetric(const char *call, uint64_t n_block, uint64_t n_byte
         say_full(call, UINT64_MAX);
         return 0;
     }
-    uint64_t at = pli_rt.page[0] != NULL ? pli_rt_alloc_here(0, true, bytes)
+    uint64_t at = pli_rt.page[0] != NULL ? pli_rt_alloc_take(0, true, bytes)
                                          : pli_rt_ask(0, RT_ASK_ALLOC, bytes);
     if (at == 0) {
         say_full(call, bytes);
@@ -91,9 +96,9 @@ static pli_upc_pts made_by_first(struct rt_thread *me, pli_upc_pts p, enum rt_wh
     if (me->me == 0) {
         pli_rt.page[0]->made[turn] = p;
     }
-    pli_rt_meet(what);
+    pli_rt_barrier_meet(what);
     if (me->me != 0) {
-        pli_rt_get(&p, at, sizeof p);
+        pli_rt_copy_get(&p, at, sizeof p);
     }
     return p;
 }
@@ -111,7 +116,7 @@ pli_upc_pts pli_upc_alloc(size_t n_byte)
     if (n_byte == 0) {
         return 0;
     }
-    uint64_t at = pli_rt_alloc_here(me, false, n_byte);
+    uint64_t at = pli_rt_alloc_take(me, false, n_byte);
     if (at == 0) {
         say_full("upc_alloc", n_byte);
         return 0;
@@ -147,7 +152,7 @@ void pli_upc_free(pli_upc_pts p)
         }
         return;
     }
-    const char *why = pli_rt_free_here(owner, at);
+    const char *why = pli_rt_alloc_free(owner, at);
     if (why != NULL) {
         pli_rt_die("upc_free: the pointer (thread %d, offset %#llx) %s", owner,
                    (unsigned long long)at, why);
@@ -156,13 +161,13 @@ void pli_upc_free(pli_upc_pts p)
 
 void pli_upc_all_free(pli_upc_pts p)
 {
-    pli_rt_meet(RT_ALL_FREE);
+    pli_rt_barrier_meet(RT_ALL_FREE);
     if (rt_me()->me == 0) {
         pli_upc_free(p);
     }
 }
 
-pli_upc_pts pli_rt_alloc_lock_all(pli_upc_pts p, enum rt_what what)
+pli_upc_pts pli_rt_alloc_share(pli_upc_pts p, enum rt_what what)
 {
     return made_by_first(rt_me(), p, what);
 }

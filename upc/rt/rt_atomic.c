@@ -2,6 +2,7 @@
 // <upc_atomic.h>. A domain is memory on every thread at the same offset, so that each reads its own
 // copy. [UPC 1.3 optional library 7.3.4]
 #include "rt.h"
+#include "rt_barrier.h"
 #include "upc_calls.h"
 
 #include "base/err.h"
@@ -93,7 +94,7 @@ void pli_upc_all_atomicdomain_free(pli_upc_pts p)
         d->magic = 0;
         pli_upc_all_free(p);
     } else {
-        pli_rt_meet(RT_ALL_FREE);
+        pli_rt_barrier_meet(RT_ALL_FREE);
     }
 }
 

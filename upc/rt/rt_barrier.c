@@ -5,7 +5,10 @@
 // Flat: everybody looks at everybody's word. Central: everybody counts itself, and the last one
 // publishes; this is better when threads share cores, for each then runs once per barrier. Far:
 // words and the result travel as messages by way of thread 0.
+#include "rt_barrier.h"
 #include "rt.h"
+#include "rt_ask.h"
+#include "rt_wait.h"
 #include "upc_calls.h"
 
 #include "base/cpu.h"
@@ -115,15 +118,15 @@ static void publish(struct rt_thread *me, uint64_t phase)
     uint64_t word = judge(me, phase);
     if (!pli_rt.has_far) {
         atomic_store_explicit(&pli_rt.page[0]->result[phase & 1], word, memory_order_release);
-        pli_rt_wake_all();
+        pli_rt_wait_wake_all();
         return;
     }
     for (int t = 0; t < pli_rt.n; t++) {
-        pli_rt_tell(t, RT_TELL_RELEASE, word);
+        pli_rt_ask_tell(t, RT_TELL_RELEASE, word);
     }
 }
 
-void pli_rt_far_notify(int t, uint64_t word)
+void pli_rt_barrier_far_notify(int t, uint64_t word)
 {
     static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER; // its own word comes from the thread
     struct rt_thread *me = pli_rt.threads; // thread 0 is the first of the first process
@@ -140,7 +143,7 @@ void pli_rt_far_notify(int t, uint64_t word)
     }
 }
 
-void pli_rt_far_release(uint64_t word)
+void pli_rt_barrier_far_release(uint64_t word)
 {
     struct rt_thread *me = rt_me();
     atomic_store_explicit(&me->release[word >> 34 & 1], word, memory_order_release);
@@ -150,13 +153,13 @@ static void post(struct rt_thread *me, uint64_t word)
 {
     uint64_t phase = me->phase;
     if (pli_rt.has_far) {
-        pli_rt_tell(0, RT_TELL_NOTIFY, word);
+        pli_rt_ask_tell(0, RT_TELL_NOTIFY, word);
         return;
     }
     struct rt_page *zero = pli_rt.page[0];
     atomic_store_explicit(&pli_rt.page[me->me]->slot[phase & 1], word, memory_order_release);
     if (pli_rt.is_flat) {
-        pli_rt_wake_all();
+        pli_rt_wait_wake_all();
     } else if (atomic_fetch_add_explicit(&zero->arrived, 1, memory_order_acq_rel) + 1 ==
                phase * (uint64_t)pli_rt.n) {
         publish(me, phase);
@@ -186,7 +189,7 @@ static void wait_long(const _Atomic uint64_t *word, uint64_t phase, const char *
         }
     }
     struct pli_waiter w;
-    pli_rt_waiter(&w, call, false);
+    pli_rt_wait_init(&w, call, false);
     while (!is_of(atomic_load_explicit(word, memory_order_acquire), phase)) {
         pli_progress_step(&w);
     }
@@ -264,7 +267,7 @@ void pli_upc_barrier(int has_value, int value)
     settle(me, "upc_barrier");
 }
 
-void pli_rt_meet(enum rt_what what)
+void pli_rt_barrier_meet(enum rt_what what)
 {
     struct rt_thread *me = rt_me();
     if (me->is_notified) {

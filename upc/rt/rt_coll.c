@@ -2,6 +2,8 @@
 // Collectives that move data. Every thread moves what concerns itself, between two meetings that
 // the flags ask for. [UPC 1.3 required library 4.3]
 #include "rt.h"
+#include "rt_barrier.h"
+#include "rt_copy.h"
 #include "upc_calls.h"
 
 enum { IN_NOSYNC = 1 << 2, OUT_NOSYNC = 1 << 5 };
@@ -15,14 +17,14 @@ static pli_upc_pts at_thread(pli_upc_pts p, int thread)
 static void enter(enum rt_what what, int flags)
 {
     if ((flags & IN_NOSYNC) == 0) {
-        pli_rt_meet(what);
+        pli_rt_barrier_meet(what);
     }
 }
 
 static void leave(enum rt_what what, int flags)
 {
     if ((flags & OUT_NOSYNC) == 0) {
-        pli_rt_meet(what);
+        pli_rt_barrier_meet(what);
     }
 }
 
@@ -76,7 +78,7 @@ void pli_upc_all_permute(pli_upc_pts dst, pli_upc_pts src, pli_upc_pts perm, siz
 {
     int me = rt_me()->me, to;
     enter(RT_PERMUTE, flags);
-    pli_rt_get(&to, at_thread(perm, me), sizeof to);
+    pli_rt_copy_get(&to, at_thread(perm, me), sizeof to);
     if (to < 0 || to >= pli_rt.n) {
         pli_rt_die("upc_all_permute: perm[%d] is %d, which is no thread", me, to);
     }

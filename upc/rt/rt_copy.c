@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies between private and shared memory, blocking and not.
+#include "rt_copy.h"
 #include "rt.h"
 #include "upc_calls.h"
 
@@ -46,7 +47,7 @@ static inline void copy(void *to, const void *from, size_t n)
     }
 }
 
-void pli_rt_get(void *to, pli_upc_pts from, size_t n)
+void pli_rt_copy_get(void *to, pli_upc_pts from, size_t n)
 {
     int t = owner_of(from);
     char *at = rt_near(from);
@@ -57,7 +58,7 @@ void pli_rt_get(void *to, pli_upc_pts from, size_t n)
     }
 }
 
-void pli_rt_put(pli_upc_pts to, const void *from, size_t n)
+void pli_rt_copy_put(pli_upc_pts to, const void *from, size_t n)
 {
     int t = owner_of(to);
     char *at = rt_near(to);
@@ -72,14 +73,14 @@ void pli_rt_put(pli_upc_pts to, const void *from, size_t n)
 void pli_upc_get(void *to, pli_upc_pts from, size_t n)
 {
     int saved = errno;
-    pli_rt_get(to, from, n);
+    pli_rt_copy_get(to, from, n);
     errno = saved;
 }
 
 void pli_upc_put(pli_upc_pts to, const void *from, size_t n)
 {
     int saved = errno;
-    pli_rt_put(to, from, n);
+    pli_rt_copy_put(to, from, n);
     errno = saved;
 }
 
@@ -112,14 +113,14 @@ void pli_upc_flush(void)
 void pli_upc_memget(void *to, pli_upc_pts from, size_t n)
 {
     if (n > 0) {
-        pli_rt_get(to, from, n);
+        pli_rt_copy_get(to, from, n);
     }
 }
 
 void pli_upc_memput(pli_upc_pts to, const void *from, size_t n)
 {
     if (n > 0) {
-        pli_rt_put(to, from, n);
+        pli_rt_copy_put(to, from, n);
     }
 }
 
@@ -130,15 +131,15 @@ void pli_upc_memcpy(pli_upc_pts to, pli_upc_pts from, size_t n)
         return;
     }
     if (dst != NULL) {
-        pli_rt_get(dst, from, n);
+        pli_rt_copy_get(dst, from, n);
     } else if (src != NULL) {
-        pli_rt_put(to, src, n);
+        pli_rt_copy_put(to, src, n);
     } else {
         char buf[PIECE];
         for (size_t i = 0; i < n; i += PIECE) {
             size_t len = n - i < PIECE ? n - i : PIECE;
-            pli_rt_get(buf, from + i, len);
-            pli_rt_put(to + i, buf, len);
+            pli_rt_copy_get(buf, from + i, len);
+            pli_rt_copy_put(to + i, buf, len);
         }
     }
 }

@@ -3,6 +3,7 @@
 // piece before it; free ones are in lists by size and are joined with free neighbours. The end of
 // the heap moves up and down. Segments are sparse: memory is taken from the system by touching it,
 // and given back piece by piece.
+#include "rt_heap.h"
 #include "rt.h"
 
 #include "base/cpu.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // upc_io.h: open, close, file pointers, sizes and properties. [UPC 1.3 optional library]
 #include "rt_io.h"
+#include "rt_copy.h"
 #include "upc_calls.h"
 
 #include <errno.h>
@@ -23,11 +24,11 @@ int64_t pli_rt_io_agree(struct rt_file *f, int64_t mine, int error, enum rt_what
     struct word w = { mine, error }, first = w;
     size_t at = pli_upc_addrfield(f->id) + turn * sizeof w;
     memcpy(rt_near(pli_upc_make(rt_me()->me, 0, (int64_t)at)), &w, sizeof w);
-    pli_rt_meet(what);
+    pli_rt_barrier_meet(what);
     int64_t total = 0;
     int bad = 0;
     for (int t = 0; t < pli_rt.n; t++) {
-        pli_rt_get(&w, pli_upc_make(t, 0, (int64_t)at), sizeof w);
+        pli_rt_copy_get(&w, pli_upc_make(t, 0, (int64_t)at), sizeof w);
         first = t == 0 ? w : first;
         bad = bad == 0 ? (int)w.error : bad;
         total += w.value;
@@ -249,7 +250,7 @@ int64_t pli_upc_all_fseek(pli_upc_pts fd, int64_t offset, int origin)
 // Thread 0 does it, after all have come: what they wrote before counts.
 static int by_first(struct rt_file *f, int (*act)(int fd, int64_t size), int64_t size)
 {
-    pli_rt_meet(RT_FSIZE);
+    pli_rt_barrier_meet(RT_FSIZE);
     int error = rt_me()->me == 0 ? act(f->fd, size) : 0;
     return (int)pli_rt_io_agree(f, 0, error, RT_FSIZE, NULL);
 }

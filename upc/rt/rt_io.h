@@ -5,6 +5,7 @@
 #define PLI_RT_IO_H
 
 #include "rt.h"
+#include "rt_barrier.h"
 
 enum {
     RT_IO_RDONLY = 1 << 0,

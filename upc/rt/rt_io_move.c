@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // upc_io.h: reading and writing. What is spread over threads goes through a buffer, so that small
 // blocks cost no system call each; with a common file pointer every thread moves a part.
+#include "rt_copy.h"
 #include "rt_io.h"
 #include "upc_calls.h"
 
@@ -59,9 +60,9 @@ static void stage(const struct rt_io_spread *v, size_t x, size_t len, char *buf,
         pli_upc_pts p = place(v, x + done, &run);
         run = run < len - done ? run : len - done;
         if (is_in) {
-            pli_rt_get(buf + done, p, run);
+            pli_rt_copy_get(buf + done, p, run);
         } else {
-            pli_rt_put(p, buf + done, run);
+            pli_rt_copy_put(p, buf + done, run);
         }
     }
 }
@@ -190,7 +191,7 @@ static int64_t transfer(const struct io *io, bool is_list)
 static void meet(const struct io *io, bool is_wanted)
 {
     if (is_wanted) {
-        pli_rt_meet(io->is_write ? RT_FWRITE : RT_FREAD);
+        pli_rt_barrier_meet(io->is_write ? RT_FWRITE : RT_FREAD);
     }
 }
 

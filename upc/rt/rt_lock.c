@@ -2,6 +2,10 @@
 // Locks: one word in the segment of the thread that made them.
 #include "rt_lock.h"
 #include "rt.h"
+#include "rt_alloc.h"
+#include "rt_ask.h"
+#include "rt_barrier.h"
+#include "rt_wait.h"
 #include "upc_calls.h"
 
 #include "base/cpu.h"
@@ -27,7 +31,7 @@ pli_upc_pts pli_upc_global_lock_alloc(void)
 pli_upc_pts pli_upc_all_lock_alloc(void)
 {
     pli_upc_pts p = rt_me()->me == 0 ? pli_upc_global_lock_alloc() : 0;
-    return pli_rt_alloc_lock_all(p, RT_ALL_LOCK_ALLOC);
+    return pli_rt_alloc_share(p, RT_ALL_LOCK_ALLOC);
 }
 
 void pli_upc_lock_free(pli_upc_pts p)
@@ -44,7 +48,7 @@ void pli_upc_lock_free(pli_upc_pts p)
 
 void pli_upc_all_lock_free(pli_upc_pts p)
 {
-    pli_rt_meet(RT_ALL_LOCK_FREE);
+    pli_rt_barrier_meet(RT_ALL_LOCK_FREE);
     if (rt_me()->me == 0) {
         pli_upc_lock_free(p);
     }
@@ -72,7 +76,7 @@ const char *pli_rt_lock_drop(struct rt_lock *l, int who)
         atomic_thread_fence(memory_order_seq_cst);
     }
     if (atomic_load_explicit(&l->n_wait, memory_order_relaxed) != 0) {
-        pli_rt_wake_all();
+        pli_rt_wait_wake_all();
     }
     return NULL;
 }
@@ -111,7 +115,7 @@ static void wait_for(struct rt_lock *l, pli_upc_pts p, int me)
     }
     struct pli_waiter w;
     // Who cannot make the holder pass a fence is not sure to be woken.
-    pli_rt_waiter(&w, "upc_lock", l == NULL || pli_shm_must_fence);
+    pli_rt_wait_init(&w, "upc_lock", l == NULL || pli_shm_must_fence);
     while (!try_any(l, p, me)) {
         pli_progress_step(&w);
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lock in shared memory.
+// A lock in shared memory, as the thread that has it in its segment changes it.
 #ifndef PLI_UPC_RT_LOCK_H
 #define PLI_UPC_RT_LOCK_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { RT_LOCK_MAGIC = 0x4c4f434b };
@@ -15,5 +16,9 @@ struct rt_lock {
     uint32_t spare[13];
 };
 _Static_assert(sizeof(struct rt_lock) == 64, "shared with other processes");
+
+bool pli_rt_lock_try(struct rt_lock *l, int thread);
+// Returns what is wrong, or NULL when the lock was released.
+const char *pli_rt_lock_drop(struct rt_lock *l, int thread);
 
 #endif

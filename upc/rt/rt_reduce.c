@@ -3,6 +3,8 @@
 // thread reduces its own elements, and the owner of the result combines; where it does, one thread
 // goes through the elements in order, block by block. [UPC 1.3 required library 4.3.7]
 #include "rt.h"
+#include "rt_barrier.h"
+#include "rt_copy.h"
 #include "upc_calls.h"
 
 #include <string.h>
@@ -121,7 +123,7 @@ static void check(size_t block, size_t size)
             size_t k = near != NULL ? run.n : run.n - i < 128 ? run.n - i : 128;                   \
             const T *x = near;                                                                     \
             if (near == NULL) {                                                                    \
-                pli_rt_get(buf, pli_upc_addi(run.at, (int64_t)i, sizeof(T)), k * sizeof(T));       \
+                pli_rt_copy_get(buf, pli_upc_addi(run.at, (int64_t)i, sizeof(T)), k * sizeof(T));  \
                 x = buf;                                                                           \
             }                                                                                      \
             for (size_t j = 0; j < k; j++) {                                                       \
@@ -147,7 +149,7 @@ static void check(size_t block, size_t size)
         for (int t = 0; t < pli_rt.n; t++) {                                                       \
             unsigned char s[RT_SCRATCH];                                                           \
             uint64_t at = pli_rt.page_at + offsetof(struct rt_page, scratch) + turn * RT_SCRATCH;  \
-            pli_rt_get(s, pli_upc_make(t, 0, (int64_t)at), sizeof s);                              \
+            pli_rt_copy_get(s, pli_upc_make(t, 0, (int64_t)at), sizeof s);                         \
             T x;                                                                                   \
             memcpy(&x, s, sizeof x);                                                               \
             if (s[RT_SCRATCH - 1] != 0) {                                                          \
@@ -166,7 +168,7 @@ static void check(size_t block, size_t size)
         bool is_owner = (int)pli_upc_threadof(dst) == me->me, has = false;                         \
         check(block, sizeof(T));                                                                   \
         if ((flags & IN_NOSYNC) == 0) {                                                            \
-            pli_rt_meet(RT_REDUCE);                                                                \
+            pli_rt_barrier_meet(RT_REDUCE);                                                        \
         }                                                                                          \
         if ((op & NONCOMM) != 0) {                                                                 \
             has = is_owner && partial##L(w, op, func, -1, &v);                                     \
@@ -175,14 +177,14 @@ static void check(size_t block, size_t size)
             unsigned char *s = pli_rt.page[me->me]->scratch[turn];                                 \
             s[RT_SCRATCH - 1] = partial##L(w, op, func, me->me, &v);                               \
             memcpy(s, &v, sizeof v);                                                               \
-            pli_rt_meet(RT_REDUCE);                                                                \
+            pli_rt_barrier_meet(RT_REDUCE);                                                        \
             has = is_owner && combine##L(turn, op, func, &v);                                      \
         }                                                                                          \
         if (has) {                                                                                 \
-            pli_rt_put(dst, &v, sizeof v);                                                         \
+            pli_rt_copy_put(dst, &v, sizeof v);                                                    \
         }                                                                                          \
         if ((flags & OUT_NOSYNC) == 0) {                                                           \
-            pli_rt_meet(RT_REDUCE);                                                                \
+            pli_rt_barrier_meet(RT_REDUCE);                                                        \
         }                                                                                          \
     }                                                                                              \
     static void prefix_run##L(struct run from, struct run to, unsigned long op, fn##L func, T *v,  \
@@ -191,12 +193,12 @@ static void check(size_t block, size_t size)
         T buf[128];                                                                                \
         for (size_t i = 0; i < from.n;) {                                                          \
             size_t k = from.n - i < 128 ? from.n - i : 128;                                        \
-            pli_rt_get(buf, pli_upc_addi(from.at, (int64_t)i, sizeof(T)), k * sizeof(T));          \
+            pli_rt_copy_get(buf, pli_upc_addi(from.at, (int64_t)i, sizeof(T)), k * sizeof(T));     \
             for (size_t j = 0; j < k; j++) {                                                       \
                 buf[j] = *v = has ? apply##L(op, *v, buf[j], func) : buf[j];                       \
                 has = true;                                                                        \
             }                                                                                      \
-            pli_rt_put(pli_upc_addi(to.at, (int64_t)i, sizeof(T)), buf, k * sizeof(T));            \
+            pli_rt_copy_put(pli_upc_addi(to.at, (int64_t)i, sizeof(T)), buf, k * sizeof(T));       \
             i += k;                                                                                \
         }                                                                                          \
     }                                                                                              \
@@ -209,14 +211,14 @@ static void check(size_t block, size_t size)
         bool has = false;                                                                          \
         check(block, sizeof(T));                                                                   \
         if ((flags & IN_NOSYNC) == 0) {                                                            \
-            pli_rt_meet(RT_PREFIX_REDUCE);                                                         \
+            pli_rt_barrier_meet(RT_PREFIX_REDUCE);                                                 \
         }                                                                                          \
         while (rt_me()->me == 0 && next_run(&from, &a) && next_run(&to, &b)) {                     \
             prefix_run##L(a, b, op, func, &v, has);                                                \
             has = true;                                                                            \
         }                                                                                          \
         if ((flags & OUT_NOSYNC) == 0) {                                                           \
-            pli_rt_meet(RT_PREFIX_REDUCE);                                                         \
+            pli_rt_barrier_meet(RT_PREFIX_REDUCE);                                                 \
         }                                                                                          \
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From the start of the process to UPC's main, and back.
 #include "rt.h"
+#include "rt_barrier.h"
+#include "rt_serve.h"
 #include "start.h"
 #include "upc_calls.h"
 
@@ -18,37 +20,13 @@
 #include "obj/comm.h"
 #include "obj/group_build.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct rt pli_rt;
-int pli_rt_threads;
-_Thread_local struct rt_thread *pli_rt_self;
-
 #define SPAN_MOST ((uint64_t)1 << PLI_UPC_ADDR_BITS)
-
-void pli_rt_die(const char *fmt, ...)
-{
-    char text[400];
-    int n = pli_rt.threads != NULL ? snprintf(text, sizeof text, "UPC thread %d: ", rt_me()->me)
-                                   : snprintf(text, sizeof text, "UPC: ");
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
-    va_end(ap);
-    fflush(stdout);
-    pli_log(PLI_ERROR, "%s", text);
-    if (pli_proc.boot == NULL) {
-        _exit(1);
-    }
-    pli_proc.boot->node.rows[pli_proc.boot->row].is_quiet = 1; // all is said
-    pli_proc.boot->ops->abort(pli_proc.boot, 1, text);
-    __builtin_unreachable();
-}
 
 static void need(enum pli_err err)
 {
@@ -288,7 +266,7 @@ int pli_upc_enter(int i)
                                         .near = pli_rt.seg,
                                         .size = pli_rt.span,
                                         .gap = RT_FIRST,
-                                        .answer = pli_rt_answer,
+                                        .answer = pli_rt_serve,
                                         .arg = me };
         need(pli_region_create(&plan, &me->region));
     }
@@ -330,7 +308,7 @@ void pli_upc_fill(const struct pli_upc_program *p)
 
 void pli_upc_begin(void)
 {
-    pli_rt_meet(RT_START);
+    pli_rt_barrier_meet(RT_START);
 }
 
 void pli_upc_leave(void)
@@ -340,7 +318,7 @@ void pli_upc_leave(void)
         me->is_left = true;
         pli_upc_synci();
         me->is_notified = false; // an end between the two is the program's own affair
-        pli_rt_meet(RT_FINAL);
+        pli_rt_barrier_meet(RT_FINAL);
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Waiting inside UPC calls moves everything else on too: messages of MPI, requests of far threads.
+#include "rt_wait.h"
 #include "rt.h"
 #include "upc_calls.h"
 
@@ -10,7 +11,7 @@
 
 #include <errno.h>
 
-void pli_rt_waiter(struct pli_waiter *w, const char *call, bool is_restless)
+void pli_rt_wait_init(struct pli_waiter *w, const char *call, bool is_restless)
 {
     struct rt_thread *me = rt_me();
     *w = (struct pli_waiter){
@@ -18,7 +19,7 @@ void pli_rt_waiter(struct pli_waiter *w, const char *call, bool is_restless)
     };
 }
 
-void pli_rt_wake_all(void)
+void pli_rt_wait_wake_all(void)
 {
     int me = rt_me()->me;
     for (int t = 0; t < pli_rt.n; t++) {

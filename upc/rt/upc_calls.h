@@ -73,7 +73,4 @@ void pli_upc_atomic_relaxed(pli_upc_pts domain, void *fetch, unsigned long op, p
                             const void *a, const void *b);
 int pli_upc_atomic_isfast(int type, unsigned long ops, pli_upc_pts target);
 
-// rt_alloc.c: what thread 0 made, at every thread.
-pli_upc_pts pli_rt_alloc_lock_all(pli_upc_pts p, enum rt_what what);
-
 #endif

@@ -8,12 +8,12 @@
 #include "obj/datatype.h"
 #include "obj/op.h"
 
-#include "coll/coll.h"
+#include "coll/neighbors.h"
 
 void pli_neighbor_linear(struct pli_sched *s, const struct pli_coll_args *a)
 {
-    struct pli_coll_neighbors nb = { 0 };
-    if (pli_coll_neighbors(a->comm, &nb) != PLI_OK) {
+    struct pli_neighbors nb = { 0 };
+    if (pli_neighbors_find(a->comm, &nb) != PLI_OK) {
         return; // the check of the arguments would not have let this through
     }
     bool is_gather =

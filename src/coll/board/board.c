@@ -39,7 +39,7 @@ static bool wait_long(struct pli_board *b, const _Atomic uint64_t *word, uint64_
     struct pli_waiter w = { .lane = b->lane,
                             .is_restless = is_restless,
                             .comm = b->comm,
-                            .call = pli_coll_args_call((enum pli_coll_kind)b->kind) };
+                            .call = pli_coll_kind_info[b->kind].function };
     bool is_there = true;
     while (is_there && atomic_load_explicit(word, memory_order_acquire) < want) {
         pli_progress_step(&w);
@@ -140,12 +140,12 @@ static enum pli_err complain(const struct pli_coll_args *a, enum pli_board_error
         return pli_fail(PLI_ERR_OTHER,
                         "the members of %s are in different collective operations; this one is in "
                         "%s",
-                        pli_comm_say(a->comm), pli_coll_args_name(a->kind));
+                        pli_comm_say(a->comm), pli_coll_kind_info[a->kind].name);
     }
     return pli_fail(PLI_ERR_TRUNC,
                     "%s on %s: this rank has %lld bytes and another one has not; the ranks' counts "
                     "and datatypes do not fit together",
-                    pli_coll_args_name(a->kind), pli_comm_say(a->comm),
+                    pli_coll_kind_info[a->kind].name, pli_comm_say(a->comm),
                     (long long)pli_coll_args_bytes(a));
 }
 
@@ -153,7 +153,7 @@ enum pli_err pli_board_settle(struct pli_board *b, const struct pli_coll_args *a
 {
     (void)bytes;
     if (!settle(b)) {
-        return pli_failure_refuse(pli_coll_args_name(a->kind), b->comm);
+        return pli_failure_refuse(pli_coll_kind_info[a->kind].name, b->comm);
     }
     enum pli_board_error error =
         b->is_flat ? pli_board_judge(b) : (enum pli_board_error)b->w->result.error;

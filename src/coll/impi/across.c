@@ -5,7 +5,7 @@
 #include "boot/boot.h"
 #include "boot/gateway_wire.h"
 #include "coll/algorithms.h"
-#include "coll/impi_coll.h"
+#include "impi/coll/impi_coll.h"
 #include "coll/sched.h"
 #include "coll/comm_state.h"
 

@@ -5,7 +5,7 @@
 #include "coll/impi/across.h"
 
 #include "coll/algorithms.h"
-#include "coll/impi_coll.h"
+#include "impi/coll/impi_coll.h"
 #include "coll/sched.h"
 #include "obj/comm.h"
 

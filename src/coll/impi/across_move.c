@@ -7,7 +7,7 @@
 #include "boot/gateway_wire.h"
 #include "coll/algorithms.h"
 #include "coll/hostmap.h"
-#include "coll/impi_coll.h"
+#include "impi/coll/impi_coll.h"
 #include "coll/sched.h"
 #include "obj/comm.h"
 #include "obj/type_pack.h"

@@ -4,7 +4,7 @@
 
 #include "coll/algorithms.h"
 #include "coll/hostmap.h"
-#include "coll/impi_coll.h"
+#include "impi/coll/impi_coll.h"
 #include "coll/sched.h"
 #include "obj/comm.h"
 #include "obj/op.h"

@@ -155,7 +155,8 @@ void pli_tcp_conn_judge(struct pli_tcp_lane *net);
 // tcp_fail.c: withdraw what can never complete, after bad news; has_died: its process did.
 void pli_tcp_fail(struct pli_tcp_conn *l, bool has_died);
 
-// ucx_worker.c, of net/ucx/ucx_conn.h: the connection of a link ended, look once more; is its way broken?
+// ucx_worker.c, of net/ucx/ucx_conn.h: the connection of a link ended, look once more; is its way
+// broken?
 void pli_ucx_worker_finish(struct pli_tcp_conn *l);
 void pli_ucx_worker_judge(struct pli_tcp_conn *l, uint64_t now);
 bool pli_ucx_worker_is_read(const struct pli_tcp_conn *l); // nothing more can come by UCX

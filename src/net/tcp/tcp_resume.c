@@ -2,7 +2,10 @@
 // After a checkpoint the connections of a process are other ones. The reader of each finds out when
 // it reads, and goes on where it was: first with what was on its way.
 #include "base/conf.h"
+#include "base/fault.h"
+#include "boot/boot.h"
 #include "ckpt/sock.h"
+#include "ckpt/freeze_hold.h"
 #include "net/tcp/tcp_conn.h"
 #include "net/tcp/dial.h"
 
@@ -10,24 +13,41 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+enum found { NOTHING, FAILED, FOUND };
+
+// Put the new connection where the old one was. Meanwhile the process is held: the next checkpoint
+// would give up the old descriptor alone, and the new one would stay open.
+static enum found replace(struct pli_tcp_sock *s, const char **kept_out, size_t *len_out,
+                          size_t *cap_out)
+{
+    enum found found = NOTHING;
+    pli_freeze_hold();
+    int now = pli_sock_take(s->eye.fd, kept_out, len_out, cap_out);
+    if (now >= 0) {
+        pli_tcp_lane_unwatch(s->link->net, &s->eye); // what it is now has copies in other places
+        found = dup3(now, s->eye.fd, O_CLOEXEC) >= 0 ? FOUND : FAILED;
+        pli_fault_hold("tcp_resume", pli_boot.index);
+        close(now);
+    }
+    pli_freeze_let();
+    return found;
+}
+
 bool pli_tcp_resume(struct pli_tcp_sock *s)
 {
     struct pli_tcp_conn *l = s->link;
     const char *kept = NULL;
     size_t len = 0, cap = 0;
-    int now = pli_sock_take(s->eye.fd, &kept, &len, &cap);
-    if (now < 0) {
+    bool is_bare = s->eye.is_bare;
+    enum found found = replace(s, &kept, &len, &cap);
+    if (found == NOTHING) {
         return false;
     }
-    bool is_bare = s->eye.is_bare;
-    pli_tcp_lane_unwatch(l->net, &s->eye); // what it is now has copies in other places
-    bool is_good = dup3(now, s->eye.fd, O_CLOEXEC) >= 0;
-    close(now);
     if (pli_dial_tune(s->eye.fd, (int)pli_conf.tcp_timeout) != PLI_OK) {
         pli_fail_take(NULL); // what has ended for good is no connection
     }
     uint32_t events = s->rest != NULL ? 0 : s->is_armed ? EPOLLIN | EPOLLOUT : EPOLLIN;
-    if (!is_good || (!is_bare && !pli_tcp_lane_watch(l->net, &s->eye, events))) {
+    if (found == FAILED || (!is_bare && !pli_tcp_lane_watch(l->net, &s->eye, events))) {
         pli_tcp_conn_lose(l, "the connection cannot be watched");
     } else {
         s->eye.is_bare = is_bare;

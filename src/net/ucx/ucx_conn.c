@@ -254,10 +254,18 @@ static void issue_note(struct pli_tcp_conn *l, int kind, const uint64_t word[3])
     post(o, NULL, 0, false);
 }
 
+// The question what has arrived by UCX, or its answer. Neither is for the connection; and while UCX
+// is left PLI_MSG_OVER says that all has.
+static bool is_of_ucx(int kind)
+{
+    return kind == PLI_MSG_SURE || kind == PLI_MSG_SURED;
+}
+
 void pli_ucx_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
 {
     const uint64_t word[3] = { w0, w1, w2 };
-    if (l->state >= PLI_TCP_CONN_LOST || l->is_gone || l->ucx->is_broken) {
+    if (l->state >= PLI_TCP_CONN_LOST || l->is_gone || l->ucx->is_broken ||
+        (is_of_ucx(kind) && l->ucx->phase != PLI_UCX_CONN_IN)) {
         return; // nobody is there to hear it
     }
     if (is_open(l)) {
@@ -280,10 +288,10 @@ void pli_ucx_conn_push(struct pli_tcp_conn *l)
     while ((!l->by_ucx || is_open(l)) && !pli_list_is_empty(&l->ucx->notes)) {
         struct note *n = PLI_CONTAINER(l->ucx->notes.next, struct note, at);
         pli_list_remove(&n->at);
-        if (!l->by_ucx) {
-            pli_tcp_conn_say(l, n->kind, n->word[0], n->word[1], n->word[2]);
-        } else {
+        if (l->by_ucx) {
             issue_note(l, n->kind, n->word);
+        } else if (!is_of_ucx(n->kind)) {
+            pli_tcp_conn_say(l, n->kind, n->word[0], n->word[1], n->word[2]);
         }
         free(n);
     }

@@ -117,7 +117,8 @@ uint64_t pli_ucx_worker_leave(struct pli_tcp_conn *l); // so do we: how many
 // Whether the other side may not have all that was sent to it; it is asked.
 bool pli_ucx_worker_is_unsure(struct pli_tcp_conn *l);
 
-// ucx_quiesce.c, see net/ucx/ucx_quiesce.h: what the other side says of leaving UCX, over the connection.
+// ucx_quiesce.c, see net/ucx/ucx_quiesce.h: what the other side says of leaving UCX, over the
+// connection.
 void pli_ucx_quiesce_poll(struct pli_ucx_worker *u);
 void pli_ucx_quiesce_open(void); // start-up only
 bool pli_ucx_quiesce_hear(struct pli_tcp_conn *l,

@@ -30,7 +30,7 @@ int main(void)
     T_HAS(said, "no collective operation 'fly'; there is barrier, bcast");
     T_HAS(said, "'alone' is not operation:algorithm");
     for (int k = 0; k < PLI_N_COLL; k++) {
-        T_HAS(text, pli_coll_args_name((enum pli_coll_kind)k));
+        T_HAS(text, pli_coll_kind_info[k].name);
     }
     const char *ring = strstr(text, "  ring       pieces go around twice");
     T_MUST(ring != NULL);

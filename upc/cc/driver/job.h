@@ -34,9 +34,14 @@ struct job {
     struct cmd link;      // for the linker alone
 };
 
-// Fill in a job from the command line. False, with a message, when it is wrong.
-bool pli_job_parse(struct job *j, int argc, char **argv);
+// Fill in a job from the words of the command line, NULL behind the last. A mistake ends the
+// process with a sentence and status 2.
+void pli_job_read(struct job *j, char **argv);
+
+// Print what --help prints.
 void pli_job_help(void);
+
+// What the input of this index is.
 enum kind pli_job_kind(const struct job *j, size_t input);
 // The folder of a source, in which <...> is looked for after all others; NULL: it has none, or it
 // is named by -I, and cc would move it to the end. The caller frees it.

@@ -544,9 +544,7 @@ int main(int argc, char **argv)
         pli_cmd_expand(&args, argv[i], 0);
     }
     struct job job;
-    if (!pli_job_parse(&job, (int)args.n, args.argv)) {
-        return 2;
-    }
+    pli_job_read(&job, args.argv + 1);
     if (job.help) {
         pli_job_help();
         return 0;

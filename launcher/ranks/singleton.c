@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program is a task without a process of ours, and a guest in it.
+#include "launcher/ranks/singleton.h"
+
+#include "launcher/ranks/control_msgs.h"
+#include "launcher/job/job.h"
+#include "launcher/base/say.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int memory, control, ready, pid;
+
+bool pli_singleton_map(struct pli_job *job)
+{
+    if (sscanf(job->opt.behind, "memory=%d,ctl=%d,ready=%d,pid=%d", &memory, &control, &ready,
+               &pid) != 4) {
+        pli_say("--behind is for programs that spawn without mpiexec, not for people");
+        return false;
+    }
+    if (pli_node_map(memory, &job->node) != PLI_OK) {
+        pli_say("%s", pli_fail_take(NULL));
+        return false;
+    }
+    fcntl(control, F_SETFD, FD_CLOEXEC);
+    fcntl(ready, F_SETFD, FD_CLOEXEC);
+    job->node_fd = memory;
+    return true;
+}
+
+bool pli_singleton_adopt(struct pli_job *job)
+{
+    struct pli_proc_task *t = &job->tasks[0];
+    int yes = 1;
+    t->job = job;
+    t->is_exited = true;
+    t->control.fd = control;
+    job->n_begun = job->n_started = 1;
+    setsockopt(control, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
+    if (!pli_control_msgs_adopt(t, 0, (pid_t)pid)) {
+        return false;
+    }
+    pli_control_msgs_begin(t);
+    job->node.header->memory = (uint32_t)memory;
+    job->node.header->launcher = (uint32_t)getpid();
+    bool is_told = write(ready, "k", 1) == 1;
+    close(ready);
+    return is_told;
+}

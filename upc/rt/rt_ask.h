@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Questions to far threads about heaps, locks and barriers.
+#ifndef PLI_UPC_RT_ASK_H
+#define PLI_UPC_RT_ASK_H
+
+#include <stdint.h>
+
+enum rt_ask_kind {
+    RT_ASK_ALLOC,
+    RT_ASK_FREE,
+    RT_ASK_LOCK,
+    RT_ASK_UNLOCK,
+    RT_TELL_NOTIFY,
+    RT_TELL_RELEASE
+};
+
+struct rt_ask {
+    uint32_t kind;
+    int32_t from;
+    uint64_t value;
+};
+
+// Asks a thread and waits for its answer; or only tells it.
+uint64_t pli_rt_ask(int to, enum rt_ask_kind kind, uint64_t value);
+void pli_rt_ask_tell(int to, enum rt_ask_kind kind, uint64_t value);
+
+#endif
