@@ -31,7 +31,7 @@
 #include "launcher/ranks/deadlock.h"
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/on_failure.h"
-#include "launcher/ranks/output.h"
+#include "launcher/base/output.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/ranks/spawn_fail.h"
 #include "launcher/ranks/stdin.h"
@@ -86,10 +86,10 @@ static int run(struct pli_job *job, char **argv, int signals)
         return 1;
     }
     pli_run_take_fault(job);
-    pli_output_init();
+    pli_output_open();
     pli_supervisor_begin(job, signals);
     pli_deadlock_begin(job);
-    if (!pli_ckpt_open(job, job->words) || !pli_control_open(job) ||
+    if (!pli_ckpt_open(job, job->words) || !pli_control_open() ||
         (job->from != NULL && !pli_restart_run(job, signals)) || !pli_ckpt_hosts_mark(job) ||
         !pli_head_run_begin(job)) {
         pli_ckpt_hosts_unmark();
