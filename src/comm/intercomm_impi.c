@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each group finds the largest context in use; its leader tells it to the other one with the ranks
-// in MPI_COMM_WORLD of the group's members, and the group what it heard.
+// Each group finds the largest context in use; its leader sends it to the other one with the ranks
+// in MPI_COMM_WORLD of the group's members, and sends its group what it received.
 #include "comm/intercomm_impi.h"
 
 #include "boot/boot.h"
@@ -66,8 +66,8 @@ static enum pli_err trade(const struct pli_comm *local, uint64_t max,
     return err;
 }
 
-// The leader tells its group what it heard: the length, or why it failed as a number below any, and
-// the bytes.
+// The leader sends its group what it received: the length, or why it failed as a number below any,
+// and the bytes.
 static enum pli_err spread(struct pli_comm *local, int leader, enum pli_err why, struct heard *in)
 {
     int len = why == PLI_OK ? in->len : (int)why;
@@ -149,7 +149,7 @@ enum pli_err pli_intercomm_impi_create(struct pli_comm *local, int leader,
         err = spread(local, leader, local->rank == leader ? why : PLI_OK, &in);
     }
     if (err == PLI_OK &&
-        pli_impi_span_has_stranger(local->group)) { // the others are told by its ranks
+        pli_impi_span_has_outside(local->group)) { // the others learn of it from its ranks
         err = pli_fail(PLI_ERR_COMM,
                        "argument local_comm has processes that were spawned or belong to another "
                        "job, and the other group or peer_comm spans jobs that IMPI joins, which "
@@ -162,15 +162,15 @@ enum pli_err pli_intercomm_impi_create(struct pli_comm *local, int leader,
     return err;
 }
 
-// What the groups of an intercommunicator that spans jobs tell each other through their ranks 0, on
-// the wire: the largest context in use and a word, both big-endian.
-struct word {
+// What the groups of an intercommunicator that spans jobs exchange through their ranks 0: the
+// largest context in use and a flag, both big-endian on the wire.
+struct proposal {
     uint64_t max;
-    uint32_t word;
+    uint32_t flag;
 } __attribute__((packed));
-_Static_assert(sizeof(struct word) == 12, "other MPIs send it too");
+_Static_assert(sizeof(struct proposal) == 12, "other MPIs send it too");
 
-// The first of each side tell each other `len` bytes, which all of a side then know.
+// The first ranks of both sides exchange `len` bytes, which each then sends to its side.
 static enum pli_err swap(struct pli_comm *inter, int tag, const void *out, void *in, int len)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
@@ -182,11 +182,11 @@ static enum pli_err swap(struct pli_comm *inter, int tag, const void *out, void 
     return err == PLI_OK ? pli_coll_bcast(in, len, byte, 0, inter->local) : err;
 }
 
-static enum pli_err agree(struct pli_comm *inter, int tag, uint32_t *word, unsigned n,
+static enum pli_err agree(struct pli_comm *inter, int tag, uint32_t *flag, unsigned n,
                           uint64_t *cid_out)
 {
     uint64_t max;
-    struct word mine = { .word = htobe32(*word) }, theirs = { 0 };
+    struct proposal mine = { .flag = htobe32(*flag) }, theirs = { 0 };
     enum pli_err err = pli_impi_cid_max(inter->local, &max);
     if (err != PLI_OK) {
         return err;
@@ -197,7 +197,7 @@ static enum pli_err agree(struct pli_comm *inter, int tag, uint32_t *word, unsig
         return err;
     }
     uint64_t other = be64toh(theirs.max);
-    *word = be32toh(theirs.word);
+    *flag = be32toh(theirs.flag);
     return pli_impi_cid_take(other > max ? other : max, n, cid_out);
 }
 
@@ -205,9 +205,9 @@ enum pli_err pli_intercomm_impi_merge(struct pli_comm *inter, bool high, bool *t
                                       uint64_t *context_out)
 {
     uint64_t cid = 0;
-    uint32_t word = high;
-    enum pli_err err = agree(inter, PLI_IMPI_TAG_MERGE, &word, 2, &cid);
-    *their_high_out = word != 0;
+    uint32_t flag = high;
+    enum pli_err err = agree(inter, PLI_IMPI_TAG_MERGE, &flag, 2, &cid);
+    *their_high_out = flag != 0;
     *context_out = pli_impi_cid_context(cid);
     return err;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The complaints about arguments: what is wrong, and what would be right.
+// The errors about arguments: each says what is wrong and what would be right.
 #include "glue/check.h"
 
 #include "ft/failure.h"

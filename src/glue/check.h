@@ -41,7 +41,7 @@ PLI_ARG(file, FILE, MPI_File)
 PLI_ARG(message, MESSAGE, MPI_Message)
 #undef PLI_ARG
 
-// One handle may mean another communicator in every thread; nobody else pays for that.
+// One handle may mean another communicator in every thread; no other handle pays for that.
 static inline struct pli_comm *pli_arg_comm(MPI_Comm h)
 {
     struct pli_comm *c = pli_handle_get(h, PLI_KIND_COMM);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes on objects. Callbacks run with no lock held and may themselves use the attributes of
-// the object, so every list is looked up again after a callback.
+// Sets, finds, copies and deletes attributes of objects. Callbacks run with no lock held and may
+// themselves use the attributes of the object, so every list is looked up again after a callback.
 #include "obj/attr.h"
 
 #include "base/cpu.h"
@@ -126,7 +126,7 @@ static enum pli_err drop_entry(struct pli_obj *obj, struct entry *e)
     }
     struct pli_keyval *key = e->key;
     void *value = e->value;
-    e->is_busy = true; // nobody else takes it out while the user is called
+    e->is_busy = true; // no other thread takes it out while the callback runs
     pli_lock_drop(&guard);
     int code = call_drop(key, obj, value);
     pli_lock_take(&guard);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes: values a user hangs on communicators, datatypes and windows under keys. [MPI-5.0 7.7]
+// Attributes: values a user attaches to communicators, datatypes and windows under keys. [MPI-5.0
+// 7.7]
 #ifndef PLI_OBJ_ATTR_H
 #define PLI_OBJ_ATTR_H
 
@@ -26,7 +27,7 @@ enum pli_err pli_attr_copy_all(struct pli_obj *from, struct pli_obj *to);
 // on MPI_COMM_SELF at the start of MPI_Finalize.
 enum pli_err pli_attr_delete_all(struct pli_obj *obj);
 
-// Drop what is left without asking anybody, for an object about to be destroyed: what a failing
+// Drop what is left without callbacks, for an object about to be destroyed: what a failing
 // delete callback kept.
 void pli_attr_forget_all(struct pli_obj *obj);
 

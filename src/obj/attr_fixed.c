@@ -67,7 +67,7 @@ static const int *launch_fact(int keyval)
                          h->n_row == h->n_world && h->gate == 0 && (h->net & PLI_NODE_PART) == 0,
                          __ATOMIC_RELAXED);
         return &is_global;
-    case MPI_APPNUM: // nobody numbered a program that was started alone
+    case MPI_APPNUM: // a program that was started alone has no number
         __atomic_store_n(&appnum, (int)pli_boot.node.rows[pli_boot.row].app, __ATOMIC_RELAXED);
         return h->launcher != (uint32_t)getpid() ? &appnum : NULL;
     case MPIX_BEST_ENDPOINTS:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators: their life.
+// Creates and destroys communicators, and keeps the list of all.
 #include "obj/comm.h"
 #include "base/cpu.h"
 
@@ -17,7 +17,7 @@
 
 enum { N_END = 8 };
 static pli_comm_end_fn ends[N_END];
-static pli_comm_end_fn begin; // NULL: nobody wants to know
+static pli_comm_end_fn begin; // NULL: no room asked for it
 static int n_end;
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static struct pli_list all = { &all, &all }; // guarded by guard

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Predefined datatypes, and the life of all others.
+// Predefined datatypes; creates and destroys all others.
 #include "obj/datatype.h"
 #include "base/cpu.h"
 
@@ -258,7 +258,7 @@ struct pli_datatype *pli_datatype_retain(struct pli_datatype *t)
     return t;
 }
 
-// Drop one reference; a type that nobody holds any more goes on the chain, through its name.
+// Drop one reference; a type without references goes on the chain, through its name.
 static void drop(struct pli_datatype *t, struct pli_datatype **chain)
 {
     if (t != NULL && t->obj.value == 0 && pli_handle_release(t)) {

@@ -178,7 +178,7 @@ enum pli_err pli_errhandler_free(struct pli_errhandler *e)
 {
     uint32_t n = atomic_load_explicit(&e->n_user, memory_order_relaxed);
     if (e->obj.value != 0) {
-        return PLI_OK; // the user got it from MPI_Comm_get_errhandler; it is there for ever
+        return PLI_OK; // the user got it from MPI_Comm_get_errhandler; it always exists
     }
     do {
         if (n == 0) {

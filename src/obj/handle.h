@@ -84,7 +84,7 @@ int pli_handle_to_int(const void *h);
 void *pli_handle_from_int(int i, enum pli_kind kind);
 
 // A new object of `size` bytes, zeroed but for the header, with one reference; NULL: no memory.
-// Context: any thread. The memory stays ours for ever, so a stale handle is safe to look at.
+// Context: any thread. The memory is never given back, so a stale handle is safe to look at.
 void *pli_handle_create(enum pli_kind kind, size_t size);
 // Get the memory of n objects of a size now, so that creating them cannot fail for want of it.
 // False: there is not enough.

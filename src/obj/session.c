@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Life of session objects.
+// Creates and destroys session objects.
 #include "obj/session.h"
 #include "base/cpu.h"
 

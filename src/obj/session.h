@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions as objects: what groups and communicators belong to. Opening and closing one is the
-// business of the room src/session. [MPI-5.0 11.3]
+// Sessions as objects: what groups and communicators belong to. Opening and closing one is done
+// in src/session. [MPI-5.0 11.3]
 #ifndef PLI_OBJ_SESSION_H
 #define PLI_OBJ_SESSION_H
 

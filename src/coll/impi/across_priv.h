@@ -18,7 +18,7 @@ struct pli_across_play {
     int tag;      // of local messages
     int own;      // of those between jobs, 0: as IMPI has it
     int root;     // rank
-    int head;     // who speaks for my job: its first rank, or the root
+    int head;     // the rank that exchanges messages for my job: its first, or the root
     int head_at;  // its place among the members
     bool is_head; // I do
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who waits for whom.
-#include "tools/lib/status.h"
+// Reads what the ranks of a job wait for, and prints it.
+#include "tools/lib/job_status.h"
 
 #include "boot/jobtab.h"
 
@@ -13,7 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINES = 64, ALWAYS = 16 }; // lines in all, and before those alike are left out
+enum {
+    LINES = 64,
+    ALWAYS = 16
+}; // lines in all; after so many, equal ones are counted and not printed
 
 static const struct pli_shm_mailbox *box_of(const struct pli_node *node, uint32_t row, int lane)
 {
@@ -57,12 +60,12 @@ static bool is_quiet(const struct pli_node *node, uint32_t row)
     return is_asleep;
 }
 
-// Whether threads of the row sleep, and all for what others must do. What woke meanwhile changes
-// the mark.
+// Whether threads of the row sleep, and each of them for what another process must do. A thread
+// that woke in between changes the mark.
 static bool is_asleep(const struct pli_node *node, uint32_t row, uint64_t *mark)
 {
-    static struct pli_waits_entry e[PLI_WAITS_MOST]; // the launcher has one thread
-    uint32_t n = pli_waits_list(node, row, e);
+    static struct pli_wait_entry e[PLI_WAIT_LIST_MAX]; // the launcher has one thread
+    uint32_t n = pli_wait_list(node, row, e);
     for (uint32_t i = 0; i < n; i++) {
         if (atomic_load(&e[i].wait->what) == PLI_NODE_WAIT_OTHER) {
             return false;
@@ -72,13 +75,13 @@ static bool is_asleep(const struct pli_node *node, uint32_t row, uint64_t *mark)
     return n > 0;
 }
 
-bool pli_picture_is_stuck(const struct pli_node *node, pli_status_over_fn is_over, void *arg,
-                          uint64_t *mark_out)
+bool pli_job_status_is_stuck(const struct pli_node *node, pli_job_status_over_fn is_over, void *arg,
+                             uint64_t *mark_out)
 {
     uint64_t mark = 0;
     uint32_t n_wait = 0;
     if (pli_jobtab_has_met(node)) {
-        return false; // what comes from another job cannot be known here
+        return false; // messages of another job cannot be seen here
     }
     for (uint32_t i = 0; i < pli_node_n_used(node); i++) {
         const struct pli_node_row *r = &node->rows[i];
@@ -101,21 +104,22 @@ bool pli_picture_is_stuck(const struct pli_node *node, pli_status_over_fn is_ove
     return n_wait > 0;
 }
 
-const char *pli_picture_who(const struct pli_node *node, uint32_t row, char to[PLI_PICTURE_WHO])
+const char *pli_job_status_who(const struct pli_node *node, uint32_t row,
+                               char to[PLI_JOB_STATUS_NAME])
 {
     const struct pli_node_row *r = &node->rows[row];
     bool has_rank = r->upc_n <= r->upc_ranks || r->index - r->upc_first < r->upc_ranks;
     if (has_rank) {
-        snprintf(to, PLI_PICTURE_WHO, "rank %u", r->index);
+        snprintf(to, PLI_JOB_STATUS_NAME, "rank %u", r->index);
     } else {
-        snprintf(to, PLI_PICTURE_WHO, "UPC thread %u of group %u",
+        snprintf(to, PLI_JOB_STATUS_NAME, "UPC thread %u of group %u",
                  r->index - r->upc_extra + r->upc_ranks, r->upc_group);
     }
     return to;
 }
 
 // "rank 3" or "any rank"
-static void say_peer(const struct pli_node *node, const struct pli_waits_entry *e, char *to,
+static void say_peer(const struct pli_node *node, const struct pli_wait_entry *e, char *to,
                      size_t cap)
 {
     const struct pli_node_wait *w = e->wait;
@@ -139,7 +143,7 @@ static void say_tag(int tag, char *to, size_t cap)
     }
 }
 
-static void say_wait(const struct pli_node *node, const struct pli_waits_entry *e, char *to,
+static void say_wait(const struct pli_node *node, const struct pli_wait_entry *e, char *to,
                      size_t cap)
 {
     const struct pli_node_wait *w = e->wait;
@@ -173,7 +177,7 @@ static void say_wait(const struct pli_node *node, const struct pli_waits_entry *
     }
 }
 
-// What a process does of which no thread sleeps in MPI.
+// What a process does while none of its threads sleeps in MPI.
 static const char *say_state(const struct pli_node *node, uint32_t row, bool is_over)
 {
     switch (is_over ? PLI_NODE_N_STATE : state_of(&node->rows[row])) {
@@ -201,14 +205,14 @@ static bool is_note(const struct pli_node *node, uint32_t row)
 
 static const char *(*known_site)(uint32_t row);
 
-void pli_picture_sites(const char *(*site_of)(uint32_t row))
+void pli_job_status_sites(const char *(*site_of)(uint32_t row))
 {
     known_site = site_of;
 }
 
 typedef void (*line_fn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-// What was printed so far: many in the same place are one line.
+// What was printed so far: ranks that wait in the same place share a line.
 struct print {
     const struct pli_node *node;
     line_fn line;
@@ -224,8 +228,8 @@ static void end_same(struct print *p)
     }
 }
 
-// Where an entry was called, as far as it can be known.
-static void find_site(const struct pli_node *node, const struct pli_waits_entry *e, char *to,
+// The place in the source that an entry was called from; "" if it is not known.
+static void find_site(const struct pli_node *node, const struct pli_wait_entry *e, char *to,
                       size_t cap)
 {
     to[0] = '\0';
@@ -234,13 +238,13 @@ static void find_site(const struct pli_node *node, const struct pli_waits_entry 
     } else if (known_site != NULL) {
         snprintf(to, cap, "%s", known_site(e->row));
     } else {
-        pli_site_find(atomic_load(&node->rows[e->row].pid), e->wait->site, to, cap);
+        pli_source_line_find(atomic_load(&node->rows[e->row].pid), e->wait->site, to, cap);
     }
 }
 
 // One line, or one more like the last. e: NULL for a process that does not wait.
 static void print_one(struct print *p, const char *who, const char *text,
-                      const struct pli_waits_entry *e, bool is_last)
+                      const struct pli_wait_entry *e, bool is_last)
 {
     bool is_named = e != NULL && e->ep != 0 && p->n_shown < ALWAYS;
     if (strcmp(text, p->last) == 0 && !is_named && (p->n_shown >= 8 || !is_last)) {
@@ -261,12 +265,12 @@ static void print_one(struct print *p, const char *who, const char *text,
 
 static void print_row(struct print *p, uint32_t row, bool is_over, bool is_last)
 {
-    static struct pli_waits_entry e[PLI_WAITS_MOST];
+    static struct pli_wait_entry e[PLI_WAIT_LIST_MAX];
     bool is_running = !is_over && state_of(&p->node->rows[row]) == PLI_NODE_RUNNING;
-    uint32_t n = is_running ? pli_waits_list(p->node, row, e) : 0;
+    uint32_t n = is_running ? pli_wait_list(p->node, row, e) : 0;
     if (n == 0) {
-        char who[PLI_PICTURE_WHO];
-        print_one(p, pli_picture_who(p->node, row, who), say_state(p->node, row, is_over), NULL,
+        char who[PLI_JOB_STATUS_NAME];
+        print_one(p, pli_job_status_who(p->node, row, who), say_state(p->node, row, is_over), NULL,
                   is_last);
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -276,8 +280,8 @@ static void print_row(struct print *p, uint32_t row, bool is_over, bool is_last)
     }
 }
 
-void pli_picture_print(const struct pli_node *node, pli_status_over_fn is_over, void *arg,
-                       line_fn line)
+void pli_job_status_print(const struct pli_node *node, pli_job_status_over_fn is_over, void *arg,
+                          line_fn line)
 {
     struct print p = { .node = node, .line = line };
     uint32_t n_row = pli_node_n_used(node);

@@ -58,4 +58,12 @@ bool pli_output_lines_resume(struct pli_output_lines *s);
 // Streams that may still say something.
 unsigned pli_output_lines_n_open(void);
 
+// Output of the ranks: pli_launcher.output_lines.
+struct pli_output_lines_state {
+    struct pli_output_lines *streams;
+    unsigned n_open;
+    struct pli_timer prompt_timer, silence_timer;
+};
+void pli_output_lines_init(void); // its first values
+
 #endif

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Alone: mpiexec does it. Below mpiexec: one process for every rank of this task, and the UPC
-// threads beyond them as processes without a rank, whose places mpiexec has reserved.
-#include "start.h"
+// Starts UPC programs. Alone, upcrun becomes mpiexec. Below mpiexec it starts one process for every
+// rank of this task, and the other UPC threads as processes without a rank, for which mpiexec has
+// reserved rows.
+#include "upcrun_start.h"
+
+#include "upcrun.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -173,7 +176,7 @@ static pid_t start_one(const struct pli_upcrun_shape *s, const char *boot, long 
     _exit(127);
 }
 
-// The worst of all ends; a signal counts as a shell has it.
+// The exit status of the process that failed worst; a signal counts as in a shell.
 static int wait_all(long n)
 {
     int worst = 0;
@@ -192,8 +195,8 @@ static int wait_all(long n)
     return worst;
 }
 
-// A mpiexec that has not seen upcrun on its command line knows nothing of its hosts: they must be
-// this one.
+// A mpiexec that has not seen upcrun on its command line knows nothing of the hosts in the file:
+// all of them must be this host.
 static void check_hosts(const char *path)
 {
     char line[300], own[256] = "";

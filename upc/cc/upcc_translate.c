@@ -59,7 +59,7 @@ static bool read_all(const char *path, struct text *t)
     char buf[65536];
     size_t n;
     while ((n = fread(buf, 1, sizeof buf, f)) > 0) {
-        pli_arena_text_add(t, buf, n);
+        pli_unit_arena_text_add(t, buf, n);
     }
     fclose(f);
     return true;
@@ -90,8 +90,8 @@ int main(int argc, char **argv)
     opt.map = opt.map_path != NULL ? &map : NULL;
     bool ok = read_all(opt.input, &in) && pli_translate(&opt, in.data, in.len, stderr, &out) &&
               write_all(opt.output, &out) && (opt.map == NULL || write_all(opt.map_path, &map));
-    pli_arena_text_fini(&map);
-    pli_arena_text_fini(&in);
-    pli_arena_text_fini(&out);
+    pli_unit_arena_text_fini(&map);
+    pli_unit_arena_text_fini(&in);
+    pli_unit_arena_text_fini(&out);
     return ok ? 0 : 1;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bounded, line-preserving output that does not block.
-#include "launcher/ranks/output.h"
+#include "launcher/base/output.h"
 
+#include "launcher/base/launcher.h"
 #include "launcher/base/say.h"
-#include "launcher/ranks/output_lines.h"
+#include "launcher/base/output_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +18,6 @@
 #include <unistd.h>
 
 enum { BOUND = 256 * 1024 };
-
-struct pli_output pli_output_out;
-static struct pli_output own_err;
-struct pli_output *pli_output_err = &own_err;
 
 static void fire(struct pli_watch *w, uint32_t events)
 {
@@ -47,7 +44,8 @@ static void open_sink(struct pli_output *k, int fd, const struct stat *st)
 
 static void say_put(const char *text, unsigned long len)
 {
-    pli_output_put(pli_output_err, &own_err, "", text, len);
+    struct pli_output_state *self = pli_launcher.output;
+    pli_output_put(self->err, &self->own_err, "", text, len);
 }
 
 // What is said just before the end is to be seen.
@@ -57,17 +55,18 @@ static void last_flush(int status)
     pli_output_flush();
 }
 
-void pli_output_init(void)
+void pli_output_open(void)
 {
+    struct pli_output_state *self = pli_launcher.output;
     struct stat out, err;
     if (fstat(STDOUT_FILENO, &out) != 0 || fstat(STDERR_FILENO, &err) != 0) {
         return; // main made sure that both are open
     }
-    open_sink(&pli_output_out, STDOUT_FILENO, &out);
+    open_sink(&self->out, STDOUT_FILENO, &out);
     if (out.st_dev == err.st_dev && out.st_ino == err.st_ino) {
-        pli_output_err = &pli_output_out;
+        self->err = &self->out;
     } else {
-        open_sink(&own_err, STDERR_FILENO, &err);
+        open_sink(&self->own_err, STDERR_FILENO, &err);
     }
     pli_say_through(say_put);
     pli_say_at_exit(last_flush);
@@ -195,13 +194,21 @@ static void pump(struct pli_output *k)
 
 void pli_output_flush(void)
 {
-    pump(&pli_output_out);
-    if (pli_output_err != &pli_output_out) {
-        pump(pli_output_err);
+    struct pli_output_state *self = pli_launcher.output;
+    pump(&self->out);
+    if (self->err != &self->out) {
+        pump(self->err);
     }
 }
 
 bool pli_output_is_empty(void)
 {
-    return pli_output_out.len == 0 && pli_output_err->len == 0;
+    struct pli_output_state *self = pli_launcher.output;
+    return self->out.len == 0 && self->err->len == 0;
+}
+
+void pli_output_init(void)
+{
+    struct pli_output_state *self = pli_launcher.output;
+    self->err = &self->own_err;
 }

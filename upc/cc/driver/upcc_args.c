@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads the command line of upcc: the options of upcc.opt, and the files between them.
-#include "job.h"
+#include "upcc_args.h"
 
 #include "upcc_options.h"
 
@@ -16,7 +16,7 @@ static bool ends_with(const char *path, const char *suffix)
     return n > m && strcmp(path + n - m, suffix) == 0;
 }
 
-enum kind pli_job_kind(const struct job *j, size_t input)
+enum kind pli_upcc_args_kind(const struct job *j, size_t input)
 {
     const char *path = j->inputs.argv[input], *lang = j->langs.argv[input];
     if (path[0] == '-' && path[1] != '\0') {
@@ -222,12 +222,12 @@ static struct pli_option_reader reader = {
     .tool = "upcc", .table = &pli_upcc_options, .take = take, .bad = bad
 };
 
-void pli_job_help(void)
+void pli_upcc_args_help(void)
 {
     pli_options_help(&reader, stdout);
 }
 
-void pli_job_read(struct job *j, char **argv)
+void pli_upcc_args_read(struct job *j, char **argv)
 {
     *j = (struct job){ .pthreads = -1, .language = "none" };
     const char *fixed = getenv("UPCC_FIXED_THREADS");
@@ -261,7 +261,7 @@ static bool is_same(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-char *pli_job_folder(const struct job *j, const char *src)
+char *pli_upcc_args_folder(const struct job *j, const char *src)
 {
     char *dir = folder(src);
     for (size_t i = 0; dir != NULL && i < j->cpp.n; i++) {

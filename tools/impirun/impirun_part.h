@@ -7,21 +7,18 @@
 #include <stdint.h>
 
 // What the options in front of a part say.
-struct pli_part_args {
+struct pli_impirun_part_args {
     int mpi;          // index of the word behind --mpi
     const char *shim; // given by the user; NULL: found beside this program
 };
 
-// Print a sentence about the command line and end.
-_Noreturn void pli_impirun_bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
 // The path of a program that lies beside this one.
-const char *pli_part_tool(const char *name);
+const char *pli_impirun_part_tool(const char *name);
 
 // Check that the part can be run; where it cannot, say why and end.
-void pli_part_check(char **words);
+void pli_impirun_part_check(char **words);
 
 // Become the mpiexec that runs the part. IMPI_SERVER and IMPI_CLIENT are set.
-_Noreturn void pli_part_exec(char **words);
+_Noreturn void pli_impirun_part_exec(char **words);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What to run for a part: our mpiexec, which knows IMPI, or another MPI's with libimpi put in front
-// of its library.
-#include "part.h"
+// Runs a part: by the mpiexec of Pliant MPI, which knows IMPI, or by that of another MPI with
+// libimpi loaded in front of its library.
+#include "impirun_part.h"
 
+#include "impirun.h"
 #include "impirun_options.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static const struct {
 };
 
 struct part {
-    struct pli_part_args args;
+    struct pli_impirun_part_args args;
     char **rest; // what mpiexec is told
 };
 
@@ -44,13 +45,13 @@ static const char *here(void)
     return path;
 }
 
-const char *pli_part_tool(const char *name)
+const char *pli_impirun_part_tool(const char *name)
 {
     char *path;
     if (asprintf(&path, "%s%s", here(), name) < 0) {
         pli_impirun_bad("out of memory");
     }
-    return path; // of that name there may be others' programs in PATH
+    return path; // PATH may have programs of other packages with that name
 }
 
 // The options of ours in front of the part; the first word that is none belongs to mpiexec.
@@ -94,7 +95,7 @@ static const char *shim_of(const struct part *p)
         mpis[p->args.mpi].name, here(), mpis[p->args.mpi].name, here(), mpis[p->args.mpi].name);
 }
 
-void pli_part_check(char **words)
+void pli_impirun_part_check(char **words)
 {
     struct part p = read_part(words);
     if (p.args.mpi != PLIANT && access(shim_of(&p), R_OK) != 0) {
@@ -112,7 +113,7 @@ static void name_agent(void)
             pli_impirun_bad("out of memory");
         }
         if (access(path, X_OK) == 0) {
-            setenv("IMPI_AGENT", path, 0); // unless the user has
+            setenv("IMPI_AGENT", path, 0); // the user may have set another one
             return;
         }
     }
@@ -132,12 +133,12 @@ static size_t n_variable(void)
     return n;
 }
 
-// What another mpiexec is told besides: for the ranks to find library, agent and server.
+// Add the words with which ranks below another mpiexec find the library, the agent and the server.
 static int add_extra(const struct part *p, char **argv)
 {
     const char *shim = shim_of(p);
     int n = 0;
-    if (p->args.mpi == MPICH) { // passes its environment on
+    if (p->args.mpi == MPICH) { // Hydra passes its environment on
         argv[n++] = "-genv";
         argv[n++] = "LD_PRELOAD";
         argv[n++] = (char *)(uintptr_t)shim;
@@ -163,7 +164,7 @@ static int add_extra(const struct part *p, char **argv)
     return n;
 }
 
-void pli_part_exec(char **words)
+void pli_impirun_part_exec(char **words)
 {
     struct part p = read_part(words);
     size_t n_word = 0;
@@ -178,7 +179,7 @@ void pli_part_exec(char **words)
         pli_impirun_bad("out of memory");
     }
     int n = 0;
-    argv[n++] = (char *)(uintptr_t)(p.args.mpi == PLIANT ? pli_part_tool("mpiexec")
+    argv[n++] = (char *)(uintptr_t)(p.args.mpi == PLIANT ? pli_impirun_part_tool("mpiexec")
                                                          : mpis[p.args.mpi].mpiexec);
     if (p.args.mpi != PLIANT) {
         n += add_extra(&p, argv + n);

@@ -32,10 +32,17 @@ struct pli_output {
     struct pli_output_lines *waiting; // streams with something to say and no room
 };
 
-extern struct pli_output pli_output_out;
-extern struct pli_output *pli_output_err; // may be the same
+// Standard output and standard error of mpiexec: pli_launcher.output.
+struct pli_output_state {
+    struct pli_output out;
+    struct pli_output *err; // may be the same
+    struct pli_output own_err;
+};
+void pli_output_init(void); // its first values
 
-void pli_output_init(void);
+// Find out what both are, and let messages of mpiexec go there. Context: main made sure that both
+// are open.
+void pli_output_open(void);
 
 // Whether len more bytes and a label fit without exceeding the bound.
 bool pli_output_fits(const struct pli_output *k, size_t len);

@@ -14,11 +14,9 @@ struct pli_upcrun_shape {
     char **program;
 };
 
-// Complain about the command line and leave.
-_Noreturn void pli_upcrun_bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
 // Become mpiexec. Returns only on failure, or when the command is only shown.
 int pli_upcrun_alone(const struct pli_upcrun_shape *s);
+
 // Start the processes with what mpiexec left in PLIANT_BOOT, and wait for them.
 int pli_upcrun_below(const struct pli_upcrun_shape *s, const char *boot);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one run of upcc shall do.
-#ifndef PLI_UPC_DRIVER_JOB_H
-#define PLI_UPC_DRIVER_JOB_H
+// What the command line of upcc asks for.
+#ifndef PLI_UPC_DRIVER_UPCC_ARGS_H
+#define PLI_UPC_DRIVER_UPCC_ARGS_H
 
 #include "cmd.h"
 
@@ -36,15 +36,15 @@ struct job {
 
 // Fill in a job from the words of the command line, NULL behind the last. A mistake ends the
 // process with a sentence and status 2.
-void pli_job_read(struct job *j, char **argv);
+void pli_upcc_args_read(struct job *j, char **argv);
 
 // Print what --help prints.
-void pli_job_help(void);
+void pli_upcc_args_help(void);
 
 // What the input of this index is.
-enum kind pli_job_kind(const struct job *j, size_t input);
+enum kind pli_upcc_args_kind(const struct job *j, size_t input);
 // The folder of a source, in which <...> is looked for after all others; NULL: it has none, or it
 // is named by -I, and cc would move it to the end. The caller frees it.
-char *pli_job_folder(const struct job *j, const char *src);
+char *pli_upcc_args_folder(const struct job *j, const char *src);
 
 #endif

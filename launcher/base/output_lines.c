@@ -5,10 +5,11 @@
 // ends. An owner that falls silent while others wait loses the sink after a while, for it may
 // itself wait for one of them. On a terminal an unfinished line is shown after a moment: it may be
 // a prompt.
-#include "launcher/ranks/output_lines.h"
+#include "launcher/base/output_lines.h"
 
+#include "launcher/base/launcher.h"
 #include "base/clock.h"
-#include "launcher/ranks/output.h"
+#include "launcher/base/output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,28 +21,25 @@
 
 enum { CAP = PLI_OUTPUT_LINES_CAP, PROMPT_MS = 50, SILENCE_MS = 1000 };
 
-static struct pli_output_lines *streams;
-static unsigned n_open;
-
 static void check_prompts(struct pli_timer *t);
 static void check_owners(struct pli_timer *t);
-static struct pli_timer prompt_timer = { .fire = check_prompts };
-static struct pli_timer silence_timer = { .fire = check_owners };
 
 unsigned pli_output_lines_n_open(void)
 {
-    return n_open;
+    struct pli_output_lines_state *self = pli_launcher.output_lines;
+    return self->n_open;
 }
 
 static void wait_for_room(struct pli_output_lines *s)
 {
+    struct pli_output_lines_state *self = pli_launcher.output_lines;
     if (!s->is_waiting) {
         s->is_waiting = true;
         s->next_waiting = s->sink->waiting;
         s->sink->waiting = s;
     }
-    if (s->sink->owner != NULL && silence_timer.at == 0) {
-        pli_loop_timer(&silence_timer, (uint64_t)SILENCE_MS * PLI_MS);
+    if (s->sink->owner != NULL && self->silence_timer.at == 0) {
+        pli_loop_timer(&self->silence_timer, (uint64_t)SILENCE_MS * PLI_MS);
     }
 }
 
@@ -95,11 +93,12 @@ static size_t emit(struct pli_output_lines *s)
 // After any change: what to wait for, and whether this stream is over.
 static void settle(struct pli_output_lines *s)
 {
+    struct pli_output_lines_state *self = pli_launcher.output_lines;
     if (s->len == 0) {
         free(s->buf);
         s->buf = NULL;
-    } else if (s->sink->is_tty && prompt_timer.at == 0) {
-        pli_loop_timer(&prompt_timer, (uint64_t)PROMPT_MS * PLI_MS);
+    } else if (s->sink->is_tty && self->prompt_timer.at == 0) {
+        pli_loop_timer(&self->prompt_timer, (uint64_t)PROMPT_MS * PLI_MS);
     }
     if (s->is_ended && s->watch.fd >= 0) {
         pli_loop_close(&s->watch);
@@ -109,7 +108,7 @@ static void settle(struct pli_output_lines *s)
             s->sink->owner = NULL;
         }
         s->is_over = true;
-        n_open--;
+        self->n_open--;
     }
     pli_loop_watch(&s->watch, s->len < CAP ? EPOLLIN : 0);
 }
@@ -159,10 +158,11 @@ static void fire(struct pli_watch *w, uint32_t events)
 
 static void enlist(struct pli_output_lines *s, const char *label)
 {
+    struct pli_output_lines_state *self = pli_launcher.output_lines;
     snprintf(s->label, sizeof s->label, "%s", label);
-    s->next = streams;
-    streams = s;
-    n_open++;
+    s->next = self->streams;
+    self->streams = s;
+    self->n_open++;
 }
 
 void pli_output_lines_open_remote(struct pli_output_lines *s, struct pli_output *sink,
@@ -234,13 +234,14 @@ void pli_output_lines_finish(struct pli_output_lines *s)
 
 bool pli_output_lines_forget(struct pli_output_lines *s)
 {
+    struct pli_output_lines_state *self = pli_launcher.output_lines;
     if (s->sink == NULL) {
         return true; // was never opened
     }
     if (!s->is_over || s->is_waiting) {
         return false;
     }
-    struct pli_output_lines **at = &streams;
+    struct pli_output_lines **at = &self->streams;
     while (*at != NULL && *at != s) {
         at = &(*at)->next;
     }
@@ -267,8 +268,9 @@ bool pli_output_lines_resume(struct pli_output_lines *s)
 
 static void check_prompts(struct pli_timer *t)
 {
+    struct pli_output_lines_state *self = pli_launcher.output_lines;
     uint64_t now = pli_clock_ns();
-    for (struct pli_output_lines *s = streams; s != NULL; s = s->next) {
+    for (struct pli_output_lines *s = self->streams; s != NULL; s = s->next) {
         if (s->len == 0 || !s->sink->is_tty || s->is_waiting) {
             continue;
         }
@@ -288,7 +290,7 @@ static void check_prompts(struct pli_timer *t)
 static void check_owners(struct pli_timer *t)
 {
     uint64_t now = pli_clock_ns();
-    struct pli_output *const sinks[] = { &pli_output_out, pli_output_err };
+    struct pli_output *const sinks[] = { &pli_launcher.output->out, pli_launcher.output->err };
     for (int i = 0; i < 2; i++) {
         struct pli_output_lines *s = sinks[i]->owner;
         if (s == NULL || sinks[i]->waiting == NULL) {
@@ -300,4 +302,11 @@ static void check_owners(struct pli_timer *t)
             pli_loop_timer(t, (uint64_t)SILENCE_MS * PLI_MS);
         }
     }
+}
+
+void pli_output_lines_init(void)
+{
+    struct pli_output_lines_state *self = pli_launcher.output_lines;
+    self->prompt_timer.fire = check_prompts;
+    self->silence_timer.fire = check_owners;
 }
