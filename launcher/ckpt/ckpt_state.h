@@ -107,6 +107,11 @@ struct pli_ckpt_restart {
     uint32_t n_cut; // files that were cut back to their size of the checkpoint
 };
 
+// migrate_ranks.c, migrate_daemon.c, fork_migrate.c have their own; NULL: nothing was moved yet.
+struct pli_migrate_ranks_state;
+struct pli_migrate_daemon_state;
+struct pli_fork_migrate_clone;
+
 enum { PLI_CKPT_N_WAIT = 16 };
 
 struct pli_ckpt_state {
@@ -146,6 +151,9 @@ struct pli_ckpt_state {
     struct pli_ckpt_files files;
     struct pli_ckpt_auto auto_restart;
     struct pli_ckpt_restart restart;
+    struct pli_migrate_ranks_state *migrate_ranks;
+    struct pli_migrate_daemon_state *migrate_daemon;
+    struct pli_fork_migrate_clone *clones;
     char mark[PATH_MAX]; // ckpt_hosts.c: directory, empty: there is none
     bool is_trust_said;  // restart_trust.c: the user was warned
 };

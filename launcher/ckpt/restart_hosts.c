@@ -50,7 +50,7 @@ static void add_task(struct pli_job *job, uint32_t host, uint32_t row)
 }
 
 // Those who were members of the version before the one that counts may be about to leave it.
-static void begin_renewal(const struct pli_job *job)
+static void begin_resize_notice(const struct pli_job *job)
 {
     uint32_t version = (uint32_t)atomic_load(&job->node.header->world);
     struct pli_pset set = { .n = version > 0 ? job->n_rank : 0 };
@@ -76,7 +76,7 @@ void pli_restart_hosts_take(struct pli_job *job, uint32_t host, struct pli_unpac
     pli_unpack_bytes(from, (size_t)n * EACH);
     if (!pli_launcher.ckpt->restart.has_past) {
         pli_join_replay_take(job, from);
-        begin_renewal(job);
+        begin_resize_notice(job);
         pli_launcher.ckpt->restart.has_past = true;
     }
     for (uint32_t i = 0; i < n && !from->is_bad; i++) {

@@ -373,7 +373,7 @@ bool pli_restart_call(struct pli_job *job)
 }
 
 // Above the numbers that they and their threads had: CRIU's own processes are there too. In a small
-// namespace, such as another nest, all are low.
+// namespace, such as one of another restart, all are low.
 static pid_t last_pid(void)
 {
     enum { THREADS = 1000 };
