@@ -9,8 +9,9 @@
 #include "base/log.h"
 #include "msg/endpoint.h"
 #include "net/tcp/tcp_conn.h"
-#include "net/ucx/ucx_conn.h"
 #include "net/ucx/ucx.h"
+#include "net/ucx/ucx_conn.h"
+#include "net/ucx/ucx_net.h"
 #include "obj/comm.h"
 
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static const struct pli_request_ops access_ops = {
 
 enum pli_err pli_region_ucx_open(struct pli_region *r)
 {
-    const struct pli_tcp_lane *net = r->comm->ep->lane->net;
+    const struct pli_tcp_lane *net = pli_tcp_lane_of(r->comm->ep->lane);
     if (net == NULL || net->ucx == NULL || strcmp(pli_conf.ucx_rma, "never") == 0 ||
         !net->ucx->may_lend) {
         return PLI_OK;
@@ -59,9 +60,9 @@ enum pli_err pli_region_ucx_open(struct pli_region *r)
     if (r->ways == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a region");
     }
-    pli_lock_take(&net->lane->lock);
+    pli_lock_take(&net->base.lane->lock);
     net->ucx->n_region++;
-    pli_lock_drop(&net->lane->lock);
+    pli_lock_drop(&net->base.lane->lock);
     return PLI_OK;
 }
 
@@ -78,7 +79,7 @@ void pli_region_ucx_close(struct pli_region *r)
         }
         free(r->ways[i].all);
     }
-    lane->net->ucx->n_region--;
+    pli_tcp_lane_of(lane)->ucx->n_region--;
     pli_lock_drop(&lane->lock);
     free(r->ways);
     while (r->loans != NULL) {
@@ -135,7 +136,7 @@ size_t pli_region_ucx_lend(struct pli_region *r, uint64_t at, struct pli_region_
 static struct pli_tcp_conn *link_to(const struct pli_region *r, int member)
 {
     struct pli_conn *c = pli_lane_conn(r->comm->ep->lane, pli_group_at(r->comm->remote, member));
-    struct pli_tcp_conn *l = c != NULL ? c->link : NULL;
+    struct pli_tcp_conn *l = c != NULL ? pli_ucx_net_conn(c) : NULL;
     return l != NULL && l->by_ucx && l->ucx->peer != NULL ? l : NULL;
 }
 

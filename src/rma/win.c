@@ -3,7 +3,7 @@
 
 #include "boot/boot.h"
 #include "coll/coll.h"
-#include "ft/agree.h"
+#include "comm/agree.h"
 #include "msg/progress_thread.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
