@@ -38,4 +38,14 @@ static inline void pli_list_remove(struct pli_list *node)
     node->next = node->prev = node;
 }
 
+// Whether the node is in this list.
+static inline bool pli_list_has(const struct pli_list *head, const struct pli_list *node)
+{
+    const struct pli_list *at = head->next;
+    while (at != head && at != node) {
+        at = at->next;
+    }
+    return at == node;
+}
+
 #endif

@@ -10,7 +10,6 @@
 #include "msg/bsend.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
-#include "net/tcp/tcp_conn.h"
 #include "ft/revoke_table.h"
 #include "msg/process.h"
 #include "msg/progress.h"
@@ -160,6 +159,9 @@ enum pli_err pli_fork_child_begin(uint32_t index, void (*known)(void))
     for (int i = 0; i < PLI_NODE_N_LANE && err == PLI_OK; i++) {
         struct pli_lane *lane = pli_proc.lanes[i];
         err = lane != NULL ? pli_lane_clone(lane) : PLI_OK;
+        if (lane != NULL && err == PLI_OK) {
+            pli_endpoint_clone(lane);
+        }
     }
     struct pli_group *mine;
     if (err == PLI_OK) {

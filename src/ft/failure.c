@@ -4,17 +4,17 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
-#include "base/list.h"
 #include "base/log.h"
-#include "boot/failure_wire.h"
 #include "boot/boot.h"
+#include "boot/failure_wire.h"
 #include "ft/fail_ops.h"
-#include "msg/endpoint.h"
-#include "msg/lane.h"
-#include "ft/revoke_table.h"
-#include "msg/request.h"
 #include "ft/reclaim.h"
-#include "msg/protocol.h"
+#include "ft/revoke_table.h"
+#include "msg/endpoint.h"
+#include "msg/failure_hooks.h"
+#include "msg/lane.h"
+#include "msg/request.h"
+#include "net/net.h"
 #include "obj/comm.h"
 
 #include <pthread.h>
@@ -81,7 +81,7 @@ void pli_failure_begin(struct pli_comm *c)
     }
 }
 
-PLI_START void pli_failure_open(void)
+PLI_START static void open(void)
 {
     uint32_t mode = pli_boot.node.header->mode;
     pli_request_is_mortal = (mode & (PLI_NODE_SURVIVES | PLI_NODE_TELLS)) != 0;
@@ -93,7 +93,7 @@ PLI_START void pli_failure_open(void)
     }
 }
 
-void pli_failure_move(void)
+static void move(void)
 {
     pli_failure_news = &pli_boot.node.header->alarm;
 }
@@ -133,10 +133,10 @@ static enum pli_err judge_peer(struct pli_lane *lane, const struct pli_request *
     const struct pli_conn *conn = pli_lane_is_own(lane, id) ? NULL : pli_lane_conn(lane, id);
     bool has_died = atomic_load_explicit(&c->n_failed, memory_order_relaxed) > 0 &&
                     pli_failure_failed_at(id.proc) != 0;
-    if (conn != NULL && conn->link != NULL && (!has_died || (r->flags & PLI_REQ_SEND) == 0)) {
-        return pli_tcp_conn_fate(conn->link);
+    if (conn == NULL) {
+        return has_died ? PLI_ERR_PROC_FAILED : PLI_OK;
     }
-    return has_died ? PLI_ERR_PROC_FAILED : PLI_OK;
+    return conn->ops->fate(conn, has_died, (r->flags & PLI_REQ_SEND) != 0);
 }
 
 enum pli_err pli_failure_judge(struct pli_lane *lane, const struct pli_request *r, int peer)
@@ -199,7 +199,7 @@ static void hear(void)
     pthread_mutex_unlock(&guard);
 }
 
-bool pli_failure_is_blocked(struct pli_lane *lane)
+static bool is_blocked(struct pli_lane *lane)
 {
     if (!pli_failure_is_due()) {
         return false;
@@ -418,3 +418,19 @@ enum pli_err pli_failure_revoke(struct pli_comm *c)
     pli_failure_look(c->ep->lane);
     return PLI_OK;
 }
+
+static bool is_due(void)
+{
+    return pli_failure_is_due();
+}
+
+const struct pli_failure_hooks pli_failure_handlers = {
+    .open = open,
+    .move = move,
+    .is_due = is_due,
+    .look = pli_failure_look,
+    .is_blocked = is_blocked,
+    .meet = pli_fail_ops_meet,
+    .judge = pli_failure_judge,
+    .explain = pli_failure_explain,
+};

@@ -14,12 +14,13 @@
 
 struct pli_comm;
 struct pli_conn;
+struct pli_failure_hooks;
 struct pli_lane;
 
 extern const _Atomic uint32_t *pli_failure_news; // how much bad news there has been in the job
 
-void pli_failure_open(void); // context: start-up of the process
-void pli_failure_move(void); // the node memory may be another one. Context: the only thread
+// What msg is told of this room: for pli_process_open.
+extern const struct pli_failure_hooks pli_failure_handlers;
 
 // For who has found nothing to do at a lane.
 static inline bool pli_failure_is_due(void)
@@ -29,8 +30,6 @@ static inline bool pli_failure_is_due(void)
 }
 // Act on news, and put right at the lane what the dead left. Context: no lock held.
 void pli_failure_look(struct pli_lane *lane) __attribute__((cold));
-// Whether something that a dead process began to write blocks the lane. Context: no lock held.
-bool pli_failure_is_blocked(struct pli_lane *lane);
 
 // Why collectives of a communicator cannot complete any more, with a sentence that names who died,
 // where and of what. PLI_OK: they can.

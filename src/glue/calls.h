@@ -16,7 +16,7 @@
 #include "comm/comm_split_type.h"
 #include "ft/failed_query.h"
 #include "comm/intercomm.h"
-#include "ft/agree.h"
+#include "comm/agree.h"
 #include "comm/locality.h"
 #include "msg/p2p.h"
 #include "msg/sendrecv.h"

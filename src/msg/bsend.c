@@ -3,9 +3,9 @@
 // buffering is automatic) and sent from there by an ordinary request, kept until it is done.
 #include "msg/bsend.h"
 
+#include "msg/external32.h"
 #include "base/list.h"
 #include "msg/endpoint.h"
-#include "net/impi/gateway.h"
 #include "msg/lane.h"
 #include "msg/packed.h"
 #include "msg/p2p.h"
@@ -214,7 +214,7 @@ static enum pli_err copy_and_send(struct pli_bsend *b, const void *buf, MPI_Coun
                                   struct pli_datatype *type, int dest, int tag,
                                   struct pli_comm *comm)
 {
-    bool is_far = pli_gateway_is_far(comm, dest); // who wants it as external32
+    bool is_far = pli_external32_is_used(comm, dest); // who wants it as external32
     size_t bytes = (size_t)count * (size_t)(is_far ? pli_type_external_each(type) : type->size);
     // The standard lets a user count on MPI_BSEND_OVERHEAD and the packed data, no more.
     struct piece *p = place(b, bytes + MPI_BSEND_OVERHEAD);
@@ -307,11 +307,24 @@ enum pli_err pli_bsend_init(const void *buf, MPI_Count count, struct pli_datatyp
     return err;
 }
 
+// The endpoint that had the buffer ends.
+static void end_buffer(struct pli_bsend *b)
+{
+    if (b != NULL) {
+        drain(b);
+        pthread_mutex_destroy(&b->guard);
+        free(b);
+    }
+}
+
 // What the calling thread means when it names no object: the endpoint it is attached to, if it is,
 // for then that is its process. The reference is to be given back.
 static struct pli_bsend **own(struct pli_endpoint **ep_out)
 {
     *ep_out = pli_endpoint_mine();
+    if (*ep_out != NULL) {
+        (*ep_out)->end_buffer = end_buffer;
+    }
     return *ep_out != NULL ? &(*ep_out)->buffer : &of_process;
 }
 
@@ -345,15 +358,6 @@ enum pli_err pli_bsend_iflush(struct pli_request **out)
     enum pli_err err = pli_bsend_iflush_at(own(&ep), out);
     pli_endpoint_release(ep);
     return err;
-}
-
-void pli_bsend_end(struct pli_bsend *b)
-{
-    if (b != NULL) {
-        drain(b);
-        pthread_mutex_destroy(&b->guard);
-        free(b);
-    }
 }
 
 enum pli_err pli_bsend_comm_attach(struct pli_comm *comm, void *buffer, MPI_Count size)

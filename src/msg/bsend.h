@@ -37,9 +37,6 @@ enum pli_err pli_bsend_detach_at(struct pli_bsend **at, void *buffer_out, MPI_Co
 enum pli_err pli_bsend_flush_at(struct pli_bsend **at);
 enum pli_err pli_bsend_iflush_at(struct pli_bsend **at, struct pli_request **out);
 
-// The buffer of something that ends; NULL is fine. Its sends are over by then.
-void pli_bsend_end(struct pli_bsend *b);
-
 // Where a session keeps its buffer; set once by the room that knows sessions.
 extern struct pli_bsend **(*pli_bsend_of_session)(struct pli_comm *comm);
 

@@ -85,10 +85,10 @@ bool pli_coop_copy_copy(const struct pli_request *send, struct pli_request *recv
     j->recv = recv;
     atomic_store_explicit(&j->refs, 2, memory_order_relaxed);
     uint64_t name = (uint64_t)(uintptr_t)send;
-    pli_eager_note(from, PLI_MSG_SHARE, name, (uint64_t)(uintptr_t)j, 0);
+    pli_lane_note(from, PLI_MSG_SHARE, name, (uint64_t)(uintptr_t)j, 0);
     if (work(j, recv->lane->index > from->peer_lane)) {
         end_receive(recv);
-        pli_eager_note(from, PLI_MSG_FIN, name, 0, 0);
+        pli_lane_note(from, PLI_MSG_FIN, name, 0, 0);
     }
     release(j);
     return true;
@@ -101,7 +101,7 @@ void pli_coop_copy_help(struct pli_lane *lane, const struct pli_shm_cell *cell)
         struct pli_conn *back = pli_lane_conn(lane, (struct pli_id){ lane->proc, cell->src_lane });
         uint64_t recv = (uint64_t)(uintptr_t)j->recv;
         pli_rndv_end_send((struct pli_request *)(uintptr_t)cell->word[0]);
-        pli_eager_note(back, PLI_MSG_SHARED, recv, 0, 0);
+        pli_lane_note(back, PLI_MSG_SHARED, recv, 0, 0);
     }
     release(j);
 }

@@ -7,11 +7,12 @@
 #include "base/log.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
-#include "net/tcp/tcp_conn.h"
-#include "msg/packed.h"
-#include "msg/unexpected.h"
-#include "msg/request.h"
 #include "msg/msg_wire.h"
+#include "msg/packed.h"
+#include "msg/request.h"
+#include "msg/unexpected.h"
+#include "net/net.h"
+#include "net/shm/other_job.h"
 #include "obj/datatype.h"
 
 #include <stdlib.h>
@@ -91,9 +92,7 @@ void pli_deliver_hold(struct pli_lane *lane, size_t more)
     if (lane->held > (size_t)pli_conf.unexpected_max && !lane->is_full) {
         lane->is_full = true;
         atomic_store_explicit(&lane->shm.box->is_full, 1, memory_order_relaxed);
-        if (lane->net != NULL) {
-            pli_tcp_lane_hold(lane->net, true);
-        }
+        lane->net->ops->hold(lane->net, true);
     }
 }
 
@@ -103,9 +102,7 @@ static void unhold(struct pli_lane *lane, size_t less)
     if (lane->is_full && lane->held < (size_t)pli_conf.unexpected_max / 2) {
         lane->is_full = false;
         atomic_store_explicit(&lane->shm.box->is_full, 0, memory_order_relaxed);
-        if (lane->net != NULL) {
-            pli_tcp_lane_hold(lane->net, false);
-        }
+        lane->net->ops->hold(lane->net, false);
     }
 }
 
@@ -210,7 +207,7 @@ void pli_deliver_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
         return;
     }
     if (cell->kind == PLI_MSG_SYNC && cell->word[0] != 0) {
-        pli_eager_note(sender_of(lane, cell), PLI_MSG_ACK, cell->word[0], 0, 0);
+        pli_lane_note(sender_of(lane, cell), PLI_MSG_ACK, cell->word[0], 0, 0);
     }
     struct pli_shm_block *block;
     const void *data = data_of(lane, cell, &block);
@@ -232,11 +229,11 @@ void pli_deliver_parcel(struct pli_request *recv, struct pli_unexpected *p)
         pli_local_accept(recv, p);
     } else if (p->kind == PLI_MSG_RTS) {
         pli_deliver_offer(recv, p->conn, p->remote, p->size, p->address, p->pid, p->form);
-    } else if (p->kind >= PLI_MSG_GATE_MSG) {
-        pli_gateway_accept(recv, p);
+    } else if (p->kind > PLI_MSG_RTS) {
+        p->conn->ops->take(recv, p);
     } else {
         if (p->kind == PLI_MSG_SYNC && p->remote != 0) {
-            pli_eager_note(p->conn, PLI_MSG_ACK, p->remote, 0, 0);
+            pli_lane_note(p->conn, PLI_MSG_ACK, p->remote, 0, 0);
         }
         pli_deliver_take(recv, p->data, p->size, p->form);
     }

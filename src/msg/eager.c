@@ -5,12 +5,11 @@
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/copy.h"
-#include "net/impi/gateway.h"
 #include "msg/lane.h"
-#include "net/tcp/tcp_conn.h"
+#include "msg/msg_wire.h"
 #include "msg/packed.h"
 #include "msg/request.h"
-#include "msg/msg_wire.h"
+#include "net/net.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 
@@ -160,30 +159,34 @@ static bool issue(struct pli_request *r, bool is_late)
     return issue_offer(r);
 }
 
-void pli_eager_start(struct pli_request *r)
+static void queue(struct pli_request *r)
 {
     struct pli_conn *c = r->conn;
-    if (c->link != NULL) {
-        pli_tcp_conn_start(r);
-        return;
-    }
-    if (pli_list_is_empty(&c->pending)) {
-        if (issue(r, false)) {
-            return;
-        }
-        c->stalled_ns = pli_clock_ns();
-    } else if (c->gate != NULL) { // it always has something pending, so others need not ask
-        pli_gateway_start(r);
-        return;
-    } else if (c->is_dead) {
-        pli_request_complete(r, PLI_ERR_PROC_FAILED);
-        return;
-    }
     if (pli_list_is_empty(&c->stalled)) {
         pli_list_push(&r->lane->stalled, &c->stalled);
         pli_lane_stir(r->lane); // who sleeps there must try again; we may not come back to do it
     }
     pli_list_push(&c->pending, &r->link);
+}
+
+void pli_eager_start(struct pli_request *r)
+{
+    struct pli_conn *c = r->conn;
+    if (!pli_list_is_empty(&c->pending)) {
+        c->ops->start(r); // others wait, or the transport has its own way
+    } else if (!issue(r, false)) {
+        c->stalled_ns = pli_clock_ns();
+        queue(r);
+    }
+}
+
+void pli_eager_queue(struct pli_request *r)
+{
+    if (r->conn->is_dead) {
+        pli_request_complete(r, PLI_ERR_PROC_FAILED);
+    } else {
+        queue(r);
+    }
 }
 
 static bool issue_note(struct pli_conn *c, int kind, const uint64_t word[3])
@@ -203,17 +206,9 @@ static bool issue_note(struct pli_conn *c, int kind, const uint64_t word[3])
     return true;
 }
 
-void pli_eager_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
+void pli_eager_note(struct pli_conn *c, int kind, const uint64_t word[3])
 {
-    const uint64_t word[3] = { w0, w1, w2 };
-    if (c->link != NULL) {
-        pli_tcp_conn_note(c->link, kind, w0, w1, w2);
-        return;
-    }
-    if (issue_note(c, kind, word)) {
-        return;
-    }
-    if (c->is_dead) {
+    if (issue_note(c, kind, word) || c->is_dead) {
         return;
     }
     struct note *n = malloc(sizeof *n);
@@ -221,7 +216,7 @@ void pli_eager_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint
         abort(); // an answer that cannot be kept would leave the other side waiting for ever
     }
     n->kind = kind;
-    memcpy(n->word, word, sizeof word);
+    memcpy(n->word, word, sizeof n->word);
     if (pli_list_is_empty(&c->stalled)) {
         pli_list_push(&c->lane->stalled, &c->stalled);
         pli_lane_stir(c->lane);
@@ -229,18 +224,22 @@ void pli_eager_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint
     pli_list_push(&c->notes, &n->link);
 }
 
-void pli_eager_retry(struct pli_conn *c)
+bool pli_eager_retry_notes(struct pli_conn *c)
 {
     while (!pli_list_is_empty(&c->notes)) {
         struct note *n = PLI_CONTAINER(c->notes.next, struct note, link);
         if (!issue_note(c, n->kind, n->word)) {
-            return;
+            return false;
         }
         pli_list_remove(&n->link);
         free(n);
     }
-    if (c->gate != NULL) {
-        pli_gateway_retry(c);
+    return true;
+}
+
+void pli_eager_retry(struct pli_conn *c)
+{
+    if (!pli_eager_retry_notes(c)) {
         return;
     }
     bool is_late = !pli_list_is_empty(&c->pending) && pli_clock_ns() - c->stalled_ns > LATE_NS &&

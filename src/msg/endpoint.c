@@ -2,7 +2,6 @@
 // Numbers endpoints and ends them.
 #include "msg/endpoint.h"
 
-#include "msg/bsend.h"
 #include "msg/lane.h"
 #include "msg/unexpected.h"
 #include "msg/protocol.h"
@@ -146,6 +145,8 @@ void pli_endpoint_clone(struct pli_lane *lane)
             }
         }
     }
+    lane->held = 0;
+    lane->is_full = false;
 }
 
 void pli_endpoint_release(struct pli_endpoint *ep)
@@ -174,7 +175,9 @@ void pli_endpoint_release(struct pli_endpoint *ep)
     if (atomic_load_explicit(&ep->n_attached, memory_order_relaxed) != 0) {
         atomic_fetch_sub_explicit(&pli_proc.n_attached, 1, memory_order_relaxed);
     }
-    pli_bsend_end(ep->buffer);
+    if (ep->buffer != NULL) {
+        ep->end_buffer(ep->buffer);
+    }
     free(ep);
 }
 

@@ -16,7 +16,8 @@ struct pli_endpoint {
     struct pli_id id;
     struct pli_lane *lane;
     struct pli_bsend *buffer; // for buffered sends, of threads that are attached
-    struct pli_match match;   // guarded by the lane's lock
+    void (*end_buffer)(struct pli_bsend *buffer);
+    struct pli_match match; // guarded by the lane's lock
     _Atomic uint32_t refs;
     _Atomic uint32_t n_attached; // threads that said they use it
     bool is_crowding;            // one of more endpoints than there are cores
@@ -41,6 +42,7 @@ struct pli_endpoint *pli_endpoint_retain(struct pli_endpoint *ep);
 void pli_endpoint_release(struct pli_endpoint *ep);
 
 // This process was forked from another one: its endpoints are new ones that have received nothing.
+// Context: after pli_lane_clone.
 void pli_endpoint_clone(struct pli_lane *lane);
 
 // This thread will use the endpoint: it looks after its lane whenever it waits. Counted. A thread

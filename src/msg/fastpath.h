@@ -10,6 +10,8 @@
 #include "msg/packed.h"
 #include "msg/progress.h"
 #include "msg/msg_wire.h"
+#include "net/net.h"
+#include "net/shm/other_job.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/status.h"
@@ -108,8 +110,8 @@ static inline bool pli_fastpath_recv(struct pli_comm *comm, void *data, uint64_t
     struct pli_lane *lane = ep->lane;
     pli_lock_take(&lane->lock);
     bool is_mine = pli_fastpath_is_idle(lane, ep);
-    uint32_t looks =
-        lane->net == NULL ? pli_progress_spins() : pli_tcp_lane_looks(lane, comm, source);
+    uint32_t looks = lane->polled == NULL ? pli_progress_spins()
+                                          : lane->net->ops->spins(lane->net, comm, source);
     for (uint32_t i = looks; is_mine && i > 0; i--) {
         const struct pli_shm_cell *cell = pli_shm_peek(&lane->shm);
         if (cell != NULL) {

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens lanes, finds connections, numbers endpoints.
 #include "msg/lane.h"
-#include "base/cpu.h"
 
+#include "base/cpu.h"
 #include "boot/boot.h"
 #include "ckpt/freeze.h"
-#include "ft/failure.h"
-#include "ft/fail_ops.h"
-#include "msg/endpoint.h"
-#include "net/impi/gateway.h"
-#include "net/tcp/tcp_conn.h"
-#include "net/shm/other_job.h"
+#include "msg/failure_hooks.h"
 #include "msg/request.h"
+#include "net/net.h"
+#include "net/shm/other_job.h"
 #include "net/shm/shm_sleep.h"
 
 #include <pthread.h>
@@ -22,7 +19,7 @@ _Thread_local uint32_t pli_lane_attached[PLI_NODE_N_LANE];
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
 // This process may be a copy of itself that was just made: the kernel knows nothing of it.
-static void park(bool is_leaving)
+static void freeze(bool is_leaving)
 {
     pli_handle_park(is_leaving);
     if (!is_leaving) {
@@ -31,10 +28,67 @@ static void park(bool is_leaving)
     }
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *l = atomic_load(&pli_proc.lanes[i]);
-        if (l != NULL && l->net != NULL) {
-            pli_tcp_lane_park(l->net, is_leaving);
+        if (l != NULL) {
+            l->net->ops->freeze(l->net, is_leaving);
         }
     }
+}
+
+// The transports' parts of a lane.
+static enum pli_err open_nets(struct pli_lane *lane)
+{
+    enum pli_err err = PLI_OK;
+    for (const struct pli_net_ops *const *n = pli_proc.nets; *n != NULL && err == PLI_OK; n++) {
+        err = (*n)->open(lane);
+    }
+    return err;
+}
+
+// Take a connection out of the table and end it.
+static void drop_conn(struct pli_lane *lane, struct pli_conn **at)
+{
+    struct pli_conn *c = *at;
+    *at = c->next;
+    lane->n_conn--;
+    if (lane->cache[pli_lane_slot(c->key)] == c) {
+        lane->cache[pli_lane_slot(c->key)] = NULL;
+    }
+    free(c);
+}
+
+// End the connections of a lane to the processes of another job. Context: lane locked.
+static bool forget_job_at(struct pli_lane *lane, uint64_t job)
+{
+    bool is_clean = true;
+    for (uint32_t b = 0; b < lane->n_bucket; b++) {
+        struct pli_conn **at = &lane->conns[b];
+        while (*at != NULL) {
+            struct pli_conn *c = *at;
+            bool is_theirs = (c->key >> 3 & ~(uint64_t)UINT32_MAX) == job;
+            if (is_theirs && pli_list_is_empty(&c->stalled)) {
+                drop_conn(lane, at);
+            } else {
+                is_clean = is_clean && !is_theirs;
+                at = &c->next;
+            }
+        }
+    }
+    return is_clean;
+}
+
+// The connections to the processes of another job end. False: something waits to go there.
+static bool forget_job(uint64_t job)
+{
+    bool is_free = true;
+    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
+        struct pli_lane *lane = pli_proc.lanes[i];
+        if (lane != NULL) {
+            pli_lock_take(&lane->lock);
+            is_free = forget_job_at(lane, job) && is_free;
+            pli_lock_drop(&lane->lock);
+        }
+    }
+    return is_free;
 }
 
 // Context: guard held.
@@ -45,9 +99,10 @@ static enum pli_err open_new(int index, struct pli_lane **out)
     if (l == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a lane");
     }
-    pli_freeze_on_move(park);
+    pli_freeze_on_move(freeze);
     if (index == 0) { // once, before the threads of other lanes read what it sets
-        pli_failure_open();
+        pli_failure_hooks->open();
+        pli_other_job_on_end(forget_job);
     }
     enum pli_err err = pli_shm_open(&l->shm, &boot->node, boot->row, index);
     if (err != PLI_OK) {
@@ -55,6 +110,7 @@ static enum pli_err open_new(int index, struct pli_lane **out)
         return err;
     }
     l->index = index;
+    l->net = &pli_net_none;
     l->proc = pli_proc.id;
     l->requests =
         (struct pli_handle_pool){ .kind = PLI_KIND_REQUEST, .size = sizeof(struct pli_request) };
@@ -62,7 +118,7 @@ static enum pli_err open_new(int index, struct pli_lane **out)
     pli_list_init(&l->stalled);
     pli_list_init(&l->pollers);
     pli_list_init(&l->tasks);
-    err = pli_tcp_lane_open(l);
+    err = open_nets(l);
     if (err != PLI_OK) {
         free(l);
         return err;
@@ -102,6 +158,16 @@ void pli_lane_defer(struct pli_lane *lane, struct pli_task *t)
     pli_lane_stir(lane); // who left it may not come back to poll
 }
 
+void pli_lane_stir_net(struct pli_lane *lane)
+{
+    lane->net->ops->stir(lane->net);
+}
+
+void pli_lane_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
+{
+    c->ops->note(c, kind, (const uint64_t[3]){ w0, w1, w2 });
+}
+
 static bool grow_conns(struct pli_lane *lane)
 {
     uint32_t n = lane->n_bucket == 0 ? 16 : lane->n_bucket * 4;
@@ -122,18 +188,6 @@ static bool grow_conns(struct pli_lane *lane)
     lane->conns = fresh;
     lane->n_bucket = n;
     return true;
-}
-
-// Take a way out of the table and end it.
-static void drop_conn(struct pli_lane *lane, struct pli_conn **at)
-{
-    struct pli_conn *c = *at;
-    *at = c->next;
-    lane->n_conn--;
-    if (lane->cache[pli_lane_slot(c->key)] == c) {
-        lane->cache[pli_lane_slot(c->key)] = NULL;
-    }
-    free(c);
 }
 
 // Whether nobody can mean a process any more: its row is another's by now, or it was spawned, has
@@ -159,9 +213,9 @@ static void drop_stale(struct pli_lane *lane)
         while (*at != NULL) {
             struct pli_conn *c = *at;
             uint64_t proc = c->key >> 3;
-            if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job && c->gate == NULL &&
+            if ((proc & ~(uint64_t)UINT32_MAX) == pli_proc.boot->job &&
                 pli_list_is_empty(&c->stalled) && is_left((uint32_t)proc) &&
-                (c->link == NULL || pli_tcp_conn_destroy(c->link))) {
+                c->ops->disconnect(c)) {
                 drop_conn(lane, at);
             } else {
                 at = &c->next;
@@ -170,68 +224,16 @@ static void drop_stale(struct pli_lane *lane)
     }
 }
 
-bool pli_lane_forget_job(struct pli_lane *lane, uint64_t job)
+// Which transport reaches a process; false: none, or there is no memory.
+static bool connect(struct pli_conn *c, uint64_t proc)
 {
-    bool is_clean = true;
-    for (uint32_t b = 0; b < lane->n_bucket; b++) {
-        struct pli_conn **at = &lane->conns[b];
-        while (*at != NULL) {
-            struct pli_conn *c = *at;
-            bool is_theirs = (c->key >> 3 & ~(uint64_t)UINT32_MAX) == job;
-            if (is_theirs && pli_list_is_empty(&c->stalled)) {
-                drop_conn(lane, at);
-            } else {
-                is_clean = is_clean && !is_theirs;
-                at = &c->next;
-            }
-        }
+    enum pli_err err = PLI_ERR_UNSUPPORTED;
+    for (const struct pli_net_ops *const *n = pli_proc.nets;
+         *n != NULL && err == PLI_ERR_UNSUPPORTED; n++) {
+        c->ops = *n;
+        err = (*n)->connect(c, proc);
     }
-    return is_clean;
-}
-
-// A process of another job, by its memory; false: that cannot be had.
-static bool find_outside(struct pli_conn *c, uint64_t proc)
-{
-    const struct pli_other_job *o = pli_other_job_find(proc & ~(uint64_t)UINT32_MAX);
-    uint32_t row = o != NULL ? pli_node_row_of(&o->node, (uint32_t)proc) : UINT32_MAX;
-    if (row == UINT32_MAX) {
-        return false;
-    }
-    c->as = o->mine << PLI_OTHER_JOB_INDEX | (uint32_t)c->lane->proc;
-    c->mark = (uint64_t)o->mine << PLI_OTHER_JOB_SHIFT;
-    pli_shm_peer_init(&c->shm, &o->node, row, c->peer_lane);
-    return true;
-}
-
-// Where the mailboxes of a process are, or the way to it over a network; false: nobody is there.
-static bool find_peer(struct pli_conn *c, uint64_t proc)
-{
-    uint32_t row;
-    c->as = (uint32_t)c->lane->proc;
-    if ((proc & ~(uint64_t)UINT32_MAX) != pli_proc.boot->job) {
-        return find_outside(c, proc);
-    }
-    if (pli_boot_shares(pli_proc.boot, proc, &row)) {
-        pli_shm_peer_init(&c->shm, &pli_proc.boot->node, row, c->peer_lane);
-        if (pli_request_is_mortal) {
-            const struct pli_boot *b = pli_proc.boot;
-            c->shm.claim = &b->node.rows[b->row].claims[c->lane->index];
-        }
-        return true;
-    }
-    const struct pli_node *node = &pli_proc.boot->node;
-    if (pli_node_find(node, (uint32_t)proc) == NULL) {
-        if (!pli_gateway_has((uint32_t)proc)) {
-            return false;
-        }
-        pli_shm_peer_init(&c->shm, node, pli_node_agent(node), 0);
-        return pli_gateway_open(c);
-    }
-    if (c->lane->net == NULL) {
-        return false;
-    }
-    pli_shm_peer_none(&c->shm); // so that the quick way needs not ask
-    return pli_tcp_conn_create(c->lane->net, c);
+    return err == PLI_OK;
 }
 
 // First contact. The other side needs to know nothing of it.
@@ -250,19 +252,20 @@ static struct pli_conn *make_conn(struct pli_lane *lane, uint64_t key)
     c->key = key;
     c->lane = lane;
     c->proc = (uint32_t)(key >> 3);
+    c->as = (uint32_t)lane->proc;
     c->peer_lane = (uint8_t)(key & (PLI_NODE_N_LANE - 1));
     pli_list_init(&c->pending);
     pli_list_init(&c->notes);
     pli_list_init(&c->stalled);
     pli_list_init(&c->open);
-    if (!find_peer(c, key >> 3)) {
+    if (!connect(c, key >> 3)) {
         free(c);
         return NULL;
     }
     c->next = lane->conns[key % lane->n_bucket];
     lane->conns[key % lane->n_bucket] = c;
     lane->n_conn++;
-    pli_fail_ops_meet(c);
+    pli_failure_hooks->meet(c);
     return c;
 }
 
@@ -288,13 +291,15 @@ void pli_lane_leave(struct pli_lane *lane)
             drop_conn(lane, &lane->conns[b]);
         }
     }
-    pli_tcp_lane_leave(lane);
+    for (const struct pli_net_ops *const *n = pli_proc.nets; *n != NULL; n++) {
+        (*n)->leave(lane);
+    }
 }
 
 enum pli_err pli_lane_clone(struct pli_lane *lane)
 {
     struct pli_boot *boot = pli_proc.boot;
-    pli_failure_move();
+    pli_failure_hooks->move();
     lane->proc = pli_proc.id;
     lane->n_dead = 0;
     lane->hole_ns = 0;
@@ -302,13 +307,10 @@ enum pli_err pli_lane_clone(struct pli_lane *lane)
     if (err != PLI_OK) {
         return err;
     }
-    err = pli_tcp_lane_open(lane);
+    err = open_nets(lane);
     if (err != PLI_OK) {
         return err;
     }
-    pli_endpoint_clone(lane);
-    lane->held = 0;
-    lane->is_full = false;
     atomic_store_explicit(&lane->n_sleep, 0, memory_order_relaxed);
     atomic_store_explicit(&lane->n_wait, 0, memory_order_relaxed);
     _Atomic uint32_t *n_lane = &boot->node.rows[boot->row].n_lane;

@@ -16,20 +16,19 @@
 struct pli_boot;
 struct pli_comm;
 struct pli_endpoint;
-struct pli_gateway_conn;
+struct pli_net_lane;
+struct pli_net_ops;
 struct pli_lane;
-struct pli_tcp_conn;
-struct pli_tcp_lane;
 struct pli_request;
 
-// One way to one lane of one process. Made at first contact. Guarded by the lane's lock.
+// The connection to one lane of one process. Made at first contact. Guarded by the lane's lock.
 struct pli_conn {
     uint64_t key; // process id << 3 | lane of theirs
     struct pli_lane *lane;
-    struct pli_shm_peer shm;   // of a mailbox that is always full, when there is a link
-    struct pli_tcp_conn *link; // the way over a network; NULL: shared memory
-    uint32_t proc;             // index in the job
-    uint32_t as;               // what the other side knows this process by: cells bear it
+    struct pli_shm_peer shm;       // a mailbox that is always full, where they share no memory
+    const struct pli_net_ops *ops; // of the transport that reaches the process
+    uint32_t proc;                 // index in the job
+    uint32_t as;                   // what the other side knows this process by: cells bear it
     uint8_t peer_lane;
     uint64_t mark;           // in offsets of blocks, for a peer of another job; 0 in the own
     struct pli_list pending; // sends that wait for room, in order
@@ -37,10 +36,9 @@ struct pli_conn {
     struct pli_list stalled; // in lane->stalled while either is not empty
     uint64_t stalled_ns;     // since when the first of pending waits
     struct pli_conn *next;   // same hash
-    struct pli_gateway_conn
-        *gate;             // to a process of another MPI job: through the agent, see gateway.h
-    struct pli_list open;  // offers and receives under way, see request.h
-    struct pli_list grave; // in `pending` when the process is dead
+    void *net;               // what the transport has for it besides
+    struct pli_list open;    // offers and receives under way, see request.h
+    struct pli_list barrier; // in `pending` for ever when all sends are to go by ops->start
     bool is_dead;
 };
 
@@ -75,9 +73,10 @@ struct pli_lane {
     struct pli_list streams; // sends whose data is being pumped
     struct pli_list stalled; // conns with something pending
     struct pli_list pollers, tasks;
-    struct pli_tcp_lane *net;   // NULL: the job has no network
-    struct pli_request *dead;   // freed by the user, now over
-    struct pli_endpoint ***eps; // by index >> 3, in chunks that come and go
+    struct pli_net_lane *net;    // what a transport has for the lane, else pli_net_none
+    struct pli_net_lane *polled; // the same; NULL: there is nothing to poll
+    struct pli_request *dead;    // freed by the user, now over
+    struct pli_endpoint ***eps;  // by index >> 3, in chunks that come and go
     uint32_t n_chunk;
     size_t held;              // bytes of unexpected data kept
     bool is_full;             // told the others to hold back
@@ -90,6 +89,7 @@ struct pli_lane {
 // The process. Filled at start; `lanes` grow when endpoints ask and never shrink.
 struct pli_proc {
     struct pli_boot *boot;
+    const struct pli_net_ops *const *nets; // the transports, ends with NULL
     uint64_t id;
     struct pli_lane *_Atomic lanes[PLI_NODE_N_LANE];
     _Atomic int n_open;     // lanes that are open
@@ -110,22 +110,21 @@ extern _Thread_local uint32_t pli_lane_attached[PLI_NODE_N_LANE];
 // Open a lane: idempotent, local. Context: any thread.
 enum pli_err pli_lane_open(int index, struct pli_lane **out);
 
-// In a process that was forked: the lane forgets everybody; then it gets memory of its own.
+// In a process that was forked: the lane forgets everybody; then it gets memory of its own, and
+// pli_endpoint_clone follows.
 void pli_lane_leave(struct pli_lane *lane);
 enum pli_err pli_lane_clone(struct pli_lane *lane);
 
-// Of net/tcp/tcp_conn.h. How often the mailbox may be looked at alone for a message of this source,
-// in a lane with a network; 0: look at both. Context: lane locked.
-void pli_tcp_lane_stir(struct pli_tcp_lane *net);
-uint32_t pli_tcp_lane_looks(struct pli_lane *lane, const struct pli_comm *comm, int source);
+// The part of the next for a lane with descriptors.
+void pli_lane_stir_net(struct pli_lane *lane);
 
 // Wake threads that sleep at the lane: something they may wait for was done by another thread.
 static inline void pli_lane_stir(struct pli_lane *lane)
 {
     if (pli_lock_threads) {
         pli_shm_wake(lane->shm.box); // who goes to sleep pays for the order of things, not we
-        if (lane->net != NULL) {
-            pli_tcp_lane_stir(lane->net);
+        if (lane->polled != NULL) {
+            pli_lane_stir_net(lane);
         }
     }
 }
@@ -135,10 +134,6 @@ void pli_lane_defer(struct pli_lane *lane, struct pli_task *t);
 
 // The slow half of pli_lane_conn: make or find it. NULL: no memory or nobody there.
 struct pli_conn *pli_lane_conn_find(struct pli_lane *lane, uint64_t key);
-
-// End the ways to the processes of another job. False: something still waits to go there.
-// Context: lane locked.
-bool pli_lane_forget_job(struct pli_lane *lane, uint64_t job);
 
 // Where the way to a lane is remembered: processes side by side, and their lanes apart.
 static inline uint32_t pli_lane_slot(uint64_t key)
@@ -166,6 +161,15 @@ static inline bool pli_lane_is_within(const struct pli_lane *lane, const struct 
     return (c->key ^ lane->proc << 3) < PLI_NODE_N_LANE;
 }
 
+// Send a short answer of three words. Context: lane locked.
+void pli_lane_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
+
+// All sends go by ops->start from now on; the short way sees that something is pending.
+static inline void pli_lane_close_short(struct pli_conn *c)
+{
+    pli_list_push(&c->pending, &c->barrier);
+}
+
 enum { PLI_LANE_CHUNK = 256 };
 
 // The endpoint an index names, or NULL. Context: lane locked.
@@ -174,29 +178,6 @@ static inline struct pli_endpoint *pli_lane_ep(const struct pli_lane *lane, uint
     uint32_t i = ep / PLI_NODE_N_LANE, chunk = i / PLI_LANE_CHUNK;
     return chunk < lane->n_chunk && lane->eps[chunk] != NULL ? lane->eps[chunk][i % PLI_LANE_CHUNK]
                                                              : NULL;
-}
-
-// Messages of another job: its number here is above the sender's index, and above the offset of a
-// block. See other_job.h.
-enum { PLI_OTHER_JOB_SHIFT = 56, PLI_OTHER_JOB_INDEX = 24 };
-
-uint64_t pli_other_job_proc_slow(uint32_t src) __attribute__((cold));
-struct pli_shm_block *pli_other_job_block_slow(uint64_t offset) __attribute__((cold));
-
-// The process a cell names as its sender.
-static inline uint64_t pli_other_job_proc(uint64_t me, uint32_t src)
-{
-    return __builtin_expect(src >> PLI_OTHER_JOB_INDEX != 0, 0)
-               ? pli_other_job_proc_slow(src)
-               : (me & ~(uint64_t)UINT32_MAX) | src;
-}
-
-// The block a cell names.
-static inline struct pli_shm_block *pli_other_job_block(const char *base, uint64_t offset)
-{
-    return __builtin_expect(offset >> PLI_OTHER_JOB_SHIFT != 0, 0)
-               ? pli_other_job_block_slow(offset)
-               : (struct pli_shm_block *)(uintptr_t)(base + offset);
 }
 
 #endif

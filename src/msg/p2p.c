@@ -3,21 +3,24 @@
 #include "msg/p2p.h"
 
 #include "base/conf.h"
-#include "ft/failure.h"
 #include "msg/endpoint.h"
-#include "net/impi/gateway.h"
+#include "msg/external32.h"
+#include "msg/failure_hooks.h"
+#include "msg/fastpath.h"
 #include "msg/lane.h"
 #include "msg/packed.h"
-#include "msg/unexpected.h"
 #include "msg/progress.h"
-#include "msg/fastpath.h"
-#include "msg/request.h"
 #include "msg/protocol.h"
+#include "msg/request.h"
+#include "msg/unexpected.h"
+#include "net/net.h"
 #include "obj/comm_hint.h"
 #include "obj/datatype.h"
 #include "obj/status.h"
 
 #include <stdlib.h>
+
+static const struct pli_request_ops send_ops, recv_ops; // below
 
 static enum pli_err no_memory(void)
 {
@@ -56,7 +59,7 @@ static inline void fill(struct pli_request *r, const void *buf, MPI_Count count,
 // An operation that can never complete ends at once. Context: lane locked.
 __attribute__((cold)) static bool is_doomed(struct pli_request *r, int peer)
 {
-    enum pli_err err = pli_failure_judge(r->lane, r, peer);
+    enum pli_err err = pli_failure_hooks->judge(r->lane, r, peer);
     if (err != PLI_OK) {
         r->source = peer;
         r->tag = r->item.tag;
@@ -185,7 +188,7 @@ enum pli_err pli_p2p_send_on(const void *buf, MPI_Count count, struct pli_dataty
     struct pli_request r;
     fill(&r, buf, count, type, tag, comm, chan);
     r.flags = (uint16_t)(PLI_REQ_STACK | PLI_REQ_SEND | flags);
-    r.ops = &pli_p2p_send_ops;
+    r.ops = &send_ops;
     enum pli_err err = start_send(&r, dest);
     if (err == PLI_OK && !pli_request_is_done(&r)) {
         pli_progress_wait(&r);
@@ -209,7 +212,7 @@ enum pli_err pli_p2p_recv_on(void *buf, MPI_Count count, struct pli_datatype *ty
     }
     uint64_t room = (uint64_t)count * (uint64_t)type->size;
     uint64_t context = comm->context | (uint64_t)chan;
-    if (room <= PLI_SHM_BLOCK_MAX && type->is_dense && !pli_gateway_is_far(comm, source) &&
+    if (room <= PLI_SHM_BLOCK_MAX && type->is_dense && !pli_external32_is_used(comm, source) &&
         !pli_packed_is_external(type, comm, context) &&
         pli_fastpath_recv(comm, (char *)buf + type->true_lb, room, source, tag, context, status)) {
         return PLI_OK;
@@ -220,7 +223,7 @@ enum pli_err pli_p2p_recv_on(void *buf, MPI_Count count, struct pli_datatype *ty
     struct pli_request r;
     fill(&r, buf, count, type, tag, comm, chan);
     r.flags = PLI_REQ_STACK;
-    r.ops = &pli_p2p_recv_ops;
+    r.ops = &recv_ops;
     pli_lock_take(&r.lane->lock);
     enum pli_err err = start_recv(&r, source);
     pli_lock_drop(&r.lane->lock);
@@ -246,7 +249,7 @@ enum pli_err pli_p2p_begin_send(struct pli_request_child *c, const void *buf, MP
     struct pli_request *r = &c->r;
     fill(r, buf, count, type, tag, comm, chan);
     r->flags = PLI_REQ_STACK | PLI_REQ_SEND | PLI_REQ_CHILD;
-    r->ops = &pli_p2p_send_ops;
+    r->ops = &send_ops;
     pli_lock_take(&r->lane->lock);
     return start_send(r, dest);
 }
@@ -261,7 +264,7 @@ enum pli_err pli_p2p_begin_recv(struct pli_request_child *c, void *buf, MPI_Coun
     struct pli_request *r = &c->r;
     fill(r, buf, count, type, tag, comm, chan);
     r->flags = PLI_REQ_STACK | PLI_REQ_CHILD;
-    r->ops = &pli_p2p_recv_ops;
+    r->ops = &recv_ops;
     pli_lock_take(&r->lane->lock);
     enum pli_err err = start_recv(r, source);
     pli_lock_drop(&r->lane->lock);
@@ -287,7 +290,7 @@ enum pli_err pli_p2p_nothing(struct pli_comm *comm, int flags, struct pli_reques
     struct pli_request *r = pli_request_create(lane);
     if (r != NULL) {
         r->comm = pli_comm_retain(comm);
-        r->ops = flags & PLI_REQ_SEND ? &pli_p2p_send_ops : &pli_p2p_recv_ops;
+        r->ops = flags & PLI_REQ_SEND ? &send_ops : &recv_ops;
         r->flags = (uint16_t)flags;
         r->item.source = r->source = MPI_PROC_NULL;
         r->tag = MPI_ANY_TAG;
@@ -316,7 +319,7 @@ enum pli_err pli_p2p_isend_on(const void *buf, MPI_Count count, struct pli_datat
         return no_memory();
     }
     r->flags = (uint16_t)(PLI_REQ_SEND | flags);
-    r->ops = &pli_p2p_send_ops;
+    r->ops = &send_ops;
     *out = r;
     enum pli_err err = start_send(r, dest);
     if (err != PLI_OK) {
@@ -334,7 +337,7 @@ static enum pli_err begin_recv(void *buf, MPI_Count count, struct pli_datatype *
     struct pli_request *r = make(buf, count, type, tag, comm, chan);
     enum pli_err err = PLI_OK;
     if (r != NULL) {
-        r->ops = &pli_p2p_recv_ops;
+        r->ops = &recv_ops;
         r->flags = (uint16_t)flags;
         err = start_recv(r, source);
     }
@@ -382,7 +385,7 @@ enum pli_err pli_p2p_imrecv(void *buf, MPI_Count count, struct pli_datatype *typ
     pli_lock_take(&lane->lock);
     struct pli_request *r = make(buf, count, type, message->parcel->item.tag, comm, PLI_CHAN_P2P);
     if (r != NULL) {
-        r->ops = &pli_p2p_recv_ops;
+        r->ops = &recv_ops;
         pli_deliver_parcel(r, message->parcel);
     }
     pli_lock_drop(&lane->lock);
@@ -447,7 +450,7 @@ static enum pli_err init(const void *buf, MPI_Count count, struct pli_datatype *
         return no_memory();
     }
     r->flags = (uint16_t)(PLI_REQ_PERSISTENT | flags);
-    r->ops = flags & PLI_REQ_SEND ? &pli_p2p_send_ops : &pli_p2p_recv_ops;
+    r->ops = flags & PLI_REQ_SEND ? &send_ops : &recv_ops;
     r->source = r->item.source = peer;
     atomic_store_explicit(&r->is_done, 1, memory_order_relaxed);
     *out = r;
@@ -529,38 +532,24 @@ static enum pli_err cancel_send(struct pli_request *r)
     }
     pli_lock_take(&r->lane->lock);
     if (!pli_request_is_done(r) && (r->state & (PLI_REQ_CANCELLING | PLI_REQ_CANCELLED)) == 0) {
-        bool is_pending = false;
-        if (r->conn->link != NULL) {
-            pli_tcp_conn_unsend(r);
-            pli_lock_drop(&r->lane->lock);
-            return PLI_OK;
-        }
-        struct pli_list *queue = r->conn->gate != NULL ? &r->conn->gate->wait : &r->conn->pending;
-        for (struct pli_list *i = queue->next; i != queue; i = i->next) {
-            is_pending = is_pending || i == &r->link;
-        }
-        if (is_pending) {
-            pli_list_remove(&r->link);
-            r->state |= PLI_REQ_CANCELLED;
-            pli_request_complete(r, PLI_OK);
-        } else {
-            pli_rndv_unsend(r);
-        }
+        r->conn->ops->cancel(r);
     }
     pli_lock_drop(&r->lane->lock);
     return PLI_OK;
 }
 
-const struct pli_request_ops pli_p2p_send_ops = {
+static const struct pli_request_ops send_ops = {
     .name = "send",
+    .has_peer = true,
     .start = start_again,
     .cancel = cancel_send,
     .finish = pli_request_plain_finish,
     .clean = pli_request_plain_clean,
 };
 
-const struct pli_request_ops pli_p2p_recv_ops = {
+static const struct pli_request_ops recv_ops = {
     .name = "receive",
+    .has_peer = true,
     .start = start_again,
     .cancel = cancel_recv,
     .finish = pli_request_plain_finish,

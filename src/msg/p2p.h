@@ -68,6 +68,4 @@ enum pli_err pli_p2p_imrecv(void *buf, MPI_Count count, struct pli_datatype *typ
 // A request that is done from the start: MPI_PROC_NULL.
 enum pli_err pli_p2p_nothing(struct pli_comm *comm, int flags, struct pli_request **out);
 
-extern const struct pli_request_ops pli_p2p_send_ops, pli_p2p_recv_ops;
-
 #endif

@@ -3,7 +3,7 @@
 #include "msg/packed.h"
 
 #include "base/log.h"
-#include "net/impi/gateway_pack.h"
+#include "msg/external32.h"
 #include "msg/p2p.h"
 #include "msg/protocol.h"
 #include "obj/type_pack.h"
@@ -79,7 +79,7 @@ void pli_packed_take(struct pli_request *recv, const void *data, uint64_t size, 
 {
     if (form == PLI_FORM_PACKED) {
         recv->moved = 0;
-        pli_gateway_pack_in(recv, data, size, size);
+        pli_external32_in(recv, data, size, size);
     } else {
         pack(recv, data, size, form);
     }

@@ -3,8 +3,8 @@
 // cut the data, then every part is a message of its own, received in its place.
 #include "msg/part.h"
 
+#include "msg/external32.h"
 #include "msg/endpoint.h"
-#include "net/impi/gateway.h"
 #include "msg/lane.h"
 #include "msg/p2p.h"
 #include "msg/progress.h"
@@ -338,7 +338,7 @@ enum pli_err pli_part_psend_init(const void *buf, int n_part, MPI_Count count,
                                  struct pli_request **out)
 {
     (void)info;
-    if (dest >= 0 && pli_gateway_is_far(comm, dest)) {
+    if (dest >= 0 && pli_external32_is_used(comm, dest)) {
         return pli_comm_refuse_span(comm, "partitioned communication");
     }
     enum pli_err err = make(buf, n_part, count, type, dest, tag, comm, PLI_REQ_SEND, out);
@@ -363,7 +363,7 @@ enum pli_err pli_part_precv_init(void *buf, int n_part, MPI_Count count, struct 
                                  struct pli_request **out)
 {
     (void)info;
-    if (source >= 0 && pli_gateway_is_far(comm, source)) {
+    if (source >= 0 && pli_external32_is_used(comm, source)) {
         return pli_comm_refuse_span(comm, "partitioned communication");
     }
     enum pli_err err = make(buf, n_part, count, type, source, tag, comm, 0, out);

@@ -3,7 +3,8 @@
 #include "msg/probe.h"
 #include "base/cpu.h"
 
-#include "ft/failure.h"
+#include "msg/failure_hooks.h"
+#include "msg/request.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/unexpected.h"
@@ -35,8 +36,7 @@ static struct pli_unexpected *look(int source, int tag, struct pli_comm *comm, b
                                    : NULL;
     struct pli_unexpected *p = i != NULL ? PLI_CONTAINER(i, struct pli_unexpected, item) : NULL;
     if (p != NULL) {
-        bool is_external =
-            p->kind >= PLI_MSG_GATE_MSG || (comm->is_span && p->form == PLI_FORM_PACKED);
+        bool is_external = p->is_external || (comm->is_span && p->form == PLI_FORM_PACKED);
         uint64_t mark = is_external ? PLI_STATUS_EXTERNAL : 0;
         pli_status_set_one(status, p->item.source, p->item.tag, p->size | mark);
         if (take) {
@@ -75,12 +75,12 @@ static enum pli_err lost(int source, struct pli_comm *comm)
     struct pli_request as = { .comm = comm, .flags = PLI_REQ_BLOCKING };
     as.item.context = comm->context | PLI_CHAN_P2P;
     pli_lock_take(&lane->lock);
-    enum pli_err err = lane->n_dead != 0 ? pli_failure_judge(lane, &as, source) : PLI_OK;
+    enum pli_err err = lane->n_dead != 0 ? pli_failure_hooks->judge(lane, &as, source) : PLI_OK;
     pli_lock_drop(&lane->lock);
     if (err == PLI_ERR_PROC_ABORTED) {
         return pli_fail(err, "no message can come from rank %d, which is lost", source);
     }
-    return err == PLI_OK ? PLI_OK : pli_failure_explain(err, "probe", comm);
+    return err == PLI_OK ? PLI_OK : pli_failure_hooks->explain(err, "probe", comm);
 }
 
 enum pli_err pli_probe_iprobe(int source, int tag, struct pli_comm *comm, int *flag,

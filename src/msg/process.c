@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens and closes this process's part in the job.
 #include "msg/process.h"
-#include "base/cpu.h"
 
 #include "base/clock.h"
 #include "base/conf.h"
+#include "base/cpu.h"
 #include "boot/boot.h"
 #include "boot/boot_open.h"
 #include "ckpt/freeze.h"
 #include "msg/endpoint.h"
-#include "net/impi/gateway.h"
+#include "msg/failure_hooks.h"
 #include "msg/lane.h"
-#include "net/tcp/tcp_conn.h"
+#include "msg/msg_wire.h"
 #include "msg/progress.h"
 #include "msg/progress_thread.h"
-#include "msg/msg_wire.h"
+#include "net/net.h"
 
 #include <pthread.h>
 #include <sys/random.h>
@@ -23,7 +23,8 @@ static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static int n_user;               // guarded by guard
 static struct pli_endpoint *ep0; // made once
 static _Atomic uint64_t next_context = 1;
-static bool is_crowded; // more processes than cores; counted in pli_proc.n_crowd
+static uint64_t span_mark; // of contexts made here, in a client of an IMPI job; else 0
+static bool is_crowded;    // more processes than cores; counted in pli_proc.n_crowd
 
 // Counted contexts of two jobs may be the same. Bit 62 keeps these apart from counted ones, bit 63
 // is that of contexts which a group computes; 60 random bits do not meet by chance.
@@ -33,8 +34,8 @@ static uint64_t random_context(void)
     if (getrandom(&r, sizeof r, 0) != (ssize_t)sizeof r) {
         r = pli_clock_ns() * 0x9e3779b97f4a7c15u ^ pli_proc.id << 7;
     }
-    uint64_t mark = pli_boot.gate != NULL ? PLI_MSG_PRIVATE : 0; // no number that IMPI counts
-    return (r | mark | (uint64_t)1 << 62) & ~((uint64_t)1 << 63 | 3);
+    // no number that IMPI counts
+    return (r | (span_mark & PLI_MSG_PRIVATE) | (uint64_t)1 << 62) & ~((uint64_t)1 << 63 | 3);
 }
 
 struct pli_endpoint *pli_process_ep(void)
@@ -49,19 +50,18 @@ uint64_t pli_process_context(void)
     }
     // 24 bits say which process, 38 count: a new one every microsecond lasts for three days.
     uint64_t n = atomic_fetch_add_explicit(&next_context, 1, memory_order_relaxed);
-    uint64_t mark = pli_boot.gate != NULL ? PLI_MSG_SPAN | PLI_MSG_PRIVATE : 0; // as it may be
-    return mark | (pli_proc.id & 0xffffff) << 40 | (PLI_CONTEXT_FIRST + n * 4);
+    return span_mark | (pli_proc.id & 0xffffff) << 40 | (PLI_CONTEXT_FIRST + n * 4);
 }
 
 uint64_t pli_process_world(void)
 {
-    return pli_boot.gate != NULL ? PLI_MSG_SPAN : PLI_CONTEXT_WORLD;
+    return span_mark != 0 ? PLI_MSG_SPAN : PLI_CONTEXT_WORLD;
 }
 
 void pli_process_leave(void)
 {
-    if (pli_boot.gate != NULL) {
-        pli_gateway_bye();
+    for (const struct pli_net_ops *const *n = pli_proc.nets; *n != NULL; n++) {
+        (*n)->finalize();
     }
 }
 
@@ -88,6 +88,7 @@ static enum pli_err open_first(void)
     struct pli_boot *b = pli_proc.boot;
     pli_proc.id = b->job | b->index;
     pli_shm_wake_fd = b->gate_fd;
+    span_mark = b->gate != NULL ? PLI_MSG_SPAN | PLI_MSG_PRIVATE : 0;
     pli_process_recount();
     struct pli_lane *lane;
     err = pli_lane_open(0, &lane);
@@ -106,12 +107,15 @@ PLI_START void pli_process_lock(void)
     }
 }
 
-PLI_START enum pli_err pli_process_open(bool is_multiple)
+PLI_START enum pli_err pli_process_open(bool is_multiple, const struct pli_net_ops *const nets[],
+                                        const struct pli_failure_hooks *hooks)
 {
     pthread_mutex_lock(&guard);
     enum pli_err err = PLI_OK;
     if (n_user == 0) {
         pli_conf_load();
+        pli_proc.nets = nets;
+        pli_failure_hooks = hooks;
         err = open_first();
         if (err == PLI_OK) {
             pli_proc.boot->ops->tell(pli_proc.boot, PLI_NODE_RUNNING);
@@ -149,7 +153,7 @@ static bool has_unsent(struct pli_lane *lane)
 {
     pli_lock_take(&lane->lock);
     bool has = !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
-               (lane->net != NULL && pli_tcp_lane_has_unsent(lane->net));
+               lane->net->ops->has_unsent(lane->net);
     pli_lock_drop(&lane->lock);
     return has;
 }
@@ -183,11 +187,18 @@ static void say_bye(void)
 {
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = pli_proc.lanes[i];
-        if (lane != NULL && lane->net != NULL) {
+        if (lane != NULL) {
             pli_lock_take(&lane->lock);
-            pli_tcp_lane_bye(lane->net);
+            lane->net->ops->bye(lane->net);
             pli_lock_drop(&lane->lock);
         }
+    }
+}
+
+static void close_nets(bool is_over)
+{
+    for (const struct pli_net_ops *const *n = pli_proc.nets; *n != NULL; n++) {
+        (*n)->close(is_over);
     }
 }
 
@@ -197,10 +208,10 @@ void pli_process_close(void)
     if (--n_user == 0) {
         pli_progress_thread_stop();
         pli_process_drain();
-        pli_ucx_quiesce_retire(false);
+        close_nets(false);
         say_bye();
         pli_process_drain();
-        pli_ucx_quiesce_retire(true);
+        close_nets(true);
         pli_proc.boot->ops->tell(pli_proc.boot, PLI_NODE_FINALIZED);
     }
     pthread_mutex_unlock(&guard);

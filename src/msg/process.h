@@ -10,9 +10,14 @@
 #include <stdint.h>
 
 struct pli_endpoint;
+struct pli_failure_hooks;
+struct pli_net_ops;
 
-// Context: any thread. is_multiple: threads may call at the same time from now on.
-enum pli_err pli_process_open(bool is_multiple);
+// Context: any thread. is_multiple: threads may call at the same time from now on. The first call
+// says which transports there are (pli_net_list), and what handles failures
+// (pli_failure_handlers).
+enum pli_err pli_process_open(bool is_multiple, const struct pli_net_ops *const nets[],
+                              const struct pli_failure_hooks *hooks);
 // Drains what is still to be sent. Context: any thread.
 void pli_process_close(void);
 // Whether anybody has it open. Context: any thread.

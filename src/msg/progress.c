@@ -7,16 +7,14 @@
 #include "base/fault.h"
 #include "base/futex.h"
 #include "boot/boot.h"
-#include "ft/failure.h"
-#include "net/impi/gateway.h"
-#include "net/tcp/tcp_conn.h"
-#include "msg/p2p.h"
-#include "msg/progress_thread.h"
-#include "msg/wait_record.h"
-#include "msg/request.h"
-#include "msg/protocol.h"
-#include "net/ucx/ucx_conn.h"
+#include "msg/external32.h"
+#include "msg/failure_hooks.h"
 #include "msg/msg_wire.h"
+#include "msg/progress_thread.h"
+#include "msg/protocol.h"
+#include "msg/request.h"
+#include "msg/wait_record.h"
+#include "net/net.h"
 #include "net/shm/shm_sleep.h"
 
 enum {
@@ -29,7 +27,6 @@ enum {
     BULK = 1 << 16,      // elements
     YIELD_CROWDED = 6,   // ranks share cores: give way at once, then sleep (bench ring16)
     STALL_NS = 1000000,  // sleep with something to push: look again after this
-    NET_LOOK = 8,        // a look at the network takes as long as so many at the mailbox
     OTHERS_EVERY = 16,   // looks between two at other lanes
     IDLE_EVERY = 1024,   // tests without a result between two at lanes of threads not in MPI
     IDLE_NS = 2000000,   // sleep: then lanes of threads that are not in MPI are driven too
@@ -44,7 +41,7 @@ static int retry_stalled(struct pli_lane *lane)
     while (at != &lane->stalled) {
         struct pli_conn *c = PLI_CONTAINER(at, struct pli_conn, stalled);
         at = at->next;
-        pli_eager_retry(c);
+        c->ops->retry(c);
         n += pli_list_is_empty(&c->stalled); // it went through
     }
     return n;
@@ -77,10 +74,9 @@ static int poll(struct pli_lane *lane)
         pli_shm_next(&lane->shm);
         n++;
     }
+    enum pli_net_poll why = n > 0 ? PLI_NET_POLL_SHM : PLI_NET_POLL;
     if (n == 0) {
         pli_shm_settle(&lane->shm);
-    } else if (lane->net != NULL) {
-        pli_tcp_lane_defer(lane->net);
     }
     if (!pli_list_is_empty(&lane->stalled)) {
         n += retry_stalled(lane);
@@ -91,8 +87,8 @@ static int poll(struct pli_lane *lane)
     if (!pli_list_is_empty(&lane->pollers)) {
         n += run_pollers(lane);
     }
-    if (lane->net != NULL) {
-        n += pli_tcp_lane_poll(lane->net);
+    if (lane->polled != NULL) {
+        n += lane->net->ops->poll(lane->net, why);
     }
     return n;
 }
@@ -157,7 +153,7 @@ static int count_culls(struct pli_lane *lane)
 __attribute__((cold)) static int hear_news(struct pli_lane *lane)
 {
     int before = count_culls(lane);
-    pli_failure_look(lane);
+    pli_failure_hooks->look(lane);
     return count_culls(lane) != before;
 }
 
@@ -167,7 +163,8 @@ int pli_progress_once(struct pli_lane *lane)
         return 0; // somebody else is at it
     }
     int n = progress_locked(lane);
-    return n == 0 && pli_failure_is_due() ? hear_news(lane) : n;
+    bool is_due = __builtin_expect(pli_request_is_mortal, 0) && n == 0;
+    return is_due && pli_failure_hooks->is_due() ? hear_news(lane) : n;
 }
 
 int pli_progress_serve(struct pli_lane *lane, uint32_t *n_own)
@@ -299,20 +296,16 @@ void pli_progress_announce(struct pli_waiter *w, uint8_t lanes)
             struct pli_lane *lane = lane_at(i);
             pli_lock_take(&lane->lock);
             atomic_fetch_add_explicit(&lane->n_sleep, 1, memory_order_seq_cst);
-            w->wakes[i] = pli_shm_announce(&lane->shm,
-                                           lane->net != NULL ? PLI_SHM_BY_BELL : PLI_SHM_BY_FUTEX);
+            w->wakes[i] =
+                pli_shm_announce(&lane->shm, (enum pli_shm_sleep)lane->net->ops->sleeps_by);
             pli_lock_drop(&lane->lock);
-            if (lane->net != NULL) {
-                pli_tcp_lane_arm(lane->net);
-            }
+            lane->net->ops->arm(lane->net);
         }
     }
     if (!pli_shm_order()) {
         w->is_restless = true;
     }
-    if (w->lane->net != NULL) {
-        w->stirs = atomic_load_explicit(&w->lane->net->stirs, memory_order_acquire);
-    }
+    w->stirs = atomic_load_explicit(&w->lane->net->stirs, memory_order_acquire);
 }
 
 static void announce(struct pli_waiter *w)
@@ -349,11 +342,10 @@ static void retract(struct pli_waiter *w)
 static bool is_stalled(struct pli_lane *lane)
 {
     pli_lock_take(&lane->lock);
-    bool is =
-        !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
-        (lane->net != NULL && lane->net->ucx != NULL && pli_ucx_worker_is_busy(lane->net->ucx));
+    bool is = !pli_list_is_empty(&lane->stalled) || !pli_list_is_empty(&lane->streams) ||
+              lane->net->ops->is_busy(lane->net);
     pli_lock_drop(&lane->lock);
-    return is || pli_failure_is_blocked(lane);
+    return is || pli_failure_hooks->is_blocked(lane);
 }
 
 // How long the network lets us sleep, 0: as long as we like.
@@ -362,8 +354,8 @@ static uint64_t net_patience(const struct pli_waiter *w)
     uint64_t least = 0;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = lane_at(i);
-        if ((w->watched >> i & 1) != 0 && lane->net != NULL) {
-            uint64_t t = pli_tcp_lane_patience(lane->net);
+        if ((w->watched >> i & 1) != 0) {
+            uint64_t t = lane->net->ops->patience(lane->net);
             least = least == 0 || (t != 0 && t < least) ? t : least;
         }
     }
@@ -411,7 +403,7 @@ __attribute__((cold)) static void sleep_at(struct pli_waiter *w, uint64_t time_n
 {
     _Atomic int *words[PLI_NODE_N_LANE];
     int wakes[PLI_NODE_N_LANE];
-    struct pli_tcp_lane *nets[PLI_NODE_N_LANE] = { w->lane->net };
+    struct pli_net_lane *nets[PLI_NODE_N_LANE] = { w->lane->net };
     int n = 0, n_net = 1;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         if ((w->watched >> i & 1) != 0) {
@@ -422,8 +414,8 @@ __attribute__((cold)) static void sleep_at(struct pli_waiter *w, uint64_t time_n
             }
         }
     }
-    if (nets[0] != NULL) { // all lanes have a network, or none
-        w->held |= pli_tcp_sleep(nets, n, w->stirs, time_ns) ? w->watched : 0;
+    if (nets[0]->ops->sleeps_by != PLI_SHM_BY_FUTEX) { // so do all lanes
+        w->held |= nets[0]->ops->sleep(nets, n, w->stirs, time_ns) ? w->watched : 0;
     } else if (n == 1) {
         pli_futex_wait(words[0], wakes[0], false, time_ns);
     } else {
@@ -467,7 +459,7 @@ void pli_progress_end(struct pli_waiter *w)
     retract(w);
     for (int i = 0; w->held != 0; i++, w->held >>= 1) { // others must look after the sockets now
         if ((w->held & 1) != 0) {
-            pli_tcp_lane_stir(lane_at(i)->net);
+            lane_at(i)->net->ops->stir(lane_at(i)->net);
         }
     }
     forget_record(w);
@@ -479,7 +471,7 @@ void pli_progress_end(struct pli_waiter *w)
 
 static uint32_t look_cost(const struct pli_waiter *w)
 {
-    return w->lane->net != NULL ? NET_LOOK : 1;
+    return w->lane->net->ops->look_cost;
 }
 
 // Looks before giving way.
@@ -531,13 +523,13 @@ void pli_progress_step(struct pli_waiter *w)
 // Whom a request waits for: a rank or a wildcard. Other than sends and receives wait for many.
 static int peer_of(const struct pli_request *r)
 {
-    bool is_send = r->ops == &pli_p2p_send_ops;
-    return is_send ? r->source : r->ops == &pli_p2p_recv_ops ? r->item.source : MPI_ANY_SOURCE;
+    bool is_send = (r->flags & PLI_REQ_SEND) != 0;
+    return !r->ops->has_peer ? MPI_ANY_SOURCE : is_send ? r->source : r->item.source;
 }
 
 bool pli_progress_is_far(const struct pli_request *r)
 {
-    return r->comm != NULL && pli_gateway_is_far(r->comm, peer_of(r));
+    return r->comm != NULL && pli_external32_is_used(r->comm, peer_of(r));
 }
 
 void pli_progress_wait(struct pli_request *r)

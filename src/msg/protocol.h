@@ -9,12 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct pli_cell;
 struct pli_comm;
 struct pli_conn;
 struct pli_endpoint;
 struct pli_lane;
-struct pli_tcp_conn;
 struct pli_unexpected;
 struct pli_request;
 struct pli_shm_block;
@@ -25,9 +23,13 @@ struct pli_shm_cell;
 // eager.c: begin a send to another process: eager, synchronous or by handshake; queued when there
 // is no room. The request is done at once when the data is on its way.
 void pli_eager_start(struct pli_request *r);
-void pli_eager_retry(struct pli_conn *c); // there may be room now
-// Send a short answer of three words.
-void pli_eager_note(struct pli_conn *c, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
+// The slots of the transport table for shared memory: queue a send behind others; there may be room
+// now, for notes (true: none is left) and sends; send a short answer (pli_lane_note for any
+// connection).
+void pli_eager_queue(struct pli_request *r);
+bool pli_eager_retry_notes(struct pli_conn *c);
+void pli_eager_retry(struct pli_conn *c);
+void pli_eager_note(struct pli_conn *c, int kind, const uint64_t word[3]);
 
 // deliver.c: a matched message of another process arrived, or found its receive later.
 void pli_deliver_cell(struct pli_lane *lane, const struct pli_shm_cell *cell);
@@ -49,12 +51,12 @@ void pli_deliver_offer(struct pli_request *recv, struct pli_conn *from, uint64_t
 // Whether data of that form may be read straight into the receive's buffer.
 bool pli_deliver_fits(const struct pli_request *recv, uint8_t form);
 
-// gateway.c: a message of another client of an IMPI job meets its receive. The parcel stays.
-void pli_gateway_accept(struct pli_request *recv, struct pli_unexpected *p);
-
 // rndv.c: large messages.
 void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
                      uint64_t size, uint64_t address, uint32_t pid);
+// The same from a process that shares memory with this one: the slot of the transport table.
+void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint64_t want,
+                          uint64_t address, uint32_t pid);
 void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell); // CTS, DATA, FIN, ...
 void pli_rndv_end_send(struct pli_request *send);                           // all was copied
 int pli_rndv_pump(struct pli_lane *lane);       // push pieces of all sends under way
@@ -65,13 +67,6 @@ void pli_rndv_forget(struct pli_lane *lane, struct pli_conn *from, uint64_t remo
 void pli_rndv_end_receive(struct pli_request *recv); // all of it is here
 bool pli_rndv_make_cursor(struct pli_request *r);    // for a transfer in pieces; false: no memory
 void pli_rndv_drop_cursor(struct pli_request *r);
-
-// tcp_conn.c: over a network. Put a send on its way: all of the data when it is small, or the offer
-// of it; cancel one that is not done.
-void pli_tcp_conn_start(struct pli_request *r);
-void pli_tcp_conn_unsend(struct pli_request *send);
-// Why operations with its process fail, PLI_OK: they need not.
-enum pli_err pli_tcp_conn_fate(const struct pli_tcp_conn *l);
 
 // local.c: between endpoints of one lane. Context: no lock held.
 enum pli_err pli_local_start(struct pli_request *send, struct pli_endpoint *to);

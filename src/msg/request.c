@@ -2,7 +2,7 @@
 // The life of a request.
 #include "msg/request.h"
 
-#include "ft/failure.h"
+#include "msg/failure_hooks.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/unexpected.h"
@@ -174,7 +174,7 @@ static enum pli_err explain(const struct pli_request *r)
                         (unsigned long long)r->size);
     }
     if (pli_err_is_news((enum pli_err)r->err) && r->comm != NULL) {
-        return pli_failure_explain((enum pli_err)r->err, r->ops->name, r->comm);
+        return pli_failure_hooks->explain((enum pli_err)r->err, r->ops->name, r->comm);
     }
     if (r->err == PLI_ERR_CONVERSION) {
         return pli_fail(

@@ -22,6 +22,7 @@ struct pli_request;
 // What differs between kinds of request. Every slot is filled.
 struct pli_request_ops {
     const char *name; // "send", for messages
+    bool has_peer;    // a send or a receive, which waits for one rank or a wildcard
     // Begin (again) a persistent request; the request is active when called.
     enum pli_err (*start)(struct pli_request *r);
     // Try to cancel; completion follows in any case. Context: no lock held.

@@ -5,14 +5,14 @@
 
 #include "base/conf.h"
 #include "base/log.h"
-#include "net/impi/gateway.h"
 #include "msg/lane.h"
-#include "net/tcp/tcp_conn.h"
+#include "net/shm/other_job.h"
 #include "msg/unexpected.h"
 #include "msg/request.h"
 #include "msg/coop_copy.h"
 #include "msg/msg_wire.h"
 #include "msg/endpoint.h"
+#include "net/net.h"
 #include "obj/datatype.h"
 
 #include <errno.h>
@@ -75,69 +75,51 @@ void pli_rndv_end_receive(struct pli_request *recv)
     pli_request_complete(recv, recv->bytes > recv->size ? PLI_ERR_TRUNC : PLI_OK);
 }
 
-// Ask another host for the data, which will be read straight to its place.
-static void ask(struct pli_request *recv, struct pli_tcp_conn *from, uint64_t sender_ticket,
-                uint64_t want)
-{
-    bool is_good = pli_rndv_make_cursor(recv);
-    recv->item.seq = is_good && want > 0
-                         ? pli_reqid_give(&from->net->tickets, recv, from->conn, PLI_REQID_RECV)
-                         : 0;
-    if (!is_good || (want > 0 && recv->item.seq == 0)) {
-        pli_tcp_conn_note(from, PLI_MSG_CTS, sender_ticket, 0, 0);
-        pli_rndv_drop_cursor(recv);
-        pli_request_complete(recv, PLI_ERR_NOMEM);
-        return;
-    }
-    from->n_asked += want > 0;
-    bool is_pieces = from->ucx != NULL && recv->cursor != NULL;
-    pli_tcp_conn_note(from, is_pieces ? PLI_MSG_CTS_PIECES : PLI_MSG_CTS, sender_ticket,
-                      recv->item.seq, want);
-    if (want == 0) {
-        pli_rndv_end_receive(recv);
-    }
-}
-
 void pli_rndv_accept(struct pli_request *recv, struct pli_conn *from, uint64_t sender_req,
                      uint64_t size, uint64_t address, uint32_t pid)
 {
-    uint64_t want = size < recv->size ? size : recv->size;
     recv->bytes = size;
     recv->moved = 0;
     recv->conn = from;
     recv->remote = sender_req;
     if (__builtin_expect(from->is_dead, 0)) {
-        // Only the offer has come.
-        pli_request_complete(recv, from->link != NULL ? pli_tcp_conn_fate(from->link)
-                                                      : PLI_ERR_PROC_FAILED);
+        pli_request_complete(recv, from->ops->fate(from, true, false)); // only the offer has come
         return;
     }
-    if (from->link != NULL) {
-        ask(recv, from->link, sender_req, want);
-        return;
-    }
+    from->ops->accept(recv, from, size < recv->size ? size : recv->size, address, pid);
+}
+
+static void note(struct pli_conn *to, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
+{
+    pli_eager_note(to, kind, (const uint64_t[3]){ w0, w1, w2 });
+}
+
+void pli_rndv_accept_near(struct pli_request *recv, struct pli_conn *from, uint64_t want,
+                          uint64_t address, uint32_t pid)
+{
+    uint64_t sender_req = recv->remote;
     if (pli_lane_is_within(recv->lane, from)) { // one copy, any layout
         const struct pli_request *send = (const struct pli_request *)(uintptr_t)sender_req;
         if (pli_coop_copy_is_worth(send, recv) && pli_coop_copy_copy(send, recv, from)) {
             return;
         }
         pli_local_copy(send, recv);
-        pli_eager_note(from, PLI_MSG_FIN, sender_req, 0, 0);
+        note(from, PLI_MSG_FIN, sender_req, 0, 0);
         pli_rndv_end_receive(recv);
         return;
     }
     if (wants_cma() && address != 0 && recv->type->is_dense &&
         read_remote(recv, want, address, pid)) {
-        pli_eager_note(from, PLI_MSG_FIN, sender_req, 0, 0);
+        note(from, PLI_MSG_FIN, sender_req, 0, 0);
         pli_rndv_end_receive(recv);
         return;
     }
     if (!pli_rndv_make_cursor(recv)) {
-        pli_eager_note(from, PLI_MSG_CTS, sender_req, 0, 0);
+        note(from, PLI_MSG_CTS, sender_req, 0, 0);
         pli_request_complete(recv, PLI_ERR_NOMEM);
         return;
     }
-    pli_eager_note(from, PLI_MSG_CTS, sender_req, (uint64_t)(uintptr_t)recv, want);
+    note(from, PLI_MSG_CTS, sender_req, (uint64_t)(uintptr_t)recv, want);
     if (want > 0) {
         pli_request_track(recv);
     } else {
@@ -277,13 +259,8 @@ static void take_piece(struct pli_lane *lane, const struct pli_shm_cell *cell)
 void pli_rndv_unsend(struct pli_request *send)
 {
     send->state |= PLI_REQ_CANCELLING;
-    if (send->conn->gate != NULL) {
-        pli_eager_note(send->conn, PLI_MSG_GATE_CANCEL, (uint64_t)(uintptr_t)send, 0, 0);
-        return;
-    }
     // Once the receiver has answered, `remote` names no endpoint any more; it is too late then.
-    pli_eager_note(send->conn, PLI_MSG_UNSEND, (uint64_t)(uintptr_t)send, (uint32_t)send->remote,
-                   0);
+    note(send->conn, PLI_MSG_UNSEND, (uint64_t)(uintptr_t)send, (uint32_t)send->remote, 0);
 }
 
 // Only one that is kept here unmatched can be forgotten.
@@ -296,11 +273,11 @@ void pli_rndv_forget(struct pli_lane *lane, struct pli_conn *from, uint64_t remo
         if (p->conn == from && p->remote == remote && p->kind != PLI_MSG_EAGER) {
             pli_match_take(&to->match, i);
             pli_deliver_parcel_destroy(p);
-            pli_eager_note(from, PLI_MSG_UNSENT, remote, 1, 0);
+            pli_lane_note(from, PLI_MSG_UNSENT, remote, 1, 0);
             return;
         }
     }
-    pli_eager_note(from, PLI_MSG_UNSENT, remote, 0, 0);
+    pli_lane_note(from, PLI_MSG_UNSENT, remote, 0, 0);
 }
 
 void pli_rndv_unsent(struct pli_request *send, bool is_forgotten)
@@ -322,6 +299,17 @@ static struct pli_conn *sender_of(struct pli_lane *lane, const struct pli_shm_ce
 {
     uint64_t proc = pli_other_job_proc(lane->proc, cell->src_proc);
     return pli_lane_conn(lane, (struct pli_id){ proc, cell->src_lane });
+}
+
+// A cell of a kind that one of the transports knows.
+static void hand_over(struct pli_lane *lane, const struct pli_shm_cell *cell)
+{
+    for (const struct pli_net_ops *const *n = pli_proc.nets; *n != NULL; n++) {
+        if ((*n)->cell(lane, cell)) {
+            return;
+        }
+    }
+    pli_log(PLI_ERROR, "unknown message of kind %d from process %u", cell->kind, cell->src_proc);
 }
 
 void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
@@ -350,19 +338,8 @@ void pli_rndv_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
     case PLI_MSG_UNSENT:
         pli_rndv_unsent(send, cell->word[1] != 0);
         break;
-    case PLI_MSG_GATE_MSG:
-    case PLI_MSG_GATE_HEAP:
-    case PLI_MSG_GATE_ROOM:
-    case PLI_MSG_GATE_MATCHED:
-    case PLI_MSG_GATE_GONE:
-    case PLI_MSG_GATE_CANCELLED:
-    case PLI_MSG_GATE_PART:
-    case PLI_MSG_GATE_UNSEND:
-        pli_gateway_cell(lane, cell);
-        break;
     default:
-        pli_log(PLI_ERROR, "unknown message of kind %d from process %u", cell->kind,
-                cell->src_proc);
+        hand_over(lane, cell);
         break;
     }
 }

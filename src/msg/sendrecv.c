@@ -2,8 +2,8 @@
 // MPI_Sendrecv and its relatives. The nonblocking forms are one request over two.
 #include "msg/sendrecv.h"
 
+#include "msg/external32.h"
 #include "msg/endpoint.h"
-#include "net/impi/gateway.h"
 #include "msg/sendrecv_retry.h"
 #include "msg/lane.h"
 #include "msg/packed.h"
@@ -100,7 +100,7 @@ static enum pli_err copy_of(const void *buf, MPI_Count count, struct pli_datatyp
                             void **copy_out)
 {
     enum pli_err err = PLI_OK;
-    bool is_far = dest >= 0 && pli_gateway_is_far(comm, dest);
+    bool is_far = dest >= 0 && pli_external32_is_used(comm, dest);
     size_t len = (size_t)count * (size_t)(is_far ? pli_type_external_each(type) : type->size);
     void *copy = malloc(len > 0 ? len : 1);
     if (copy == NULL) {
@@ -133,7 +133,7 @@ enum pli_err pli_sendrecv_replace(void *buf, MPI_Count count, struct pli_datatyp
     }
     MPI_Count n = len;
     struct pli_datatype *as =
-        pli_packed_copy_type(type, comm, dest >= 0 && pli_gateway_is_far(comm, dest), &n);
+        pli_packed_copy_type(type, comm, dest >= 0 && pli_external32_is_used(comm, dest), &n);
     struct pli_sendrecv_retry_call c = { copy,  n,    as,     dest,    sendtag, buf,
                                          count, type, source, recvtag, comm };
     err = exchange(&c, status);
@@ -247,7 +247,7 @@ enum pli_err pli_sendrecv_ireplace(void *buf, MPI_Count count, struct pli_dataty
         return err;
     }
     struct pli_datatype *as =
-        pli_packed_copy_type(type, comm, dest >= 0 && pli_gateway_is_far(comm, dest), &len);
+        pli_packed_copy_type(type, comm, dest >= 0 && pli_external32_is_used(comm, dest), &len);
     err = begin(copy, len, as, dest, sendtag, buf, count, type, source, recvtag, comm, copy, out);
     if (err != PLI_OK) {
         free(copy);

@@ -24,6 +24,7 @@ struct pli_unexpected {
     uint32_t pid;              // RTS: of the sender
     uint8_t kind;              // enum pli_msg_kind
     uint8_t form;              // enum pli_form of the data
+    bool is_external;          // the data is in external32
     unsigned char data[];      // eager: all of it
 };
 

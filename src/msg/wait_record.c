@@ -6,7 +6,6 @@
 #include "boot/wait_record_wire.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
-#include "msg/p2p.h"
 #include "msg/unexpected.h"
 #include "msg/progress.h"
 #include "msg/request.h"
@@ -90,7 +89,7 @@ static uint32_t fill(struct pli_node_wait *to, const struct pli_waiter *w, uint6
         to->rank = comm->rank;
         note_kept(to, comm);
     }
-    if (r != NULL && (r->ops == &pli_p2p_send_ops || r->ops == &pli_p2p_recv_ops)) {
+    if (r != NULL && r->ops->has_peer) {
         bool is_send = (r->flags & PLI_REQ_SEND) != 0;
         what = is_send ? PLI_NODE_WAIT_SEND : PLI_NODE_WAIT_RECV;
         note_peer(to, comm, is_send ? r->source : r->item.source, r->item.tag);

@@ -6,7 +6,9 @@
 
 #include "base/log.h"
 #include "net/tcp/tcp_conn.h"
+#include "net/ucx/ucx.h"
 #include "net/ucx/ucx_conn.h"
+#include "net/ucx/ucx_net.h"
 #include "obj/comm.h"
 #include "onesided/region_msg.h"
 #include "onesided/region_priv.h"
@@ -33,16 +35,16 @@ struct pli_region_registration {
 
 enum pli_err pli_region_ucx_open(struct pli_region *r)
 {
-    const struct pli_tcp_lane *net = pli_region_msg_lane(r)->net;
+    const struct pli_tcp_lane *net = pli_tcp_lane_of(pli_region_msg_lane(r));
     if (!r->plan.may_register || !r->plan.has_far || net == NULL || net->ucx == NULL ||
         !net->ucx->may_lend) {
         return PLI_OK;
     }
     r->has_device = pli_ucx_has_device();
     r->has_ucx = true;
-    pli_lock_take(&net->lane->lock);
+    pli_lock_take(&net->base.lane->lock);
     net->ucx->n_region++;
-    pli_lock_drop(&net->lane->lock);
+    pli_lock_drop(&net->base.lane->lock);
     return PLI_OK;
 }
 
@@ -59,7 +61,7 @@ void pli_region_ucx_close(struct pli_region *r)
         }
         free(r->members[i].chunks);
     }
-    lane->net->ucx->n_region--;
+    pli_tcp_lane_of(lane)->ucx->n_region--;
     pli_lock_drop(&lane->lock);
     while (r->registrations != NULL) {
         struct pli_region_registration *m = r->registrations;
@@ -118,7 +120,7 @@ static struct pli_tcp_conn *conn_to(const struct pli_region *r, int member)
 {
     struct pli_conn *c =
         pli_lane_conn(pli_region_msg_lane(r), pli_group_at(r->comm->remote, member));
-    struct pli_tcp_conn *l = c != NULL ? c->link : NULL;
+    struct pli_tcp_conn *l = c != NULL ? pli_ucx_net_conn(c) : NULL;
     return l != NULL && l->by_ucx && l->ucx->peer != NULL ? l : NULL;
 }
 

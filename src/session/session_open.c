@@ -8,7 +8,9 @@
 #include "comm/comm_free.h"
 #include "msg/bsend.h"
 #include "msg/lane.h"
+#include "ft/failure.h"
 #include "msg/process.h"
+#include "net/net.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
 #include "obj/info.h"
@@ -39,7 +41,7 @@ PLI_START enum pli_err pli_session_open(int level, bool is_locked, struct pli_se
     if (err != PLI_OK) {
         return err;
     }
-    err = pli_process_open(is_locked);
+    err = pli_process_open(is_locked, pli_net_list, &pli_failure_handlers);
     if (err != PLI_OK) {
         pli_session_release(s);
         return err;

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "boot/boot.h"
 #include "comm/comm_make.h"
-#include "ft/agree.h"
+#include "comm/agree.h"
 #include "ft/failure.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"

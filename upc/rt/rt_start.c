@@ -11,8 +11,10 @@
 #include "boot/boot.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
+#include "ft/failure.h"
 #include "msg/process.h"
 #include "msg/progress_thread.h"
+#include "net/net.h"
 #include "onesided/region.h"
 #include "msg/segment.h"
 #include "comm/implicit_init.h"
@@ -237,7 +239,7 @@ static void make_threads(const struct shape *s)
 
 int pli_upc_open(const struct pli_upc_program *p)
 {
-    need(pli_process_open(p->is_pthreads));
+    need(pli_process_open(p->is_pthreads, pli_net_list, &pli_failure_handlers));
     pli_rt.is_pthreads = p->is_pthreads;
     struct shape s = find_shape(p);
     count_threads(p, &s);

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rank's side of the gateway: sends to and receives from processes of other MPI jobs.
-#include "net/impi/gateway.h"
-
+// The transport to processes of other MPI jobs of an IMPI job, a rank's side of it: through the
+// mailbox of the agent, in external32. Data that does not fit a block goes through the gateway's
+// memory, where the agent sends it from and receives it to. [docs/design/impi.md]
+#include "boot/boot.h"
+#include "base/list.h"
 #include "base/log.h"
+#include "boot/gateway_wire.h"
 #include "msg/endpoint.h"
-#include "net/impi/gateway_pack.h"
+#include "msg/external32.h"
 #include "msg/lane.h"
 #include "msg/unexpected.h"
 #include "msg/request.h"
 #include "msg/protocol.h"
 #include "msg/msg_wire.h"
+#include "net/net.h"
 #include "obj/datatype.h"
 #include "obj/type_pack.h"
 
@@ -18,31 +22,50 @@
 
 enum { INLINE = 16, PIECE = 256 * 1024 };
 
+// What a connection has besides when it goes through the agent.
+struct pli_gateway_conn {
+    struct pli_list wait; // sends that wait for room in the agent's mailbox, in order
+};
+
 // A send that was matched and whose data is being written, a piece at each poll.
 struct stream {
     struct pli_poller poller;
     struct pli_request *send;
 };
 
-bool pli_gateway_has(uint32_t proc)
+static struct pli_gateway_conn *of(const struct pli_conn *c)
 {
-    return pli_boot.gate != NULL && proc < pli_boot.n_world;
+    return c->net;
 }
 
-bool pli_gateway_is_beyond(const struct pli_comm *comm, int rank)
+static struct pli_gateway_slot *slot_at(uint64_t offset)
 {
-    uint32_t proc = rank >= 0 ? (uint32_t)pli_group_at(comm->remote, rank).proc : UINT32_MAX;
-    return rank < 0 || pli_node_find(&pli_boot.node, proc) == NULL;
+    return (struct pli_gateway_slot *)(pli_boot.node.base + offset);
 }
 
-bool pli_gateway_open(struct pli_conn *c)
+// Processes of other clients have numbers above those of this job and no place on its hosts.
+static enum pli_err connect(struct pli_conn *c, uint64_t proc)
 {
-    c->gate = malloc(sizeof *c->gate);
-    if (c->gate != NULL) {
-        pli_list_init(&c->gate->wait);
-        pli_list_push(&c->pending, &c->gate->barrier);
+    const struct pli_node *node = &pli_boot.node;
+    if (pli_boot.gate == NULL || (proc & ~(uint64_t)UINT32_MAX) != pli_boot.job ||
+        (uint32_t)proc >= pli_boot.n_world || pli_node_find(node, (uint32_t)proc) != NULL) {
+        return PLI_ERR_UNSUPPORTED;
     }
-    return c->gate != NULL;
+    struct pli_gateway_conn *g = malloc(sizeof *g);
+    if (g == NULL) {
+        return PLI_ERR_NOMEM;
+    }
+    pli_list_init(&g->wait);
+    c->net = g;
+    pli_shm_peer_init(&c->shm, node, pli_node_agent(node), 0);
+    pli_lane_close_short(c);
+    return PLI_OK;
+}
+
+static bool disconnect(struct pli_conn *c)
+{
+    (void)c;
+    return false; // the agent knows it until the job ends
 }
 
 static void address(struct pli_shm_cell *cell, const struct pli_request *r, int kind)
@@ -55,14 +78,14 @@ static void address(struct pli_shm_cell *cell, const struct pli_request *r, int 
     cell->context = r->item.context;
     cell->src_rank = r->item.source;
     cell->tag = r->item.tag;
-    cell->size = pli_gateway_pack_size(r);
+    cell->size = pli_external32_size(r);
     cell->word[0] = (uint64_t)(uintptr_t)r;
 }
 
 // All of a small message. False: no room now.
 static bool issue_whole(struct pli_request *r)
 {
-    uint64_t size = pli_gateway_pack_size(r), pos;
+    uint64_t size = pli_external32_size(r), pos;
     unsigned char few[INLINE];
     struct pli_shm_block *block = NULL;
     if (size > INLINE) {
@@ -114,11 +137,11 @@ static bool issue_offer(struct pli_request *r)
 static bool issue(struct pli_request *r)
 {
     bool is_full = atomic_load_explicit(&r->conn->shm.box->is_full, memory_order_relaxed) != 0;
-    return pli_gateway_pack_size(r) <= PLI_SHM_BLOCK_MAX && !is_full ? issue_whole(r)
-                                                                     : issue_offer(r);
+    return pli_external32_size(r) <= PLI_SHM_BLOCK_MAX && !is_full ? issue_whole(r)
+                                                                   : issue_offer(r);
 }
 
-void pli_gateway_start(struct pli_request *r)
+static void start(struct pli_request *r)
 {
     struct pli_conn *c = r->conn;
     r->moved = 0;
@@ -134,26 +157,29 @@ void pli_gateway_start(struct pli_request *r)
         pli_request_complete(r, PLI_ERR_TAG);
         return;
     }
-    if (pli_list_is_empty(&c->gate->wait) && issue(r)) {
+    if (pli_list_is_empty(&of(c)->wait) && issue(r)) {
         return;
     }
     if (pli_list_is_empty(&c->stalled)) {
         pli_list_push(&r->lane->stalled, &c->stalled);
     }
-    pli_list_push(&c->gate->wait, &r->link);
+    pli_list_push(&of(c)->wait, &r->link);
 }
 
-void pli_gateway_retry(struct pli_conn *c)
+static void retry(struct pli_conn *c)
 {
-    while (!pli_list_is_empty(&c->gate->wait)) {
-        struct pli_request *r = PLI_CONTAINER(c->gate->wait.next, struct pli_request, link);
-        struct pli_list *next = c->gate->wait.next;
+    if (!pli_eager_retry_notes(c)) {
+        return;
+    }
+    while (!pli_list_is_empty(&of(c)->wait)) {
+        struct pli_request *r = PLI_CONTAINER(of(c)->wait.next, struct pli_request, link);
+        struct pli_list *next = of(c)->wait.next;
         pli_list_remove(next); // issue may complete and destroy the request
         if (!issue(r)) {
-            next->next = c->gate->wait.next; // back to the front
-            next->prev = &c->gate->wait;
-            c->gate->wait.next->prev = next;
-            c->gate->wait.next = next;
+            next->next = of(c)->wait.next; // back to the front
+            next->prev = &of(c)->wait;
+            of(c)->wait.next->prev = next;
+            of(c)->wait.next = next;
             return;
         }
     }
@@ -164,14 +190,13 @@ void pli_gateway_retry(struct pli_conn *c)
 // these even if all was written before (elements larger than a packet are written whole).
 static bool awaits_match(const struct pli_request *send)
 {
-    return (send->flags & PLI_REQ_SYNC) != 0 ||
-           pli_gateway_pack_size(send) > pli_boot.gate->datalen;
+    return (send->flags & PLI_REQ_SYNC) != 0 || pli_external32_size(send) > pli_boot.gate->datalen;
 }
 
 // A send is over when all was written and nothing names the request any more.
 static void settle(struct pli_request *send)
 {
-    bool is_written = send->moved >= pli_gateway_pack_size(send);
+    bool is_written = send->moved >= pli_external32_size(send);
     bool is_known = !awaits_match(send) || (send->state & PLI_REQ_MATCHED) != 0;
     if (is_written && is_known && (send->state & PLI_REQ_CANCELLING) == 0) {
         pli_request_complete(send, (enum pli_err)send->err);
@@ -182,7 +207,7 @@ static void settle(struct pli_request *send)
 // there is room for, up to its end. False: none.
 static bool write_some(struct pli_request *send, uint64_t upto)
 {
-    struct pli_gateway_slot *slot = pli_gateway_pack_slot(send->bytes);
+    struct pli_gateway_slot *slot = slot_at(send->bytes);
     char *base = (char *)(slot + 1);
     if (slot->ring != 0) {
         uint64_t turn = send->moved - send->moved % slot->ring;
@@ -194,9 +219,9 @@ static bool write_some(struct pli_request *send, uint64_t upto)
     if (upto <= send->moved) {
         return false;
     }
-    enum pli_err err = pli_gateway_pack_out(send, base, upto);
+    enum pli_err err = pli_external32_out(send, base, upto);
     send->err = (int16_t)(send->err == PLI_OK ? err : send->err);
-    pli_eager_note(send->conn, PLI_MSG_GATE_MORE, send->remote, send->moved, 0);
+    pli_lane_note(send->conn, PLI_MSG_GATE_MORE, send->remote, send->moved, 0);
     return true;
 }
 
@@ -215,7 +240,7 @@ static int write_piece(struct pli_poller *p)
     if (!write_some(send, send->moved + PIECE)) {
         return 0; // the agent wakes us when there is room
     }
-    if (send->moved >= pli_gateway_pack_size(send)) {
+    if (send->moved >= pli_external32_size(send)) {
         pli_list_remove(&p->link);
         free(s);
         settle(send);
@@ -238,14 +263,14 @@ static void got_room(const struct pli_shm_cell *cell)
 static void got_match(struct pli_lane *lane, struct pli_request *send)
 {
     send->state |= PLI_REQ_MATCHED;
-    if (send->moved >= pli_gateway_pack_size(send)) {
+    if (send->moved >= pli_external32_size(send)) {
         settle(send);
         return;
     }
     struct stream *s = malloc(sizeof *s);
     if (s == NULL) {
         pli_log(PLI_ERROR, "no memory to go on with a message of %llu bytes",
-                (unsigned long long)pli_gateway_pack_size(send));
+                (unsigned long long)pli_external32_size(send));
         abort(); // its receiver has been promised the rest
     }
     *s = (struct stream){ .poller = { .poll = write_piece }, .send = send };
@@ -279,38 +304,38 @@ static void take_whole(struct pli_request *recv, struct pli_conn *from, uint64_t
                        const void *data, uint64_t size)
 {
     if (id != 0) { // somebody waits for the match
-        pli_eager_note(from, PLI_MSG_GATE_ACCEPT, id, 0, 0);
+        pli_lane_note(from, PLI_MSG_GATE_ACCEPT, id, 0, 0);
     }
     recv->moved = 0;
-    pli_gateway_pack_in(recv, data, size, size);
+    pli_external32_in(recv, data, size, size);
 }
 
 // One in the gateway's memory does, as far as it is there.
 static void take_heap(struct pli_request *recv, struct pli_conn *from, uint64_t offset)
 {
-    struct pli_gateway_slot *slot = pli_gateway_pack_slot(offset);
+    struct pli_gateway_slot *slot = slot_at(offset);
     recv->moved = 0;
     recv->conn = from;
     recv->remote = offset;
-    pli_eager_note(from, PLI_MSG_GATE_ACCEPT, slot->id, (uint64_t)(uintptr_t)recv, 0);
+    pli_lane_note(from, PLI_MSG_GATE_ACCEPT, slot->id, (uint64_t)(uintptr_t)recv, 0);
     uint64_t id = slot->id, here = slot->here, size = slot->size;
-    if (pli_gateway_pack_in(recv, (const char *)(slot + 1), here, size)) {
-        pli_eager_note(from, PLI_MSG_GATE_DONE, id, 0, 0);
+    if (pli_external32_in(recv, (const char *)(slot + 1), here, size)) {
+        pli_lane_note(from, PLI_MSG_GATE_DONE, id, 0, 0);
     }
 }
 
 static void got_part(const struct pli_shm_cell *cell)
 {
     struct pli_request *recv = (struct pli_request *)(uintptr_t)cell->word[0];
-    struct pli_gateway_slot *slot = pli_gateway_pack_slot(recv->remote);
+    struct pli_gateway_slot *slot = slot_at(recv->remote);
     struct pli_conn *from = recv->conn;
     uint64_t id = slot->id;
-    if (pli_gateway_pack_in(recv, (const char *)(slot + 1), cell->word[1], slot->size)) {
-        pli_eager_note(from, PLI_MSG_GATE_DONE, id, 0, 0);
+    if (pli_external32_in(recv, (const char *)(slot + 1), cell->word[1], slot->size)) {
+        pli_lane_note(from, PLI_MSG_GATE_DONE, id, 0, 0);
     }
 }
 
-void pli_gateway_accept(struct pli_request *recv, struct pli_unexpected *p)
+static void take(struct pli_request *recv, struct pli_unexpected *p)
 {
     if (p->kind == PLI_MSG_GATE_HEAP) {
         uint64_t offset;
@@ -338,10 +363,11 @@ static void keep(struct pli_lane *lane, struct pli_endpoint *ep, const struct pl
     bool is_heap = cell->kind == PLI_MSG_GATE_HEAP;
     struct pli_unexpected *p = pli_deliver_parcel_of(ep, conn_of(lane, cell->src_proc), cell,
                                                      is_heap ? sizeof cell->word[1] : cell->size);
+    p->is_external = true;
     p->pid = cell->src_proc;
     p->address = cell->word[1]; // the sender's number
     if (is_heap) {
-        p->address = pli_gateway_pack_slot(cell->word[1])->srqid;
+        p->address = slot_at(cell->word[1])->srqid;
         memcpy(p->data, &cell->word[1], sizeof cell->word[1]);
     } else {
         struct pli_shm_block *block;
@@ -394,14 +420,14 @@ static void got_unsend(struct pli_lane *lane, const struct pli_shm_cell *cell)
             uint64_t id = p->remote;
             pli_match_take(&ep->match, i);
             pli_deliver_parcel_destroy(p);
-            pli_eager_note(from, PLI_MSG_GATE_UNSENT, cell->word[0], id, (uint64_t)proc << 1 | 1);
+            pli_lane_note(from, PLI_MSG_GATE_UNSENT, cell->word[0], id, (uint64_t)proc << 1 | 1);
             return;
         }
     }
-    pli_eager_note(from, PLI_MSG_GATE_UNSENT, cell->word[0], 0, (uint64_t)proc << 1);
+    pli_lane_note(from, PLI_MSG_GATE_UNSENT, cell->word[0], 0, (uint64_t)proc << 1);
 }
 
-void pli_gateway_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
+static bool hear(struct pli_lane *lane, const struct pli_shm_cell *cell)
 {
     struct pli_request *send = (struct pli_request *)(uintptr_t)cell->word[0];
     switch (cell->kind) {
@@ -423,14 +449,21 @@ void pli_gateway_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
     case PLI_MSG_GATE_PART:
         got_part(cell);
         break;
-    default:
+    case PLI_MSG_GATE_UNSEND:
         got_unsend(lane, cell);
         break;
+    default:
+        return false;
     }
+    return true;
 }
 
-void pli_gateway_bye(void)
+// Tell the agent that this process has finalized.
+static void finalize(void)
 {
+    if (pli_boot.gate == NULL) {
+        return;
+    }
     struct pli_lane *lane = pli_proc.lanes[0];
     const struct pli_gateway *g = pli_boot.gate;
     uint32_t far = g->clients[g->client].first > 0 ? 0 : g->clients[g->client].n; // any of them
@@ -438,6 +471,46 @@ void pli_gateway_bye(void)
         return; // nobody else takes part
     }
     pli_lock_take(&lane->lock);
-    pli_eager_note(conn_of(lane, far), PLI_MSG_GATE_BYE, 0, 0, 0);
+    pli_lane_note(conn_of(lane, far), PLI_MSG_GATE_BYE, 0, 0, 0);
     pli_lock_drop(&lane->lock);
 }
+
+static void cancel(struct pli_request *r)
+{
+    if (pli_list_has(&of(r->conn)->wait, &r->link)) {
+        pli_list_remove(&r->link);
+        r->state |= PLI_REQ_CANCELLED;
+        pli_request_complete(r, PLI_OK);
+    } else {
+        r->state |= PLI_REQ_CANCELLING;
+        pli_lane_note(r->conn, PLI_MSG_GATE_CANCEL, (uint64_t)(uintptr_t)r, 0, 0);
+    }
+}
+
+// The launcher of this job says nothing of processes of others.
+static enum pli_err fate(const struct pli_conn *c, bool has_died, bool is_send)
+{
+    (void)c;
+    (void)has_died;
+    (void)is_send;
+    return PLI_OK;
+}
+
+const struct pli_net_ops pli_gateway_ops = {
+    .name = "impi",
+    .open = pli_net_no_open, // the agent's mailbox is in the memory of the job
+    .leave = pli_net_no_leave,
+    .finalize = finalize,
+    .close = pli_net_no_close,
+    .connect = connect,
+    .disconnect = disconnect,
+    .start = start,
+    .retry = retry,
+    .cancel = cancel,
+    .note = pli_eager_note,
+    .accept = pli_net_no_accept, // the agent offers in its own way
+    .take = take,
+    .cell = hear,
+    .fate = fate,
+    .fail = pli_net_no_fail,
+};

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "boot/boot.h"
 #include "boot/jobtab.h"
-#include "msg/lane.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,11 +16,17 @@
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static struct pli_other_job *_Atomic maps[PLI_JOBTAB_N_JOB]; // by number; written under guard
+static bool (*forget)(uint64_t job);
+
+void pli_other_job_on_end(bool (*fn)(uint64_t job))
+{
+    forget = fn;
+}
 
 void pli_other_job_self(struct pli_other_job_name *out)
 {
-    const struct pli_node_header *h = pli_proc.boot->node.header;
-    *out = (struct pli_other_job_name){ pli_proc.boot->job, h->launcher, h->memory };
+    const struct pli_node_header *h = pli_boot.node.header;
+    *out = (struct pli_other_job_name){ pli_boot.job, h->launcher, h->memory };
 }
 
 static enum pli_err map(const struct pli_other_job_name *name, struct pli_node *out)
@@ -53,7 +58,7 @@ static enum pli_err enter(uint32_t number, const struct pli_other_job_name *name
     }
     *o = (struct pli_other_job){ name->job, *node, mine, maps[number] };
     atomic_store_explicit(&maps[number], o, memory_order_release);
-    atomic_store_explicit(&pli_proc.boot->is_linked, true, memory_order_relaxed);
+    atomic_store_explicit(&pli_boot.is_linked, true, memory_order_relaxed);
     return PLI_OK;
 }
 
@@ -62,29 +67,20 @@ static enum pli_err enter(uint32_t number, const struct pli_other_job_name *name
 // another thread may be looking at them. Context: guard held, no lane locked.
 static void leave(struct pli_other_job *old)
 {
-    bool is_free = true;
-    for (int i = 0; i < PLI_NODE_N_LANE; i++) {
-        struct pli_lane *lane = pli_proc.lanes[i];
-        if (lane != NULL) {
-            pli_lock_take(&lane->lock);
-            is_free = pli_lane_forget_job(lane, old->job) && is_free;
-            pli_lock_drop(&lane->lock);
-        }
-    }
-    if (is_free) {
+    if (forget == NULL || forget(old->job)) {
         pli_node_unmap(&old->node);
     }
 }
 
 enum pli_err pli_other_job_meet(const struct pli_other_job_name *name)
 {
-    if (name->job == pli_proc.boot->job) {
+    if (name->job == pli_boot.job) {
         return PLI_OK;
     }
     enum pli_err err = PLI_OK;
     pthread_mutex_lock(&guard);
     struct pli_jobtab_job known = { 0 };
-    uint32_t number = pli_jobtab_find_job(&pli_proc.boot->node, name->job, &known);
+    uint32_t number = pli_jobtab_find_job(&pli_boot.node, name->job, &known);
     if (number != 0 && known.launcher != name->launcher) {
         err = pli_fail(PLI_ERR_PORT, "the other job is one of several that IMPI has joined, and "
                                      "this one has met another of them; they go by one number, so "
@@ -96,8 +92,7 @@ enum pli_err pli_other_job_meet(const struct pli_other_job_name *name)
         err = map(name, &node);
         if (err == PLI_OK) {
             pli_other_job_self(&self);
-            struct pli_jobtab_side here = { &pli_proc.boot->node, self.job, self.launcher,
-                                            self.memory };
+            struct pli_jobtab_side here = { &pli_boot.node, self.job, self.launcher, self.memory };
             struct pli_jobtab_side there = { &node, name->job, name->launcher, name->memory };
             err = pli_jobtab_meet(&here, &there, &pair);
             struct pli_other_job *old = err == PLI_OK ? maps[pair.theirs_here] : NULL;
@@ -118,7 +113,7 @@ static struct pli_other_job *by_number(uint32_t number)
 {
     struct pli_other_job *o = atomic_load_explicit(&maps[number], memory_order_acquire);
     struct pli_jobtab_job link;
-    if (!pli_jobtab_get_job(&pli_proc.boot->node, number, &link)) {
+    if (!pli_jobtab_get_job(&pli_boot.node, number, &link)) {
         return o;
     }
     if (o != NULL && o->job == link.job) {
@@ -139,7 +134,7 @@ static struct pli_other_job *by_number(uint32_t number)
 
 const struct pli_other_job *pli_other_job_find(uint64_t job)
 {
-    uint32_t number = pli_jobtab_find_job(&pli_proc.boot->node, job, NULL);
+    uint32_t number = pli_jobtab_find_job(&pli_boot.node, job, NULL);
     return number != 0 ? by_number(number) : NULL;
 }
 

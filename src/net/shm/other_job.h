@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "boot/node.h"
+#include "net/shm/shm.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +25,11 @@ struct pli_other_job_name {
     uint32_t launcher, memory; // process that keeps its memory, and the descriptor it has there
 };
 
+// Called when a job that was met has ended and another one has its number: forget the connections
+// to its processes. False: something of this process still waits to go there. Context: no lane
+// locked. Start-up only.
+void pli_other_job_on_end(bool (*forget)(uint64_t job));
+
 // This job's. PLI_ERR_OTHER: nobody keeps its memory where others could find it.
 void pli_other_job_self(struct pli_other_job_name *out);
 
@@ -32,5 +38,28 @@ enum pli_err pli_other_job_meet(const struct pli_other_job_name *name);
 
 // A job that some process of this one has met, NULL: none, or it is gone. Context: any thread.
 const struct pli_other_job *pli_other_job_find(uint64_t job);
+
+// In messages of another job its number here is above the sender's index, and above the offset of a
+// block.
+enum { PLI_OTHER_JOB_SHIFT = 56, PLI_OTHER_JOB_INDEX = 24 };
+
+uint64_t pli_other_job_proc_slow(uint32_t src) __attribute__((cold));
+struct pli_shm_block *pli_other_job_block_slow(uint64_t offset) __attribute__((cold));
+
+// The process a cell names as its sender.
+static inline uint64_t pli_other_job_proc(uint64_t me, uint32_t src)
+{
+    return __builtin_expect(src >> PLI_OTHER_JOB_INDEX != 0, 0)
+               ? pli_other_job_proc_slow(src)
+               : (me & ~(uint64_t)UINT32_MAX) | src;
+}
+
+// The block a cell names.
+static inline struct pli_shm_block *pli_other_job_block(const char *base, uint64_t offset)
+{
+    return __builtin_expect(offset >> PLI_OTHER_JOB_SHIFT != 0, 0)
+               ? pli_other_job_block_slow(offset)
+               : (struct pli_shm_block *)(uintptr_t)(base + offset);
+}
 
 #endif

@@ -39,13 +39,14 @@ bool pli_tcp_conn_create(struct pli_tcp_lane *net, struct pli_conn *c)
     l->net = net;
     l->dial_eye.fd = -1;
     pli_list_init(&l->busy);
+    pli_list_init(&l->pending);
     pli_list_init(&l->notes);
     pli_list_init(&l->streams);
     pli_list_push(&net->links, &l->at);
-    c->link = l;
+    c->net = l;
     if (net->ucx != NULL && !pli_ucx_worker_create(l)) {
         pli_list_remove(&l->at);
-        c->link = NULL;
+        c->net = NULL;
         free(l);
         return false;
     }
@@ -76,7 +77,7 @@ bool pli_tcp_conn_destroy(struct pli_tcp_conn *l)
     pli_reqid_reclaim(&l->net->tickets, l->conn, &kind); // of ghosts
     pli_list_remove(&l->at);
     pli_list_remove(&l->busy);
-    l->conn->link = NULL;
+    l->conn->net = NULL;
     free(l);
     return true;
 }
@@ -92,7 +93,7 @@ static bool has_unwritten(const struct pli_tcp_conn *l)
     return is_writing(l) || l->next != NULL || !pli_list_is_empty(&l->notes) ||
            !pli_list_is_empty(&l->streams) ||
            (l->ucx != NULL && l->state != PLI_TCP_CONN_IDLE && pli_ucx_worker_has_hail(l->ucx)) ||
-           (!pli_list_is_empty(&l->conn->pending) && !l->by_ucx);
+           (!pli_list_is_empty(&l->pending) && !l->by_ucx);
 }
 
 bool pli_tcp_conn_has_unsent(const struct pli_tcp_conn *l)
@@ -223,8 +224,8 @@ static bool next(struct pli_tcp_conn *l)
         free(n);
         return true;
     }
-    if (!l->by_ucx && !pli_list_is_empty(&l->conn->pending)) {
-        struct pli_request *r = PLI_CONTAINER(l->conn->pending.next, struct pli_request, link);
+    if (!l->by_ucx && !pli_list_is_empty(&l->pending)) {
+        struct pli_request *r = PLI_CONTAINER(l->pending.next, struct pli_request, link);
         pli_list_remove(&r->link);
         issue(l, r);
         return true;
@@ -352,21 +353,17 @@ int pli_tcp_conn_push(struct pli_tcp_conn *l)
 
 void pli_tcp_conn_start(struct pli_request *r)
 {
-    struct pli_tcp_conn *l = r->conn->link;
+    struct pli_tcp_conn *l = r->conn->net;
     if (__builtin_expect(l->state == PLI_TCP_CONN_DEAD, 0)) {
         pli_request_complete(r, l->fate);
         return;
     }
     r->item.seq = 0;
     if (__builtin_expect(l->is_gone, 0)) {
-        pli_list_push(&l->conn->pending, &r->link);
+        pli_list_push(&l->pending, &r->link);
         if (!pli_tcp_conn_forget(l)) {
             pli_tcp_conn_lose(l, "it has left MPI");
         }
-        return;
-    }
-    if (l->by_ucx) {
-        pli_ucx_conn_start(r);
         return;
     }
     bool must_wait = l->ucx != NULL && pli_ucx_quiesce_is_due(l->net);
@@ -375,20 +372,11 @@ void pli_tcp_conn_start(struct pli_request *r)
         pli_tcp_conn_push(l);
         return;
     }
-    pli_list_push(&l->conn->pending, &r->link);
+    pli_list_push(&l->pending, &r->link);
     if (l->state == PLI_TCP_CONN_IDLE) {
         pli_tcp_conn_dial(l);
     } else if (must_wait && l->state == PLI_TCP_CONN_UP && pli_list_is_empty(&l->busy)) {
         pli_list_push(&l->net->busy, &l->busy);
-    }
-}
-
-void pli_tcp_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
-{
-    if (l->by_ucx) {
-        pli_ucx_conn_note(l, kind, w0, w1, w2);
-    } else {
-        pli_tcp_conn_say(l, kind, w0, w1, w2);
     }
 }
 
@@ -464,8 +452,8 @@ bool pli_tcp_conn_forget(struct pli_tcp_conn *l)
     if (l->ucx != NULL) {
         pli_ucx_conn_hush(l);
     }
-    struct pli_list *at = l->conn->pending.next;
-    while (at != &l->conn->pending) {
+    struct pli_list *at = l->pending.next;
+    while (at != &l->pending) {
         struct pli_request *r = PLI_CONTAINER(at, struct pli_request, link);
         at = at->next;
         if (is_small(l, r) && (r->flags & PLI_REQ_SYNC) == 0) {
@@ -473,14 +461,14 @@ bool pli_tcp_conn_forget(struct pli_tcp_conn *l)
             pli_request_complete(r, PLI_OK);
         }
     }
-    return pli_list_is_empty(&l->conn->pending) && !pli_reqid_has(&l->net->tickets, l->conn) &&
+    return pli_list_is_empty(&l->pending) && !pli_reqid_has(&l->net->tickets, l->conn) &&
            (l->ucx == NULL || l->ucx->n_access == 0);
 }
 
 void pli_tcp_conn_unsend(struct pli_request *send)
 {
-    struct pli_tcp_conn *l = send->conn->link;
-    for (struct pli_list *i = l->conn->pending.next; i != &l->conn->pending; i = i->next) {
+    struct pli_tcp_conn *l = send->conn->net;
+    for (struct pli_list *i = l->pending.next; i != &l->pending; i = i->next) {
         if (i == &send->link) {
             pli_list_remove(&send->link);
             send->state |= PLI_REQ_CANCELLED;
@@ -493,6 +481,6 @@ void pli_tcp_conn_unsend(struct pli_request *send)
         pli_reqid_find(&l->net->tickets, send->item.seq, l->conn, PLI_REQID_SEND) == send;
     if (is_offered) {
         send->state |= PLI_REQ_CANCELLING;
-        pli_tcp_conn_note(l, PLI_MSG_UNSEND, send->item.seq, (uint32_t)send->remote, 0);
+        pli_lane_note(l->conn, PLI_MSG_UNSEND, send->item.seq, (uint32_t)send->remote, 0);
     }
 }

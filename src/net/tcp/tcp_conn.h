@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "net/tcp/frame_wire.h"
 #include "msg/lane.h"
+#include "net/net.h"
 #include "net/tcp/reqid.h"
 
 #include <stdbool.h>
@@ -73,6 +74,7 @@ struct pli_tcp_conn {
     struct pli_list at;        // in net->links
     uint32_t n_asked;          // receives whose data is to come
     struct pli_list busy;      // in net->busy while there is something to write
+    struct pli_list pending;   // sends that wait, in order
     struct pli_list notes;     // answers to be written, before all else
     struct pli_list streams;   // sends whose receiver has asked for the data
     bool by_ucx;               // messages go by UCX, now or as soon as they can
@@ -83,7 +85,7 @@ struct pli_tcp_conn {
     uint64_t died_ns;  // its process died, and what it had sent is waited for; 0: it lives
     enum pli_err fate; // why requests fail, once it is dead
     char why[160];     // it was lost
-    // The frame that is being written. Pending sends are in conn->pending.
+    // The frame that is being written.
     struct pli_frame head;
     uint32_t head_left;
     const char *body;
@@ -94,7 +96,7 @@ struct pli_tcp_conn {
 
 // The network side of a lane.
 struct pli_tcp_lane {
-    struct pli_lane *lane;
+    struct pli_net_lane base; // first
     struct pli_epollset *set;
     struct pli_fd_watch bell, door;
     struct pli_list links, busy, socks, dead;
@@ -109,19 +111,26 @@ struct pli_tcp_lane {
     bool is_judged, is_crowded; // links are gone through: destroy none; too many are at the door
     _Atomic int must_look;      // any thread: do not rely on `hot`
     _Atomic int watcher;        // a thread sleeps on the descriptors
-    _Atomic int stirs; // the others sleep on this word, which changes when they should look
-    char *room;        // to read into
+    char *room;                 // to read into
     struct pli_ucx_worker *ucx; // NULL: it does not use UCX
     struct pli_reqid_table tickets;
 };
+
+// What TCP has for a lane; NULL: nothing.
+static inline struct pli_tcp_lane *pli_tcp_lane_of(const struct pli_lane *lane)
+{
+    return (struct pli_tcp_lane *)lane->polled;
+}
 
 // tcp_conn.c: a link for a conn that was just made. False: no memory.
 bool pli_tcp_conn_create(struct pli_tcp_lane *net, struct pli_conn *c);
 // Its end, when the other side has left and nothing is under way; false: not yet.
 bool pli_tcp_conn_destroy(struct pli_tcp_conn *l);
-// pli_tcp_conn_start and pli_tcp_conn_unsend are in protocol.h.
-void pli_tcp_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
-// The same, in any case over the connection itself.
+// Put a send on its way: all of the data when it is small, or the offer of it; cancel one that is
+// not done.
+void pli_tcp_conn_start(struct pli_request *r);
+void pli_tcp_conn_unsend(struct pli_request *send);
+// A note over the connection itself, whatever messages go by.
 void pli_tcp_conn_say(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
 // The receiver asks for `want` bytes of an offered send, to be named by its own ticket.
 void pli_tcp_conn_stream(struct pli_tcp_conn *l, struct pli_request *send, uint64_t ticket,
@@ -147,7 +156,6 @@ void pli_tcp_conn_lose(struct pli_tcp_conn *l, const char *why);
 bool pli_tcp_resume(struct pli_tcp_sock *s);
 void pli_tcp_conn_left(struct pli_tcp_conn *l);  // all it said before it left has come after all
 void pli_tcp_conn_moved(struct pli_tcp_sock *s); // it has carried its last frame
-void pli_tcp_conn_drain(struct pli_tcp_conn *l); // its process died: read all that it had sent
 void pli_tcp_conn_hang_up(struct pli_tcp_sock *s,
                           const char *why); // the other side closed, or it broke
 // Dials that take too long, links lost long enough ago, hosts that do not answer. Now and then.
@@ -176,30 +184,14 @@ void pli_tcp_recv_drop(struct pli_tcp_sock *s); // the frame under way will not 
 void pli_tcp_recv_see(struct pli_fd_watch *e, uint32_t events);
 enum { PLI_TCP_RECV_ROOM = 128 * 1024 };
 
-// tcp_lane.c: make the network side of a lane, if the job has one; drop it in a forked process.
+// tcp_lane.c: make the network side of a lane, if the job has one and it is not there; drop it in a
+// forked process.
 enum pli_err pli_tcp_lane_open(struct pli_lane *lane);
 void pli_tcp_lane_leave(struct pli_lane *lane);
-// Shared memory is busy: look at the network less often.
-void pli_tcp_lane_defer(struct pli_tcp_lane *net);
-// Look at the connections. How much was done.
-int pli_tcp_lane_poll(struct pli_tcp_lane *net);
 bool pli_tcp_lane_watch(struct pli_tcp_lane *net, struct pli_fd_watch *e, uint32_t events);
 void pli_tcp_lane_unwatch(struct pli_tcp_lane *net,
                           struct pli_fd_watch *e); // before its fd is closed
 void pli_tcp_lane_heat(struct pli_tcp_lane *net,
-                       struct pli_tcp_sock *s);                 // look at it at every poll
-void pli_tcp_lane_hold(struct pli_tcp_lane *net, bool is_full); // tell all links
-void pli_tcp_lane_bye(struct pli_tcp_lane *net);                // say good bye
-bool pli_tcp_lane_has_unsent(struct pli_tcp_lane *net);         // something is still to go out
-// The process is parked, or goes on. Context: pli_freeze_on_move.
-void pli_tcp_lane_park(struct pli_tcp_lane *net, bool is_leaving);
-// Going to sleep: have the bell, the door and all connections wake us. Context: no lock held.
-void pli_tcp_lane_arm(struct pli_tcp_lane *net);
-// Sleep at these lanes: one thread of a lane waits for its descriptors, others for that one to stir
-// them; `stirs` was read from the first lane before the caller's last look. True: this thread
-// waited for descriptors, and must stir the others before it goes its way.
-bool pli_tcp_sleep(struct pli_tcp_lane *const nets[], int n, int stirs, uint64_t timeout_ns);
-// How long a sleep may last for the sake of the network, 0: for ever.
-uint64_t pli_tcp_lane_patience(struct pli_tcp_lane *net);
+                       struct pli_tcp_sock *s); // look at it at every poll
 
 #endif

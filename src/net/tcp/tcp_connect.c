@@ -5,20 +5,31 @@
 //
 // A connection that breaks is not reported at once. Mostly the process at the other end has died,
 // and the launcher is about to say so and to end the job; its words are better than ours.
+//
+// After bad news, frames that were begun are completed, or the other side would not understand the
+// next one; what belongs to nobody any more is dropped there and here. After a checkpoint the
+// connections of a process are other ones: the reader of each finds out when it reads, and goes on
+// where it was, first with what was on its way.
 #include "net/tcp/tcp_conn.h"
 
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/log.h"
+#include "ckpt/freeze_hold.h"
+#include "base/fault.h"
 #include "boot/boot.h"
+#include "ckpt/sock.h"
 #include "msg/endpoint.h"
-#include "msg/request.h"
-#include "msg/protocol.h"
+#include "msg/failure_hooks.h"
 #include "msg/msg_wire.h"
+#include "msg/protocol.h"
+#include "msg/request.h"
 #include "net/tcp/dial.h"
 #include "net/tcp/secure.h"
+#include "net/ucx/ucx_conn.h"
 #include "obj/comm.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -269,7 +280,7 @@ void pli_tcp_conn_dial(struct pli_tcp_conn *l)
         .is_slow = way.is_direct,
         .from = boot->index,
         .to = l->conn->proc,
-        .lane = (uint8_t)l->net->lane->index,
+        .lane = (uint8_t)l->net->base.lane->index,
         .to_lane = l->conn->peer_lane,
         .patience_ns = (uint64_t)PATIENCE_S * 1000000000u,
         .unwatch = unwatch_dial,
@@ -286,9 +297,9 @@ void pli_tcp_conn_dial(struct pli_tcp_conn *l)
 
 void pli_tcp_conn_adopt(struct pli_tcp_lane *net, const struct pli_caller *c)
 {
-    uint64_t proc = (net->lane->proc & ~(uint64_t)UINT32_MAX) | c->proc;
-    struct pli_conn *conn = pli_lane_conn(net->lane, (struct pli_id){ proc, c->lane });
-    struct pli_tcp_conn *l = conn != NULL ? conn->link : NULL;
+    uint64_t proc = (net->base.lane->proc & ~(uint64_t)UINT32_MAX) | c->proc;
+    struct pli_conn *conn = pli_lane_conn(net->base.lane, (struct pli_id){ proc, c->lane });
+    struct pli_tcp_conn *l = conn != NULL ? conn->net : NULL;
     // Who made a connection of its own, wrote its last words to it and ended may have hung up on
     // the other before this one comes by the way of the launcher. It is read, and not written.
     bool is_late = l != NULL && l->state == PLI_TCP_CONN_LOST && l->is_open_ended;
@@ -328,7 +339,7 @@ static bool is_from(struct pli_match_item *i, void *arg)
 // Receives that only this process could have satisfied.
 static void fail_posted(struct pli_tcp_conn *l)
 {
-    struct pli_lane *lane = l->net->lane;
+    struct pli_lane *lane = l->net->base.lane;
     for (uint32_t c = 0; c < lane->n_chunk; c++) {
         for (uint32_t k = 0; lane->eps[c] != NULL && k < PLI_LANE_CHUNK; k++) {
             struct pli_endpoint *ep = lane->eps[c][k];
@@ -355,7 +366,7 @@ static void bury(struct pli_tcp_conn *l)
     l->net->n_dying -= l->died_ns != 0;
     l->conn->is_dead = true;
     go(l, PLI_TCP_CONN_DEAD);
-    l->net->lane->n_dead++;
+    l->net->base.lane->n_dead++;
     struct pli_request *writing = l->req != NULL && l->head.kind == PLI_MSG_EAGER ? l->req : NULL;
     l->req = NULL;
     l->head_left = 0;
@@ -381,15 +392,16 @@ static void bury(struct pli_tcp_conn *l)
     if (writing != NULL) {
         fail(writing, l->fate);
     }
-    while (!pli_list_is_empty(&l->conn->pending)) {
-        r = PLI_CONTAINER(l->conn->pending.next, struct pli_request, link);
+    while (!pli_list_is_empty(&l->pending)) {
+        r = PLI_CONTAINER(l->pending.next, struct pli_request, link);
         pli_list_remove(&r->link);
         fail(r, l->fate);
     }
     fail_posted(l);
 }
 
-void pli_tcp_conn_drain(struct pli_tcp_conn *l)
+// Its process died: read all that it had sent.
+static void drain(struct pli_tcp_conn *l)
 {
     struct pli_list *at = l->net->socks.next;
     while (at != &l->net->socks && l->state == PLI_TCP_CONN_UP) {
@@ -442,7 +454,7 @@ void pli_tcp_conn_judge(struct pli_tcp_lane *net)
         if (l->state == PLI_TCP_CONN_DIALING && (is_time || now > pli_dial_until(l->dial))) {
             step_dial(l);
         } else if (l->state != PLI_TCP_CONN_DEAD && l->died_ns != 0) {
-            pli_tcp_conn_drain(l);
+            drain(l);
         } else if (l->state == PLI_TCP_CONN_LOST && now - l->lost_ns > grace) {
             bury(l);
         } else if (l->state == PLI_TCP_CONN_UP && is_time && l->is_unsure) {
@@ -453,4 +465,191 @@ void pli_tcp_conn_judge(struct pli_tcp_lane *net)
         }
     }
     net->is_judged = false;
+}
+
+// The user may do with the buffer what he wants: keep what is still to be written of it.
+static void detach(struct pli_tcp_conn *l)
+{
+    if (l->body_left > 0 && l->bounce == NULL) {
+        l->bounce = malloc(l->body_left);
+        if (l->bounce == NULL) {
+            l->req = NULL;
+            pli_tcp_conn_lose(l, "there is no memory for a message that was begun");
+            return;
+        }
+        memcpy(l->bounce, l->body, l->body_left);
+        l->body = l->bounce;
+    }
+    l->req = NULL;
+}
+
+// What comes of it is read, and goes nowhere.
+static void divert(struct pli_tcp_conn *l, const struct pli_request *r)
+{
+    for (struct pli_list *at = l->net->socks.next; at != &l->net->socks; at = at->next) {
+        struct pli_tcp_sock *s = PLI_CONTAINER(at, struct pli_tcp_sock, at);
+        if (s->recv == r) {
+            s->recv = NULL;
+            s->to = s->parcel != NULL ? s->to : NULL;
+        }
+    }
+}
+
+// Of those that wait, or whose data is being written. One that is offered is in no list.
+static void unlist(struct pli_list *list, struct pli_request *r)
+{
+    for (struct pli_list *at = list->next; at != list; at = at->next) {
+        if (at == &r->link) {
+            pli_list_remove(at);
+            return;
+        }
+    }
+}
+
+static void withdraw(struct pli_tcp_conn *l, struct pli_request *r, enum pli_err err)
+{
+    if (l->req == r) {
+        detach(l);
+    }
+    if ((r->flags & PLI_REQ_SEND) != 0) {
+        unlist(&l->pending, r);
+        unlist(&l->streams, r);
+        if (l->net->ucx != NULL) {
+            unlist(&l->net->ucx->streams, r);
+        }
+    } else {
+        divert(l, r);
+    }
+    pli_rndv_drop_cursor(r);
+    pli_request_complete(r, err);
+}
+
+static enum pli_err judge_request(const struct pli_tcp_conn *l, const struct pli_request *r)
+{
+    int peer = (r->flags & PLI_REQ_SEND) != 0 ? r->source : r->item.source;
+    return pli_failure_hooks->judge(l->net->base.lane, r, peer);
+}
+
+static void fail_tickets(struct pli_tcp_conn *l)
+{
+    struct pli_reqid_table *t = &l->net->tickets;
+    for (uint32_t i = 0; i < t->n; i++) {
+        enum pli_reqid_kind kind;
+        struct pli_request *r = pli_reqid_at(t, i, l->conn, &kind);
+        enum pli_err err = r != NULL ? judge_request(l, r) : PLI_OK;
+        if (err == PLI_OK) {
+            continue;
+        }
+        if (err == PLI_ERR_WORLD_RESIZED) {
+            // What was not found yet is asked back: nothing may be lost or doubled.
+            if (kind == PLI_REQID_SEND && (r->state & (PLI_REQ_CANCELLING | PLI_REQ_ASKED)) == 0) {
+                r->err = (int16_t)err;
+                pli_tcp_conn_unsend(r);
+            }
+            continue;
+        }
+        if (l->ucx != NULL && pli_ucx_conn_doom(l, r)) {
+            continue;
+        }
+        l->n_asked -= kind == PLI_REQID_RECV;
+        pli_reqid_haunt(t, i);
+        withdraw(l, r, err);
+    }
+}
+
+// Messages whose receive is known and whose data is coming unasked.
+static void fail_coming(struct pli_tcp_conn *l)
+{
+    for (struct pli_list *at = l->net->socks.next; at != &l->net->socks; at = at->next) {
+        const struct pli_tcp_sock *s = PLI_CONTAINER(at, struct pli_tcp_sock, at);
+        struct pli_request *r = s->link == l && s->left > 0 ? s->recv : NULL;
+        enum pli_err err =
+            r != NULL && s->frame.kind != PLI_MSG_DATA ? judge_request(l, r) : PLI_OK;
+        if (err != PLI_OK && err != PLI_ERR_WORLD_RESIZED) {
+            withdraw(l, r, err);
+        }
+    }
+}
+
+static void fail_unsent(struct pli_tcp_conn *l)
+{
+    struct pli_list *at = l->pending.next;
+    while (at != &l->pending) {
+        struct pli_request *r = PLI_CONTAINER(at, struct pli_request, link);
+        enum pli_err err = judge_request(l, r);
+        at = at->next;
+        if (err != PLI_OK) {
+            withdraw(l, r, err);
+        }
+    }
+    // Of what is being written unasked no ticket is out. After a resize it is completed.
+    struct pli_request *r = l->head.kind == PLI_MSG_EAGER ? l->req : NULL;
+    enum pli_err err = r != NULL ? judge_request(l, r) : PLI_OK;
+    if (err != PLI_OK && err != PLI_ERR_WORLD_RESIZED) {
+        withdraw(l, r, err);
+    }
+}
+
+void pli_tcp_fail(struct pli_tcp_conn *l, bool has_died)
+{
+    if (l->state == PLI_TCP_CONN_DEAD) {
+        return;
+    }
+    if (!has_died) {
+        fail_unsent(l);
+        fail_coming(l);
+        fail_tickets(l);
+        return;
+    }
+    if (l->died_ns == 0) {
+        l->died_ns = pli_clock_ns();
+        l->net->n_dying++;
+    }
+    drain(l);
+}
+
+enum found { NOTHING, FAILED, FOUND };
+
+// Put the new connection where the old one was. Meanwhile the process is held: the next checkpoint
+// would give up the old descriptor alone, and the new one would stay open.
+static enum found replace(struct pli_tcp_sock *s, const char **kept_out, size_t *len_out,
+                          size_t *cap_out)
+{
+    enum found found = NOTHING;
+    pli_freeze_hold();
+    int now = pli_sock_take(s->eye.fd, kept_out, len_out, cap_out);
+    if (now >= 0) {
+        pli_tcp_lane_unwatch(s->link->net, &s->eye); // what it is now has copies in other places
+        found = dup3(now, s->eye.fd, O_CLOEXEC) >= 0 ? FOUND : FAILED;
+        pli_fault_hold("tcp_resume", pli_boot.index);
+        close(now);
+    }
+    pli_freeze_let();
+    return found;
+}
+
+bool pli_tcp_resume(struct pli_tcp_sock *s)
+{
+    struct pli_tcp_conn *l = s->link;
+    const char *kept = NULL;
+    size_t len = 0, cap = 0;
+    bool is_bare = s->eye.is_bare;
+    enum found found = replace(s, &kept, &len, &cap);
+    if (found == NOTHING) {
+        return false;
+    }
+    if (pli_dial_tune(s->eye.fd, (int)pli_conf.tcp_timeout) != PLI_OK) {
+        pli_fail_take(NULL); // what has ended for good is no connection
+    }
+    uint32_t events = s->rest != NULL ? 0 : s->is_armed ? EPOLLIN | EPOLLOUT : EPOLLIN;
+    if (found == FAILED || (!is_bare && !pli_tcp_lane_watch(l->net, &s->eye, events))) {
+        pli_tcp_conn_lose(l, "the connection cannot be watched");
+    } else {
+        s->eye.is_bare = is_bare;
+        l->is_deaf = s == l->out ? false : l->is_deaf;
+        pli_tcp_recv_feed(s, kept, len);
+    }
+    pli_sock_forget(kept, cap);
+    pli_tcp_conn_push(l);
+    return true;
 }

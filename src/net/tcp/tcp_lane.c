@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watches the connections of a lane.
+// The network side of a lane: it watches the connections, takes in those that other processes made,
+// and lets threads sleep on all of them and on the mailbox at once: they wait in the kernel's poll,
+// and a process that writes to their mailbox rings a bell, a datagram socket whose name is in the
+// mailbox (see docs/design/network.md for why).
 #include "net/tcp/tcp_conn.h"
-#include "base/cpu.h"
 
+#include "base/clock.h"
+#include "base/cpu.h"
 #include "base/epollset.h"
+#include "base/futex.h"
 #include "base/log.h"
+#include "base/nofile.h"
 #include "boot/boot.h"
-#include "net/tcp/tcp_lane_priv.h"
-#include "msg/progress.h"
-#include "net/ucx/ucx_conn.h"
+#include "ckpt/sock.h"
 #include "msg/msg_wire.h"
+#include "msg/progress.h"
 #include "net/shm/shm_sleep.h"
 #include "net/tcp/dial.h"
+#include "net/ucx/ucx_conn.h"
 #include "obj/comm.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -34,8 +44,17 @@ enum {
     SHM_EVERY = 16,    // polls between two looks at any, while shared memory is busy
     QUICK_SHM = 256,   // looks at the mailbox alone for a message of a neighbour,
     QUICK_ANY = 8,     // and for one of anybody
-    QUICK_EVERY = 64   // receives, of which one looks at the network in any case
+    QUICK_EVERY = 64,  // receives, of which one looks at the network in any case
+    FILES = 65536,     // descriptors to ask for, and two for each process of a larger job
+    STARVED_S = 10,    // for the program to close something, before the job ends
+    MIXED_NS = 1000000,  // sleep of a thread that looks after lanes of different watchers
+    SOON_NS = 100000000, // look again while something is under way
 };
+
+static struct pli_tcp_lane *of(struct pli_net_lane *base)
+{
+    return (struct pli_tcp_lane *)base;
+}
 
 bool pli_tcp_lane_watch(struct pli_tcp_lane *net, struct pli_fd_watch *e, uint32_t events)
 {
@@ -55,7 +74,8 @@ static void count_hot(struct pli_tcp_lane *net)
 {
     struct pli_tcp_sock *s = net->hot;
     if (++net->n_hot % BARE_AFTER == 0 && s != NULL && !s->eye.is_bare && !s->is_armed &&
-        s->rest == NULL && atomic_load_explicit(&net->lane->n_sleep, memory_order_seq_cst) == 0) {
+        s->rest == NULL &&
+        atomic_load_explicit(&net->base.lane->n_sleep, memory_order_seq_cst) == 0) {
         s->eye.is_bare = pli_epollset_pause(net->set, s->eye.key, s->eye.fd);
     }
 }
@@ -78,11 +98,6 @@ void pli_tcp_lane_heat(struct pli_tcp_lane *net, struct pli_tcp_sock *s)
     }
 }
 
-void pli_tcp_lane_defer(struct pli_tcp_lane *net)
-{
-    net->every = SHM_EVERY;
-}
-
 static void bell_see(struct pli_fd_watch *e, uint32_t events)
 {
     (void)e;
@@ -96,6 +111,138 @@ static void free_dead(struct pli_tcp_lane *net)
         pli_list_remove(&s->at);
         free(s);
     }
+}
+
+// The door. Any lane may find a call for another one there, and passes it on. While no descriptor
+// is free calls wait at the door, which is looked at now and then instead of being watched.
+// Calls for lanes that other threads look after.
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static struct waiting {
+    struct waiting *next;
+    struct pli_caller caller;
+} * waiting[PLI_NODE_N_LANE]; // guarded by guard
+static _Atomic int n_waiting[PLI_NODE_N_LANE];
+
+// Have the system allow as many descriptors as connections may need.
+static void raise_descriptor_limit(void)
+{
+    uint64_t n = 2 * (uint64_t)pli_proc.boot->node.header->n_world;
+    pli_nofile_raise(n > FILES ? n : FILES);
+}
+
+static void pass_on(const struct pli_caller *c)
+{
+    struct waiting *w = malloc(sizeof *w);
+    if (w == NULL) {
+        pli_sock_close(c->fd);
+        return;
+    }
+    w->caller = *c;
+    pthread_mutex_lock(&guard);
+    w->next = waiting[c->to_lane];
+    waiting[c->to_lane] = w;
+    atomic_fetch_add_explicit(&n_waiting[c->to_lane], 1, memory_order_release);
+    pthread_mutex_unlock(&guard);
+    struct pli_lane *lane = atomic_load_explicit(&pli_proc.lanes[c->to_lane], memory_order_acquire);
+    if (lane != NULL) {
+        pli_shm_wake(lane->shm.box);
+    }
+}
+
+// No descriptor is free for a call. The program may close some.
+static void starve(struct pli_tcp_lane *net)
+{
+    struct pli_boot *boot = pli_proc.boot;
+    uint64_t now = pli_clock_ns();
+    if (net->starved_ns == 0) {
+        net->starved_ns = now;
+        pli_tcp_lane_unwatch(net, &net->door); // it would be ready for ever
+        pli_log(PLI_WARN,
+                "connections of other ranks wait: this process has all %llu descriptors open that "
+                "it may have; raise the hard limit of open files (ulimit -Hn)",
+                (unsigned long long)pli_nofile_limit());
+    } else if (now - net->starved_ns > (uint64_t)STARVED_S * 1000000000u) {
+        char why[160];
+        snprintf(why, sizeof why,
+                 "no descriptor was free for connections for %d s; raise the limit of open files, "
+                 "which is %llu (ulimit -n)",
+                 STARVED_S, (unsigned long long)pli_nofile_limit());
+        pli_log(PLI_ERROR, "%s", why);
+        boot->ops->abort(boot, 1, why);
+    }
+}
+
+// Something is at the door. Context: lane locked, as of the next.
+static void see_door(struct pli_fd_watch *e, uint32_t events)
+{
+    struct pli_tcp_lane *net = e->net;
+    struct pli_boot *boot = pli_proc.boot;
+    struct pli_caller c;
+    enum pli_err err;
+    while ((err = boot->ops->accept(boot, &c)) == PLI_OK) {
+        if (c.to_lane == net->base.lane->index) {
+            pli_tcp_conn_adopt(net, &c);
+        } else {
+            pass_on(&c);
+        }
+    }
+    net->is_crowded = err == PLI_ERR_PENDING; // then look again soon
+    if (err == PLI_ERR_NO_SPACE) {
+        starve(net);
+    } else if (net->starved_ns != 0) {
+        net->starved_ns = 0;
+        pli_tcp_lane_watch(net, e, EPOLLIN);
+    }
+    if ((events & (EPOLLHUP | EPOLLERR)) != 0) { // the launcher is gone, and so are we soon
+        pli_tcp_lane_unwatch(net, e);
+    }
+}
+
+static int take_waiting(struct pli_tcp_lane *net)
+{
+    int i = net->base.lane->index, n = 0;
+    if (atomic_load_explicit(&n_waiting[i], memory_order_acquire) == 0) {
+        return 0;
+    }
+    pthread_mutex_lock(&guard);
+    struct waiting *w = waiting[i];
+    waiting[i] = NULL;
+    atomic_store_explicit(&n_waiting[i], 0, memory_order_relaxed);
+    pthread_mutex_unlock(&guard);
+    while (w != NULL) {
+        struct waiting *next = w->next;
+        pli_tcp_conn_adopt(net, &w->caller);
+        free(w);
+        w = next;
+        n++;
+    }
+    return n;
+}
+
+// Take what other lanes' threads found at the door for this one, and what had to wait. How many.
+static int take_calls(struct pli_tcp_lane *net)
+{
+    int n = take_waiting(net);
+    if (pli_sock_has_untaken() || net->starved_ns != 0 || net->is_crowded) {
+        see_door(&net->door, 0);
+    }
+    return n;
+}
+
+// In a forked process: they are the other one's.
+static void forget_calls(int lane)
+{
+    struct pli_caller c;
+    while (pli_sock_untaken(&c)) {
+        pli_sock_close(c.fd);
+    }
+    while (waiting[lane] != NULL) {
+        struct waiting *w = waiting[lane];
+        waiting[lane] = w->next;
+        pli_sock_close(w->caller.fd);
+        free(w);
+    }
+    atomic_store_explicit(&n_waiting[lane], 0, memory_order_relaxed);
 }
 
 static int look_at_all(struct pli_tcp_lane *net)
@@ -131,9 +278,10 @@ static bool is_hurried(struct pli_tcp_lane *net)
            net->n_dying > 0 || atomic_load_explicit(&net->must_look, memory_order_relaxed) != 0;
 }
 
-uint32_t pli_tcp_lane_looks(struct pli_lane *lane, const struct pli_comm *comm, int source)
+static uint32_t spins(struct pli_net_lane *base, const struct pli_comm *comm, int source)
 {
-    struct pli_tcp_lane *net = lane->net;
+    struct pli_tcp_lane *net = of(base);
+    struct pli_lane *lane = base->lane;
     if (++net->n_quick % QUICK_EVERY == 0 || is_hurried(net)) {
         return 0;
     }
@@ -141,7 +289,7 @@ uint32_t pli_tcp_lane_looks(struct pli_lane *lane, const struct pli_comm *comm, 
         return QUICK_ANY;
     }
     const struct pli_conn *c = pli_lane_conn(lane, pli_group_at(comm->remote, source));
-    if (c == NULL || c->link != NULL) {
+    if (c == NULL || c->net != NULL) { // it is no neighbour
         return 0;
     }
     net->every = SHM_EVERY;
@@ -149,9 +297,14 @@ uint32_t pli_tcp_lane_looks(struct pli_lane *lane, const struct pli_comm *comm, 
     return most < QUICK_SHM ? most : QUICK_SHM;
 }
 
-int pli_tcp_lane_poll(struct pli_tcp_lane *net)
+static int poll_lane(struct pli_net_lane *base, enum pli_net_poll why)
 {
-    bool must = atomic_load_explicit(&net->must_look, memory_order_relaxed) != 0;
+    struct pli_tcp_lane *net = of(base);
+    bool must =
+        why == PLI_NET_POLL_ALL || atomic_load_explicit(&net->must_look, memory_order_relaxed) != 0;
+    if (why == PLI_NET_POLL_SHM) {
+        net->every = SHM_EVERY;
+    }
     if (!must && ++net->skip < net->every) {
         return 0;
     }
@@ -176,7 +329,7 @@ int pli_tcp_lane_poll(struct pli_tcp_lane *net)
     }
     if (must || (n == 0 && !is_steady) || net->n_look % every == 0) {
         atomic_store_explicit(&net->must_look, 0, memory_order_relaxed);
-        n += look_at_all(net) + pli_tcp_lane_take_calls(net);
+        n += look_at_all(net) + take_calls(net);
     }
     if (!pli_list_is_empty(&net->busy)) {
         n += push_busy(net);
@@ -190,88 +343,16 @@ int pli_tcp_lane_poll(struct pli_tcp_lane *net)
     return n;
 }
 
-PLI_START enum pli_err pli_tcp_lane_open(struct pli_lane *lane)
-{
-    struct pli_boot *boot = pli_proc.boot;
-    int door = boot->ops->accept_fd(boot);
-    if (door < 0) {
-        return PLI_OK;
-    }
-    struct pli_tcp_lane *net = calloc(1, sizeof *net);
-    char *room = malloc(PLI_TCP_RECV_ROOM);
-    if (net == NULL || room == NULL) {
-        free(net);
-        free(room);
-        return pli_fail(PLI_ERR_NOMEM, "no memory for the network side of a lane");
-    }
-    net->room = room;
-    net->lane = lane;
-    net->every = 1;
-    pli_list_init(&net->links);
-    pli_list_init(&net->busy);
-    pli_list_init(&net->socks);
-    pli_list_init(&net->dead);
-    net->set = pli_epollset_create();
-    net->bell =
-        (struct pli_fd_watch){ .fd = pli_wake_sock_open(&lane->shm), .see = bell_see, .net = net };
-    net->door = (struct pli_fd_watch){ .fd = door, .see = pli_tcp_lane_see_door, .net = net };
-    if (net->set == NULL || net->bell.fd < 0 || !pli_tcp_lane_watch(net, &net->bell, EPOLLIN) ||
-        !pli_tcp_lane_watch(net, &net->door, EPOLLIN)) {
-        enum pli_err err = pli_fail(PLI_ERR_OTHER, "cannot watch the network: %s", strerror(errno));
-        pli_epollset_destroy(net->set);
-        close(net->bell.fd);
-        free(net->room);
-        free(net);
-        return err;
-    }
-    atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
-    lane->net = net;
-    pli_tcp_lane_ask_room();
-    return pli_ucx_worker_open(net);
-}
-
-// The connections are the other process's, and go on there: nothing may be said over them here.
-void pli_tcp_lane_leave(struct pli_lane *lane)
-{
-    struct pli_tcp_lane *net = lane->net;
-    if (net == NULL) {
-        return;
-    }
-    while (!pli_list_is_empty(&net->socks)) {
-        struct pli_tcp_sock *s = PLI_CONTAINER(net->socks.next, struct pli_tcp_sock, at);
-        pli_dial_end(s->eye.fd);
-        pli_tcp_recv_drop(s);
-        pli_list_remove(&s->at);
-        pli_list_push(&net->dead, &s->at);
-    }
-    free_dead(net);
-    while (!pli_list_is_empty(&net->links)) {
-        struct pli_tcp_conn *l = PLI_CONTAINER(net->links.next, struct pli_tcp_conn, at);
-        pli_list_remove(&l->at);
-        pli_dial_close(l->dial);
-        free(l->ucx);
-        free(l);
-    }
-    pli_ucx_worker_clone(net);
-    pli_tcp_lane_forget_calls(lane->index);
-    pli_epollset_destroy(net->set);
-    pli_wake_sock_drop(net->bell.fd);
-    close(net->bell.fd);
-    pli_reqid_fini(&net->tickets);
-    free(net->room);
-    free(net);
-    lane->net = NULL;
-}
-
 // The bell is another one afterwards, rung once: who wanted to wake us may have had the old name.
 // Its number stays taken.
-void pli_tcp_lane_park(struct pli_tcp_lane *net, bool is_leaving)
+static void freeze(struct pli_net_lane *base, bool is_leaving)
 {
+    struct pli_tcp_lane *net = of(base);
     if (is_leaving) { // a copy of it in a forked process would keep it there
         pli_epollset_pause(net->set, net->bell.key, net->bell.fd);
     }
-    int fd =
-        is_leaving ? open("/dev/null", O_RDWR | O_CLOEXEC) : pli_wake_sock_open(&net->lane->shm);
+    int fd = is_leaving ? open("/dev/null", O_RDWR | O_CLOEXEC)
+                        : pli_wake_sock_open(&net->base.lane->shm);
     if (fd < 0 || dup3(fd, net->bell.fd, O_CLOEXEC) < 0) {
         pli_log(PLI_ERROR, "the bell of a lane cannot be made: %s", strerror(errno));
         abort();
@@ -281,22 +362,24 @@ void pli_tcp_lane_park(struct pli_tcp_lane *net, bool is_leaving)
         pli_ucx_quiesce_parked();
         pli_tcp_lane_watch(net, &net->bell, EPOLLIN);
         atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
-        pli_shm_wake(net->lane->shm.box);
+        pli_shm_wake(net->base.lane->shm.box);
     }
 }
 
-void pli_tcp_lane_hold(struct pli_tcp_lane *net, bool is_full)
+static void hold(struct pli_net_lane *base, bool is_full)
 {
+    struct pli_tcp_lane *net = of(base);
     for (struct pli_list *at = net->links.next; at != &net->links; at = at->next) {
         struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
         if (l->state == PLI_TCP_CONN_UP || l->state == PLI_TCP_CONN_DIALING) {
-            pli_tcp_conn_note(l, PLI_MSG_HOLD, is_full, 0, 0);
+            pli_lane_note(l->conn, PLI_MSG_HOLD, is_full, 0, 0);
         }
     }
 }
 
-void pli_tcp_lane_bye(struct pli_tcp_lane *net)
+static void bye(struct pli_net_lane *base)
 {
+    struct pli_tcp_lane *net = of(base);
     struct pli_list *at = net->links.next;
     while (at != &net->links) {
         struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
@@ -316,8 +399,9 @@ static bool is_held(const struct pli_tcp_conn *l)
     return l->out != NULL && ioctl(l->out->eye.fd, SIOCOUTQNSD, &left) == 0 && left > 0;
 }
 
-bool pli_tcp_lane_has_unsent(struct pli_tcp_lane *net)
+static bool has_unsent(struct pli_net_lane *base)
 {
+    struct pli_tcp_lane *net = of(base);
     for (struct pli_list *at = net->links.next; at != &net->links; at = at->next) {
         struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
         if (l->state < PLI_TCP_CONN_LOST && !l->is_gone &&
@@ -328,9 +412,10 @@ bool pli_tcp_lane_has_unsent(struct pli_tcp_lane *net)
     return false;
 }
 
-void pli_tcp_lane_arm(struct pli_tcp_lane *net)
+static void arm(struct pli_net_lane *base)
 {
-    pli_lock_take(&net->lane->lock);
+    struct pli_tcp_lane *net = of(base);
+    pli_lock_take(&net->base.lane->lock);
     cover_hot(net);
     for (struct pli_list *at = net->busy.next; at != &net->busy; at = at->next) {
         struct pli_tcp_sock *s = PLI_CONTAINER(at, struct pli_tcp_conn, busy)->out;
@@ -338,5 +423,208 @@ void pli_tcp_lane_arm(struct pli_tcp_lane *net)
             s->is_armed = pli_tcp_lane_watch(net, &s->eye, EPOLLIN | EPOLLOUT);
         }
     }
-    pli_lock_drop(&net->lane->lock);
+    pli_lock_drop(&net->base.lane->lock);
+}
+
+static void stir(struct pli_net_lane *base)
+{
+    struct pli_tcp_lane *net = of(base);
+    // Who goes to sleep counts itself and makes all threads pass a barrier before it looks again.
+    atomic_signal_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&pli_shm_must_fence, memory_order_relaxed)) {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    if (atomic_load_explicit(&net->base.lane->n_sleep, memory_order_relaxed) != 0) {
+        atomic_fetch_add_explicit(&net->base.stirs, 1, memory_order_release);
+        pli_futex_wake(&net->base.stirs, INT_MAX, true);
+    }
+}
+
+// Somebody rang for all who sleep here, not for the watcher alone.
+static void answer_bell(struct pli_tcp_lane *net)
+{
+    char byte[8];
+    int n = 0;
+    while (n < 64 && recv(net->bell.fd, byte, sizeof byte, MSG_DONTWAIT) >= 0) {
+        n++;
+    }
+    if (n > 0 && atomic_load_explicit(&net->base.lane->n_sleep, memory_order_relaxed) > 1) {
+        stir(&net->base);
+    }
+}
+
+static void sleep_on_descriptors(struct pli_tcp_lane *const nets[], int n, uint64_t timeout_ns)
+{
+    struct pollfd fds[2 * PLI_NODE_N_LANE];
+    if (timeout_ns == 0 || timeout_ns > PLI_WAKE_SOCK_NS) {
+        timeout_ns = PLI_WAKE_SOCK_NS;
+    }
+    struct timespec t = { .tv_sec = (time_t)(timeout_ns / 1000000000u),
+                          .tv_nsec = (long)(timeout_ns % 1000000000u) };
+    nfds_t n_fd = 0;
+    bool is_quiet = true;
+    for (int i = 0; i < n; i++) {
+        fds[n_fd++] = (struct pollfd){ .fd = pli_epollset_fd(nets[i]->set), .events = POLLIN };
+        if (nets[i]->ucx != NULL) {
+            fds[n_fd++] =
+                (struct pollfd){ .fd = pli_ucx_worker_fd(nets[i]->ucx), .events = POLLIN };
+            is_quiet = is_quiet && pli_ucx_worker_arm(nets[i]);
+        }
+    }
+    if (is_quiet) {
+        ppoll(fds, n_fd, &t, NULL);
+    }
+    for (int i = 0; i < n; i++) {
+        atomic_store_explicit(&nets[i]->must_look, 1, memory_order_relaxed);
+        // An exchange, so that who found us here and counted on us is seen.
+        atomic_exchange_explicit(&nets[i]->watcher, 0, memory_order_acq_rel);
+        answer_bell(nets[i]);
+    }
+}
+
+static bool sleep_at(struct pli_net_lane *const bases[], int n, int stirs, uint64_t timeout_ns)
+{
+    struct pli_tcp_lane *nets[PLI_NODE_N_LANE] = { NULL };
+    for (int i = 0; i < n; i++) {
+        nets[i] = of(bases[i]);
+    }
+    int mine = 0;
+    while (mine < n &&
+           atomic_exchange_explicit(&nets[mine]->watcher, 1, memory_order_acq_rel) == 0) {
+        mine++;
+    }
+    if (mine == n) {
+        sleep_on_descriptors(nets, n, timeout_ns);
+        return true;
+    }
+    for (int i = 0; i < mine; i++) {
+        atomic_store_explicit(&nets[i]->watcher, 0, memory_order_release);
+    }
+    // Another thread has one of the lanes. Where there are several this one cannot wait for all in
+    // one way, and sleeps for moments only.
+    bool is_short = n > 1 && (timeout_ns == 0 || timeout_ns > MIXED_NS);
+    pli_futex_wait(&nets[0]->base.stirs, stirs, true, is_short ? MIXED_NS : timeout_ns);
+    return false;
+}
+
+// Whether what was written has not all arrived at the other host.
+static bool is_unsure(struct pli_tcp_conn *l)
+{
+    int left = 0;
+    if (l->is_unsure && l->out != NULL) {
+        l->is_unsure = ioctl(l->out->eye.fd, SIOCOUTQ, &left) == 0 && left > 0;
+    }
+    return l->is_unsure && l->out != NULL;
+}
+
+static uint64_t patience(struct pli_net_lane *base)
+{
+    struct pli_tcp_lane *net = of(base);
+    pli_lock_take(&net->base.lane->lock);
+    bool is_soon = net->n_dial > 0 || net->n_lost > 0 || net->n_dying > 0 || net->starved_ns != 0 ||
+                   net->is_crowded;
+    for (struct pli_list *at = net->links.next; at != &net->links && !is_soon; at = at->next) {
+        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
+        is_soon = l->state == PLI_TCP_CONN_UP && (pli_tcp_conn_has_unsent(l) || is_unsure(l) ||
+                                                  (l->ucx != NULL && pli_ucx_worker_is_unsure(l)));
+    }
+    pli_lock_drop(&net->base.lane->lock);
+    return is_soon ? SOON_NS : 0;
+}
+
+static bool is_busy(struct pli_net_lane *base)
+{
+    const struct pli_tcp_lane *net = of(base);
+    return net->ucx != NULL && pli_ucx_worker_is_busy(net->ucx);
+}
+
+static const struct pli_net_lane_ops lane_ops = {
+    .sleeps_by = PLI_SHM_BY_BELL,
+    .look_cost = 8,
+    .poll = poll_lane,
+    .spins = spins,
+    .hold = hold,
+    .bye = bye,
+    .has_unsent = has_unsent,
+    .is_busy = is_busy,
+    .arm = arm,
+    .patience = patience,
+    .sleep = sleep_at,
+    .stir = stir,
+    .freeze = freeze,
+};
+
+PLI_START enum pli_err pli_tcp_lane_open(struct pli_lane *lane)
+{
+    struct pli_boot *boot = pli_proc.boot;
+    int door = boot->ops->accept_fd(boot);
+    if (door < 0 || lane->polled != NULL) {
+        return PLI_OK;
+    }
+    struct pli_tcp_lane *net = calloc(1, sizeof *net);
+    char *room = malloc(PLI_TCP_RECV_ROOM);
+    if (net == NULL || room == NULL) {
+        free(net);
+        free(room);
+        return pli_fail(PLI_ERR_NOMEM, "no memory for the network side of a lane");
+    }
+    net->room = room;
+    net->base.ops = &lane_ops;
+    net->base.lane = lane;
+    net->every = 1;
+    pli_list_init(&net->links);
+    pli_list_init(&net->busy);
+    pli_list_init(&net->socks);
+    pli_list_init(&net->dead);
+    net->set = pli_epollset_create();
+    net->bell =
+        (struct pli_fd_watch){ .fd = pli_wake_sock_open(&lane->shm), .see = bell_see, .net = net };
+    net->door = (struct pli_fd_watch){ .fd = door, .see = see_door, .net = net };
+    if (net->set == NULL || net->bell.fd < 0 || !pli_tcp_lane_watch(net, &net->bell, EPOLLIN) ||
+        !pli_tcp_lane_watch(net, &net->door, EPOLLIN)) {
+        enum pli_err err = pli_fail(PLI_ERR_OTHER, "cannot watch the network: %s", strerror(errno));
+        pli_epollset_destroy(net->set);
+        close(net->bell.fd);
+        free(net->room);
+        free(net);
+        return err;
+    }
+    atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
+    lane->net = lane->polled = &net->base;
+    raise_descriptor_limit();
+    return PLI_OK;
+}
+
+// The connections are the other process's, and go on there: nothing may be said over them here.
+void pli_tcp_lane_leave(struct pli_lane *lane)
+{
+    struct pli_tcp_lane *net = pli_tcp_lane_of(lane);
+    if (net == NULL) {
+        return;
+    }
+    while (!pli_list_is_empty(&net->socks)) {
+        struct pli_tcp_sock *s = PLI_CONTAINER(net->socks.next, struct pli_tcp_sock, at);
+        pli_dial_end(s->eye.fd);
+        pli_tcp_recv_drop(s);
+        pli_list_remove(&s->at);
+        pli_list_push(&net->dead, &s->at);
+    }
+    free_dead(net);
+    while (!pli_list_is_empty(&net->links)) {
+        struct pli_tcp_conn *l = PLI_CONTAINER(net->links.next, struct pli_tcp_conn, at);
+        pli_list_remove(&l->at);
+        pli_dial_close(l->dial);
+        free(l->ucx);
+        free(l);
+    }
+    pli_ucx_worker_clone(net);
+    forget_calls(lane->index);
+    pli_epollset_destroy(net->set);
+    pli_wake_sock_drop(net->bell.fd);
+    close(net->bell.fd);
+    pli_reqid_fini(&net->tickets);
+    free(net->room);
+    free(net);
+    lane->net = &pli_net_none;
+    lane->polled = NULL;
 }

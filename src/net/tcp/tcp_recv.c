@@ -77,13 +77,13 @@ static struct pli_request *match(struct pli_endpoint *ep, const struct pli_frame
 static void acknowledge(struct pli_tcp_conn *l, const struct pli_frame *f)
 {
     if (f->kind == PLI_MSG_SYNC) {
-        pli_tcp_conn_note(l, PLI_MSG_ACK, f->ticket, 0, 0);
+        pli_lane_note(l->conn, PLI_MSG_ACK, f->ticket, 0, 0);
     }
 }
 
 void pli_tcp_recv_arrive(struct pli_tcp_conn *l, const struct pli_frame *f, const char *body)
 {
-    struct pli_lane *lane = l->net->lane;
+    struct pli_lane *lane = l->net->base.lane;
     struct pli_endpoint *ep = pli_lane_ep(lane, f->dst_ep);
     if (ep == NULL) {
         pli_log(PLI_DEBUG, "dropped a message for endpoint %u, which is gone", f->dst_ep);
@@ -105,7 +105,7 @@ void pli_tcp_recv_arrive(struct pli_tcp_conn *l, const struct pli_frame *f, cons
 // A message of which more is to come: decide where it goes.
 static void expect(struct pli_tcp_sock *s, const struct pli_frame *f)
 {
-    struct pli_endpoint *ep = pli_lane_ep(s->link->net->lane, f->dst_ep);
+    struct pli_endpoint *ep = pli_lane_ep(s->link->net->base.lane, f->dst_ep);
     s->to = NULL;
     s->recv = NULL;
     s->parcel = NULL;
@@ -302,7 +302,7 @@ bool pli_tcp_recv_note(struct pli_tcp_conn *l, const struct pli_frame *f)
 {
     switch (f->kind) {
     case PLI_MSG_UNSEND:
-        pli_rndv_forget(l->net->lane, l->conn, f->word[0], (uint32_t)f->word[1]);
+        pli_rndv_forget(l->net->base.lane, l->conn, f->word[0], (uint32_t)f->word[1]);
         return true;
     case PLI_MSG_HOLD:
         l->is_full = f->word[0] != 0;
@@ -319,7 +319,7 @@ static bool hear_note(struct pli_tcp_sock *s, const struct pli_frame *f)
     switch (f->kind) {
     case PLI_MSG_MERGE:
         if (s == l->out || l->out == NULL || l->next != NULL ||
-            l->conn->proc > (uint32_t)l->net->lane->proc) {
+            l->conn->proc > (uint32_t)l->net->base.lane->proc) {
             return pli_tcp_recv_refuse(l, "a merge of nothing");
         }
         l->next = s;

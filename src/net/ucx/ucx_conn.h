@@ -144,19 +144,12 @@ void pli_tcp_recv_catch_up(struct pli_tcp_conn *l);
 void pli_ucx_conn_leave(struct pli_tcp_conn *l); // what has waited goes over the connection
 // A request is to be withdrawn; true: UCX has its memory, and when it has not, it is tried again.
 bool pli_ucx_conn_doom(struct pli_tcp_conn *l, struct pli_request *r);
-void pli_ucx_conn_forget(struct pli_ucx_worker *u); // operations that are not used
 void pli_ucx_conn_start(struct pli_request *r);
 void pli_ucx_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
 void pli_ucx_conn_stream(struct pli_tcp_conn *l, struct pli_request *send, bool in_pieces);
-void pli_ucx_conn_flush(struct pli_tcp_conn *l);
 bool pli_ucx_conn_has_unsent(const struct pli_tcp_conn *l);
-int pli_ucx_conn_pump(struct pli_ucx_worker *u); // pieces
-void pli_ucx_conn_push(struct pli_tcp_conn *l);  // the workers have met: what has waited goes out
-void pli_ucx_conn_hush(struct pli_tcp_conn *l);  // nobody hears notes any more
-// Fetch the data of an offer for a receive.
-void pli_ucx_conn_fetch(struct pli_tcp_conn *l, struct pli_request *recv, void *offer, uint64_t n);
-// A piece, or all, of a large message is in its place.
-void pli_ucx_conn_took(struct pli_tcp_conn *l, struct pli_request *recv, uint64_t n);
+void pli_ucx_conn_push(struct pli_tcp_conn *l); // the workers have met: what has waited goes out
+void pli_ucx_conn_hush(struct pli_tcp_conn *l); // nobody hears notes any more
 
 // Access to the other side's memory, in no order with anything else; a flush ends when all puts
 // before it are there.

@@ -64,8 +64,8 @@ static void wake_lanes(void)
 {
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = atomic_load(&pli_proc.lanes[i]);
-        if (lane != NULL && lane->net != NULL && lane->net->ucx != NULL) {
-            atomic_store_explicit(&lane->net->must_look, 1, memory_order_relaxed);
+        if (lane != NULL && pli_tcp_lane_of(lane) != NULL && pli_tcp_lane_of(lane)->ucx != NULL) {
+            atomic_store_explicit(&pli_tcp_lane_of(lane)->must_look, 1, memory_order_relaxed);
             pli_shm_wake(lane->shm.box);
         }
     }
@@ -76,8 +76,9 @@ static bool has_far_memory(void)
     bool has = false;
     for (int i = 0; i < PLI_NODE_N_LANE; i++) {
         struct pli_lane *lane = atomic_load(&pli_proc.lanes[i]);
-        has = has || (lane != NULL && lane->net != NULL && lane->net->ucx != NULL &&
-                      lane->net->ucx->n_region > 0);
+        has =
+            has || (lane != NULL && pli_tcp_lane_of(lane) != NULL &&
+                    pli_tcp_lane_of(lane)->ucx != NULL && pli_tcp_lane_of(lane)->ucx->n_region > 0);
     }
     return has;
 }
@@ -219,11 +220,11 @@ static void reopen(struct pli_ucx_worker *u)
         u->is_given_up = true;
         return;
     }
-    pli_log(PLI_DEBUG, "lane %d uses UCX again", u->net->lane->index);
+    pli_log(PLI_DEBUG, "lane %d uses UCX again", u->net->base.lane->index);
     for (struct pli_list *at = u->net->links.next; at != &u->net->links; at = at->next) {
         PLI_CONTAINER(at, struct pli_tcp_conn, at)->ucx->is_mine = true;
     }
-    pli_shm_wake(u->net->lane->shm.box); // who sleeps does not wait for the new descriptor
+    pli_shm_wake(u->net->base.lane->shm.box); // who sleeps does not wait for the new descriptor
 }
 
 void pli_ucx_quiesce_poll(struct pli_ucx_worker *u)
@@ -255,7 +256,7 @@ void pli_ucx_quiesce_poll(struct pli_ucx_worker *u)
     }
     net->is_judged = is_judged;
     if (is_wanted && is_out && u->ucx != NULL && u->n_op == 0) {
-        pli_log(PLI_DEBUG, "lane %d has left UCX", net->lane->index);
+        pli_log(PLI_DEBUG, "lane %d has left UCX", net->base.lane->index);
         pli_ucx_worker_stop(u);
     }
     u->is_unsettled = is_wanted || is_leaving || (u->ucx == NULL && !u->is_given_up);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "boot/failure_wire.h"
 #include "boot/boot.h"
+#include "msg/failure_hooks.h"
 #include "msg/lane.h"
 #include "ft/reclaim.h"
 #include "msg/msg_wire.h"
@@ -22,26 +23,26 @@ static void hole(struct pli_lane *lane)
     pli_shm_peer_init(&peer, &pli_boot.node, pli_boot.row, 0);
     T_MUST(pli_shm_claim(&peer, &pos) != NULL);
     T_OK(pli_shm_has_hole(&lane->shm));
-    T_OK(pli_failure_is_blocked(lane));
+    T_OK(pli_failure_handlers.is_blocked(lane));
     _Atomic uint32_t *claim = &pli_boot.node.rows[pli_boot.row].claims[1];
     *claim = pli_shm_number(pli_boot.row, 0); // somebody who lives is about to fill it
     for (int i = 0; i < 10; i++) {
         pli_failure_look(lane);
-        T_OK(pli_failure_is_blocked(lane));
+        T_OK(pli_failure_handlers.is_blocked(lane));
     }
     *claim = pli_shm_number(pli_boot.row, 1); // or another place
     pli_failure_look(lane);
-    T_OK(!pli_failure_is_blocked(lane));
+    T_OK(!pli_failure_handlers.is_blocked(lane));
     *claim = 0;
     T_MUST(pli_shm_claim(&peer, &pos) != NULL); // a writer of another job would not say
     pli_boot.is_linked = true;
     uint64_t begin = pli_clock_ns();
-    while (pli_failure_is_blocked(lane) && pli_clock_ns() - begin < 5000000000u) {
+    while (pli_failure_handlers.is_blocked(lane) && pli_clock_ns() - begin < 5000000000u) {
         pli_failure_look(lane);
         usleep(10000);
     }
     pli_boot.is_linked = false;
-    T_OK(!pli_failure_is_blocked(lane));
+    T_OK(!pli_failure_handlers.is_blocked(lane));
     T_OK(pli_clock_ns() - begin > 400000000u);
 }
 

@@ -2,7 +2,9 @@
 // Memory for others to see: pieces do not overlap, come back, join, and run out in good order.
 #include "msg/arena.h"
 #include "boot/node_wire.h"
+#include "ft/failure.h"
 #include "msg/process.h"
+#include "net/net.h"
 
 #include "t.h"
 
@@ -60,7 +62,7 @@ static void exhaust(void)
 
 int main(void)
 {
-    T_MUST(pli_process_open(false) == PLI_OK);
+    T_MUST(pli_process_open(false, pli_net_list, &pli_failure_handlers) == PLI_OK);
     lives();
     exhaust();
     lives();

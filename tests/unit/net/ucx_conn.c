@@ -21,9 +21,8 @@ static void make_link(void)
     l = (struct pli_tcp_conn){
         .conn = &conn, .net = &net, .ucx = &ucx, .state = PLI_TCP_CONN_DIALING
     };
-    struct pli_list *const lists[] = { &net.busy, &lane.streams, &lane.free,
-                                       &ucx.ops,  &ucx.notes,    &l.busy,
-                                       &l.notes,  &conn.pending, &l.streams };
+    struct pli_list *const lists[] = { &net.busy, &lane.streams, &lane.free, &ucx.ops,  &ucx.notes,
+                                       &l.busy,   &l.notes,      &l.pending, &l.streams };
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         pli_list_init(lists[i]);
     }

@@ -6,7 +6,9 @@
 
 #include "msg/endpoint.h"
 #include "msg/lane.h"
+#include "ft/failure.h"
 #include "msg/process.h"
+#include "net/net.h"
 #include "msg/progress.h"
 #include "comm/endpoints.h"
 #include "glue/prepare.h"
@@ -273,7 +275,7 @@ int main(void)
     struct pli_group *group;
     struct pli_comm *parent;
     pli_prepare();
-    T_MUST(pli_process_open(true) == PLI_OK);
+    T_MUST(pli_process_open(true, pli_net_list, &pli_failure_handlers) == PLI_OK);
     struct pli_endpoint *ep = pli_process_ep();
     pli_group_build_init(&b);
     pli_group_build_add_id(&b, ep->id);

@@ -4,16 +4,16 @@
 // does not matter who. All the rest follows from the votes of the others, which everybody reads;
 // deaths are numbered. Of members on several hosts the launcher counts the votes, and writes the
 // result for all hosts.
-#include "ft/agree.h"
+#include "comm/agree.h"
 
-#include "boot/failure_wire.h"
 #include "boot/boot.h"
-#include "ft/agree_count.h"
+#include "boot/failure_wire.h"
 #include "comm/comm_make.h"
+#include "ft/agree_count.h"
 #include "ft/failure.h"
+#include "ft/revoke_table.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
-#include "ft/revoke_table.h"
 #include "msg/progress.h"
 #include "msg/request.h"
 #include "obj/comm.h"

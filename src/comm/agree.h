@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Agreement among the members of a communicator that live, whoever dies meanwhile; and the
 // communicator of those. On one host: what they say is in the node memory, where it outlives them.
-#ifndef PLI_FT_AGREE_H
-#define PLI_FT_AGREE_H
+#ifndef PLI_COMM_AGREE_H
+#define PLI_COMM_AGREE_H
 
 #include "base/err.h"
 
