@@ -4,7 +4,7 @@
 
 #include "boot/boot.h"
 #include "coll/coll.h"
-#include "ft/agree.h"
+#include "comm/agree.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
