@@ -4,8 +4,8 @@
 //     mpiexec --on-failure=shrink -n 4 ./survive [STEPS [RANK STEP]...]
 //
 // Jacobi relaxation of a rod of POINTS points, cut into blocks. Every EVERY steps each rank keeps a
-// copy of its block and gives another to the next rank. When somebody dies the others leave
-// whatever they wait for, make a communicator of those who live, put the last copies together, cut
+// copy of its block and gives another to the next rank. When a rank dies the others leave
+// whatever they wait for, make a communicator of those that live, put the last copies together, cut
 // the rod anew and go on from there. Only when a rank and the keeper of its copy die at once is
 // something lost.
 //
@@ -25,7 +25,7 @@ struct block { // points first to first + n - 1, and one more on either side
     double at[POINTS + 2];
 };
 
-static MPI_Comm world; // of those who live
+static MPI_Comm world; // of the ranks that live
 static int rank, size, step, steps = 500, losses, is_saved;
 static struct block mine;
 static struct { // what the ranks go back to: my block and that of the rank before me
@@ -90,7 +90,7 @@ static int save(void)
                      MPI_BYTE, (rank + size - 1) % size, 2, world, MPI_STATUS_IGNORE);
     rc = agree(rc, &is_good);
     if (is_good) {
-        saved = fresh; // even if somebody died since
+        saved = fresh; // even if a rank died since
         is_saved = 1;
     }
     return rc;
@@ -106,8 +106,8 @@ static int is_dead(MPI_Group dead, int r)
     return as != MPI_UNDEFINED;
 }
 
-// Put the last copies together: everybody gives its own, and that of the rank before it if that one
-// is dead.
+// Put the last copies together: every rank gives its own, and that of the rank before it if that
+// one is dead.
 static void recover(void)
 {
     static double rod[POINTS];
@@ -115,7 +115,7 @@ static void recover(void)
     MPI_Group dead;
     int rc;
     losses++;
-    do { // until nobody dies meanwhile
+    do { // until no rank dies meanwhile
         int known[2] = { 0, 0 };
         MPIX_Comm_revoke(world);
         MPIX_Comm_shrink(world, &next);
@@ -206,7 +206,7 @@ int main(int argc, char **argv)
         }
         if (rc == MPI_SUCCESS) {
             rc = relax();
-            if (rc != MPI_SUCCESS || step == steps) { // nobody leaves while others need its copies
+            if (rc != MPI_SUCCESS || step == steps) { // no rank leaves while others need its copies
                 rc = agree(rc, &is_good);
             }
         }

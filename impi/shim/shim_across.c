@@ -79,7 +79,7 @@ int pli_shim_across_bcast(struct shim_span *s, void *buf, int count, MPI_Datatyp
     return rc == MPI_SUCCESS ? MPI_Bcast(buf, count, type, 0, pli_shim_inter_local(s)) : rc;
 }
 
-// A part of everybody of the other group, at the root; counts NULL: `each`.
+// A part of every rank of the other group, at the root; counts NULL: `each`.
 struct side {
     void *buf;
     const int *counts, *displs;
@@ -200,7 +200,7 @@ int pli_shim_across_allgather(struct shim_span *s, const void *sendbuf, int send
     return rc == MPI_SUCCESS ? MPI_Bcast(recvbuf, s->size * recvcount, recvtype, 0, local) : rc;
 }
 
-// Lengths are known where things arrive: everybody sends to the other group's rank 0.
+// Lengths are known where things arrive: every rank sends to the other group's rank 0.
 int pli_shim_across_allgatherv(struct shim_span *s, const void *sendbuf, int sendcount,
                                MPI_Datatype sendtype, void *recvbuf, const int counts[],
                                const int displs[], MPI_Datatype recvtype)

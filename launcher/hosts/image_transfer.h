@@ -5,11 +5,14 @@
 #ifndef PLI_LAUNCHER_IMAGE_TRANSFER_H
 #define PLI_LAUNCHER_IMAGE_TRANSFER_H
 
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/helper.h"
+#include "launcher/base/why.h"
 #include "launcher/hosts/daemon_auth.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct pli_job;
 
 // Be ready to take images into the stash; where they are to be sent. Once it is open it stays so.
 // False: a sentence is in `why` (PLI_CKPT_WHY bytes).
@@ -23,5 +26,13 @@ void pli_image_transfer_take(int fd, const struct pli_daemon_handshake_keys *key
 bool pli_image_transfer_send(struct pli_helper *h, const struct pli_job *job,
                              const struct pli_daemon_auth_place *to, const char *dir);
 void pli_image_transfer_close(void);
+
+struct pli_image_transfer_taker;
+
+// Images on their way to this host: pli_launcher.image_transfer.
+struct pli_image_transfer_state {
+    struct pli_image_transfer_taker *takers;
+    uint32_t here; // number of this host
+};
 
 #endif

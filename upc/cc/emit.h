@@ -10,14 +10,14 @@ struct emitter {
     struct unit *u;
     struct text out;    // the external declaration being written
     struct text hoist;  // what must stand in front of it
-    struct source *src; // where the C compiler believes to be
+    struct source *src; // the source that the last line directive names
     int line;
     int before;    // columns of the line that were written with the declaration before
     bool bol;      // at the start of an output line
     bool glued;    // the last thing written was made up: separate what follows
     bool is_moved; // something was rewritten on this line: what follows is not where it was
     int n_aside;   // writing what will be put elsewhere
-    const struct source *mapped; // whose places were told last
+    const struct source *mapped; // source of the last entry of the map
     int in_expr;                 // inside a rewritten expression: no line directives
     int n_id;                    // for names made up
     struct type_printer tp;

@@ -335,7 +335,7 @@ static void put_pts_update(struct emitter *e, struct node *n, struct node *index
     } else {
         pli_emit_printf(e, "; *__pli_a%d = __pli_n%d; ", id, id);
     }
-    pli_emit_printf(e, "%s; })", old ? cur : pli_arena_printf(&e->u->arena, "__pli_n%d", id));
+    pli_emit_printf(e, "%s; })", old ? cur : pli_unit_arena_printf(&e->u->arena, "__pli_n%d", id));
 }
 
 static void put_shared_assign(struct emitter *e, struct node *n)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes declarations that must be written anew.
+// Writes declarations that must be rewritten.
 #ifndef PLI_UPC_CC_EMIT_DECL_H
 #define PLI_UPC_CC_EMIT_DECL_H
 

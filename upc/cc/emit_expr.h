@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes expressions that must be written anew.
+// Writes expressions that must be rewritten.
 #ifndef PLI_UPC_CC_EMIT_EXPR_H
 #define PLI_UPC_CC_EMIT_EXPR_H
 

@@ -156,7 +156,7 @@ static void map_arrays(struct emitter *e, struct forall *f, int id)
         const char *fmt = n->own_index   ? "__pli_part%d_%d"
                           : f->unit == 1 ? "__pli_part%d_%d[__pli_g%d + __pli_k%d]"
                                          : "__pli_part%d_%d[__pli_i%d + __pli_d%d]";
-        n->local = pli_arena_printf(&e->u->arena, fmt, id, k, id, id);
+        n->local = pli_unit_arena_printf(&e->u->arena, fmt, id, k, id, id);
     }
 }
 

@@ -62,7 +62,7 @@ void pli_parse_skip_parens(struct parser *p)
 
 struct edit *pli_parse_edit(struct parser *p, enum edit_kind kind, size_t t0, size_t t1)
 {
-    struct edit *e = pli_arena_alloc(&p->u->arena, sizeof *e);
+    struct edit *e = pli_unit_arena_alloc(&p->u->arena, sizeof *e);
     e->kind = kind;
     e->t0 = t0;
     e->t1 = t1;

@@ -61,7 +61,7 @@ void pli_parse_enter(struct parser *p); // recursion guard
 void pli_parse_leave(struct parser *p);
 void pli_parse_skip_parens(struct parser *p); // at "(": past its partner
 struct edit *pli_parse_edit(struct parser *p, enum edit_kind kind, size_t t0, size_t t1);
-void pli_parse_edit_expr(struct parser *p, struct node *n); // when it must be written anew
+void pli_parse_edit_expr(struct parser *p, struct node *n); // when it must be rewritten
 void pli_parse_pragma(struct parser *p);
 
 #endif

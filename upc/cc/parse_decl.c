@@ -32,7 +32,7 @@ struct deriv {
 
 static struct deriv *make(struct parser *p, enum deriv_kind kind)
 {
-    struct deriv *d = pli_arena_alloc(&p->u->arena, sizeof *d);
+    struct deriv *d = pli_unit_arena_alloc(&p->u->arena, sizeof *d);
     d->kind = kind;
     d->t0 = p->at;
     return d;
@@ -81,7 +81,7 @@ static struct deriv *array_suffix(struct parser *p)
 
 static struct param *add_param(struct parser *p, struct declarator *d, struct param ***tail)
 {
-    struct param *a = pli_arena_alloc(&p->u->arena, sizeof *a);
+    struct param *a = pli_unit_arena_alloc(&p->u->arena, sizeof *a);
     a->name = d->name;
     a->tok = d->tok;
     struct type *t = d->type;
@@ -159,7 +159,7 @@ static void identifier_list(struct parser *p, struct type *f)
     f->is_oldstyle = true;
     struct param **tail = &f->params;
     while (pli_parse_tok(p)->kind == TOK_IDENT) {
-        struct param *a = pli_arena_alloc(&p->u->arena, sizeof *a);
+        struct param *a = pli_unit_arena_alloc(&p->u->arena, sizeof *a);
         a->name = pli_parse_tok(p)->name;
         a->tok = a->t0 = p->at++;
         a->t1 = p->at;
@@ -294,7 +294,7 @@ static void declarator(struct parser *p, struct declarator *out, bool abstract_o
 
 struct declarator *pli_parse_decl_declarator(struct parser *p, struct type *base, bool abstract_ok)
 {
-    struct declarator *out = pli_arena_alloc(&p->u->arena, sizeof *out);
+    struct declarator *out = pli_unit_arena_alloc(&p->u->arena, sizeof *out);
     out->t0 = out->tok = p->at;
     struct deriv *list = NULL;
     declarator(p, out, abstract_ok, &list);
@@ -447,7 +447,7 @@ static void check_shared_init(struct parser *p, const struct declarator *d)
 }
 
 // init-declarator: declarator attributes ("=" initializer)?
-// Returns whether the declaration must be written anew because of it.
+// Returns whether the declaration must be rewritten because of it.
 static bool init_declarator(struct parser *p, struct specs *s, struct declarator *d)
 {
     d->attr0 = p->at;
@@ -494,7 +494,7 @@ static void mark_tls(struct parser *p, struct specs *s, bool is_tentative)
     struct token *t = &p->u->toks[s->t0];
     if (s->storage == ST_STATIC || s->storage == ST_EXTERN || s->storage_tok > 0) {
         t = &p->u->toks[s->storage_tok];
-        t->subst = pli_arena_printf(&p->u->arena, "%.*s __thread", (int)t->len, t->text);
+        t->subst = pli_unit_arena_printf(&p->u->arena, "%.*s __thread", (int)t->len, t->text);
     } else {
         t->prefix = is_tentative ? PLI_EMIT_COMMON_TLS : "__thread";
     }
@@ -532,7 +532,7 @@ static struct decl *rest_of_declaration(struct parser *p, struct decl *d, struct
 static void old_style_params(struct parser *p, struct type *f)
 {
     while (!pli_parse_is(p, '{')) {
-        struct decl *d = pli_arena_alloc(&p->u->arena, sizeof *d);
+        struct decl *d = pli_unit_arena_alloc(&p->u->arena, sizeof *d);
         pli_parse_spec(p, &d->specs);
         if (!d->specs.has_type) {
             pli_parse_expect(p, '{', "a declaration or '{'");
@@ -616,7 +616,7 @@ static void function_definition(struct parser *p, struct decl *d, struct declara
     pli_scope_pop(p);
 }
 
-// At what follows a declarator: does a function's body, or its old-style parameters?
+// Whether the body of a function, or its old-style parameters, follows a declarator.
 static bool is_definition(struct parser *p, const struct declarator *f)
 {
     if (f->type->kind != TY_FUNC || f->name == NULL) {
@@ -646,7 +646,7 @@ static void nested_function(struct parser *p, struct decl *d, struct declarator 
     p->n_static++; // a body with one in it is not printed twice
 }
 
-// "int shared;" declares nothing, which who wrote it may not know.
+// "int shared;" declares nothing, which the author may not know.
 static bool is_empty(struct parser *p, const struct specs *s, size_t t0)
 {
     if (!pli_parse_accept(p, ';')) {
@@ -670,7 +670,7 @@ struct decl *pli_parse_decl_block(struct parser *p)
         static_assert_decl(p);
         return NULL;
     }
-    struct decl *d = pli_arena_alloc(&p->u->arena, sizeof *d);
+    struct decl *d = pli_unit_arena_alloc(&p->u->arena, sizeof *d);
     p->attrs = (struct attrs){ 0 };
     size_t t0 = p->at;
     pli_parse_spec(p, &d->specs);
@@ -701,7 +701,7 @@ static void external_declaration(struct parser *p)
         pli_parse_expect(p, ';', "';'");
         return;
     }
-    struct decl *d = pli_arena_alloc(&p->u->arena, sizeof *d);
+    struct decl *d = pli_unit_arena_alloc(&p->u->arena, sizeof *d);
     p->attrs = (struct attrs){ 0 };
     size_t t0 = p->at;
     pli_parse_spec(p, &d->specs);

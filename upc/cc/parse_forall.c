@@ -287,7 +287,7 @@ static void body(struct parser *p, struct forall *f)
 void pli_parse_forall(struct parser *p)
 {
     size_t t0 = p->at++;
-    struct forall *f = pli_arena_alloc(&p->u->arena, sizeof *f);
+    struct forall *f = pli_unit_arena_alloc(&p->u->arena, sizeof *f);
     struct header h = { 0 };
     pli_parse_expect(p, '(', "'('");
     pli_scope_push(p);

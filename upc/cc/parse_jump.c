@@ -14,7 +14,7 @@ struct jump {
 
 static void note(struct parser *p, struct name *name, size_t tok, bool is_label)
 {
-    struct jump *j = pli_arena_alloc(&p->u->arena, sizeof *j);
+    struct jump *j = pli_unit_arena_alloc(&p->u->arena, sizeof *j);
     *j = (struct jump){ p->jumps, name, tok, p->forall, is_label };
     p->jumps = j;
 }

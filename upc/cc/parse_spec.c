@@ -16,7 +16,7 @@
 // Untagged types get a tag in the output, so that rewritten declarations can name them.
 static const char *make_tag(struct parser *p)
 {
-    const char *label = pli_arena_printf(&p->u->arena, "__pli_anon_%d", ++p->n_anon);
+    const char *label = pli_unit_arena_printf(&p->u->arena, "__pli_anon_%d", ++p->n_anon);
     struct token *brace = pli_parse_tok(p);
     brace->prefix = label;
     return label;
@@ -25,7 +25,7 @@ static const char *make_tag(struct parser *p)
 static struct member *add_member(struct parser *p, struct record *r, struct member ***tail,
                                  struct name *name, struct type *type)
 {
-    struct member *m = pli_arena_alloc(&p->u->arena, sizeof *m);
+    struct member *m = pli_unit_arena_alloc(&p->u->arena, sizeof *m);
     m->name = name;
     m->type = type;
     **tail = m;
@@ -41,7 +41,7 @@ static struct declarator *member_dtor(struct parser *p, struct record *r, struct
     struct declarator *d;
     p->attrs = (struct attrs){ 0 };
     if (pli_parse_is(p, ':')) {
-        d = pli_arena_alloc(&p->u->arena, sizeof *d);
+        d = pli_unit_arena_alloc(&p->u->arena, sizeof *d);
         d->t0 = d->t1 = d->tok = p->at;
         d->type = s->type;
     } else {
@@ -81,7 +81,7 @@ static void member_declaration(struct parser *p, struct record *r, struct member
         pli_parse_expect(p, ';', "';'");
         return;
     }
-    struct decl *d = pli_arena_alloc(&p->u->arena, sizeof *d);
+    struct decl *d = pli_unit_arena_alloc(&p->u->arena, sizeof *d);
     pli_parse_spec(p, &d->specs);
     if (!d->specs.has_type) {
         struct token *t = pli_parse_tok(p);
@@ -150,7 +150,7 @@ static struct record *find_record(struct parser *p, struct name *tag, bool is_un
     if (usable && (s->type->kind == TY_STRUCT || s->type->kind == TY_UNION)) {
         return s->type->rec;
     }
-    struct record *r = pli_arena_alloc(&p->u->arena, sizeof *r);
+    struct record *r = pli_unit_arena_alloc(&p->u->arena, sizeof *r);
     r->is_union = is_union;
     r->tag = tag;
     r->size = -1;
@@ -261,7 +261,7 @@ static struct type *enum_spec(struct parser *p, struct specs *s)
         t = pli_type_copy(p->u, old->type);
     } else {
         t = pli_type_basic(p->u, TY_ENUM);
-        t->en = pli_arena_alloc(&p->u->arena, sizeof *t->en);
+        t->en = pli_unit_arena_alloc(&p->u->arena, sizeof *t->en);
         t->en->tag = tag;
         if (tag != NULL) {
             pli_scope_add_tag(p, tag, tok)->type = t;
@@ -686,7 +686,7 @@ static bool type_word(struct parser *p, struct specs *s, struct words *w)
     } else if (!s->has_type && is_hidden_type(p)) {
         s->type = pli_type_basic(p->u, TY_UNKNOWN);
         s->type->tdname = t->name;
-        struct sym *hidden = pli_arena_alloc(&p->u->arena, sizeof *hidden);
+        struct sym *hidden = pli_unit_arena_alloc(&p->u->arena, sizeof *hidden);
         *hidden = (struct sym){ .name = t->name, .kind = SYM_TYPEDEF, .type = s->type };
         t->name->ids = hidden; // of no scope, so it is known from now on
         p->at++;

@@ -32,7 +32,7 @@ static struct node *expression_statement(struct parser *p)
 {
     struct node *n = value(p);
     pli_parse_expect(p, ';', "';'");
-    // Nobody sees the old value of "p++;" unless it ends a statement expression.
+    // The old value of "p++;" is not used unless it ends a statement expression.
     if (n->kind == N_POSTFIX && n->upc && !pli_parse_is(p, '}')) {
         n->kind = N_PREFIX;
     }

@@ -14,8 +14,8 @@ static void fini(struct unit *u)
         free(s->text);
         free(s->lines);
     }
-    pli_arena_text_fini(&u->pragmas);
-    pli_arena_fini(&u->arena);
+    pli_unit_arena_text_fini(&u->pragmas);
+    pli_unit_arena_fini(&u->arena);
 }
 
 bool pli_translate(const struct options *opt, const char *text, size_t len, FILE *diag,
@@ -23,8 +23,8 @@ bool pli_translate(const struct options *opt, const char *text, size_t len, FILE
 {
     struct unit u = { .opt = *opt, .diag = diag };
     // The parser lives in the arena: its fields must survive the jump.
-    struct parser *p = pli_arena_alloc(&u.arena, sizeof *p);
-    u.text = pli_arena_strdup(&u.arena, text == NULL ? "" : text, len);
+    struct parser *p = pli_unit_arena_alloc(&u.arena, sizeof *p);
+    u.text = pli_unit_arena_strdup(&u.arena, text == NULL ? "" : text, len);
     u.text_len = len;
     p->u = &u;
     if (setjmp(u.bail) == 0) {

@@ -6,14 +6,14 @@
 
 struct type *pli_type_copy(struct unit *u, const struct type *t)
 {
-    struct type *c = pli_arena_alloc(&u->arena, sizeof *c);
+    struct type *c = pli_unit_arena_alloc(&u->arena, sizeof *c);
     *c = *t;
     return c;
 }
 
 struct type *pli_type_basic(struct unit *u, enum type_kind kind)
 {
-    struct type *t = pli_arena_alloc(&u->arena, sizeof *t);
+    struct type *t = pli_unit_arena_alloc(&u->arena, sizeof *t);
     t->kind = kind;
     return t;
 }

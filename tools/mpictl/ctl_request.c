@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sends requests to the mpiexec of a job over its control socket.
+#include "ctl_request.h"
+
+#include "base/clock.h"
+#include "boot/ctl_addr.h"
+#include "boot/node.h"
+#include "mpictl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+    YOUNG_S = 2,
+    FIRST_MS = 20, // between two tries; the pause doubles
+    MOST_MS = 500,
+    NS_PER_MS = 1000000,
+    NS_PER_S = 1000000000
+};
+
+long pli_ctl_request_timeout = 60;
+
+// Whether the job has just begun: its mpiexec may not listen yet.
+static bool is_young(long pid)
+{
+    struct pli_node node;
+    if (!pli_mpictl_map(pid, &node)) {
+        return false;
+    }
+    bool is = pli_mpictl_seconds(&node) < YOUNG_S;
+    pli_node_unmap(&node);
+    return is;
+}
+
+// The mpiexec of another user would not answer; say so instead.
+static void check_owner(int fd, long pid)
+{
+    struct ucred who;
+    socklen_t len = sizeof who;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid != geteuid()) {
+        pli_mpictl_bad("job %ld belongs to another user (uid %u), who alone may change it", pid,
+                       who.uid);
+    }
+}
+
+int pli_ctl_request_connect(long pid)
+{
+    struct sockaddr_un a;
+    socklen_t size = pli_ctl_addr((pid_t)pid, &a);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    while (fd < 0 || connect(fd, (struct sockaddr *)&a, size) != 0) {
+        if (fd < 0 || errno != ECONNREFUSED || !is_young(pid)) {
+            if (fd >= 0) {
+                close(fd);
+            }
+            return -1;
+        }
+        usleep(10000);
+    }
+    check_owner(fd, pid);
+    return fd;
+}
+
+bool pli_ctl_request_exchange(int fd, enum pli_ask_kind kind, const void *body, uint32_t len,
+                              struct pli_answer *answer)
+{
+    struct pli_ask_head head = { kind, len };
+    bool is_answered = send(fd, &head, sizeof head, MSG_NOSIGNAL) == (ssize_t)sizeof head &&
+                       (len == 0 || send(fd, body, len, MSG_NOSIGNAL) == (ssize_t)len) &&
+                       recv(fd, answer, sizeof *answer, MSG_WAITALL) == (ssize_t)sizeof *answer;
+    close(fd);
+    answer->text[sizeof answer->text - 1] = '\0';
+    return is_answered;
+}
+
+static void ask_once(long pid, enum pli_ask_kind kind, const void *body, uint32_t len,
+                     struct pli_answer *answer)
+{
+    int fd = pli_ctl_request_connect(pid);
+    if (fd < 0) {
+        pli_mpictl_bad("process %ld is no mpiexec of yours that was started with --elastic, "
+                       "--checkpoint-dir or --movable",
+                       pid);
+    }
+    if (!pli_ctl_request_exchange(fd, kind, body, len, answer)) {
+        pli_mpictl_bad("mpiexec %ld did not answer: the job has ended", pid);
+    }
+}
+
+// Leave out the advice to try again, which is for programs.
+static void cut_advice(struct pli_answer *answer)
+{
+    char *advice = strstr(answer->text, "; try again");
+    if (advice != NULL) {
+        *advice = '\0';
+    }
+}
+
+void pli_ctl_request_send(long pid, enum pli_ask_kind kind, const void *body, uint32_t len,
+                          struct pli_answer *answer)
+{
+    uint64_t begin = pli_clock_ns(), limit = (uint64_t)pli_ctl_request_timeout * NS_PER_S,
+             waited = 0;
+    bool is_shown = false, is_terminal = isatty(STDERR_FILENO) != 0;
+    long pause_ms = FIRST_MS;
+    for (ask_once(pid, kind, body, len, answer); answer->error == EBUSY && waited < limit;
+         ask_once(pid, kind, body, len, answer)) {
+        cut_advice(answer);
+        if (is_terminal && waited > 0) {
+            fprintf(stderr, "\r\033[Kmpictl: waiting for %llu s: %s (^C ends the wait)",
+                    (unsigned long long)(waited / NS_PER_S), answer->text);
+            is_shown = true;
+        }
+        uint64_t left_ms = (limit - waited) / NS_PER_MS + 1;
+        uint64_t ms = (uint64_t)pause_ms < left_ms ? (uint64_t)pause_ms : left_ms;
+        usleep((useconds_t)(ms * 1000));
+        pause_ms = pause_ms < MOST_MS ? pause_ms * 2 : MOST_MS;
+        waited = pli_clock_ns() - begin;
+    }
+    if (is_shown) {
+        fputs("\r\033[K", stderr);
+    }
+    if (answer->error == EBUSY && limit > 0) {
+        cut_advice(answer);
+        size_t n = strlen(answer->text);
+        snprintf(answer->text + n, sizeof answer->text - n, "; given up after %ld s (--timeout)",
+                 pli_ctl_request_timeout);
+    }
+}
