@@ -14,7 +14,7 @@
 #include "msg/lane.h"
 #include "msg/process.h"
 #include "comm/endpoint_static.h"
-#include "obj/attr_fixed.h"
+#include "obj/attr_predefined.h"
 #include "obj/comm.h"
 #include "obj/comm_hint.h"
 #include "obj/errhandler.h"
@@ -404,7 +404,7 @@ enum pli_err pli_endpoints_detach(struct pli_comm *comm)
 enum pli_err pli_endpoints_best(struct pli_comm *comm, int *n_out)
 {
     (void)comm; // the same for all
-    *n_out = pli_attr_fixed_best();
+    *n_out = pli_attr_predefined_best();
     return PLI_OK;
 }
 

@@ -2,7 +2,7 @@
 // The predefined attributes of communicators. They are answered on every communicator of the world
 // model, since libraries ask on duplicates of MPI_COMM_WORLD too. On one that comes from a session
 // the standard has MPI_TAG_UB alone; the others describe a world that may not be there.
-#include "obj/attr_fixed.h"
+#include "obj/attr_predefined.h"
 
 #include "boot/boot.h"
 #include "boot/gateway_wire.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *pli_attr_fixed_name(int keyval)
+const char *pli_attr_predefined_name(int keyval)
 {
     switch (keyval) {
     case MPI_TAG_UB:
@@ -46,7 +46,7 @@ const char *pli_attr_fixed_name(int keyval)
     }
 }
 
-int pli_attr_fixed_best(void)
+int pli_attr_predefined_best(void)
 {
     const struct pli_node_header *h = pli_boot.node.header;
     int share = (int)(h->n_core / (h->n_row > 0 ? h->n_row : 1));
@@ -71,7 +71,7 @@ static const int *launch_fact(int keyval)
         __atomic_store_n(&appnum, (int)pli_boot.node.rows[pli_boot.row].app, __ATOMIC_RELAXED);
         return h->launcher != (uint32_t)getpid() ? &appnum : NULL;
     case MPIX_BEST_ENDPOINTS:
-        __atomic_store_n(&best, pli_attr_fixed_best(), __ATOMIC_RELAXED);
+        __atomic_store_n(&best, pli_attr_predefined_best(), __ATOMIC_RELAXED);
         return &best;
     default: // those of this world, and one to be spawned for every core: that is never refused
         __atomic_store_n(&universe, (int)(pli_boot.n_world + h->n_core), __ATOMIC_RELAXED);
@@ -104,7 +104,7 @@ static bool is_of_world(int keyval)
     }
 }
 
-void pli_attr_fixed_get(struct pli_comm *c, int keyval, void *value_out, int *flag_out)
+void pli_attr_predefined_get(struct pli_comm *c, int keyval, void *value_out, int *flag_out)
 {
     static const int tag_ub = PLI_TAG_UB, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL;
     const int *value = NULL;
