@@ -267,6 +267,7 @@ const struct pli_role pli_role_daemon = {
     .open_input = open_input,
     .task_gone = task_gone,
     .task_over = task_over,
+    .host_name = pli_hosts_name,
     .where = pli_hosts_where,
     .watches_host = watches_host,
     .rows = &pli_rank_rows_daemon,

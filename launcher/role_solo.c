@@ -177,6 +177,12 @@ static void task_over(const struct pli_proc_task *t)
     }
 }
 
+static const char *host_name(const struct pli_job *job, const struct pli_proc_task *t)
+{
+    (void)t;
+    return job->node.header->host;
+}
+
 static void nowhere_else(const struct pli_job *job, const struct pli_proc_task *t, char *to,
                          size_t cap)
 {
@@ -369,6 +375,7 @@ const struct pli_role pli_role_solo = {
     .open_input = pli_stdin_input,
     .task_gone = task_gone,
     .task_over = task_over,
+    .host_name = host_name,
     .where = nowhere_else,
     .watches_host = watches_host,
     .rows = &pli_rank_rows_solo,

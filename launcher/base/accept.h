@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Takes calls of listening sockets. When there are no descriptors left the kernel would say for
-// ever that somebody calls; then the listener is left alone for a while instead.
+// ever that a process calls; then the listener is left alone for a while instead.
 #ifndef PLI_LAUNCHER_ACCEPT_H
 #define PLI_LAUNCHER_ACCEPT_H
 
@@ -11,8 +11,8 @@
 // One call; the descriptor is closed at exec and does not block. -1: there is none now.
 int pli_accept_one(struct pli_watch *listener);
 
-// As above, of a socket of this host, and only from a process of this user: whoever else calls is
-// hung up on at once, and -1 returned.
+// As above, of a socket of this host, and only from a process of this user: a call of another user
+// is hung up on at once, and -1 returned.
 int pli_accept_own(struct pli_watch *listener);
 
 // After an accept that has failed (errno): leave the listener alone for a while if it failed for

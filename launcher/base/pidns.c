@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nest's first process sleeps, and tells how orphans ended, which fall to it and not to
-// mpiexec: clones of ranks are such. When it ends, with mpiexec, the kernel ends all in there.
-// It has its own view of the file system with the nest's own /proc, which CRIU reads.
+// The first process of the namespace sleeps, and tells how orphans ended, which fall to it and not
+// to mpiexec: clones of ranks are such. When it ends, with mpiexec, the kernel ends all in there.
+// It has its own view of the file system with the namespace's own /proc, which CRIU reads.
 #include "launcher/base/pidns.h"
 
 #include "launcher/base/launcher.h"
@@ -26,7 +26,7 @@
 enum { TELL_MS = 1000 };
 
 struct pli_pidns_end {
-    int32_t pid, status; // pid: in the nest
+    int32_t pid, status; // pid: in the namespace
 };
 
 // Tell of everybody who ends; when nobody listens, nobody asks.
@@ -63,7 +63,7 @@ static void begin_above(pid_t last)
 static _Noreturn void be_first(int ready, int tell, pid_t last)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    prctl(PR_SET_NAME, "pliant-nest");
+    prctl(PR_SET_NAME, "pliant-pidns");
     signal(SIGCHLD, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
     setsid();

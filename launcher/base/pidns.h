@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pid namespace for restored ranks. Images bear the numbers of their processes, which others may
-// have by now; in a nest all numbers are free. Whoever mpiexec starts afterwards is in it too.
+// have by now; in a process namespace all numbers are free. Every process that mpiexec starts
+// afterwards is in it too.
 #ifndef PLI_LAUNCHER_PIDNS_H
 #define PLI_LAUNCHER_PIDNS_H
 
@@ -16,18 +17,18 @@ bool pli_pidns_is_open(void);
 // End what is in it, and let children be born outside again. Fine when there is none.
 void pli_pidns_close(void);
 
-// In a new process: see the files that the others in the nest see, from the same directory. Makes
-// system calls only.
+// In a new process: see the files that the others in the namespace see, from the same directory.
+// Makes system calls only.
 void pli_pidns_enter(void);
 
 // A child that is not in it, and so does not end with it.
 pid_t pli_pidns_fork_outside(void);
 
-// Our number for a child of ours that has this one in the nest; 0: there is none.
+// Our number for a child of ours that has this one in the namespace; 0: there is none.
 pid_t pli_pidns_find(pid_t inner);
 
-// How a process of the nest ended that is not our child, as wait tells it; waits a moment for that.
-// False: nobody knows.
+// How a process of the namespace ended that is not our child, as wait tells it; waits a moment for
+// that. False: nobody knows.
 bool pli_pidns_status(pid_t inner, int *status_out);
 
 struct pli_pidns_end;

@@ -33,7 +33,7 @@ enum {
     N_ADDR = PLI_NODE_N_ADDR + 1
 };
 
-// Somebody who has connected and proved nothing yet.
+// A caller that has proved nothing yet.
 struct pli_daemon_auth_caller {
     struct pli_watch watch;
     struct pli_daemon_auth_caller *next;
@@ -44,7 +44,7 @@ struct pli_daemon_auth_caller {
     size_t len; // bytes of the next message
 };
 
-static void gate_fire(struct pli_watch *w, uint32_t events);
+static void listener_fire(struct pli_watch *w, uint32_t events);
 static void tick(struct pli_timer *t);
 
 static void drop(struct pli_daemon_auth_caller *k)
@@ -61,7 +61,7 @@ static void tick(struct pli_timer *t)
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     uint64_t now = pli_clock_ns();
     bool is_any = false;
-    for (struct pli_daemon_auth_caller *k = self->knocks; k != NULL; k = k->next) {
+    for (struct pli_daemon_auth_caller *k = self->callers; k != NULL; k = k->next) {
         uint64_t most = (uint64_t)(k->is_greeted ? JOIN_MS : SILENT_MS) * PLI_MS;
         if (k->watch.fd >= 0 && now - k->since > most) {
             drop(k);
@@ -77,7 +77,7 @@ static unsigned count_source(const unsigned char *source)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     unsigned n = 0;
-    for (const struct pli_daemon_auth_caller *k = self->knocks; k != NULL; k = k->next) {
+    for (const struct pli_daemon_auth_caller *k = self->callers; k != NULL; k = k->next) {
         n += k->watch.fd >= 0 && !k->is_greeted && memcmp(k->source, source, 16) == 0;
     }
     return n;
@@ -90,7 +90,7 @@ static bool evict(const unsigned char *source)
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     struct pli_daemon_auth_caller *oldest = NULL;
     unsigned most = 0;
-    for (struct pli_daemon_auth_caller *k = self->knocks; k != NULL; k = k->next) {
+    for (struct pli_daemon_auth_caller *k = self->callers; k != NULL; k = k->next) {
         if (k->watch.fd < 0 || k->is_greeted ||
             (source != NULL && memcmp(k->source, source, 16) != 0)) {
             continue;
@@ -109,7 +109,7 @@ static bool evict(const unsigned char *source)
 }
 
 // An address that was called must be one of ours; the loopback is only that from this host. So a
-// handshake that somebody passes on from elsewhere is known by where it was meant to go.
+// handshake that is passed on from elsewhere is known by where it was meant to go.
 static bool is_ours(const struct pli_daemon_auth_caller *k)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
@@ -143,7 +143,7 @@ static bool is_ours(const struct pli_daemon_auth_caller *k)
 static bool is_first(const struct pli_daemon_auth_caller *me)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
-    for (const struct pli_daemon_auth_caller *k = self->knocks; k != NULL; k = k->next) {
+    for (const struct pli_daemon_auth_caller *k = self->callers; k != NULL; k = k->next) {
         if (k != me && k->watch.fd >= 0 && k->is_greeted &&
             memcmp(k->h.hello.nonce, me->h.hello.nonce, PLI_DAEMON_HANDSHAKE_NONCE) == 0) {
             return false;
@@ -202,14 +202,14 @@ static void knock_fire(struct pli_watch *w, uint32_t events)
 static struct pli_daemon_auth_caller *new_knock(void)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
-    struct pli_daemon_auth_caller *k = self->knocks;
+    struct pli_daemon_auth_caller *k = self->callers;
     while (k != NULL && k->watch.fd >= 0) {
         k = k->next;
     }
     if (k == NULL && (k = calloc(1, sizeof *k)) != NULL) {
         k->watch.fd = -1;
-        k->next = self->knocks;
-        self->knocks = k;
+        k->next = self->callers;
+        self->callers = k;
     }
     return k;
 }
@@ -255,7 +255,7 @@ static void begin(int fd)
     knock_fire(&k->watch, EPOLLIN); // a caller of ours speaks at once, and often has by now
 }
 
-static void gate_fire(struct pli_watch *w, uint32_t events)
+static void listener_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
     for (int i = 0; i < AT_ONCE; i++) {
@@ -315,7 +315,7 @@ void pli_daemon_auth_close(void)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     pli_loop_close(&self->listener);
-    for (struct pli_daemon_auth_caller *k = self->knocks; k != NULL; k = k->next) {
+    for (struct pli_daemon_auth_caller *k = self->callers; k != NULL; k = k->next) {
         drop(k);
     }
 }
@@ -355,6 +355,6 @@ void pli_daemon_auth_unpack(struct pli_daemon_auth_place *place, struct pli_unpa
 void pli_daemon_auth_init(void)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
-    self->listener = (struct pli_watch){ .fd = -1, .fire = gate_fire };
+    self->listener = (struct pli_watch){ .fd = -1, .fire = listener_fire };
     self->timer.fire = tick;
 }

@@ -14,7 +14,7 @@
 
 enum { PLI_DAEMON_AUTH_SECRET = PLI_DAEMON_HANDSHAKE_SECRET };
 
-// Where a gate is: a port and addresses; and which one it is.
+// Where a listener is: a port and addresses; and which one it is.
 struct pli_daemon_auth_place {
     uint16_t port;
     uint32_t n_addr;
@@ -23,7 +23,7 @@ struct pli_daemon_auth_place {
     unsigned char id[PLI_DAEMON_HANDSHAKE_ID];
 };
 
-// Somebody has called and proved to be of the job: the connection (to keep), the number of its
+// A caller has proved to be of the job: the connection (to keep), the number of its
 // host, and what protects all that is said from here on.
 typedef void (*pli_daemon_auth_came_fn)(int fd, uint32_t host,
                                         const struct pli_daemon_handshake_keys *keys);
@@ -33,8 +33,8 @@ bool pli_daemon_auth_open(const unsigned char *secret, pli_daemon_auth_came_fn c
                           struct pli_daemon_auth_place *out);
 void pli_daemon_auth_close(void);
 
-// Call a gate at all of its addresses that lead to its host; the first that proves to be of the job
-// counts. The connection; -1: a sentence in `why` tells what happened at each. Waits for some
+// Call a listener at all of its addresses that lead to its host; the first that proves to be of the
+// job counts. The connection; -1: a sentence in `why` tells what happened at each. Waits for some
 // seconds at most.
 int pli_daemon_auth_call(const struct pli_daemon_auth_place *place, const unsigned char *secret,
                          uint32_t host, struct pli_daemon_handshake_keys *keys_out, char *why,
@@ -57,7 +57,7 @@ struct pli_daemon_auth_state {
     struct pli_timer timer;
     struct pli_daemon_handshake_known known;
     pli_daemon_auth_came_fn on_came;
-    struct pli_daemon_auth_caller *knocks; // callers; not freed: an event may name one
+    struct pli_daemon_auth_caller *callers; // callers; not freed: an event may name one
     unsigned n_silent;
     struct pli_daemon_auth_place ours; // once it is open
 };

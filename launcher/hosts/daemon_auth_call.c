@@ -15,8 +15,8 @@
 
 enum {
     CONNECT_MS = 5000, // while nobody has even connected
-    ANSWER_MS = 20000, // when somebody has: a listener with many callers takes its time
-    AGAIN_MS = 100,    // after somebody hung up: it had no room for us
+    ANSWER_MS = 20000, // once one has: a listener with many callers takes its time
+    AGAIN_MS = 100,    // after the listener hung up: it had no room for us
     N_ADDR = PLI_NODE_N_ADDR + 1
 };
 
@@ -37,7 +37,7 @@ struct call {
     const struct pli_daemon_auth_place *place;
     struct pli_daemon_handshake_known known;
     uint32_t host;
-    bool is_connected; // somebody was, at some time
+    bool is_connected; // one was, at some time
     struct attempt tries[N_ADDR];
 };
 
@@ -176,7 +176,7 @@ int pli_daemon_auth_call(const struct pli_daemon_auth_place *place, const unsign
     struct call c = { .place = place, .host = host };
     memcpy(c.known.secret, secret, sizeof c.known.secret);
     memcpy(c.known.id, place->id, sizeof c.known.id);
-    // What is an address of this host too leads to whoever listens here.
+    // What is an address of this host too leads to a listener of this host.
     bool is_here = place->stack != 0 && place->stack == pli_address_stack();
     for (uint32_t i = 0; i < place->n_addr; i++) {
         c.tries[i] = (struct attempt){ .addr = &place->addr[i], .fd = -1 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both sides of the handshake between mpiexec and its daemons; whoever uses it moves the bytes.
+// Both sides of the handshake between mpiexec and its daemons; the caller moves the bytes.
 #ifndef PLI_LAUNCHER_DAEMON_HANDSHAKE_H
 #define PLI_LAUNCHER_DAEMON_HANDSHAKE_H
 
@@ -38,8 +38,8 @@ bool pli_daemon_handshake_join(struct pli_daemon_handshake *h,
                                const struct pli_daemon_handshake_known *k,
                                struct pli_daemon_handshake_keys *keys_out);
 
-// The listener: whether h->hello was made by somebody of the job, for this listener; then h->reply
-// is made. (Somebody may have seen it and send it again: only the join is a proof.)
+// The listener: whether h->hello was made by a process of the job, for this listener; then h->reply
+// is made. (An observer may have seen it and send it again: only the join is a proof.)
 bool pli_daemon_handshake_reply(struct pli_daemon_handshake *h,
                                 const struct pli_daemon_handshake_known *k);
 // The listener: whether h->join is from the same.

@@ -8,7 +8,8 @@
 //
 // The hashes also cover a number of the listener's own that does not travel here, so that none is
 // of use with another listener. All that follows are records under keys made of the secret and of
-// both random numbers: who passes the messages of two others through can change and add nothing.
+// both random numbers: a process that passes on the messages of two others can change and add
+// nothing.
 #ifndef PLI_LAUNCHER_DAEMON_HANDSHAKE_WIRE_H
 #define PLI_LAUNCHER_DAEMON_HANDSHAKE_WIRE_H
 

@@ -141,7 +141,7 @@ static void parse(struct pli_dlink *l)
     size_t at = 0;
     while (l->watch.fd >= 0 && take_head(l, &at)) {
         size_t len = le32toh(l->head.len);
-        // A frame without a body has a place all the same: whoever copies it needs no question.
+        // A frame without a body has a place all the same: code that copies it needs no test.
         const unsigned char *data = len > 0 ? take(l, &at, len) : (unsigned char *)l->in.data;
         if (data == NULL) {
             break;

@@ -31,7 +31,7 @@ struct pli_dlink {
 };
 
 // Take over a connected socket whose ends have shaken hands; hear and lost have been set. A peer
-// that falls silent for more than a few seconds is lost, and so is one whose frames somebody has
+// that falls silent for more than a few seconds is lost, and so is one whose frames were
 // altered.
 struct pli_daemon_handshake_keys;
 void pli_dlink_open(struct pli_dlink *l, int fd, const struct pli_daemon_handshake_keys *keys);

@@ -16,7 +16,7 @@ enum {
 };
 
 enum pli_dlink_kind {
-    // From a daemon up to mpiexec. `host`: who says it.
+    // From a daemon up to mpiexec. `host`: the one that says it.
     PLI_DLINK_HELLO = 1, // I am there: version, name, where my ranks are reached
     PLI_DLINK_OUT,       // task `a`, descriptor `flag`: these bytes; none: its end
     PLI_DLINK_IN_DONE,   // task `a` has read so many bytes; 0: it reads no more
@@ -59,7 +59,7 @@ enum pli_dlink_kind {
     PLI_DLINK_SAVE,       // what ranks are to know of checkpoints, see ckpt_wire.h
     PLI_DLINK_STEP,       // the next step of a checkpoint: `flag`, see ckpt_head.h
     PLI_DLINK_PLACE,    // the ranks of host `a` are elsewhere now, or it joins: its name, and where
-    PLI_DLINK_NEWS,     // somebody died, or something was agreed, see agree_wire.h
+    PLI_DLINK_NEWS,     // a rank died, or something was agreed, see agree_wire.h
     PLI_DLINK_PAST,     // for a host that joins: what has become of the job, see join_replay.h
     PLI_DLINK_TO_BERTH, // clone `a`, of a rank of yours: what its host has said
     PLI_DLINK_LAND,     // clone `a` was sent to you: restore it

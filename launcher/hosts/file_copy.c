@@ -40,7 +40,7 @@ static bool fail(struct haul *h, int error, const char *what, const char *name)
 
 // Sending.
 
-// Whoever receives speaks once: before all is sent, that something is wrong there.
+// The receiver speaks once: before all is sent, that something is wrong there.
 static bool send_some(struct haul *h, const void *from, size_t len)
 {
     if (pli_fd_wait_wait(h->s->fd, POLLIN, 0)) {

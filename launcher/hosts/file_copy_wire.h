@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The files of a directory on their way to another host: eight bytes that say so, then for each
-// file a head, its name and its content; a head without a name ends it. Whoever receives them
+// file a head, its name and its content; a head without a name ends it. The receiver
 // answers once, with a verdict. Little-endian.
 #ifndef PLI_LAUNCHER_FILE_COPY_WIRE_H
 #define PLI_LAUNCHER_FILE_COPY_WIRE_H

@@ -78,7 +78,7 @@ static void finish(const struct pli_answer *a)
     done(arg, a);
 }
 
-// All of them go again: who has called sees the end of the link, who has not is not let in.
+// All of them go again: a daemon that has called sees the end of its link, and no other is let in.
 static void dismiss(void)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// Somebody who receives.
+// A process that receives images.
 struct pli_image_transfer_taker {
     struct pli_helper helper; // first: it is told when it ends
     struct pli_image_transfer_taker *next;
@@ -67,7 +67,7 @@ bool pli_image_transfer_send(struct pli_helper *h, const struct pli_job *job,
     return pli_helper_fork(h, send_all, &c);
 }
 
-// Somebody who wants to send.
+// A process that wants to send images.
 struct call {
     int fd;
     const struct pli_daemon_handshake_keys *keys;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where images of processes leave a host and come to another: over a connection of their own
-// between the two daemons, who prove to each other that they are of the job, and through processes
-// of their own, so that no other word waits.
+// between the two daemons, which prove to each other that they are of the job, and through
+// processes of their own, so that no other word waits.
 #ifndef PLI_LAUNCHER_IMAGE_TRANSFER_H
 #define PLI_LAUNCHER_IMAGE_TRANSFER_H
 
@@ -14,12 +14,12 @@
 
 struct pli_job;
 
-// Be ready to take images into the stash; where they are to be sent. Once it is open it stays so.
-// False: a sentence is in `why` (PLI_CKPT_WHY bytes).
+// Be ready to take images into the directory of tmpdir.h; where they are to be sent. Once it is
+// open it stays so. False: a sentence is in `why` (PLI_CKPT_WHY bytes).
 bool pli_image_transfer_open(const struct pli_job *job, const unsigned char *secret,
                              pli_daemon_auth_came_fn came, struct pli_daemon_auth_place *out,
                              char *why);
-// Somebody of the job has called, and is no daemon below: what it sends is taken.
+// A process of the job has called that is no daemon below: what it sends is taken.
 void pli_image_transfer_take(int fd, const struct pli_daemon_handshake_keys *keys);
 
 // Send the files of a directory, as a helper that says why it failed.

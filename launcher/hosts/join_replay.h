@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What has become of a job since it began, for a host that joins it: process sets, processes that
-// came later, who has ended or died, which communicators are revoked, and which version counts.
+// came later, which have ended or died, which communicators are revoked, and which version counts.
 #ifndef PLI_LAUNCHER_JOIN_REPLAY_H
 #define PLI_LAUNCHER_JOIN_REPLAY_H
 

@@ -77,11 +77,11 @@ static void note(struct pli_job *job, struct pli_spawn_daemon_order *o, const ui
     const uint32_t *host = hosts;
     for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
         uint32_t n = 0;
-        for (uint32_t k = 0; k < o->list.crews[i]->app.n_rank; k++) {
+        for (uint32_t k = 0; k < o->list.programs[i]->app.n_rank; k++) {
             n += *host++ == job->here;
         }
-        if (n > 0 && a->error == 0 && !o->list.crews[i]->is_borrowed) {
-            check(&o->list.crews[i]->app, a);
+        if (n > 0 && a->error == 0 && !o->list.programs[i]->is_borrowed) {
+            check(&o->list.programs[i]->app, a);
         }
         o->n_mine += n;
     }

@@ -138,7 +138,7 @@ static uint32_t count_hosts(const struct pli_spawn_head_order *o)
     return n;
 }
 
-// All hosts know of all processes: whoever calls another one is known there.
+// All hosts know of all processes: a process that calls another one is known there.
 static void start(struct pli_spawn_head_order *o)
 {
     struct pli_job *job = o->job;
@@ -146,9 +146,9 @@ static void start(struct pli_spawn_head_order *o)
     o->state = S_STARTING;
     o->n_wait = count_hosts(o);
     for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
-        for (uint32_t k = 0; k < o->list.crews[i]->app.n_rank; k++, index++) {
+        for (uint32_t k = 0; k < o->list.programs[i]->app.n_rank; k++, index++) {
             struct pli_proc_task *t = pli_say_need(
-                pli_programs_task(job, o->list.crews[i], pli_rank_rows_at(job, index)));
+                pli_programs_task(job, o->list.programs[i], pli_rank_rows_at(job, index)));
             t->host = o->hosts[index - o->first];
             pli_head_add(t);
         }
@@ -162,7 +162,7 @@ static void await(struct pli_spawn_head_order *o)
     struct pli_answer a = { .first = o->first, .n = o->list.n_all };
     for (uint32_t i = 0; i < o->list.n_all; i++) {
         struct pli_proc_task *t = pli_say_need(
-            pli_programs_task(o->job, o->list.crews[0], pli_rank_rows_at(o->job, o->first + i)));
+            pli_programs_task(o->job, o->list.programs[0], pli_rank_rows_at(o->job, o->first + i)));
         t->host = o->hosts[i];
         pli_head_add(t);
     }
@@ -314,7 +314,7 @@ static bool place(struct pli_spawn_head_order *o, struct pli_answer *a)
     uint32_t at = 0;
     o->hosts = pli_say_need(calloc((size_t)o->list.n_all + 1, sizeof *o->hosts));
     for (uint32_t i = 0; i < o->list.ask.n_part && a->error == 0; i++) {
-        const struct pli_programs *c = o->list.crews[i];
+        const struct pli_programs *c = o->list.programs[i];
         a->part = i;
         if (!pli_rank_map_more(o->job, o->hosts, at, c->app.n_rank, c->may)) {
             pli_refuse(a, ENOSPC,
@@ -374,7 +374,7 @@ static char *list_hosts(const struct pli_spawn_head_order *o)
 {
     struct pli_pack p = { 0 };
     for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
-        const struct pli_programs *c = o->list.crews[i];
+        const struct pli_programs *c = o->list.programs[i];
         pli_pack_bytes(&p, c->hosts, strlen(c->hosts));
         pli_pack_bytes(&p, ",", 1);
         pli_pack_bytes(&p, c->add, strlen(c->add));
@@ -389,7 +389,7 @@ static bool go_on(struct pli_spawn_head_order *o, const char *body, size_t len,
                   struct pli_answer *a)
 {
     for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
-        struct pli_programs *c = o->list.crews[i];
+        struct pli_programs *c = o->list.programs[i];
         c->may = pli_host_names_named(o->job, c->hosts);
     }
     return announce(o, body, len, a);
@@ -446,8 +446,8 @@ void pli_spawn_head_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32
     if (!pli_programs_ranks(job, n, rank, version, &o->list)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
     } else if (may != NULL) {
-        o->list.crews[0]->may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
-        memcpy(o->list.crews[0]->may, may, job->n_host * sizeof *may);
+        o->list.programs[0]->may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
+        memcpy(o->list.programs[0]->may, may, job->n_host * sizeof *may);
     }
     if (a->error != 0 || !pli_host_join_may_grow(a) || !announce(o, NULL, 0, a)) {
         destroy(o);

@@ -194,7 +194,7 @@ static void pid_fire(struct pli_watch *w, uint32_t events)
     r->is_over = true;
     pli_loop_close(w);
     pli_loop_close(&r->in);
-    while (r->out.fd >= 0) { // its last words; who else holds the pipe is not waited for
+    while (r->out.fd >= 0) { // its last output; other holders of the pipe are not waited for
         struct pollfd p = { .fd = r->out.fd, .events = POLLIN };
         if (poll(&p, 1, 0) <= 0) {
             break;

@@ -361,7 +361,7 @@ void pli_hosts_find(struct pli_job *job)
 
 const char *pli_hosts_name(const struct pli_job *job, const struct pli_proc_task *task)
 {
-    return job->n_host > 0 ? job->hosts[task->host].name : job->node.header->host;
+    return job->hosts[task->host].name;
 }
 
 uint32_t pli_hosts_n_left(const struct pli_job *job)

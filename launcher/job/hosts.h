@@ -54,7 +54,7 @@ void pli_hosts_find(struct pli_job *job);
 // Whether it can be one: it becomes a word of a command line, and must not be taken for an option.
 bool pli_hosts_is_name(const char *text, size_t len);
 
-// The name to call the host of a task by.
+// The name of the host of a task, in a job on several hosts.
 struct pli_proc_task;
 const char *pli_hosts_name(const struct pli_job *job, const struct pli_proc_task *task);
 // " on host NAME", for messages.

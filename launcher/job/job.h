@@ -13,7 +13,7 @@
 
 enum pli_pass { PLI_PASS_UNSAID, PLI_PASS_ALL, PLI_PASS_LIST, PLI_PASS_NONE };
 
-struct pli_control_msgs;
+struct pli_indirect_rank;
 struct pli_host;
 struct pli_manifest;
 
@@ -73,7 +73,7 @@ struct pli_options {
     uint32_t elastic_min, elastic_max; // ranks the job may have; max 0: as many as it began with
     bool is_resize_error;              // a resize is told by MPI_WORLD_RESIZED
     const char *ckpt_dir;              // where checkpoints go; NULL: none are made
-    double ckpt_interval;              // seconds from one to the next, 0: when somebody asks
+    double ckpt_interval;              // seconds from one to the next, 0: only on request
     uint32_t ckpt_keep;                // how many are kept
     const char *ckpt_mark;             // on several hosts: by which daemons know the directory
     uint64_t restart_sum;              // and the checkpoint
@@ -110,7 +110,7 @@ struct pli_proc_task {
     struct pli_output_lines out, err;
     struct pli_job *job;
     struct pli_app *app;
-    struct pli_control_msgs *guests;
+    struct pli_indirect_rank *indirect;
     const struct pli_binding *place; // NULL: not bound
     uint32_t first, n;               // rows here; where there are no other hosts, ranks. Without
                                      // ranks first is the same as extra

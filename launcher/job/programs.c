@@ -125,15 +125,15 @@ bool pli_programs_read(const struct pli_job *job, const char *body, size_t len,
     }
     memcpy(&out->ask, body, sizeof out->ask);
     if (out->ask.n_part <= len) {
-        out->crews = calloc(out->ask.n_part + 1u, sizeof(struct pli_programs *));
+        out->programs = calloc(out->ask.n_part + 1u, sizeof(struct pli_programs *));
     }
-    if (out->crews == NULL) {
+    if (out->programs == NULL) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for the request");
         return false;
     }
     for (uint32_t i = 0; i < out->ask.n_part && a->error == 0; i++) {
-        out->crews[i] = read_part(job, &at, end, a);
-        n_all += out->crews[i] != NULL ? out->crews[i]->app.n_rank : 0;
+        out->programs[i] = read_part(job, &at, end, a);
+        n_all += out->programs[i] != NULL ? out->programs[i]->app.n_rank : 0;
     }
     out->n_all = n_all < UINT32_MAX ? (uint32_t)n_all : UINT32_MAX;
     return a->error == 0;
@@ -145,19 +145,19 @@ bool pli_programs_ranks(const struct pli_job *job, uint32_t n, uint32_t rank, ui
     *out = (struct pli_programs_list){
         .ask = { .n_part = 1 }, .n_all = n, .rank = rank, .version = version
     };
-    out->crews = calloc(1, sizeof(struct pli_programs *));
-    if (out->crews != NULL) {
-        out->crews[0] = pli_programs_borrow(&job->apps[0], n);
+    out->programs = calloc(1, sizeof(struct pli_programs *));
+    if (out->programs != NULL) {
+        out->programs[0] = pli_programs_borrow(&job->apps[0], n);
     }
-    return out->crews != NULL && out->crews[0] != NULL;
+    return out->programs != NULL && out->programs[0] != NULL;
 }
 
 void pli_programs_list_fini(struct pli_programs_list *l)
 {
-    for (uint32_t i = 0; l->crews != NULL && i < l->ask.n_part; i++) {
-        pli_programs_release(l->crews[i]);
+    for (uint32_t i = 0; l->programs != NULL && i < l->ask.n_part; i++) {
+        pli_programs_release(l->programs[i]);
     }
-    free(l->crews);
+    free(l->programs);
     *l = (struct pli_programs_list){ 0 };
 }
 

@@ -29,9 +29,9 @@ struct pli_programs *pli_programs_borrow(const struct pli_app *app, uint32_t n);
 // All of a request of kind PLI_ASK_SPAWN.
 struct pli_programs_list {
     struct pli_ask_spawn ask;
-    struct pli_programs **crews; // ask.n_part
-    uint32_t n_all;              // processes
-    uint32_t rank, version;      // of the first; new ranks of the job's world: of which version
+    struct pli_programs **programs; // ask.n_part
+    uint32_t n_all;                 // processes
+    uint32_t rank, version;         // of the first; new ranks of the job's world: of which version
 };
 // False with a refusal; the list is to be ended in both cases.
 bool pli_programs_read(const struct pli_job *job, const char *body, size_t len,

@@ -18,7 +18,7 @@
 // What a daemon says of a row whose process is gone.
 enum level {
     IN_USE,
-    AT_A_PINCH, // somebody here has a communicator with its process
+    AT_A_PINCH, // a process here has a communicator with its process
     FREE,
     N_LEVEL = PLI_RANK_ROWS_N_LEVEL
 };

@@ -57,6 +57,7 @@ struct pli_role {
     int (*open_input)(struct pli_job *job, struct pli_proc_task *t, int null_fd);
     void (*task_gone)(struct pli_proc_task *t);       // its process has ended, why is not known yet
     void (*task_over)(const struct pli_proc_task *t); // and all has been done about it
+    const char *(*host_name)(const struct pli_job *job, const struct pli_proc_task *t);
     // " on host NAME" where messages have to say it, else "".
     void (*where)(const struct pli_job *job, const struct pli_proc_task *t, char *to, size_t cap);
     bool (*watches_host)(const struct pli_job *job, uint32_t host); // its processes are ours

@@ -40,8 +40,8 @@ static bool has_set(const struct pli_node *node, uint32_t host, uint32_t *n_node
     return has;
 }
 
-// A host that gets its first ranks now has a set as the others have. Who asks for such a set gets
-// the members of the newest version, so that it need not be made again.
+// A host that gets its first ranks now has a set as the others have. A process that asks for such a
+// set gets the members of the newest version, so that it need not be made again.
 static void add_host_set(struct pli_job *job, const struct pli_world_version *w, uint32_t host)
 {
     char name[PLI_PSET_NAME];

@@ -52,7 +52,7 @@ static enum knowledge exit_of(int pidfd, int *status_out)
     return KNOWN;
 }
 
-// A guest is gone; pidfd may be -1.
+// An indirect rank is gone; pidfd may be -1.
 static void judge(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidfd)
 {
     const struct pli_node_row *r = &t->job->node.rows[row];
@@ -63,7 +63,7 @@ static void judge(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidfd)
         c.fault = PLI_FAULT_ABORT;
         c.number = r->abort_code;
     } else if (c.state != PLI_NODE_RUNNING) {
-        c.fault = PLI_FAULT_NONE; // whoever started it knows, and makes it his exit status
+        c.fault = PLI_FAULT_NONE; // the process that started it knows, and exits with it
     } else if (pidfd >= 0 && exit_of(pidfd, &status) == KNOWN) {
         c.fault = pli_failure_text_fault(status, c.state, &c.number);
     } else {
@@ -72,10 +72,10 @@ static void judge(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidfd)
     pli_supervisor_report(&c);
 }
 
-static void guest_over(struct pli_timer *timer)
+static void indirect_over(struct pli_timer *timer)
 {
-    struct pli_control_msgs *g =
-        (struct pli_control_msgs *)((char *)timer - offsetof(struct pli_control_msgs, timer));
+    struct pli_indirect_rank *g =
+        (struct pli_indirect_rank *)((char *)timer - offsetof(struct pli_indirect_rank, timer));
     struct pli_node *node = &g->task->job->node;
     int status;
     if (atomic_load_explicit(&node->rows[g->row].state, memory_order_acquire) == PLI_NODE_RUNNING &&
@@ -92,12 +92,12 @@ static void guest_over(struct pli_timer *timer)
     pli_supervisor_check(g->task);
 }
 
-static void guest_fire(struct pli_watch *watch, uint32_t events)
+static void indirect_fire(struct pli_watch *watch, uint32_t events)
 {
     (void)events;
-    struct pli_control_msgs *g = (struct pli_control_msgs *)watch; // its first member
+    struct pli_indirect_rank *g = (struct pli_indirect_rank *)watch; // its first member
     pli_loop_watch(watch, 0);
-    g->timer.fire = guest_over;
+    g->timer.fire = indirect_over;
     pli_loop_timer(&g->timer, (uint64_t)PARENT_MS * PLI_MS);
 }
 
@@ -120,10 +120,10 @@ static int take(int *fd)
     return taken;
 }
 
-// pidfd: of the process, -1: it is to be found by its number. It and control belong to the guest.
-static void add_guest(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidfd, int control)
+// pidfd: of the process, -1: it is to be found by its number. It and control belong to the rank.
+static void add_indirect(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidfd, int control)
 {
-    struct pli_control_msgs *g = calloc(1, sizeof *g);
+    struct pli_indirect_rank *g = calloc(1, sizeof *g);
     errno = g == NULL ? ENOMEM : ESRCH;
     int fd = g == NULL || pid <= 0 ? -1 : pidfd >= 0 ? pidfd : (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0) {
@@ -136,13 +136,13 @@ static void add_guest(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidf
         close_all((const int[]){ pidfd, control }, 2);
         return;
     }
-    *g = (struct pli_control_msgs){ .watch = { .fd = fd, .fire = guest_fire },
-                                    .task = t,
-                                    .pid = pid,
-                                    .row = row,
-                                    .control = { .fd = control, .fire = own_fire },
-                                    .next = t->guests };
-    t->guests = g;
+    *g = (struct pli_indirect_rank){ .watch = { .fd = fd, .fire = indirect_fire },
+                                     .task = t,
+                                     .pid = pid,
+                                     .row = row,
+                                     .control = { .fd = control, .fire = own_fire },
+                                     .next = t->indirect };
+    t->indirect = g;
     pli_loop_watch(&g->watch, EPOLLIN);
     if (control >= 0) {
         pli_loop_watch(&g->control, EPOLLIN);
@@ -172,8 +172,8 @@ struct sender {
     int fd; // pidfd, -1: none
 };
 
-// own: what came with it, -1 where there is none: a control socket, a door. Who keeps one takes it
-// out; the others are closed by the caller.
+// own: what came with it, -1 where there is none: a control socket, a socket for connections. Code
+// that keeps one takes it out; the others are closed by the caller.
 static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct sender *from,
                  int own[N_OWN])
 {
@@ -190,7 +190,7 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
     bool is_mine = pli_task_has(t, msg->row);
     if (is_mine && msg->kind == PLI_CTL_HELLO) {
         pli_listener_set(msg->row, take(&own[1]));
-        add_guest(t, msg->row, pid, take(&from->fd), take(&own[0]));
+        add_indirect(t, msg->row, pid, take(&from->fd), take(&own[0]));
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_PACT) {
@@ -294,8 +294,8 @@ static void control_fire(struct pli_watch *watch, uint32_t events)
 static void own_fire(struct pli_watch *watch, uint32_t events)
 {
     (void)events;
-    struct pli_control_msgs *g =
-        (struct pli_control_msgs *)((char *)watch - offsetof(struct pli_control_msgs, control));
+    struct pli_indirect_rank *g =
+        (struct pli_indirect_rank *)((char *)watch - offsetof(struct pli_indirect_rank, control));
     listen_once(g->task, watch);
 }
 
@@ -314,7 +314,7 @@ void pli_control_msgs_listen(struct pli_proc_task *t)
 
 void pli_control_msgs_signal(struct pli_proc_task *t, int sig)
 {
-    for (struct pli_control_msgs *g = t->guests; g != NULL; g = g->next) {
+    for (struct pli_indirect_rank *g = t->indirect; g != NULL; g = g->next) {
         if (!g->is_over && g->watch.fd >= 0) {
             syscall(SYS_pidfd_send_signal, g->watch.fd, sig, NULL, 0);
         }
@@ -323,7 +323,7 @@ void pli_control_msgs_signal(struct pli_proc_task *t, int sig)
 
 void pli_control_msgs_kill(struct pli_proc_task *t, uint32_t row)
 {
-    for (struct pli_control_msgs *g = t->guests; g != NULL; g = g->next) {
+    for (struct pli_indirect_rank *g = t->indirect; g != NULL; g = g->next) {
         if (!g->is_over && g->watch.fd >= 0 && g->row == row) {
             syscall(SYS_pidfd_send_signal, g->watch.fd, SIGKILL, NULL, 0);
         }
@@ -332,9 +332,9 @@ void pli_control_msgs_kill(struct pli_proc_task *t, uint32_t row)
 
 void pli_control_msgs_forget(struct pli_proc_task *t)
 {
-    while (t->guests != NULL) {
-        struct pli_control_msgs *g = t->guests;
-        t->guests = g->next;
+    while (t->indirect != NULL) {
+        struct pli_indirect_rank *g = t->indirect;
+        t->indirect = g->next;
         pli_loop_forget(&g->timer);
         free(g);
     }
@@ -342,6 +342,6 @@ void pli_control_msgs_forget(struct pli_proc_task *t)
 
 bool pli_control_msgs_adopt(struct pli_proc_task *t, uint32_t row, pid_t pid)
 {
-    add_guest(t, row, pid, -1, -1);
-    return t->guests != NULL;
+    add_indirect(t, row, pid, -1, -1);
+    return t->indirect != NULL;
 }

@@ -12,11 +12,11 @@
 struct pli_proc_task;
 
 // A process that is a rank but not a child of mpiexec: it came with a hello.
-struct pli_control_msgs {
+struct pli_indirect_rank {
     struct pli_watch watch; // its pidfd
     struct pli_timer timer; // see supervisor.c
     struct pli_proc_task *task;
-    struct pli_control_msgs *next; // of its task
+    struct pli_indirect_rank *next; // of its task
     pid_t pid;
     uint32_t row;
     uint32_t n_look;          // for how it ended
@@ -24,7 +24,7 @@ struct pli_control_msgs {
     bool is_over;
 };
 
-// Names that older headers lack: who sends comes with a descriptor, by which it is known how it
+// Names that older headers lack: a message comes with a pidfd of its sender, which tells how it
 // ended even if it is gone when the word is read.
 enum { PLI_CONTROL_MSGS_PASS_PIDFD = 76, PLI_CONTROL_MSGS_PIDFD = 4 };
 

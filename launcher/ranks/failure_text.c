@@ -4,7 +4,6 @@
 
 #include "launcher/job/role.h"
 #include "boot/boot.h"
-#include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "tools/lib/job_status.h"
 #include "launcher/base/say.h"
@@ -225,8 +224,8 @@ void pli_failure_text_say(const struct pli_job *job, const struct pli_case *c, b
                  is_early ? " until one of them is in MPI" : "");
     }
     pli_say("%s (process %d on host %s, program %s) %s%s.%s%s", who_text, (int)c->pid,
-            pli_hosts_name(job, c->task), c->task->app->argv[0], what_text, when_text, others,
-            hint_text);
+            pli_launcher.role->host_name(job, c->task), c->task->app->argv[0], what_text, when_text,
+            others, hint_text);
 }
 
 void pli_failure_text_say_short(const struct pli_job *job, const struct pli_case *c)

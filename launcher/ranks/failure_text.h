@@ -42,7 +42,7 @@ enum pli_failure_kind pli_failure_text_missed(const struct pli_job *job,
 // The exit status of mpiexec for this case.
 int pli_failure_text_status(const struct pli_case *c);
 
-// One paragraph: who, where, what, and what to try. is_end: the job ends for it.
+// One paragraph: which rank, where, what happened, and what to try. is_end: the job ends for it.
 void pli_failure_text_say(const struct pli_job *job, const struct pli_case *c, bool is_end);
 
 // One line for cases after the first.

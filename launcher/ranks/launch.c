@@ -131,8 +131,8 @@ static _Noreturn void child(struct start *s)
     struct pli_launch_state *self = pli_launcher.launch;
     const struct pli_app *app = s->task->app;
     // A group, so that one kill reaches what a wrapper script starts. Where mpiexec's session is
-    // out of sight, in a container or a nest, a session: CRIU dumps nobody whose leader it cannot
-    // see.
+    // out of sight, in a container or a process namespace, a session: CRIU dumps nobody whose
+    // leader it cannot see.
     if (getsid(0) != 0 || setsid() < 0) {
         setpgid(0, 0);
     }
@@ -141,7 +141,7 @@ static _Noreturn void child(struct start *s)
         _exit(127); // mpiexec died before the line above
     }
     pli_pidns_enter();
-    // In a nest as it is there: CRIU finds no other.
+    // In a process namespace as it is there: CRIU finds no other.
     bool is_other = pli_pidns_is_open() && s->in == self->null_fd;
     int in = is_other ? open("/dev/null", O_RDONLY | O_CLOEXEC) : s->in;
     if (dup2(in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0 ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nobody is made to leave: a rank gets its notice, hands over and ends by itself. Who does not is
-// named, so that somebody can look after it.
+// No rank is made to leave: it gets its notice, hands over and ends by itself. One that does not is
+// named, so that the user can look after it.
 #include "launcher/ranks/leave.h"
 
 #include "launcher/base/launcher.h"
@@ -17,7 +17,7 @@
 
 enum { LATE_S = 10 }; // after which a rank that has not left is named
 
-// Somebody who waits for all to be gone.
+// A request that waits until all leaving ranks are gone.
 struct pli_leave_wait {
     struct pli_leave_wait *next;
     struct pli_timer timer;
@@ -86,7 +86,7 @@ void pli_leave_begin(struct pli_job *job)
     pli_loop_timer(&self->patience, (uint64_t)LATE_S * 1000 * PLI_MS);
 }
 
-// The answer for one who waits, whoever is still there.
+// Answer a request, also when ranks are still there.
 static void answer(struct pli_leave_wait *w)
 {
     struct pli_answer a = { 0 };

@@ -13,7 +13,7 @@ struct pli_job;
 
 // A version of the world counts from now on of which some processes are no members.
 void pli_leave_begin(struct pli_job *job);
-// Some process has ended: who waits for those that are to leave may be told.
+// A process has ended: requests that wait for leaving ranks may be answered.
 void pli_leave_check(void);
 
 // A request of kind PLI_ASK_LEFT. True: the answer is there. False: it comes later, by

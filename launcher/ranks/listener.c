@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Callers are strangers until they have proved otherwise: each has a few seconds and a few dozen
-// bytes, and when there are too many of them those make room who have proved least.
+// Callers are not trusted until they have proved to be of the job: each has a few seconds and a few
+// dozen bytes, and when there are too many of them those make room that have proved least.
 #include "launcher/ranks/listener.h"
 
 #include "launcher/base/launcher.h"
@@ -24,17 +24,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TICK_MS = 500 }; // how often it is looked at how long strangers take
+enum { TICK_MS = 500 }; // how often it is looked at how long callers take
 
-// Who calls and has not been let in.
+// A caller that has not been let in.
 struct pli_listener_caller {
     struct pli_watch watch; // first
     struct pli_handshake_accept who;
 };
 
 // A connection on its way to a rank.
-struct visit {
-    struct visit *next;
+struct pending_call {
+    struct pending_call *next;
     struct pli_door_msg msg;
     int fd;
 };
@@ -42,7 +42,7 @@ struct visit {
 // The way to one rank of this host.
 struct pli_listener_rank {
     struct pli_watch watch; // first
-    struct visit *first, *last;
+    struct pending_call *first, *last;
     bool is_shut;
 };
 
@@ -57,12 +57,12 @@ static void need_tick(void)
     }
 }
 
-// Hand over what waits for this rank. A rank that is gone gets nothing: who calls it finds the
+// Hand over what waits for this rank. A rank that is gone gets nothing: its caller finds the
 // connection closed.
 static void deliver(struct pli_listener_rank *p)
 {
     while (p->first != NULL && (p->watch.fd >= 0 || p->is_shut)) {
-        struct visit *v = p->first;
+        struct pending_call *v = p->first;
         ssize_t n = p->is_shut ? 0
                                : pli_fdpass_over(p->watch.fd, &v->msg, sizeof v->msg, &v->fd, 1,
                                                  MSG_DONTWAIT);
@@ -83,7 +83,7 @@ static void deliver(struct pli_listener_rank *p)
     }
 }
 
-static void porch_fire(struct pli_watch *w, uint32_t events)
+static void rank_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
     deliver((struct pli_listener_rank *)w);
@@ -101,11 +101,11 @@ static void drop(struct pli_listener_caller *s)
     }
 }
 
-static void let_in(struct pli_listener_caller *s)
+static void admit(struct pli_listener_caller *s)
 {
     struct pli_listener_state *self = pli_launcher.listener;
     const struct pli_node_proc *to = pli_node_find(self->node, s->who.join.to);
-    // With pretended hosts every process of the job is behind this door.
+    // With pretended hosts every process of the job is behind this listener.
     bool is_here = to != NULL && to->row < pli_node_n_used(self->node) &&
                    self->node->rows[to->row].index == s->who.join.to;
     if (!is_here || pli_node_find(self->node, s->who.join.from) == NULL ||
@@ -113,7 +113,7 @@ static void let_in(struct pli_listener_caller *s)
         drop(s);
         return;
     }
-    struct visit *v = calloc(1, sizeof *v);
+    struct pending_call *v = calloc(1, sizeof *v);
     int fd = v != NULL ? dup(s->watch.fd) : -1; // a watched descriptor is closed by the loop
     drop(s);
     if (fd < 0) {
@@ -129,7 +129,7 @@ static void let_in(struct pli_listener_caller *s)
                                     .protect = s->who.join.protect };
     pli_handshake_make_keys(self->node->header->secret, &s->who.open, &s->who.reply, &s->who.join,
                             false, &v->msg.keys);
-    struct pli_listener_rank *p = &self->porches[to->row];
+    struct pli_listener_rank *p = &self->ranks[to->row];
     if (p->first == NULL) {
         p->first = v;
     } else {
@@ -139,14 +139,14 @@ static void let_in(struct pli_listener_caller *s)
     deliver(p);
 }
 
-static void stranger_fire(struct pli_watch *w, uint32_t events)
+static void caller_fire(struct pli_watch *w, uint32_t events)
 {
     struct pli_listener_state *self = pli_launcher.listener;
     (void)events;
     struct pli_listener_caller *s = (struct pli_listener_caller *)w;
     enum pli_err err = pli_handshake_accept_step(&s->who, self->node->header->secret);
     if (err == PLI_OK) {
-        let_in(s);
+        admit(s);
     } else if (err != PLI_AGAIN) {
         drop(s);
     }
@@ -158,7 +158,7 @@ static void call_fire(struct pli_watch *w, uint32_t events)
     (void)events;
     for (int i = 0; i < PLI_HANDSHAKE_ACCEPT_AT_ONCE; i++) {
         struct pli_handshake_accept *at = pli_handshake_accept_room(
-            &self->strangers[0].who, sizeof self->strangers[0], PLI_HANDSHAKE_ACCEPT_N);
+            &self->callers[0].who, sizeof self->callers[0], PLI_HANDSHAKE_ACCEPT_N);
         if (at == NULL) {
             self->is_crowded = true;
             pli_loop_watch(w, 0); // until one of them has joined, or the tick
@@ -173,7 +173,7 @@ static void call_fire(struct pli_watch *w, uint32_t events)
         struct pli_listener_caller *s =
             (struct pli_listener_caller *)((char *)at - offsetof(struct pli_listener_caller, who));
         pli_loop_close(&s->watch);
-        *s = (struct pli_listener_caller){ .watch = { .fd = who.fd, .fire = stranger_fire },
+        *s = (struct pli_listener_caller){ .watch = { .fd = who.fd, .fire = caller_fire },
                                            .who = who };
         pli_loop_watch(&s->watch, EPOLLIN);
         need_tick();
@@ -187,7 +187,7 @@ static void tick(struct pli_timer *t)
     uint64_t now = pli_clock_ns();
     bool is_busy = false;
     for (int i = 0; i < PLI_HANDSHAKE_ACCEPT_N; i++) {
-        struct pli_listener_caller *s = &self->strangers[i];
+        struct pli_listener_caller *s = &self->callers[i];
         if (s->watch.fd >= 0 &&
             now - s->who.since > (uint64_t)PLI_HANDSHAKE_ACCEPT_PATIENCE_MS * PLI_MS) {
             drop(s);
@@ -195,8 +195,8 @@ static void tick(struct pli_timer *t)
         is_busy = is_busy || s->watch.fd >= 0;
     }
     for (uint32_t r = 0; r < pli_node_n_used(self->node); r++) {
-        if (self->porches[r].first != NULL) {
-            deliver(&self->porches[r]);
+        if (self->ranks[r].first != NULL) {
+            deliver(&self->ranks[r]);
         }
     }
     if (self->is_crowded) { // some may have had their time
@@ -213,14 +213,14 @@ bool pli_listener_open(struct pli_node *node, bool is_wide)
     struct pli_listener_state *self = pli_launcher.listener;
     pli_conf_load();
     self->node = node;
-    self->strangers = pli_say_need(calloc(PLI_HANDSHAKE_ACCEPT_N, sizeof *self->strangers));
+    self->callers = pli_say_need(calloc(PLI_HANDSHAKE_ACCEPT_N, sizeof *self->callers));
     for (int i = 0; i < PLI_HANDSHAKE_ACCEPT_N; i++) {
-        self->strangers[i].watch.fd = self->strangers[i].who.fd = -1;
+        self->callers[i].watch.fd = self->callers[i].who.fd = -1;
     }
-    self->porches =
-        pli_say_need(calloc(node->header->n_row + node->header->n_more, sizeof *self->porches));
+    self->ranks =
+        pli_say_need(calloc(node->header->n_row + node->header->n_more, sizeof *self->ranks));
     for (uint32_t r = 0; r < node->header->n_row + node->header->n_more; r++) {
-        self->porches[r].watch = (struct pli_watch){ .fd = -1, .fire = porch_fire };
+        self->ranks[r].watch = (struct pli_watch){ .fd = -1, .fire = rank_fire };
     }
     struct pli_node_host *h = &node->hosts[node->header->host_index];
     h->n_addr = 1;
@@ -267,21 +267,21 @@ void pli_listener_set(uint32_t row, int fd)
     if (fd < 0) {
         return;
     }
-    if (self->porches == NULL || row >= self->node->header->n_row + self->node->header->n_more ||
-        self->porches[row].watch.fd >= 0) {
+    if (self->ranks == NULL || row >= self->node->header->n_row + self->node->header->n_more ||
+        self->ranks[row].watch.fd >= 0) {
         close(fd);
         return;
     }
-    self->porches[row].watch.fd = fd;
-    self->porches[row].is_shut = false; // the row may have been another's
-    deliver(&self->porches[row]);
+    self->ranks[row].watch.fd = fd;
+    self->ranks[row].is_shut = false; // the row may have been another's
+    deliver(&self->ranks[row]);
 }
 
 void pli_listener_part(uint32_t row)
 {
     struct pli_listener_state *self = pli_launcher.listener;
-    if (self->porches != NULL) {
-        pli_loop_close(&self->porches[row].watch);
+    if (self->ranks != NULL) {
+        pli_loop_close(&self->ranks[row].watch);
     }
 }
 
@@ -295,10 +295,10 @@ bool pli_listener_again(struct pli_node *node)
 void pli_listener_shut(uint32_t row)
 {
     struct pli_listener_state *self = pli_launcher.listener;
-    if (self->porches != NULL) {
-        pli_loop_close(&self->porches[row].watch);
-        self->porches[row].is_shut = true;
-        deliver(&self->porches[row]);
+    if (self->ranks != NULL) {
+        pli_loop_close(&self->ranks[row].watch);
+        self->ranks[row].is_shut = true;
+        deliver(&self->ranks[row]);
     }
 }
 

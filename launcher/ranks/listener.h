@@ -45,11 +45,10 @@ struct pli_listener_state {
     struct pli_node *node;
     struct pli_watch listener;
     struct pli_timer timer;
-    struct pli_listener_caller
-        *strangers;                    // PLI_HANDSHAKE_ACCEPT_N callers that have not been let in
-    bool is_crowded;                   // none is let in until one of them makes room
-    struct pli_listener_rank *porches; // by row, the way to a rank
-    uint32_t n_pretend;                // hosts that are this one
+    struct pli_listener_caller *callers; // PLI_HANDSHAKE_ACCEPT_N callers that have not been let in
+    bool is_crowded;                     // none is let in until one of them makes room
+    struct pli_listener_rank *ranks;     // by row, the way to a rank
+    uint32_t n_pretend;                  // hosts that are this one
 };
 void pli_listener_init(void); // its first values
 

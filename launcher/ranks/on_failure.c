@@ -102,7 +102,7 @@ static void go_on(struct pli_job *job)
     pli_launcher.role->replace_failed(job);
 }
 
-// Whether somebody would be left of the job if the processes in these rows ended.
+// Whether a process would be left of the job if the processes in these rows ended.
 static bool leaves_one(const struct pli_node *node, const bool *is_in)
 {
     for (uint32_t row = 0; row < pli_node_n_used(node); row++) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One resize at a time: processes are started, all of them come to MPI_Init, and then one word is
-// changed. That is the point from which the new version counts, for all at once; before it whoever
-// dies leaves everything as it was. A smaller world needs nobody: the word is changed at once.
+// changed. That is the point from which the new version counts, for all at once; before it a
+// process that dies leaves everything as it was. A smaller world needs nobody: the word is changed
+// at once.
 #include "launcher/ranks/resize.h"
 
 #include "launcher/base/launcher.h"
@@ -317,7 +318,7 @@ static bool may_replace(const struct pli_job *job)
     return job->opt.on_failure == PLI_FAIL_RESPAWN && !pli_supervisor_is_ending();
 }
 
-// Whoever dies while others are on their way gets a successor in the same version, so that none
+// A rank that dies while others are on their way gets a successor in the same version, so that none
 // begins with a dead member that is known.
 void pli_resize_replace(struct pli_job *job)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ranks of one host find in each other's rows comes here as words, and the largest number of
-// collectives goes to all hosts when all have told theirs. Who has ended begins no other.
+// collectives goes to all hosts when all have told theirs. A rank that has ended begins no other.
 #include "launcher/ranks/resize_notify.h"
 
 #include "launcher/base/launcher.h"

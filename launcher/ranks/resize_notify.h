@@ -10,7 +10,7 @@ struct pli_agree_word;
 
 // A rank says how many collectives it has begun, or that it works in the new version.
 void pli_resize_notify_hear(struct pli_job *job, const struct pli_agree_word *word);
-// Somebody may have ended of whom it was waited for.
+// A rank that was waited for may have ended.
 void pli_resize_notify_check(struct pli_job *job);
 // The members of the version that is left.
 void pli_resize_notify_begin(const uint32_t *members, uint32_t n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program is a task without a process of ours, and a guest in it.
+// The program is a task without a process of ours, and an indirect rank in it.
 #include "launcher/ranks/singleton.h"
 
 #include "launcher/base/launcher.h"

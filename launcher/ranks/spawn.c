@@ -36,7 +36,7 @@ void pli_spawn_fill(struct pli_job *job, const struct pli_programs_list *l, uint
                                .parent_context = l->ask.context };
     for (uint32_t i = 0; i < l->ask.n_part; i++) {
         as.app = i;
-        as.n_app = l->crews[i]->app.n_rank;
+        as.n_app = l->programs[i]->app.n_rank;
         for (uint32_t k = 0; k < as.n_app; k++, as.index++) {
             uint32_t host = hosts != NULL ? hosts[as.index - first] : job->node.header->host_index;
             pli_rank_rows_fill(job, host, &as);
@@ -72,8 +72,8 @@ bool pli_spawn_start(struct pli_job *job, const struct pli_programs_list *l, uin
     uint32_t index = first;
     for (uint32_t i = 0; i < l->ask.n_part && a->error == 0; i++) {
         a->part = i;
-        for (uint32_t k = 0; k < l->crews[i]->app.n_rank && a->error == 0; k++) {
-            index += !is_here(job, index) || start_one(job, l->crews[i], index, a);
+        for (uint32_t k = 0; k < l->programs[i]->app.n_rank && a->error == 0; k++) {
+            index += !is_here(job, index) || start_one(job, l->programs[i], index, a);
         }
     }
     for (uint32_t k = index; k < first + l->n_all && a->error != 0; k++) {
@@ -223,8 +223,8 @@ void pli_spawn(struct pli_job *job, const char *body, size_t len, struct pli_ans
     bool is_read = pli_programs_read(job, body, len, &l, a);
     for (uint32_t i = 0; is_read && i < l.ask.n_part && a->error == 0; i++) {
         a->part = i;
-        pli_host_names_are_here(l.crews[i]->hosts, a);
-        pli_host_names_are_here(l.crews[i]->add, a);
+        pli_host_names_are_here(l.programs[i]->hosts, a);
+        pli_host_names_are_here(l.programs[i]->add, a);
     }
     if (a->error == 0 && l.n_all > 0) {
         start_all(job, &l, a);

@@ -2,7 +2,7 @@
 // Passes standard input on.
 //
 // When one rank gets it and it is no terminal, the rank inherits it: nothing is copied, and what
-// the rank does not read stays for whoever comes next in a script. A terminal is read by mpiexec,
+// the rank does not read stays for the next command of a script. A terminal is read by mpiexec,
 // for the ranks are not in its foreground; and for several readers everything is copied.
 #include "launcher/ranks/stdin.h"
 

@@ -10,7 +10,6 @@
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/impi_agent.h"
 #include "launcher/ranks/control_msgs.h"
-#include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/watchdog.h"
 #include "launcher/ranks/launch.h"
@@ -80,7 +79,7 @@ static void signal_task(struct pli_proc_task *t, int sig)
 static void signal_ranks(struct pli_job *job, int sig)
 {
     for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
-        if (t->guests == NULL && !t->is_exited && t->pid > 0) {
+        if (t->indirect == NULL && !t->is_exited && t->pid > 0) {
             kill(t->pid, sig);
         }
         pli_control_msgs_signal(t, sig);
@@ -247,7 +246,7 @@ void pli_supervisor_over(struct pli_proc_task *t)
     pli_launcher.job->n_over++;
     if (pli_launcher.job->opt.is_verbose) {
         pli_say("rank %u on host %s is over, %u of %u are left", pli_task_rank(t),
-                pli_hosts_name(pli_launcher.job, t),
+                pli_launcher.role->host_name(pli_launcher.job, t),
                 pli_launcher.job->n_task - pli_launcher.job->n_over, pli_launcher.job->n_task);
     }
 }
@@ -305,7 +304,7 @@ static void judge_task(struct pli_proc_task *t)
         return;
     }
     struct pli_case c = { .task = t, .row = t->first, .pid = t->pid, .why = "" };
-    c.state = t->n == 1 && t->guests == NULL ? state_of(t->first) : PLI_NODE_EMPTY;
+    c.state = t->n == 1 && t->indirect == NULL ? state_of(t->first) : PLI_NODE_EMPTY;
     for (uint32_t r = t->first; r < t->first + t->n; r++) {
         if (pli_launcher.job->node.rows[r].pid == (uint32_t)t->pid) {
             c.row = r;
@@ -328,7 +327,7 @@ void pli_supervisor_check(struct pli_proc_task *t)
     if (t->is_over || !t->is_exited) {
         return;
     }
-    for (struct pli_control_msgs *g = t->guests; g != NULL; g = g->next) {
+    for (struct pli_indirect_rank *g = t->indirect; g != NULL; g = g->next) {
         if (!g->is_over) {
             return; // a rank that outlives the script that started it
         }

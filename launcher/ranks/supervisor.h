@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of the job: who runs, who failed, and how it ends.
+// The life of the job: which ranks run, which failed, and how it ends.
 #ifndef PLI_LAUNCHER_SUPERVISOR_H
 #define PLI_LAUNCHER_SUPERVISOR_H
 

@@ -97,9 +97,9 @@ static void rename_self(char **argv)
     }
     if (room > 0) {
         memset(argv[0], 0, room);
-        snprintf(argv[0], room, "pliant-keeper");
+        snprintf(argv[0], room, "pliant-watchdog");
     }
-    prctl(PR_SET_NAME, "pliant-keeper");
+    prctl(PR_SET_NAME, "pliant-watchdog");
 }
 
 // cookie NULL: nobody else is looked for.
@@ -156,7 +156,8 @@ bool pli_watchdog_start(struct pli_job *job, char **argv)
         close(fds[1]);
         rename_self(argv);
         pli_node_unmap(&job->node);
-        // Moved ranks are in a nest, which the kernel ends; others of the job may be on this host.
+        // Moved ranks are in a process namespace, which the kernel ends; others of the job may be
+        // on this host.
         keep(fds[0], claim, job->opt.takes ? NULL : cookie);
     }
     close(fds[0]);
