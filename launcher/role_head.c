@@ -32,13 +32,13 @@
 #include "launcher/ranks/deadlock.h"
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/on_failure.h"
-#include "launcher/ranks/output.h"
+#include "launcher/base/output.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/ranks/spawn_fail.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/supervisor.h"
 #include "launcher/run.h"
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -87,10 +87,10 @@ static int run(struct pli_job *job, char **argv, int signals)
         return 1;
     }
     pli_run_take_fault(job);
-    pli_output_init();
+    pli_output_open();
     pli_supervisor_begin(job, signals);
     pli_deadlock_begin(job);
-    if (!pli_ckpt_open(job, &pli_ckpt_head_role) || !pli_control_open(job) ||
+    if (!pli_ckpt_open(job, &pli_ckpt_head_role) || !pli_control_open() ||
         (job->from != NULL && !pli_restart_run(job, signals)) || !pli_ckpt_hosts_mark(job) ||
         !pli_head_run_begin(job)) {
         pli_ckpt_hosts_unmark();
@@ -167,7 +167,7 @@ static bool show_ranks(void (*done)(void))
     if (pli_head_run_is_showing()) {
         return false;
     }
-    pli_picture_sites(pli_head_run_site);
+    pli_job_status_sites(pli_head_run_site);
     pli_head_run_show(done);
     return true;
 }

@@ -25,7 +25,7 @@
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/listener.h"
 #include "launcher/ranks/on_failure.h"
-#include "launcher/ranks/output.h"
+#include "launcher/base/output.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/ranks/singleton.h"
 #include "launcher/ranks/spawn.h"
@@ -34,7 +34,7 @@
 #include "launcher/ranks/supervisor.h"
 #include "launcher/ranks/watchdog.h"
 #include "launcher/run.h"
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -111,12 +111,12 @@ static int run(struct pli_job *job, char **argv, int signals)
         !pli_watchdog_start(job, argv)) {
         return 1;
     }
-    pli_output_init();
+    pli_output_open();
     pli_listener_begin();
     pli_supervisor_begin(job, signals);
     pli_deadlock_begin(job);
     bool is_controlled = job->opt.elastic_max > 0 || job->opt.ckpt_dir != NULL;
-    if ((is_controlled && !pli_control_open(job)) ||
+    if ((is_controlled && !pli_control_open()) ||
         (job->from != NULL && !pli_restart_run(job, signals)) ||
         (job->opt.behind != NULL && !pli_singleton_adopt(job))) {
         pli_output_flush(); // with what was said of the reason
@@ -215,7 +215,7 @@ static void send_news(const struct pli_news *n)
 
 static bool show_ranks(void (*done)(void))
 {
-    pli_picture_sites(NULL); // where each waits is in its row
+    pli_job_status_sites(NULL); // where each waits is in its row
     done();
     return true;
 }

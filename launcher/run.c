@@ -10,7 +10,7 @@
 #include "launcher/job/role.h"
 #include "launcher/job/upc_groups.h"
 #include "launcher/ranks/on_failure.h"
-#include "launcher/ranks/output.h"
+#include "launcher/base/output.h"
 #include "launcher/ranks/rank_request.h"
 #include "launcher/ranks/spawn.h"
 #include "launcher/ranks/supervisor.h"

@@ -18,6 +18,8 @@
 #include "launcher/ckpt/restart_run.h"
 
 const struct pli_ckpt_hooks pli_ckpt_hooks = {
+    .check_options = pli_restart_check,
+    .read_again = pli_auto_restart_read,
     .is_image = pli_restart_is_image,
     .lock_dir = pli_ckpt_lock_take,
     .begin = pli_ckpt_begin,

@@ -5,6 +5,7 @@
 #ifndef PLI_LAUNCHER_HOST_JOIN_H
 #define PLI_LAUNCHER_HOST_JOIN_H
 
+#include "launcher/base/loop.h"
 #include "launcher/job/role.h"
 
 #include <stdbool.h>
@@ -34,5 +35,16 @@ bool pli_host_join_is_missed(const struct pli_job *job, uint32_t host);
 bool pli_host_join_came(int fd, uint32_t pass, const struct pli_daemon_handshake_keys *keys);
 bool pli_host_join_is_on(void); // hosts are on their way
 void pli_host_join_end(void);   // the job is over
+
+// Hosts that are about to join the job: pli_launcher.host_join.
+struct pli_host_join_state {
+    uint32_t n, n_here; // hosts, and those that have said hello; n 0: there are none
+    uint32_t pass;      // of the first of them
+    pli_host_join_fn done;
+    void *arg;
+    char said[1024]; // by one of them: the reason, if it fails
+    struct pli_timer timer, patience;
+};
+void pli_host_join_init(void); // its first values
 
 #endif

@@ -21,4 +21,12 @@ bool pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, const vo
 bool pli_impi_agents_are_up(const struct pli_job *job); // ranks may start; true without --impi
 bool pli_impi_agents_are_over(struct pli_job *job);     // all ranks have ended: let them take leave
 
+// The agents of an IMPI client on several hosts: pli_launcher.impi_agents.
+struct pli_impi_agents_state {
+    struct pli_native_agent_place *places; // by host
+    bool *is_here;
+    uint32_t n_here, n_up, n_over;
+    bool is_told;
+};
+
 #endif

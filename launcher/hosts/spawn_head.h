@@ -47,4 +47,13 @@ void pli_spawn_head_hear(uint16_t kind, uint32_t id, const char *why, size_t len
 // A host is lost.
 void pli_spawn_head_lost(const char *name);
 
+struct pli_spawn_head_order;
+
+// Processes that daemons are to start: pli_launcher.spawn_head.
+struct pli_spawn_head_state {
+    struct pli_spawn_head_order *orders; // processes on their way
+    uint32_t n_order;
+    struct pli_spawn_head_order *waiting; // for hosts to join
+};
+
 #endif

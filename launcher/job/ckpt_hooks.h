@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 struct pli_answer;
+struct pli_auto_restart;
 struct pli_case;
 struct pli_ctl_msg;
 struct pli_daemon_handshake_keys;
@@ -21,6 +22,10 @@ struct pli_proc_task;
 struct pli_unpack;
 
 struct pli_ckpt_hooks {
+    // The command line. Both end with a message when it makes no sense.
+    void (*check_options)(const struct pli_job *job);
+    void (*read_again)(struct pli_auto_restart *a, const char *text);
+
     // The life of the job.
     bool (*is_image)(const struct pli_job *job);       // it goes on from images of its processes
     int (*lock_dir)(const char *dir);                  // a descriptor, -1: it cannot be locked

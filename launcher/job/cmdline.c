@@ -2,16 +2,13 @@
 // Reads the command line of mpiexec: the options of mpiexec.opt, and the parts between colons.
 #include "launcher/job/cmdline.h"
 
+#include "launcher/job/ckpt_hooks.h"
 #include "launcher/base/say.h"
-#include "launcher/ckpt/restart.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/job/psets.h"
 #include "launcher/job/upc_groups.h"
 #include "mpiexec_options.h"
-#include "launcher/ckpt/auto_restart.h"
-#include "launcher/ckpt/restart.h"
-#include "launcher/base/say.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -169,7 +166,7 @@ static void take_shrink(struct pli_option_use *use)
 // Written by mpiexec for itself; see auto_restart.c.
 static void take_again(struct pli_option_use *use)
 {
-    pli_auto_restart_read(&job_of(use)->opt.again, use->text);
+    pli_launcher.ckpt_hooks->read_again(&job_of(use)->opt.again, use->text);
 }
 
 static void set_impi(struct pli_job *job, const char *name, const char *text)
@@ -346,7 +343,7 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
         }
     }
     read_impi(job);
-    pli_restart_check(job);
+    pli_launcher.ckpt_hooks->check_options(job);
     pli_psets_read(job);
     if (job->opt.feed >= (int64_t)job->n_rank) {
         pli_say_bad("--stdin names rank %lld, but the ranks are 0 to %u", (long long)job->opt.feed,

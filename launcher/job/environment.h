@@ -31,4 +31,12 @@ const char *pli_environment_get(const struct pli_app *app, const char *name);
 // The variable every process of the job carries, "PLIANT_JOB=...", to find what is left of it.
 void pli_environment_cookie(const struct pli_job *job, char *to, unsigned long cap);
 
+enum { PLI_ENVIRONMENT_LEN = 128 };
+
+// Variables that differ from task to task: pli_launcher.environment.
+struct pli_environment_state {
+    char (*own)[PLI_ENVIRONMENT_LEN]; // variables of the task that is started next
+};
+void pli_environment_init(void); // its first values
+
 #endif

@@ -5,7 +5,7 @@
 
 #include "boot/node.h"
 #include "launcher/base/loop.h"
-#include "launcher/ranks/output_lines.h"
+#include "launcher/base/output_lines.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,6 +3,7 @@
 // who dies: what was said is here, and who hears nothing has lost mpiexec and ends.
 #include "launcher/ranks/agreement.h"
 
+#include "launcher/base/launcher.h"
 #include "boot/agree_wire.h"
 #include "ft/agree_count.h"
 #include "launcher/job/job.h"
@@ -13,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct entry {
-    struct entry *next;
+struct pli_agreement_entry {
+    struct pli_agreement_entry *next;
     uint64_t key;
     uint32_t n_listed; // members that are known
     uint32_t n_done;   // agreements
@@ -22,11 +23,10 @@ struct entry {
     struct pli_failure_pact pact; // last
 };
 
-static struct entry *entries;
-
-static struct entry *find(const struct pli_agree_word *word)
+static struct pli_agreement_entry *find(const struct pli_agree_word *word)
 {
-    struct entry *e = entries;
+    struct pli_agreement_state *self = pli_launcher.agreement;
+    struct pli_agreement_entry *e = self->entries;
     while (e != NULL && e->key != word->key) {
         e = e->next;
     }
@@ -35,14 +35,14 @@ static struct entry *find(const struct pli_agree_word *word)
         e->key = word->key;
         e->pact.n_member = word->n_member;
         e->pact.n_first = word->n_first;
-        e->next = entries;
-        entries = e;
+        e->next = self->entries;
+        self->entries = e;
     }
     bool is_good = e != NULL && e->pact.n_member == word->n_member;
     return is_good && word->place < e->pact.n_member ? e : NULL;
 }
 
-static void list(struct entry *e, const struct pli_agree_word *word)
+static void list(struct pli_agreement_entry *e, const struct pli_agree_word *word)
 {
     for (uint32_t i = 0; i < word->n_list && i < PLI_AGREE_N_LIST; i++) {
         uint32_t place = word->place + i;
@@ -53,7 +53,7 @@ static void list(struct entry *e, const struct pli_agree_word *word)
     }
 }
 
-static void note(struct entry *e, const struct pli_agree_word *word)
+static void note(struct pli_agreement_entry *e, const struct pli_agree_word *word)
 {
     struct pli_failure_vote *v =
         &e->pact.members[word->place].votes[word->seq % PLI_FAILURE_N_VOTE];
@@ -64,7 +64,7 @@ static void note(struct entry *e, const struct pli_agree_word *word)
     v->seq = word->seq;
 }
 
-static bool has_vote(const struct entry *e, uint32_t seq)
+static bool has_vote(const struct pli_agreement_entry *e, uint32_t seq)
 {
     for (uint32_t i = 0; i < e->pact.n_member; i++) {
         if (e->pact.members[i].votes[seq % PLI_FAILURE_N_VOTE].seq == seq) {
@@ -75,7 +75,7 @@ static bool has_vote(const struct entry *e, uint32_t seq)
 }
 
 // Agreements are decided in the order in which all members come to them.
-static void decide(struct pli_job *job, struct entry *e)
+static void decide(struct pli_job *job, struct pli_agreement_entry *e)
 {
     uint32_t n_failed = atomic_load(&job->node.header->n_failed);
     while (e->n_listed == e->pact.n_member && has_vote(e, e->n_done + 1) &&
@@ -89,7 +89,7 @@ static void decide(struct pli_job *job, struct entry *e)
     }
 }
 
-static bool is_over(const struct pli_job *job, const struct entry *e)
+static bool is_over(const struct pli_job *job, const struct pli_agreement_entry *e)
 {
     for (uint32_t i = 0; i < e->pact.n_member; i++) {
         const struct pli_failure_member *m = &e->pact.members[i];
@@ -105,9 +105,10 @@ static bool is_over(const struct pli_job *job, const struct entry *e)
 // Forget what nobody has any more.
 static void sweep(struct pli_job *job)
 {
-    struct entry **at = &entries;
+    struct pli_agreement_state *self = pli_launcher.agreement;
+    struct pli_agreement_entry **at = &self->entries;
     while (*at != NULL) {
-        struct entry *e = *at;
+        struct pli_agreement_entry *e = *at;
         if (!is_over(job, e)) {
             at = &e->next;
             continue;
@@ -118,7 +119,7 @@ static void sweep(struct pli_job *job)
     }
 }
 
-static void revoke(struct pli_job *job, struct entry *e)
+static void revoke(struct pli_job *job, struct pli_agreement_entry *e)
 {
     if (!e->is_revoked) {
         e->is_revoked = true;
@@ -132,7 +133,7 @@ void pli_agreement_hear(struct pli_job *job, const struct pli_agree_word *word)
         pli_resize_notify_hear(job, word);
         return;
     }
-    struct entry *e = find(word);
+    struct pli_agreement_entry *e = find(word);
     if (e == NULL) {
         return; // who left it is the last to speak of it
     }
@@ -168,7 +169,8 @@ void pli_agreement_unpack(struct pli_job *job, const void *data, size_t len)
 
 void pli_agreement_failed(struct pli_job *job)
 {
-    for (struct entry *e = entries; e != NULL; e = e->next) {
+    struct pli_agreement_state *self = pli_launcher.agreement;
+    for (struct pli_agreement_entry *e = self->entries; e != NULL; e = e->next) {
         decide(job, e);
     }
     sweep(job);

@@ -15,4 +15,11 @@ void pli_agreement_unpack(struct pli_job *job, const void *data, size_t len);
 // Processes died, whose votes need not be waited for.
 void pli_agreement_failed(struct pli_job *job);
 
+struct pli_agreement_entry;
+
+// Communicators that were revoked or agreed on: pli_launcher.agreement.
+struct pli_agreement_state {
+    struct pli_agreement_entry *entries; // communicators
+};
+
 #endif

@@ -3,6 +3,9 @@
 #ifndef PLI_LAUNCHER_LAUNCH_H
 #define PLI_LAUNCHER_LAUNCH_H
 
+#include <sys/types.h>
+#include <sys/resource.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -45,5 +48,13 @@ int pli_launch_null(void); // /dev/null
 
 // Note how the task's process ended. False: it has not.
 bool pli_launch_collect(struct pli_proc_task *task);
+
+// What ranks inherit: pli_launcher.launch.
+struct pli_launch_state {
+    sigset_t user_mask; // as the shell gave it, for the ranks
+    struct rlimit user_files;
+    int null_fd;
+    pid_t pid; // of mpiexec
+};
 
 #endif

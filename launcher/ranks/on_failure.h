@@ -33,4 +33,9 @@ void pli_on_failure_lost(struct pli_job *job);
 // The exit status of a job that went on to its end: not 0 when nobody came there.
 int pli_on_failure_status(const struct pli_job *job);
 
+// Ranks that died in a job that goes on: pli_launcher.on_failure.
+struct pli_on_failure_state {
+    int status; // of the first rank that died, for mpiexec to exit with
+};
+
 #endif

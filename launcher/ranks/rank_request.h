@@ -3,6 +3,7 @@
 #ifndef PLI_LAUNCHER_RANK_REQUEST_H
 #define PLI_LAUNCHER_RANK_REQUEST_H
 
+#include "launcher/base/loop.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +43,17 @@ void pli_rank_request_resume(void);
 
 // In mpiexec: the tasks of all hosts are about to start.
 void pli_rank_request_begun(void);
+
+struct pli_rank_request;
+
+// Requests that are under way: pli_launcher.rank_request.
+struct pli_rank_request_state {
+    struct pli_rank_request *over;  // to be forgotten: events of this turn may still name them
+    struct pli_rank_request *far;   // in mpiexec: from other hosts; in a daemon: asked of mpiexec
+    uint32_t n_asked;               // in a daemon
+    struct pli_rank_request *held;  // came while the ranks stood still
+    struct pli_rank_request *early; // in mpiexec: for when all hosts have begun
+    struct pli_timer timer;
+};
 
 #endif

@@ -43,4 +43,20 @@ void pli_resize_gone(struct pli_proc_task *task);
 // In mpiexec: the clones that are expected have other numbers.
 void pli_resize_renumber(uint32_t first);
 
+struct pli_resize_batch;
+
+// The resize that is under way: pli_launcher.resize.
+struct pli_resize_state {
+    int state;                        // enum state
+    struct pli_resize_batch *batches; // of new processes
+    uint32_t n_batch, n_new, n_ready;
+    void *token;    // of the request that waits, NULL: none does
+    bool is_fork;   // the new ones are forked from the old ones
+    bool is_agreed; // and the old ones know that all of them were
+    bool is_repair; // the new one takes the place of one that died
+    uint32_t n_repair;
+    uint32_t asker; // row of the rank that asked for it
+    char *hosts;    // where new ranks are to go, "": anywhere
+};
+
 #endif

@@ -15,4 +15,10 @@ void pli_resize_notify_check(struct pli_job *job);
 // The members of the version that is left.
 void pli_resize_notify_begin(const uint32_t *members, uint32_t n);
 
+// The version of the world that ranks leave: pli_launcher.resize_notify.
+struct pli_resize_notify_state {
+    uint32_t *old, n_old; // members of the version that is left
+    uint32_t n_told;      // versions whose end all know
+};
+
 #endif

@@ -12,4 +12,9 @@ bool pli_singleton_map(struct pli_job *job);
 // Look after the program as rank 0 and tell it that it can go on. Context: the warden has begun.
 bool pli_singleton_adopt(struct pli_job *job);
 
+// A program that was not started by mpiexec: pli_launcher.singleton.
+struct pli_singleton_state {
+    int memory, control, ready, pid; // as the program says: descriptors and its number
+};
+
 #endif

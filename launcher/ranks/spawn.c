@@ -13,7 +13,7 @@
 #include "launcher/base/refuse.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/base/say.h"
-#include "launcher/ranks/output_lines.h"
+#include "launcher/base/output_lines.h"
 #include "launcher/ranks/supervisor.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
 #ifndef PLI_LAUNCHER_STDIN_H
 #define PLI_LAUNCHER_STDIN_H
 
+#include "launcher/base/loop.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +35,19 @@ void pli_stdin_let(void);
 
 // All tasks have been started: begin to read. mpiexec was continued: look again whether it may.
 void pli_stdin_begin(void);
+
+struct pli_stdin_reader;
+
+// Standard input on its way to ranks: pli_launcher.stdin.
+struct pli_stdin_state {
+    struct pli_watch source;
+    struct pli_timer timer;
+    struct pli_stdin_reader *readers;
+    bool is_file; // always ready
+    char *held;
+    size_t held_len;
+    uint32_t still; // host whose tasks get nothing for a while
+};
+void pli_stdin_init(void); // its first values
 
 #endif

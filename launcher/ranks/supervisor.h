@@ -3,6 +3,7 @@
 #ifndef PLI_LAUNCHER_SUPERVISOR_H
 #define PLI_LAUNCHER_SUPERVISOR_H
 
+#include "launcher/base/loop.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -62,5 +63,18 @@ int pli_supervisor_finish(struct pli_job *job, int status);
 
 // The job cannot go on for this reason, which is no rank's.
 void pli_supervisor_lose(const char *why);
+
+// The life of the job: pli_launcher.supervisor.
+struct pli_supervisor_state {
+    int state;       // enum state
+    int status;      // of the first failure
+    int die_of;      // signal that ended the job, 0: none
+    bool has_failed; // something was reported
+    bool is_early;   // a rank failed before MPI_Init: the job ends if any other uses MPI
+    const struct pli_proc_task *spare; // the task that aborts may finish its output
+    struct pli_watch signals;
+    struct pli_timer grace, stuck, timeout, look, drain;
+    bool is_drained; // waited long enough for readers of our output
+};
 
 #endif
