@@ -101,7 +101,7 @@ struct pli_launcher {
     struct pli_ssh_state *ssh;
     struct pli_status_collect_state *status_collect;
 
-    struct pli_ckpt_state *ckpt; // ckpt/ckpt_state.h
+    struct pli_ckpt_state *ckpt; // all of ckpt/: see ckpt/ckpt_state.h
 };
 
 extern struct pli_launcher pli_launcher;

@@ -46,7 +46,7 @@ const char *pli_ckpt_obstacle(const struct pli_job *job)
         if (t->is_exited) {
             continue;
         }
-        if (t->guests != NULL) {
+        if (t->indirect != NULL) {
             return "a rank was started by a script; let the script end with 'exec program'";
         }
         if (t->is_spawned && job->node.rows[t->first].version == 0) {
