@@ -8,7 +8,7 @@
 
 static int is_bad(MPIX_Balance b)
 {
-    return b == NULL ? pli_complain(NULL, MPI_ERR_ARG, "argument balance is MPIX_BALANCE_NULL")
+    return b == NULL ? pli_balance_error(NULL, MPI_ERR_ARG, "argument balance is MPIX_BALANCE_NULL")
                      : MPI_SUCCESS;
 }
 
@@ -17,9 +17,9 @@ static int is_off(MPIX_Balance b, int index)
 {
     int code = is_bad(b);
     if (code == MPI_SUCCESS && (index < 0 || index >= pli_balance_n(b))) {
-        code = pli_complain(b, MPI_ERR_ARG,
-                            "argument index is %d, but this process has %d endpoints now", index,
-                            pli_balance_n(b));
+        code = pli_balance_error(b, MPI_ERR_ARG,
+                                 "argument index is %d, but this process has %d endpoints now",
+                                 index, pli_balance_n(b));
     }
     return code;
 }
@@ -35,10 +35,11 @@ static int read_info(MPI_Info info, double *gain_out)
     if (is_there) {
         double gain = strtod(text, &end);
         if (end == text || *end != '\0' || !(gain >= 1) || isinf(gain)) {
-            return pli_complain_later(MPI_ERR_INFO_VALUE,
-                                      "hint mpix_balance_gain is '%s'; it must be a number from 1 "
-                                      "up",
-                                      text);
+            return pli_balance_error_code(
+                MPI_ERR_INFO_VALUE,
+                "hint mpix_balance_gain is '%s'; it must be a number from 1 "
+                "up",
+                text);
         }
         *gain_out = gain;
     }
@@ -49,7 +50,7 @@ static void destroy(struct pli_balance *b)
 {
     for (int i = 0; b->here != NULL && i < pli_balance_n(b); i++) {
         if (b->here[i] != NULL) {
-            pli_image_drop(b, b->here[i]);
+            pli_balance_image_drop(b, b->here[i]);
             if (b->here[i]->comm != MPI_COMM_NULL) {
                 MPI_Comm_free(&b->here[i]->comm);
             }
@@ -76,9 +77,9 @@ static int populate(struct pli_balance *b, int n, int code)
     b->here = calloc(1, sizeof(struct pli_balance_ep *));
     if (code == MPI_SUCCESS &&
         (b->first == NULL || plan == NULL || count == NULL || b->here == NULL)) {
-        code = pli_complain_later(MPI_ERR_NO_MEM, "no memory for %d processes", b->size);
+        code = pli_balance_error_code(MPI_ERR_NO_MEM, "no memory for %d processes", b->size);
     }
-    code = pli_migrate_agree(b, code, "begin");
+    code = pli_balance_migrate_agree(b, code, "begin");
     if (code == MPI_SUCCESS) {
         code = MPI_Allgather(&n, 1, MPI_INT, count, 1, MPI_INT, b->private);
     }
@@ -86,14 +87,15 @@ static int populate(struct pli_balance *b, int n, int code)
     for (int p = 0; p < b->size && code == MPI_SUCCESS; p++) {
         total += count[p];
         if (total > 0x7fffffff) {
-            code = pli_complain_later(MPI_ERR_ARG, "more endpoints than a communicator can have");
+            code =
+                pli_balance_error_code(MPI_ERR_ARG, "more endpoints than a communicator can have");
         } else {
             plan[p + 1] = (int)total;
         }
     }
     if (code == MPI_SUCCESS) {
         MPI_Count bytes;
-        code = pli_migrate(b, plan, &bytes); // from nothing to the first ones
+        code = pli_balance_migrate(b, plan, &bytes); // from nothing to the first ones
         b->n_ep = (int)total;
     }
     free(count);
@@ -111,9 +113,9 @@ int MPIX_Balance_create(MPI_Comm parent, int my_num_ep, MPI_Info info, MPIX_Bala
     struct pli_balance *b = calloc(1, sizeof *b);
     if (b == NULL || is_inter || balance == NULL) {
         free(b);
-        code = b == NULL  ? pli_complain_later(MPI_ERR_NO_MEM, "no memory for a balance")
-               : is_inter ? pli_complain_later(MPI_ERR_COMM, "parent is an intercommunicator")
-                          : pli_complain_later(MPI_ERR_ARG, "argument balance is NULL");
+        code = b == NULL  ? pli_balance_error_code(MPI_ERR_NO_MEM, "no memory for a balance")
+               : is_inter ? pli_balance_error_code(MPI_ERR_COMM, "parent is an intercommunicator")
+                          : pli_balance_error_code(MPI_ERR_ARG, "argument balance is NULL");
         MPI_Comm_call_errhandler(parent, code);
         return code;
     }
@@ -133,7 +135,7 @@ int MPIX_Balance_create(MPI_Comm parent, int my_num_ep, MPI_Info info, MPIX_Bala
             code = read_info(info, &b->gain);
         }
         if (code == MPI_SUCCESS && my_num_ep < 0) {
-            code = pli_complain_later(
+            code = pli_balance_error_code(
                 MPI_ERR_ARG, "argument my_num_ep is %d; it must not be negative", my_num_ep);
         }
         code = populate(b, my_num_ep, code);
@@ -150,7 +152,7 @@ int MPIX_Balance_create(MPI_Comm parent, int my_num_ep, MPI_Info info, MPIX_Bala
 int MPIX_Balance_free(MPIX_Balance *balance)
 {
     if (balance == NULL) {
-        return pli_complain(NULL, MPI_ERR_ARG, "argument balance is NULL");
+        return pli_balance_error(NULL, MPI_ERR_ARG, "argument balance is NULL");
     }
     int code = is_bad(*balance);
     if (code == MPI_SUCCESS) {
@@ -180,24 +182,24 @@ int MPIX_Balance_register(MPIX_Balance b, const char *name, const MPIX_Balance_s
         return code;
     }
     if (name == NULL || name[0] == '\0' || strlen(name) > PLI_BALANCE_MAX_NAME) {
-        return pli_complain(b, MPI_ERR_ARG, "argument name must have 1 to %d characters",
-                            PLI_BALANCE_MAX_NAME);
+        return pli_balance_error(b, MPI_ERR_ARG, "argument name must have 1 to %d characters",
+                                 PLI_BALANCE_MAX_NAME);
     }
     if (state == NULL || state->size == NULL || state->pack == NULL || state->unpack == NULL) {
-        return pli_complain(b, MPI_ERR_ARG, "state '%s' needs functions for size, pack and unpack",
-                            name);
+        return pli_balance_error(b, MPI_ERR_ARG,
+                                 "state '%s' needs functions for size, pack and unpack", name);
     }
     for (int i = 0; i < b->n_part; i++) {
         if (strcmp(b->part[i].name, name) == 0) {
-            return pli_complain(b, MPI_ERR_ARG, "state '%s' is registered already", name);
+            return pli_balance_error(b, MPI_ERR_ARG, "state '%s' is registered already", name);
         }
     }
     if (b->n_part == PLI_BALANCE_MAX_PART) {
-        return pli_complain(b, MPI_ERR_ARG, "state '%s' is one more than the %d there can be", name,
-                            PLI_BALANCE_MAX_PART);
+        return pli_balance_error(b, MPI_ERR_ARG, "state '%s' is one more than the %d there can be",
+                                 name, PLI_BALANCE_MAX_PART);
     }
     if (has_data(b)) {
-        return pli_complain(b, MPI_ERR_ARG, "state '%s' comes after data was set", name);
+        return pli_balance_error(b, MPI_ERR_ARG, "state '%s' comes after data was set", name);
     }
     struct pli_balance_part *p = &b->part[b->n_part];
     memcpy(p->name, name, strlen(name) + 1);
@@ -215,9 +217,9 @@ static int is_off_part(MPIX_Balance b, int index, int part)
 {
     int code = is_off(b, index);
     if (code == MPI_SUCCESS && (part < 0 || part >= b->n_part)) {
-        code = pli_complain(b, MPI_ERR_ARG,
-                            "argument part is %d, but %d kinds of state are registered", part,
-                            b->n_part);
+        code = pli_balance_error(b, MPI_ERR_ARG,
+                                 "argument part is %d, but %d kinds of state are registered", part,
+                                 b->n_part);
     }
     return code;
 }
@@ -265,8 +267,8 @@ int MPIX_Balance_where(MPIX_Balance b, int rank, int *parent_rank)
         return code;
     }
     if (rank < 0 || rank >= b->n_ep) {
-        return pli_complain(b, MPI_ERR_RANK, "argument rank is %d; there are endpoints 0 to %d",
-                            rank, b->n_ep - 1);
+        return pli_balance_error(
+            b, MPI_ERR_RANK, "argument rank is %d; there are endpoints 0 to %d", rank, b->n_ep - 1);
     }
     int low = 0, high = b->size; // first[low] <= rank < first[high]
     while (high - low > 1) {
@@ -285,8 +287,8 @@ int MPIX_Balance_report(MPIX_Balance b, int index, double load)
 {
     int code = is_off(b, index);
     if (code == MPI_SUCCESS && !(load >= 0 && !isinf(load))) {
-        return pli_complain(b, MPI_ERR_ARG, "argument load is %g; it must be a number from 0 up",
-                            load);
+        return pli_balance_error(b, MPI_ERR_ARG,
+                                 "argument load is %g; it must be a number from 0 up", load);
     }
     if (code == MPI_SUCCESS) {
         b->here[index]->load += load;
@@ -298,8 +300,8 @@ int MPIX_Balance_weight(MPIX_Balance b, double weight)
 {
     int code = is_bad(b);
     if (code == MPI_SUCCESS && !(weight >= 0 && !isinf(weight))) {
-        return pli_complain(b, MPI_ERR_ARG, "argument weight is %g; it must be a number from 0 up",
-                            weight);
+        return pli_balance_error(b, MPI_ERR_ARG,
+                                 "argument weight is %g; it must be a number from 0 up", weight);
     }
     if (code == MPI_SUCCESS) {
         b->weight = weight;
@@ -310,21 +312,23 @@ int MPIX_Balance_weight(MPIX_Balance b, double weight)
 int MPIX_Balance_image_size(MPIX_Balance b, int index, MPI_Count *bytes)
 {
     int code = is_off(b, index);
-    return code != MPI_SUCCESS ? code
-                               : pli_complain_of(b, pli_image_size(b, b->here[index], bytes));
+    return code != MPI_SUCCESS
+               ? code
+               : pli_balance_error_raise(b, pli_balance_image_size(b, b->here[index], bytes));
 }
 
 int MPIX_Balance_image_pack(MPIX_Balance b, int index, void *buf, MPI_Count bytes)
 {
     int code = is_off(b, index);
-    return code != MPI_SUCCESS ? code
-                               : pli_complain_of(b, pli_image_pack(b, b->here[index], buf, bytes));
+    return code != MPI_SUCCESS
+               ? code
+               : pli_balance_error_raise(b, pli_balance_image_pack(b, b->here[index], buf, bytes));
 }
 
 int MPIX_Balance_image_unpack(MPIX_Balance b, int index, const void *buf, MPI_Count bytes)
 {
     int code = is_off(b, index);
-    return code != MPI_SUCCESS
-               ? code
-               : pli_complain_of(b, pli_image_unpack(b, b->here[index], buf, bytes));
+    return code != MPI_SUCCESS ? code
+                               : pli_balance_error_raise(
+                                     b, pli_balance_image_unpack(b, b->here[index], buf, bytes));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the files of the library share.
-#ifndef PLI_BALANCE_BALANCE_PRIV_H
-#define PLI_BALANCE_BALANCE_PRIV_H
+#ifndef PLI_BALANCE_PRIV_H
+#define PLI_BALANCE_PRIV_H
 
 #include "mpix_balance.h"
 
@@ -40,33 +40,37 @@ static inline int pli_balance_n(const struct pli_balance *b)
     return b->first[b->rank + 1] - b->first[b->rank];
 }
 
-// complain.c: an error code of a standard class whose text is the sentence; the call returns it, or
-// the error handler of the parent ends the program.
-int pli_complain(const struct pli_balance *b, int class, const char *format, ...)
+// Makes an error code of a standard class whose text is the sentence, and calls the error handler
+// of the parent with it: the call returns the code, or the handler ends the program.
+int pli_balance_error(const struct pli_balance *b, int class, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-int pli_complain_of(const struct pli_balance *b, int code); // a code that has its text already
-// A code with a sentence that nobody is told yet.
-int pli_complain_later(int class, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// The same with a code that has its text already.
+int pli_balance_error_raise(const struct pli_balance *b, int code);
+// Makes a code with its sentence without calling the error handler.
+int pli_balance_error_code(int class, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-// image.c: all data of an endpoint as bytes. Codes are not told to the error handler.
-int pli_image_size(const struct pli_balance *b, const struct pli_balance_ep *ep, MPI_Count *bytes);
-int pli_image_pack(const struct pli_balance *b, const struct pli_balance_ep *ep, void *buf,
-                   MPI_Count bytes);
-int pli_image_unpack(const struct pli_balance *b, struct pli_balance_ep *ep, const void *buf,
-                     MPI_Count bytes);
-void pli_image_drop(const struct pli_balance *b, struct pli_balance_ep *ep);
+// All data of an endpoint as bytes. The error handler is not called.
+int pli_balance_image_size(const struct pli_balance *b, const struct pli_balance_ep *ep,
+                           MPI_Count *bytes);
+int pli_balance_image_pack(const struct pli_balance *b, const struct pli_balance_ep *ep, void *buf,
+                           MPI_Count bytes);
+int pli_balance_image_unpack(const struct pli_balance *b, struct pli_balance_ep *ep,
+                             const void *buf, MPI_Count bytes);
+void pli_balance_image_drop(const struct pli_balance *b, struct pli_balance_ep *ep);
 
-// spread.c: the best contiguous shares: first_out[0..n_process] so that the largest load by
-// weight is as small as can be, with as few moves away from first as that allows. Returns that
-// load.
-double pli_spread(const double *load, int n, const double *weight, int n_process, const int *first,
-                  int *first_out);
-// The largest load by weight of a given sharing out; infinite where a weight of 0 has endpoints.
-double pli_spread_worst(const double *load, const double *weight, int n_process, const int *first);
+// Computes the best contiguous shares: first_out[0..n_process] so that the largest load by weight
+// is as small as can be, with as few moves away from first as that allows. Returns that load.
+double pli_balance_partition(const double *load, int n, const double *weight, int n_process,
+                             const int *first, int *first_out);
+// The largest load by weight of given shares; infinite where a weight of 0 has endpoints.
+double pli_balance_partition_load(const double *load, const double *weight, int n_process,
+                                  const int *first);
 
-// migrate.c: put the new sharing out into effect, or fail everywhere and change nothing.
-int pli_migrate(struct pli_balance *b, const int *first, MPI_Count *bytes_out);
-// The worst of everybody's codes: mine if I have one, else that somebody failed while doing what.
-int pli_migrate_agree(const struct pli_balance *b, int mine, const char *what);
+// Puts new shares into effect, or fails in every process and changes nothing.
+int pli_balance_migrate(struct pli_balance *b, const int *first, MPI_Count *bytes_out);
+// The worst code of all processes: this one's own if it has one, else one whose text says what
+// another process failed to do.
+int pli_balance_migrate_agree(const struct pli_balance *b, int mine, const char *what);
 
 #endif

@@ -18,16 +18,16 @@
 
 enum { BATCH = 256, STALL_MS = 1 };
 
-static void say(const struct agent *a, const char *text)
+static void say(const struct pli_native_agent *a, const char *text)
 {
     char line[1024];
     int n = snprintf(line, sizeof line, "mpiexec: IMPI client %u: %s\n", a->conf->client, text);
     n = n < (int)sizeof line ? n : (int)sizeof line - 1;
     ssize_t done = write(STDERR_FILENO, line, (size_t)n);
-    (void)done; // nobody listens
+    (void)done; // where standard error is closed it cannot be said
 }
 
-void agent_fail(struct agent *a, const char *fmt, ...)
+void pli_native_agent_fail(struct pli_native_agent *a, const char *fmt, ...)
 {
     char text[900];
     va_list args;
@@ -42,45 +42,46 @@ void agent_fail(struct agent *a, const char *fmt, ...)
 
 static void log_line(void *arg, enum pli_impi_log_level level, const char *line)
 {
-    const struct agent *a = arg;
+    const struct pli_native_agent *a = arg;
     if (level != PLI_IMPI_LOG_STEP || a->conf->is_verbose) {
         say(a, line);
     }
 }
 
-static void one(struct agent *a, const struct pli_shm_cell *cell)
+static void one(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
     switch (cell->kind) {
     case PLI_MSG_GATE_SEND:
     case PLI_MSG_GATE_OFFER:
-        agent_out_send(a, cell);
+        pli_native_agent_out_send(a, cell);
         break;
     case PLI_MSG_GATE_MORE:
-        agent_out_more(a, cell);
+        pli_native_agent_out_more(a, cell);
         break;
     case PLI_MSG_GATE_CANCEL:
-        agent_out_cancel(a, cell);
+        pli_native_agent_out_cancel(a, cell);
         break;
     case PLI_MSG_GATE_ACCEPT:
-        agent_in_accept(a, cell);
+        pli_native_agent_in_accept(a, cell);
         break;
     case PLI_MSG_GATE_DONE:
-        agent_in_done(a, cell);
+        pli_native_agent_in_done(a, cell);
         break;
     case PLI_MSG_GATE_UNSENT:
-        agent_in_unsent(a, cell);
+        pli_native_agent_in_unsent(a, cell);
         break;
     case PLI_MSG_GATE_BYE:
         a->n_bye++;
         break;
     default:
-        agent_fail(a, "rank %u said something of kind %d that an agent does not understand",
-                   cell->src_proc, cell->kind);
+        pli_native_agent_fail(a,
+                              "rank %u said something of kind %d that an agent does not understand",
+                              cell->src_proc, cell->kind);
         break;
     }
 }
 
-static int listen_to_ranks(struct agent *a)
+static int listen_to_ranks(struct pli_native_agent *a)
 {
     int n = 0;
     const struct pli_shm_cell *cell;
@@ -94,14 +95,14 @@ static int listen_to_ranks(struct agent *a)
 }
 
 // What mpiexec says: that all ranks have ended, or nothing any more because it is gone.
-static void listen_to_launcher(struct agent *a)
+static void listen_to_launcher(struct pli_native_agent *a)
 {
     char word;
     a->is_control_ready = false;
     for (;;) {
         ssize_t n = recv(a->conf->control_fd, &word, 1, MSG_DONTWAIT);
         if (n == 1) {
-            a->has_ended = a->has_ended || word == PLI_AGENT_END;
+            a->has_ended = a->has_ended || word == PLI_NATIVE_AGENT_END;
         } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
             _exit(1);
         } else if (errno == EAGAIN) {
@@ -111,9 +112,9 @@ static void listen_to_launcher(struct agent *a)
 }
 
 // Sleep until something happens. A rank that writes while we announce it sees us awake or asleep.
-static enum pli_impi_err wait_for_events(struct agent *a)
+static enum pli_impi_err wait_for_events(struct pli_native_agent *a)
 {
-    int tend_ms = agent_heap_tend(&a->heap, pli_clock_ns() / 1000000);
+    int tend_ms = pli_native_agent_heap_tend(&a->heap, pli_clock_ns() / 1000000);
     int wait_ms = pli_list_is_empty(&a->stalled) ? tend_ms : STALL_MS;
     pli_shm_announce(&a->shm, PLI_SHM_BY_EVENT);
     if (!pli_shm_order()) {
@@ -125,10 +126,10 @@ static enum pli_impi_err wait_for_events(struct agent *a)
 }
 
 // One turn; what follows from what has happened.
-static enum pli_impi_err turn(struct agent *a)
+static enum pli_impi_err turn(struct pli_native_agent *a)
 {
     int n = listen_to_ranks(a);
-    n += agent_box_retry(a);
+    n += pli_native_agent_box_retry(a);
     enum pli_impi_net_state state = pli_impi_net_state(a->net);
     if (state == PLI_IMPI_NET_RUN && (a->has_ended || a->n_bye == a->n_row)) {
         pli_impi_net_finish(a->net);
@@ -142,24 +143,25 @@ static enum pli_impi_err turn(struct agent *a)
     return err;
 }
 
-static bool prepare(struct agent *a)
+static bool prepare(struct pli_native_agent *a)
 {
     a->gate = pli_node_gate(a->node);
     a->n_row = a->node->header->n_row;
     a->next_id = 1;
     pli_list_init(&a->outs);
-    if (!agent_box_init(a) ||
-        !agent_heap_init(&a->heap, a->conf->node_fd, a->gate->heap, a->gate->heap_size) ||
+    if (!pli_native_agent_box_init(a) ||
+        !pli_native_agent_heap_init(&a->heap, a->conf->node_fd, a->gate->heap,
+                                    a->gate->heap_size) ||
         pli_shm_open(&a->shm, a->node, pli_node_agent(a->node), 0) != PLI_OK) {
-        agent_fail(a, "no memory");
+        pli_native_agent_fail(a, "no memory");
         return false;
     }
     return true;
 }
 
-static int live(struct agent *a)
+static int live(struct pli_native_agent *a)
 {
-    char up = PLI_AGENT_UP;
+    char up = PLI_NATIVE_AGENT_UP;
     if (pli_impi_net_also(a->net, a->conf->wake_fd, &a->is_woken) != PLI_IMPI_OK ||
         send(a->conf->control_fd, &up, 1, MSG_NOSIGNAL) != 1) {
         return 1;
@@ -170,32 +172,32 @@ static int live(struct agent *a)
         err = turn(a);
     }
     if (err != PLI_IMPI_OK) {
-        agent_fail(a, "the connections are lost: %s", pli_impi_err_text(err));
+        pli_native_agent_fail(a, "the connections are lost: %s", pli_impi_err_text(err));
     }
     return a->has_failed ? 1 : 0;
 }
 
-int pli_agent_run(const struct pli_agent_conf *conf)
+int pli_native_agent_run(const struct pli_native_agent_conf *conf)
 {
-    static struct agent a;
+    static struct pli_native_agent a;
     struct pli_impi_log log = { log_line, &a };
     struct pli_impi_engine_ops ops = pli_impi_engine_quiet;
-    ops.room = agent_in_room;
-    ops.dropped = agent_in_dropped;
-    ops.arrived = agent_in_arrived;
-    ops.part = agent_in_part;
-    ops.received = agent_in_received;
-    ops.left = agent_out_left;
-    ops.sent = agent_out_sent;
-    ops.matched = agent_out_matched;
-    ops.cancelled = agent_out_cancelled;
-    ops.cancel_asked = agent_in_cancel_asked;
+    ops.room = pli_native_agent_in_room;
+    ops.dropped = pli_native_agent_in_dropped;
+    ops.arrived = pli_native_agent_in_arrived;
+    ops.part = pli_native_agent_in_part;
+    ops.received = pli_native_agent_in_received;
+    ops.left = pli_native_agent_out_left;
+    ops.sent = pli_native_agent_out_sent;
+    ops.matched = pli_native_agent_out_matched;
+    ops.cancelled = pli_native_agent_out_cancelled;
+    ops.cancel_asked = pli_native_agent_in_cancel_asked;
     a.conf = conf;
     a.node = conf->node;
     pli_conf_load();
-    int status = prepare(&a) && agent_meet(&a, &ops, &log) ? live(&a) : 1;
+    int status = prepare(&a) && pli_native_agent_join(&a, &ops, &log) ? live(&a) : 1;
     pli_impi_net_destroy(a.net);
-    agent_heap_fini(&a.heap);
+    pli_native_agent_heap_fini(&a.heap);
     free(a.boxes);
     return status;
 }

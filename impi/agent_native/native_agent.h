@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pli_agent_conf {
+struct pli_native_agent_conf {
     const char *server;    // "host:port"
     uint32_t client;       // which client this job is
     uint32_t host, n_host; // of the client: which one this is
@@ -24,29 +24,29 @@ struct pli_agent_conf {
 
 // Words that go with something have it in the agent's mail.
 enum {
-    PLI_AGENT_HERE = 'h', // from each of several: its struct pli_agent_place
-    PLI_AGENT_LIST = 'l', // to the first: those of all, in the order of hosts
-    PLI_AGENT_JOB = 'j',  // from the first, and to the others: what the server said
-    PLI_AGENT_UP = 'u',   // from each: ranks may start
-    PLI_AGENT_END = 'e',  // to each: the ranks have ended
-    PLI_AGENT_OVER = 'o'  // not from an agent: it has ended well
+    PLI_NATIVE_AGENT_HERE = 'h', // from each of several: its struct pli_native_agent_place
+    PLI_NATIVE_AGENT_LIST = 'l', // to the first: those of all, in the order of hosts
+    PLI_NATIVE_AGENT_JOB = 'j',  // from the first, and to the others: what the server said
+    PLI_NATIVE_AGENT_UP = 'u',   // from each: ranks may start
+    PLI_NATIVE_AGENT_END = 'e',  // to each: the ranks have ended
+    PLI_NATIVE_AGENT_OVER = 'o'  // not from an agent: it has ended well
 };
 
 // Where others find an agent, as IMPI says it.
-struct pli_agent_place {
+struct pli_native_agent_place {
     unsigned char addr[16];
     uint32_t port, n_proc, ackmark, hiwater;
 };
 
-// Where the agent and who started it leave each other things, before messages are there.
-struct pli_agent_mail {
+// Where the agent and the process that started it leave each other data, before messages work.
+struct pli_native_agent_mail {
     uint64_t len;
     unsigned char data[];
 };
-struct pli_agent_mail *pli_agent_mail(const struct pli_node *node);
+struct pli_native_agent_mail *pli_native_agent_mail(const struct pli_node *node);
 
 // Runs until the IMPI job is over; returns the exit status: 0 when all went well, else why not has
 // been said on standard error. Context: a process of its own.
-int pli_agent_run(const struct pli_agent_conf *conf);
+int pli_native_agent_run(const struct pli_native_agent_conf *conf);
 
 #endif

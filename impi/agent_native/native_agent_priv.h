@@ -4,7 +4,7 @@
 #define PLI_IMPI_NATIVE_AGENT_PRIV_H
 
 #include "impi/agent_native/native_agent.h"
-#include "impi/agent_native/agent_heap.h"
+#include "impi/agent_native/native_agent_heap.h"
 #include "base/list.h"
 #include "boot/gateway_wire.h"
 #include "engine/impi_idmap.h"
@@ -12,7 +12,7 @@
 #include "net/shm/shm.h"
 
 // A mailbox of a rank, one for each of its lanes; cells that found no room wait in order.
-struct agent_box {
+struct pli_native_agent_box {
     struct pli_shm_peer peer;
     bool is_open;
     struct pli_list queue;   // struct queued
@@ -20,7 +20,7 @@ struct agent_box {
 };
 
 // A message of a rank on its way out.
-struct agent_out {
+struct pli_native_agent_out {
     struct pli_list link; // all of them
     uint64_t id;          // how the rank calls it, once it has been told
     uint64_t req;         // how the engine does
@@ -37,7 +37,7 @@ struct agent_out {
 };
 
 // A message that came in and is not forgotten yet.
-struct agent_in {
+struct pli_native_agent_in {
     uint64_t id;
     uint64_t handle; // the engine's, 0: it wants no answer
     uint64_t slot;   // offset in the heap, 0: the data went with the cell
@@ -46,15 +46,15 @@ struct agent_in {
     uint64_t size, here;
 };
 
-struct agent {
-    const struct pli_agent_conf *conf;
+struct pli_native_agent {
+    const struct pli_native_agent_conf *conf;
     struct pli_node *node;
     struct pli_gateway *gate;
     struct pli_shm shm; // the agent's own mailbox and blocks
     struct pli_impi_net *net;
     struct pli_impi_engine *engine;
-    struct agent_heap heap;
-    struct agent_box *boxes; // by row and lane
+    struct pli_native_agent_heap heap;
+    struct pli_native_agent_box *boxes; // by row and lane
     struct pli_list stalled;
     struct pli_list outs;
     struct pli_impi_idmap out_by_req, out_by_id, in_by_id, in_by_handle;
@@ -66,36 +66,38 @@ struct agent {
 };
 
 // native_agent.c. A reason to give up; the first one is said.
-void agent_fail(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void pli_native_agent_fail(struct pli_native_agent *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 // agent_box.c
 struct pli_shm_cell;
-void agent_box_post(struct agent *a, uint32_t row, uint32_t lane, const struct pli_shm_cell *cell);
-int agent_box_retry(struct agent *a); // how many were posted
-bool agent_box_init(struct agent *a);
+void pli_native_agent_box_post(struct pli_native_agent *a, uint32_t row, uint32_t lane,
+                               const struct pli_shm_cell *cell);
+int pli_native_agent_box_retry(struct pli_native_agent *a); // how many were posted
+bool pli_native_agent_box_init(struct pli_native_agent *a);
 
 // agent_out.c: what ranks say about their sends, and what the engine does.
-void agent_out_send(struct agent *a, const struct pli_shm_cell *cell);
-void agent_out_more(struct agent *a, const struct pli_shm_cell *cell);
-void agent_out_cancel(struct agent *a, const struct pli_shm_cell *cell);
-void agent_out_left(void *arg, uint64_t req, uint64_t upto);
-void agent_out_sent(void *arg, uint64_t req, enum pli_impi_err err);
-void agent_out_matched(void *arg, uint64_t req);
-void agent_out_cancelled(void *arg, uint64_t req, bool yes);
+void pli_native_agent_out_send(struct pli_native_agent *a, const struct pli_shm_cell *cell);
+void pli_native_agent_out_more(struct pli_native_agent *a, const struct pli_shm_cell *cell);
+void pli_native_agent_out_cancel(struct pli_native_agent *a, const struct pli_shm_cell *cell);
+void pli_native_agent_out_left(void *arg, uint64_t req, uint64_t upto);
+void pli_native_agent_out_sent(void *arg, uint64_t req, enum pli_impi_err err);
+void pli_native_agent_out_matched(void *arg, uint64_t req);
+void pli_native_agent_out_cancelled(void *arg, uint64_t req, bool yes);
 
 // agent_in.c: what comes in.
-void *agent_in_room(void *arg, const struct pli_impi_arrival *m);
-void agent_in_dropped(void *arg, void *room);
-void agent_in_arrived(void *arg, const struct pli_impi_arrival *m, void *room);
-void agent_in_part(void *arg, uint64_t handle, uint64_t offset, uint32_t len);
-void agent_in_received(void *arg, uint64_t handle, enum pli_impi_err err);
-void agent_in_cancel_asked(void *arg, const struct pli_impi_cancel *c);
-void agent_in_accept(struct agent *a, const struct pli_shm_cell *cell);
-void agent_in_done(struct agent *a, const struct pli_shm_cell *cell);
-void agent_in_unsent(struct agent *a, const struct pli_shm_cell *cell);
+void *pli_native_agent_in_room(void *arg, const struct pli_impi_arrival *m);
+void pli_native_agent_in_dropped(void *arg, void *room);
+void pli_native_agent_in_arrived(void *arg, const struct pli_impi_arrival *m, void *room);
+void pli_native_agent_in_part(void *arg, uint64_t handle, uint64_t offset, uint32_t len);
+void pli_native_agent_in_received(void *arg, uint64_t handle, enum pli_impi_err err);
+void pli_native_agent_in_cancel_asked(void *arg, const struct pli_impi_cancel *c);
+void pli_native_agent_in_accept(struct pli_native_agent *a, const struct pli_shm_cell *cell);
+void pli_native_agent_in_done(struct pli_native_agent *a, const struct pli_shm_cell *cell);
+void pli_native_agent_in_unsent(struct pli_native_agent *a, const struct pli_shm_cell *cell);
 
-// agent_meet.c: start-up. On failure why has been said.
-bool agent_meet(struct agent *a, const struct pli_impi_engine_ops *ops,
-                const struct pli_impi_log *log);
+// pli_native_agent_join.c: start-up. On failure why has been said.
+bool pli_native_agent_join(struct pli_native_agent *a, const struct pli_impi_engine_ops *ops,
+                           const struct pli_impi_log *log);
 
 #endif

@@ -80,7 +80,7 @@ void pli_impi_engine_destroy(struct pli_impi_engine *e)
     }
     for (size_t i = 0; i < e->pairs.cap; i++) {
         if (e->pairs.slot[i].value != NULL) {
-            pli_impi_flow_clear(e->pairs.slot[i].value);
+            pli_impi_engine_flow_clear(e->pairs.slot[i].value);
         }
     }
     free_values(&e->sends);
@@ -115,7 +115,7 @@ enum pli_impi_err pli_impi_engine_open(struct pli_impi_engine *e, uint32_t host)
     pli_impi_engine_go(c, C_OPEN);
     c->wants_fini = e->is_finishing;
     if (c->n_queued > 0 || c->wants_fini) { // sends may have come first
-        pli_impi_flow_tell(c);
+        pli_impi_engine_flow_tell(c);
     }
     return PLI_IMPI_OK;
 }
@@ -126,7 +126,7 @@ static void clear_pairs(struct chan *c)
     for (size_t i = 0; i < m->cap; i++) {
         struct pair *p = m->slot[i].value;
         if (p != NULL && p->chan == c) {
-            pli_impi_flow_clear(p);
+            pli_impi_engine_flow_clear(p);
         }
     }
     c->ready = c->ready_tail = c->owing = c->owing_tail = NULL;
@@ -198,7 +198,7 @@ enum pli_impi_err pli_impi_engine_lose(struct chan *c, enum pli_impi_err err, co
         e->ops->dropped(e->arg, room);
     }
     pli_impi_engine_drop_sends(c, PLI_IMPI_ERR_PEER);
-    pli_impi_recv_drop(c, PLI_IMPI_ERR_PEER);
+    pli_impi_engine_recv_drop(c, PLI_IMPI_ERR_PEER);
     e->ops->peer_down(e->arg, c->host, err);
     return err;
 }
@@ -230,7 +230,7 @@ void pli_impi_engine_finish(struct pli_impi_engine *e)
         struct chan *c = &e->chan[h];
         if (c->state == C_OPEN || c->state == C_GOT) {
             c->wants_fini = true;
-            pli_impi_flow_tell(c);
+            pli_impi_engine_flow_tell(c);
         }
     }
 }

@@ -105,7 +105,7 @@ struct chan {
     uint32_t dst_left;  // as far as there is room; the rest is thrown away
     void *room;         // from the caller, for a first packet
     struct pli_impi_arrival arrival;
-    bool is_ignored; // data nobody wants any more
+    bool is_ignored; // data that is not wanted any more
     // out
     struct item *ring;
     uint32_t first, n_item;
@@ -137,30 +137,31 @@ __attribute__((format(printf, 3, 4))) enum pli_impi_err
 pli_impi_engine_lose(struct chan *c, enum pli_impi_err err, const char *fmt, ...);
 void pli_impi_engine_drop_sends(struct chan *c, enum pli_impi_err err);
 
-// impi_flow.c: credit, and what goes next
-void pli_impi_flow_tell(struct chan *c); // there is something to write
-enum pli_impi_err pli_impi_flow_pair(struct pli_impi_engine *e, uint32_t local, uint32_t remote,
-                                     struct pair **out);
-enum pli_impi_err pli_impi_flow_ctl(struct pair *p, uint32_t type,
-                                    const struct pli_impi_envelope *env, uint64_t srqid,
-                                    uint64_t drqid);
-void pli_impi_flow_push(struct pair *p, struct queue *q, struct send *s);
-void pli_impi_flow_wake(struct pair *p);                // it may have something to send
-enum pli_impi_err pli_impi_flow_got(struct pair *p);    // a counted packet came
-enum pli_impi_err pli_impi_flow_credit(struct pair *p); // PROTOACK came
-void pli_impi_flow_fill(struct chan *c);                // hand packets to the wire
-void pli_impi_flow_clear(struct pair *p);               // drop control packets and lists
+// impi_engine_flow.c: credit, and what goes next
+void pli_impi_engine_flow_tell(struct chan *c); // there is something to write
+enum pli_impi_err pli_impi_engine_flow_pair(struct pli_impi_engine *e, uint32_t local,
+                                            uint32_t remote, struct pair **out);
+enum pli_impi_err pli_impi_engine_flow_ctl(struct pair *p, uint32_t type,
+                                           const struct pli_impi_envelope *env, uint64_t srqid,
+                                           uint64_t drqid);
+void pli_impi_engine_flow_push(struct pair *p, struct queue *q, struct send *s);
+void pli_impi_engine_flow_wake(struct pair *p);                // it may have something to send
+enum pli_impi_err pli_impi_engine_flow_got(struct pair *p);    // a counted packet came
+enum pli_impi_err pli_impi_engine_flow_credit(struct pair *p); // PROTOACK came
+void pli_impi_engine_flow_fill(struct chan *c);                // hand packets to the wire
+void pli_impi_engine_flow_clear(struct pair *p);               // drop control packets and lists
 
-// impi_send.c
-void pli_impi_send_free(struct send *s);
-void pli_impi_send_written(struct send *s, uint32_t len); // a packet with so much data
-enum pli_impi_err pli_impi_send_syncack(struct pair *p, const struct pli_impi_packet *pk);
-enum pli_impi_err pli_impi_send_cancel_answer(struct pair *p, const struct pli_impi_packet *pk);
-void pli_impi_send_go(struct send *s, enum send_state to);
+// impi_engine_send.c
+void pli_impi_engine_send_free(struct send *s);
+void pli_impi_engine_send_written(struct send *s, uint32_t len); // a packet with so much data
+enum pli_impi_err pli_impi_engine_send_syncack(struct pair *p, const struct pli_impi_packet *pk);
+enum pli_impi_err pli_impi_engine_send_cancel_answer(struct pair *p,
+                                                     const struct pli_impi_packet *pk);
+void pli_impi_engine_send_go(struct send *s, enum send_state to);
 
-// impi_recv.c
-enum pli_impi_err pli_impi_recv_begin(struct chan *c); // c->pk was read
-enum pli_impi_err pli_impi_recv_end(struct chan *c);   // and its data too
-void pli_impi_recv_drop(struct chan *c, enum pli_impi_err err);
+// impi_engine_recv.c
+enum pli_impi_err pli_impi_engine_recv_begin(struct chan *c); // c->pk was read
+enum pli_impi_err pli_impi_engine_recv_end(struct chan *c);   // and its data too
+void pli_impi_engine_recv_drop(struct chan *c, enum pli_impi_err err);
 
 #endif

@@ -67,7 +67,8 @@ static enum pli_impi_err watch(struct pli_impi_net *net, int op, int fd, struct 
     if (epoll_ctl(net->epoll_fd, op, fd, &ev) == 0) {
         return PLI_IMPI_OK;
     }
-    if (op == EPOLL_CTL_MOD && errno == ENOENT) { // a guest that had to wait is not watched
+    if (op == EPOLL_CTL_MOD &&
+        errno == ENOENT) { // a pending connection that had to wait is not watched
         return watch(net, EPOLL_CTL_ADD, fd, ev);
     }
     pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "port %u: cannot watch a socket: %s",
@@ -107,8 +108,8 @@ enum pli_impi_err pli_impi_net_create(const struct pli_impi_net_conf *conf,
     }
     net->conf = *conf;
     net->listen_fd = net->server.fd = -1;
-    for (int i = 0; i < MAX_GUEST; i++) {
-        net->guest[i].s.fd = -1;
+    for (int i = 0; i < MAX_PENDING; i++) {
+        net->pending[i].s.fd = -1;
     }
     net->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     enum pli_impi_err err = PLI_IMPI_OK;
@@ -168,7 +169,7 @@ void pli_impi_net_destroy(struct pli_impi_net *net)
     if (net == NULL) {
         return;
     }
-    pli_impi_mesh_close(net);
+    pli_impi_net_mesh_close(net);
     pli_impi_engine_destroy(net->engine);
     pli_impi_client_destroy(net->client);
     pli_impi_net_drop(net, &net->server);
@@ -192,7 +193,7 @@ static void set_deadline(struct pli_impi_net *net, int seconds)
 
 static enum pli_impi_err give_up(struct pli_impi_net *net)
 {
-    uint32_t h = net->state == PLI_IMPI_NET_MESH ? pli_impi_mesh_missing(net) : UINT32_MAX;
+    uint32_t h = net->state == PLI_IMPI_NET_MESH ? pli_impi_net_mesh_missing(net) : UINT32_MAX;
     if (h != UINT32_MAX) {
         pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR,
                      "host %u of client %u waits in vain for a connection from host %u of client "
@@ -216,7 +217,8 @@ static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_i
     net->job = job;
     net->host = host;
     go(net, PLI_IMPI_NET_MESH);
-    set_deadline(net, net->conf.silence_s); // all know where all are: who does not call is gone
+    set_deadline(net,
+                 net->conf.silence_s); // all know where all are: a host that does not call has gone
     net->link = calloc(job->n_host, sizeof *net->link);
     net->dirty = calloc(job->n_host, sizeof *net->dirty);
     enum pli_impi_err err =
@@ -233,8 +235,8 @@ static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_i
                      pli_impi_err_text(err));
         return pli_impi_net_fail(net, err);
     }
-    pli_impi_engine_on_write(net->engine, pli_impi_mesh_mark, net);
-    return pli_impi_mesh_begin(net);
+    pli_impi_engine_on_write(net->engine, pli_impi_net_mesh_mark, net);
+    return pli_impi_net_mesh_begin(net);
 }
 
 static enum pli_impi_err dial_server(struct pli_impi_net *net)
@@ -419,15 +421,15 @@ static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_eve
     switch ((enum net_key)(ev->data.u64 >> 32)) {
     case KEY_LISTEN:
         if (net->listen_fd >= 0) {
-            pli_impi_mesh_accept(net);
+            pli_impi_net_mesh_accept(net);
         }
         break;
     case KEY_SERVER:
         return server_event(net, ev->events);
     case KEY_HOST:
-        return pli_impi_mesh_event(net, index, ev->events);
-    case KEY_GUEST:
-        pli_impi_mesh_guest(net, index);
+        return pli_impi_net_mesh_event(net, index, ev->events);
+    case KEY_PENDING:
+        pli_impi_net_mesh_pending(net, index);
         break;
     case KEY_ALSO:
         *net->also[index] = true;
@@ -439,10 +441,10 @@ static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_eve
 // What follows from all that has happened.
 static void advance(struct pli_impi_net *net)
 {
-    if (net->state == PLI_IMPI_NET_MESH && pli_impi_mesh_missing(net) == UINT32_MAX) {
+    if (net->state == PLI_IMPI_NET_MESH && pli_impi_net_mesh_missing(net) == UINT32_MAX) {
         go(net, PLI_IMPI_NET_RUN);
-        close_listener(net); // nobody else is expected
-        pli_impi_mesh_dismiss(net);
+        close_listener(net); // no other host is expected
+        pli_impi_net_mesh_dismiss(net);
         net->deadline_ms = 0;
     }
     if (net->state == PLI_IMPI_NET_FINISH && pli_impi_engine_is_over(net->engine)) {
@@ -453,7 +455,7 @@ static void advance(struct pli_impi_net *net)
 static int wait_ms(struct pli_impi_net *net, int timeout_ms)
 {
     uint64_t now = pli_impi_net_clock();
-    int next = pli_impi_mesh_tick(net, now);
+    int next = pli_impi_net_mesh_tick(net, now);
     if (net->deadline_ms != 0) {
         uint64_t left = net->deadline_ms > now ? net->deadline_ms - now : 0;
         next = next < 0 || left < (uint64_t)next ? (int)left : next;
@@ -466,7 +468,7 @@ static int wait_ms(struct pli_impi_net *net, int timeout_ms)
 
 void pli_impi_net_flush(struct pli_impi_net *net)
 {
-    pli_impi_mesh_flush(net);
+    pli_impi_net_mesh_flush(net);
     if (net->state != PLI_IMPI_NET_FAILED) {
         advance(net);
     }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the server was asked to do: its command line, environment and key. One table of options
-// gives the parser, the help and the list in the man page.
+// What the server was asked to do: its command line, environment and key.
 #ifndef PLI_SRV_CONF_H
 #define PLI_SRV_CONF_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include "wire/impi_err.h"
 
 struct pli_impi_tls;
@@ -17,7 +15,7 @@ struct pli_srv_conf {
     int timeout_s;   // until all clients have said DONE; 0: for ever
     int handshake_s; // a connection's time to prove itself
     int limit_mib;   // startup data of one client
-    bool is_verbose, is_fork, is_help, is_man;
+    bool is_verbose, is_fork, is_help;
     const char *bind;    // address to listen on; NULL: all
     const char *address; // address to print; NULL: found out
     const char *keyfile, *tls_file;
@@ -28,10 +26,6 @@ struct pli_srv_conf {
     uint64_t key;
 };
 
-// Fill in `out` from the arguments. Says on the log what is wrong. Start-up only.
-// ERR_ARG: bad usage. is_help or is_man: nothing else was checked.
-enum pli_impi_err pli_srv_conf_parse(int argc, char **argv, struct pli_srv_conf *out);
-
 // Read the environment and the key file, and settle the methods. ERR_AUTH: none is enabled.
 enum pli_impi_err pli_srv_conf_auth(struct pli_srv_conf *conf);
 
@@ -40,8 +34,5 @@ enum pli_impi_err pli_srv_conf_tls(struct pli_srv_conf *conf);
 
 // Parse a decimal 64-bit key, signed or not, blanks around it allowed. ERR_ARG otherwise.
 enum pli_impi_err pli_srv_conf_key(const char *text, uint64_t *out);
-
-void pli_srv_conf_help(FILE *to);
-void pli_srv_conf_man(FILE *to); // the list of options in roff
 
 #endif

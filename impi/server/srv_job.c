@@ -78,7 +78,7 @@ static void drop_oldest(struct pli_srv_job *job)
     }
     if (n > PLI_SRV_MAX_PENDING) {
         pli_srv_log(PLI_SRV_WARN, "%s: dropped, too many connections wait", oldest->name);
-        pli_srv_peer_drop(oldest);
+        pli_srv_job_peer_drop(oldest);
     }
 }
 
@@ -103,7 +103,7 @@ enum pli_impi_err pli_srv_job_admit(struct pli_srv_job *job, const char *name, u
 
 void pli_srv_job_reap(struct pli_srv_job *job, struct pli_srv_peer *peer)
 {
-    pli_srv_peer_drop(peer);
+    pli_srv_job_peer_drop(peer);
     for (struct pli_srv_peer **at = &job->peer; *at != NULL; at = &(*at)->next) {
         if (*at == peer) {
             *at = peer->next;
@@ -118,16 +118,16 @@ static void leave(struct pli_srv_job *job, struct pli_srv_peer *peer, const char
 {
     if (job->state == J_RUN) {
         pli_srv_log(PLI_SRV_WARN, "%s %s before it said FINI; counted as finished",
-                    pli_srv_peer_name(peer), what);
+                    pli_srv_job_peer_name(peer), what);
     } else if (job->state == J_COLLATE) {
         pli_srv_log(PLI_SRV_ERROR, "%s %s during startup; the job cannot start",
-                    pli_srv_peer_name(peer), what);
+                    pli_srv_job_peer_name(peer), what);
     } else {
         pli_srv_log(PLI_SRV_WARN, "%s %s before all had joined; its rank is free again",
-                    pli_srv_peer_name(peer), what);
+                    pli_srv_job_peer_name(peer), what);
     }
     job->slot[peer->rank] = NULL;
-    pli_srv_peer_drop(peer);
+    pli_srv_job_peer_drop(peer);
     if (job->state == J_JOIN) {
         pli_srv_collate_forget(&job->collate, peer->rank);
         job->n_joined--;
@@ -146,7 +146,7 @@ void pli_srv_job_on_breach(struct pli_srv_job *job, struct pli_srv_peer *peer, c
 {
     if (is_pending(peer)) {
         pli_srv_log(PLI_SRV_WARN, "%s: %s; connection closed", peer->name, what);
-        pli_srv_peer_drop(peer);
+        pli_srv_job_peer_drop(peer);
     } else {
         leave(job, peer, what);
     }
@@ -166,7 +166,7 @@ void pli_srv_job_input(struct pli_srv_job *job, struct pli_srv_peer *peer, const
                        size_t len)
 {
     if (job->state != J_OVER) {
-        pli_srv_peer_input(job, peer, p, len);
+        pli_srv_job_peer_input(job, peer, p, len);
     }
 }
 
@@ -181,7 +181,7 @@ void pli_srv_job_on_auth(struct pli_srv_job *job, struct pli_srv_peer *peer, uin
         if (m == PLI_IMPI_AUTH_NONE) {
             pli_srv_log(PLI_SRV_WARN, "%s: admitted without authentication", peer->name);
         }
-        pli_srv_peer_go(peer, m == PLI_IMPI_AUTH_KEY ? P_KEY : P_RANK);
+        pli_srv_job_peer_go(peer, m == PLI_IMPI_AUTH_KEY ? P_KEY : P_RANK);
         return;
     }
     char what[80];
@@ -196,7 +196,7 @@ void pli_srv_job_on_key(struct pli_srv_job *job, struct pli_srv_peer *peer, uint
         pli_srv_job_on_breach(job, peer, "has the wrong key");
         return;
     }
-    pli_srv_peer_go(peer, P_RANK);
+    pli_srv_job_peer_go(peer, P_RANK);
 }
 
 void pli_srv_job_on_rank(struct pli_srv_job *job, struct pli_srv_peer *peer, int32_t rank)
@@ -214,7 +214,7 @@ void pli_srv_job_on_rank(struct pli_srv_job *job, struct pli_srv_peer *peer, int
     job->slot[rank] = peer;
     peer->rank = rank;
     peer->has_stream = true;
-    pli_srv_peer_go(peer, P_LABELS);
+    pli_srv_job_peer_go(peer, P_LABELS);
     if (++job->n_joined == n) {
         job_go(job, J_COLLATE);
         for (struct pli_srv_peer *p = job->peer; p != NULL; p = p->next) {
@@ -242,26 +242,26 @@ void pli_srv_job_on_label(struct pli_srv_job *job, struct pli_srv_peer *peer, ui
     size_t limit = (size_t)job->conf->limit_mib << 20;
     enum pli_impi_err err = pli_srv_collate_add(&job->collate, peer->rank, label, data, len, limit);
     if (err == PLI_IMPI_AGAIN) {
-        if (pli_srv_peer_is_odd(peer)) {
+        if (pli_srv_job_peer_is_odd(peer)) {
             pli_srv_log(PLI_SRV_WARN,
                         "%s: label 0x%x dropped, it is out of order, late or a duplicate",
-                        pli_srv_peer_name(peer), label);
+                        pli_srv_job_peer_name(peer), label);
         }
         return;
     }
-    pli_srv_log(PLI_SRV_INFO, "%s: label 0x%x, %zu bytes", pli_srv_peer_name(peer), label, len);
+    pli_srv_log(PLI_SRV_INFO, "%s: label 0x%x, %zu bytes", pli_srv_job_peer_name(peer), label, len);
     after_collation(job, peer, err);
 }
 
 void pli_srv_job_on_done(struct pli_srv_job *job, struct pli_srv_peer *peer)
 {
     if (peer->state == P_RUN) {
-        if (pli_srv_peer_is_odd(peer)) {
-            pli_srv_log(PLI_SRV_WARN, "%s: said DONE again", pli_srv_peer_name(peer));
+        if (pli_srv_job_peer_is_odd(peer)) {
+            pli_srv_log(PLI_SRV_WARN, "%s: said DONE again", pli_srv_job_peer_name(peer));
         }
         return;
     }
-    pli_srv_peer_go(peer, P_RUN);
+    pli_srv_job_peer_go(peer, P_RUN);
     after_collation(job, peer, pli_srv_collate_done(&job->collate, peer->rank));
 }
 
@@ -271,9 +271,9 @@ void pli_srv_job_on_fini(struct pli_srv_job *job, struct pli_srv_peer *peer)
         leave(job, peer, "said FINI");
         return;
     }
-    pli_srv_log(PLI_SRV_INFO, "%s: finished", pli_srv_peer_name(peer));
+    pli_srv_log(PLI_SRV_INFO, "%s: finished", pli_srv_job_peer_name(peer));
     job->slot[peer->rank] = NULL;
-    pli_srv_peer_drop(peer);
+    pli_srv_job_peer_drop(peer);
     if (++job->n_finished == job->conf->n_client) {
         end(job, job->n_lost == 0 ? PLI_SRV_EXIT_OK : PLI_SRV_EXIT_LOST);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layouts that srv_job.c and srv_peer.c share.
+// Layouts that srv_job.c and srv_job_peer.c share.
 #ifndef PLI_SRV_JOB_PRIV_H
 #define PLI_SRV_JOB_PRIV_H
 
@@ -48,13 +48,13 @@ struct pli_srv_job {
     struct pli_srv_collate collate;
 };
 
-// srv_peer.c: the bytes of one connection, turned into the calls below.
-void pli_srv_peer_go(struct pli_srv_peer *peer, enum peer_state to);
-void pli_srv_peer_input(struct pli_srv_job *job, struct pli_srv_peer *peer, const unsigned char *p,
-                        size_t len);
-void pli_srv_peer_drop(struct pli_srv_peer *peer);   // closed, and its memory given back
-bool pli_srv_peer_is_odd(struct pli_srv_peer *peer); // count an oddity; false: no more of them
-const char *pli_srv_peer_name(const struct pli_srv_peer *peer);
+// srv_job_peer.c: the bytes of one connection, turned into the calls below.
+void pli_srv_job_peer_go(struct pli_srv_peer *peer, enum peer_state to);
+void pli_srv_job_peer_input(struct pli_srv_job *job, struct pli_srv_peer *peer,
+                            const unsigned char *p, size_t len);
+void pli_srv_job_peer_drop(struct pli_srv_peer *peer);   // closed, and its memory given back
+bool pli_srv_job_peer_is_odd(struct pli_srv_peer *peer); // count an oddity; false: no more of them
+const char *pli_srv_job_peer_name(const struct pli_srv_peer *peer);
 
 // srv_job.c: what a connection says. Each may close the peer or end the job.
 void pli_srv_job_on_auth(struct pli_srv_job *job, struct pli_srv_peer *peer, uint32_t mask);

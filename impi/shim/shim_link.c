@@ -4,6 +4,7 @@
 #include "agent/agent_wire.h"
 #include "engine/impi_sock.h"
 #include "shim/shim.h"
+#include "wire/impi_collated.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The labels as the server sent them, kept until the job is built from them.
-#include "wire/impi_job.h"
+// Copies the COLL commands of the server, and writes them down again for other hosts.
+#include "wire/impi_collated.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Builds the job from the collated labels. Every count is checked against the bytes that came, so
 // nothing is allocated that was not paid for in bytes.
+#include "wire/impi_collated.h"
 #include "wire/impi_job.h"
 #include <stdarg.h>
 #include <stdbool.h>
@@ -290,7 +291,7 @@ static enum pli_impi_err read_tag_ub(struct build *b)
     return PLI_IMPI_OK;
 }
 
-// What is not of IMPI counts if everybody says it.
+// What is not of IMPI counts if all clients say it.
 static enum pli_impi_err read_features(struct build *b)
 {
     int row = pli_impi_label_find(PLI_IMPI_X_PLIANT);

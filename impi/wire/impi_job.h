@@ -11,27 +11,7 @@
 #include "wire/impi_err.h"
 #include "wire/impi_label_wire.h"
 
-// What the server sent for each label, copied.
-struct pli_impi_collated {
-    struct {
-        unsigned char *data;
-        size_t len;
-        uint32_t mask;
-    } row[PLI_IMPI_N_LABEL];
-};
-
-// Keep a COLL command of the server. Unknown labels are skipped; a second copy of a label is
-// ERR_PROTO.
-enum pli_impi_err pli_impi_collated_add(struct pli_impi_collated *c,
-                                        const struct pli_impi_cmd *cmd);
-void pli_impi_collated_fini(struct pli_impi_collated *c);
-
-// The same as bytes: the COLL commands one after another, as the server sends them. A client with
-// several hosts passes them on to the others. `p` has room for pli_impi_collated_len bytes.
-size_t pli_impi_collated_len(const struct pli_impi_collated *c);
-void pli_impi_collated_put(const struct pli_impi_collated *c, unsigned char *p);
-enum pli_impi_err pli_impi_collated_get(struct pli_impi_collated *c, const unsigned char *p,
-                                        size_t len);
+struct pli_impi_collated;
 
 struct pli_impi_job_client {
     uint32_t first_host, n_host, first_rank, n_proc;
@@ -69,7 +49,7 @@ enum pli_impi_err pli_impi_job_create(uint32_t n_client, const struct pli_impi_c
                                       char *why, size_t cap, struct pli_impi_job **out);
 void pli_impi_job_destroy(struct pli_impi_job *job);
 
-// WORLD rank of a proc. PLI_IMPI_ERR_PROTO: nobody of this job.
+// WORLD rank of a proc. PLI_IMPI_ERR_PROTO: no process of this job.
 enum pli_impi_err pli_impi_job_find(const struct pli_impi_job *job,
                                     const struct pli_impi_proc_id *id, uint32_t *rank_out);
 

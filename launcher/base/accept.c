@@ -2,46 +2,46 @@
 // accept(2), and a timer for listeners that have to wait for a free descriptor.
 #include "launcher/base/accept.h"
 
+#include "launcher/base/launcher.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PAUSE_MS = 200, N_LISTENER = 8 };
-
-static void resume(struct pli_timer *t);
-
-static struct pli_watch *paused[N_LISTENER];
-static struct pli_timer timer = { .fire = resume };
+enum { PAUSE_MS = 200 };
 
 static void resume(struct pli_timer *t)
 {
+    struct pli_accept_state *self = pli_launcher.accept;
     (void)t;
-    for (int i = 0; i < N_LISTENER; i++) {
-        if (paused[i] != NULL) {
-            pli_loop_watch(paused[i], EPOLLIN);
-            paused[i] = NULL;
+    for (int i = 0; i < PLI_ACCEPT_N_LISTENER; i++) {
+        if (self->paused[i] != NULL) {
+            pli_loop_watch(self->paused[i], EPOLLIN);
+            self->paused[i] = NULL;
         }
     }
 }
 
 bool pli_accept_pause(struct pli_watch *listener)
 {
+    struct pli_accept_state *self = pli_launcher.accept;
     int at = 0;
     if (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS) {
         return false;
     }
-    while (at < N_LISTENER && paused[at] != NULL && paused[at] != listener) {
+    while (at < PLI_ACCEPT_N_LISTENER && self->paused[at] != NULL && self->paused[at] != listener) {
         at++;
     }
-    if (at == N_LISTENER) {
+    if (at == PLI_ACCEPT_N_LISTENER) {
         return false; // mpiexec has fewer listeners
     }
-    paused[at] = listener;
+    self->paused[at] = listener;
     pli_loop_watch(listener, 0);
-    if (timer.at == 0) {
-        pli_loop_timer(&timer, (uint64_t)PAUSE_MS * PLI_MS);
+    if (self->timer.at == 0) {
+        self->timer.fire = resume;
+        pli_loop_timer(&self->timer, (uint64_t)PAUSE_MS * PLI_MS);
     }
     return true;
 }

@@ -19,4 +19,12 @@ int pli_accept_own(struct pli_watch *listener);
 // want of something. Whether it is left alone.
 bool pli_accept_pause(struct pli_watch *listener);
 
+enum { PLI_ACCEPT_N_LISTENER = 8 };
+
+// Listeners that wait for a free descriptor: pli_launcher.accept.
+struct pli_accept_state {
+    struct pli_watch *paused[PLI_ACCEPT_N_LISTENER];
+    struct pli_timer timer;
+};
+
 #endif

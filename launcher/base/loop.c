@@ -2,6 +2,7 @@
 // epoll and a short list of timers.
 #include "launcher/base/loop.h"
 
+#include "launcher/base/launcher.h"
 #include "base/clock.h"
 #include "base/epollset.h"
 #include "launcher/base/say.h"
@@ -15,30 +16,30 @@
 
 enum { BATCH = 64 };
 
-static struct pli_epollset *set;
-static struct pli_timer *timers;
-
 bool pli_loop_init(void)
 {
-    set = pli_epollset_create();
-    if (set == NULL) {
+    struct pli_loop_state *self = pli_launcher.loop;
+    self->set = pli_epollset_create();
+    if (self->set == NULL) {
         pli_say("cannot wait for events: %s", strerror(errno));
     }
-    return set != NULL;
+    return self->set != NULL;
 }
 
 uint32_t pli_loop_events(const struct pli_watch *w)
 {
-    return pli_epollset_events(set, w->key);
+    struct pli_loop_state *self = pli_launcher.loop;
+    return pli_epollset_events(self->set, w->key);
 }
 
 bool pli_loop_watch(struct pli_watch *w, uint32_t events)
 {
+    struct pli_loop_state *self = pli_launcher.loop;
     if (w->fd < 0 || pli_loop_events(w) == events) {
         return true;
     }
-    if (events == 0 ? !pli_epollset_pause(set, w->key, w->fd)
-                    : !pli_epollset_watch(set, &w->key, w->fd, events, w)) {
+    if (events == 0 ? !pli_epollset_pause(self->set, w->key, w->fd)
+                    : !pli_epollset_watch(self->set, &w->key, w->fd, events, w)) {
         if (errno != EPERM) {
             pli_say("cannot wait for descriptor %d: %s", w->fd, strerror(errno));
         }
@@ -49,9 +50,10 @@ bool pli_loop_watch(struct pli_watch *w, uint32_t events)
 
 int pli_loop_release(struct pli_watch *w)
 {
+    struct pli_loop_state *self = pli_launcher.loop;
     int fd = w->fd;
     if (fd >= 0) {
-        pli_epollset_remove(set, &w->key, fd);
+        pli_epollset_remove(self->set, &w->key, fd);
         w->fd = -1;
     }
     return fd;
@@ -67,17 +69,19 @@ void pli_loop_close(struct pli_watch *w)
 
 void pli_loop_timer(struct pli_timer *t, uint64_t from_now_ns)
 {
+    struct pli_loop_state *self = pli_launcher.loop;
     t->at = pli_clock_ns() + from_now_ns;
     if (!t->is_listed) {
         t->is_listed = true;
-        t->next = timers;
-        timers = t;
+        t->next = self->timers;
+        self->timers = t;
     }
 }
 
 void pli_loop_forget(struct pli_timer *t)
 {
-    struct pli_timer **at = &timers;
+    struct pli_loop_state *self = pli_launcher.loop;
+    struct pli_timer **at = &self->timers;
     while (*at != NULL && *at != t) {
         at = &(*at)->next;
     }
@@ -89,8 +93,9 @@ void pli_loop_forget(struct pli_timer *t)
 
 static void fire_timers(void)
 {
+    struct pli_loop_state *self = pli_launcher.loop;
     uint64_t now = pli_clock_ns();
-    for (struct pli_timer *t = timers; t != NULL; t = t->next) {
+    for (struct pli_timer *t = self->timers; t != NULL; t = t->next) {
         if (t->at != 0 && t->at <= now) {
             t->at = 0;
             t->fire(t);
@@ -100,8 +105,9 @@ static void fire_timers(void)
 
 static int patience_ms(void)
 {
+    struct pli_loop_state *self = pli_launcher.loop;
     uint64_t first = 0;
-    for (struct pli_timer *t = timers; t != NULL; t = t->next) {
+    for (struct pli_timer *t = self->timers; t != NULL; t = t->next) {
         if (t->at != 0 && (first == 0 || t->at < first)) {
             first = t->at;
         }
@@ -122,10 +128,11 @@ bool pli_loop_writable(int fd)
 
 void pli_loop_once(bool may_wait)
 {
+    struct pli_loop_state *self = pli_launcher.loop;
     struct epoll_event ready[BATCH];
-    int n = epoll_wait(pli_epollset_fd(set), ready, BATCH, may_wait ? patience_ms() : 0);
+    int n = epoll_wait(pli_epollset_fd(self->set), ready, BATCH, may_wait ? patience_ms() : 0);
     for (int i = 0; i < n; i++) {
-        struct pli_watch *w = pli_epollset_find(set, ready[i].data.u64);
+        struct pli_watch *w = pli_epollset_find(self->set, ready[i].data.u64);
         if (w != NULL && w->fd >= 0 &&
             pli_loop_events(w) != 0) { // an earlier event may have closed it
             w->fire(w, ready[i].events);

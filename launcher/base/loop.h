@@ -49,4 +49,10 @@ bool pli_loop_writable(int fd);
 // Handle what is ready; wait for it when there is nothing else to do.
 void pli_loop_once(bool may_wait);
 
+// What is waited for: pli_launcher.loop.
+struct pli_loop_state {
+    struct pli_epollset *set;
+    struct pli_timer *timers;
+};
+
 #endif

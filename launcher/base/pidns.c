@@ -4,6 +4,8 @@
 // It has its own view of the file system with the nest's own /proc, which CRIU reads.
 #include "launcher/base/pidns.h"
 
+#include "launcher/base/launcher.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -23,12 +25,7 @@
 
 enum { TELL_MS = 1000 };
 
-static int mount_fd = -1;
-static pid_t first;          // its first process
-static int ends = -1;        // where it tells who has ended
-static char where[PATH_MAX]; // setns leaves a process in the root directory
-
-struct end {
+struct pli_pidns_end {
     int32_t pid, status; // pid: in the nest
 };
 
@@ -40,7 +37,7 @@ static _Noreturn void tell_ends(int fd)
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
     for (;;) {
-        struct end e;
+        struct pli_pidns_end e;
         while ((e.pid = waitpid(-1, &e.status, WNOHANG)) > 0) {
             ssize_t n = write(fd, &e, sizeof e);
             (void)n;
@@ -82,69 +79,76 @@ static _Noreturn void be_first(int ready, int tell, pid_t last)
 
 bool pli_pidns_open(pid_t last)
 {
+    struct pli_pidns_state *self = pli_launcher.pidns;
     int fds[2], tell[2], old = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
     char path[64], byte;
-    if (old < 0 || getcwd(where, sizeof where) == NULL || unshare(CLONE_NEWPID) != 0 ||
+    if (old < 0 || getcwd(self->where, sizeof self->where) == NULL || unshare(CLONE_NEWPID) != 0 ||
         pipe2(fds, O_CLOEXEC) != 0 || pipe2(tell, O_CLOEXEC | O_NONBLOCK) != 0) {
         return false;
     }
-    pid_t pid = first = fork();
+    pid_t pid = self->first = fork();
     if (pid == 0) {
         be_first(fds[1], tell[1], last);
     }
-    ends = tell[0];
+    self->ends = tell[0];
     close(tell[1]);
     close(fds[1]);
     bool is_good = pid > 0 && read(fds[0], &byte, 1) == 1;
     close(fds[0]);
     if (is_good) {
         snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
-        mount_fd = open(path, O_RDONLY | O_CLOEXEC);
+        self->mount_fd = open(path, O_RDONLY | O_CLOEXEC);
     }
-    if (mount_fd < 0) {
+    if (self->mount_fd < 0) {
         if (pid > 0) {
             kill(pid, SIGKILL);
             waitpid(pid, NULL, 0);
         }
         setns(old, CLONE_NEWPID);
-        close(ends);
-        ends = -1;
+        close(self->ends);
+        self->ends = -1;
         errno = EPERM;
     }
     close(old);
-    return mount_fd >= 0;
+    return self->mount_fd >= 0;
 }
 
 void pli_pidns_close(void)
 {
-    if (mount_fd < 0) {
+    struct pli_pidns_state *self = pli_launcher.pidns;
+    if (self->mount_fd < 0) {
         return;
     }
-    kill(first, SIGKILL);
-    waitpid(first, NULL, 0);
+    kill(self->first, SIGKILL);
+    waitpid(self->first, NULL, 0);
     int old = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
     setns(old, CLONE_NEWPID);
     close(old);
-    close(mount_fd);
-    close(ends);
-    mount_fd = ends = -1;
+    close(self->mount_fd);
+    close(self->ends);
+    self->mount_fd = self->ends = -1;
 }
 
 bool pli_pidns_is_open(void)
 {
-    return mount_fd >= 0;
+    struct pli_pidns_state *self = pli_launcher.pidns;
+    return self->mount_fd >= 0;
 }
 
 void pli_pidns_enter(void)
 {
-    if (mount_fd >= 0 && (setns(mount_fd, CLONE_NEWNS) != 0 || chdir(where) != 0)) {
+    struct pli_pidns_state *self = pli_launcher.pidns;
+    if (self->mount_fd >= 0 &&
+        (setns(self->mount_fd, CLONE_NEWNS) != 0 || chdir(self->where) != 0)) {
         _exit(127);
     }
 }
 
 pid_t pli_pidns_fork_outside(void)
 {
-    int inside = mount_fd >= 0 ? open("/proc/self/ns/pid_for_children", O_RDONLY | O_CLOEXEC) : -1;
+    struct pli_pidns_state *self = pli_launcher.pidns;
+    int inside =
+        self->mount_fd >= 0 ? open("/proc/self/ns/pid_for_children", O_RDONLY | O_CLOEXEC) : -1;
     int outside = inside >= 0 ? open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC) : -1;
     bool is_out = outside >= 0 && setns(outside, CLONE_NEWPID) == 0;
     pid_t pid = fork();
@@ -166,26 +170,25 @@ pid_t pli_pidns_fork_outside(void)
 
 bool pli_pidns_status(pid_t inner, int *status_out)
 {
-    static struct end *others; // told of before they were asked for
-    static size_t n_other;
-    for (size_t i = 0; i < n_other; i++) {
-        if (others[i].pid == inner) {
-            *status_out = others[i].status;
-            others[i] = others[--n_other];
+    struct pli_pidns_state *self = pli_launcher.pidns;
+    for (size_t i = 0; i < self->n_other; i++) {
+        if (self->others[i].pid == inner) {
+            *status_out = self->others[i].status;
+            self->others[i] = self->others[--self->n_other];
             return true;
         }
     }
-    struct pollfd p = { .fd = ends, .events = POLLIN };
-    struct end e;
-    while (poll(&p, 1, TELL_MS) == 1 && read(ends, &e, sizeof e) == (ssize_t)sizeof e) {
+    struct pollfd p = { .fd = self->ends, .events = POLLIN };
+    struct pli_pidns_end e;
+    while (poll(&p, 1, TELL_MS) == 1 && read(self->ends, &e, sizeof e) == (ssize_t)sizeof e) {
         if (e.pid == inner) {
             *status_out = e.status;
             return true;
         }
-        struct end *more = realloc(others, (n_other + 1) * sizeof e);
+        struct pli_pidns_end *more = realloc(self->others, (self->n_other + 1) * sizeof e);
         if (more != NULL) {
-            others = more;
-            others[n_other++] = e;
+            self->others = more;
+            self->others[self->n_other++] = e;
         }
     }
     return false;
@@ -235,4 +238,10 @@ pid_t pli_pidns_find(pid_t inner)
         closedir(d);
     }
     return found;
+}
+
+void pli_pidns_init(void)
+{
+    struct pli_pidns_state *self = pli_launcher.pidns;
+    self->mount_fd = self->ends = -1;
 }

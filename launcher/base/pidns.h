@@ -4,6 +4,8 @@
 #ifndef PLI_LAUNCHER_PIDNS_H
 #define PLI_LAUNCHER_PIDNS_H
 
+#include <stddef.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -27,5 +29,18 @@ pid_t pli_pidns_find(pid_t inner);
 // How a process of the nest ended that is not our child, as wait tells it; waits a moment for that.
 // False: nobody knows.
 bool pli_pidns_status(pid_t inner, int *status_out);
+
+struct pli_pidns_end;
+
+// The process namespace of restored ranks: pli_launcher.pidns.
+struct pli_pidns_state {
+    int mount_fd;
+    pid_t first;                  // the first process of the namespace
+    int ends;                     // where it tells which processes have ended
+    char where[PATH_MAX];         // setns leaves a process in the root directory
+    struct pli_pidns_end *others; // told of before they were asked for
+    size_t n_other;
+};
+void pli_pidns_init(void); // its first values
 
 #endif

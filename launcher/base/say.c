@@ -2,6 +2,8 @@
 // Formats and writes mpiexec's own messages.
 #include "launcher/base/say.h"
 
+#include "launcher/base/launcher.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,11 +26,15 @@ static void write_all(const char *text, unsigned long len)
     }
 }
 
-static void (*put)(const char *text, unsigned long len) = write_all;
+static void put(const char *text, unsigned long len)
+{
+    const struct pli_say_state *self = pli_launcher.say;
+    (self->put != NULL ? self->put : write_all)(text, len);
+}
 
 void pli_say_through(void (*fn)(const char *text, unsigned long len))
 {
-    put = fn;
+    pli_launcher.say->put = fn;
 }
 
 // Break at spaces; a word longer than a line stays whole, so that commands can be copied.
@@ -57,17 +63,16 @@ static size_t wrap(const char *text, char *to, size_t cap)
     return len;
 }
 
-static const char *where;
-static void (*at_exit)(int status);
-
 void pli_say_where(const char *host)
 {
-    where = host;
+    struct pli_say_state *self = pli_launcher.say;
+    self->where = host;
 }
 
 void pli_say_at_exit(void (*fn)(int status))
 {
-    at_exit = fn;
+    struct pli_say_state *self = pli_launcher.say;
+    self->at_exit = fn;
 }
 
 static void say(const char *fmt, va_list ap)
@@ -88,15 +93,16 @@ void pli_say(const char *fmt, ...)
 
 void pli_say_bad(const char *fmt, ...)
 {
+    struct pli_say_state *self = pli_launcher.say;
     char text[TEXT];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    pli_say("%s%s%s%s", where != NULL ? "host " : "", where != NULL ? where : "",
-            where != NULL ? ": " : "", text);
-    if (at_exit != NULL) {
-        at_exit(PLI_USAGE);
+    pli_say("%s%s%s%s", self->where != NULL ? "host " : "", self->where != NULL ? self->where : "",
+            self->where != NULL ? ": " : "", text);
+    if (self->at_exit != NULL) {
+        self->at_exit(PLI_USAGE);
     }
     exit(PLI_USAGE);
 }

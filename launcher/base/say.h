@@ -34,4 +34,11 @@ extern const char *pli_say_name;
 // What a message that was shown says, on one line and without our name.
 void pli_say_bare(const char *text, size_t len, char *to, size_t cap);
 
+// How messages leave: pli_launcher.say.
+struct pli_say_state {
+    void (*put)(const char *text, unsigned long len); // NULL: to standard error
+    void (*at_exit)(int status);                      // before pli_say_bad ends the process
+    const char *where;                                // the host they come from, NULL: not said
+};
+
 #endif

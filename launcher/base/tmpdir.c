@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process beside this one waits for its end and removes the directory. Should that one be killed
+// A process cleaner this one waits for its end and removes the directory. Should that one be killed
 // too, the next who makes such a directory there does it: one whose lock is free is nobody's.
 #include "launcher/base/tmpdir.h"
 
+#include "launcher/base/launcher.h"
 #include "base/conf.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/remove_tree.h"
 #include "launcher/base/pidns.h"
 
 #include <dirent.h>
@@ -26,9 +27,6 @@
 enum { TRIES = 200, TRY_MS = 20 };
 
 static const char begin[] = "pliant-images-";
-static char path[PATH_MAX];
-static int lock_fd = -1, rope = -1; // what the process beside waits at
-static pid_t beside;
 
 // Remove a directory if it is ours and nobody holds it.
 static void tidy_one(const char *name)
@@ -37,7 +35,7 @@ static void tidy_one(const char *name)
     int fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
         flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        pli_ckpt_remove(name);
+        pli_remove_tree(name);
     }
     if (fd >= 0) {
         close(fd);
@@ -62,16 +60,18 @@ static void tidy(const char *dir)
 // Those who write there are being killed too, and may not be dead yet.
 static void remove_all(void)
 {
-    for (int i = 0; i < TRIES && access(path, F_OK) == 0; i++) {
+    struct pli_tmpdir_state *self = pli_launcher.tmpdir;
+    for (int i = 0; i < TRIES && access(self->path, F_OK) == 0; i++) {
         if (i > 0) {
             nanosleep(&(struct timespec){ .tv_nsec = TRY_MS * 1000000 }, NULL);
         }
-        pli_ckpt_remove(path);
+        pli_remove_tree(self->path);
     }
 }
 
 static _Noreturn void keep(int fd)
 {
+    struct pli_tmpdir_state *self = pli_launcher.tmpdir;
     sigset_t all;
     char word;
     ssize_t n;
@@ -79,7 +79,7 @@ static _Noreturn void keep(int fd)
     sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();
     prctl(PR_SET_NAME, "pliant-stash");
-    if (dup2(fd, 0) == 0 && dup2(lock_fd, 1) == 1 && chdir("/") == 0) {
+    if (dup2(fd, 0) == 0 && dup2(self->lock_fd, 1) == 1 && chdir("/") == 0) {
         syscall(SYS_close_range, 2, ~0U, 0);
         do {
             n = read(0, &word, 1);
@@ -92,23 +92,26 @@ static _Noreturn void keep(int fd)
 // Make it and hold its lock, before anybody can take it for a remnant.
 static bool make(const char *dir)
 {
-    snprintf(path, sizeof path, "%.*s/%sXXXXXX", PATH_MAX - 64, dir, begin);
-    if (mkdtemp(path) == NULL) {
-        path[0] = '\0';
+    struct pli_tmpdir_state *self = pli_launcher.tmpdir;
+    snprintf(self->path, sizeof self->path, "%.*s/%sXXXXXX", PATH_MAX - 64, dir, begin);
+    if (mkdtemp(self->path) == NULL) {
+        self->path[0] = '\0';
         return false;
     }
-    lock_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (lock_fd < 0 || (flock(lock_fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)) {
+    self->lock_fd = open(self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (self->lock_fd < 0 ||
+        (flock(self->lock_fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)) {
         return false;
     }
-    return access(path, W_OK) == 0; // else somebody has removed it meanwhile
+    return access(self->path, W_OK) == 0; // else somebody has removed it meanwhile
 }
 
 bool pli_tmpdir_open(void)
 {
+    struct pli_tmpdir_state *self = pli_launcher.tmpdir;
     int fds[2], error;
     char dir[PATH_MAX];
-    if (path[0] != '\0') {
+    if (self->path[0] != '\0') {
         return true;
     }
     if (realpath(pli_conf.image_dir, dir) == NULL) {
@@ -122,43 +125,51 @@ bool pli_tmpdir_open(void)
         errno = error;
         return false;
     }
-    beside = pli_pidns_fork_outside();
-    if (beside == 0) {
+    self->cleaner = pli_pidns_fork_outside();
+    if (self->cleaner == 0) {
         close(fds[1]);
         keep(fds[0]);
     }
     error = errno;
     close(fds[0]);
-    rope = fds[1];
-    if (beside < 0) {
+    self->cleaner_fd = fds[1];
+    if (self->cleaner < 0) {
         pli_tmpdir_close();
         errno = error;
     }
-    return beside > 0;
+    return self->cleaner > 0;
 }
 
 const char *pli_tmpdir_path(void)
 {
-    return path;
+    struct pli_tmpdir_state *self = pli_launcher.tmpdir;
+    return self->path;
 }
 
 void pli_tmpdir_close(void)
 {
-    if (path[0] == '\0') {
+    struct pli_tmpdir_state *self = pli_launcher.tmpdir;
+    if (self->path[0] == '\0') {
         return;
     }
-    pli_ckpt_remove(path);
-    path[0] = '\0';
-    if (lock_fd >= 0) {
-        close(lock_fd);
+    pli_remove_tree(self->path);
+    self->path[0] = '\0';
+    if (self->lock_fd >= 0) {
+        close(self->lock_fd);
     }
-    if (rope >= 0) {
-        close(rope);
+    if (self->cleaner_fd >= 0) {
+        close(self->cleaner_fd);
     }
-    if (beside > 0) { // of no use now, and others may hold copies of its rope
-        kill(beside, SIGKILL);
-        waitpid(beside, NULL, 0);
+    if (self->cleaner > 0) { // of no use now, and others may hold copies of its cleaner_fd
+        kill(self->cleaner, SIGKILL);
+        waitpid(self->cleaner, NULL, 0);
     }
-    lock_fd = rope = -1;
-    beside = 0;
+    self->lock_fd = self->cleaner_fd = -1;
+    self->cleaner = 0;
+}
+
+void pli_tmpdir_init(void)
+{
+    struct pli_tmpdir_state *self = pli_launcher.tmpdir;
+    self->lock_fd = self->cleaner_fd = -1;
 }

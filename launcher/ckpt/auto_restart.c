@@ -15,7 +15,7 @@
 #include "launcher/base/pidns.h"
 #include "launcher/ckpt/restart.h"
 #include "launcher/base/say.h"
-#include "launcher/ranks/output.h"
+#include "launcher/base/output.h"
 #include "launcher/hosts/daemon_spec.h"
 #include "launcher/ranks/failure_text.h"
 

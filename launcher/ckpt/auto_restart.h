@@ -7,18 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct pli_auto_restart;
 struct pli_case;
 struct pli_job;
 
-// What a restarted mpiexec is told by the one it was, as COUNT:LAST:FLOOR:BELOW.
-struct pli_auto_restart {
-    uint32_t count; // restarts in a row without a new checkpoint
-    uint32_t last;  // the newest checkpoint at the last of them
-    uint32_t floor; // checkpoints up to this number are those of other jobs
-    uint32_t below; // those from this number on cannot be restored, 0: nobody knows
-};
-
-// Read it; ends with a message when it makes no sense.
+// Read COUNT:LAST:FLOOR:BELOW; ends with a message when it makes no sense.
 void pli_auto_restart_read(struct pli_auto_restart *a, const char *text);
 
 // Checkpoints go to this directory, an absolute one. Context: before the first is made.

@@ -20,7 +20,6 @@
 #include "launcher/ranks/listener.h"
 #include "launcher/job/job.h"
 #include "launcher/ckpt/manifest.h"
-#include "launcher/hosts/migrate_ranks.h"
 #include "launcher/ckpt/restart_trust.h"
 #include "launcher/base/say.h"
 #include "launcher/ranks/supervisor.h"
@@ -172,7 +171,7 @@ static void end_move(void)
     pli_ckpt.is_move = false;
     pli_ckpt.again.at = 0;
     arm_interval();
-    pli_migrate_ranks_over(pli_ckpt.error, pli_ckpt.why);
+    pli_ckpt.move_ops->over(pli_ckpt.error, pli_ckpt.why);
     if (pli_ckpt.is_asked || pli_ckpt_wait_is_any()) {
         want();
     }
@@ -221,12 +220,13 @@ static void want(void)
     }
 }
 
-bool pli_ckpt_move(uint32_t host)
+bool pli_ckpt_move(uint32_t host, const struct pli_ckpt_move_ops *ops)
 {
     if (pli_ckpt.state != PLI_CKPT_IDLE) {
         return false;
     }
     pli_ckpt.is_move = true;
+    pli_ckpt.move_ops = ops;
     pli_ckpt.mover = host;
     pli_ckpt_go(PLI_CKPT_WAITING);
     pli_ckpt.error = 0;

@@ -34,7 +34,15 @@ void pli_ckpt_gone(struct pli_proc_task *t); // its process has ended
 
 // In mpiexec: let all ranks stand still and have those of a host written, to be taken by another
 // (migrate_ranks.h). False: a checkpoint is being made.
-bool pli_ckpt_move(uint32_t host);
+struct pli_pack;
+struct pli_ckpt_move_ops {
+    void (*pack_way)(struct pli_pack *to); // where the images go
+    void (*take)(void);                    // they are there
+    // How much of their output is on its way, when they are elsewhere already.
+    void (*pack_streams)(uint32_t host, struct pli_pack *to);
+    void (*over)(int error, const char *why); // all go on, wherever they are
+};
+bool pli_ckpt_move(uint32_t host, const struct pli_ckpt_move_ops *ops);
 
 // The ranks are told to end: what is written of them from now on is no good image.
 void pli_ckpt_cancel(void);

@@ -9,7 +9,7 @@
 #include "launcher/hosts/daemon.h"
 #include "launcher/hosts/dlink.h"
 #include "launcher/ckpt/manifest.h"
-#include "launcher/hosts/migrate_ranks.h"
+#include "launcher/ckpt/migrate_daemon.h"
 #include "launcher/hosts/io_forward.h"
 #include "launcher/ckpt/restart.h"
 #include "launcher/ckpt/restart_hosts.h"

@@ -10,7 +10,6 @@
 #include "launcher/job/hosts.h"
 #include "launcher/hosts/dlink.h"
 #include "launcher/ckpt/manifest.h"
-#include "launcher/hosts/migrate_ranks.h"
 #include "launcher/ckpt/restart.h"
 #include "launcher/ckpt/restart_hosts.h"
 #include "launcher/ckpt/ckpt.h"
@@ -49,9 +48,9 @@ static void say_to(uint32_t host, enum pli_part_step step, const char *where)
     bool is_mover = pli_ckpt.is_move && host == pli_ckpt.mover;
     pli_pack_u32(&p, is_mover);
     if (is_mover && step == PLI_PART_LEAVE) {
-        pli_migrate_ranks_pack_way(&p);
+        pli_ckpt.move_ops->pack_way(&p);
     } else if (is_mover && step == PLI_PART_BACK) {
-        pli_migrate_ranks_pack_streams(host, &p);
+        pli_ckpt.move_ops->pack_streams(host, &p);
     }
     pli_head_send(host, PLI_DLINK_STEP, (uint16_t)step, 0, p.data, p.len);
     pli_pack_fini(&p);
@@ -158,7 +157,7 @@ static void advance(struct pli_job *job)
     case PLI_CKPT_DUMPING:
         if (are(job, PLI_PART_WRITTEN) && pli_ckpt.is_move && pli_ckpt.error == 0) {
             if (pli_ckpt_go(PLI_CKPT_MOVING)) {
-                pli_migrate_ranks_take();
+                pli_ckpt.move_ops->take();
             }
         } else if (are(job, PLI_PART_WRITTEN)) {
             if (!pli_ckpt.is_move) {

@@ -92,6 +92,7 @@ struct pli_ckpt {
     bool may_call;   // in a daemon: mpiexec wants the ranks back
     bool is_move;    // no checkpoint: the ranks of a host go to another; in a daemon: those of mine
     uint32_t mover;  // in mpiexec: of this one
+    const struct pli_ckpt_move_ops *move_ops; // of a move
     uint64_t start_ns, stop_ns, go_ns;
     struct pli_timer interval, again, park, show;
 };

@@ -9,7 +9,7 @@
 #include "launcher/ckpt/ckpt_head.h"
 #include "launcher/ckpt/ckpt_priv.h"
 #include "launcher/ranks/listener.h"
-#include "launcher/hosts/migrate_ranks.h"
+#include "launcher/ckpt/migrate_daemon.h"
 #include "launcher/base/say.h"
 
 #include <errno.h>

@@ -3,10 +3,10 @@
 // are: the directory may be seen from many hosts.
 #include "launcher/ckpt/ckpt_priv.h"
 #include "launcher/ckpt/restart_ghosts.h"
+#include "launcher/base/remove_tree.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,16 +73,7 @@ void pli_ckpt_number(struct pli_ckpt_plan *plan)
     pli_ckpt_temp(plan->temp, plan->dir, plan->owner, number);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
-{
-    (void)st;
-    (void)type;
-    (void)where;
-    remove(path);
-    return 0;
-}
-
 void pli_ckpt_remove(const char *path)
 {
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    pli_remove_tree(path);
 }

@@ -10,7 +10,7 @@
 #include "launcher/hosts/dlink_wire.h"
 #include "launcher/base/pack.h"
 #include "launcher/hosts/join_replay.h"
-#include "launcher/hosts/resize_notify.h"
+#include "launcher/ranks/resize_notify.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/base/say.h"
 

@@ -17,7 +17,7 @@
 #include "launcher/ranks/launch.h"
 #include "launcher/hosts/dlink_wire.h"
 #include "launcher/ckpt/manifest.h"
-#include "launcher/hosts/migrate_ranks.h"
+#include "launcher/ckpt/migrate_daemon.h"
 #include "launcher/base/pidns.h"
 #include "launcher/job/members.h"
 #include "launcher/ranks/resize.h"
@@ -326,7 +326,7 @@ void pli_restart_resize(struct pli_job *job)
                 "mpictl resize: by MPIX_World_version or MPI_COMM_RESIZED_WORLD",
                 n, ask.n);
     }
-    pli_resize_begin(job, &ask, sizeof ask, NULL, &a);
+    pli_resize_begin(job, (const char *)&ask, sizeof ask, NULL, &a);
     if (a.error != 0) {
         pli_say("the job goes on with %u ranks and not %u: %s", n, job->restart_n, a.text);
     }

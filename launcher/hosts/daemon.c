@@ -1,85 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a daemon: read the job from standard input, call mpiexec, run the tasks, and end when
-// mpiexec says so or is gone.
+// Tells mpiexec what happens on the host of a daemon.
 #include "launcher/hosts/daemon.h"
 
-#include "launcher/ranks/rank_request.h"
-#include "base/clock.h"
-#include "base/conf.h"
-#include "base/fault.h"
-#include "boot/launcher_wire.h"
 #include "boot/pset.h"
-#include "launcher/ckpt/ckpt.h"
-#include "launcher/ckpt/ckpt_hosts.h"
-#include "launcher/ckpt/ckpt_head.h"
-#include "launcher/ranks/impi_agent.h"
-#include "launcher/hosts/image_transfer.h"
-#include "launcher/ranks/listener.h"
-#include "launcher/job/environment.h"
-#include "launcher/hosts/fork_migrate.h"
-#include "launcher/hosts/daemon_auth.h"
-#include "launcher/job/hosts.h"
-#include "launcher/job/job.h"
-#include "launcher/ranks/watchdog.h"
-#include "launcher/ranks/launch.h"
-#include "launcher/hosts/dlink.h"
-#include "launcher/ranks/on_failure.h"
-#include "launcher/hosts/migrate_ranks.h"
-#include "launcher/hosts/failure_news.h"
-#include "launcher/hosts/join_replay.h"
-#include "tools/lib/status.h"
-#include "launcher/job/binding.h"
-#include "launcher/job/program.h"
-#include "launcher/hosts/io_forward.h"
-#include "launcher/hosts/ssh.h"
-#include "launcher/hosts/spawn_daemon.h"
-#include "launcher/ckpt/restart.h"
+#include "launcher/base/launcher.h"
 #include "launcher/hosts/host_table.h"
-#include "launcher/job/rank_rows.h"
-#include "launcher/base/say.h"
+#include "launcher/hosts/image_transfer.h"
 #include "launcher/hosts/status_pack.h"
-#include "launcher/hosts/daemon_spec.h"
-#include "launcher/hosts/daemon_tree.h"
+#include "launcher/job/ckpt_hooks.h"
+#include "launcher/job/job.h"
+#include "launcher/job/rank_rows.h"
 #include "launcher/ranks/failure_text.h"
-#include "launcher/ranks/deadlock.h"
-#include "launcher/ranks/supervisor.h"
-#include "launcher/job/world_version.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-enum { LOOK_MS = 100, STUCK_EVERY = 4, DRAIN_MS = 2000, KILL_MS = 5000 };
-
-static void look(struct pli_timer *t);
-
-static struct pli_job job;
-static int signals; // a descriptor
-static struct pli_daemon_spec spec;
-static char **program; // argv, for the keeper
-static struct pli_dlink up;
-static struct pli_dlink *below; // links to the daemons started from here
-static uint32_t n_below;
-static uint32_t *last_state; // of each row, as told
-static struct pli_timer look_timer = { .fire = look };
-static bool has_begun, is_running, is_leaving, is_bad_end, has_told_rest;
-static bool is_stuck;   // as told
-static uint64_t mark;   // as told
-static unsigned n_look; // at the ranks
-static uint32_t n_set;  // process sets looked at
 
 void pli_daemon_send(uint16_t kind, uint16_t flag, uint32_t a, const void *data, size_t len)
 {
-    struct pli_dframe f = { kind, flag, job.here, a, data, len };
-    pli_dlink_send(&up, &f);
+    struct pli_job *job = pli_launcher.job;
+    struct pli_daemon *daemon = pli_launcher.daemon;
+    struct pli_dframe f = { kind, flag, job->here, a, data, len };
+    pli_dlink_send(&daemon->up, &f);
 }
 
 static void send_case(const struct pli_case *c, bool is_beside)
 {
+    struct pli_job *job = pli_launcher.job;
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, (uint32_t)c->pid);
     pli_pack_u32(&p, c->fault);
@@ -87,507 +30,65 @@ static void send_case(const struct pli_case *c, bool is_beside)
     pli_pack_u32(&p, c->state);
     pli_pack_text(&p, c->why);
     // Those that came later are known by their numbers among the jobs that IMPI has joined, too.
-    uint32_t rank = job.node.rows[c->row].index - (c->task->is_spawned ? 0 : job.base);
+    uint32_t rank = job->node.rows[c->row].index - (c->task->is_spawned ? 0 : job->base);
     pli_daemon_send(PLI_DLINK_CASE, is_beside, rank, p.data, p.len);
     pli_pack_fini(&p);
 }
 
-void pli_daemon_case(const struct pli_case *c)
+static void send_cases(const struct pli_case *c)
 {
+    struct pli_job *job = pli_launcher.job;
     const struct pli_proc_task *t = c->task;
     send_case(c, false);
     for (uint32_t r = t->first; t->is_over && r < t->first + t->n; r++) {
         struct pli_case beside = *c;
         beside.row = r;
-        beside.state = atomic_load(&job.node.rows[r].state);
+        beside.state = atomic_load(&job->node.rows[r].state);
         if (r != c->row && beside.state == PLI_NODE_RUNNING) {
             send_case(&beside, true);
         }
     }
 }
 
-static void say_up(const char *text, unsigned long len)
+// mpiexec decides; only what it would write into the row is written here.
+void pli_daemon_report(const struct pli_case *c)
 {
-    pli_daemon_send(PLI_DLINK_SAY, 0, 0, text, len);
-}
-
-// What cannot be done is said, and mpiexec ends the job with this status.
-static void leave_early(int status)
-{
-    if (job.opt.joins && has_begun) {
-        is_leaving = true; // the others go on without this host
-        return;
+    struct pli_job *job = pli_launcher.job;
+    send_cases(c);
+    if (job->opt.on_failure == PLI_FAIL_CONTINUE && c->state == PLI_NODE_RUNNING) {
+        job->node.rows[c->row].abort_code = pli_failure_text_status(c);
+        pli_node_set_state(&job->node, c->row, PLI_NODE_ABORTED);
     }
-    pli_daemon_send(PLI_DLINK_FAILED, 0, (uint32_t)status, NULL, 0);
-    pli_dlink_drain(&up, DRAIN_MS);
-}
-
-static void tell_stuck(uint32_t round)
-{
-    uint64_t now = 0;
-    bool is_now = is_running && job.n_started == job.n_task &&
-                  pli_picture_is_stuck(&job.node, pli_deadlock_is_row_over, &job, &now);
-    if (round == 0 && is_now == is_stuck && now == mark) {
-        return; // no news
-    }
-    is_stuck = is_now;
-    mark = now;
-    struct pli_pack p = { 0 };
-    pli_pack_u32(&p, is_now);
-    pli_pack_u64(&p, now);
-    pli_pack_u64(&p, 0);
-    pli_daemon_send(PLI_DLINK_STUCK, 0, round, p.data, p.len);
-    pli_pack_fini(&p);
 }
 
 void pli_daemon_look(void)
 {
+    struct pli_job *job = pli_launcher.job;
+    struct pli_daemon *daemon = pli_launcher.daemon;
     struct pli_pack p = { 0 };
-    if (!is_running) {
+    if (!daemon->is_running) {
         return;
     }
-    if (pli_status_pack_pack_states(&job.node, last_state, &p)) {
+    if (pli_status_pack_pack_states(&job->node, daemon->last_state, &p)) {
         pli_daemon_send(PLI_DLINK_ROWS, 0, 0, p.data, p.len);
     }
     p.len = 0;
-    uint32_t n = pli_pset_count(&job.node);
-    if (n > n_set && pli_host_table_pack_made(&job, n_set, &p)) {
+    uint32_t n = pli_pset_count(&job->node);
+    if (n > daemon->n_set && pli_host_table_pack_made(job, daemon->n_set, &p)) {
         pli_daemon_send(PLI_DLINK_MADE, 0, 0, p.data, p.len);
     }
-    n_set = n;
+    daemon->n_set = n;
     p.len = 0;
     // What is told while ranks are on their way to another daemon, that one would tell again.
-    if (!pli_ckpt_is_stopping() && pli_rank_rows_pack_free(&job, &p)) {
+    if (!pli_launcher.ckpt_hooks->is_stopping() && pli_rank_rows_pack_free(job, &p)) {
         pli_daemon_send(PLI_DLINK_FREED, 0, 0, p.data, p.len);
     }
     pli_pack_fini(&p);
 }
 
-static void look(struct pli_timer *t)
-{
-    pli_daemon_look();
-    if (++n_look % STUCK_EVERY == 0 && job.opt.on_deadlock != PLI_DEADLOCK_IGNORE) {
-        tell_stuck(0);
-    }
-    if (job.n_over < job.n_task || pli_rank_rows_are_used(&job)) {
-        pli_loop_timer(t, (uint64_t)LOOK_MS * PLI_MS);
-    }
-}
-
-static void begin_tasks(const struct pli_dframe *f)
-{
-    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    has_begun = true;
-    if (is_running || !pli_host_table_fill_node(&job, &u) || !pli_launch_check(&job) ||
-        !pli_watchdog_start(&job, program) ||
-        (job.from != NULL && !pli_restart_run(&job, signals))) {
-        leave_early(1);
-        pli_supervisor_kill();
-        return;
-    }
-    last_state =
-        pli_say_need(calloc(job.node.header->n_row + job.node.header->n_more, sizeof *last_state));
-    is_running = true;
-    pli_listener_begin();
-    pli_loop_timer(&look_timer, (uint64_t)LOOK_MS * PLI_MS);
-}
-
-static struct pli_proc_task *find_task(uint32_t number)
-{
-    struct pli_proc_task *t = pli_job_next(&job, NULL);
-    while (t != NULL && t->number != number) {
-        t = pli_job_next(&job, t);
-    }
-    return t;
-}
-
-static void take_world(struct pli_unpack *u)
-{
-    struct pli_answer a = { 0 };
-    pli_spawn_daemon_settle();
-    if (!pli_world_version_take(&job, u, &a)) {
-        pli_say("host %s: the new version of the world cannot be taken up: %s",
-                job.hosts[job.here].name, a.text);
-        pli_daemon_send(PLI_DLINK_FAILED, 0, 1, NULL, 0);
-    }
-}
-
-static void take_past(struct pli_unpack *u)
-{
-    pli_fault("daemon_join_past", job.here);
-    if (is_running) {
-        pli_join_replay_take(&job, u);
-    }
-    if (u->is_bad) {
-        pli_say("host %s: mpiexec sent something that makes no sense", job.hosts[job.here].name);
-        leave_early(1);
-    }
-}
-
-static void take_ended(struct pli_unpack *u)
-{
-    while (is_running && u->at < u->end && !u->is_bad) {
-        uint32_t first = pli_unpack_u32(u), n = pli_unpack_u32(u);
-        for (uint32_t r = first; r < job.n_rank + job.n_extra && r - first < n; r++) {
-            pli_node_set_ended(&job.node, job.base + r);
-        }
-        pli_rank_rows_ended(&job, first);
-    }
-}
-
-static void show(void)
-{
-    struct pli_pack p = { 0 };
-    if (is_running) {
-        pli_status_pack_pack_rows(&job.node, &p);
-    }
-    pli_daemon_send(PLI_DLINK_PICTURE, 0, 0, p.data, p.len);
-    pli_pack_fini(&p);
-}
-
-static void hear_mine(const struct pli_dframe *f)
-{
-    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    struct pli_proc_task *t;
-    switch (f->kind) {
-    case PLI_DLINK_START:
-        begin_tasks(f);
-        break;
-    case PLI_DLINK_IN:
-        pli_io_forward_put(f->a, f->data, f->len);
-        break;
-    case PLI_DLINK_OUT_DONE:
-        t = find_task(f->a);
-        if (t != NULL) {
-            pli_io_forward_credit(f->flag == STDERR_FILENO ? &t->err : &t->out, pli_unpack_u32(&u));
-        }
-        break;
-    case PLI_DLINK_SIGNAL:
-        pli_supervisor_signal((int)f->a, find_task(pli_unpack_u32(&u)), f->flag);
-        break;
-    case PLI_DLINK_ROUND:
-        tell_stuck(f->a);
-        break;
-    case PLI_DLINK_SHOW:
-        show();
-        break;
-    case PLI_DLINK_SETS:
-        if (is_running) {
-            pli_host_table_add_made(&job, &u);
-        }
-        break;
-    case PLI_DLINK_ENDED:
-        take_ended(&u);
-        break;
-    case PLI_DLINK_ANSWER:
-        pli_rank_request_answered(f->a, f->data, f->len);
-        break;
-    case PLI_DLINK_COMING:
-        pli_spawn_daemon_coming(&job, f);
-        pli_loop_timer(&look_timer, (uint64_t)LOOK_MS * PLI_MS);
-        break;
-    case PLI_DLINK_GO:
-        pli_spawn_daemon_go(&job, f);
-        break;
-    case PLI_DLINK_DROP:
-        pli_spawn_daemon_drop(&job, f);
-        break;
-    case PLI_DLINK_WORLD:
-        take_world(&u);
-        break;
-    case PLI_DLINK_TO_AGENT:
-        pli_impi_agent_tell((char)f->flag, f->data, f->len);
-        break;
-    case PLI_DLINK_NEWS:
-        if (is_running) {
-            pli_failure_news_unpack(&job, f->data, f->len);
-        }
-        break;
-    case PLI_DLINK_SAVE:
-        pli_ckpt_hosts_hear(&job, &u);
-        break;
-    case PLI_DLINK_STEP:
-        pli_ckpt_daemon_hear(&job, f);
-        break;
-    case PLI_DLINK_PLACE:
-        pli_host_table_place(&job, f->a, &u);
-        break;
-    case PLI_DLINK_PAST:
-        take_past(&u);
-        break;
-    case PLI_DLINK_QUIT:
-        is_leaving = true;
-        is_bad_end = f->flag != 0;
-        break;
-    default:
-        pli_fork_migrate_hear(&job, f);
-        break;
-    }
-}
-
-// A frame from above: for me, for all, or for one below.
-static void hear_up(struct pli_dlink *l, const struct pli_dframe *f)
-{
-    (void)l;
-    bool is_all = f->host == (uint32_t)PLI_DLINK_ALL;
-    uint32_t next = is_all ? UINT32_MAX : pli_daemon_tree_next(job.here, f->host, spec.tree);
-    for (uint32_t i = 0; i < n_below; i++) {
-        if (is_all || below[i].host == next) {
-            pli_dlink_send(&below[i], f);
-        }
-    }
-    if (is_all || f->host == job.here) {
-        hear_mine(f);
-    }
-}
-
-static void lost_up(struct pli_dlink *l, const char *why)
-{
-    (void)l;
-    (void)why;
-    is_leaving = is_bad_end = true;
-    pli_supervisor_kill();
-}
-
-static void hear_below(struct pli_dlink *l, const struct pli_dframe *f)
-{
-    if (pli_daemon_tree_next(job.here, f->host, spec.tree) == l->host) {
-        pli_dlink_send(&up, f);
-    }
-}
-
-static void tell_lost(uint32_t host, const char *why)
-{
-    struct pli_pack p = { 0 };
-    pli_pack_text(&p, why);
-    pli_daemon_send(PLI_TCP_CONN_LOST, 0, host, p.data, p.len);
-    pli_pack_fini(&p);
-}
-
-static void lost_below(struct pli_dlink *l, const char *why)
-{
-    if (!is_leaving) {
-        tell_lost(l->host, why);
-    }
-}
-
-static void came(int fd, uint32_t host, const struct pli_daemon_handshake_keys *keys)
-{
-    for (uint32_t i = 0; i < n_below; i++) {
-        if (below[i].host == host && below[i].watch.fd < 0) {
-            pli_dlink_open(&below[i], fd, keys);
-            pli_ssh_came(host);
-            return;
-        }
-    }
-    pli_image_transfer_take(fd, keys);
-}
-
 bool pli_daemon_dock(struct pli_daemon_auth_place *out, char *why)
 {
-    return pli_image_transfer_open(&job, spec.secret, came, out, why);
-}
-
-static void cannot_reach(uint32_t host, const char *why)
-{
-    (void)host;
-    pli_say("%s", why);
-    leave_early(1);
-}
-
-static bool start_below(void)
-{
-    uint64_t first = pli_daemon_tree_first(job.here, spec.tree);
-    n_below = (uint32_t)(pli_daemon_tree_end(job.here, spec.tree) - first);
-    if (spec.launcher[0] == NULL || n_below == 0) {
-        n_below = 0;
-        return true;
-    }
-    below = pli_say_need(calloc(n_below, sizeof *below));
-    for (uint32_t i = 0; i < n_below; i++) {
-        below[i] = (struct pli_dlink){ .host = (uint32_t)first + i,
-                                       .hear = hear_below,
-                                       .lost = lost_below,
-                                       .watch = { .fd = -1 } };
-    }
-    struct pli_daemon_auth_place place;
-    if (!pli_daemon_auth_open(spec.secret, came, &place)) {
-        return false;
-    }
-    for (uint32_t h = 0; h < job.n_host; h++) {
-        job.hosts[h].is_local = false; // that was said by mpiexec, of its own host
-    }
-    pli_ssh_begin(&job, &spec, job.here, &place, cannot_reach);
-    return true;
-}
-
-// What the user has asked for must be possible here; else mpiexec hears why.
-static void prepare(void)
-{
-    const char *name = job.hosts[job.here].name;
-    if (chdir(job.wdir) != 0) {
-        pli_say_bad("host %s: cannot change to the directory mpiexec was started in, %s: %s; "
-                    "choose another with --wdir",
-                    name, job.wdir, strerror(errno));
-    }
-    pli_say_where(name);
-    pli_ckpt_hosts_check(&job, spec.job_id);
-    pli_restart_take(&job);
-    for (uint32_t a = 0; a < job.n_app; a++) {
-        bool is_used = job.n_task == 0; // by those who come later
-        for (uint32_t i = 0; i < job.n_task; i++) {
-            is_used |= job.tasks[i].app == &job.apps[a];
-        }
-        pli_environment_adopt(&job.apps[a]); // processes that come later have it too
-        if (is_used) {
-            pli_program_find(&job.apps[a], job.opt.takes_foreign);
-        }
-    }
-    pli_binding_plan(&job);
-    for (uint32_t i = 0; job.opt.is_report && i < job.n_task; i++) {
-        const struct pli_proc_task *t = &job.tasks[i];
-        pli_say_plain("rank %u: host %s: %s\n", pli_task_rank(t), name, pli_binding_text(t->place));
-    }
-}
-
-static void say_hello(void)
-{
-    struct pli_pack p = { 0 };
-    pli_host_table_pack(&job, &p);
-    pli_daemon_send(PLI_DLINK_HELLO, 0, 0, p.data, p.len);
-    pli_pack_fini(&p);
-}
-
-// Tasks that will never be started are over too.
-static void tell_rest(void)
-{
-    if (pli_supervisor_is_ending() && !has_told_rest) {
-        has_told_rest = true;
-        for (uint32_t i = job.n_begun; i < job.n_first; i++) {
-            pli_daemon_send(PLI_DLINK_OUT, STDOUT_FILENO, job.tasks[i].number, NULL, 0);
-            pli_daemon_send(PLI_DLINK_OUT, STDERR_FILENO, job.tasks[i].number, NULL, 0);
-            pli_daemon_send(PLI_DLINK_OVER, 0, job.tasks[i].number, NULL, 0);
-        }
-    }
-}
-
-static void run(void)
-{
-    uint64_t until = 0;
-    while (!is_leaving || job.n_over < job.n_started) {
-        bool is_busy = is_running && !is_leaving && pli_supervisor_step(&job);
-        pli_loop_once(!is_busy);
-        tell_rest();
-        if (is_leaving && until == 0) {
-            until = pli_clock_ns() + (uint64_t)KILL_MS * PLI_MS;
-            pli_supervisor_kill();
-        }
-        if (until != 0 && pli_clock_ns() > until) {
-            break; // a process that even SIGKILL does not end
-        }
-    }
-}
-
-static void leave(void)
-{
-    if (is_running && is_bad_end && !job.opt.takes) {
-        char cookie[64];
-        pli_environment_cookie(&job, cookie, sizeof cookie);
-        pli_watchdog_sweep(cookie);
-    }
-    pli_image_transfer_close();
-    pli_watchdog_stop();
-    pli_impi_agent_end();
-    // Those below have heard it too; what they say until they are gone is not worth hearing.
-    for (uint32_t i = 0; i < n_below; i++) {
-        pli_dlink_drain(&below[i], DRAIN_MS);
-    }
-    pli_ssh_end();
-    pli_dlink_drain(&up, DRAIN_MS);
-    pli_dlink_close(&up);
-}
-
-// Settings that the user gave to mpiexec are for its daemons too.
-static void take_settings(void)
-{
-    const struct pli_app *app = &job.apps[0];
-    for (int i = 0; i < app->env_own; i++) {
-        if (strncmp(app->env[i], "PLIANT_", 7) == 0) {
-            putenv(app->env[i]);
-        }
-    }
-    pli_conf_load();
-}
-
-// What can be wrong here is known before a rank stands still anywhere.
-static bool wait_for_ranks(void)
-{
-    pli_migrate_daemon_there();
-    while (!is_leaving && job.from == NULL) {
-        pli_loop_once(true);
-    }
-    return !is_leaving;
-}
-
-int pli_daemon_main(char **argv)
-{
-    char name[256] = "", why[1024] = "", *theirs = NULL;
-    struct pli_daemon_handshake_keys keys;
-    program = argv;
-    job.is_daemon = true;
-    job.start_ns = pli_clock_ns();
-    signals = pli_launch_init();
-    const char *slurm_name = getenv("SLURMD_NODENAME");
-    gethostname(name, sizeof name - 1);
-    bool is_slurm = argv[2] == NULL || strcmp(argv[2], "slurm") == 0;
-    uint32_t here = is_slurm ? UINT32_MAX : (uint32_t)strtoul(argv[2], NULL, 10);
-    switch (pli_daemon_spec_read(&spec, STDIN_FILENO, here, slurm_name != NULL ? slurm_name : name,
-                                 &job, &theirs)) {
-    case PLI_DAEMON_SPEC_VERSION:
-        fprintf(stderr, "there %s, here %s\n", PLIANT_VERSION, theirs != NULL ? theirs : "?");
-        return PLI_SSH_VERSION;
-    case PLI_DAEMON_SPEC_BAD:
-        fprintf(stderr, "what came over standard input is not a job for host %s\n", name);
-        return PLI_SSH_SPEC;
-    default:
-        break;
-    }
-    take_settings();
-    if (signals < 0 || !pli_loop_init() || !start_below()) {
-        return 1;
-    }
-    if (job.opt.joins) {
-        pli_fault("daemon_join_call", job.here);
-    }
-    int fd = pli_daemon_auth_call(&spec.place, spec.secret, spec.pass != 0 ? spec.pass : job.here,
-                                  &keys, why, sizeof why);
-    if (fd < 0) {
-        fprintf(stderr, "%s\n", why);
-        pli_ssh_end();
-        return PLI_SSH_NO_CALL;
-    }
-    up = (struct pli_dlink){ .hear = hear_up, .lost = lost_up };
-    pli_dlink_open(&up, fd, &keys);
-    pli_say_through(say_up);
-    pli_say_at_exit(leave_early);
-    prepare();
-    if (job.opt.takes && !wait_for_ranks()) {
-        leave();
-        return 0;
-    }
-    if (!(job.from != NULL ? pli_host_table_take_node(&job, spec.secret)
-                           : pli_host_table_make_node(&job, spec.secret, spec.job_id)) ||
-        !pli_ckpt_open_part(&job) || !pli_impi_agent_start(&job, argv)) {
-        leave_early(1);
-        return 1;
-    }
-    pli_on_failure_begin(&job);
-    if (job.opt.joins) {
-        pli_fault("daemon_join_hello", job.here);
-    }
-    say_hello();
-    pli_supervisor_begin(&job, signals);
-    run();
-    leave();
-    return 0;
+    struct pli_job *job = pli_launcher.job;
+    struct pli_daemon *daemon = pli_launcher.daemon;
+    return pli_image_transfer_open(job, daemon->spec.secret, pli_launcher.daemon->came, out, why);
 }

@@ -4,6 +4,7 @@
 // said one is of the job, and is never hung up on in favour of others.
 #include "launcher/hosts/daemon_auth.h"
 
+#include "launcher/base/launcher.h"
 #include "launcher/base/accept.h"
 #include "base/clock.h"
 #include "base/conf.h"
@@ -33,9 +34,9 @@ enum {
 };
 
 // Somebody who has connected and proved nothing yet.
-struct knock {
+struct pli_daemon_auth_caller {
     struct pli_watch watch;
-    struct knock *next;
+    struct pli_daemon_auth_caller *next;
     uint64_t since;
     unsigned char source[16]; // its address, of IPv6 the network
     bool is_greeted;          // a valid hello has come, and the reply was sent
@@ -46,27 +47,21 @@ struct knock {
 static void gate_fire(struct pli_watch *w, uint32_t events);
 static void tick(struct pli_timer *t);
 
-static struct pli_watch gate = { .fd = -1, .fire = gate_fire };
-static struct pli_timer timer = { .fire = tick };
-static struct pli_daemon_handshake_known known;
-static pli_daemon_auth_came_fn on_came;
-static struct knock *knocks; // not freed: an event may name one
-static unsigned n_silent;
-static struct pli_daemon_auth_place ours; // once it is open
-
-static void drop(struct knock *k)
+static void drop(struct pli_daemon_auth_caller *k)
 {
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     if (k->watch.fd >= 0) {
-        n_silent -= !k->is_greeted;
+        self->n_silent -= !k->is_greeted;
         pli_loop_close(&k->watch);
     }
 }
 
 static void tick(struct pli_timer *t)
 {
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     uint64_t now = pli_clock_ns();
     bool is_any = false;
-    for (struct knock *k = knocks; k != NULL; k = k->next) {
+    for (struct pli_daemon_auth_caller *k = self->knocks; k != NULL; k = k->next) {
         uint64_t most = (uint64_t)(k->is_greeted ? JOIN_MS : SILENT_MS) * PLI_MS;
         if (k->watch.fd >= 0 && now - k->since > most) {
             drop(k);
@@ -80,8 +75,9 @@ static void tick(struct pli_timer *t)
 
 static unsigned count_source(const unsigned char *source)
 {
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     unsigned n = 0;
-    for (const struct knock *k = knocks; k != NULL; k = k->next) {
+    for (const struct pli_daemon_auth_caller *k = self->knocks; k != NULL; k = k->next) {
         n += k->watch.fd >= 0 && !k->is_greeted && memcmp(k->source, source, 16) == 0;
     }
     return n;
@@ -91,9 +87,10 @@ static unsigned count_source(const unsigned char *source)
 // that has the most. False: there is none.
 static bool evict(const unsigned char *source)
 {
-    struct knock *oldest = NULL;
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
+    struct pli_daemon_auth_caller *oldest = NULL;
     unsigned most = 0;
-    for (struct knock *k = knocks; k != NULL; k = k->next) {
+    for (struct pli_daemon_auth_caller *k = self->knocks; k != NULL; k = k->next) {
         if (k->watch.fd < 0 || k->is_greeted ||
             (source != NULL && memcmp(k->source, source, 16) != 0)) {
             continue;
@@ -113,18 +110,19 @@ static bool evict(const unsigned char *source)
 
 // An address that was called must be one of ours; the loopback is only that from this host. So a
 // handshake that somebody passes on from elsewhere is known by where it was meant to go.
-static bool is_ours(const struct knock *k)
+static bool is_ours(const struct pli_daemon_auth_caller *k)
 {
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     struct sockaddr_storage at;
     socklen_t len = sizeof at;
     struct pli_node_addr a = { .family = k->h.hello.family }, here = { .family = 4 };
     memcpy(a.bytes, k->h.hello.address, sizeof a.bytes);
     bool is_listed = false;
-    for (uint32_t i = 0; i < ours.n_addr; i++) {
-        is_listed |= ours.addr[i].family == a.family &&
-                     memcmp(ours.addr[i].bytes, a.bytes, sizeof a.bytes) == 0;
+    for (uint32_t i = 0; i < self->ours.n_addr; i++) {
+        is_listed |= self->ours.addr[i].family == a.family &&
+                     memcmp(self->ours.addr[i].bytes, a.bytes, sizeof a.bytes) == 0;
     }
-    if (!is_listed || le16toh(k->h.hello.port) != ours.port ||
+    if (!is_listed || le16toh(k->h.hello.port) != self->ours.port ||
         getsockname(k->watch.fd, (struct sockaddr *)&at, &len) != 0) {
         return false;
     }
@@ -142,9 +140,10 @@ static bool is_ours(const struct knock *k)
 }
 
 // Nobody else is at it with the same hello, which may have been overheard.
-static bool is_first(const struct knock *me)
+static bool is_first(const struct pli_daemon_auth_caller *me)
 {
-    for (const struct knock *k = knocks; k != NULL; k = k->next) {
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
+    for (const struct pli_daemon_auth_caller *k = self->knocks; k != NULL; k = k->next) {
         if (k != me && k->watch.fd >= 0 && k->is_greeted &&
             memcmp(k->h.hello.nonce, me->h.hello.nonce, PLI_DAEMON_HANDSHAKE_NONCE) == 0) {
             return false;
@@ -153,14 +152,15 @@ static bool is_first(const struct knock *me)
     return true;
 }
 
-static void let_in(struct knock *k)
+static void let_in(struct pli_daemon_auth_caller *k)
 {
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     struct pli_daemon_handshake_keys keys;
-    if (!pli_daemon_handshake_is_joined(&k->h, &known, &keys)) {
+    if (!pli_daemon_handshake_is_joined(&k->h, &self->known, &keys)) {
         drop(k);
         return;
     }
-    on_came(pli_loop_release(&k->watch), le32toh(k->h.hello.host), &keys);
+    self->on_came(pli_loop_release(&k->watch), le32toh(k->h.hello.host), &keys);
     explicit_bzero(&keys, sizeof keys);
 }
 
@@ -168,8 +168,9 @@ static void let_in(struct knock *k)
 // connection.
 static void knock_fire(struct pli_watch *w, uint32_t events)
 {
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     (void)events;
-    struct knock *k = (struct knock *)w; // its first member
+    struct pli_daemon_auth_caller *k = (struct pli_daemon_auth_caller *)w; // its first member
     char *to = k->is_greeted ? (char *)&k->h.join : (char *)&k->h.hello;
     size_t size = k->is_greeted ? sizeof k->h.join : sizeof k->h.hello;
     ssize_t n = recv(w->fd, to + k->len, size - k->len, MSG_DONTWAIT);
@@ -187,27 +188,28 @@ static void knock_fire(struct pli_watch *w, uint32_t events)
     k->len = 0;
     if (k->is_greeted) {
         let_in(k);
-    } else if (!pli_daemon_handshake_reply(&k->h, &known) || !is_ours(k) || !is_first(k) ||
+    } else if (!pli_daemon_handshake_reply(&k->h, &self->known) || !is_ours(k) || !is_first(k) ||
                send(w->fd, &k->h.reply, sizeof k->h.reply, MSG_DONTWAIT | MSG_NOSIGNAL) !=
                    (ssize_t)sizeof k->h.reply) {
         drop(k);
     } else {
         k->is_greeted = true;
         k->since = pli_clock_ns();
-        n_silent--;
+        self->n_silent--;
     }
 }
 
-static struct knock *new_knock(void)
+static struct pli_daemon_auth_caller *new_knock(void)
 {
-    struct knock *k = knocks;
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
+    struct pli_daemon_auth_caller *k = self->knocks;
     while (k != NULL && k->watch.fd >= 0) {
         k = k->next;
     }
     if (k == NULL && (k = calloc(1, sizeof *k)) != NULL) {
         k->watch.fd = -1;
-        k->next = knocks;
-        knocks = k;
+        k->next = self->knocks;
+        self->knocks = k;
     }
     return k;
 }
@@ -227,14 +229,15 @@ static void source_of(int fd, unsigned char out[16])
 
 static void begin(int fd)
 {
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     unsigned char source[16];
     source_of(fd, source);
     if (count_source(source) >= MAX_SOURCE) {
         evict(source);
-    } else if (n_silent >= MAX_SILENT) {
+    } else if (self->n_silent >= MAX_SILENT) {
         evict(NULL);
     }
-    struct knock *k = new_knock();
+    struct pli_daemon_auth_caller *k = new_knock();
     if (k == NULL) {
         close(fd);
         return;
@@ -244,9 +247,9 @@ static void begin(int fd)
     k->since = pli_clock_ns();
     k->is_greeted = false;
     k->len = 0;
-    n_silent++;
-    if (timer.at == 0) {
-        pli_loop_timer(&timer, (uint64_t)TICK_MS * PLI_MS);
+    self->n_silent++;
+    if (self->timer.at == 0) {
+        pli_loop_timer(&self->timer, (uint64_t)TICK_MS * PLI_MS);
     }
     pli_loop_watch(&k->watch, EPOLLIN);
     knock_fire(&k->watch, EPOLLIN); // a caller of ours speaks at once, and often has by now
@@ -286,31 +289,33 @@ static bool list_addresses(struct pli_daemon_auth_place *place)
 bool pli_daemon_auth_open(const unsigned char *secret, pli_daemon_auth_came_fn came,
                           struct pli_daemon_auth_place *out)
 {
-    if (gate.fd >= 0) {
-        *out = ours;
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
+    if (self->listener.fd >= 0) {
+        *out = self->ours;
         return true;
     }
-    on_came = came;
-    memcpy(known.secret, secret, sizeof known.secret);
-    if (getrandom(known.id, sizeof known.id, 0) != (ssize_t)sizeof known.id) {
+    self->on_came = came;
+    memcpy(self->known.secret, secret, sizeof self->known.secret);
+    if (getrandom(self->known.id, sizeof self->known.id, 0) != (ssize_t)sizeof self->known.id) {
         pli_say("this system gives no random numbers, without which no other host can be trusted");
         return false;
     }
-    memcpy(ours.id, known.id, sizeof ours.id);
+    memcpy(self->ours.id, self->known.id, sizeof self->ours.id);
     pli_conf_load();
-    if (pli_listen_open(true, &gate.fd, &ours.port) != PLI_OK) {
+    if (pli_listen_open(true, &self->listener.fd, &self->ours.port) != PLI_OK) {
         pli_say("%s", pli_fail_take(NULL));
         return false;
     }
-    bool is_good = list_addresses(&ours) && pli_loop_watch(&gate, EPOLLIN);
-    *out = ours;
+    bool is_good = list_addresses(&self->ours) && pli_loop_watch(&self->listener, EPOLLIN);
+    *out = self->ours;
     return is_good;
 }
 
 void pli_daemon_auth_close(void)
 {
-    pli_loop_close(&gate);
-    for (struct knock *k = knocks; k != NULL; k = k->next) {
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
+    pli_loop_close(&self->listener);
+    for (struct pli_daemon_auth_caller *k = self->knocks; k != NULL; k = k->next) {
         drop(k);
     }
 }
@@ -345,4 +350,11 @@ void pli_daemon_auth_unpack(struct pli_daemon_auth_place *place, struct pli_unpa
             memcpy(a->bytes, bytes, 16);
         }
     }
+}
+
+void pli_daemon_auth_init(void)
+{
+    struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
+    self->listener = (struct pli_watch){ .fd = -1, .fire = gate_fire };
+    self->timer.fire = tick;
 }

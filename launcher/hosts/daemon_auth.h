@@ -4,6 +4,7 @@
 #ifndef PLI_LAUNCHER_DAEMON_AUTH_H
 #define PLI_LAUNCHER_DAEMON_AUTH_H
 
+#include "launcher/base/loop.h"
 #include "boot/node_wire.h"
 #include "launcher/hosts/daemon_handshake.h"
 #include "launcher/base/pack.h"
@@ -47,5 +48,19 @@ int pli_daemon_auth_call(const struct pli_daemon_auth_place *place, const unsign
 
 void pli_daemon_auth_pack(const struct pli_daemon_auth_place *place, struct pli_pack *to);
 void pli_daemon_auth_unpack(struct pli_daemon_auth_place *place, struct pli_unpack *from);
+
+struct pli_daemon_auth_caller;
+
+// The listening socket for daemons: pli_launcher.daemon_auth.
+struct pli_daemon_auth_state {
+    struct pli_watch listener;
+    struct pli_timer timer;
+    struct pli_daemon_handshake_known known;
+    pli_daemon_auth_came_fn on_came;
+    struct pli_daemon_auth_caller *knocks; // callers; not freed: an event may name one
+    unsigned n_silent;
+    struct pli_daemon_auth_place ours; // once it is open
+};
+void pli_daemon_auth_init(void); // its first values
 
 #endif

@@ -4,18 +4,18 @@
 // number of its own, by which it is known.
 #include "launcher/hosts/host_join.h"
 
+#include "launcher/base/launcher.h"
+#include "launcher/job/host_names.h"
+#include "launcher/job/ckpt_hooks.h"
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
-#include "launcher/ckpt/ckpt.h"
-#include "launcher/ckpt/ckpt_hosts.h"
 #include "launcher/hosts/daemon_auth.h"
 #include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/hosts/dlink.h"
-#include "launcher/hosts/migrate_ranks.h"
 #include "launcher/hosts/spawn_head.h"
 #include "launcher/hosts/join_replay.h"
 #include "launcher/hosts/ssh.h"
@@ -35,103 +35,6 @@ enum { FIRST_PASS = 1 << 30, AGAIN_MS = 20, HELLO_S = 60 };
 
 static void go_on(struct pli_timer *t);
 static void too_late(struct pli_timer *t);
-
-static struct {
-    struct pli_job *job;
-    uint32_t n, n_here; // hosts, and those that have said hello; n 0: there are none
-    uint32_t pass;      // of the first of them
-    pli_host_join_fn done;
-    void *arg;
-    char said[1024]; // by one of them: the reason, if it fails
-    struct pli_timer timer, patience;
-} x = { .pass = FIRST_PASS, .timer = { .fire = go_on }, .patience = { .fire = too_late } };
-
-// The next name of a list, and *at behind it. False: there is none, or it is wrong.
-static bool next_name(const char **at, char *name, size_t cap, struct pli_host *as,
-                      struct pli_answer *a)
-{
-    const char *w = *at + strspn(*at, ", "), *begin;
-    size_t len = strcspn(w, ", "), name_len;
-    *at = w + len;
-    *as = (struct pli_host){ 0 };
-    if (len == 0) {
-        return false;
-    }
-    const char *why = pli_hosts_parse(w, len, &begin, &name_len, &as->slots, &as->max_slots);
-    if (why == NULL && name_len >= cap) {
-        why = "is too long for the name of a host";
-    }
-    if (why != NULL) {
-        pli_refuse(a, EINVAL, "'%.*s' %s", (int)(len < 64 ? len : 64), w, why);
-        return false;
-    }
-    snprintf(name, cap, "%.*s", (int)name_len, begin);
-    return true;
-}
-
-static bool is_name_of(const struct pli_host *h, const char *name)
-{
-    return !h->is_lost &&
-           (pli_hosts_is_same(name, h->name) || (h->is_local && pli_hosts_is_this(name)));
-}
-
-bool *pli_host_join_named(const struct pli_job *job, const char *list)
-{
-    char name[256];
-    struct pli_host as;
-    struct pli_answer a = { 0 };
-    if (list[strspn(list, ", ")] == '\0') {
-        return NULL;
-    }
-    bool *may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
-    while (next_name(&list, name, sizeof name, &as, &a)) {
-        for (uint32_t h = 0; h < job->n_host; h++) {
-            may[h] = may[h] || is_name_of(&job->hosts[h], name);
-        }
-    }
-    return may;
-}
-
-uint32_t *pli_host_join_list(const struct pli_job *job, const char *list, uint32_t *n_out,
-                             struct pli_answer *a)
-{
-    char name[256];
-    struct pli_host as;
-    uint32_t n = 0;
-    uint32_t *hosts = pli_say_need(calloc(strlen(list) + 1, sizeof *hosts));
-    while (a->error == 0 && next_name(&list, name, sizeof name, &as, a)) {
-        uint32_t h = 0;
-        while (h < job->n_host && !is_name_of(&job->hosts[h], name)) {
-            h++;
-        }
-        if (h == job->n_host) {
-            pli_refuse(a, ENOENT, "host %.64s is not of this job, or lost; clones go to its hosts",
-                       name);
-        }
-        hosts[n++] = h;
-    }
-    *n_out = n;
-    if (a->error != 0 || n == 0) {
-        free(hosts);
-        hosts = NULL;
-    }
-    return hosts;
-}
-
-bool pli_host_join_is_here(const char *list, struct pli_answer *a)
-{
-    char name[256];
-    struct pli_host as;
-    while (a->error == 0 && next_name(&list, name, sizeof name, &as, a)) {
-        if (!pli_hosts_is_this(name)) {
-            pli_refuse(a, ENOTSUP,
-                       "host %.64s is not of this job, which runs on one host; mpiexec --elastic "
-                       "MIN:MAX, or --hosts with another one, lets hosts join",
-                       name);
-        }
-    }
-    return a->error == 0;
-}
 
 bool pli_host_join_may_grow(struct pli_answer *a)
 {
@@ -158,28 +61,31 @@ bool pli_host_join_is_missed(const struct pli_job *job, uint32_t host)
 
 bool pli_host_join_is_on(void)
 {
-    return x.n > 0;
+    struct pli_host_join_state *self = pli_launcher.host_join;
+    return self->n > 0;
 }
 
 // Nobody is on the way any more.
 static void finish(const struct pli_answer *a)
 {
-    pli_host_join_fn done = x.done;
-    void *arg = x.arg;
-    x.pass += x.n;
-    x.n = x.n_here = 0;
-    x.timer.at = x.patience.at = 0;
-    pli_ckpt_hosts_unmark();
+    struct pli_host_join_state *self = pli_launcher.host_join;
+    pli_host_join_fn done = self->done;
+    void *arg = self->arg;
+    self->pass += self->n;
+    self->n = self->n_here = 0;
+    self->timer.at = self->patience.at = 0;
+    pli_launcher.ckpt_hooks->unmark_dir();
     done(arg, a);
 }
 
 // All of them go again: who has called sees the end of the link, who has not is not let in.
 static void dismiss(void)
 {
+    struct pli_host_join_state *self = pli_launcher.host_join;
     struct pli_head_means means;
-    for (uint32_t i = 0; i < x.n; i++) {
-        pli_dlink_close(pli_head_side(x.job->n_host + i, &means));
-        pli_ssh_drop(x.job->n_host + i);
+    for (uint32_t i = 0; i < self->n; i++) {
+        pli_dlink_close(pli_head_side(pli_launcher.job->n_host + i, &means));
+        pli_ssh_drop(pli_launcher.job->n_host + i);
     }
 }
 
@@ -193,7 +99,8 @@ static void give_up(int error, const char *why)
 
 static void cannot_reach(uint32_t host, const char *why)
 {
-    if (x.n > 0 && host - x.job->n_host < x.n) {
+    struct pli_host_join_state *self = pli_launcher.host_join;
+    if (self->n > 0 && host - pli_launcher.job->n_host < self->n) {
         give_up(EHOSTUNREACH, why);
     }
 }
@@ -206,21 +113,23 @@ static void too_late(struct pli_timer *t)
 
 static void lost(struct pli_dlink *l, const char *why)
 {
+    struct pli_host_join_state *self = pli_launcher.host_join;
     char text[1200];
-    snprintf(text, sizeof text, "host %.64s is lost: %s", x.job->hosts[l->host].name, why);
-    give_up(EHOSTDOWN, x.said[0] != '\0' ? x.said : text);
+    snprintf(text, sizeof text, "host %.64s is lost: %s", pli_launcher.job->hosts[l->host].name,
+             why);
+    give_up(EHOSTDOWN, self->said[0] != '\0' ? self->said : text);
 }
 
 // Where everybody is, and what there has been.
 static void introduce(uint32_t host, const struct pli_host_table *rolls)
 {
     struct pli_pack places = { 0 }, past = { 0 };
-    for (uint32_t h = 0; h < x.job->n_host; h++) {
+    for (uint32_t h = 0; h < pli_launcher.job->n_host; h++) {
         pli_host_table_pack_place(&rolls[h], &places);
     }
     pli_pack_u32(&places, 0); // process sets come with the rest
     pli_head_send(host, PLI_DLINK_START, 0, 0, places.data, places.len);
-    pli_join_replay_pack(x.job, &past);
+    pli_join_replay_pack(pli_launcher.job, &past);
     pli_head_send(host, PLI_DLINK_PAST, 0, 0, past.data, past.len);
     pli_pack_fini(&places);
     pli_pack_fini(&past);
@@ -229,36 +138,37 @@ static void introduce(uint32_t host, const struct pli_host_table *rolls)
 // From here on they are hosts as all others.
 static void commit(void)
 {
+    struct pli_host_join_state *self = pli_launcher.host_join;
     struct pli_head_means means;
     struct pli_answer a = { 0 };
-    struct pli_job *job = x.job;
+    struct pli_job *job = pli_launcher.job;
     uint32_t first = job->n_host;
     pli_fault("mpiexec_join", 0);
     pli_head_side(0, &means);
-    for (uint32_t i = 0; i < x.n; i++) {
+    for (uint32_t i = 0; i < self->n; i++) {
         struct pli_pack p = { 0 };
         pli_pack_text(&p, job->hosts[first + i].name);
         pli_host_table_pack_place(&means.rolls[first + i], &p);
         pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_PLACE, 0, first + i, p.data, p.len);
         pli_pack_fini(&p);
     }
-    for (uint32_t i = 0; i < x.n; i++) {
+    for (uint32_t i = 0; i < self->n; i++) {
         pli_head_admit();
     }
-    for (uint32_t i = 0; i < x.n; i++) {
+    for (uint32_t i = 0; i < self->n; i++) {
         introduce(first + i, means.rolls);
         if (job->opt.is_verbose) {
             pli_say("host %s has joined the job", job->hosts[first + i].name);
         }
     }
-    pli_ckpt_hosts_begin(job);
+    pli_launcher.ckpt_hooks->hosts_begin(job);
     pli_fault("mpiexec_joined", 0);
     finish(&a);
 }
 
 static void go_on(struct pli_timer *t)
 {
-    if (pli_ckpt_is_stopping()) { // a checkpoint is of the hosts that it began with
+    if (pli_launcher.ckpt_hooks->is_stopping()) { // a checkpoint is of the hosts that it began with
         pli_loop_timer(t, (uint64_t)AGAIN_MS * PLI_MS);
     } else {
         commit();
@@ -267,28 +177,30 @@ static void go_on(struct pli_timer *t)
 
 static void hear_hello(const struct pli_dlink *l, struct pli_unpack *u)
 {
+    struct pli_host_join_state *self = pli_launcher.host_join;
     struct pli_head_means means;
     struct pli_answer a = { 0 };
     pli_head_side(l->host, &means);
     struct pli_host_table *roll = &means.rolls[l->host];
     *roll = (struct pli_host_table){ 0 };
-    if (!pli_host_table_unpack(x.job, u, roll)) {
+    if (!pli_host_table_unpack(pli_launcher.job, u, roll)) {
         pli_refuse(&a, EPROTO, "host %.64s sent something that makes no sense",
-                   x.job->hosts[l->host].name);
+                   pli_launcher.job->hosts[l->host].name);
     }
     if (a.error != 0) {
         give_up(a.error, a.text);
-    } else if (++x.n_here == x.n) {
-        pli_loop_timer(&x.timer, 0);
+    } else if (++self->n_here == self->n) {
+        pli_loop_timer(&self->timer, 0);
     }
 }
 
 // What a daemon says while it is not one of the job.
 static void hear(struct pli_dlink *l, const struct pli_dframe *f)
 {
+    struct pli_host_join_state *self = pli_launcher.host_join;
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    if (f->kind == PLI_DLINK_SAY && x.said[0] == '\0') {
-        pli_say_bare(f->data, f->len, x.said, sizeof x.said);
+    if (f->kind == PLI_DLINK_SAY && self->said[0] == '\0') {
+        pli_say_bare(f->data, f->len, self->said, sizeof self->said);
     } else if (f->kind == PLI_DLINK_FAILED) {
         pli_dlink_close(l);
         lost(l, "its daemon cannot go on");
@@ -299,17 +211,18 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
 
 bool pli_host_join_came(int fd, uint32_t pass, const struct pli_daemon_handshake_keys *keys)
 {
+    struct pli_host_join_state *self = pli_launcher.host_join;
     struct pli_head_means means;
-    uint32_t i = pass - x.pass;
+    uint32_t i = pass - self->pass;
     if (pass < FIRST_PASS) {
         return false;
     }
-    struct pli_dlink *l = i < x.n ? pli_head_side(x.job->n_host + i, &means) : NULL;
+    struct pli_dlink *l = i < self->n ? pli_head_side(pli_launcher.job->n_host + i, &means) : NULL;
     if (l == NULL || l->watch.fd >= 0) {
         close(fd);
         return true;
     }
-    l->host = x.job->n_host + i;
+    l->host = pli_launcher.job->n_host + i;
     l->hear = hear;
     l->lost = lost;
     pli_dlink_open(l, fd, keys);
@@ -319,17 +232,19 @@ bool pli_host_join_came(int fd, uint32_t pass, const struct pli_daemon_handshake
 
 static bool start_one(uint32_t i, const struct pli_head_means *means)
 {
-    uint32_t host = x.job->n_host + i;
-    struct pli_job as = *x.job;
+    struct pli_host_join_state *self = pli_launcher.host_join;
+    uint32_t host = pli_launcher.job->n_host + i;
+    struct pli_job as = *pli_launcher.job;
     struct pli_daemon_spec spec = *means->spec;
-    as.n_host = x.job->n_host + x.n;
-    as.n_task = x.job->n_first;
+    as.n_host = pli_launcher.job->n_host + self->n;
+    as.n_task = pli_launcher.job->n_first;
     as.opt.restart = NULL;
     as.opt.joins = true;
     spec.body = (struct pli_pack){ 0 };
-    spec.pass = x.pass + i;
+    spec.pass = self->pass + i;
     pli_daemon_spec_make(&spec, &as);
-    bool is_begun = pli_ssh_one(&spec, host, &x.job->hosts[host], means->place, cannot_reach);
+    bool is_begun =
+        pli_ssh_one(&spec, host, &pli_launcher.job->hosts[host], means->place, cannot_reach);
     pli_pack_fini(&spec.body);
     return is_begun;
 }
@@ -338,13 +253,14 @@ static bool start_one(uint32_t i, const struct pli_head_means *means)
 static void check_job(const struct pli_job *job, const struct pli_head_means *means,
                       const char *list, struct pli_answer *a)
 {
+    struct pli_host_join_state *self = pli_launcher.host_join;
     const char *why = NULL;
     if (!means->is_started) {
         pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
-    } else if (x.n > 0 || pli_migrate_ranks_is_on()) {
+    } else if (self->n > 0 || pli_launcher.ckpt_hooks->is_moving()) {
         pli_refuse(a, EBUSY,
-                   x.n > 0 ? "other hosts are about to join; try again"
-                           : "ranks are being moved; try again");
+                   self->n > 0 ? "other hosts are about to join; try again"
+                               : "ranks are being moved; try again");
     } else if (means->spec->launcher == NULL) {
         why = "its hosts were reached with srun, which starts no daemon later; mpiexec --launcher "
               "ssh lets others join";
@@ -365,9 +281,9 @@ static uint32_t list_new(struct pli_job *job, const char *list, uint32_t n_start
     char name[256];
     struct pli_host as;
     uint32_t n = 0;
-    while (a->error == 0 && next_name(&list, name, sizeof name, &as, a)) {
+    while (a->error == 0 && pli_host_names_next(&list, name, sizeof name, &as, a)) {
         uint32_t h = 0;
-        while (h < job->n_host + n && !is_name_of(&job->hosts[h], name)) {
+        while (h < job->n_host + n && !pli_host_names_is(&job->hosts[h], name)) {
             h++;
         }
         if (h < job->n_host) {
@@ -414,7 +330,7 @@ static uint32_t least_loaded(const struct pli_job *job, uint32_t n_host, const b
 static uint32_t list_own(struct pli_job *job, const char *list, uint32_t n, uint32_t n_start,
                          uint32_t n_new, struct pli_answer *a)
 {
-    bool *may = pli_host_join_named(job, list);
+    bool *may = pli_host_names_named(job, list);
     uint32_t n_free = n_new;
     for (uint32_t h = 0; h < job->n_host; h++) {
         const struct pli_host *host = &job->hosts[h];
@@ -441,13 +357,14 @@ static uint32_t list_own(struct pli_job *job, const char *list, uint32_t n, uint
 static void start_all(struct pli_job *job, const struct pli_head_means *means, uint32_t n,
                       struct pli_answer *a)
 {
+    struct pli_host_join_state *self = pli_launcher.host_join;
     char *here = getcwd(NULL, 0);
-    bool is_good = here != NULL && (job->opt.ckpt_dir == NULL || pli_ckpt_hosts_mark_dir(job));
+    bool is_good =
+        here != NULL && (job->opt.ckpt_dir == NULL || pli_launcher.ckpt_hooks->mark_dir(job));
     free(here);
-    x.job = job;
-    x.n = n;
-    x.n_here = 0;
-    x.said[0] = '\0';
+    self->n = n;
+    self->n_here = 0;
+    self->said[0] = '\0';
     for (uint32_t i = 0; i < n && is_good; i++) {
         is_good = start_one(i, means);
     }
@@ -455,9 +372,9 @@ static void start_all(struct pli_job *job, const struct pli_head_means *means, u
         pli_refuse(a, errno, "no daemon can be started for host %.64s: %s",
                    job->hosts[job->n_host].name, strerror(errno));
         dismiss();
-        pli_ckpt_hosts_unmark();
-        x.pass += x.n;
-        x.n = 0;
+        pli_launcher.ckpt_hooks->unmark_dir();
+        self->pass += self->n;
+        self->n = 0;
     }
 }
 
@@ -467,8 +384,8 @@ static bool are_there(const struct pli_job *job, const char *list, struct pli_an
     char name[256];
     struct pli_host as;
     uint32_t h = 0;
-    while (next_name(&list, name, sizeof name, &as, a)) {
-        for (h = 0; h < job->n_host && !is_name_of(&job->hosts[h], name); h++) {
+    while (pli_host_names_next(&list, name, sizeof name, &as, a)) {
+        for (h = 0; h < job->n_host && !pli_host_names_is(&job->hosts[h], name); h++) {
         }
         if (h == job->n_host) {
             return false;
@@ -486,12 +403,9 @@ enum pli_host_join pli_host_join_ask(struct pli_job *job, const char *list, pli_
 enum pli_host_join pli_host_join_own(struct pli_job *job, const char *list, uint32_t n_own,
                                      pli_host_join_fn done, void *arg, struct pli_answer *a)
 {
+    struct pli_host_join_state *self = pli_launcher.host_join;
     struct pli_head_means means;
     uint32_t n = 0;
-    if (!pli_job_is_head(job)) {
-        pli_host_join_is_here(list, a);
-        return PLI_HOST_JOIN_DONE;
-    }
     if ((n_own == 0 && are_there(job, list, a)) || a->error != 0) {
         return PLI_HOST_JOIN_DONE;
     }
@@ -509,18 +423,27 @@ enum pli_host_join pli_host_join_own(struct pli_job *job, const char *list, uint
     if (a->error != 0 || n == 0) {
         return PLI_HOST_JOIN_DONE;
     }
-    x.done = done;
-    x.arg = arg;
-    pli_loop_timer(&x.patience, (uint64_t)HELLO_S * 1000 * PLI_MS);
+    self->done = done;
+    self->arg = arg;
+    pli_loop_timer(&self->patience, (uint64_t)HELLO_S * 1000 * PLI_MS);
     return PLI_HOST_JOIN_LATER;
 }
 
 void pli_host_join_end(void)
 {
-    if (x.n > 0) {
+    struct pli_host_join_state *self = pli_launcher.host_join;
+    if (self->n > 0) {
         dismiss();
-        x.n = 0;
-        x.timer.at = x.patience.at = 0;
-        pli_ckpt_hosts_unmark();
+        self->n = 0;
+        self->timer.at = self->patience.at = 0;
+        pli_launcher.ckpt_hooks->unmark_dir();
     }
+}
+
+void pli_host_join_init(void)
+{
+    struct pli_host_join_state *self = pli_launcher.host_join;
+    self->pass = FIRST_PASS;
+    self->timer.fire = go_on;
+    self->patience.fire = too_late;
 }

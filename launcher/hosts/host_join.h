@@ -5,16 +5,15 @@
 #ifndef PLI_LAUNCHER_HOST_JOIN_H
 #define PLI_LAUNCHER_HOST_JOIN_H
 
+#include "launcher/base/loop.h"
+#include "launcher/job/role.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 struct pli_daemon_handshake_keys;
 struct pli_answer;
 struct pli_job;
-
-enum pli_host_join { PLI_HOST_JOIN_DONE, PLI_HOST_JOIN_LATER };
-
-typedef void (*pli_host_join_fn)(void *arg, const struct pli_answer *a);
 
 // Have all hosts of a list, "b:2,c", in the job. PLI_HOST_JOIN_DONE: they are, or `a` says why not.
 // PLI_HOST_JOIN_LATER: `done` will be called, once.
@@ -26,16 +25,6 @@ enum pli_host_join pli_host_join_ask(struct pli_job *job, const char *list, pli_
 enum pli_host_join pli_host_join_own(struct pli_job *job, const char *list, uint32_t n,
                                      pli_host_join_fn done, void *arg, struct pli_answer *a);
 
-// By host, whether a list names it; of the heap. NULL: the list is empty.
-bool *pli_host_join_named(const struct pli_job *job, const char *list);
-
-// The hosts of a list, in its order; of the heap. NULL with a refusal: one is not of the job.
-uint32_t *pli_host_join_list(const struct pli_job *job, const char *list, uint32_t *n_out,
-                             struct pli_answer *a);
-
-// In a job that runs here alone: whether the list names no other host, else a refusal.
-bool pli_host_join_is_here(const char *list, struct pli_answer *a);
-
 // Whether processes can come: all hosts have begun; else a refusal.
 bool pli_host_join_may_grow(struct pli_answer *a);
 
@@ -46,5 +35,16 @@ bool pli_host_join_is_missed(const struct pli_job *job, uint32_t host);
 bool pli_host_join_came(int fd, uint32_t pass, const struct pli_daemon_handshake_keys *keys);
 bool pli_host_join_is_on(void); // hosts are on their way
 void pli_host_join_end(void);   // the job is over
+
+// Hosts that are about to join the job: pli_launcher.host_join.
+struct pli_host_join_state {
+    uint32_t n, n_here; // hosts, and those that have said hello; n 0: there are none
+    uint32_t pass;      // of the first of them
+    pli_host_join_fn done;
+    void *arg;
+    char said[1024]; // by one of them: the reason, if it fails
+    struct pli_timer timer, patience;
+};
+void pli_host_join_init(void); // its first values
 
 #endif

@@ -14,7 +14,7 @@
 #include "launcher/job/job.h"
 #include "launcher/job/binding.h"
 #include "launcher/job/psets.h"
-#include "launcher/ckpt/restart.h"
+#include "launcher/job/ckpt_hooks.h"
 #include "launcher/base/say.h"
 
 #include <stdio.h>
@@ -100,7 +100,7 @@ bool pli_host_table_unpack(const struct pli_job *job, struct pli_unpack *from,
     out->name = pli_unpack_text(from);
     unpack_place(from, &out->place);
     uint32_t n_room = pli_unpack_u32(from);
-    if (job->node.header != NULL && pli_job_is_head(job)) {
+    if (job->node.header != NULL) {
         pli_node_limit_room(job->node.header, n_room); // rows are numbered alike on all hosts
     }
     out->n_domain = pli_unpack_count(from, 12);
@@ -213,7 +213,7 @@ bool pli_host_table_pack_all(struct pli_job *job, const struct pli_host_table *r
 {
     uint32_t *ranks = pli_say_need(malloc(job->n_rank * sizeof *ranks));
     // The memory of a job that is restored has its sets.
-    bool is_good = pli_restart_is_image(job) ||
+    bool is_good = pli_launcher.ckpt_hooks->is_image(job) ||
                    (add_host_sets(job, rolls, ranks) && add_domain_sets(job, rolls) &&
                     pli_psets_add_common(job, ranks));
     for (uint32_t h = 0; h < job->n_host; h++) {
@@ -277,7 +277,7 @@ static void fill_start(struct pli_job *job, const unsigned char *secret)
 
 bool pli_host_table_take_node(struct pli_job *job, const unsigned char *secret)
 {
-    if (!pli_restart_node(job)) {
+    if (!pli_launcher.ckpt_hooks->map_restart(job)) {
         return false;
     }
     const struct pli_node_header *h = job->node.header;

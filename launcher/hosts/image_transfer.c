@@ -2,6 +2,7 @@
 // Sends and takes images.
 #include "launcher/hosts/image_transfer.h"
 
+#include "launcher/base/launcher.h"
 #include "base/conf.h"
 #include "base/fault.h"
 #include "launcher/hosts/file_copy.h"
@@ -14,15 +15,12 @@
 #include <unistd.h>
 
 // Somebody who receives.
-struct taker {
+struct pli_image_transfer_taker {
     struct pli_helper helper; // first: it is told when it ends
-    struct taker *next;
+    struct pli_image_transfer_taker *next;
 };
 
 enum { STALL_MS = 20000 }; // a silence that long means that the other side is gone
-
-static struct taker *takers;
-static uint32_t here;
 
 struct cargo {
     const struct pli_job *job;
@@ -76,11 +74,12 @@ struct call {
 
 static bool take_all(void *arg, int report)
 {
+    struct pli_image_transfer_state *self = pli_launcher.image_transfer;
     char why[PLI_FILE_COPY_WHY];
     const struct call *c = arg;
     struct pli_protect_stream s;
     (void)report; // the sender is told
-    pli_fault("dock_take", here);
+    pli_fault("dock_take", self->here);
     if (!open_stream(&s, c->fd, c->keys, why, sizeof why)) {
         return false;
     }
@@ -97,16 +96,17 @@ static void taken(struct pli_helper *h, bool is_good)
 
 void pli_image_transfer_take(int fd, const struct pli_daemon_handshake_keys *keys)
 {
+    struct pli_image_transfer_state *self = pli_launcher.image_transfer;
     struct call c = { fd, keys };
-    struct taker *t = takers;
-    pli_fault("daemon_move_got", here);
+    struct pli_image_transfer_taker *t = self->takers;
+    pli_fault("daemon_move_got", self->here);
     while (t != NULL && t->helper.pid != 0) {
         t = t->next;
     }
     if (t == NULL && (t = calloc(1, sizeof *t)) != NULL) { // not freed: an event may name it
         t->helper = (struct pli_helper){ .watch = { .fd = -1 }, .report = -1, .done = taken };
-        t->next = takers;
-        takers = t;
+        t->next = self->takers;
+        self->takers = t;
     }
     if (pli_tmpdir_path()[0] != '\0' && t != NULL && pli_helper_fork(&t->helper, take_all, &c)) {
         pli_helper_watch(&t->helper);
@@ -118,6 +118,7 @@ bool pli_image_transfer_open(const struct pli_job *job, const unsigned char *sec
                              pli_daemon_auth_came_fn came, struct pli_daemon_auth_place *out,
                              char *why)
 {
+    struct pli_image_transfer_state *self = pli_launcher.image_transfer;
     if (!pli_tmpdir_open()) {
         snprintf(why, PLI_CKPT_WHY, "there is no room for images in PLIANT_IMAGE_DIR, %.200s: %s",
                  pli_conf.image_dir, strerror(errno));
@@ -127,13 +128,14 @@ bool pli_image_transfer_open(const struct pli_job *job, const unsigned char *sec
         snprintf(why, PLI_CKPT_WHY, "it cannot listen for images");
         return false;
     }
-    here = job->here;
+    self->here = job->here;
     return true;
 }
 
 void pli_image_transfer_close(void)
 {
-    for (struct taker *t = takers; t != NULL; t = t->next) {
+    struct pli_image_transfer_state *self = pli_launcher.image_transfer;
+    for (struct pli_image_transfer_taker *t = self->takers; t != NULL; t = t->next) {
         pli_helper_kill(&t->helper);
     }
     pli_tmpdir_close();

@@ -24,4 +24,12 @@ bool pli_image_transfer_send(struct pli_helper *h, const struct pli_job *job,
                              const struct pli_daemon_auth_place *to, const char *dir);
 void pli_image_transfer_close(void);
 
+struct pli_image_transfer_taker;
+
+// Images on their way to this host: pli_launcher.image_transfer.
+struct pli_image_transfer_state {
+    struct pli_image_transfer_taker *takers;
+    uint32_t here; // number of this host
+};
+
 #endif

@@ -2,6 +2,7 @@
 // Passes words between the agents of an IMPI client on several hosts.
 #include "launcher/hosts/impi_agents.h"
 
+#include "launcher/base/launcher.h"
 #include "impi/agent_native/native_agent.h"
 #include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
@@ -11,13 +12,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static struct {
-    struct pli_agent_place *places; // by host
-    bool *is_here;
-    uint32_t n_here, n_up, n_over;
-    bool is_told;
-} them;
 
 bool pli_impi_agents_check(const struct pli_job *job)
 {
@@ -35,58 +29,63 @@ bool pli_impi_agents_check(const struct pli_job *job)
 
 static void keep_place(struct pli_job *job, uint32_t host, const void *data, size_t len)
 {
-    if (them.places == NULL) {
-        them.places = pli_say_need(calloc(job->n_host, sizeof *them.places));
-        them.is_here = pli_say_need(calloc(job->n_host, sizeof *them.is_here));
+    struct pli_impi_agents_state *self = pli_launcher.impi_agents;
+    if (self->places == NULL) {
+        self->places = pli_say_need(calloc(job->n_host, sizeof *self->places));
+        self->is_here = pli_say_need(calloc(job->n_host, sizeof *self->is_here));
     }
-    if (len != sizeof them.places[0] || them.is_here[host]) {
+    if (len != sizeof self->places[0] || self->is_here[host]) {
         return;
     }
-    memcpy(&them.places[host], data, len);
-    them.is_here[host] = true;
-    if (++them.n_here == job->n_host) {
-        pli_head_tell_agent(0, PLI_AGENT_LIST, them.places, job->n_host * sizeof them.places[0]);
+    memcpy(&self->places[host], data, len);
+    self->is_here[host] = true;
+    if (++self->n_here == job->n_host) {
+        pli_head_tell_agent(0, PLI_NATIVE_AGENT_LIST, self->places,
+                            job->n_host * sizeof self->places[0]);
     }
 }
 
-void pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t first,
-                          const void *data, size_t len)
+bool pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, const void *data,
+                          size_t len)
 {
+    struct pli_impi_agents_state *self = pli_launcher.impi_agents;
     switch (word) {
-    case PLI_AGENT_HERE:
+    case PLI_NATIVE_AGENT_HERE:
         keep_place(job, host, data, len);
         break;
-    case PLI_AGENT_JOB:
+    case PLI_NATIVE_AGENT_JOB:
         for (uint32_t h = 1; host == 0 && h < job->n_host; h++) {
-            pli_head_tell_agent(h, PLI_AGENT_JOB, data, len);
+            pli_head_tell_agent(h, PLI_NATIVE_AGENT_JOB, data, len);
         }
         break;
-    case PLI_AGENT_UP:
-        if (++them.n_up == job->n_host && len == sizeof job->node.header->n_joint) {
+    case PLI_NATIVE_AGENT_UP:
+        if (++self->n_up == job->n_host && len == sizeof job->node.header->n_joint) {
             memcpy(&job->node.header->n_joint, data,
                    len); // behind those, spawned ones are numbered
-            pli_head_start();
-            job->base = first;
+            return true;
         }
         break;
-    case PLI_AGENT_OVER:
-        them.n_over++;
+    case PLI_NATIVE_AGENT_OVER:
+        self->n_over++;
         break;
     default:
         break;
     }
+    return false;
 }
 
 bool pli_impi_agents_are_up(const struct pli_job *job)
 {
-    return job->opt.impi_server == NULL || them.n_up == job->n_host;
+    struct pli_impi_agents_state *self = pli_launcher.impi_agents;
+    return job->opt.impi_server == NULL || self->n_up == job->n_host;
 }
 
 bool pli_impi_agents_are_over(struct pli_job *job)
 {
-    for (uint32_t h = 0; !them.is_told && h < job->n_host; h++) {
-        pli_head_tell_agent(h, PLI_AGENT_END, NULL, 0);
+    struct pli_impi_agents_state *self = pli_launcher.impi_agents;
+    for (uint32_t h = 0; !self->is_told && h < job->n_host; h++) {
+        pli_head_tell_agent(h, PLI_NATIVE_AGENT_END, NULL, 0);
     }
-    them.is_told = true;
-    return them.n_over == job->n_host;
+    self->is_told = true;
+    return self->n_over == job->n_host;
 }

@@ -14,11 +14,19 @@ struct pli_job;
 // as IMPI numbers them. Else a message and false. True without --impi.
 bool pli_impi_agents_check(const struct pli_job *job);
 
-// A word from the agent of a host. Context: mpiexec's loop.
-void pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, uint32_t first,
-                          const void *data, size_t len);
+// A word from the agent of a host. True: all of them are up now.
+bool pli_impi_agents_hear(struct pli_job *job, uint32_t host, int word, const void *data,
+                          size_t len);
 
 bool pli_impi_agents_are_up(const struct pli_job *job); // ranks may start; true without --impi
 bool pli_impi_agents_are_over(struct pli_job *job);     // all ranks have ended: let them take leave
+
+// The agents of an IMPI client on several hosts: pli_launcher.impi_agents.
+struct pli_impi_agents_state {
+    struct pli_native_agent_place *places; // by host
+    bool *is_here;
+    uint32_t n_here, n_up, n_over;
+    bool is_told;
+};
 
 #endif

@@ -2,6 +2,7 @@
 // Moves bytes between pipes and the link to mpiexec.
 #include "launcher/hosts/io_forward.h"
 
+#include "launcher/base/launcher.h"
 #include "launcher/hosts/daemon.h"
 #include "launcher/job/job.h"
 #include "launcher/hosts/dlink.h"
@@ -19,17 +20,15 @@
 enum { PIECE = 32 * 1024 };
 
 // Standard input of one task.
-struct intake {
+struct pli_io_forward_input {
     struct pli_watch watch;
-    struct intake *next;
+    struct pli_io_forward_input *next;
     struct pli_pack held;
     size_t done;
     size_t n_told; // bytes at the front that mpiexec takes for read already
     uint32_t task;
     bool is_ending;
 };
-
-static struct intake *intakes;
 
 static void send_out(const struct pli_output_lines *s, const void *data, size_t len)
 {
@@ -101,7 +100,7 @@ void pli_io_forward_credit(struct pli_output_lines *s, uint32_t n)
     }
 }
 
-static void tell_done(const struct intake *in, uint32_t n)
+static void tell_done(const struct pli_io_forward_input *in, uint32_t n)
 {
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, n);
@@ -109,7 +108,7 @@ static void tell_done(const struct intake *in, uint32_t n)
     pli_pack_fini(&p);
 }
 
-static void give(struct intake *in)
+static void give(struct pli_io_forward_input *in)
 {
     uint32_t given = 0;
     while (in->watch.fd >= 0 && in->done < in->held.len) {
@@ -142,13 +141,14 @@ static void give(struct intake *in)
 static void in_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
-    give((struct intake *)w); // its first member
+    give((struct pli_io_forward_input *)w); // its first member
 }
 
 int pli_io_forward_input(const struct pli_proc_task *task)
 {
+    struct pli_io_forward_state *self = pli_launcher.io_forward;
     int fds[2];
-    struct intake *in = calloc(1, sizeof *in);
+    struct pli_io_forward_input *in = calloc(1, sizeof *in);
     if (in == NULL || pipe2(fds, O_CLOEXEC) != 0) {
         free(in);
         return -1;
@@ -156,15 +156,16 @@ int pli_io_forward_input(const struct pli_proc_task *task)
     fcntl(fds[1], F_SETFL, O_NONBLOCK);
     in->watch = (struct pli_watch){ .fd = fds[1], .fire = in_fire };
     in->task = task->number;
-    in->next = intakes;
-    intakes = in;
+    in->next = self->intakes;
+    self->intakes = in;
     tell_done(in, PLI_DLINK_CREDIT); // there is room now
     return fds[0];
 }
 
-static struct intake *find(uint32_t task)
+static struct pli_io_forward_input *find(uint32_t task)
 {
-    struct intake *in = intakes;
+    struct pli_io_forward_state *self = pli_launcher.io_forward;
+    struct pli_io_forward_input *in = self->intakes;
     while (in != NULL && in->task != task) {
         in = in->next;
     }
@@ -173,7 +174,7 @@ static struct intake *find(uint32_t task)
 
 void pli_io_forward_put(uint32_t task, const void *data, size_t len)
 {
-    struct intake *in = find(task);
+    struct pli_io_forward_input *in = find(task);
     if (in == NULL || in->watch.fd < 0 || len > PLI_DLINK_CREDIT) {
         return;
     }
@@ -215,7 +216,7 @@ static void pack_unread(pid_t pid, struct pli_pack *to)
 void pli_io_forward_pack(const struct pli_job *job, struct pli_pack *to)
 {
     for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
-        const struct intake *in = t->is_over ? NULL : find(t->number);
+        const struct pli_io_forward_input *in = t->is_over ? NULL : find(t->number);
         if (in != NULL) {
             struct pli_pack unread = { 0 };
             pack_unread(t->pid, &unread);
@@ -234,7 +235,7 @@ void pli_io_forward_pack(const struct pli_job *job, struct pli_pack *to)
 void pli_io_forward_unpack(struct pli_unpack *from)
 {
     while (from->at < from->end && !from->is_bad) {
-        struct intake *in = find(pli_unpack_u32(from));
+        struct pli_io_forward_input *in = find(pli_unpack_u32(from));
         bool is_ending = pli_unpack_u32(from) != 0;
         uint32_t n_told = pli_unpack_u32(from), n = pli_unpack_u32(from);
         const void *bytes = pli_unpack_bytes(from, n);

@@ -4,7 +4,7 @@
 #ifndef PLI_LAUNCHER_IO_FORWARD_H
 #define PLI_LAUNCHER_IO_FORWARD_H
 
-#include "launcher/ranks/output_lines.h"
+#include "launcher/base/output_lines.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +35,12 @@ void pli_io_forward_put(uint32_t task, const void *data, size_t len);
 void pli_io_forward_pack(const struct pli_job *job, struct pli_pack *to);
 void pli_io_forward_unpack(struct pli_unpack *from);
 bool pli_io_forward_is_dry(const struct pli_output_lines *s);
+
+struct pli_io_forward_input;
+
+// Standard input of the tasks of a daemon: pli_launcher.io_forward.
+struct pli_io_forward_state {
+    struct pli_io_forward_input *intakes;
+};
 
 #endif

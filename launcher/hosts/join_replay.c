@@ -4,7 +4,7 @@
 
 #include "boot/pset.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/failure_news.h"
+#include "launcher/ranks/failure_news.h"
 #include "launcher/base/pack.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/base/say.h"

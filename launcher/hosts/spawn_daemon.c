@@ -2,11 +2,12 @@
 // Notes who will come, and starts those who come here.
 #include "launcher/hosts/spawn_daemon.h"
 
+#include "launcher/base/launcher.h"
+#include "launcher/job/ckpt_hooks.h"
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
 #include "launcher/job/programs.h"
 #include "launcher/hosts/daemon.h"
-#include "launcher/hosts/fork_migrate.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/hosts/dlink.h"
@@ -23,23 +24,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct order {
-    struct order *next;
+struct pli_spawn_daemon_order {
+    struct pli_spawn_daemon_order *next;
     struct pli_programs_list list;
     uint32_t id, first, n_mine;
     bool is_clones; // they come by themselves
 };
 
-static struct order *orders;
-
 static void forget(uint32_t id)
 {
-    struct order **at = &orders;
+    struct pli_spawn_daemon_state *self = pli_launcher.spawn_daemon;
+    struct pli_spawn_daemon_order **at = &self->orders;
     while (*at != NULL && (*at)->id != id) {
         at = &(*at)->next;
     }
     if (*at != NULL) {
-        struct order *o = *at;
+        struct pli_spawn_daemon_order *o = *at;
         *at = o->next;
         pli_programs_list_fini(&o->list);
         free(o);
@@ -70,7 +70,8 @@ static void check(const struct pli_app *app, struct pli_answer *a)
     }
 }
 
-static void note(struct pli_job *job, struct order *o, const uint32_t *hosts, struct pli_answer *a)
+static void note(struct pli_job *job, struct pli_spawn_daemon_order *o, const uint32_t *hosts,
+                 struct pli_answer *a)
 {
     pli_spawn_fill(job, &o->list, o->first, hosts);
     const uint32_t *host = hosts;
@@ -104,14 +105,14 @@ static void expect_far(struct pli_job *job, uint32_t index, uint32_t parent, uin
         return;
     }
     if (p->host == job->here) {
-        pli_fork_migrate_expect_leaver(job, index, a);
+        pli_launcher.ckpt_hooks->expect_leaver(job, index, a);
     } else if (host == job->here) {
-        pli_fork_migrate_expect_comer(job, index, a);
+        pli_launcher.ckpt_hooks->expect_comer(job, index, a);
     }
 }
 
-static void expect(struct pli_job *job, const struct order *o, struct pli_unpack *u,
-                   const uint32_t *hosts, struct pli_answer *a)
+static void expect(struct pli_job *job, const struct pli_spawn_daemon_order *o,
+                   struct pli_unpack *u, const uint32_t *hosts, struct pli_answer *a)
 {
     uint32_t n = o->list.n_all;
     uint32_t *parents = pli_say_need(calloc((size_t)n + 1, sizeof *parents));
@@ -132,8 +133,9 @@ static void expect(struct pli_job *job, const struct order *o, struct pli_unpack
 
 bool pli_spawn_daemon_clone(struct pli_proc_task *from, uint32_t row, pid_t pid, const int fds[4])
 {
+    struct pli_spawn_daemon_state *self = pli_launcher.spawn_daemon;
     const struct pli_job *job = from->job;
-    const struct order *o = orders;
+    const struct pli_spawn_daemon_order *o = self->orders;
     uint32_t index = row < pli_node_n_used(&job->node) ? job->node.rows[row].index : UINT32_MAX;
     while (o != NULL && !(o->is_clones && index - o->first < o->list.n_all)) {
         o = o->next;
@@ -143,10 +145,11 @@ bool pli_spawn_daemon_clone(struct pli_proc_task *from, uint32_t row, pid_t pid,
 
 void pli_spawn_daemon_coming(struct pli_job *job, const struct pli_dframe *f)
 {
+    struct pli_spawn_daemon_state *self = pli_launcher.spawn_daemon;
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     struct pli_answer a = { 0 };
     pli_fault("daemon_coming", job->here);
-    struct order *o = pli_say_need(calloc(1, sizeof *o));
+    struct pli_spawn_daemon_order *o = pli_say_need(calloc(1, sizeof *o));
     o->id = f->a;
     o->first = pli_unpack_u32(&u);
     uint32_t n = pli_unpack_count(&u, 4);
@@ -156,8 +159,8 @@ void pli_spawn_daemon_coming(struct pli_job *job, const struct pli_dframe *f)
         u.is_bad |= hosts[i] >= job->n_host;
     }
     uint32_t rank = pli_unpack_u32(&u), version = pli_unpack_u32(&u);
-    o->next = orders;
-    orders = o;
+    o->next = self->orders;
+    self->orders = o;
     bool is_read =
         f->flag != PLI_COMING_SPAWNED
             ? pli_programs_ranks(job, n, rank, version, &o->list)
@@ -176,7 +179,7 @@ void pli_spawn_daemon_coming(struct pli_job *job, const struct pli_dframe *f)
 }
 
 // Those of this host that are not there are over.
-static void tell_missing(const struct pli_job *job, const struct order *o)
+static void tell_missing(const struct pli_job *job, const struct pli_spawn_daemon_order *o)
 {
     for (uint32_t i = 0; i < o->list.n_all; i++) {
         const struct pli_node_proc *p = pli_node_find(&job->node, o->first + i);
@@ -190,7 +193,8 @@ static void tell_missing(const struct pli_job *job, const struct order *o)
 
 void pli_spawn_daemon_go(struct pli_job *job, const struct pli_dframe *f)
 {
-    struct order *o = orders;
+    struct pli_spawn_daemon_state *self = pli_launcher.spawn_daemon;
+    struct pli_spawn_daemon_order *o = self->orders;
     struct pli_answer a = { 0 };
     while (o != NULL && o->id != f->a) {
         o = o->next;
@@ -210,16 +214,18 @@ void pli_spawn_daemon_go(struct pli_job *job, const struct pli_dframe *f)
 
 void pli_spawn_daemon_drop(struct pli_job *job, const struct pli_dframe *f)
 {
+    struct pli_spawn_daemon_state *self = pli_launcher.spawn_daemon;
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     uint32_t first = pli_unpack_u32(&u), n = pli_unpack_u32(&u), id = f->a;
-    for (const struct order *o = orders; o != NULL && f->flag != 0; o = o->next) {
+    for (const struct pli_spawn_daemon_order *o = self->orders; o != NULL && f->flag != 0;
+         o = o->next) {
         if (o->is_clones && o->first == first) {
             tell_missing(job, o);
             id = o->id;
         }
     }
     forget(id);
-    pli_fork_migrate_drop(first, n);
+    pli_launcher.ckpt_hooks->drop_clones(first, n);
     if (f->flag != 0) {
         pli_spawn_drop(job, first, n); // their ends are told as any other
         return;
@@ -233,10 +239,11 @@ void pli_spawn_daemon_drop(struct pli_job *job, const struct pli_dframe *f)
 
 void pli_spawn_daemon_settle(void)
 {
-    const struct order *o = orders;
-    pli_fork_migrate_settle();
+    struct pli_spawn_daemon_state *self = pli_launcher.spawn_daemon;
+    const struct pli_spawn_daemon_order *o = self->orders;
+    pli_launcher.ckpt_hooks->settle_clones();
     while (o != NULL) {
-        const struct order *next = o->next;
+        const struct pli_spawn_daemon_order *next = o->next;
         if (o->is_clones) {
             forget(o->id);
         }

@@ -21,4 +21,11 @@ bool pli_spawn_daemon_clone(struct pli_proc_task *from, uint32_t row, pid_t pid,
 // The world they came for counts: all are there.
 void pli_spawn_daemon_settle(void);
 
+struct pli_spawn_daemon_order;
+
+// Processes that will be started here: pli_launcher.spawn_daemon.
+struct pli_spawn_daemon_state {
+    struct pli_spawn_daemon_order *orders; // processes that mpiexec has announced
+};
+
 #endif

@@ -2,6 +2,9 @@
 // Says where processes go, and sees to it that all of an order are started, or none.
 #include "launcher/hosts/spawn_head.h"
 
+#include "launcher/base/launcher.h"
+#include "launcher/job/role.h"
+#include "launcher/job/host_names.h"
 #include "launcher/hosts/host_join.h"
 #include "launcher/ranks/rank_request.h"
 #include "boot/launcher_wire.h"
@@ -26,8 +29,8 @@
 enum state { S_KNOWING, S_STARTING };
 
 // Processes on their way.
-struct order {
-    struct order *next;
+struct pli_spawn_head_order {
+    struct pli_spawn_head_order *next;
     struct pli_job *job;
     struct pli_programs_list list;
     uint32_t *hosts; // of each process
@@ -42,13 +45,10 @@ struct order {
     size_t len;
 };
 
-static struct order *orders;
-static uint32_t n_order;
-static struct order *waiting; // for hosts to join
+static bool announce(struct pli_spawn_head_order *o, const char *body, size_t len,
+                     struct pli_answer *a);
 
-static bool announce(struct order *o, const char *body, size_t len, struct pli_answer *a);
-
-static void destroy(struct order *o)
+static void destroy(struct pli_spawn_head_order *o)
 {
     pli_programs_list_fini(&o->list);
     free(o->hosts);
@@ -56,9 +56,10 @@ static void destroy(struct order *o)
     free(o);
 }
 
-static void unlist(const struct order *o)
+static void unlist(const struct pli_spawn_head_order *o)
 {
-    struct order **at = &orders;
+    struct pli_spawn_head_state *self = pli_launcher.spawn_head;
+    struct pli_spawn_head_order **at = &self->orders;
     while (*at != o) {
         at = &(*at)->next;
     }
@@ -66,7 +67,7 @@ static void unlist(const struct order *o)
 }
 
 // All is said and done: tell who asked.
-static void finish(struct order *o, const struct pli_answer *a)
+static void finish(struct pli_spawn_head_order *o, const struct pli_answer *a)
 {
     unlist(o);
     if (o->token != NULL) {
@@ -88,7 +89,7 @@ static void send_drop(uint32_t id, enum state state, uint32_t first, uint32_t n)
 }
 
 // Nobody is to come.
-static void undo(struct order *o)
+static void undo(struct pli_spawn_head_order *o)
 {
     send_drop(o->id, o->state, o->first, o->list.n_all);
     for (uint32_t i = 0; i < o->list.n_all && o->state == S_KNOWING; i++) {
@@ -97,7 +98,7 @@ static void undo(struct order *o)
 }
 
 // One host cannot: nobody is to.
-static void take_back(struct order *o, const char *why)
+static void take_back(struct pli_spawn_head_order *o, const char *why)
 {
     struct pli_answer a = { 0 };
     undo(o);
@@ -105,9 +106,10 @@ static void take_back(struct order *o, const char *why)
     finish(o, &a);
 }
 
-void pli_spawn_head_undo(const struct pli_job *job, uint32_t first, uint32_t n)
+void pli_spawn_head_undo(struct pli_job *job, uint32_t first, uint32_t n)
 {
-    struct order *o = orders;
+    struct pli_spawn_head_state *self = pli_launcher.spawn_head;
+    struct pli_spawn_head_order *o = self->orders;
     for (struct pli_proc_task *t = job->spawned; t != NULL; t = t->next) {
         t->is_dropped = t->is_dropped || t->number - first < n; // how it ends may be told later
     }
@@ -123,7 +125,7 @@ void pli_spawn_head_undo(const struct pli_job *job, uint32_t first, uint32_t n)
     destroy(o);
 }
 
-static uint32_t count_hosts(const struct order *o)
+static uint32_t count_hosts(const struct pli_spawn_head_order *o)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < o->list.n_all; i++) {
@@ -137,7 +139,7 @@ static uint32_t count_hosts(const struct order *o)
 }
 
 // All hosts know of all processes: whoever calls another one is known there.
-static void start(struct order *o)
+static void start(struct pli_spawn_head_order *o)
 {
     struct pli_job *job = o->job;
     uint32_t index = o->first;
@@ -155,7 +157,7 @@ static void start(struct order *o)
 }
 
 // All hosts know of all clones: they may come. Their output will.
-static void await(struct order *o)
+static void await(struct pli_spawn_head_order *o)
 {
     struct pli_answer a = { .first = o->first, .n = o->list.n_all };
     for (uint32_t i = 0; i < o->list.n_all; i++) {
@@ -178,8 +180,9 @@ static uint32_t host_of(const struct pli_job *job, uint32_t index)
 }
 
 // No host that has a free slot can take them: they are where their parents are.
-static void stay(struct order *o)
+static void stay(struct pli_spawn_head_order *o)
 {
+    struct pli_spawn_head_state *self = pli_launcher.spawn_head;
     struct pli_answer a = { 0 };
     undo(o);
     unlist(o);
@@ -190,15 +193,16 @@ static void stay(struct order *o)
     if (announce(o, NULL, 0, &a)) {
         pli_resize_renumber(o->first);
     } else {
-        o->next = orders;
-        orders = o;
+        o->next = self->orders;
+        self->orders = o;
         finish(o, &a);
     }
 }
 
 void pli_spawn_head_hear(uint16_t kind, uint32_t id, const char *why, size_t len)
 {
-    struct order *o = orders;
+    struct pli_spawn_head_state *self = pli_launcher.spawn_head;
+    struct pli_spawn_head_order *o = self->orders;
     while (o != NULL && o->id != id) {
         o = o->next;
     }
@@ -228,7 +232,8 @@ void pli_spawn_head_hear(uint16_t kind, uint32_t id, const char *why, size_t len
 // A host is ready for a clone: its parent's host learns of it.
 static void to_berth(const struct pli_job *job, const struct pli_dframe *f)
 {
-    const struct order *o = orders;
+    struct pli_spawn_head_state *self = pli_launcher.spawn_head;
+    const struct pli_spawn_head_order *o = self->orders;
     while (o != NULL && (o->parents == NULL || f->a - o->first >= o->list.n_all)) {
         o = o->next;
     }
@@ -260,26 +265,28 @@ void pli_spawn_head_far(struct pli_job *job, uint32_t host, const struct pli_dfr
 
 void pli_spawn_head_lost(const char *name)
 {
+    struct pli_spawn_head_state *self = pli_launcher.spawn_head;
     char why[160];
     snprintf(why, sizeof why, "host %.64s was lost before all processes were started", name);
-    uint32_t last = n_order; // what fails may be tried again, elsewhere
-    struct order *o = orders;
+    uint32_t last = self->n_order; // what fails may be tried again, elsewhere
+    struct pli_spawn_head_order *o = self->orders;
     while (o != NULL) {
         bool is_old = o->id <= last;
         if (is_old) {
             take_back(o, why);
         }
-        o = is_old ? orders : o->next;
+        o = is_old ? self->orders : o->next;
     }
 }
 
 void pli_spawn_head_forget(const void *token)
 {
-    for (struct order *o = orders; o != NULL; o = o->next) {
+    struct pli_spawn_head_state *self = pli_launcher.spawn_head;
+    for (struct pli_spawn_head_order *o = self->orders; o != NULL; o = o->next) {
         o->token = o->token == token ? NULL : o->token;
     }
-    if (waiting != NULL && waiting->token == token) {
-        waiting->token = NULL;
+    if (self->waiting != NULL && self->waiting->token == token) {
+        self->waiting->token = NULL;
     }
 }
 
@@ -293,7 +300,8 @@ void pli_spawn_head_ready(struct pli_job *job, uint32_t index)
 
 bool pli_spawn_head_is_new(uint32_t index)
 {
-    const struct order *o = orders;
+    struct pli_spawn_head_state *self = pli_launcher.spawn_head;
+    const struct pli_spawn_head_order *o = self->orders;
     while (o != NULL && index - o->first >= o->list.n_all) {
         o = o->next;
     }
@@ -301,7 +309,7 @@ bool pli_spawn_head_is_new(uint32_t index)
 }
 
 // Where the processes go: to the hosts that have most room.
-static bool place(struct order *o, struct pli_answer *a)
+static bool place(struct pli_spawn_head_order *o, struct pli_answer *a)
 {
     uint32_t at = 0;
     o->hosts = pli_say_need(calloc((size_t)o->list.n_all + 1, sizeof *o->hosts));
@@ -322,8 +330,10 @@ static bool place(struct order *o, struct pli_answer *a)
 }
 
 // Tell all hosts who will come. `body`: the request, with the programs; none for new ranks.
-static bool announce(struct order *o, const char *body, size_t len, struct pli_answer *a)
+static bool announce(struct pli_spawn_head_order *o, const char *body, size_t len,
+                     struct pli_answer *a)
 {
+    struct pli_spawn_head_state *self = pli_launcher.spawn_head;
     struct pli_pack p = { 0 };
     if ((o->hosts == NULL && !place(o, a)) ||
         !pli_rank_rows_take(o->job, o->list.n_all, &o->first, a)) {
@@ -334,10 +344,10 @@ static bool announce(struct order *o, const char *body, size_t len, struct pli_a
     } else {
         pli_spawn_fill(o->job, &o->list, o->first, o->hosts);
     }
-    o->id = ++n_order;
+    o->id = ++self->n_order;
     o->n_wait = pli_hosts_n_left(o->job);
-    o->next = orders;
-    orders = o;
+    o->next = self->orders;
+    self->orders = o;
     pli_pack_u32(&p, o->first);
     pli_pack_u32(&p, o->list.n_all);
     for (uint32_t i = 0; i < o->list.n_all; i++) {
@@ -360,7 +370,7 @@ static bool announce(struct order *o, const char *body, size_t len, struct pli_a
 }
 
 // The hosts that all parts name; of the heap.
-static char *list_hosts(const struct order *o)
+static char *list_hosts(const struct pli_spawn_head_order *o)
 {
     struct pli_pack p = { 0 };
     for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
@@ -375,20 +385,22 @@ static char *list_hosts(const struct order *o)
 }
 
 // All hosts are there that the request names.
-static bool go_on(struct order *o, const char *body, size_t len, struct pli_answer *a)
+static bool go_on(struct pli_spawn_head_order *o, const char *body, size_t len,
+                  struct pli_answer *a)
 {
     for (uint32_t i = 0; i < o->list.ask.n_part; i++) {
         struct pli_programs *c = o->list.crews[i];
-        c->may = pli_host_join_named(o->job, c->hosts);
+        c->may = pli_host_names_named(o->job, c->hosts);
     }
     return announce(o, body, len, a);
 }
 
 static void joined(void *arg, const struct pli_answer *how)
 {
-    struct order *o = arg;
+    struct pli_spawn_head_state *self = pli_launcher.spawn_head;
+    struct pli_spawn_head_order *o = arg;
     struct pli_answer a = *how;
-    waiting = NULL;
+    self->waiting = NULL;
     if (a.error == 0 && o->token != NULL && go_on(o, o->body, o->len, &a)) {
         return;
     }
@@ -401,7 +413,8 @@ static void joined(void *arg, const struct pli_answer *how)
 bool pli_spawn_head_spawn(struct pli_job *job, const char *body, size_t len, void *token,
                           struct pli_answer *a)
 {
-    struct order *o = pli_say_need(calloc(1, sizeof *o));
+    struct pli_spawn_head_state *self = pli_launcher.spawn_head;
+    struct pli_spawn_head_order *o = pli_say_need(calloc(1, sizeof *o));
     o->job = job;
     o->token = token;
     if (!pli_programs_read(job, body, len, &o->list, a) || !pli_host_join_may_grow(a)) {
@@ -415,7 +428,7 @@ bool pli_spawn_head_spawn(struct pli_job *job, const char *body, size_t len, voi
         o->body = pli_say_need(malloc(len + 1));
         memcpy(o->body, body, len);
         o->len = len;
-        waiting = o;
+        self->waiting = o;
         return false;
     }
     if (a->error != 0 || !go_on(o, body, len, a)) {
@@ -428,7 +441,7 @@ bool pli_spawn_head_spawn(struct pli_job *job, const char *body, size_t len, voi
 void pli_spawn_head_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
                           const bool *may, struct pli_answer *a)
 {
-    struct order *o = pli_say_need(calloc(1, sizeof *o));
+    struct pli_spawn_head_order *o = pli_say_need(calloc(1, sizeof *o));
     o->job = job;
     if (!pli_programs_ranks(job, n, rank, version, &o->list)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
@@ -444,34 +457,29 @@ void pli_spawn_head_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32
     a->n = n;
 }
 
-bool pli_spawn_head_find(const struct pli_job *job, const char *names, const char *add,
-                         struct pli_spawn_head_clones *out, struct pli_answer *a)
-{
-    if (add[0] != '\0') {
-        pli_refuse(a, ENOTSUP, "clones go to hosts of the job, for which hint add-host is not");
-    } else if (!pli_job_is_head(job)) {
-        pli_host_join_is_here(names, a);
-    } else if (names[0] != '\0') {
-        out->hosts = pli_host_join_list(job, names, &out->n_host, a);
-    }
-    return a->error == 0;
-}
-
-bool pli_spawn_head_clones(struct pli_job *job, const uint32_t *parents, uint32_t n,
-                           const struct pli_spawn_head_clones *as, void *token,
+bool pli_spawn_head_clones(struct pli_job *job, const struct pli_role_clones *c, void *token,
                            struct pli_answer *a)
 {
-    struct order *o = pli_say_need(calloc(1, sizeof *o));
+    uint32_t n_host = 0, *hosts = NULL;
+    if (c->add[0] != '\0') {
+        pli_refuse(a, ENOTSUP, "clones go to hosts of the job, for which hint add-host is not");
+    } else if (c->names[0] != '\0') {
+        hosts = pli_host_names_list(job, c->names, &n_host, a);
+    }
+    if (a->error != 0) {
+        return true;
+    }
+    struct pli_spawn_head_order *o = pli_say_need(calloc(1, sizeof *o));
     o->job = job;
     o->token = token;
-    o->parents = parents;
-    o->hosts = pli_say_need(calloc((size_t)n + 1, sizeof *o->hosts));
-    for (uint32_t i = 0; i < n; i++) {
-        o->hosts[i] = host_of(job, parents[i]);
+    o->parents = c->parents;
+    o->hosts = pli_say_need(calloc((size_t)c->n + 1, sizeof *o->hosts));
+    for (uint32_t i = 0; i < c->n; i++) {
+        o->hosts[i] = host_of(job, c->parents[i]);
     }
-    o->is_our_choice =
-        pli_rank_map_clones(job, o->hosts, n, as->hosts, as->n_host) && as->n_host == 0;
-    if (!pli_programs_ranks(job, n, as->rank, as->version, &o->list)) {
+    o->is_our_choice = pli_rank_map_clones(job, o->hosts, c->n, hosts, n_host) && n_host == 0;
+    free(hosts);
+    if (!pli_programs_ranks(job, c->n, c->rank, c->version, &o->list)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
     }
     if (a->error != 0 || !pli_host_join_may_grow(a) || !announce(o, NULL, 0, a)) {
@@ -480,4 +488,18 @@ bool pli_spawn_head_clones(struct pli_job *job, const uint32_t *parents, uint32_
     }
     a->first = o->first;
     return false;
+}
+
+void pli_spawn_head_successor(struct pli_job *job, uint32_t rank, uint32_t dead, uint32_t version,
+                              struct pli_answer *a)
+{
+    const struct pli_node_proc *p = pli_node_find(&job->node, dead);
+    bool *may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
+    may[p->host] = true;
+    pli_spawn_head_ranks(job, 1, rank, version, may, a);
+    free(may);
+    if (a->error != 0) {
+        *a = (struct pli_answer){ 0 };
+        pli_spawn_head_ranks(job, 1, rank, version, NULL, a);
+    }
 }

@@ -11,6 +11,7 @@
 struct pli_answer;
 struct pli_dframe;
 struct pli_job;
+struct pli_role_clones;
 
 // Do what a request of kind PLI_ASK_SPAWN says. True: it is refused. False: the answer comes later,
 // by pli_rank_request_answer(token).
@@ -25,26 +26,19 @@ void pli_spawn_head_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32
 void pli_spawn_head_ready(struct pli_job *job, uint32_t index);
 // Whether a process is on its way, and nobody but who asked for it knows of it.
 bool pli_spawn_head_is_new(uint32_t index);
-// Let clones of n processes with these indices come, from `rank` on, for a version of the world; to
-// these hosts in turn, or where there is room, their parents' first (n_host 0). True: it is
-// refused. False: the answer comes when all hosts know of them; a->first is their first index
-// already. The list of parents stays where it is until then.
-struct pli_spawn_head_clones {
-    uint32_t rank, version;
-    uint32_t *hosts;
-    uint32_t n_host;
-};
-bool pli_spawn_head_clones(struct pli_job *job, const uint32_t *parents, uint32_t n,
-                           const struct pli_spawn_head_clones *as, void *token,
+// One rank for a dead one: where that was, if there is room; else where there is.
+void pli_spawn_head_successor(struct pli_job *job, uint32_t rank, uint32_t dead, uint32_t version,
+                              struct pli_answer *a);
+// Let clones come; to the hosts that are named in turn, or where there is room, their parents'
+// first. True: it is refused. False: the answer comes when all hosts know of them; a->first is
+// their first index already. The list of parents stays where it is until then.
+bool pli_spawn_head_clones(struct pli_job *job, const struct pli_role_clones *c, void *token,
                            struct pli_answer *a);
-// The hosts that hints name for clones (add: those of add-host), of the heap; false with a refusal.
-bool pli_spawn_head_find(const struct pli_job *job, const char *names, const char *add,
-                         struct pli_spawn_head_clones *out, struct pli_answer *a);
 // PLI_DLINK_BERTH: a host is ready for a clone of another one. PLI_DLINK_FAR: it was sent there, or
 // why not. Other frames are not for us.
 void pli_spawn_head_far(struct pli_job *job, uint32_t host, const struct pli_dframe *f);
 // Take the start of processes back.
-void pli_spawn_head_undo(const struct pli_job *job, uint32_t first, uint32_t n);
+void pli_spawn_head_undo(struct pli_job *job, uint32_t first, uint32_t n);
 // Nobody waits for this answer any more.
 void pli_spawn_head_forget(const void *token);
 
@@ -52,5 +46,14 @@ void pli_spawn_head_forget(const void *token);
 void pli_spawn_head_hear(uint16_t kind, uint32_t id, const char *why, size_t len);
 // A host is lost.
 void pli_spawn_head_lost(const char *name);
+
+struct pli_spawn_head_order;
+
+// Processes that daemons are to start: pli_launcher.spawn_head.
+struct pli_spawn_head_state {
+    struct pli_spawn_head_order *orders; // processes on their way
+    uint32_t n_order;
+    struct pli_spawn_head_order *waiting; // for hosts to join
+};
 
 #endif

@@ -2,6 +2,7 @@
 // One process of ssh (or the like) for each host that is started from here; or one srun for all.
 #include "launcher/hosts/ssh.h"
 
+#include "launcher/base/launcher.h"
 #include "launcher/job/allocation.h"
 #include "base/clock.h"
 #include "base/conf.h"
@@ -30,12 +31,12 @@
 enum { TAIL = 2048, PATIENCE_S = 30, LEAVE_MS = 1000 };
 
 // One such process.
-struct runner {
+struct pli_ssh_runner {
     struct pli_watch watch; // its pidfd
     struct pli_watch in;    // what it is told
     struct pli_watch out;   // what it says
     struct pli_timer timer;
-    struct runner *next;
+    struct pli_ssh_runner *next;
     struct pli_pack spec;
     size_t done; // of the spec
     pid_t pid;
@@ -47,11 +48,7 @@ struct runner {
     size_t tail_len;
 };
 
-static struct runner *runners;
-static const struct pli_job *the_job;
-static const struct pli_daemon_spec *the_spec;
 static const char unreachable[] = "cannot reach other hosts: %s";
-static uint32_t n_wanted; // hosts that srun starts and that have not called
 
 char *pli_ssh_self(void)
 {
@@ -89,34 +86,12 @@ static void add_ssh_options(char **words)
     }
 }
 
-// What starts daemons, as the user or the settings say.
-static const char *launcher_of(const struct pli_job *job)
-{
-    pli_conf_load();
-    return job->opt.launcher != NULL   ? job->opt.launcher
-           : pli_conf.rsh[0] != '\0'   ? pli_conf.rsh
-           : pli_allocation_is_slurm() ? "slurm"
-                                       : "ssh";
-}
-
-bool pli_ssh_is_by_srun(const struct pli_job *job)
-{
-    const char *text = launcher_of(job);
-    bool is_srun = strcmp(text, "slurm") == 0 || strcmp(text, "srun") == 0;
-    if (is_srun && !pli_allocation_is_slurm()) {
-        pli_say_bad("--launcher %s needs an allocation of Slurm: run mpiexec inside salloc or "
-                    "sbatch",
-                    text);
-    }
-    return is_srun;
-}
-
 char **pli_ssh_words(const struct pli_job *job)
 {
-    if (pli_ssh_is_by_srun(job)) {
+    if (pli_allocation_is_by_srun(job)) {
         return NULL;
     }
-    char **words = split(launcher_of(job));
+    char **words = split(pli_allocation_launcher(job));
     if (words[0] == NULL) {
         pli_say_bad(
             "--launcher needs ssh, slurm or a command that takes a host and a command line");
@@ -130,7 +105,8 @@ char **pli_ssh_words(const struct pli_job *job)
 
 const char *pli_ssh_words_of(uint32_t host)
 {
-    for (struct runner *r = runners; r != NULL; r = r->next) {
+    struct pli_ssh_state *self = pli_launcher.ssh;
+    for (struct pli_ssh_runner *r = self->runners; r != NULL; r = r->next) {
         if (r->host == host || r->host == UINT32_MAX) {
             return r->tail;
         }
@@ -138,15 +114,17 @@ const char *pli_ssh_words_of(uint32_t host)
     return "";
 }
 
-static void fail(struct runner *r, int status)
+static void fail(struct pli_ssh_runner *r, int status)
 {
     char why[4096];
     const char *name = r->at != NULL ? r->at->name : NULL;
-    const char *tool = the_spec->launcher != NULL ? the_spec->launcher[0] : "srun";
+    const char *tool =
+        pli_launcher.ssh->spec->launcher != NULL ? pli_launcher.ssh->spec->launcher[0] : "srun";
     if (r->at != NULL && r->at->is_local) {
-        tool = the_spec->agent;
+        tool = pli_launcher.ssh->spec->agent;
     }
-    pli_ssh_error_write(name, tool, the_spec->agent, status, r->tail, why, sizeof why);
+    pli_ssh_error_write(name, tool, pli_launcher.ssh->spec->agent, status, r->tail, why,
+                        sizeof why);
     r->has_come = true; // said once
     r->failed(r->host, why);
 }
@@ -154,7 +132,8 @@ static void fail(struct runner *r, int status)
 static void out_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
-    struct runner *r = (struct runner *)((char *)w - offsetof(struct runner, out));
+    struct pli_ssh_runner *r =
+        (struct pli_ssh_runner *)((char *)w - offsetof(struct pli_ssh_runner, out));
     char buf[TAIL];
     ssize_t n = read(w->fd, buf, sizeof buf - 1);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -174,7 +153,7 @@ static void out_fire(struct pli_watch *w, uint32_t events)
     memcpy(r->tail + r->tail_len, buf, len);
     r->tail_len += len;
     r->tail[r->tail_len] = '\0';
-    if (the_job->opt.is_verbose) {
+    if (pli_launcher.job->opt.is_verbose) {
         buf[len] = '\0';
         pli_say("%s said: %s", r->at != NULL ? r->at->name : "srun", buf);
     }
@@ -183,7 +162,8 @@ static void out_fire(struct pli_watch *w, uint32_t events)
 static void in_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
-    struct runner *r = (struct runner *)((char *)w - offsetof(struct runner, in));
+    struct pli_ssh_runner *r =
+        (struct pli_ssh_runner *)((char *)w - offsetof(struct pli_ssh_runner, in));
     while (r->done < r->spec.len) {
         ssize_t n = write(w->fd, r->spec.data + r->done, r->spec.len - r->done);
         if (n < 0 && errno == EAGAIN) {
@@ -204,8 +184,9 @@ static void in_fire(struct pli_watch *w, uint32_t events)
 
 static void pid_fire(struct pli_watch *w, uint32_t events)
 {
+    struct pli_ssh_state *self = pli_launcher.ssh;
     (void)events;
-    struct runner *r = (struct runner *)w; // its first member
+    struct pli_ssh_runner *r = (struct pli_ssh_runner *)w; // its first member
     int status = 0;
     if (waitpid(r->pid, &status, WNOHANG) == 0) {
         return;
@@ -220,15 +201,17 @@ static void pid_fire(struct pli_watch *w, uint32_t events)
         }
         out_fire(&r->out, EPOLLIN);
     }
-    if (!r->has_come || (r->host == UINT32_MAX && n_wanted > 0)) {
+    if (!r->has_come || (r->host == UINT32_MAX && self->n_wanted > 0)) {
         fail(r, status);
     }
 }
 
 static void too_late(struct pli_timer *t)
 {
-    struct runner *r = (struct runner *)((char *)t - offsetof(struct runner, timer));
-    if (!r->is_over && (!r->has_come || (r->host == UINT32_MAX && n_wanted > 0))) {
+    struct pli_ssh_state *self = pli_launcher.ssh;
+    struct pli_ssh_runner *r =
+        (struct pli_ssh_runner *)((char *)t - offsetof(struct pli_ssh_runner, timer));
+    if (!r->is_over && (!r->has_come || (r->host == UINT32_MAX && self->n_wanted > 0))) {
         fail(r, -1);
     }
 }
@@ -249,7 +232,7 @@ static _Noreturn void child(char **argv, const int *fds, pid_t parent)
 }
 
 // For -v: what can be typed by hand to see what is wrong.
-static void tell(const struct runner *r, char **argv)
+static void tell(const struct pli_ssh_runner *r, char **argv)
 {
     char text[1024] = "";
     size_t len = 0;
@@ -257,21 +240,22 @@ static void tell(const struct runner *r, char **argv)
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i > 0 ? " " : "", argv[i]);
     }
     pli_say("starting the daemon of %s%s: %s", r->host != UINT32_MAX ? "host " : "all hosts",
-            r->host != UINT32_MAX ? the_job->hosts[r->host].name : "", text);
+            r->host != UINT32_MAX ? pli_launcher.job->hosts[r->host].name : "", text);
 }
 
-static bool start(struct runner *r, char **argv)
+static bool start(struct pli_ssh_runner *r, char **argv)
 {
+    struct pli_ssh_state *self = pli_launcher.ssh;
     int fds[4] = { -1, -1, -1, -1 }; // its input, ours; its output: ours, its
-    pid_t self = getpid();
+    pid_t parent = getpid();
     r->in.fd = r->out.fd = r->watch.fd = -1;
-    if (the_job->opt.is_verbose) {
+    if (pli_launcher.job->opt.is_verbose) {
         tell(r, argv);
     }
     bool is_piped = pipe2(&fds[0], O_CLOEXEC) == 0 && pipe2(&fds[2], O_CLOEXEC) == 0;
     r->pid = is_piped ? fork() : -1;
     if (r->pid == 0) {
-        child(argv, fds, self);
+        child(argv, fds, parent);
     }
     close(fds[0]);
     close(fds[3]);
@@ -287,8 +271,8 @@ static bool start(struct runner *r, char **argv)
     r->in = (struct pli_watch){ .fd = fds[1], .fire = in_fire };
     r->out = (struct pli_watch){ .fd = fds[2], .fire = out_fire };
     r->timer.fire = too_late;
-    r->next = runners;
-    runners = r;
+    r->next = self->runners;
+    self->runners = r;
     pli_loop_watch(&r->watch, EPOLLIN);
     pli_loop_watch(&r->out, EPOLLIN);
     pli_loop_timer(&r->timer, (uint64_t)PATIENCE_S * 1000 * PLI_MS);
@@ -333,7 +317,7 @@ bool pli_ssh_one(const struct pli_daemon_spec *spec, uint32_t host, const struct
                  const struct pli_daemon_auth_place *place,
                  void (*failed)(uint32_t host, const char *why))
 {
-    struct runner *r = pli_say_need(calloc(1, sizeof *r));
+    struct pli_ssh_runner *r = pli_say_need(calloc(1, sizeof *r));
     r->host = host;
     r->at = at;
     r->failed = failed;
@@ -348,20 +332,22 @@ bool pli_ssh_one(const struct pli_daemon_spec *spec, uint32_t host, const struct
 static void start_srun(const struct pli_daemon_auth_place *place,
                        void (*failed)(uint32_t host, const char *why))
 {
-    struct runner *r = pli_say_need(calloc(1, sizeof *r));
+    struct pli_ssh_state *self = pli_launcher.ssh;
+    struct pli_ssh_runner *r = pli_say_need(calloc(1, sizeof *r));
     r->host = UINT32_MAX;
     r->failed = failed;
-    n_wanted = the_job->n_host;
-    pli_daemon_spec_write(the_spec, place, &r->spec);
+    self->n_wanted = pli_launcher.job->n_host;
+    pli_daemon_spec_write(pli_launcher.ssh->spec, place, &r->spec);
     struct pli_pack list = { 0 };
-    for (uint32_t h = 0; h < the_job->n_host; h++) {
+    for (uint32_t h = 0; h < pli_launcher.job->n_host; h++) {
         pli_pack_bytes(&list, h > 0 ? "," : "--nodelist=", h > 0 ? 1 : 11);
-        pli_pack_bytes(&list, the_job->hosts[h].name, strlen(the_job->hosts[h].name));
+        pli_pack_bytes(&list, pli_launcher.job->hosts[h].name,
+                       strlen(pli_launcher.job->hosts[h].name));
     }
     pli_pack_bytes(&list, "", 1);
     char n_node[32], n_task[32];
-    snprintf(n_node, sizeof n_node, "--nodes=%u", the_job->n_host);
-    snprintf(n_task, sizeof n_task, "--ntasks=%u", the_job->n_host);
+    snprintf(n_node, sizeof n_node, "--nodes=%u", pli_launcher.job->n_host);
+    snprintf(n_task, sizeof n_task, "--ntasks=%u", pli_launcher.job->n_host);
     char *argv[] = { "srun",
                      "--quiet",
                      "--overlap",
@@ -375,7 +361,7 @@ static void start_srun(const struct pli_daemon_auth_place *place,
                      "--mem=0",
                      "--export=ALL",
                      (char *)list.data,
-                     the_spec->agent,
+                     pli_launcher.ssh->spec->agent,
                      "--as-daemon",
                      "slurm",
                      NULL };
@@ -389,8 +375,7 @@ void pli_ssh_begin(const struct pli_job *job, const struct pli_daemon_spec *spec
                    const struct pli_daemon_auth_place *place,
                    void (*failed)(uint32_t host, const char *why))
 {
-    the_job = job;
-    the_spec = spec;
+    pli_launcher.ssh->spec = spec;
     if (spec->launcher == NULL) {
         start_srun(place, failed);
         return;
@@ -406,10 +391,11 @@ void pli_ssh_begin(const struct pli_job *job, const struct pli_daemon_spec *spec
 
 void pli_ssh_came(uint32_t host)
 {
-    for (struct runner *r = runners; r != NULL; r = r->next) {
+    struct pli_ssh_state *self = pli_launcher.ssh;
+    for (struct pli_ssh_runner *r = self->runners; r != NULL; r = r->next) {
         if (r->host == host || r->host == UINT32_MAX) {
             r->has_come = true;
-            n_wanted -= r->host == UINT32_MAX && n_wanted > 0;
+            self->n_wanted -= r->host == UINT32_MAX && self->n_wanted > 0;
             return;
         }
     }
@@ -417,7 +403,8 @@ void pli_ssh_came(uint32_t host)
 
 void pli_ssh_drop(uint32_t host)
 {
-    struct runner *r = runners;
+    struct pli_ssh_state *self = pli_launcher.ssh;
+    struct pli_ssh_runner *r = self->runners;
     while (r != NULL && r->host != host) {
         r = r->next;
     }
@@ -431,11 +418,12 @@ void pli_ssh_drop(uint32_t host)
 
 void pli_ssh_end(void)
 {
+    struct pli_ssh_state *self = pli_launcher.ssh;
     uint64_t until = pli_clock_ns() + (uint64_t)LEAVE_MS * PLI_MS;
-    for (struct runner *r = runners; r != NULL; r = r->next) {
+    for (struct pli_ssh_runner *r = self->runners; r != NULL; r = r->next) {
         pli_loop_close(&r->in);
     }
-    for (struct runner *r = runners; r != NULL; r = r->next) {
+    for (struct pli_ssh_runner *r = self->runners; r != NULL; r = r->next) {
         struct pollfd p = { .fd = r->watch.fd, .events = POLLIN };
         uint64_t now = pli_clock_ns();
         // A host that is gone keeps ssh for minutes.

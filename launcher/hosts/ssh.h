@@ -50,4 +50,13 @@ const char *pli_ssh_words_of(uint32_t host);
 // All daemons have left: see to it that ssh and the like end too.
 void pli_ssh_end(void);
 
+struct pli_ssh_runner;
+
+// How daemons are started: pli_launcher.ssh.
+struct pli_ssh_state {
+    struct pli_ssh_runner *runners; // processes that start daemons
+    const struct pli_daemon_spec *spec;
+    uint32_t n_wanted; // hosts that srun starts and that have not called
+};
+
 #endif

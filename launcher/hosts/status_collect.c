@@ -2,45 +2,44 @@
 // One at a time, and none while a deadlock is being shown.
 #include "launcher/hosts/status_collect.h"
 
+#include "launcher/base/launcher.h"
 #include "launcher/ranks/rank_request.h"
 #include "boot/launcher_wire.h"
-#include "launcher/hosts/head.h"
+#include "launcher/hosts/head_run.h"
 #include "launcher/job/job.h"
 #include "launcher/base/refuse.h"
 
 #include <errno.h>
 #include <stddef.h>
 
-static void *waits; // who asked, NULL: nobody waits any more
-
 static void shown(void)
 {
+    struct pli_status_collect_state *self = pli_launcher.status_collect;
     struct pli_answer a = { 0 };
-    if (waits != NULL) {
-        pli_rank_request_answer(waits, &a);
+    if (self->waits != NULL) {
+        pli_rank_request_answer(self->waits, &a);
     }
-    waits = NULL;
+    self->waits = NULL;
 }
 
 bool pli_status_collect_ask(const struct pli_job *job, void *token, struct pli_answer *a)
 {
-    if (!pli_job_is_head(job)) {
-        return true; // all is in the memory of this host
-    }
+    struct pli_status_collect_state *self = pli_launcher.status_collect;
     if (job->n_started == 0) {
         pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
-    } else if (pli_head_is_showing()) {
+    } else if (pli_head_run_is_showing()) {
         pli_refuse(a, EBUSY, "somebody else is looking; try again");
     }
     if (a->error != 0) {
         return true;
     }
-    waits = token;
-    pli_head_show(shown);
-    return waits == NULL;
+    self->waits = token;
+    pli_head_run_show(shown);
+    return self->waits == NULL;
 }
 
 void pli_status_collect_forget(const void *token)
 {
-    waits = waits == token ? NULL : waits;
+    struct pli_status_collect_state *self = pli_launcher.status_collect;
+    self->waits = self->waits == token ? NULL : self->waits;
 }

@@ -13,4 +13,9 @@ bool pli_status_collect_ask(const struct pli_job *job, void *token, struct pli_a
 // Nobody waits for this answer any more.
 void pli_status_collect_forget(const void *token);
 
+// The state of the ranks, on its way to mpictl: pli_launcher.status_collect.
+struct pli_status_collect_state {
+    void *waits; // the request that waits, NULL: none does any more
+};
+
 #endif

@@ -2,6 +2,7 @@
 // Reads the environment that batch systems leave to a job.
 #include "launcher/job/allocation.h"
 
+#include "base/conf.h"
 #include "launcher/job/hostlist.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
@@ -62,4 +63,25 @@ void pli_allocation_read(struct pli_job *job)
     } else if (file != NULL && file[0] != '\0') {
         pli_hosts_take_file(job, "PBS_NODEFILE", file);
     }
+}
+
+const char *pli_allocation_launcher(const struct pli_job *job)
+{
+    pli_conf_load();
+    return job->opt.launcher != NULL   ? job->opt.launcher
+           : pli_conf.rsh[0] != '\0'   ? pli_conf.rsh
+           : pli_allocation_is_slurm() ? "slurm"
+                                       : "ssh";
+}
+
+bool pli_allocation_is_by_srun(const struct pli_job *job)
+{
+    const char *text = pli_allocation_launcher(job);
+    bool is_srun = strcmp(text, "slurm") == 0 || strcmp(text, "srun") == 0;
+    if (is_srun && !pli_allocation_is_slurm()) {
+        pli_say_bad("--launcher %s needs an allocation of Slurm: run mpiexec inside salloc or "
+                    "sbatch",
+                    text);
+    }
+    return is_srun;
 }

@@ -2,6 +2,7 @@
 // Maps ranks to parts of the machine and turns these into masks, with hwloc.
 #include "launcher/job/binding.h"
 
+#include "launcher/base/launcher.h"
 #include "boot/cores.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
@@ -40,10 +41,6 @@ struct plan {
     const char *map_name, *bind_name;
     unsigned per_rank; // things of `bind` for each rank
 };
-
-static hwloc_bitmap_t used; // by any rank; NULL: nothing is bound
-static struct pli_domain *domains;
-static uint32_t n_domain;
 
 static hwloc_obj_type_t kind_of(const char *option, const char *name, size_t len)
 {
@@ -155,6 +152,7 @@ static void describe(const struct plan *p, hwloc_bitmap_t set, char *to, size_t 
 
 static struct pli_binding *make(const struct plan *p, hwloc_bitmap_t set)
 {
+    struct pli_binding_state *self = pli_launcher.binding;
     struct pli_binding *place = pli_say_need(calloc(1, sizeof *place));
     int n = hwloc_bitmap_last(set) + 1;
     place->set = pli_say_need(CPU_ALLOC((size_t)n));
@@ -164,7 +162,7 @@ static struct pli_binding *make(const struct plan *p, hwloc_bitmap_t set)
         CPU_SET_S((size_t)cpu, place->len, place->set);
     }
     describe(p, set, place->text, sizeof place->text);
-    hwloc_bitmap_or(used, used, set);
+    hwloc_bitmap_or(self->used, self->used, set);
     return place;
 }
 
@@ -172,6 +170,7 @@ static struct pli_binding *make(const struct plan *p, hwloc_bitmap_t set)
 static void note_domains(const struct plan *p, const struct pli_job *job,
                          const hwloc_bitmap_t *masks)
 {
+    struct pli_binding_state *self = pli_launcher.binding;
     static const struct kind wanted[] = { { "socket", HWLOC_OBJ_PACKAGE },
                                           { "numa", HWLOC_OBJ_NUMANODE },
                                           { "core", HWLOC_OBJ_CORE } };
@@ -190,15 +189,17 @@ static void note_domains(const struct plan *p, const struct pli_job *job,
                 free(d.ranks);
                 continue;
             }
-            domains = pli_say_need(realloc(domains, (n_domain + 1) * sizeof *domains));
-            domains[n_domain++] = d;
+            self->domains =
+                pli_say_need(realloc(self->domains, (self->n_domain + 1) * sizeof *self->domains));
+            self->domains[self->n_domain++] = d;
         }
     }
 }
 
 const struct pli_domain *pli_binding_domain(uint32_t i)
 {
-    return i < n_domain ? &domains[i] : NULL;
+    struct pli_binding_state *self = pli_launcher.binding;
+    return i < self->n_domain ? &self->domains[i] : NULL;
 }
 
 static bool is_wanted(const struct pli_options *o)
@@ -217,6 +218,7 @@ void pli_binding_check(const struct pli_options *o)
 
 void pli_binding_plan(struct pli_job *job)
 {
+    struct pli_binding_state *self = pli_launcher.binding;
     const struct pli_options *o = &job->opt;
     if (!is_wanted(o)) {
         return;
@@ -224,7 +226,7 @@ void pli_binding_plan(struct pli_job *job)
     struct plan p;
     read_words(o, &p);
     load(&p, o->is_dry);
-    used = pli_say_need(hwloc_bitmap_alloc());
+    self->used = pli_say_need(hwloc_bitmap_alloc());
     hwloc_bitmap_t *masks = pli_say_need(calloc((size_t)job->n_task + 1, sizeof *masks));
     unsigned n_map = (unsigned)hwloc_get_nbobjs_by_type(p.topo, p.map);
     for (uint32_t i = 0; i < job->n_task; i++) {
@@ -257,10 +259,11 @@ const char *pli_binding_text(const struct pli_binding *place)
 
 uint32_t pli_binding_n_core(const struct pli_job *job)
 {
+    struct pli_binding_state *self = pli_launcher.binding;
     (void)job;
     uint32_t n = pli_cores_usable();
-    if (used != NULL && (uint32_t)hwloc_bitmap_weight(used) < n) {
-        n = (uint32_t)hwloc_bitmap_weight(used);
+    if (self->used != NULL && (uint32_t)hwloc_bitmap_weight(self->used) < n) {
+        n = (uint32_t)hwloc_bitmap_weight(self->used);
     }
     return n;
 }

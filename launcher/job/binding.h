@@ -37,4 +37,11 @@ struct pli_domain {
 // The i-th part that has ranks, NULL after the last. None when nothing is bound.
 const struct pli_domain *pli_binding_domain(uint32_t i);
 
+// What ranks are bound to: pli_launcher.binding.
+struct pli_binding_state {
+    void *used; // hwloc_bitmap_t, by any rank; NULL: nothing is bound
+    struct pli_domain *domains;
+    uint32_t n_domain;
+};
+
 #endif

@@ -1,547 +1,302 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options, from one table: reading, --help, and the nearest name for a wrong one.
+// Reads the command line of mpiexec: the options of mpiexec.opt, and the parts between colons.
 #include "launcher/job/cmdline.h"
 
-#include "base/edit_distance.h"
-#include "launcher/job/upc_groups.h"
+#include "launcher/job/ckpt_hooks.h"
+#include "launcher/base/say.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/job/psets.h"
-#include "launcher/ckpt/restart.h"
-#include "launcher/base/say.h"
+#include "launcher/job/upc_groups.h"
+#include "mpiexec_options.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-struct reader {
-    struct pli_job *job;
-    struct pli_app *app; // the part being read
-    char name[64];       // the option being taken, as typed
-};
+enum { MAX_RANK = 1 << 20, MAX_CLIENT = 31 };
 
-#define PLI_OPTION(names, values, take, help) static void take(struct reader *r, char **value);
-#include "launcher/job/options.def"
-#undef PLI_OPTION
-
-static const struct option {
-    const char *names, *values;
-    void (*take)(struct reader *r, char **value);
-    const char *help;
-} options[] = {
-#define PLI_OPTION(names, values, take, help) { names, values, take, help },
-#include "launcher/job/options.def"
-#undef PLI_OPTION
-};
-
-enum { N_OPTION = sizeof options / sizeof options[0], MAX_RANK = 1 << 20 };
-
-static uint32_t read_count(const struct reader *r, const char *text)
+static struct pli_job *job_of(const struct pli_option_use *use)
 {
-    char *end;
-    errno = 0;
-    long v = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || v < 1 || v > MAX_RANK) {
-        pli_say_bad("%s needs a whole number from 1 to %d, not '%s'", r->name, MAX_RANK, text);
-    }
-    return (uint32_t)v;
+    return use->reader->job;
 }
 
-static double read_time(const struct reader *r, const char *text)
+static struct pli_app *part_of(const struct pli_option_use *use)
 {
-    char *end;
-    double v = strtod(text, &end);
-    bool is_number = end != text && v >= 0 && v <= 1e8;
-    double unit = strcmp(end, "") == 0 || strcmp(end, "s") == 0 ? 1
-                  : strcmp(end, "ms") == 0                      ? 0.001
-                  : strcmp(end, "m") == 0                       ? 60
-                  : strcmp(end, "h") == 0                       ? 3600
-                                                                : 0;
-    if (!is_number || unit == 0) {
-        pli_say_bad("%s needs a time such as 30, 1.5, 5m or 2h, not '%s'", r->name, text);
-    }
-    return v * unit;
+    return use->reader->part;
 }
 
-// The index of a word in a list separated by spaces, or the end.
-static int read_word(const struct reader *r, const char *text, const char *words)
-{
-    int i = 0;
-    for (const char *w = words; *w != '\0'; i++) {
-        size_t len = strcspn(w, " ");
-        if (strlen(text) == len && strncasecmp(text, w, len) == 0) {
-            return i;
-        }
-        w += len;
-        w += strspn(w, " ");
-    }
-    pli_say_bad("%s needs one of '%s', not '%s'", r->name, words, text);
-}
-
-static void add_edit(const struct reader *r, struct pli_edits *e, const char *name,
+static void add_edit(const struct pli_option_use *use, struct pli_edits *e, const char *name,
                      const char *value)
 {
     if (name[0] == '\0' || strchr(name, '=') != NULL) {
-        pli_say_bad("%s needs the name of a variable, not '%s'", r->name, name);
+        pli_say_bad("%s needs the name of a variable, not '%s'", use->name, name);
     }
     e->edit = pli_say_need(realloc(e->edit, (size_t)(e->n_edit + 1) * sizeof *e->edit));
     e->edit[e->n_edit++] = (struct pli_edit){ name, value };
 }
 
-static void take_n(struct reader *r, char **value)
+static void take_hosts(struct pli_option_use *use)
 {
-    r->app->n_rank = read_count(r, value[0]);
+    pli_hosts_take_list(job_of(use), use->name, use->text);
 }
 
-static void take_hosts(struct reader *r, char **value)
+static void take_hostfile(struct pli_option_use *use)
 {
-    pli_hosts_take_list(r->job, r->name, value[0]);
+    pli_hosts_take_file(job_of(use), use->name, use->text);
 }
 
-static void take_hostfile(struct reader *r, char **value)
+// --launcher=ssh --launcher-exec=PATH: the second says which ssh, in either order.
+static void take_launcher(struct pli_option_use *use)
 {
-    pli_hosts_take_file(r->job, r->name, value[0]);
-}
-
-static void take_ppn(struct reader *r, char **value)
-{
-    r->job->opt.per_host = read_count(r, value[0]);
-}
-
-static void take_launcher(struct reader *r, char **value)
-{
-    // --launcher=ssh --launcher-exec=PATH: the second says which ssh.
-    bool is_exec = strstr(r->name, "exec") != NULL;
-    if (is_exec || r->job->opt.launcher == NULL || strcmp(value[0], "ssh") != 0) {
-        r->job->opt.launcher = value[0];
+    struct pli_options *opt = &job_of(use)->opt;
+    if (opt->launcher == NULL || strcmp(use->text, "ssh") != 0) {
+        opt->launcher = use->text;
     }
 }
 
-static void take_agent(struct reader *r, char **value)
+static void take_launcher_exec(struct pli_option_use *use)
 {
-    r->job->opt.agent = value[0];
+    job_of(use)->opt.launcher = use->text;
 }
 
-static void take_prefix(struct reader *r, char **value)
+static void take_prefix(struct pli_option_use *use)
 {
     char *path;
-    pli_say_need(asprintf(&path, "%s/bin/mpiexec", value[0]) >= 0 ? path : NULL);
-    r->job->opt.agent = path;
+    pli_say_need(asprintf(&path, "%s/bin/mpiexec", use->text) >= 0 ? path : NULL);
+    job_of(use)->opt.agent = path;
 }
 
-static void take_env(struct reader *r, char **value)
+static void take_env(struct pli_option_use *use)
 {
-    add_edit(r, &r->app->edits, value[0], value[1]);
+    add_edit(use, &part_of(use)->edits, use->text, use->second);
 }
 
-static void take_genv(struct reader *r, char **value)
+static void take_genv(struct pli_option_use *use)
 {
-    add_edit(r, &r->job->opt.edits, value[0], value[1]);
+    add_edit(use, &job_of(use)->opt.edits, use->text, use->second);
 }
 
-static void take_x(struct reader *r, char **value)
+static void take_x(struct pli_option_use *use)
 {
-    char *eq = strchr(value[0], '=');
-    char *name = eq != NULL ? pli_say_need(strndup(value[0], (size_t)(eq - value[0]))) : value[0];
-    add_edit(r, &r->app->edits, name, eq != NULL ? eq + 1 : NULL);
+    char *eq = strchr(use->text, '=');
+    char *name =
+        eq != NULL ? pli_say_need(strndup(use->text, (size_t)(eq - use->text))) : use->text;
+    add_edit(use, &part_of(use)->edits, name, eq != NULL ? eq + 1 : NULL);
 }
 
-static void take_envlist(struct reader *r, char **value)
+static void take_envlist(struct pli_option_use *use)
 {
-    r->app->edits.pass = PLI_PASS_LIST;
-    r->app->edits.list = value[0];
+    part_of(use)->edits.pass = PLI_PASS_LIST;
+    part_of(use)->edits.list = use->text;
 }
 
-static void take_genvlist(struct reader *r, char **value)
+static void take_genvlist(struct pli_option_use *use)
 {
-    r->job->opt.edits.pass = PLI_PASS_LIST;
-    r->job->opt.edits.list = value[0];
+    job_of(use)->opt.edits.pass = PLI_PASS_LIST;
+    job_of(use)->opt.edits.list = use->text;
 }
 
-// Switches that are either said or not.
-#define SWITCH(take, field)                                                                        \
-    static void take(struct reader *r, char **value)                                               \
-    {                                                                                              \
-        (void)value;                                                                               \
-        r->job->opt.field = true;                                                                  \
-    }
-
-SWITCH(take_report, is_report)
-SWITCH(take_label, is_label)
-SWITCH(take_dry, is_dry)
-SWITCH(take_verbose, is_verbose)
-SWITCH(take_in_place, is_in_place)
-SWITCH(take_movable, is_movable)
-SWITCH(take_foreign, takes_foreign)
-
-static void take_envnone(struct reader *r, char **value)
+static void take_envnone(struct pli_option_use *use)
 {
-    (void)value;
-    r->app->edits.pass = PLI_PASS_NONE;
+    part_of(use)->edits.pass = PLI_PASS_NONE;
 }
 
-static void take_genvnone(struct reader *r, char **value)
+static void take_genvnone(struct pli_option_use *use)
 {
-    (void)value;
-    r->job->opt.edits.pass = PLI_PASS_NONE;
+    job_of(use)->opt.edits.pass = PLI_PASS_NONE;
 }
 
-static void take_envall(struct reader *r, char **value)
+static void take_envall(struct pli_option_use *use)
 {
-    (void)value;
-    r->app->edits.pass = PLI_PASS_ALL;
+    part_of(use)->edits.pass = PLI_PASS_ALL;
 }
 
-static void take_genvall(struct reader *r, char **value)
+static void take_genvall(struct pli_option_use *use)
 {
-    (void)value;
-    r->job->opt.edits.pass = PLI_PASS_ALL;
+    job_of(use)->opt.edits.pass = PLI_PASS_ALL;
 }
 
-static void take_wdir(struct reader *r, char **value)
+static void take_endpoints(struct pli_option_use *use)
 {
-    r->app->wdir = value[0];
+    part_of(use)->endpoints = (uint32_t)use->number;
+    job_of(use)->opt.has_endpoints = true;
 }
 
-static void take_ranks_per_proc(struct reader *r, char **value)
+static void take_pset(struct pli_option_use *use)
 {
-    r->app->ranks_per_proc = read_count(r, value[0]);
+    pli_psets_take(job_of(use), use->name, use->text);
 }
 
-static void take_upc_groups(struct reader *r, char **value)
+static void take_map(struct pli_option_use *use)
 {
-    r->job->opt.upc_groups = read_count(r, value[0]);
+    pli_hosts_take_map(job_of(use), use->name, use->text);
 }
 
-static void take_endpoints(struct reader *r, char **value)
+static void take_stdin(struct pli_option_use *use)
 {
-    r->app->endpoints = read_count(r, value[0]);
-    r->job->opt.has_endpoints = true;
-}
-
-static void take_pset(struct reader *r, char **value)
-{
-    pli_psets_take(r->job, r->name, value[0]);
-}
-
-static void take_bind(struct reader *r, char **value)
-{
-    r->job->opt.bind = value[0];
-}
-
-static void take_map(struct reader *r, char **value)
-{
-    pli_hosts_take_map(r->job, r->name, value[0]);
-}
-
-static void take_stdin(struct reader *r, char **value)
-{
+    struct pli_options *opt = &job_of(use)->opt;
     char *end;
     errno = 0;
-    long v = strtol(value[0], &end, 10);
-    if (strcmp(value[0], "all") == 0) {
-        r->job->opt.feed = PLI_STDIN_ALL;
-    } else if (strcmp(value[0], "none") == 0) {
-        r->job->opt.feed = PLI_STDIN_NONE;
-    } else if (end != value[0] && *end == '\0' && errno == 0 && v >= 0) {
-        r->job->opt.feed = v; // checked when the number of ranks is known
+    long v = strtol(use->text, &end, 10);
+    if (strcmp(use->text, "all") == 0) {
+        opt->feed = PLI_STDIN_ALL;
+    } else if (strcmp(use->text, "none") == 0) {
+        opt->feed = PLI_STDIN_NONE;
+    } else if (end != use->text && *end == '\0' && errno == 0 && v >= 0) {
+        opt->feed = v; // checked when the number of ranks is known
     } else {
-        pli_say_bad("%s needs a rank, 'all' or 'none', not '%s'", r->name, value[0]);
+        pli_say_bad("%s needs a rank, 'all' or 'none', not '%s'", use->name, use->text);
     }
 }
 
-static void take_color(struct reader *r, char **value)
+static void take_on_failure(struct pli_option_use *use)
 {
-    r->job->opt.color = (enum pli_when)read_word(r, value[0], "auto always never");
-}
-
-static void take_timeout(struct reader *r, char **value)
-{
-    r->job->opt.timeout = read_time(r, value[0]);
-    if (r->job->opt.timeout <= 0) {
-        pli_say_bad("%s needs a time above 0, not '%s'", r->name, value[0]);
-    }
-}
-
-static void take_on_failure(struct reader *r, char **value)
-{
-    int i = read_word(r, value[0], "abort continue restart shrink respawn end");
-    r->job->opt.on_failure = i <= PLI_FAIL_RESPAWN ? (enum pli_on_failure)i : PLI_FAIL_END;
+    bool is_end = use->choice > PLI_FAIL_RESPAWN; // another word for abort
+    job_of(use)->opt.on_failure = is_end ? PLI_FAIL_END : (enum pli_on_failure)use->choice;
 }
 
 // As MPICH's mpiexec calls it.
-static void take_shrink(struct reader *r, char **value)
+static void take_shrink(struct pli_option_use *use)
 {
-    (void)value;
-    r->job->opt.on_failure = PLI_FAIL_SHRINK;
-}
-
-static void take_max_restarts(struct reader *r, char **value)
-{
-    r->job->opt.max_restarts = read_count(r, value[0]);
+    job_of(use)->opt.on_failure = PLI_FAIL_SHRINK;
 }
 
 // Written by mpiexec for itself; see auto_restart.c.
-static void take_again(struct reader *r, char **value)
+static void take_again(struct pli_option_use *use)
 {
-    pli_auto_restart_read(&r->job->opt.again, value[0]);
+    pli_launcher.ckpt_hooks->read_again(&job_of(use)->opt.again, use->text);
 }
 
-static void take_on_deadlock(struct reader *r, char **value)
+static void set_impi(struct pli_job *job, const char *name, const char *text)
 {
-    r->job->opt.on_deadlock = (enum pli_on_deadlock)read_word(r, value[0], "abort report ignore");
-}
-
-static void take_grace(struct reader *r, char **value)
-{
-    r->job->opt.grace = read_time(r, value[0]);
-}
-
-static void take_impi(struct reader *r, char **value)
-{
-    const char *colon = strrchr(value[0], ':');
-    if (colon == NULL || colon == value[0] || colon[1] == '\0' ||
+    const char *colon = strrchr(text, ':');
+    if (colon == NULL || colon == text || colon[1] == '\0' ||
         colon[1 + strspn(colon + 1, "0123456789")] != '\0') {
-        pli_say_bad("%s needs the address that impi-server printed, HOST:PORT, not '%s'", r->name,
-                    value[0]);
+        pli_say_bad("%s needs the address that impi-server printed, HOST:PORT, not '%s'", name,
+                    text);
     }
-    r->job->opt.impi_server = value[0];
+    job->opt.impi_server = text;
 }
 
-static void take_impi_rank(struct reader *r, char **value)
+static void take_impi(struct pli_option_use *use)
 {
-    char *end;
-    errno = 0;
-    long v = strtol(value[0], &end, 10);
-    if (end == value[0] || *end != '\0' || errno != 0 || v < 0 || v > 31) {
-        pli_say_bad("%s needs a number from 0 to 31, not '%s'", r->name, value[0]);
-    }
-    r->job->opt.impi_rank = (uint32_t)v;
-    r->job->opt.has_impi_rank = true;
+    set_impi(job_of(use), use->name, use->text);
 }
 
-static void take_elastic(struct reader *r, char **value)
+static void take_impi_rank(struct pli_option_use *use)
+{
+    job_of(use)->opt.impi_rank = (uint32_t)use->number;
+    job_of(use)->opt.has_impi_rank = true;
+}
+
+static void take_elastic(struct pli_option_use *use)
 {
     char *end, *last;
-    long min = strtol(value[0], &end, 10), max = *end == ':' ? strtol(end + 1, &last, 10) : 0;
+    long min = strtol(use->text, &end, 10), max = *end == ':' ? strtol(end + 1, &last, 10) : 0;
     if (*end != ':' || *last != '\0' || min < 1 || max < min || max > MAX_RANK) {
-        pli_say_bad("%s needs the fewest and most ranks, as 2:8, not '%s'", r->name, value[0]);
+        pli_say_bad("%s needs the fewest and most ranks, as 2:8, not '%s'", use->name, use->text);
     }
-    r->job->opt.elastic_min = (uint32_t)min;
-    r->job->opt.elastic_max = (uint32_t)max;
+    job_of(use)->opt.elastic_min = (uint32_t)min;
+    job_of(use)->opt.elastic_max = (uint32_t)max;
 }
 
-static void take_on_resize(struct reader *r, char **value)
+// Scripts for other MPIs pass it, and it has no meaning here.
+static void take_nothing(struct pli_option_use *use)
 {
-    r->job->opt.is_resize_error = read_word(r, value[0], "look error") == 1;
+    (void)use;
 }
 
-static void take_ckpt_dir(struct reader *r, char **value)
+static void take_version(struct pli_option_use *use)
 {
-    r->job->opt.ckpt_dir = value[0];
-}
-
-static void take_ckpt_interval(struct reader *r, char **value)
-{
-    r->job->opt.ckpt_interval = read_time(r, value[0]);
-}
-
-static void take_ckpt_keep(struct reader *r, char **value)
-{
-    r->job->opt.ckpt_keep = read_count(r, value[0]);
-}
-
-static void take_ckpt_mode(struct reader *r, char **value)
-{
-    r->job->opt.is_state = read_word(r, value[0], "image state") == 1;
-}
-
-static void take_restart(struct reader *r, char **value)
-{
-    r->job->opt.restart = value[0];
-}
-
-// Written by a program that runs without mpiexec and spawns; see singleton.c.
-static void take_behind(struct reader *r, char **value)
-{
-    r->job->opt.behind = value[0];
-}
-
-static void take_nothing(struct reader *r, char **value)
-{
-    (void)r;
-    (void)value; // a habit from another MPI that has no meaning here
-}
-
-static void take_version(struct reader *r, char **value)
-{
-    (void)r;
-    (void)value;
-    printf("%s (Pliant MPI) %s\n", pli_say_name, PLIANT_VERSION);
+    printf("%s (Pliant MPI) %s\n", use->reader->tool, PLIANT_VERSION);
     exit(fflush(stdout) == 0 ? 0 : 1);
 }
 
-static const char *dashes(const char *name, size_t len)
+static void take_help(struct pli_option_use *use)
 {
-    // People write what MPICH and Open MPI taught them; this is only how we print.
-    static const char *const one[] = { "n",  "np",   "x", "l", "v",   "V", "h",
-                                       "wd", "wdir", "H", "f", "ppn", "N" };
-    for (size_t i = 0; i < sizeof one / sizeof one[0]; i++) {
-        if (strlen(one[i]) == len && memcmp(one[i], name, len) == 0) {
-            return "-";
-        }
-    }
-    return len >= 3 && (memcmp(name, "env", 3) == 0 || memcmp(name, "gen", 3) == 0) ? "-" : "--";
-}
-
-static void print_option(const struct option *o)
-{
-    char left[80] = "";
-    int n = 0;
-    const char *name = o->names;
-    for (int shown = 0; *name != '\0' && shown < 2; shown++) {
-        size_t len = strcspn(name, " ");
-        n += snprintf(left + n, sizeof left - (size_t)n, "%s%s%.*s", shown > 0 ? ", " : "",
-                      dashes(name, len), (int)len, name);
-        name += len;
-        name += strspn(name, " ");
-    }
-    snprintf(left + n, sizeof left - (size_t)n, "%s%s", o->values[0] != '\0' ? " " : "", o->values);
-    printf("  %-20s %s\n", left, o->help);
-}
-
-static void take_help(struct reader *r, char **value)
-{
-    (void)r;
-    (void)value;
-    printf("usage: %s [OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM...]\n",
-           pli_say_name);
-    for (int i = 0; i < N_OPTION; i++) {
-        if (options[i].help != NULL) {
-            print_option(&options[i]);
-        }
-    }
+    pli_options_help(use->reader, stdout);
     exit(fflush(stdout) == 0 ? 0 : 1);
 }
 
-static _Noreturn void unknown(const char *typed)
+static void take_help_all(struct pli_option_use *use)
 {
-    const char *name = typed + strspn(typed, "-");
-    const char *best = NULL;
-    size_t best_len = 0;
-    int least = 4;
-    for (int i = 0; i < N_OPTION; i++) {
-        for (const char *w = options[i].names; *w != '\0'; w += strspn(w, " ")) {
-            size_t len = strcspn(w, " ");
-            int d = pli_edit_distance_distance(name, w, len);
-            if (d < least && d < (int)strlen(name)) {
-                least = d;
-                best = w;
-                best_len = len;
-            }
-            w += len;
-        }
-    }
-    if (best != NULL) {
-        pli_say_bad("there is no option %s; did you mean %s%.*s? See %s --help", typed,
-                    dashes(best, best_len), (int)best_len, best, pli_say_name);
-    }
-    pli_say_bad("there is no option %s; see %s --help", typed, pli_say_name);
+    pli_options_help_all(use->reader, stdout);
+    exit(fflush(stdout) == 0 ? 0 : 1);
 }
 
-static const struct option *find(const char *name, size_t len)
-{
-    for (int i = 0; i < N_OPTION; i++) {
-        for (const char *w = options[i].names; *w != '\0'; w += strspn(w, " ")) {
-            size_t n = strcspn(w, " ");
-            if (n == len && memcmp(w, name, len) == 0) {
-                return &options[i];
-            }
-            w += n;
-        }
-    }
-    return NULL;
-}
-
-// Take the option at argv[0]; the number of words it used.
-static int read_option(struct reader *r, char **argv)
-{
-    const char *name = argv[0] + (argv[0][1] == '-' ? 2 : 1);
-    size_t len = strcspn(name, "=");
-    const struct option *o = find(name, len);
-    snprintf(r->name, sizeof r->name, "%.*s", (int)(name + len - argv[0]), argv[0]);
-    if (o == NULL) {
-        unknown(r->name);
-    }
-    int n_value = o->values[0] == '\0' ? 0 : strchr(o->values, ' ') != NULL ? 2 : 1;
-    if (name[len] == '=') {
-        char *value = argv[0] + (name + len + 1 - argv[0]);
-        if (n_value != 1) {
-            pli_say_bad(n_value == 0 ? "%s takes no value" : "%s takes two words and no '='",
-                        r->name);
-        }
-        o->take(r, &value);
-        return 1;
-    }
-    if (n_value == 2 && argv[1] != NULL && strchr(argv[1], '=') != NULL) {
-        char *both[2] = { pli_say_need(strdup(argv[1])), NULL }; // -env NAME=VALUE, in one word
-        both[1] = strchr(both[0], '=');
-        *both[1]++ = '\0';
-        o->take(r, both);
-        return 2;
-    }
-    for (int i = 1; i <= n_value; i++) {
-        if (argv[i] == NULL || (strcmp(argv[i], ":") == 0)) {
-            pli_say_bad("%s needs %s after it", r->name, o->values);
-        }
-    }
-    o->take(r, argv + 1);
-    return 1 + n_value;
-}
+static const pli_option_take_fn take[PLI_MPIEXEC_N_TAKE] = {
+    [PLI_MPIEXEC_AGAIN] = take_again,
+    [PLI_MPIEXEC_ELASTIC] = take_elastic,
+    [PLI_MPIEXEC_ENDPOINTS] = take_endpoints,
+    [PLI_MPIEXEC_ENV] = take_env,
+    [PLI_MPIEXEC_ENVALL] = take_envall,
+    [PLI_MPIEXEC_ENVLIST] = take_envlist,
+    [PLI_MPIEXEC_ENVNONE] = take_envnone,
+    [PLI_MPIEXEC_GENV] = take_genv,
+    [PLI_MPIEXEC_GENVALL] = take_genvall,
+    [PLI_MPIEXEC_GENVLIST] = take_genvlist,
+    [PLI_MPIEXEC_GENVNONE] = take_genvnone,
+    [PLI_MPIEXEC_HELP] = take_help,
+    [PLI_MPIEXEC_HELP_ALL] = take_help_all,
+    [PLI_MPIEXEC_HOSTFILE] = take_hostfile,
+    [PLI_MPIEXEC_HOSTS] = take_hosts,
+    [PLI_MPIEXEC_IMPI] = take_impi,
+    [PLI_MPIEXEC_IMPI_RANK] = take_impi_rank,
+    [PLI_MPIEXEC_LAUNCHER] = take_launcher,
+    [PLI_MPIEXEC_LAUNCHER_EXEC] = take_launcher_exec,
+    [PLI_MPIEXEC_MAP] = take_map,
+    [PLI_MPIEXEC_NOTHING] = take_nothing,
+    [PLI_MPIEXEC_ON_FAILURE] = take_on_failure,
+    [PLI_MPIEXEC_PREFIX] = take_prefix,
+    [PLI_MPIEXEC_PSET] = take_pset,
+    [PLI_MPIEXEC_SHRINK] = take_shrink,
+    [PLI_MPIEXEC_STDIN] = take_stdin,
+    [PLI_MPIEXEC_VERSION] = take_version,
+    [PLI_MPIEXEC_X] = take_x,
+};
 
 // Read one part; the words used, without the colon after it.
-static int read_app(struct reader *r, char **argv)
+static int read_app(const struct pli_option_reader *r, char **argv)
 {
-    int i = 0;
-    while (argv[i] != NULL && argv[i][0] == '-' && argv[i][1] != '\0') {
-        if (strcmp(argv[i], "--") == 0) {
-            i++;
-            break;
-        }
-        i += read_option(r, argv + i);
-    }
-    r->app->argv = argv + i;
+    const struct pli_job *job = r->job;
+    struct pli_app *app = r->part;
+    int i = pli_options_take_leading(r, argv);
+    app->argv = argv + i;
     int first = i;
     while (argv[i] != NULL && strcmp(argv[i], ":") != 0) {
         i++;
     }
-    if (i == first && r->job->opt.restart != NULL && r->job->n_app == 1) {
+    if (i == first && job->opt.restart != NULL && job->n_app == 1) {
         return i; // the checkpoint knows the program
     }
     if (i == first || argv[first][0] == '\0') {
         pli_say_bad("%s; try %s -n 4 ./a.out, or %s --help",
-                    r->job->n_app > 1 ? "a part of the command line names no program"
-                                      : "no program is named",
+                    job->n_app > 1 ? "a part of the command line names no program"
+                                   : "no program is named",
                     pli_say_name, pli_say_name);
     }
     return i;
 }
 
-// What was not said is in the environment, where a script that starts jobs of several MPIs puts it.
-static void read_impi(struct reader *r)
+// What the command line does not say is read from the environment, where impirun puts it.
+static void read_impi(struct pli_job *job)
 {
-    struct pli_options *o = &r->job->opt;
-    char *server = getenv("IMPI_SERVER"), *client = getenv("IMPI_CLIENT");
+    struct pli_options *o = &job->opt;
+    const char *server = getenv("IMPI_SERVER"), *client = getenv("IMPI_CLIENT");
     if (o->impi_server == NULL && !o->has_impi_rank && server != NULL && server[0] != '\0') {
-        snprintf(r->name, sizeof r->name, "IMPI_SERVER");
-        take_impi(r, &server);
+        set_impi(job, "IMPI_SERVER", server);
     }
     if (o->impi_server != NULL && !o->has_impi_rank && client != NULL) {
-        snprintf(r->name, sizeof r->name, "IMPI_CLIENT");
-        take_impi_rank(r, &client);
+        char *end;
+        long v = strtol(client, &end, 10);
+        if (end == client || *end != '\0' || v < 0 || v > MAX_CLIENT) {
+            pli_say_bad("IMPI_CLIENT needs a whole number from 0 to %d, not '%s'", MAX_CLIENT,
+                        client);
+        }
+        o->impi_rank = (uint32_t)v;
+        o->has_impi_rank = true;
     }
     if ((o->impi_server != NULL) != o->has_impi_rank) {
         pli_say_bad("--impi and --impi-rank go together: --impi HOST:PORT --impi-rank K");
@@ -558,12 +313,16 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
     job->opt.ckpt_keep = 2;
     job->opt.max_restarts = 3;
     job->opt.feed = 0;
-    struct reader r = { .job = job };
+    struct pli_option_reader r = { .tool = pli_say_name,
+                                   .table = &pli_mpiexec_options,
+                                   .take = take,
+                                   .job = job,
+                                   .bad = pli_say_bad };
     for (int i = 1; i == 1 || i < argc + 1;) {
         size_t size = (job->n_app + 1) * sizeof *job->apps;
         job->apps = pli_say_need(realloc(job->apps, size));
-        r.app = &job->apps[job->n_app++];
-        *r.app = (struct pli_app){ .endpoints = 1 };
+        job->apps[job->n_app] = (struct pli_app){ .endpoints = 1 };
+        r.part = &job->apps[job->n_app++];
         i += read_app(&r, argv + i);
         if (argv[i] == NULL) {
             break;
@@ -583,8 +342,8 @@ void pli_cmdline_read(struct pli_job *job, int argc, char **argv)
             pli_say_bad("the parts add up to more than %d ranks", MAX_RANK);
         }
     }
-    read_impi(&r);
-    pli_restart_check(job);
+    read_impi(job);
+    pli_launcher.ckpt_hooks->check_options(job);
     pli_psets_read(job);
     if (job->opt.feed >= (int64_t)job->n_rank) {
         pli_say_bad("--stdin names rank %lld, but the ranks are 0 to %u", (long long)job->opt.feed,

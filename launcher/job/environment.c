@@ -2,6 +2,8 @@
 // Builds the ranks' environment from mpiexec's own, the options, and what a task is told.
 #include "launcher/job/environment.h"
 
+#include "launcher/base/launcher.h"
+#include "launcher/job/role.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
 
@@ -48,7 +50,6 @@ static const char *const own_names[OWN_NUMBERS] = {
     [OWN_BOOT] = "PLIANT_BOOT",
     [OWN_JOB] = "PLIANT_JOB",
 };
-static char own[N_OWN][128];
 
 static bool is_named(const char *var, const char *name, size_t len)
 {
@@ -117,6 +118,7 @@ static void apply(struct pli_app *app, int *n, const struct pli_edits *e)
 
 void pli_environment_make(const struct pli_job *job, struct pli_app *app)
 {
+    struct pli_environment_state *self = pli_launcher.environment;
     const struct pli_edits *all = &job->opt.edits, *mine = &app->edits;
     const struct pli_edits *rule = mine->pass != PLI_PASS_UNSAID ? mine : all;
     int n_env = 0, n = 0;
@@ -141,7 +143,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
     }
     app->env_own = n;
     for (int i = 0; i < N_OWN; i++) {
-        app->env[n + i] = own[i];
+        app->env[n + i] = self->own[i];
     }
 }
 
@@ -195,6 +197,7 @@ static bool is_of_host(const char *var)
 
 void pli_environment_adopt(struct pli_app *app)
 {
+    struct pli_environment_state *self = pli_launcher.environment;
     int n_env = 0, n = 0;
     while (environ[n_env] != NULL) {
         n_env++;
@@ -215,7 +218,7 @@ void pli_environment_adopt(struct pli_app *app)
     app->env = env;
     app->env_own = n;
     for (int i = 0; i < N_OWN; i++) {
-        app->env[n + i] = own[i];
+        app->env[n + i] = self->own[i];
     }
 }
 
@@ -224,9 +227,8 @@ void pli_environment_cookie(const struct pli_job *job, char *to, unsigned long c
     snprintf(to, cap, "%s=%016" PRIx64, own_names[OWN_JOB], job->node.header->job);
 }
 
-// Which of the processes of its world on this host a process that came later is, and of how many.
-static void find_local(const struct pli_job *job, const struct pli_node_row *row,
-                       uint32_t *rank_out, uint32_t *size_out)
+void pli_environment_local_rank(const struct pli_job *job, const struct pli_node_row *row,
+                                uint32_t *rank_out, uint32_t *size_out)
 {
     *rank_out = *size_out = 0;
     for (uint32_t i = 0; i < row->n_world; i++) {
@@ -240,13 +242,13 @@ static void find_local(const struct pli_job *job, const struct pli_node_row *row
 void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task *task, int ctl,
                           int door)
 {
+    struct pli_environment_state *self = pli_launcher.environment;
     const struct pli_node_header *h = job->node.header;
     const struct pli_node_row *row = &job->node.rows[task->first];
     uint32_t n_world = h->n_joint != 0 ? h->n_joint : job->n_rank;
-    uint32_t local_rank = task->is_spawned ? row->index - row->world : task->first;
-    uint32_t local_size = task->is_spawned ? row->n_world : h->n_row;
-    if (task->is_spawned && job->is_daemon) {
-        find_local(job, row, &local_rank, &local_size);
+    uint32_t local_rank = task->first, local_size = h->n_row;
+    if (task->is_spawned) {
+        pli_launcher.role->local_rank(job, row, &local_rank, &local_size);
     }
     const uint32_t values[N_NUMBER] = {
         [RANK] = task->is_spawned ? row->index - row->world : job->base + pli_task_rank(task),
@@ -258,20 +260,26 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task 
     if (door >= 0) {
         snprintf(way_in, sizeof way_in, ",door=%d", door);
     }
-    snprintf(own[OWN_BOOT], sizeof own[0], "%s=fd=%d,row=%u,n=%u,ctl=%d%s%s", own_names[OWN_BOOT],
-             job->node_fd, task->first, task->n, ctl, way_in, job->opt.is_line ? ",line=1" : "");
+    snprintf(self->own[OWN_BOOT], sizeof self->own[0], "%s=fd=%d,row=%u,n=%u,ctl=%d%s%s",
+             own_names[OWN_BOOT], job->node_fd, task->first, task->n, ctl, way_in,
+             job->opt.is_line ? ",line=1" : "");
     if (job->wake_fd > 0) {
-        size_t n = strlen(own[OWN_BOOT]);
-        snprintf(own[OWN_BOOT] + n, sizeof own[0] - n, ",gate=%d", job->wake_fd);
+        size_t n = strlen(self->own[OWN_BOOT]);
+        snprintf(self->own[OWN_BOOT] + n, sizeof self->own[0] - n, ",gate=%d", job->wake_fd);
     }
     if (task->app->n_upc > 0) {
-        size_t n = strlen(own[OWN_BOOT]);
-        snprintf(own[OWN_BOOT] + n, sizeof own[0] - n, ",extra=%u,nextra=%u,upc=%u", task->extra,
-                 task->n_extra, task->app->n_upc);
+        size_t n = strlen(self->own[OWN_BOOT]);
+        snprintf(self->own[OWN_BOOT] + n, sizeof self->own[0] - n, ",extra=%u,nextra=%u,upc=%u",
+                 task->extra, task->n_extra, task->app->n_upc);
     }
-    pli_environment_cookie(job, own[OWN_JOB], sizeof own[0]);
+    pli_environment_cookie(job, self->own[OWN_JOB], sizeof self->own[0]);
     for (size_t i = 0; i < N_NAME; i++) {
-        snprintf(own[OWN_NUMBERS + i], sizeof own[0], "%s=%u", numbers[i].name,
+        snprintf(self->own[OWN_NUMBERS + i], sizeof self->own[0], "%s=%u", numbers[i].name,
                  values[numbers[i].number]);
     }
+}
+
+void pli_environment_init(void)
+{
+    pli_launcher.environment->own = pli_say_need(calloc(N_OWN, PLI_ENVIRONMENT_LEN));
 }

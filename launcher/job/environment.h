@@ -3,8 +3,11 @@
 #ifndef PLI_LAUNCHER_ENVIRONMENT_H
 #define PLI_LAUNCHER_ENVIRONMENT_H
 
+#include <stdint.h>
+
 struct pli_app;
 struct pli_job;
+struct pli_node_row;
 struct pli_proc_task;
 
 // Make app->env: what is passed and set for this part, and room for pli_environment_fill.
@@ -18,10 +21,22 @@ void pli_environment_adopt(struct pli_app *app);
 void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task *task, int ctl,
                           int door);
 
+// Which of the processes of its world on this host a spawned process is, and of how many.
+void pli_environment_local_rank(const struct pli_job *job, const struct pli_node_row *row,
+                                uint32_t *rank_out, uint32_t *size_out);
+
 // What the ranks of this part will find under a name, NULL: nothing.
 const char *pli_environment_get(const struct pli_app *app, const char *name);
 
 // The variable every process of the job carries, "PLIANT_JOB=...", to find what is left of it.
 void pli_environment_cookie(const struct pli_job *job, char *to, unsigned long cap);
+
+enum { PLI_ENVIRONMENT_LEN = 128 };
+
+// Variables that differ from task to task: pli_launcher.environment.
+struct pli_environment_state {
+    char (*own)[PLI_ENVIRONMENT_LEN]; // variables of the task that is started next
+};
+void pli_environment_init(void); // its first values
 
 #endif

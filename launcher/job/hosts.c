@@ -372,3 +372,9 @@ uint32_t pli_hosts_n_left(const struct pli_job *job)
     }
     return n;
 }
+
+void pli_hosts_where(const struct pli_job *job, const struct pli_proc_task *task, char *to,
+                     size_t cap)
+{
+    snprintf(to, cap, " on host %s", pli_hosts_name(job, task));
+}

@@ -57,5 +57,8 @@ bool pli_hosts_is_name(const char *text, size_t len);
 // The name to call the host of a task by.
 struct pli_proc_task;
 const char *pli_hosts_name(const struct pli_job *job, const struct pli_proc_task *task);
+// " on host NAME", for messages.
+void pli_hosts_where(const struct pli_job *job, const struct pli_proc_task *task, char *to,
+                     size_t cap);
 
 #endif

@@ -3,10 +3,9 @@
 #ifndef PLI_LAUNCHER_JOB_H
 #define PLI_LAUNCHER_JOB_H
 
-#include "launcher/ckpt/auto_restart.h"
 #include "boot/node.h"
 #include "launcher/base/loop.h"
-#include "launcher/ranks/output_lines.h"
+#include "launcher/base/output_lines.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,6 +55,14 @@ enum pli_on_failure {
 enum pli_on_deadlock { PLI_DEADLOCK_ABORT, PLI_DEADLOCK_REPORT, PLI_DEADLOCK_IGNORE };
 enum pli_when { PLI_WHEN_AUTO, PLI_WHEN_ALWAYS, PLI_WHEN_NEVER };
 enum { PLI_STDIN_NONE = -1, PLI_STDIN_ALL = -2 };
+
+// What a restarted mpiexec is told by the one it was, as COUNT:LAST:FLOOR:BELOW.
+struct pli_auto_restart {
+    uint32_t count; // restarts in a row without a new checkpoint
+    uint32_t last;  // the newest checkpoint at the last of them
+    uint32_t floor; // checkpoints up to this number are those of other jobs
+    uint32_t below; // those from this number on cannot be restored, 0: nobody knows
+};
 
 struct pli_options {
     bool is_label, is_dry, is_verbose, is_report;
@@ -160,6 +167,7 @@ struct pli_job {
     uint32_t here;               // in a daemon, which host this is
     char *wdir;                  // in a daemon, where mpiexec was started
     bool is_daemon;              // tasks are those of this host, and mpiexec is elsewhere
+    uint32_t fault_number;       // of this process at fault points: 0, in a daemon here + 1
     struct pli_node_proc *procs; // host and row of every rank, with several hosts
     struct pli_node node;
     int node_fd, wake_fd; // the latter wakes the agent of an IMPI client, 0: there is none

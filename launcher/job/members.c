@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launcher/job/members.h"
 
+#include "launcher/base/launcher.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
 
 #include <stdlib.h>
 
-static uint32_t *now, n_now;   // NULL: as the job began
-static uint32_t *next, n_next; // NULL: nothing is planned
-static uint32_t n_stay;
-
 uint32_t pli_members_size(const struct pli_job *job)
 {
-    return now != NULL ? n_now : job->n_rank;
+    struct pli_members_state *self = pli_launcher.members;
+    return self->now != NULL ? self->n_now : job->n_rank;
 }
 
 uint32_t pli_members_at(uint32_t rank)
 {
-    return now != NULL ? now[rank] : rank;
+    struct pli_members_state *self = pli_launcher.members;
+    return self->now != NULL ? self->now[rank] : rank;
 }
 
 static bool is_dead(const struct pli_job *job, uint32_t index)
@@ -41,72 +40,81 @@ uint32_t pli_members_living(const struct pli_job *job)
 
 uint32_t *pli_members_list(uint32_t *n_out)
 {
-    *n_out = now != NULL ? n_now : 0;
-    return now;
+    struct pli_members_state *self = pli_launcher.members;
+    *n_out = self->now != NULL ? self->n_now : 0;
+    return self->now;
 }
 
 void pli_members_adopt(uint32_t *list, uint32_t n)
 {
-    now = list;
-    n_now = n;
+    struct pli_members_state *self = pli_launcher.members;
+    self->now = list;
+    self->n_now = n;
 }
 
 bool pli_members_plan(const struct pli_job *job, uint32_t n, bool with_dead)
 {
-    n_stay = 0;
-    next = malloc((n + 1) * sizeof *next);
-    for (uint32_t i = 0; next != NULL && i < pli_members_size(job) && n_stay < n; i++) {
+    struct pli_members_state *self = pli_launcher.members;
+    self->n_stay = 0;
+    self->next = malloc((n + 1) * sizeof *self->next);
+    for (uint32_t i = 0; self->next != NULL && i < pli_members_size(job) && self->n_stay < n; i++) {
         if (with_dead || !pli_members_is_dead(job, i)) {
-            next[n_stay++] = pli_members_at(i);
+            self->next[self->n_stay++] = pli_members_at(i);
         }
     }
-    n_next = n;
-    return next != NULL;
+    self->n_next = n;
+    return self->next != NULL;
 }
 
 uint32_t *pli_members_next(uint32_t *n_out)
 {
-    *n_out = n_next;
-    return next;
+    struct pli_members_state *self = pli_launcher.members;
+    *n_out = self->n_next;
+    return self->next;
 }
 
 uint32_t pli_members_n_stay(void)
 {
-    return n_stay;
+    struct pli_members_state *self = pli_launcher.members;
+    return self->n_stay;
 }
 
 uint32_t pli_members_next_dead(const struct pli_job *job)
 {
+    struct pli_members_state *self = pli_launcher.members;
     uint32_t i = 0;
-    while (i < n_next && !is_dead(job, next[i])) {
+    while (i < self->n_next && !is_dead(job, self->next[i])) {
         i++;
     }
-    return i < n_next ? i : UINT32_MAX;
+    return i < self->n_next ? i : UINT32_MAX;
 }
 
 void pli_members_drop_dead(const struct pli_job *job)
 {
+    struct pli_members_state *self = pli_launcher.members;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < n_next; i++) {
-        next[n] = next[i];
-        n += !is_dead(job, next[i]);
+    for (uint32_t i = 0; i < self->n_next; i++) {
+        self->next[n] = self->next[i];
+        n += !is_dead(job, self->next[i]);
     }
-    n_next = n;
+    self->n_next = n;
 }
 
 void pli_members_drop_plan(void)
 {
-    free(next);
-    next = NULL;
+    struct pli_members_state *self = pli_launcher.members;
+    free(self->next);
+    self->next = NULL;
 }
 
 static bool stays(uint32_t index)
 {
+    struct pli_members_state *self = pli_launcher.members;
     uint32_t i = 0;
-    while (i < n_next && next[i] != index) {
+    while (i < self->n_next && self->next[i] != index) {
         i++;
     }
-    return i < n_next;
+    return i < self->n_next;
 }
 
 uint32_t *pli_members_leavers(const struct pli_job *job, uint32_t *n_out)
@@ -124,8 +132,9 @@ uint32_t *pli_members_leavers(const struct pli_job *job, uint32_t *n_out)
 
 void pli_members_turn(void)
 {
-    free(now);
-    now = next;
-    n_now = n_next;
-    next = NULL;
+    struct pli_members_state *self = pli_launcher.members;
+    free(self->now);
+    self->now = self->next;
+    self->n_now = self->n_next;
+    self->next = NULL;
 }

@@ -32,4 +32,11 @@ void pli_members_drop_plan(void);
 uint32_t *pli_members_leavers(const struct pli_job *job, uint32_t *n_out);
 void pli_members_turn(void); // the next version counts
 
+// Members of the world: pli_launcher.members.
+struct pli_members_state {
+    uint32_t *now, n_now;   // NULL: as the job began
+    uint32_t *next, n_next; // NULL: nothing is planned
+    uint32_t n_stay;
+};
+
 #endif

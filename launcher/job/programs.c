@@ -2,8 +2,9 @@
 // Reads the programs of a request.
 #include "launcher/job/programs.h"
 
+#include "launcher/base/launcher.h"
+#include "launcher/job/role.h"
 #include "boot/launcher_wire.h"
-#include "launcher/job/environment.h"
 #include "launcher/base/refuse.h"
 
 #include <errno.h>
@@ -15,34 +16,33 @@
 // The environment of the command line's programs with the part's own settings.
 static bool make_env(const struct pli_job *job, struct pli_app *app, char **own, uint32_t n_own)
 {
-    static struct pli_app plain;
-    if (plain.env == NULL && job->is_daemon) {
-        plain = job->apps[0]; // mpiexec has sent it
-    } else if (plain.env == NULL) {
-        pli_environment_make(job, &plain);
+    struct pli_programs_state *self = pli_launcher.programs;
+    if (self->plain.env == NULL) {
+        pli_launcher.role->base_env(job, &self->plain);
     }
     int n_all = 0, n = 0;
-    while (plain.env[n_all] != NULL) {
+    while (self->plain.env[n_all] != NULL) {
         n_all++;
     }
     app->env = calloc((size_t)n_all + n_own + 1, sizeof *app->env);
     if (app->env == NULL) {
         return false;
     }
-    for (int i = 0; i < plain.env_own; i++) {
+    for (int i = 0; i < self->plain.env_own; i++) {
         bool is_set = false;
         for (uint32_t k = 0; k < n_own; k++) {
             size_t len = strcspn(own[k], "=") + 1;
-            is_set = is_set || strncmp(own[k], plain.env[i], len) == 0;
+            is_set = is_set || strncmp(own[k], self->plain.env[i], len) == 0;
         }
         if (!is_set) {
-            app->env[n++] = plain.env[i];
+            app->env[n++] = self->plain.env[i];
         }
     }
     memcpy(app->env + n, own, n_own * sizeof *own);
     n += (int)n_own;
     app->env_own = n;
-    memcpy(app->env + n, plain.env + plain.env_own, (size_t)(n_all - plain.env_own) * sizeof *own);
+    memcpy(app->env + n, self->plain.env + self->plain.env_own,
+           (size_t)(n_all - self->plain.env_own) * sizeof *own);
     return true;
 }
 

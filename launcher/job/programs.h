@@ -45,4 +45,9 @@ void pli_programs_list_fini(struct pli_programs_list *l);
 struct pli_proc_task *pli_programs_task(const struct pli_job *job, struct pli_programs *c,
                                         uint32_t row);
 
+// Programs that are spawned: pli_launcher.programs.
+struct pli_programs_state {
+    struct pli_app plain; // the environment of spawned programs, once it is known
+};
+
 #endif

@@ -6,8 +6,8 @@
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/job/upc_hosts.h"
-#include "launcher/hosts/ssh.h"
-#include "launcher/ckpt/restart.h"
+#include "launcher/job/allocation.h"
+#include "launcher/job/ckpt_hooks.h"
 #include "launcher/base/say.h"
 
 #include <stdlib.h>
@@ -161,9 +161,9 @@ static void part(struct pli_job *job)
 static bool may_be_joined(const struct pli_job *job)
 {
     return job->opt.elastic_max > 0 && job->opt.impi_server == NULL && job->opt.behind == NULL &&
-           !pli_restart_is_image(job) &&
+           !pli_launcher.ckpt_hooks->is_image(job) &&
            pli_environment_get(&job->apps[0], "PLIANT_FAKE_HOSTS") == NULL &&
-           !pli_ssh_is_by_srun(job);
+           !pli_allocation_is_by_srun(job);
 }
 
 void pli_rank_map_tasks(struct pli_job *job)

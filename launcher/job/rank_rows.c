@@ -2,6 +2,8 @@
 // Which rows are free, and from when on.
 #include "launcher/job/rank_rows.h"
 
+#include "launcher/base/launcher.h"
+#include "launcher/job/role.h"
 #include "boot/launcher_wire.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
@@ -18,18 +20,8 @@ enum level {
     IN_USE,
     AT_A_PINCH, // somebody here has a communicator with its process
     FREE,
-    N_LEVEL
+    N_LEVEL = PLI_RANK_ROWS_N_LEVEL
 };
-
-static uint32_t next;         // number of the next process, counted from the first that came later
-static struct {               // of each row behind the first ones
-    bool is_taken;            // by a process that is not forgotten
-    bool is_dirty;            // its memory was used
-    bool is_counted;          // in a daemon: among the processes of its host
-    enum level told;          // and as mpiexec knows it
-    uint32_t n_host[N_LEVEL]; // in mpiexec: hosts that have said so, or more
-    uint32_t n_need;          // and those that were there when it was taken
-} rows[PLI_NODE_N_MORE];
 
 // Nothing that the row's process sent waits to be read.
 static bool is_read(const struct pli_node *node, uint32_t row)
@@ -82,7 +74,8 @@ static void punch(const struct pli_job *job, uint32_t row)
 
 static enum level level_of(const struct pli_node *node, uint32_t row)
 {
-    if (rows[row - node->header->n_row].is_taken ||
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
+    if (self->rows[row - node->header->n_row].is_taken ||
         pli_node_failure(node, node->rows[row].index) != 0 || !is_world_over(node, row) ||
         !is_read(node, row)) {
         return IN_USE;
@@ -93,32 +86,46 @@ static enum level level_of(const struct pli_node *node, uint32_t row)
 // Give back the memory of those who are gone and whom nobody remembers.
 static void tidy(const struct pli_job *job)
 {
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     const struct pli_node *node = &job->node;
     for (uint32_t row = node->header->n_row; row < pli_node_n_used(node); row++) {
         uint32_t i = row - node->header->n_row;
-        if (rows[i].is_dirty && level_of(node, row) == FREE) {
+        if (self->rows[i].is_dirty && level_of(node, row) == FREE) {
             punch(job, row);
-            rows[i].is_dirty = false;
+            self->rows[i].is_dirty = false;
         }
     }
+}
+
+static bool is_free_here(const struct pli_job *job, uint32_t i, int least)
+{
+    return (int)level_of(&job->node, job->node.header->n_row + i) >= least;
+}
+
+static bool is_free_on_hosts(const struct pli_job *job, uint32_t i, int least)
+{
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
+    (void)job;
+    return self->rows[i].n_host[least] >= self->rows[i].n_need;
 }
 
 // least: AT_A_PINCH or FREE.
 static bool is_free(const struct pli_job *job, uint32_t i, enum level least)
 {
-    if (rows[i].is_taken || !rows[i].is_dirty) {
-        return !rows[i].is_taken;
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
+    if (self->rows[i].is_taken || !self->rows[i].is_dirty) {
+        return !self->rows[i].is_taken;
     }
-    return pli_job_is_head(job) ? rows[i].n_host[least] >= rows[i].n_need
-                                : level_of(&job->node, job->node.header->n_row + i) >= least;
+    return pli_launcher.role->rows->is_free(job, i, (int)least);
 }
 
 // The first of n consecutive numbers whose rows are free, UINT32_MAX: there are not so many.
 static uint32_t find_run(const struct pli_job *job, uint32_t n, enum level least)
 {
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     const struct pli_node_header *h = job->node.header;
-    uint32_t n_more = h->n_more, first = next;
-    for (uint32_t k = next; k < next + n_more + n; k++) {
+    uint32_t n_more = h->n_more, first = self->next;
+    for (uint32_t k = self->next; k < self->next + n_more + n; k++) {
         bool has_room = pli_node_has_room(h, h->n_row + k % n_more);
         first = has_room && is_free(job, k % n_more, least) ? first : k + 1;
         if (k + 1 - first == n) {
@@ -140,6 +147,7 @@ static const char *why_room(const struct pli_node_header *h)
 bool pli_rank_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out,
                         struct pli_answer *a)
 {
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     struct pli_node_header *h = job->node.header;
     uint32_t n_room = atomic_load(&h->n_room);
     if (n > n_room) {
@@ -147,9 +155,7 @@ bool pli_rank_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_o
                    n_room, why_room(h));
         return false;
     }
-    if (!pli_job_is_head(job)) {
-        tidy(job);
-    }
+    pli_launcher.role->rows->tidy(job);
     uint32_t first = find_run(job, n, FREE);
     first = first == UINT32_MAX ? find_run(job, n, AT_A_PINCH) : first;
     if (first == UINT32_MAX) {
@@ -165,7 +171,7 @@ bool pli_rank_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_o
                    index);
         return false;
     }
-    next = first + n;
+    self->next = first + n;
     *index_out = index;
     return true;
 }
@@ -183,23 +189,52 @@ static void count(struct pli_job *job, uint32_t host, uint32_t by)
     job->node.header->n_beside = pli_node_beside(&job->node);
 }
 
+static void filled_counted(struct pli_job *job, uint32_t i, uint32_t host)
+{
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
+    self->rows[i].is_counted = true;
+    count(job, host, 1);
+}
+
+static void filled_uncounted(struct pli_job *job, uint32_t i, uint32_t host)
+{
+    (void)job;
+    (void)i;
+    (void)host;
+}
+
+// A head has the rows of all hosts, and the memory of no process.
+static void no_tidy(const struct pli_job *job)
+{
+    (void)job;
+}
+
+static void no_clear(const struct pli_job *job, uint32_t row)
+{
+    (void)job;
+    (void)row;
+}
+
+const struct pli_rank_rows_ops pli_rank_rows_solo = { is_free_here, tidy, punch, filled_uncounted };
+const struct pli_rank_rows_ops pli_rank_rows_head = { is_free_on_hosts, no_tidy, no_clear,
+                                                      filled_uncounted };
+const struct pli_rank_rows_ops pli_rank_rows_daemon = { is_free_here, tidy, punch, filled_counted };
+
 void pli_rank_rows_fill(struct pli_job *job, uint32_t host, const struct pli_node_row *as)
 {
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     struct pli_node_header *h = job->node.header;
     uint32_t row = pli_rank_rows_at(job, as->index), i = row - h->n_row;
-    if (rows[i].is_dirty && !pli_job_is_head(job)) {
-        punch(job, row);
+    if (self->rows[i].is_dirty) {
+        pli_launcher.role->rows->clear(job, row);
     }
-    memset(&rows[i], 0, sizeof rows[i]);
-    rows[i].is_taken = rows[i].is_dirty = true;
-    rows[i].n_need = pli_hosts_n_left(job);
+    memset(&self->rows[i], 0, sizeof self->rows[i]);
+    self->rows[i].is_taken = self->rows[i].is_dirty = true;
+    self->rows[i].n_need = pli_hosts_n_left(job);
     memset(&job->node.rows[row], 0, sizeof job->node.rows[row]);
     memcpy(&job->node.rows[row], as, sizeof *as);
     job->node.procs[h->n_world + i] = (struct pli_node_proc){ .host = host, .row = row };
-    if (job->is_daemon) {
-        rows[i].is_counted = true;
-        count(job, host, 1);
-    }
+    pli_launcher.role->rows->filled(job, i, host);
     if (row >= atomic_load_explicit(&h->n_used, memory_order_relaxed)) {
         atomic_store_explicit(&h->n_used, row + 1, memory_order_release);
     }
@@ -207,7 +242,8 @@ void pli_rank_rows_fill(struct pli_job *job, uint32_t host, const struct pli_nod
 
 void pli_rank_rows_let(const struct pli_job *job, uint32_t row)
 {
-    rows[row - job->node.header->n_row].is_taken = false;
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
+    self->rows[row - job->node.header->n_row].is_taken = false;
 }
 
 void pli_rank_rows_cancel(struct pli_job *job, uint32_t row)
@@ -218,6 +254,7 @@ void pli_rank_rows_cancel(struct pli_job *job, uint32_t row)
 
 void pli_rank_rows_ended(struct pli_job *job, uint32_t index)
 {
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     const struct pli_node_header *h = job->node.header;
     uint32_t row = pli_node_row_of(&job->node, index);
     if (index < pli_node_n_start(h) || row == UINT32_MAX) {
@@ -225,32 +262,33 @@ void pli_rank_rows_ended(struct pli_job *job, uint32_t index)
     }
     uint32_t i = row - h->n_row, host = job->node.procs[h->n_world + i].host;
     pli_node_set_ended(&job->node, index);
-    if (rows[i].is_counted) {
-        rows[i].is_counted = false;
+    if (self->rows[i].is_counted) {
+        self->rows[i].is_counted = false;
         count(job, host, UINT32_MAX);
     }
-    if (job->is_daemon && host != job->here) {
+    if (!pli_launcher.role->watches_host(job, host)) {
         pli_rank_rows_let(job, row);
     }
 }
 
 bool pli_rank_rows_pack_free(struct pli_job *job, struct pli_pack *to)
 {
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     const struct pli_node *node = &job->node;
     bool is_any = false;
     for (uint32_t row = node->header->n_row; row < pli_node_n_used(node); row++) {
         uint32_t i = row - node->header->n_row;
-        enum level level = rows[i].is_dirty ? level_of(node, row) : IN_USE;
-        if (level <= rows[i].told) {
+        enum level level = self->rows[i].is_dirty ? level_of(node, row) : IN_USE;
+        if ((int)level <= self->rows[i].told) {
             continue;
         }
         pli_pack_u32(to, node->rows[row].index);
-        pli_pack_u32(to, rows[i].told);
+        pli_pack_u32(to, (uint32_t)self->rows[i].told);
         pli_pack_u32(to, level);
-        rows[i].told = level;
+        self->rows[i].told = (int)level;
         is_any = true;
         if (level == FREE) {
-            rows[i].is_dirty = false;
+            self->rows[i].is_dirty = false;
             if (node->procs[node->header->n_world + i].host == job->here) {
                 punch(job, row);
             }
@@ -261,9 +299,10 @@ bool pli_rank_rows_pack_free(struct pli_job *job, struct pli_pack *to)
 
 bool pli_rank_rows_are_used(const struct pli_job *job)
 {
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     uint32_t n = pli_node_n_used(&job->node) - job->node.header->n_row;
     for (uint32_t i = 0; i < n; i++) {
-        if (rows[i].is_dirty) {
+        if (self->rows[i].is_dirty) {
             return true;
         }
     }
@@ -272,6 +311,7 @@ bool pli_rank_rows_are_used(const struct pli_job *job)
 
 void pli_rank_rows_unpack_free(const struct pli_job *job, struct pli_unpack *from)
 {
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     while (from->at < from->end && !from->is_bad) {
         uint32_t index = pli_unpack_u32(from), was = pli_unpack_u32(from);
         uint32_t level = pli_unpack_u32(from), row = pli_node_row_of(&job->node, index);
@@ -280,57 +320,63 @@ void pli_rank_rows_unpack_free(const struct pli_job *job, struct pli_unpack *fro
             continue; // of a process whose row is another's by now
         }
         for (uint32_t k = was + 1; k <= level; k++) {
-            rows[row - job->node.header->n_row].n_host[k]++;
+            self->rows[row - job->node.header->n_row].n_host[k]++;
         }
     }
 }
 
 uint32_t pli_rank_rows_count(void)
 {
-    return next;
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
+    return self->next;
 }
 
 void pli_rank_rows_restore(const struct pli_job *job, uint32_t n)
 {
-    next = n;
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
+    self->next = n;
     for (uint32_t row = job->node.header->n_row; row < pli_node_n_used(&job->node); row++) {
-        rows[row - job->node.header->n_row].is_dirty = true;
-        rows[row - job->node.header->n_row].n_need = pli_hosts_n_left(job);
+        self->rows[row - job->node.header->n_row].is_dirty = true;
+        self->rows[row - job->node.header->n_row].n_need = pli_hosts_n_left(job);
     }
 }
 
 // What a daemon knows and has told of rows, for the one that takes its ranks.
 void pli_rank_rows_pack(const struct pli_job *job, struct pli_pack *to)
 {
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     uint32_t n = pli_node_n_used(&job->node) - job->node.header->n_row;
     pli_pack_u32(to, n);
     for (uint32_t i = 0; i < n; i++) {
-        pli_pack_u32(to, (uint32_t)rows[i].is_taken | (uint32_t)rows[i].is_dirty << 1 |
-                             (uint32_t)rows[i].is_counted << 2);
-        pli_pack_u32(to, rows[i].told);
+        pli_pack_u32(to, (uint32_t)self->rows[i].is_taken | (uint32_t)self->rows[i].is_dirty << 1 |
+                             (uint32_t)self->rows[i].is_counted << 2);
+        pli_pack_u32(to, (uint32_t)self->rows[i].told);
     }
 }
 
 void pli_rank_rows_unpack(struct pli_unpack *from)
 {
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     uint32_t n = pli_unpack_count(from, 8);
     for (uint32_t i = 0; i < n && i < PLI_NODE_N_MORE; i++) {
         uint32_t bits = pli_unpack_u32(from);
-        rows[i].is_taken = (bits & 1) != 0;
-        rows[i].is_dirty = (bits & 2) != 0;
-        rows[i].is_counted = (bits & 4) != 0;
-        rows[i].told = (enum level)pli_unpack_u32(from);
+        self->rows[i].is_taken = (bits & 1) != 0;
+        self->rows[i].is_dirty = (bits & 2) != 0;
+        self->rows[i].is_counted = (bits & 4) != 0;
+        self->rows[i].told = (int)pli_unpack_u32(from);
     }
 }
 
 void pli_rank_rows_adopt(const struct pli_job *job, uint32_t row)
 {
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     uint32_t i = row - job->node.header->n_row;
-    rows[i].is_taken = rows[i].is_dirty = true;
+    self->rows[i].is_taken = self->rows[i].is_dirty = true;
 }
 
 void pli_rank_rows_pack_past(const struct pli_job *job, struct pli_pack *to)
 {
+    struct pli_rank_rows_state *self = pli_launcher.rank_rows;
     const struct pli_node *node = &job->node;
     struct pli_pack list = { 0 };
     uint32_t n = 0;
@@ -349,7 +395,7 @@ void pli_rank_rows_pack_past(const struct pli_job *job, struct pli_pack *to)
             pli_pack_u32(&list, words[k]);
         }
         pli_pack_u64(&list, r->parent_context);
-        rows[i].n_need++; // it will say too when it needs the row no more
+        self->rows[i].n_need++; // it will say too when it needs the row no more
         n++;
     }
     pli_pack_u32(to, n);

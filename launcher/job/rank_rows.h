@@ -6,6 +6,7 @@
 #ifndef PLI_LAUNCHER_RANK_ROWS_H
 #define PLI_LAUNCHER_RANK_ROWS_H
 
+#include "boot/node_wire.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,6 +15,15 @@ struct pli_job;
 struct pli_node_row;
 struct pli_pack;
 struct pli_unpack;
+
+// What differs by role: see role.h. i: of the row, behind those of the command line.
+struct pli_rank_rows_ops {
+    bool (*is_free)(const struct pli_job *job, uint32_t i, int least); // for another process
+    void (*tidy)(const struct pli_job *job);                // give back memory that nobody needs
+    void (*clear)(const struct pli_job *job, uint32_t row); // give back that of one row
+    void (*filled)(struct pli_job *job, uint32_t i, uint32_t host); // it is a process's now
+};
+extern const struct pli_rank_rows_ops pli_rank_rows_solo, pli_rank_rows_head, pli_rank_rows_daemon;
 
 // Numbers for n processes: *index_out is the first. False with a refusal.
 bool pli_rank_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_out,
@@ -45,5 +55,20 @@ void pli_rank_rows_adopt(const struct pli_job *job, uint32_t row);
 // Those in use, for a host that joins; and there.
 void pli_rank_rows_pack_past(const struct pli_job *job, struct pli_pack *to);
 void pli_rank_rows_take_past(struct pli_job *job, struct pli_unpack *from);
+
+enum { PLI_RANK_ROWS_N_LEVEL = 3 };
+
+// Rows of processes that came later: pli_launcher.rank_rows.
+struct pli_rank_rows_state {
+    uint32_t next;       // number of the next process, counted from the first that came later
+    struct {             // of each row behind the first ones
+        bool is_taken;   // by a process that is not forgotten
+        bool is_dirty;   // its memory was used
+        bool is_counted; // in a daemon: among the processes of its host
+        int told;        // in a daemon: its level as mpiexec knows it
+        uint32_t n_host[PLI_RANK_ROWS_N_LEVEL]; // in mpiexec: hosts that have said so, or more
+        uint32_t n_need;                        // and those that were there when it was taken
+    } rows[PLI_NODE_N_MORE];
+};
 
 #endif

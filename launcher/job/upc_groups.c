@@ -7,7 +7,7 @@
 
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
-#include "upcrun_args.h"
+#include "tools/upcrun/upcrun_args.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ static bool is_upcrun(const char *program)
 
 void pli_upc_groups_find(struct pli_app *app)
 {
-    long n = is_upcrun(app->argv[0]) ? pli_upcrun_number(app->argv, "n", "np") : 0;
+    long n = is_upcrun(app->argv[0]) ? pli_upcrun_number(app->argv, "np") : 0;
     app->n_upc = n > 0 ? (uint32_t)n : 0;
 }
 

@@ -8,7 +8,7 @@
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
 #include "launcher/job/rank_map.h"
-#include "upcrun_args.h"
+#include "tools/upcrun/upcrun_args.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static uint32_t find(struct pli_job *job, const struct pli_host *h, bool may_add
 static void read_one(struct pli_job *job, struct pli_app *app, const char *path, bool may_add)
 {
     app->hosts = pli_hosts_read("HOSTS", path, &app->n_host);
-    long n_node = pli_upcrun_number(app->argv, "N", "nodes");
+    long n_node = pli_upcrun_number(app->argv, "nodes");
     if (n_node > (long)app->n_host) {
         pli_say_bad("%s -N %ld: HOSTS=%s names only %u", app->argv[0], n_node, path, app->n_host);
     }

@@ -7,7 +7,6 @@
 #include "boot/launcher_wire.h"
 #include "boot/pset.h"
 #include "launcher/job/job.h"
-#include "launcher/ranks/leave.h"
 #include "net/shm/shm.h"
 #include "launcher/base/pack.h"
 #include "launcher/base/refuse.h"
@@ -66,6 +65,15 @@ static void add_host_set(struct pli_job *job, const struct pli_world_version *w,
     free(list);
 }
 
+// The process is no member of the version that is about to count.
+static void tell_leaver(struct pli_job *job, uint32_t index, uint32_t version)
+{
+    uint32_t row = pli_node_row_of(&job->node, index);
+    if (row != UINT32_MAX) {
+        atomic_store_explicit(&job->node.rows[row].leave, version, memory_order_release);
+    }
+}
+
 bool pli_world_version_make(struct pli_job *job, const struct pli_world_version *w,
                             struct pli_answer *a)
 {
@@ -80,7 +88,7 @@ bool pli_world_version_make(struct pli_job *job, const struct pli_world_version 
         add_host_set(job, w, h);
     }
     for (uint32_t i = 0; i < w->n_leaver; i++) {
-        pli_leave_tell(job, w->leavers[i], w->version);
+        tell_leaver(job, w->leavers[i], w->version);
     }
     return true;
 }
@@ -88,11 +96,10 @@ bool pli_world_version_make(struct pli_job *job, const struct pli_world_version 
 void pli_world_version_turn(struct pli_job *job, const struct pli_world_version *w)
 {
     struct pli_node_header *h = job->node.header;
-    uint32_t who = job->is_daemon ? job->here + 1 : 0;
-    pli_fault("mpiexec_commit", who);
+    pli_fault("mpiexec_commit", job->fault_number);
     h->world_size = w->n_member;
     atomic_store_explicit(&h->world, (int)w->version, memory_order_seq_cst);
-    pli_fault("mpiexec_committed", who);
+    pli_fault("mpiexec_committed", job->fault_number);
     pli_futex_wake(&h->world, INT_MAX, false);
     if ((h->mode & PLI_NODE_TELLS) != 0) {
         atomic_fetch_add_explicit(&h->alarm, 1, memory_order_seq_cst);

@@ -3,11 +3,15 @@
 #ifndef PLI_LAUNCHER_CONTROL_H
 #define PLI_LAUNCHER_CONTROL_H
 
+#include "launcher/base/loop.h"
 #include <stdbool.h>
 
-struct pli_job;
-
 // Listen; only the user who started the job is heard. False with a message.
-bool pli_control_open(struct pli_job *job);
+bool pli_control_open(void);
+
+// The socket for mpictl: pli_launcher.control.
+struct pli_control_state {
+    struct pli_watch listener;
+};
 
 #endif

@@ -3,15 +3,13 @@
 // mpiexec cannot wait for them as a parent, so it holds a pidfd of each.
 #include "launcher/ranks/control_msgs.h"
 
+#include "launcher/job/role.h"
+#include "launcher/job/ckpt_hooks.h"
 #include "launcher/ranks/rank_request.h"
 #include "boot/ctl_wire.h"
 #include "boot/agree_wire.h"
-#include "launcher/ckpt/ckpt.h"
 #include "launcher/ranks/listener.h"
-#include "launcher/hosts/fork_migrate.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/agree_head.h"
-#include "launcher/ranks/resize.h"
 #include "launcher/base/say.h"
 #include "launcher/ranks/failure_text.h"
 #include "launcher/ranks/supervisor.h"
@@ -157,7 +155,7 @@ static void add_guest(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidf
 // A process that was forked from a rank, which nobody expects any more if its parent gave up.
 static void hear_clone(struct pli_proc_task *t, uint32_t row, pid_t pid, int own[N_OWN])
 {
-    if (pli_resize_add_clone(t, row, pid, own)) {
+    if (pli_launcher.role->add_clone(t, row, pid, own)) {
         memset(own, -1, N_OWN * sizeof *own); // they are its now
         return;
     }
@@ -181,7 +179,7 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
 {
     pid_t pid = from->pid;
     if (msg->kind == PLI_CTL_FAR) {
-        pli_fork_migrate_depart(t, msg->row, pid, msg->code, own);
+        pli_launcher.ckpt_hooks->clone_departs(t, msg->row, pid, msg->code, own);
         memset(own, -1, N_OWN * sizeof *own); // it has kept or closed them
         return;
     }
@@ -198,24 +196,24 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
     if (is_mine && msg->kind == PLI_CTL_PACT) {
         struct pli_agree_word word;
         memcpy(&word, msg->text, sizeof word);
-        pli_agree_head_hear(t->job, &word);
+        pli_launcher.role->agree(t->job, &word);
     }
     if (is_mine && msg->kind == PLI_CTL_READY) {
-        pli_resize_ready(t->job, msg->row);
+        pli_launcher.role->rank_ready(t->job, msg->row);
     }
     if (is_mine && msg->kind == PLI_CTL_ASK && own[0] >= 0) {
         pli_rank_request_begin(t->job, take(&own[0]));
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_FROZEN) {
-        pli_ckpt_parked(t, msg, take(&own[0]));
+        pli_launcher.ckpt_hooks->parked(t, msg, take(&own[0]));
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_DRAINED) {
-        pli_ckpt_drained(t);
+        pli_launcher.ckpt_hooks->drained(t);
     }
     if (is_mine && msg->kind == PLI_CTL_SAVE) {
-        pli_ckpt_save();
+        pli_launcher.ckpt_hooks->save();
     }
     if (is_mine && msg->kind == PLI_CTL_ABORT) {
         struct pli_case c = { .task = t,
@@ -261,7 +259,7 @@ static bool listen_once(struct pli_proc_task *t, struct pli_watch *from)
     ssize_t n = from->fd >= 0 ? recvmsg(from->fd, &mh, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) : -1;
     if (n == 0) {
         pli_loop_watch(from, 0); // all who had it are gone
-        pli_ckpt_hung_up(t);
+        pli_launcher.ckpt_hooks->hung_up(t);
     }
     if (n <= 0) {
         return false;

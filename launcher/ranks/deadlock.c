@@ -2,11 +2,12 @@
 // Finds and reports deadlocks: ranks that all sleep, and go on sleeping.
 #include "launcher/ranks/deadlock.h"
 
+#include "launcher/base/launcher.h"
+#include "launcher/job/role.h"
 #include "base/clock.h"
-#include "launcher/hosts/head.h"
 #include "launcher/job/job.h"
 #include "launcher/base/loop.h"
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 #include "launcher/base/say.h"
 #include "launcher/ranks/supervisor.h"
 
@@ -16,14 +17,6 @@ enum {
 };
 
 static void look(struct pli_timer *t);
-
-static struct {
-    struct pli_job *job;
-    struct pli_timer timer;
-    uint64_t mark;  // of the last look, when all ranks were asleep
-    bool is_asleep; // they were
-    bool is_told;   // this deadlock was reported
-} v = { .timer = { .fire = look } };
 
 bool pli_deadlock_is_row_over(void *arg, uint32_t row)
 {
@@ -35,23 +28,29 @@ bool pli_deadlock_is_row_over(void *arg, uint32_t row)
         }
     }
     const struct pli_node_header *h = job->node.header;
-    return row >= h->n_row &&
-           (job->node.rows[row].has_ended != 0 ||
-            (job->is_daemon && job->node.procs[h->n_world + row - h->n_row].host != job->here));
+    return row >= h->n_row && (job->node.rows[row].has_ended != 0 ||
+                               !pli_launcher.role->watches_host(
+                                   job, job->node.procs[h->n_world + row - h->n_row].host));
+}
+
+bool pli_deadlock_is_stuck(struct pli_job *job, uint64_t *mark_out)
+{
+    return pli_job_status_is_stuck(&job->node, pli_deadlock_is_row_over, job, mark_out);
 }
 
 static void deadlock(void)
 {
+    struct pli_deadlock_state *self = pli_launcher.deadlock;
     if (pli_supervisor_is_ending()) {
         return;
     }
-    v.is_told = true;
+    self->is_told = true;
     pli_say_plain("%s: deadlock: every rank that is left waits inside MPI, and nothing is on its "
                   "way to any.\n",
                   pli_say_name);
-    pli_picture_sites(v.job->n_host > 0 ? pli_head_site : NULL);
-    pli_picture_print(&v.job->node, pli_deadlock_is_row_over, v.job, pli_say_plain);
-    if (v.job->opt.on_deadlock == PLI_DEADLOCK_ABORT) {
+    pli_job_status_print(&pli_launcher.job->node, pli_deadlock_is_row_over, pli_launcher.job,
+                      pli_say_plain);
+    if (pli_launcher.job->opt.on_deadlock == PLI_DEADLOCK_ABORT) {
         pli_say("the job is ended with exit status %d; --on-deadlock=report leaves it for a "
                 "debugger to look at.",
                 STATUS_DEADLOCK);
@@ -62,24 +61,17 @@ static void deadlock(void)
 // All ranks asleep at two looks, and none awake in between: they will sleep for ever.
 static void look(struct pli_timer *t)
 {
+    struct pli_deadlock_state *self = pli_launcher.deadlock;
     uint64_t mark = 0;
-    bool is_head = v.job->n_host > 0;
-    bool is_asleep =
-        !pli_supervisor_is_ending() && v.job->n_begun == v.job->n_first &&
-        (is_head ? pli_head_is_stuck(&mark)
-                 : pli_picture_is_stuck(&v.job->node, pli_deadlock_is_row_over, v.job, &mark));
-    bool is_same = is_asleep && v.is_asleep && mark == v.mark;
-    if (is_same && !v.is_told && is_head && pli_head_is_showing()) {
-        // mpictl status looks: at the next turn
-    } else if (is_same && !v.is_told && is_head) {
-        v.is_told = true;
-        pli_head_show(deadlock);
-    } else if (is_same && !v.is_told) {
-        deadlock();
-    }
-    v.is_told = v.is_told && is_same;
-    v.is_asleep = is_asleep;
-    v.mark = mark;
+    bool is_asleep = !pli_supervisor_is_ending() &&
+                     pli_launcher.job->n_begun == pli_launcher.job->n_first &&
+                     pli_launcher.role->is_stuck(pli_launcher.job, &mark);
+    bool is_same = is_asleep && self->is_asleep && mark == self->mark;
+    // False: mpictl status looks just now, and it is tried again at the next turn.
+    self->is_told = self->is_told || (is_same && pli_launcher.role->show_ranks(deadlock));
+    self->is_told = self->is_told && is_same;
+    self->is_asleep = is_asleep;
+    self->mark = mark;
     if (!pli_supervisor_is_ending()) {
         pli_loop_timer(t, (uint64_t)WATCH_MS * PLI_MS);
     }
@@ -87,10 +79,10 @@ static void look(struct pli_timer *t)
 
 void pli_deadlock_begin(struct pli_job *job)
 {
-    v.job = job;
+    struct pli_deadlock_state *self = pli_launcher.deadlock;
+    self->timer.fire = look;
     // A rank that waits for one of another MPI job looks like one that waits for ever.
-    if (job->opt.on_deadlock != PLI_DEADLOCK_IGNORE && !job->is_daemon &&
-        job->opt.impi_server == NULL) {
-        pli_loop_timer(&v.timer, (uint64_t)WATCH_MS * PLI_MS);
+    if (job->opt.on_deadlock != PLI_DEADLOCK_IGNORE && job->opt.impi_server == NULL) {
+        pli_loop_timer(&self->timer, (uint64_t)WATCH_MS * PLI_MS);
     }
 }

@@ -2,10 +2,11 @@
 // Explains failures to people.
 #include "launcher/ranks/failure_text.h"
 
+#include "launcher/job/role.h"
 #include "boot/boot.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 #include "launcher/base/say.h"
 
 #include <signal.h>
@@ -158,8 +159,8 @@ static void who(const struct pli_job *job, const struct pli_case *c, char *to, s
         snprintf(to, cap, "rank %u of %u that %s spawned", row->index - row->world, row->n_world,
                  row->n_world == 1 ? "was" : "were");
     } else {
-        char name[PLI_PICTURE_WHO];
-        snprintf(to, cap, "%s", pli_picture_who(&job->node, c->row, name));
+        char name[PLI_JOB_STATUS_NAME];
+        snprintf(to, cap, "%s", pli_job_status_who(&job->node, c->row, name));
     }
 }
 
@@ -230,13 +231,12 @@ void pli_failure_text_say(const struct pli_job *job, const struct pli_case *c, b
 
 void pli_failure_text_say_short(const struct pli_job *job, const struct pli_case *c)
 {
-    char what_text[512], when_text[80], who_text[64];
+    char what_text[512], when_text[80], who_text[64], where[300];
     who(job, c, who_text, sizeof who_text);
     what(c, what_text, sizeof what_text);
     when(c, when_text, sizeof when_text);
-    pli_say("%s (process %d%s%s) also %s%s.", who_text, (int)c->pid,
-            job->n_host > 0 ? " on host " : "", job->n_host > 0 ? pli_hosts_name(job, c->task) : "",
-            what_text, when_text);
+    pli_launcher.role->where(job, c->task, where, sizeof where);
+    pli_say("%s (process %d%s) also %s%s.", who_text, (int)c->pid, where, what_text, when_text);
 }
 
 void pli_failure_text_say_states(const struct pli_job *job)

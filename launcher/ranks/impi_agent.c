@@ -2,14 +2,12 @@
 // Starts and watches the agent of an IMPI client.
 #include "launcher/ranks/impi_agent.h"
 
+#include "launcher/base/launcher.h"
+#include "launcher/job/role.h"
 #include "impi/agent_native/native_agent.h"
-#include "launcher/hosts/impi_agents.h"
 #include "boot/gateway_wire.h"
-#include "launcher/hosts/daemon.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/dlink_wire.h"
 #include "launcher/base/loop.h"
-#include "launcher/job/psets.h"
 #include "launcher/base/say.h"
 #include "launcher/ranks/failure_text.h"
 #include "launcher/ranks/supervisor.h"
@@ -33,17 +31,6 @@ static void agent_fire(struct pli_watch *w, uint32_t events);
 static void control_fire(struct pli_watch *w, uint32_t events);
 static void said_fire(struct pli_watch *w, uint32_t events);
 
-static struct {
-    struct pli_watch watch; // pidfd
-    struct pli_watch control;
-    struct pli_watch said; // its standard error, in a daemon
-    struct pli_job *job;
-    pid_t pid;
-    bool is_up, is_told, is_over;
-} gate = { .watch = { .fd = -1, .fire = agent_fire },
-           .control = { .fd = -1, .fire = control_fire },
-           .said = { .fd = -1, .fire = said_fire } };
-
 static _Noreturn void become_agent(struct pli_job *job, char **argv, int control, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -63,54 +50,54 @@ static _Noreturn void become_agent(struct pli_job *job, char **argv, int control
     snprintf(rank, sizeof rank, "%u", job->opt.impi_rank);
     setenv("IMPI_SERVER", job->opt.impi_server, 1); // where agents of all MPIs look
     setenv("IMPI_CLIENT", rank, 1);
-    struct pli_agent_conf conf = { .server = job->opt.impi_server,
-                                   .client = job->opt.impi_rank,
-                                   .host = job->here,
-                                   .n_host = job->n_host > 0 ? job->n_host : 1,
-                                   .node = &job->node,
-                                   .node_fd = job->node_fd,
-                                   .wake_fd = job->wake_fd,
-                                   .control_fd = control,
-                                   .is_verbose = job->opt.is_verbose };
-    _exit(pli_agent_run(&conf));
+    struct pli_native_agent_conf conf = { .server = job->opt.impi_server,
+                                          .client = job->opt.impi_rank,
+                                          .host = job->here,
+                                          .n_host = job->n_host > 0 ? job->n_host : 1,
+                                          .node = &job->node,
+                                          .node_fd = job->node_fd,
+                                          .wake_fd = job->wake_fd,
+                                          .control_fd = control,
+                                          .is_verbose = job->opt.is_verbose };
+    _exit(pli_native_agent_run(&conf));
 }
 
 bool pli_impi_agent_start(struct pli_job *job, char **argv)
 {
+    struct pli_impi_agent_state *self = pli_launcher.impi_agent;
     int fds[2] = { -1, -1 }, err[2] = { -1, STDERR_FILENO };
     if (job->opt.impi_server == NULL) {
         return true;
     }
-    gate.job = job;
     job->wake_fd = eventfd(0, EFD_NONBLOCK); // the ranks inherit it
     if (job->wake_fd < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0 ||
-        (job->is_daemon && pipe2(err, O_CLOEXEC) != 0)) {
+        !pli_launcher.role->open_agent_stderr(err)) {
         pli_say("cannot start: %s", strerror(errno));
         return false;
     }
-    pid_t self = getpid();
-    gate.pid = fork();
-    if (gate.pid == 0) {
+    pid_t parent = getpid();
+    self->pid = fork();
+    if (self->pid == 0) {
         close(fds[0]);
         dup2(err[1], STDERR_FILENO);
-        become_agent(job, argv, fds[1], self);
+        become_agent(job, argv, fds[1], parent);
     }
     close(fds[1]);
-    if (job->is_daemon) {
+    if (err[0] >= 0) {
         close(err[1]);
-        gate.said.fd = err[0];
-        pli_loop_watch(&gate.said, EPOLLIN);
+        self->said.fd = err[0];
+        pli_loop_watch(&self->said, EPOLLIN);
     }
-    gate.watch.fd = gate.pid > 0 ? (int)syscall(SYS_pidfd_open, gate.pid, 0) : -1;
-    if (gate.watch.fd < 0) {
+    self->watch.fd = self->pid > 0 ? (int)syscall(SYS_pidfd_open, self->pid, 0) : -1;
+    if (self->watch.fd < 0) {
         pli_say("cannot start the agent: %s", strerror(errno));
         return false;
     }
-    gate.control.fd = fds[0];
-    pli_loop_watch(&gate.watch, EPOLLIN);
-    pli_loop_watch(&gate.control, EPOLLIN);
+    self->control.fd = fds[0];
+    pli_loop_watch(&self->watch, EPOLLIN);
+    pli_loop_watch(&self->control, EPOLLIN);
     if (job->opt.is_verbose) {
-        pli_say("agent %d meets the other clients at %s", (int)gate.pid, job->opt.impi_server);
+        pli_say("agent %d meets the other clients at %s", (int)self->pid, job->opt.impi_server);
     }
     return true;
 }
@@ -124,43 +111,40 @@ uint64_t pli_impi_agent_memory(const struct pli_job *job)
 
 void pli_impi_agent_tell(char word, const void *data, size_t len)
 {
-    if (gate.pid <= 0 || gate.is_over || len > pli_node_gate(&gate.job->node)->heap_size / 2) {
+    struct pli_impi_agent_state *self = pli_launcher.impi_agent;
+    if (self->pid <= 0 || self->is_over ||
+        len > pli_node_gate(&pli_launcher.job->node)->heap_size / 2) {
         return;
     }
     if (len > 0) {
-        struct pli_agent_mail *mail = pli_agent_mail(&gate.job->node);
+        struct pli_native_agent_mail *mail = pli_native_agent_mail(&pli_launcher.job->node);
         mail->len = len;
         memcpy(mail->data, data, len);
     }
-    ssize_t n = send(gate.control.fd, &word, 1, MSG_NOSIGNAL);
+    ssize_t n = send(self->control.fd, &word, 1, MSG_NOSIGNAL);
     (void)n; // it is gone: the other descriptor tells
 }
 
 static void now_up(struct pli_job *job)
 {
+    struct pli_impi_agent_state *self = pli_launcher.impi_agent;
     const struct pli_gateway *g = pli_node_gate(&job->node);
-    gate.is_up = true;
+    self->is_up = true;
     job->base = g->clients[g->client].first;
     if (job->opt.is_verbose && job->here == 0) {
         pli_say("this is client %u of %u with ranks %u to %u of %u", g->client, g->n_client,
                 job->base, job->base + job->n_rank - 1, job->node.header->n_joint);
     }
-    if (job->is_daemon) {
-        pli_daemon_send(PLI_DLINK_AGENT, PLI_AGENT_UP, job->base, &job->node.header->n_joint,
-                        sizeof job->node.header->n_joint);
-    } else if (!pli_psets_write(job)) {
-        pli_supervisor_lose("the process sets of the job could not be written");
-    }
+    pli_launcher.role->agent_up(job);
 }
 
-// What the agent of a daemon says is for the user of mpiexec.
 static void said_fire(struct pli_watch *w, uint32_t events)
 {
     char text[4096];
     (void)events;
     ssize_t n = read(w->fd, text, sizeof text);
     if (n > 0) {
-        pli_daemon_send(PLI_DLINK_SAY, 0, 0, text, (size_t)n);
+        pli_launcher.role->agent_said(text, (size_t)n);
     } else if (n == 0) {
         pli_loop_close(w);
     }
@@ -171,11 +155,11 @@ static void control_fire(struct pli_watch *w, uint32_t events)
     char word;
     (void)events;
     ssize_t n = recv(w->fd, &word, 1, MSG_DONTWAIT);
-    if (n == 1 && word == PLI_AGENT_UP) {
-        now_up(gate.job);
-    } else if (n == 1 && gate.job->is_daemon) {
-        const struct pli_agent_mail *mail = pli_agent_mail(&gate.job->node);
-        pli_daemon_send(PLI_DLINK_AGENT, (uint16_t)word, 0, mail->data, mail->len);
+    if (n == 1 && word == PLI_NATIVE_AGENT_UP) {
+        now_up(pli_launcher.job);
+    } else if (n == 1) {
+        const struct pli_native_agent_mail *mail = pli_native_agent_mail(&pli_launcher.job->node);
+        pli_launcher.role->agent_word(word, mail->data, mail->len);
     } else if (n == 0) {
         pli_loop_close(w); // its end is told by the other descriptor
     }
@@ -183,68 +167,78 @@ static void control_fire(struct pli_watch *w, uint32_t events)
 
 static void agent_fire(struct pli_watch *w, uint32_t events)
 {
+    struct pli_impi_agent_state *self = pli_launcher.impi_agent;
     int status;
     (void)events;
-    if (waitpid(gate.pid, &status, WNOHANG) == 0) {
+    if (waitpid(self->pid, &status, WNOHANG) == 0) {
         return;
     }
     pli_loop_close(w);
-    pli_loop_close(&gate.control);
-    if (gate.said.fd >= 0) { // its last words come before its end
-        said_fire(&gate.said, 0);
+    pli_loop_close(&self->control);
+    if (self->said.fd >= 0) { // its last words come before its end
+        said_fire(&self->said, 0);
     }
-    gate.is_over = true;
+    self->is_over = true;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        if (gate.job->is_daemon) {
-            pli_daemon_send(PLI_DLINK_AGENT, PLI_AGENT_OVER, 0, NULL, 0);
-        }
+        pli_launcher.role->agent_over();
         return;
     }
     char why[128];
     if (WIFSIGNALED(status)) {
-        snprintf(why, sizeof why, "the agent (process %d) was killed by %s", (int)gate.pid,
+        snprintf(why, sizeof why, "the agent (process %d) was killed by %s", (int)self->pid,
                  pli_failure_text_signal(WTERMSIG(status)));
     } else {
-        snprintf(why, sizeof why, "the agent (process %d) gave up", (int)gate.pid);
+        snprintf(why, sizeof why, "the agent (process %d) gave up", (int)self->pid);
     }
     pli_supervisor_lose(why);
-    if (gate.job->is_daemon) {
-        pli_daemon_send(PLI_DLINK_FAILED, 0, 1, NULL, 0);
-    }
+    pli_launcher.role->cannot_go_on(1);
 }
 
 bool pli_impi_agent_is_up(const struct pli_job *job)
 {
-    return job->opt.impi_server == NULL || gate.is_up;
+    struct pli_impi_agent_state *self = pli_launcher.impi_agent;
+    return job->opt.impi_server == NULL || self->is_up;
 }
 
 bool pli_impi_agent_is_over(struct pli_job *job)
 {
-    if (job->opt.impi_server == NULL || gate.is_over) {
-        return true;
+    struct pli_impi_agent_state *self = pli_launcher.impi_agent;
+    return job->opt.impi_server == NULL || self->is_over || pli_launcher.role->end_agents(job);
+}
+
+bool pli_impi_agent_leave(struct pli_job *job)
+{
+    struct pli_impi_agent_state *self = pli_launcher.impi_agent;
+    (void)job;
+    if (!self->is_told) {
+        self->is_told = true;
+        pli_impi_agent_tell(PLI_NATIVE_AGENT_END, NULL, 0);
     }
-    if (job->n_host > 0) {
-        return pli_impi_agents_are_over(job);
-    }
-    if (!gate.is_told) {
-        gate.is_told = true;
-        pli_impi_agent_tell(PLI_AGENT_END, NULL, 0);
-    }
-    return false;
+    return self->is_over;
 }
 
 void pli_impi_agent_kill(void)
 {
-    if (gate.pid > 0 && !gate.is_over) {
-        kill(gate.pid, SIGKILL);
+    struct pli_impi_agent_state *self = pli_launcher.impi_agent;
+    if (self->pid > 0 && !self->is_over) {
+        kill(self->pid, SIGKILL);
     }
 }
 
 void pli_impi_agent_end(void)
 {
-    if (gate.pid > 0 && !gate.is_over) {
+    struct pli_impi_agent_state *self = pli_launcher.impi_agent;
+    if (self->pid > 0 && !self->is_over) {
         pli_impi_agent_kill();
-        waitpid(gate.pid, NULL, 0);
-        gate.is_over = true;
+        waitpid(self->pid, NULL, 0);
+        self->is_over = true;
     }
+}
+
+void pli_impi_agent_init(void)
+{
+    struct pli_impi_agent_state *self = pli_launcher.impi_agent;
+    self->watch = (struct pli_watch){ .fd = -1, .fire = agent_fire };
+    self->control = (struct pli_watch){ .fd = -1, .fire = control_fire };
+    self->said = (struct pli_watch){ .fd = -1, .fire = said_fire };
 }

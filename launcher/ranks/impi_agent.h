@@ -4,6 +4,8 @@
 #ifndef PLI_LAUNCHER_IMPI_AGENT_H
 #define PLI_LAUNCHER_IMPI_AGENT_H
 
+#include <sys/types.h>
+#include "launcher/base/loop.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +24,8 @@ bool pli_impi_agent_is_up(const struct pli_job *job);
 
 // All ranks have ended: let the agent take leave. Then whether it is over.
 bool pli_impi_agent_is_over(struct pli_job *job);
+// The same for the agent of this process alone.
+bool pli_impi_agent_leave(struct pli_job *job);
 
 // A word for it from mpiexec elsewhere. Context: a daemon.
 void pli_impi_agent_tell(char word, const void *data, size_t len);
@@ -29,5 +33,15 @@ void pli_impi_agent_tell(char word, const void *data, size_t len);
 // End it at once; and wait until it is gone.
 void pli_impi_agent_kill(void);
 void pli_impi_agent_end(void);
+
+// The agent of an IMPI client on this host: pli_launcher.impi_agent.
+struct pli_impi_agent_state {
+    struct pli_watch watch; // pidfd
+    struct pli_watch control;
+    struct pli_watch said; // its standard error, in a daemon
+    pid_t pid;
+    bool is_up, is_told, is_over;
+};
+void pli_impi_agent_init(void); // its first values
 
 #endif

@@ -2,17 +2,17 @@
 // vfork and exec, with all that a rank inherits set up in between.
 #include "launcher/ranks/launch.h"
 
+#include "launcher/base/launcher.h"
+#include "launcher/job/role.h"
 #include "launcher/ranks/listener.h"
 #include "launcher/job/environment.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/control_msgs.h"
-#include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/base/pidns.h"
 #include "launcher/job/binding.h"
-#include "launcher/hosts/io_forward.h"
 #include "launcher/base/say.h"
-#include "launcher/ranks/output.h"
+#include "launcher/base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,11 +36,6 @@ enum {
     FDS_BESIDE = 32
 };
 
-static sigset_t user_mask; // as the shell gave it, for the ranks
-static struct rlimit user_files;
-static int null_fd = -1;
-static pid_t self;
-
 // Signals that mean something to mpiexec; one that the shell told us to ignore stays ignored.
 static const int handled[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGTSTP, SIGCONT,
                                SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ, SIGCHLD };
@@ -53,11 +48,12 @@ static bool is_ignored(int sig)
 
 int pli_launch_init(void)
 {
-    getrlimit(RLIMIT_NOFILE, &user_files);
-    self = getpid();
+    struct pli_launch_state *self = pli_launcher.launch;
+    getrlimit(RLIMIT_NOFILE, &self->user_files);
+    self->pid = getpid();
     do {
-        null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    } while (null_fd >= 0 && null_fd <= 2 && fcntl(null_fd, F_SETFD, 0) == 0);
+        self->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    } while (self->null_fd >= 0 && self->null_fd <= 2 && fcntl(self->null_fd, F_SETFD, 0) == 0);
     signal(SIGCHLD, SIG_DFL); // ignored, it would take the exit statuses away from us
     sigset_t set;
     sigemptyset(&set);
@@ -66,11 +62,11 @@ int pli_launch_init(void)
             sigaddset(&set, handled[i]);
         }
     }
-    sigprocmask(SIG_BLOCK, &set, &user_mask);
+    sigprocmask(SIG_BLOCK, &set, &self->user_mask);
     sigdelset(&set, SIGPIPE); // a write tells
     sigdelset(&set, SIGXFSZ);
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0 || null_fd < 0) {
+    if (fd < 0 || self->null_fd < 0) {
         pli_say("cannot start: %s", strerror(errno));
         return -1;
     }
@@ -94,10 +90,11 @@ bool pli_launch_can_watch(void)
 
 bool pli_launch_check(const struct pli_job *job)
 {
+    struct pli_launch_state *self = pli_launcher.launch;
     if (!pli_launch_can_watch()) {
         return false;
     }
-    struct rlimit all = { user_files.rlim_max, user_files.rlim_max };
+    struct rlimit all = { self->user_files.rlim_max, self->user_files.rlim_max };
     setrlimit(RLIMIT_NOFILE, &all);
     getrlimit(RLIMIT_NOFILE, &all);
     rlim_t n = (rlim_t)job->n_task * FDS_PER_TASK + FDS_BESIDE;
@@ -131,6 +128,7 @@ static _Noreturn void child_fail(struct start *s, const char *step)
 
 static _Noreturn void child(struct start *s)
 {
+    struct pli_launch_state *self = pli_launcher.launch;
     const struct pli_app *app = s->task->app;
     // A group, so that one kill reaches what a wrapper script starts. Where mpiexec's session is
     // out of sight, in a container or a nest, a session: CRIU dumps nobody whose leader it cannot
@@ -139,25 +137,25 @@ static _Noreturn void child(struct start *s)
         setpgid(0, 0);
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != self && !pli_pidns_is_open()) {
+    if (getppid() != self->pid && !pli_pidns_is_open()) {
         _exit(127); // mpiexec died before the line above
     }
     pli_pidns_enter();
     // In a nest as it is there: CRIU finds no other.
-    bool is_other = pli_pidns_is_open() && s->in == null_fd;
+    bool is_other = pli_pidns_is_open() && s->in == self->null_fd;
     int in = is_other ? open("/dev/null", O_RDONLY | O_CLOEXEC) : s->in;
     if (dup2(in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0 ||
         fcntl(s->ctl, F_SETFD, 0) != 0 || (s->door >= 0 && fcntl(s->door, F_SETFD, 0) != 0)) {
         child_fail(s, "cannot set up its descriptors");
     }
-    setrlimit(RLIMIT_NOFILE, &user_files);
+    setrlimit(RLIMIT_NOFILE, &self->user_files);
     if (s->task->place != NULL && !pli_binding_apply(s->task->place)) {
         child_fail(s, "cannot bind it");
     }
     if (app->wdir != NULL && chdir(app->wdir) != 0) {
         child_fail(s, "cannot change to its directory");
     }
-    sigprocmask(SIG_SETMASK, &user_mask, NULL);
+    sigprocmask(SIG_SETMASK, &self->user_mask, NULL);
     execve(app->path, app->argv, app->env);
     if (errno == ENOEXEC) {
         // A script without #! is one for the shell, as execvp has it.
@@ -209,31 +207,31 @@ void pli_launch_open_remote(struct pli_job *job, struct pli_proc_task *t,
     t->out.task = t->err.task = t->number;
     t->out.which = STDOUT_FILENO;
     t->err.which = STDERR_FILENO;
-    label_of(job, t, &pli_output_out, label, sizeof label);
-    pli_output_lines_open_remote(&t->out, &pli_output_out, label, took);
-    label_of(job, t, pli_output_err, label, sizeof label);
-    pli_output_lines_open_remote(&t->err, pli_output_err, label, took);
+    label_of(job, t, &pli_launcher.output->out, label, sizeof label);
+    pli_output_lines_open_remote(&t->out, &pli_launcher.output->out, label, took);
+    label_of(job, t, pli_launcher.output->err, label, sizeof label);
+    pli_output_lines_open_remote(&t->err, pli_launcher.output->err, label, took);
 }
 
 void pli_launch_watch(struct pli_job *job, struct pli_proc_task *t, int out, int err)
 {
+    pli_launcher.role->open_output(job, t, out, err);
+}
+
+void pli_launch_print(struct pli_job *job, struct pli_proc_task *t, int out, int err)
+{
     char label[40];
-    if (job->is_daemon) {
-        pli_io_forward_open(&t->out, out, t->number, STDOUT_FILENO);
-        pli_io_forward_open(&t->err, err, t->number, STDERR_FILENO);
-        return;
-    }
-    label_of(job, t, &pli_output_out, label, sizeof label);
-    pli_output_lines_open(&t->out, out, &pli_output_out, label);
-    label_of(job, t, pli_output_err, label, sizeof label);
-    pli_output_lines_open(&t->err, err, pli_output_err, label);
+    label_of(job, t, &pli_launcher.output->out, label, sizeof label);
+    pli_output_lines_open(&t->out, out, &pli_launcher.output->out, label);
+    label_of(job, t, pli_launcher.output->err, label, sizeof label);
+    pli_output_lines_open(&t->err, err, pli_launcher.output->err, label);
 }
 
 // Say why a task was not started, or note it for who asked.
 __attribute__((format(printf, 4, 5))) static void
 complain(const struct pli_job *job, const struct pli_proc_task *t, char *why, const char *fmt, ...)
 {
-    char text[PLI_LAUNCH_WHY];
+    char text[PLI_LAUNCH_WHY], where[300];
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
@@ -241,13 +239,14 @@ complain(const struct pli_job *job, const struct pli_proc_task *t, char *why, co
     if (why != NULL) {
         snprintf(why, PLI_LAUNCH_WHY, "%s", text);
     } else {
-        pli_say("cannot start rank %u%s%s: %s", pli_task_rank(t), job->is_daemon ? " on host " : "",
-                job->is_daemon ? pli_hosts_name(job, t) : "", text);
+        pli_launcher.role->where(job, t, where, sizeof where);
+        pli_say("cannot start rank %u%s: %s", pli_task_rank(t), where, text);
     }
 }
 
 bool pli_launch_start(struct pli_job *job, struct pli_proc_task *t, char *why)
 {
+    struct pli_launch_state *self = pli_launcher.launch;
     // Ours are even, the child's odd.
     int fds[8] = { -1, -1, -1, -1, -1, -1, -1, -1 };
     bool is_made = pipe2(&fds[0], O_CLOEXEC) == 0 && pipe2(&fds[2], O_CLOEXEC) == 0 &&
@@ -257,7 +256,7 @@ bool pli_launch_start(struct pli_job *job, struct pli_proc_task *t, char *why)
     struct start s = {
         .task = t, .out = fds[1], .err = fds[3], .ctl = fds[5], .door = fds[7], .step = ""
     };
-    s.in = is_made ? pli_stdin_input(job, t, null_fd) : -1;
+    s.in = is_made ? pli_launcher.role->open_input(job, t, self->null_fd) : -1;
     if (s.in < 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) != 0 ||
         fcntl(fds[2], F_SETFL, O_NONBLOCK) != 0 ||
         setsockopt(fds[4], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0) {
@@ -273,7 +272,7 @@ bool pli_launch_start(struct pli_job *job, struct pli_proc_task *t, char *why)
         child(&s);
     }
     int error = pid < 0 ? errno : s.error;
-    pli_stdin_started(t, s.in, null_fd);
+    pli_stdin_started(t, s.in, self->null_fd);
     int pidfd = error == 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     if (error == 0 && pidfd < 0) {
         error = errno;
@@ -307,7 +306,8 @@ bool pli_launch_start(struct pli_job *job, struct pli_proc_task *t, char *why)
 
 int pli_launch_null(void)
 {
-    return null_fd;
+    struct pli_launch_state *self = pli_launcher.launch;
+    return self->null_fd;
 }
 
 bool pli_launch_collect(struct pli_proc_task *t)
@@ -321,8 +321,9 @@ bool pli_launch_collect(struct pli_proc_task *t)
 
 void pli_launch_undo(void)
 {
-    setrlimit(RLIMIT_NOFILE, &user_files);
-    sigprocmask(SIG_SETMASK, &user_mask, NULL);
+    struct pli_launch_state *self = pli_launcher.launch;
+    setrlimit(RLIMIT_NOFILE, &self->user_files);
+    sigprocmask(SIG_SETMASK, &self->user_mask, NULL);
 }
 
 void pli_launch_die(int sig)

@@ -3,6 +3,9 @@
 #ifndef PLI_LAUNCHER_LAUNCH_H
 #define PLI_LAUNCHER_LAUNCH_H
 
+#include <sys/types.h>
+#include <sys/resource.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,6 +31,8 @@ bool pli_launch_start(struct pli_job *job, struct pli_proc_task *task, char *why
 
 // Take what a task prints from these descriptors, which do not block and become ours.
 void pli_launch_watch(struct pli_job *job, struct pli_proc_task *task, int out, int err);
+// In mpiexec: print it, as lines.
+void pli_launch_print(struct pli_job *job, struct pli_proc_task *task, int out, int err);
 
 // Make ready for the output of a task that is started on another host.
 void pli_launch_open_remote(struct pli_job *job, struct pli_proc_task *task,
@@ -39,11 +44,17 @@ _Noreturn void pli_launch_die(int sig);
 // Signals and limits as the shell gave them: another program takes over this process.
 void pli_launch_undo(void);
 
-// Pass on what comes from a task on these descriptors, which are pipes that do not block.
-void pli_launch_watch(struct pli_job *job, struct pli_proc_task *task, int out, int err);
 int pli_launch_null(void); // /dev/null
 
 // Note how the task's process ended. False: it has not.
 bool pli_launch_collect(struct pli_proc_task *task);
+
+// What ranks inherit: pli_launcher.launch.
+struct pli_launch_state {
+    sigset_t user_mask; // as the shell gave it, for the ranks
+    struct rlimit user_files;
+    int null_fd;
+    pid_t pid; // of mpiexec
+};
 
 #endif

@@ -3,6 +3,7 @@
 // named, so that somebody can look after it.
 #include "launcher/ranks/leave.h"
 
+#include "launcher/base/launcher.h"
 #include "launcher/ranks/rank_request.h"
 #include "boot/launcher_wire.h"
 #include "boot/node.h"
@@ -17,22 +18,17 @@
 enum { LATE_S = 10 }; // after which a rank that has not left is named
 
 // Somebody who waits for all to be gone.
-struct wait {
-    struct wait *next;
+struct pli_leave_wait {
+    struct pli_leave_wait *next;
     struct pli_timer timer;
     void *token;
 };
 
 static void late(struct pli_timer *t);
 
-static struct pli_job *the_job;
-static struct wait *waits, *over;
-static struct pli_timer patience = { .fire = late };
-static uint32_t named; // version whose leavers were named: once is enough
-
 static bool is_leaving(uint32_t row)
 {
-    const struct pli_node_row *r = &the_job->node.rows[row];
+    const struct pli_node_row *r = &pli_launcher.job->node.rows[row];
     return atomic_load_explicit(&r->leave, memory_order_relaxed) != 0 && r->has_ended == 0;
 }
 
@@ -42,8 +38,8 @@ static uint32_t count(char *text, size_t cap)
     uint32_t n = 0;
     size_t at = 0;
     text[0] = '\0';
-    for (uint32_t row = 0; row < pli_node_n_used(&the_job->node); row++) {
-        const struct pli_node_row *r = &the_job->node.rows[row];
+    for (uint32_t row = 0; row < pli_node_n_used(&pli_launcher.job->node); row++) {
+        const struct pli_node_row *r = &pli_launcher.job->node.rows[row];
         if (is_leaving(row)) {
             int len = snprintf(text + at, cap - at, "%srank %u (process %u)", n > 0 ? ", " : "",
                                r->version > 0 ? r->index - r->world : r->index,
@@ -58,9 +54,10 @@ static uint32_t count(char *text, size_t cap)
 
 static void name_them(const char *who)
 {
-    uint32_t version = (uint32_t)atomic_load(&the_job->node.header->world);
-    if (named != version) {
-        named = version;
+    struct pli_leave_state *self = pli_launcher.leave;
+    uint32_t version = (uint32_t)atomic_load(&pli_launcher.job->node.header->world);
+    if (self->named != version) {
+        self->named = version;
         pli_say(
             "not a member of version %u of the world, told so, and still there: %s. A rank sees "
             "its notice by MPIX_World_leaving, and ends by itself.",
@@ -77,33 +74,26 @@ static void late(struct pli_timer *t)
     }
 }
 
-void pli_leave_tell(struct pli_job *job, uint32_t index, uint32_t version)
-{
-    uint32_t row = pli_node_row_of(&job->node, index);
-    if (row != UINT32_MAX) {
-        atomic_store_explicit(&job->node.rows[row].leave, version, memory_order_release);
-    }
-}
-
 void pli_leave_begin(struct pli_job *job)
 {
-    the_job = job;
+    struct pli_leave_state *self = pli_launcher.leave;
     if (job->opt.is_verbose) {
         char who[200];
         count(who, sizeof who);
         pli_say("resize: to leave: %s", who);
     }
-    pli_loop_timer(&patience, (uint64_t)LATE_S * 1000 * PLI_MS);
+    self->patience.fire = late;
+    pli_loop_timer(&self->patience, (uint64_t)LATE_S * 1000 * PLI_MS);
 }
 
 // The answer for one who waits, whoever is still there.
-static void answer(struct wait *w)
+static void answer(struct pli_leave_wait *w)
 {
     struct pli_answer a = { 0 };
     void *token = w->token;
     w->token = NULL;
     a.n = count(a.text, sizeof a.text);
-    a.first = (uint32_t)atomic_load(&the_job->node.header->world);
+    a.first = (uint32_t)atomic_load(&pli_launcher.job->node.header->world);
     if (a.n > 0) {
         name_them(a.text);
     }
@@ -114,68 +104,71 @@ static void answer(struct wait *w)
 
 static void too_long(struct pli_timer *t)
 {
-    answer((struct wait *)((char *)t - offsetof(struct wait, timer)));
+    answer((struct pli_leave_wait *)((char *)t - offsetof(struct pli_leave_wait, timer)));
 }
 
 // Those whose answer was given, in a turn of the loop before this one.
 static void sweep(void)
 {
-    while (over != NULL) {
-        struct wait *w = over;
-        over = w->next;
+    struct pli_leave_state *self = pli_launcher.leave;
+    while (self->over != NULL) {
+        struct pli_leave_wait *w = self->over;
+        self->over = w->next;
         pli_loop_forget(&w->timer);
         free(w);
     }
-    struct wait **at = &waits;
+    struct pli_leave_wait **at = &self->waits;
     while (*at != NULL) {
-        struct wait *w = *at;
+        struct pli_leave_wait *w = *at;
         if (w->token == NULL) {
             *at = w->next;
-            w->next = over;
-            over = w;
+            w->next = self->over;
+            self->over = w;
         } else {
             at = &w->next;
         }
     }
 }
 
-void pli_leave_check(struct pli_job *job)
+void pli_leave_check(void)
 {
+    struct pli_leave_state *self = pli_launcher.leave;
     char who[200];
-    if (waits == NULL || the_job != job || count(who, sizeof who) > 0) {
+    if (self->waits == NULL || count(who, sizeof who) > 0) {
         return;
     }
-    for (struct wait *w = waits; w != NULL; w = w->next) {
+    for (struct pli_leave_wait *w = self->waits; w != NULL; w = w->next) {
         if (w->token != NULL) {
             answer(w);
         }
     }
 }
 
-bool pli_leave_ask(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_leave_ask(struct pli_job *job, const char *body, size_t len, void *token,
                    struct pli_answer *a)
 {
+    struct pli_leave_state *self = pli_launcher.leave;
     struct pli_ask_left ask = { 0 };
     memcpy(&ask, body, len < sizeof ask ? len : sizeof ask);
-    the_job = job;
     sweep();
     a->n = count(a->text, sizeof a->text);
     a->first = (uint32_t)atomic_load(&job->node.header->world);
-    struct wait *w = a->n > 0 && ask.wait_ms > 0 ? calloc(1, sizeof *w) : NULL;
+    struct pli_leave_wait *w = a->n > 0 && ask.wait_ms > 0 ? calloc(1, sizeof *w) : NULL;
     if (w == NULL) {
         return true;
     }
     w->token = token;
     w->timer.fire = too_long;
-    w->next = waits;
-    waits = w;
+    w->next = self->waits;
+    self->waits = w;
     pli_loop_timer(&w->timer, (uint64_t)ask.wait_ms * PLI_MS);
     return false;
 }
 
 void pli_leave_forget(const void *token)
 {
-    for (struct wait *w = waits; w != NULL; w = w->next) {
+    struct pli_leave_state *self = pli_launcher.leave;
+    for (struct pli_leave_wait *w = self->waits; w != NULL; w = w->next) {
         w->token = w->token == token ? NULL : w->token;
     }
 }

@@ -3,6 +3,7 @@
 #ifndef PLI_LAUNCHER_LEAVE_H
 #define PLI_LAUNCHER_LEAVE_H
 
+#include "launcher/base/loop.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,18 +11,25 @@
 struct pli_answer;
 struct pli_job;
 
-// This process is no member of the version of the world that is about to count: tell it.
-void pli_leave_tell(struct pli_job *job, uint32_t index, uint32_t version);
-// That version counts now.
+// A version of the world counts from now on of which some processes are no members.
 void pli_leave_begin(struct pli_job *job);
 // Some process has ended: who waits for those that are to leave may be told.
-void pli_leave_check(struct pli_job *job);
+void pli_leave_check(void);
 
 // A request of kind PLI_ASK_LEFT. True: the answer is there. False: it comes later, by
 // pli_rank_request_answer(token).
-bool pli_leave_ask(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_leave_ask(struct pli_job *job, const char *body, size_t len, void *token,
                    struct pli_answer *answer);
 // Nobody waits for this answer any more.
 void pli_leave_forget(const void *token);
+
+struct pli_leave_wait;
+
+// Who waits for ranks that are to leave: pli_launcher.leave.
+struct pli_leave_state {
+    struct pli_leave_wait *waits, *over;
+    struct pli_timer patience;
+    uint32_t named; // version whose leavers were named: once is enough
+};
 
 #endif

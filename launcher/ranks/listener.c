@@ -3,6 +3,7 @@
 // bytes, and when there are too many of them those make room who have proved least.
 #include "launcher/ranks/listener.h"
 
+#include "launcher/base/launcher.h"
 #include "launcher/base/accept.h"
 #include "base/clock.h"
 #include "base/conf.h"
@@ -26,7 +27,7 @@
 enum { TICK_MS = 500 }; // how often it is looked at how long strangers take
 
 // Who calls and has not been let in.
-struct stranger {
+struct pli_listener_caller {
     struct pli_watch watch; // first
     struct pli_handshake_accept who;
 };
@@ -39,7 +40,7 @@ struct visit {
 };
 
 // The way to one rank of this host.
-struct porch {
+struct pli_listener_rank {
     struct pli_watch watch; // first
     struct visit *first, *last;
     bool is_shut;
@@ -48,29 +49,17 @@ struct porch {
 static void call_fire(struct pli_watch *w, uint32_t events);
 static void tick(struct pli_timer *t);
 
-static struct {
-    struct pli_node *node;
-    struct pli_watch listener;
-    struct pli_timer timer;
-    struct stranger strangers[PLI_HANDSHAKE_ACCEPT_N];
-    bool is_crowded;       // nobody is let in until one of them makes room
-    struct porch *porches; // by row
-    uint32_t n_pretend;    // hosts that are this one
-} door = {
-    .listener = { .fd = -1, .fire = call_fire },
-    .timer = { .fire = tick },
-};
-
 static void need_tick(void)
 {
-    if (door.timer.at == 0) {
-        pli_loop_timer(&door.timer, (uint64_t)TICK_MS * PLI_MS);
+    struct pli_listener_state *self = pli_launcher.listener;
+    if (self->timer.at == 0) {
+        pli_loop_timer(&self->timer, (uint64_t)TICK_MS * PLI_MS);
     }
 }
 
 // Hand over what waits for this rank. A rank that is gone gets nothing: who calls it finds the
 // connection closed.
-static void deliver(struct porch *p)
+static void deliver(struct pli_listener_rank *p)
 {
     while (p->first != NULL && (p->watch.fd >= 0 || p->is_shut)) {
         struct visit *v = p->first;
@@ -97,27 +86,29 @@ static void deliver(struct porch *p)
 static void porch_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
-    deliver((struct porch *)w);
+    deliver((struct pli_listener_rank *)w);
 }
 
 // It is gone, or let in: there is room for another.
-static void drop(struct stranger *s)
+static void drop(struct pli_listener_caller *s)
 {
+    struct pli_listener_state *self = pli_launcher.listener;
     pli_loop_close(&s->watch);
     s->who.fd = -1;
-    if (door.is_crowded) {
-        door.is_crowded = false;
-        pli_loop_watch(&door.listener, EPOLLIN);
+    if (self->is_crowded) {
+        self->is_crowded = false;
+        pli_loop_watch(&self->listener, EPOLLIN);
     }
 }
 
-static void let_in(struct stranger *s)
+static void let_in(struct pli_listener_caller *s)
 {
-    const struct pli_node_proc *to = pli_node_find(door.node, s->who.join.to);
+    struct pli_listener_state *self = pli_launcher.listener;
+    const struct pli_node_proc *to = pli_node_find(self->node, s->who.join.to);
     // With pretended hosts every process of the job is behind this door.
-    bool is_here = to != NULL && to->row < pli_node_n_used(door.node) &&
-                   door.node->rows[to->row].index == s->who.join.to;
-    if (!is_here || pli_node_find(door.node, s->who.join.from) == NULL ||
+    bool is_here = to != NULL && to->row < pli_node_n_used(self->node) &&
+                   self->node->rows[to->row].index == s->who.join.to;
+    if (!is_here || pli_node_find(self->node, s->who.join.from) == NULL ||
         s->who.join.lane >= PLI_NODE_N_LANE || s->who.join.to_lane >= PLI_NODE_N_LANE) {
         drop(s);
         return;
@@ -136,9 +127,9 @@ static void let_in(struct stranger *s)
                                     .to_lane = s->who.join.to_lane,
                                     .is_again = s->who.join.is_again,
                                     .protect = s->who.join.protect };
-    pli_handshake_make_keys(door.node->header->secret, &s->who.open, &s->who.reply, &s->who.join,
+    pli_handshake_make_keys(self->node->header->secret, &s->who.open, &s->who.reply, &s->who.join,
                             false, &v->msg.keys);
-    struct porch *p = &door.porches[to->row];
+    struct pli_listener_rank *p = &self->porches[to->row];
     if (p->first == NULL) {
         p->first = v;
     } else {
@@ -150,9 +141,10 @@ static void let_in(struct stranger *s)
 
 static void stranger_fire(struct pli_watch *w, uint32_t events)
 {
+    struct pli_listener_state *self = pli_launcher.listener;
     (void)events;
-    struct stranger *s = (struct stranger *)w;
-    enum pli_err err = pli_handshake_accept_step(&s->who, door.node->header->secret);
+    struct pli_listener_caller *s = (struct pli_listener_caller *)w;
+    enum pli_err err = pli_handshake_accept_step(&s->who, self->node->header->secret);
     if (err == PLI_OK) {
         let_in(s);
     } else if (err != PLI_AGAIN) {
@@ -162,12 +154,13 @@ static void stranger_fire(struct pli_watch *w, uint32_t events)
 
 static void call_fire(struct pli_watch *w, uint32_t events)
 {
+    struct pli_listener_state *self = pli_launcher.listener;
     (void)events;
     for (int i = 0; i < PLI_HANDSHAKE_ACCEPT_AT_ONCE; i++) {
         struct pli_handshake_accept *at = pli_handshake_accept_room(
-            &door.strangers[0].who, sizeof door.strangers[0], PLI_HANDSHAKE_ACCEPT_N);
+            &self->strangers[0].who, sizeof self->strangers[0], PLI_HANDSHAKE_ACCEPT_N);
         if (at == NULL) {
-            door.is_crowded = true;
+            self->is_crowded = true;
             pli_loop_watch(w, 0); // until one of them has joined, or the tick
             need_tick();
             return;
@@ -177,9 +170,11 @@ static void call_fire(struct pli_watch *w, uint32_t events)
             pli_accept_pause(w); // for want of a descriptor it would be ready for ever
             return;
         }
-        struct stranger *s = (struct stranger *)((char *)at - offsetof(struct stranger, who));
+        struct pli_listener_caller *s =
+            (struct pli_listener_caller *)((char *)at - offsetof(struct pli_listener_caller, who));
         pli_loop_close(&s->watch);
-        *s = (struct stranger){ .watch = { .fd = who.fd, .fire = stranger_fire }, .who = who };
+        *s = (struct pli_listener_caller){ .watch = { .fd = who.fd, .fire = stranger_fire },
+                                           .who = who };
         pli_loop_watch(&s->watch, EPOLLIN);
         need_tick();
     }
@@ -187,25 +182,26 @@ static void call_fire(struct pli_watch *w, uint32_t events)
 
 static void tick(struct pli_timer *t)
 {
+    struct pli_listener_state *self = pli_launcher.listener;
     (void)t;
     uint64_t now = pli_clock_ns();
     bool is_busy = false;
     for (int i = 0; i < PLI_HANDSHAKE_ACCEPT_N; i++) {
-        struct stranger *s = &door.strangers[i];
+        struct pli_listener_caller *s = &self->strangers[i];
         if (s->watch.fd >= 0 &&
             now - s->who.since > (uint64_t)PLI_HANDSHAKE_ACCEPT_PATIENCE_MS * PLI_MS) {
             drop(s);
         }
         is_busy = is_busy || s->watch.fd >= 0;
     }
-    for (uint32_t r = 0; r < pli_node_n_used(door.node); r++) {
-        if (door.porches[r].first != NULL) {
-            deliver(&door.porches[r]);
+    for (uint32_t r = 0; r < pli_node_n_used(self->node); r++) {
+        if (self->porches[r].first != NULL) {
+            deliver(&self->porches[r]);
         }
     }
-    if (door.is_crowded) { // some may have had their time
-        door.is_crowded = false;
-        pli_loop_watch(&door.listener, EPOLLIN);
+    if (self->is_crowded) { // some may have had their time
+        self->is_crowded = false;
+        pli_loop_watch(&self->listener, EPOLLIN);
     }
     if (is_busy) {
         need_tick();
@@ -214,15 +210,17 @@ static void tick(struct pli_timer *t)
 
 bool pli_listener_open(struct pli_node *node, bool is_wide)
 {
+    struct pli_listener_state *self = pli_launcher.listener;
     pli_conf_load();
-    door.node = node;
+    self->node = node;
+    self->strangers = pli_say_need(calloc(PLI_HANDSHAKE_ACCEPT_N, sizeof *self->strangers));
     for (int i = 0; i < PLI_HANDSHAKE_ACCEPT_N; i++) {
-        door.strangers[i].watch.fd = door.strangers[i].who.fd = -1;
+        self->strangers[i].watch.fd = self->strangers[i].who.fd = -1;
     }
-    door.porches =
-        pli_say_need(calloc(node->header->n_row + node->header->n_more, sizeof *door.porches));
+    self->porches =
+        pli_say_need(calloc(node->header->n_row + node->header->n_more, sizeof *self->porches));
     for (uint32_t r = 0; r < node->header->n_row + node->header->n_more; r++) {
-        door.porches[r].watch = (struct pli_watch){ .fd = -1, .fire = porch_fire };
+        self->porches[r].watch = (struct pli_watch){ .fd = -1, .fire = porch_fire };
     }
     struct pli_node_host *h = &node->hosts[node->header->host_index];
     h->n_addr = 1;
@@ -231,12 +229,12 @@ bool pli_listener_open(struct pli_node *node, bool is_wide)
         pli_say("%s", pli_fail_take(NULL));
         return false;
     }
-    if (pli_listen_open(is_wide, &door.listener.fd, &h->port) != PLI_OK) {
+    if (pli_listen_open(is_wide, &self->listener.fd, &h->port) != PLI_OK) {
         pli_say("%s", pli_fail_take(NULL));
         return false;
     }
     node->header->net |= PLI_NODE_HAS_DOOR;
-    for (uint32_t i = 1; i < door.n_pretend; i++) {
+    for (uint32_t i = 1; i < self->n_pretend; i++) {
         node->hosts[i].port = h->port;
         node->hosts[i].n_addr = h->n_addr;
         memcpy(node->hosts[i].addr, h->addr, sizeof h->addr);
@@ -246,13 +244,16 @@ bool pli_listener_open(struct pli_node *node, bool is_wide)
 
 void pli_listener_begin(void)
 {
-    pli_loop_watch(&door.listener, EPOLLIN);
+    struct pli_listener_state *self = pli_launcher.listener;
+    pli_loop_watch(&self->listener, EPOLLIN);
 }
 
 bool pli_listener_pair(int *ours_out, int *theirs_out)
 {
+    struct pli_listener_state *self = pli_launcher.listener;
     int pair[2] = { -1, -1 };
-    if (door.listener.fd >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+    if (self->listener.fd >= 0 &&
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
         return false;
     }
     *ours_out = pair[0];
@@ -262,45 +263,50 @@ bool pli_listener_pair(int *ours_out, int *theirs_out)
 
 void pli_listener_set(uint32_t row, int fd)
 {
+    struct pli_listener_state *self = pli_launcher.listener;
     if (fd < 0) {
         return;
     }
-    if (door.porches == NULL || row >= door.node->header->n_row + door.node->header->n_more ||
-        door.porches[row].watch.fd >= 0) {
+    if (self->porches == NULL || row >= self->node->header->n_row + self->node->header->n_more ||
+        self->porches[row].watch.fd >= 0) {
         close(fd);
         return;
     }
-    door.porches[row].watch.fd = fd;
-    door.porches[row].is_shut = false; // the row may have been another's
-    deliver(&door.porches[row]);
+    self->porches[row].watch.fd = fd;
+    self->porches[row].is_shut = false; // the row may have been another's
+    deliver(&self->porches[row]);
 }
 
 void pli_listener_part(uint32_t row)
 {
-    if (door.porches != NULL) {
-        pli_loop_close(&door.porches[row].watch);
+    struct pli_listener_state *self = pli_launcher.listener;
+    if (self->porches != NULL) {
+        pli_loop_close(&self->porches[row].watch);
     }
 }
 
 bool pli_listener_again(struct pli_node *node)
 {
-    door.n_pretend = node->header->n_host > 1 ? node->header->n_host : 0;
+    struct pli_listener_state *self = pli_launcher.listener;
+    self->n_pretend = node->header->n_host > 1 ? node->header->n_host : 0;
     return pli_listener_open(node, false);
 }
 
 void pli_listener_shut(uint32_t row)
 {
-    if (door.porches != NULL) {
-        pli_loop_close(&door.porches[row].watch);
-        door.porches[row].is_shut = true;
-        deliver(&door.porches[row]);
+    struct pli_listener_state *self = pli_launcher.listener;
+    if (self->porches != NULL) {
+        pli_loop_close(&self->porches[row].watch);
+        self->porches[row].is_shut = true;
+        deliver(&self->porches[row]);
     }
 }
 
 void pli_listener_pretend(struct pli_node *node, uint32_t n)
 {
+    struct pli_listener_state *self = pli_launcher.listener;
     struct pli_node_header *h = node->header;
-    door.n_pretend = n;
+    self->n_pretend = n;
     for (uint32_t i = 0; i < n; i++) {
         snprintf(node->hosts[i].name, sizeof node->hosts[i].name, "%.48s-%u", h->host, i);
     }
@@ -311,4 +317,11 @@ void pli_listener_pretend(struct pli_node *node, uint32_t n)
         node->procs[r].row = r;
         node->hosts[host].n_proc++;
     }
+}
+
+void pli_listener_init(void)
+{
+    struct pli_listener_state *self = pli_launcher.listener;
+    self->listener = (struct pli_watch){ .fd = -1, .fire = call_fire };
+    self->timer.fire = tick;
 }

@@ -4,6 +4,7 @@
 #ifndef PLI_LAUNCHER_LISTENER_H
 #define PLI_LAUNCHER_LISTENER_H
 
+#include "launcher/base/loop.h"
 #include "boot/node.h"
 
 #include <stdbool.h>
@@ -35,5 +36,21 @@ bool pli_listener_again(struct pli_node *node);
 // For tests: cut the ranks of this host into n runs and call each a host of its own. Context:
 // before pli_listener_open; the node was made for n hosts.
 void pli_listener_pretend(struct pli_node *node, uint32_t n);
+
+struct pli_listener_caller;
+struct pli_listener_rank;
+
+// The listening socket for the ranks of this host: pli_launcher.listener.
+struct pli_listener_state {
+    struct pli_node *node;
+    struct pli_watch listener;
+    struct pli_timer timer;
+    struct pli_listener_caller
+        *strangers;                    // PLI_HANDSHAKE_ACCEPT_N callers that have not been let in
+    bool is_crowded;                   // none is let in until one of them makes room
+    struct pli_listener_rank *porches; // by row, the way to a rank
+    uint32_t n_pretend;                // hosts that are this one
+};
+void pli_listener_init(void); // its first values
 
 #endif

@@ -3,22 +3,21 @@
 // news are raised, and all who sleep are woken. The ranks look when they have nothing to do.
 #include "launcher/ranks/on_failure.h"
 
+#include "launcher/base/launcher.h"
+#include "launcher/job/role.h"
 #include "boot/launcher_wire.h"
 #include "boot/boot.h"
 #include "boot/agree_wire.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/failure_news.h"
-#include "launcher/hosts/agree_head.h"
+#include "launcher/ranks/failure_news.h"
+#include "launcher/ranks/agreement.h"
 #include "launcher/base/refuse.h"
-#include "launcher/ranks/resize.h"
 #include "launcher/base/say.h"
 #include "launcher/ranks/failure_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int status; // of the first rank that died
 
 bool pli_on_failure_is_survived(const struct pli_job *job)
 {
@@ -99,10 +98,8 @@ static void mark(struct pli_job *job, uint32_t row, const struct pli_case *c)
 // The others go on.
 static void go_on(struct pli_job *job)
 {
-    pli_agree_head_failed(job);
-    if (!pli_job_is_head(job)) { // there it counts against the slots of its host until it is over
-        pli_resize_replace(job);
-    }
+    pli_agreement_failed(job);
+    pli_launcher.role->replace_failed(job);
 }
 
 // Whether somebody would be left of the job if the processes in these rows ended.
@@ -161,6 +158,7 @@ static void end_members(struct pli_job *job, const bool *is_in, int code)
 
 void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, struct pli_answer *a)
 {
+    struct pli_on_failure_state *self = pli_launcher.on_failure;
     struct pli_ask_abort ask;
     if (len < sizeof ask || (len - sizeof ask) % sizeof(uint32_t) != 0) {
         pli_refuse(a, EINVAL, "the request makes no sense");
@@ -176,7 +174,7 @@ void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, str
         free(is_in);
         return;
     }
-    status = status != 0 ? status : pli_boot_exit_code(ask.code);
+    self->status = self->status != 0 ? self->status : pli_boot_exit_code(ask.code);
     pli_say("rank %u called MPI_Abort with code %d on a communicator of %zu: its members end, the "
             "others go on.",
             ask.index, ask.code, n);
@@ -187,6 +185,7 @@ void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, str
 
 bool pli_on_failure_take(struct pli_job *job, const struct pli_case *c)
 {
+    struct pli_on_failure_state *self = pli_launcher.on_failure;
     const struct pli_proc_task *t = c->task;
     uint32_t known = pli_node_failure(&job->node, job->node.rows[c->row].index);
     if (pli_on_failure_is_survived(job) &&
@@ -197,7 +196,7 @@ bool pli_on_failure_take(struct pli_job *job, const struct pli_case *c)
         c->state == PLI_NODE_FINALIZED) {
         return false;
     }
-    status = status != 0 ? status : pli_failure_text_status(c);
+    self->status = self->status != 0 ? self->status : pli_failure_text_status(c);
     pli_failure_text_say(job, c, false);
     mark(job, c->row, c);
     for (uint32_t r = t->first; t->is_over && r < t->first + t->n; r++) {
@@ -216,16 +215,18 @@ void pli_on_failure_beside(const struct pli_case *c)
     }
 }
 
-void pli_on_failure_lose(struct pli_job *job, uint32_t host)
+void pli_on_failure_lose(struct pli_job *job, uint32_t host,
+                         bool (*is_new)(const struct pli_job *job, uint32_t row))
 {
+    struct pli_on_failure_state *self = pli_launcher.on_failure;
     struct pli_case gone = { .fault = PLI_FAULT_VANISHED, .row = UINT32_MAX };
     if (!pli_on_failure_is_survived(job)) {
         return;
     }
-    status = status != 0 ? status : 1;
+    self->status = self->status != 0 ? self->status : 1;
     for (const struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL;
          t = pli_job_next(job, t)) {
-        bool is_there = t->host == host && !t->is_over && !pli_resize_is_new(job, t->first);
+        bool is_there = t->host == host && !t->is_over && !is_new(job, t->first);
         for (uint32_t r = t->first; is_there && r < t->first + t->n; r++) {
             mark(job, r, &gone);
         }
@@ -239,9 +240,10 @@ void pli_on_failure_lost(struct pli_job *job)
 
 int pli_on_failure_status(const struct pli_job *job)
 {
-    bool has_survivor = status == 0;
+    struct pli_on_failure_state *self = pli_launcher.on_failure;
+    bool has_survivor = self->status == 0;
     for (uint32_t r = 0; r < pli_node_n_used(&job->node) && !has_survivor; r++) {
         has_survivor = pli_node_failure(&job->node, job->node.rows[r].index) == 0;
     }
-    return has_survivor ? 0 : status;
+    return has_survivor ? 0 : self->status;
 }

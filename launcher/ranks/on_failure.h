@@ -26,10 +26,16 @@ void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, str
 // Whether the job survives such things.
 bool pli_on_failure_is_survived(const struct pli_job *job);
 // A host is lost: in a job that survives its ranks died with it. When all that is lost was told,
-// what follows from it is done.
-void pli_on_failure_lose(struct pli_job *job, uint32_t host);
+// what follows from it is done. is_new: whether the process of a row is not a rank yet.
+void pli_on_failure_lose(struct pli_job *job, uint32_t host,
+                         bool (*is_new)(const struct pli_job *job, uint32_t row));
 void pli_on_failure_lost(struct pli_job *job);
 // The exit status of a job that went on to its end: not 0 when nobody came there.
 int pli_on_failure_status(const struct pli_job *job);
+
+// Ranks that died in a job that goes on: pli_launcher.on_failure.
+struct pli_on_failure_state {
+    int status; // of the first rank that died, for mpiexec to exit with
+};
 
 #endif

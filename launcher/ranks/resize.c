@@ -4,24 +4,20 @@
 // dies leaves everything as it was. A smaller world needs nobody: the word is changed at once.
 #include "launcher/ranks/resize.h"
 
-#include "launcher/hosts/host_join.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ranks/spawn.h"
+#include "launcher/ranks/resize_notify.h"
+#include "launcher/job/role.h"
 #include "launcher/ranks/rank_request.h"
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
-#include "launcher/hosts/daemon.h"
-#include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/leave.h"
-#include "launcher/hosts/dlink.h"
 #include "launcher/job/members.h"
-#include "launcher/hosts/spawn_head.h"
-#include "launcher/hosts/spawn_daemon.h"
 #include "launcher/base/refuse.h"
-#include "launcher/hosts/resize_notify.h"
 #include "launcher/ranks/resize_check.h"
 #include "launcher/base/say.h"
-#include "launcher/ranks/spawn.h"
 #include "launcher/ranks/supervisor.h"
 #include "launcher/job/world_version.h"
 
@@ -40,32 +36,20 @@ static const bool may_go[N_STATE][N_STATE] = {
 
 enum { MAX_REPAIR = 1000 }; // ranks that are replaced, lest a job dies for ever
 
-struct batch {
+struct pli_resize_batch {
     uint32_t first, n; // indices of processes
 };
 
-static struct {
-    enum state state;
-    struct batch *batches; // of new processes
-    uint32_t n_batch, n_new, n_ready;
-    void *token;    // who waits, NULL: nobody
-    bool is_fork;   // the new ones are forked from the old ones
-    bool is_agreed; // and the old ones know that all of them were
-    bool is_repair; // the new one takes the place of one that died
-    uint32_t n_repair;
-    uint32_t asker; // row of the rank that asked for it
-    char *hosts;    // where new ranks are to go, "": anywhere
-} z;
-
 static bool go(const struct pli_job *job, enum state to)
 {
-    if (!may_go[z.state][to]) {
+    struct pli_resize_state *self = pli_launcher.resize;
+    if (!may_go[self->state][to]) {
         return false;
     }
     static const char *const says[] = { "over", "hosts are on their way",
                                         "new ranks are on their way" };
     static const char *const points[] = { "mpiexec_resized", "mpiexec_joining", "mpiexec_coming" };
-    z.state = to;
+    self->state = to;
     if (job->opt.is_verbose) {
         pli_say("resize: %s", says[to]);
     }
@@ -89,18 +73,13 @@ static void begin_renewal(const struct pli_job *job)
 // who does not hear of it has lost mpiexec, and ends.
 static bool commit(struct pli_job *job, struct pli_answer *a)
 {
-    struct pli_pack p = { 0 };
     struct pli_world_version w = { .version = (uint32_t)atomic_load(&job->node.header->world) + 1 };
     uint32_t *leavers = pli_members_leavers(job, &w.n_leaver);
     w.members = pli_members_next(&w.n_member);
     w.leavers = leavers;
     bool is_good = pli_world_version_make(job, &w, a);
     if (is_good) {
-        if (pli_job_is_head(job)) {
-            pli_world_version_pack(&w, &p);
-            pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_WORLD, 0, 0, p.data, p.len);
-            pli_pack_fini(&p);
-        }
+        pli_launcher.role->announce_world(&w);
         begin_renewal(job);
         pli_world_version_turn(job, &w);
         pli_members_turn();
@@ -116,18 +95,20 @@ static bool commit(struct pli_job *job, struct pli_answer *a)
 
 static void forget_batches(void)
 {
-    free(z.batches);
-    z.batches = NULL;
-    z.n_batch = z.n_new = 0;
+    struct pli_resize_state *self = pli_launcher.resize;
+    free(self->batches);
+    self->batches = NULL;
+    self->n_batch = self->n_new = 0;
 }
 
 // Tell who asked how it ended.
 static void finish(struct pli_job *job, const struct pli_answer *a)
 {
-    void *token = z.token;
+    struct pli_resize_state *self = pli_launcher.resize;
+    void *token = self->token;
     go(job, S_IDLE);
     forget_batches();
-    z.token = NULL;
+    self->token = NULL;
     if (token != NULL) {
         pli_rank_request_answer(token, a);
     }
@@ -137,10 +118,12 @@ static void finish(struct pli_job *job, const struct pli_answer *a)
 // New processes are on their way, for the places from `rank` on of the next version.
 static void expect(uint32_t rank, uint32_t first, uint32_t n)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     uint32_t n_next, *next = pli_members_next(&n_next);
-    z.batches = pli_say_need(realloc(z.batches, (z.n_batch + 1) * sizeof *z.batches));
-    z.batches[z.n_batch++] = (struct batch){ first, n };
-    z.n_new += n;
+    self->batches =
+        pli_say_need(realloc(self->batches, (self->n_batch + 1) * sizeof *self->batches));
+    self->batches[self->n_batch++] = (struct pli_resize_batch){ first, n };
+    self->n_new += n;
     for (uint32_t i = 0; i < n && rank + i < n_next; i++) {
         next[rank + i] = first + i;
     }
@@ -148,26 +131,22 @@ static void expect(uint32_t rank, uint32_t first, uint32_t n)
 
 static void begin(struct pli_job *job, void *token, bool is_fork, bool is_repair)
 {
-    z.n_ready = 0;
-    z.token = token;
-    z.is_fork = is_fork;
-    z.is_repair = is_repair;
-    z.is_agreed = false;
+    struct pli_resize_state *self = pli_launcher.resize;
+    self->n_ready = 0;
+    self->token = token;
+    self->is_fork = is_fork;
+    self->is_repair = is_repair;
+    self->is_agreed = false;
     go(job, S_COMING);
 }
 
 static bool grow(struct pli_job *job, void *token, struct pli_answer *a)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1, n_next;
     pli_members_next(&n_next);
     uint32_t stay = pli_members_n_stay(), more = n_next - stay;
-    if (pli_job_is_head(job)) {
-        bool *may = pli_host_join_named(job, z.hosts);
-        pli_spawn_head_ranks(job, more, stay, version, may, a);
-        free(may);
-    } else {
-        pli_spawn_ranks(job, more, stay, version, a);
-    }
+    pli_launcher.role->spawn_ranks(job, more, stay, version, self->hosts, a);
     if (a->error != 0) {
         pli_members_drop_plan();
         return true;
@@ -197,11 +176,12 @@ static bool read_hosts(const char *body, size_t len, size_t skip, const char **h
 // All hosts are of the job, or none joined it.
 static void joined(void *arg, const struct pli_answer *how)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     struct pli_job *job = arg;
     struct pli_answer a = *how;
     if (a.error != 0) {
         pli_members_drop_plan();
-    } else if (!grow(job, z.token, &a)) {
+    } else if (!grow(job, self->token, &a)) {
         return;
     }
     a.first = (uint32_t)atomic_load(&job->node.header->world);
@@ -211,17 +191,18 @@ static void joined(void *arg, const struct pli_answer *how)
 static bool grow_onto(struct pli_job *job, const char *hosts, const char *add, void *token,
                       struct pli_answer *a)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     char *list;
     uint32_t n_next;
-    free(z.hosts);
-    z.hosts = pli_say_need(strdup(hosts));
+    free(self->hosts);
+    self->hosts = pli_say_need(strdup(hosts));
     pli_say_need(asprintf(&list, "%s,%s", hosts, add) >= 0 ? list : NULL);
     pli_members_next(&n_next);
     uint32_t n_own = job->opt.is_movable ? n_next - pli_members_n_stay() : 0;
-    enum pli_host_join when = pli_host_join_own(job, list, n_own, joined, job, a);
+    enum pli_host_join when = pli_launcher.role->join_hosts(job, list, n_own, joined, job, a);
     free(list);
     if (when == PLI_HOST_JOIN_LATER) {
-        z.token = token;
+        self->token = token;
         go(job, S_JOINING);
         return false;
     }
@@ -232,9 +213,10 @@ static bool grow_onto(struct pli_job *job, const char *hosts, const char *add, v
     return grow(job, token, a);
 }
 
-bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_resize_begin(struct pli_job *job, const char *body, size_t len, void *token,
                       struct pli_answer *a)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     struct pli_ask_resize ask;
     const char *hosts = "", *add = "";
     if (len < sizeof ask || !read_hosts(body, len, sizeof ask, &hosts, &add)) {
@@ -242,7 +224,7 @@ bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *t
         return true;
     }
     memcpy(&ask, body, sizeof ask);
-    uint32_t n = pli_resize_check_goal(job, &ask, z.state == S_IDLE, a);
+    uint32_t n = pli_resize_check_goal(job, &ask, self->state == S_IDLE, a);
     uint32_t now = pli_members_living(job);
     if (a->error != 0) {
         return true;
@@ -270,32 +252,32 @@ bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *t
 
 bool pli_resize_is_coming(void)
 {
-    return z.state == S_COMING;
+    struct pli_resize_state *self = pli_launcher.resize;
+    return self->state == S_COMING;
 }
 
 void pli_resize_forget(const void *token)
 {
-    z.token = z.token == token ? NULL : z.token;
+    struct pli_resize_state *self = pli_launcher.resize;
+    self->token = self->token == token ? NULL : self->token;
 }
 
 static bool is_new(const struct pli_job *job, uint32_t row)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     uint32_t index = job->node.rows[row].index;
     bool is = false;
-    for (uint32_t i = 0; z.state == S_COMING && i < z.n_batch && !is; i++) {
-        is = index >= z.batches[i].first && index - z.batches[i].first < z.batches[i].n;
+    for (uint32_t i = 0; self->state == S_COMING && i < self->n_batch && !is; i++) {
+        is = index >= self->batches[i].first && index - self->batches[i].first < self->batches[i].n;
     }
     return is;
 }
 
 static void undo(struct pli_job *job)
 {
-    for (uint32_t i = 0; i < z.n_batch; i++) {
-        if (pli_job_is_head(job)) {
-            pli_spawn_head_undo(job, z.batches[i].first, z.batches[i].n);
-        } else {
-            pli_spawn_undo(job, z.batches[i].first, z.batches[i].n);
-        }
+    struct pli_resize_state *self = pli_launcher.resize;
+    for (uint32_t i = 0; i < self->n_batch; i++) {
+        pli_launcher.role->spawn_undo(job, self->batches[i].first, self->batches[i].n);
     }
 }
 
@@ -308,37 +290,19 @@ static void conclude(struct pli_job *job, struct pli_answer *a)
     finish(job, a);
 }
 
-// Where the one was that died, if there is room; else where there is.
-static void start_replacement(struct pli_job *job, uint32_t rank, uint32_t dead,
-                              struct pli_answer *a)
-{
-    uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
-    if (!pli_job_is_head(job)) {
-        pli_spawn_ranks(job, 1, rank, version, a);
-        return;
-    }
-    const struct pli_node_proc *p = pli_node_find(&job->node, dead);
-    bool *may = pli_say_need(calloc(job->n_host + 1, sizeof *may));
-    may[p->host] = true;
-    pli_spawn_head_ranks(job, 1, rank, version, may, a);
-    free(may);
-    if (a->error != 0) {
-        *a = (struct pli_answer){ 0 };
-        pli_spawn_head_ranks(job, 1, rank, version, NULL, a);
-    }
-}
-
 // Processes take the places of all who have died, in the next version. False: the job is lost.
 static bool replace_dead(struct pli_job *job)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     uint32_t n, *next = pli_members_next(&n), rank;
     while ((rank = pli_members_next_dead(job)) != UINT32_MAX) {
         struct pli_answer a = { 0 };
-        if (++z.n_repair > MAX_REPAIR) {
+        if (++self->n_repair > MAX_REPAIR) {
             pli_supervisor_lose("too many ranks have died");
             return false;
         }
-        start_replacement(job, rank, next[rank], &a);
+        uint32_t version = (uint32_t)atomic_load(&job->node.header->world) + 1;
+        pli_launcher.role->spawn_successor(job, rank, next[rank], version, &a);
         if (a.error != 0) {
             pli_supervisor_lose(a.text);
             return false;
@@ -357,15 +321,16 @@ static bool may_replace(const struct pli_job *job)
 // begins with a dead member that is known.
 void pli_resize_replace(struct pli_job *job)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     if (!may_replace(job)) {
         return;
     }
-    if (z.state == S_COMING && z.is_repair) {
+    if (self->state == S_COMING && self->is_repair) {
         replace_dead(job);
         return;
     }
     uint32_t n = pli_members_size(job);
-    if (z.state != S_IDLE || pli_members_living(job) == n) {
+    if (self->state != S_IDLE || pli_members_living(job) == n) {
         return;
     }
     if (!pli_members_plan(job, n, true)) {
@@ -383,27 +348,27 @@ void pli_resize_replace(struct pli_job *job)
 // successors are waited for, in others the dead are dropped. Clones are of the world as it is.
 static bool is_complete(struct pli_job *job)
 {
-    if (z.n_ready < z.n_new) {
+    struct pli_resize_state *self = pli_launcher.resize;
+    if (self->n_ready < self->n_new) {
         return false;
     }
-    if (z.is_fork || pli_members_next_dead(job) == UINT32_MAX) {
+    if (self->is_fork || pli_members_next_dead(job) == UINT32_MAX) {
         return true;
     }
     if (!may_replace(job)) {
         pli_members_drop_dead(job);
         return true;
     }
-    return replace_dead(job) && z.n_ready == z.n_new;
+    return replace_dead(job) && self->n_ready == self->n_new;
 }
 
 void pli_resize_ready(struct pli_job *job, uint32_t row)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     struct pli_answer a = { 0 };
-    if (job->is_daemon) {
-        pli_daemon_send(PLI_DLINK_READY, 0, job->node.rows[row].index, NULL, 0);
-    } else if (is_new(job, row)) {
-        z.n_ready++;
-        if ((!z.is_fork || z.is_agreed) && is_complete(job)) {
+    if (is_new(job, row)) {
+        self->n_ready++;
+        if ((!self->is_fork || self->is_agreed) && is_complete(job)) {
             conclude(job, &a);
         }
     }
@@ -427,9 +392,10 @@ bool pli_resize_is_new(const struct pli_job *job, uint32_t row)
 
 void pli_resize_fail(struct pli_job *job, const char *why)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     char text[sizeof((struct pli_answer *)0)->text];
     snprintf(text, sizeof text, "%.180s; the world stays as it was", why);
-    if (z.state == S_COMING) {
+    if (self->state == S_COMING) {
         give_up(job, ECHILD, text);
     }
 }
@@ -437,85 +403,85 @@ void pli_resize_fail(struct pli_job *job, const char *why)
 // With its host: another one is tried.
 static bool is_lost(const struct pli_proc_task *t)
 {
-    return pli_job_is_head(t->job) && t->job->hosts[t->host].is_lost;
+    return t->job->hosts != NULL && t->job->hosts[t->host].is_lost;
 }
 
 void pli_resize_gone(struct pli_proc_task *t)
 {
-    pli_leave_check(t->job);
+    struct pli_resize_state *self = pli_launcher.resize;
+    pli_leave_check();
     if (t->is_spawned && is_new(t->job, t->first)) {
         t->is_dropped = true;
-        if (z.is_repair && !is_lost(t)) {
+        if (self->is_repair && !is_lost(t)) {
             pli_supervisor_lose(
                 "a process that was to take the place of a rank that died has ended "
                 "before it was in MPI_Init");
         }
         give_up(t->job, ECHILD,
                 is_lost(t) ? "the host of a new rank is lost; the world stays as it was"
-                : z.is_fork
+                : self->is_fork
                     ? "a clone ended before it was a rank; the world stays as it was"
                     : "a new rank ended before it was in MPI_Init; the world stays as it was");
-    } else if (z.state == S_COMING && z.is_fork && pli_task_has(t, z.asker)) {
+    } else if (self->state == S_COMING && self->is_fork && pli_task_has(t, self->asker)) {
         give_up(t->job, ECHILD, "the rank that asked for clones has ended");
     }
 }
 
 void pli_resize_renumber(uint32_t first)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     uint32_t n_next, *next = pli_members_next(&n_next);
-    struct batch *clones = &z.batches[0];
+    struct pli_resize_batch *clones = &self->batches[0];
     for (uint32_t i = 0; i < clones->n; i++) {
         next[n_next - clones->n + i] = first + i;
     }
     clones->first = first;
 }
 
-bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_resize_fork(struct pli_job *job, const char *body, size_t len, void *token,
                      struct pli_answer *a)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     struct pli_ask_fork ask = { 0 };
-    struct pli_spawn_head_clones as = { 0 };
     const char *names = "", *add = "";
-    bool is_done = true;
     if (len < sizeof ask || !read_hosts(body, len, sizeof ask, &names, &add)) {
         pli_refuse(a, EINVAL, "the request is cut short");
         return true;
     }
     memcpy(&ask, body, sizeof ask);
     uint32_t now = pli_members_size(job), n_next;
-    if (!pli_resize_check_fork(job, &ask, z.state == S_IDLE, a) ||
-        !pli_spawn_head_find(job, names, add, &as, a)) {
+    if (!pli_resize_check_fork(job, &ask, self->state == S_IDLE, a)) {
         return true;
     }
     if (!pli_members_plan(job, now + ask.n, true)) {
         pli_refuse(a, ENOMEM, "mpiexec has no memory for it");
         return true;
     }
-    if (pli_job_is_head(job)) {
-        as.rank = now;
-        as.version = ask.version + 1;
-        is_done = pli_spawn_head_clones(job, pli_members_next(&n_next), ask.n, &as, token, a);
-    } else {
-        pli_spawn_reserve(job, pli_members_next(&n_next), ask.n, now, ask.version + 1, a);
-    }
-    free(as.hosts);
+    const struct pli_role_clones clones = { .parents = pli_members_next(&n_next),
+                                            .n = ask.n,
+                                            .rank = now,
+                                            .version = ask.version + 1,
+                                            .names = names,
+                                            .add = add };
+    bool is_done = pli_launcher.role->spawn_clones(job, &clones, token, a);
     if (a->error != 0) {
         pli_members_drop_plan();
         return true;
     }
     prctl(PR_SET_CHILD_SUBREAPER, 1); // clones are orphans by intention
     expect(now, a->first, ask.n);
-    z.asker = pli_node_row_of(&job->node, ask.asker);
+    self->asker = pli_node_row_of(&job->node, ask.asker);
     begin(job, NULL, true, false);
     return is_done;
 }
 
-bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_resize_forked(struct pli_job *job, const char *body, size_t len, void *token,
                        struct pli_answer *a)
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     struct pli_ask_forked ask = { 0 };
     memcpy(&ask, body, len < sizeof ask ? len : sizeof ask);
-    if (z.state != S_COMING || !z.is_fork) {
+    if (self->state != S_COMING || !self->is_fork) {
         pli_refuse(a, ECHILD, "a clone ended before it was a rank; the world stays as it was");
         return true;
     }
@@ -523,21 +489,19 @@ bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *
         give_up(job, ECANCELED, "");
         return true; // who asks knows why
     }
-    z.is_agreed = true;
-    if (z.n_ready == z.n_new) {
+    self->is_agreed = true;
+    if (self->n_ready == self->n_new) {
         conclude(job, a);
         return true;
     }
-    z.token = token;
+    self->token = token;
     return false;
 }
 
 bool pli_resize_add_clone(struct pli_proc_task *from, uint32_t row, pid_t pid, const int fds[4])
 {
+    struct pli_resize_state *self = pli_launcher.resize;
     struct pli_job *job = from->job;
-    if (job->is_daemon) {
-        return pli_spawn_daemon_clone(from, row, pid, fds);
-    }
-    return row < pli_node_n_used(&job->node) && is_new(job, row) && z.is_fork &&
+    return row < pli_node_n_used(&job->node) && is_new(job, row) && self->is_fork &&
            pli_spawn_clone(job, from, row, pid, fds);
 }

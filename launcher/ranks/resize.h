@@ -14,13 +14,13 @@ struct pli_proc_task;
 
 // Do what a request of kind PLI_ASK_RESIZE says. True: the answer is there. False: it comes later,
 // by pli_rank_request_answer(token).
-bool pli_resize_begin(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_resize_begin(struct pli_job *job, const char *body, size_t len, void *token,
                       struct pli_answer *answer);
 // Prepare rows for clones of ranks, as a request of kind PLI_ASK_FORK says.
-bool pli_resize_fork(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_resize_fork(struct pli_job *job, const char *body, size_t len, void *token,
                      struct pli_answer *a);
 // Those who asked for clones have them, or not: PLI_ASK_FORKED. True and false as above.
-bool pli_resize_forked(struct pli_job *job, const void *body, size_t len, void *token,
+bool pli_resize_forked(struct pli_job *job, const char *body, size_t len, void *token,
                        struct pli_answer *answer);
 // A process that was forked from a rank of this task is there; fds: its control socket, output and
 // error, which become ours. False: nobody expects it.
@@ -42,5 +42,21 @@ void pli_resize_gone(struct pli_proc_task *task);
 
 // In mpiexec: the clones that are expected have other numbers.
 void pli_resize_renumber(uint32_t first);
+
+struct pli_resize_batch;
+
+// The resize that is under way: pli_launcher.resize.
+struct pli_resize_state {
+    int state;                        // enum state
+    struct pli_resize_batch *batches; // of new processes
+    uint32_t n_batch, n_new, n_ready;
+    void *token;    // of the request that waits, NULL: none does
+    bool is_fork;   // the new ones are forked from the old ones
+    bool is_agreed; // and the old ones know that all of them were
+    bool is_repair; // the new one takes the place of one that died
+    uint32_t n_repair;
+    uint32_t asker; // row of the rank that asked for it
+    char *hosts;    // where new ranks are to go, "": anywhere
+};
 
 #endif

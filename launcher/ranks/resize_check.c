@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Checks whether a resize, or clones of ranks, may be asked for.
 #include "launcher/ranks/resize_check.h"
 
+#include "launcher/job/role.h"
 #include "boot/launcher_wire.h"
 #include "launcher/job/job.h"
 #include "launcher/job/members.h"
@@ -17,10 +19,7 @@ static bool have_taken_up(const struct pli_job *job)
     for (uint32_t row = 0; row < pli_node_n_used(&job->node) && (h->mode & PLI_NODE_TELLS) != 0;
          row++) {
         const struct pli_node_row *r = &job->node.rows[row];
-        // On other hosts it may be further than is known here.
-        bool is_in = pli_job_is_head(job) ? !pli_node_has_ended(&job->node, r->index) &&
-                                                atomic_load(&r->state) < PLI_NODE_FINALIZED
-                                          : atomic_load(&r->state) == PLI_NODE_RUNNING;
+        bool is_in = pli_launcher.role->may_work(job, r);
         has = has && (!is_in || atomic_load(&r->works) == (uint32_t)atomic_load(&h->world));
     }
     return has;

@@ -2,7 +2,8 @@
 // Starts processes that a rank asked for, on this host.
 #include "launcher/ranks/spawn.h"
 
-#include "launcher/hosts/host_join.h"
+#include "launcher/job/role.h"
+#include "launcher/job/host_names.h"
 #include "boot/launcher_wire.h"
 #include "launcher/job/programs.h"
 #include "launcher/ranks/listener.h"
@@ -12,7 +13,7 @@
 #include "launcher/base/refuse.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/base/say.h"
-#include "launcher/ranks/output_lines.h"
+#include "launcher/base/output_lines.h"
 #include "launcher/ranks/supervisor.h"
 
 #include <errno.h>
@@ -128,7 +129,7 @@ void pli_spawn_expect(struct pli_job *job, uint32_t first, const uint32_t *paren
     for (uint32_t i = 0; i < n; i++) {
         const struct pli_node_proc *p = pli_node_find(&job->node, parents[i]);
         uint32_t host = p != NULL ? p->host : job->node.header->host_index;
-        bool is_mine = !job->is_daemon || host == job->here;
+        bool is_mine = pli_launcher.role->watches_host(job, host);
         uint32_t from = is_mine ? pli_node_row_of(&job->node, parents[i]) : UINT32_MAX;
         const struct pli_proc_task *t = from != UINT32_MAX ? task_of(job, from) : NULL;
         struct pli_node_row as = { .index = first + i,
@@ -222,8 +223,8 @@ void pli_spawn(struct pli_job *job, const char *body, size_t len, struct pli_ans
     bool is_read = pli_programs_read(job, body, len, &l, a);
     for (uint32_t i = 0; is_read && i < l.ask.n_part && a->error == 0; i++) {
         a->part = i;
-        pli_host_join_is_here(l.crews[i]->hosts, a);
-        pli_host_join_is_here(l.crews[i]->add, a);
+        pli_host_names_are_here(l.crews[i]->hosts, a);
+        pli_host_names_are_here(l.crews[i]->add, a);
     }
     if (a->error == 0 && l.n_all > 0) {
         start_all(job, &l, a);

@@ -3,12 +3,11 @@
 // gone: who spawned it asks before that.
 #include "launcher/ranks/spawn_fail.h"
 
+#include "launcher/job/role.h"
 #include "boot/launcher_wire.h"
 #include "boot/node.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/spawn_head.h"
 #include "launcher/base/refuse.h"
-#include "launcher/ranks/spawn.h"
 #include "launcher/ranks/failure_text.h"
 
 #include <errno.h>
@@ -57,9 +56,5 @@ void pli_spawn_fail_clear(struct pli_job *job, const char *body, size_t len, str
             tell(r->abort_code, a);
         }
     }
-    if (pli_job_is_head(job)) {
-        pli_spawn_head_undo(job, ask.first, ask.n);
-    } else {
-        pli_spawn_drop(job, ask.first, ask.n);
-    }
+    pli_launcher.role->spawn_drop(job, ask.first, ask.n);
 }

@@ -6,9 +6,8 @@
 // for the ranks are not in its foreground; and for several readers everything is copied.
 #include "launcher/ranks/stdin.h"
 
-#include "launcher/hosts/head.h"
+#include "launcher/base/launcher.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/io_forward.h"
 #include "launcher/base/say.h"
 
 #include <errno.h>
@@ -20,12 +19,13 @@
 
 enum { CAP = 64 * 1024, AGAIN_MS = 1000 };
 
-struct reader {
+struct pli_stdin_reader {
     struct pli_watch watch; // its pipe
-    struct reader *next;
+    struct pli_stdin_reader *next;
     size_t done; // of what is held
     // On another host:
     struct pli_proc_task *task; // NULL: it is here
+    pli_stdin_send_fn send;     // bytes to its host
     uint32_t credit;            // bytes it has room for
     bool is_open, is_ready;
     bool is_ending; // its end is to be told as soon as it is ready
@@ -34,34 +34,27 @@ struct reader {
 static void source_fire(struct pli_watch *w, uint32_t events);
 static void look_again(struct pli_timer *t);
 
-static struct pli_watch source = { .fd = STDIN_FILENO, .fire = source_fire };
-static struct pli_timer timer = { .fire = look_again };
-static struct reader *readers;
-static bool is_file; // always ready
-static char *held;
-static size_t held_len;
-static uint32_t still = UINT32_MAX; // host whose tasks get nothing for a while
-
 static void move_on(void);
 
-static bool is_open(const struct reader *r)
+static bool is_open(const struct pli_stdin_reader *r)
 {
     return r->task != NULL ? r->is_open : r->watch.fd >= 0;
 }
 
-static bool may_send(const struct reader *r)
+static bool may_send(const struct pli_stdin_reader *r)
 {
-    return r->is_ready && r->task->host != still;
+    struct pli_stdin_state *self = pli_launcher.stdin;
+    return r->is_ready && r->task->host != self->still;
 }
 
-static void close_reader(struct reader *r)
+static void close_reader(struct pli_stdin_reader *r)
 {
     pli_loop_close(&r->watch);
     if (r->task != NULL && r->is_open) {
         r->is_ending = !may_send(r);
         r->is_open = false;
         if (may_send(r)) {
-            pli_head_input(r->task, NULL, 0);
+            r->send(r->task, NULL, 0);
         }
     }
 }
@@ -69,14 +62,15 @@ static void close_reader(struct reader *r)
 // Nobody reads any more, or nothing is left to read.
 static void stop(void)
 {
-    for (struct reader *r = readers; r != NULL; r = r->next) {
+    struct pli_stdin_state *self = pli_launcher.stdin;
+    for (struct pli_stdin_reader *r = self->readers; r != NULL; r = r->next) {
         close_reader(r);
     }
-    pli_loop_watch(&source, 0);
-    source.fd = -1;
-    free(held);
-    held = NULL;
-    held_len = 0;
+    pli_loop_watch(&self->source, 0);
+    self->source.fd = -1;
+    free(self->held);
+    self->held = NULL;
+    self->held_len = 0;
 }
 
 static bool is_foreground(void)
@@ -93,13 +87,14 @@ static void look_again(struct pli_timer *t)
 // Read when everybody has what was read before. False: nothing is to be had now.
 static bool refill(void)
 {
+    struct pli_stdin_state *self = pli_launcher.stdin;
     if (!is_foreground()) {
         // Reading would stop mpiexec; the shell says nothing when it puts us in the foreground.
-        pli_loop_watch(&source, 0);
-        pli_loop_timer(&timer, (uint64_t)AGAIN_MS * PLI_MS);
+        pli_loop_watch(&self->source, 0);
+        pli_loop_timer(&self->timer, (uint64_t)AGAIN_MS * PLI_MS);
         return false;
     }
-    ssize_t n = read(STDIN_FILENO, held, CAP);
+    ssize_t n = read(STDIN_FILENO, self->held, CAP);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return false;
     }
@@ -107,33 +102,35 @@ static bool refill(void)
         stop();
         return false;
     }
-    held_len = (size_t)n;
-    for (struct reader *r = readers; r != NULL; r = r->next) {
+    self->held_len = (size_t)n;
+    for (struct pli_stdin_reader *r = self->readers; r != NULL; r = r->next) {
         r->done = 0;
     }
     return true;
 }
 
-static bool give_remote(struct reader *r)
+static bool give_remote(struct pli_stdin_reader *r)
 {
-    size_t n = held_len - r->done;
+    struct pli_stdin_state *self = pli_launcher.stdin;
+    size_t n = self->held_len - r->done;
     n = n < r->credit ? n : r->credit;
-    if (r->is_open && n > 0 && r->task->host != still) {
-        pli_head_input(r->task, held + r->done, n);
+    if (r->is_open && n > 0 && r->task->host != self->still) {
+        r->send(r->task, self->held + r->done, n);
         r->done += n;
         r->credit -= (uint32_t)n;
     }
-    return !r->is_open || r->done == held_len;
+    return !r->is_open || r->done == self->held_len;
 }
 
 // Give the reader what it lacks. False: it has not got all yet.
-static bool give(struct reader *r)
+static bool give(struct pli_stdin_reader *r)
 {
+    struct pli_stdin_state *self = pli_launcher.stdin;
     if (r->task != NULL) {
         return give_remote(r);
     }
-    while (r->watch.fd >= 0 && r->done < held_len) {
-        ssize_t n = write(r->watch.fd, held + r->done, held_len - r->done);
+    while (r->watch.fd >= 0 && r->done < self->held_len) {
+        ssize_t n = write(r->watch.fd, self->held + r->done, self->held_len - r->done);
         if (n >= 0) {
             r->done += (size_t)n;
         } else if (errno == EAGAIN) {
@@ -150,28 +147,30 @@ static bool give(struct reader *r)
 // Give everybody what is held. True when all have it and someone wants more.
 static bool give_all(void)
 {
+    struct pli_stdin_state *self = pli_launcher.stdin;
     bool is_done = true, has_reader = false;
-    for (struct reader *r = readers; r != NULL; r = r->next) {
+    for (struct pli_stdin_reader *r = self->readers; r != NULL; r = r->next) {
         is_done &= give(r);
         has_reader |= is_open(r);
     }
-    if (source.fd >= 0 && !has_reader) {
+    if (self->source.fd >= 0 && !has_reader) {
         stop();
     } else if (!is_done) {
-        pli_loop_watch(&source, 0);
+        pli_loop_watch(&self->source, 0);
     }
-    return is_done && has_reader && source.fd >= 0;
+    return is_done && has_reader && self->source.fd >= 0;
 }
 
 static void move_on(void)
 {
+    struct pli_stdin_state *self = pli_launcher.stdin;
     while (give_all()) {
         if (!is_foreground()) {
-            pli_loop_timer(&timer, (uint64_t)AGAIN_MS * PLI_MS);
+            pli_loop_timer(&self->timer, (uint64_t)AGAIN_MS * PLI_MS);
             return;
         }
-        if (!is_file) {
-            pli_loop_watch(&source, EPOLLIN);
+        if (!self->is_file) {
+            pli_loop_watch(&self->source, EPOLLIN);
             return;
         }
         if (!refill()) {
@@ -198,8 +197,9 @@ static void reader_fire(struct pli_watch *w, uint32_t events)
 
 static int add_reader(void)
 {
+    struct pli_stdin_state *self = pli_launcher.stdin;
     int fds[2];
-    struct reader *r = calloc(1, sizeof *r);
+    struct pli_stdin_reader *r = calloc(1, sizeof *r);
     if (r == NULL || pipe2(fds, O_CLOEXEC) != 0) {
         free(r);
         return -1;
@@ -211,39 +211,45 @@ static int add_reader(void)
         return -1;
     }
     r->watch = (struct pli_watch){ .fd = fds[1], .fire = reader_fire };
-    r->next = readers;
-    readers = r;
+    r->next = self->readers;
+    self->readers = r;
     return fds[0];
 }
 
-static bool is_fed(const struct pli_job *job, const struct pli_proc_task *task)
+bool pli_stdin_is_fed(const struct pli_job *job, const struct pli_proc_task *task)
 {
     int64_t to = job->opt.feed;
     return to == PLI_STDIN_ALL || (to >= task->rank && to < (int64_t)task->rank + task->n);
 }
 
-void pli_stdin_add_remote(const struct pli_job *job, struct pli_proc_task *task)
+void pli_stdin_add_remote(const struct pli_job *job, struct pli_proc_task *task,
+                          pli_stdin_send_fn send)
 {
-    struct reader *r = is_fed(job, task) ? pli_say_need(calloc(1, sizeof *r)) : NULL;
+    struct pli_stdin_state *self = pli_launcher.stdin;
+    struct pli_stdin_reader *r =
+        pli_stdin_is_fed(job, task) ? pli_say_need(calloc(1, sizeof *r)) : NULL;
     if (r != NULL) {
-        *r = (struct reader){
-            .watch = { .fd = -1 }, .next = readers, .task = task, .is_open = true
-        };
-        readers = r;
+        *r = (struct pli_stdin_reader){ .watch = { .fd = -1 },
+                                        .next = self->readers,
+                                        .task = task,
+                                        .send = send,
+                                        .is_open = true };
+        self->readers = r;
     }
 }
 
-static void tell_end(struct reader *r)
+static void tell_end(struct pli_stdin_reader *r)
 {
     if (r->task != NULL && r->is_ending && may_send(r)) {
         r->is_ending = false;
-        pli_head_input(r->task, NULL, 0);
+        r->send(r->task, NULL, 0);
     }
 }
 
 void pli_stdin_done(const struct pli_proc_task *task, uint32_t n)
 {
-    struct reader *r = readers;
+    struct pli_stdin_state *self = pli_launcher.stdin;
+    struct pli_stdin_reader *r = self->readers;
     while (r != NULL && r->task != task) {
         r = r->next;
     }
@@ -257,23 +263,25 @@ void pli_stdin_done(const struct pli_proc_task *task, uint32_t n)
     } else {
         tell_end(r);
     }
-    if (held != NULL) {
+    if (self->held != NULL) {
         move_on();
     }
 }
 
 void pli_stdin_hold(uint32_t host)
 {
-    still = host;
+    struct pli_stdin_state *self = pli_launcher.stdin;
+    self->still = host;
 }
 
 void pli_stdin_let(void)
 {
-    still = UINT32_MAX;
-    for (struct reader *r = readers; r != NULL; r = r->next) {
+    struct pli_stdin_state *self = pli_launcher.stdin;
+    self->still = UINT32_MAX;
+    for (struct pli_stdin_reader *r = self->readers; r != NULL; r = r->next) {
         tell_end(r);
     }
-    if (held != NULL) {
+    if (self->held != NULL) {
         move_on();
     }
 }
@@ -290,13 +298,10 @@ int pli_stdin_input(struct pli_job *job, struct pli_proc_task *task, int null_fd
     if (task->is_spawned) {
         return null_fd;
     }
-    if (job->is_daemon) {
-        return is_fed(job, task) ? pli_io_forward_input(task) : null_fd;
-    }
     if (to == PLI_STDIN_ALL) {
         return job->n_task == 1 && may_inherit(job) ? STDIN_FILENO : add_reader();
     }
-    if (!is_fed(job, task)) {
+    if (!pli_stdin_is_fed(job, task)) {
         return null_fd;
     }
     return may_inherit(job) ? STDIN_FILENO : add_reader();
@@ -312,17 +317,26 @@ void pli_stdin_started(struct pli_proc_task *task, int in, int null_fd)
 
 void pli_stdin_begin(void)
 {
-    if (readers == NULL || source.fd < 0) {
+    struct pli_stdin_state *self = pli_launcher.stdin;
+    if (self->readers == NULL || self->source.fd < 0) {
         return;
     }
-    if (held == NULL) {
-        held = malloc(CAP);
-        if (held == NULL) {
+    if (self->held == NULL) {
+        self->held = malloc(CAP);
+        if (self->held == NULL) {
             pli_say("no memory to pass standard input on");
             stop();
             return;
         }
-        is_file = !pli_loop_watch(&source, EPOLLIN);
+        self->is_file = !pli_loop_watch(&self->source, EPOLLIN);
     }
     move_on();
+}
+
+void pli_stdin_init(void)
+{
+    struct pli_stdin_state *self = pli_launcher.stdin;
+    self->source = (struct pli_watch){ .fd = STDIN_FILENO, .fire = source_fire };
+    self->timer.fire = look_again;
+    self->still = UINT32_MAX;
 }

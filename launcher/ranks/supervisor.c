@@ -2,32 +2,22 @@
 // Watches the tasks and decides when the job ends.
 #include "launcher/ranks/supervisor.h"
 
-#include "launcher/ckpt/auto_restart.h"
-#include "launcher/ranks/rank_request.h"
+#include "launcher/base/launcher.h"
+#include "launcher/job/role.h"
+#include "launcher/job/ckpt_hooks.h"
 #include "base/clock.h"
-#include "launcher/ckpt/ckpt.h"
-#include "launcher/hosts/daemon.h"
 #include "launcher/ranks/listener.h"
-#include "launcher/job/environment.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/impi_agent.h"
 #include "launcher/ranks/control_msgs.h"
-#include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/watchdog.h"
 #include "launcher/ranks/launch.h"
-#include "launcher/hosts/dlink_wire.h"
-#include "launcher/ranks/on_failure.h"
 #include "launcher/base/pidns.h"
-#include "launcher/hosts/io_forward.h"
-#include "launcher/ranks/resize.h"
 #include "launcher/base/say.h"
-#include "launcher/ranks/output.h"
-#include "launcher/ranks/spawn.h"
-#include "launcher/ranks/spawn_fail.h"
+#include "launcher/base/output.h"
 #include "launcher/ranks/failure_text.h"
-#include "launcher/ranks/deadlock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -61,38 +51,20 @@ static void look(struct pli_timer *t);
 static void drained(struct pli_timer *t);
 static void signal_fire(struct pli_watch *w, uint32_t events);
 
-static struct warden {
-    struct pli_job *job;
-    enum state state;
-    int status;      // of the first failure
-    int die_of;      // signal that ended the job, 0: none
-    bool has_failed; // something was reported
-    bool is_early;   // a rank failed before MPI_Init: the job ends if any other uses MPI
-    const struct pli_proc_task *spare; // the task that aborts may finish its output
-    struct pli_watch signals;
-    struct pli_timer grace, stuck, timeout, look, drain;
-    bool is_drained; // waited long enough for readers of our output
-} w = {
-    .signals = { .fd = -1, .fire = signal_fire },
-    .grace = { .fire = grace_over },
-    .stuck = { .fire = stuck },
-    .timeout = { .fire = timed_out },
-    .look = { .fire = look },
-    .drain = { .fire = drained },
-};
-
 bool pli_supervisor_is_ending(void)
 {
-    return w.state != S_RUN;
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
+    return self->state != S_RUN;
 }
 
 static bool go(enum state to)
 {
-    if (!may_go[w.state][to]) {
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
+    if (!may_go[self->state][to]) {
         return false;
     }
-    w.state = to;
-    pli_ckpt_cancel();
+    self->state = to;
+    pli_launcher.ckpt_hooks->cancel();
     return true;
 }
 
@@ -104,52 +76,76 @@ static void signal_task(struct pli_proc_task *t, int sig)
     pli_control_msgs_signal(t, sig);
 }
 
-static void signal_all(int sig, const struct pli_proc_task *but)
+// Send it to the ranks alone: a script that started one does not get it.
+static void signal_ranks(struct pli_job *job, int sig)
 {
-    if (pli_job_is_head(w.job)) {
-        pli_head_signal(sig, but, w.state == S_RUN ? 0 : PLI_HEAD_ENDING);
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        if (t->guests == NULL && !t->is_exited && t->pid > 0) {
+            kill(t->pid, sig);
+        }
+        pli_control_msgs_signal(t, sig);
+    }
+}
+
+void pli_supervisor_signal(struct pli_job *job, int sig, const struct pli_proc_task *but,
+                           uint16_t flags)
+{
+    if ((flags & PLI_SIGNAL_RANKS) != 0) {
+        signal_ranks(job, sig);
         return;
     }
-    for (struct pli_proc_task *t = pli_job_next(w.job, NULL); t != NULL;
-         t = pli_job_next(w.job, t)) {
+    if ((flags & PLI_SIGNAL_ENDING) != 0) {
+        go(sig == SIGKILL ? S_KILLING : S_ENDING);
+    }
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
         if (t != but && !t->is_over) {
             signal_task(t, sig);
         }
     }
 }
 
+static void signal_all(int sig, const struct pli_proc_task *but)
+{
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
+    pli_launcher.role->signal(pli_launcher.job, sig, but,
+                              self->state == S_RUN ? 0 : PLI_SIGNAL_ENDING);
+}
+
 static void kill_job(void)
 {
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
     if (go(S_KILLING)) {
         signal_all(SIGKILL, NULL);
         pli_impi_agent_kill();
-        pli_loop_timer(&w.stuck, (uint64_t)STUCK_MS * PLI_MS);
+        pli_loop_timer(&self->stuck, (uint64_t)STUCK_MS * PLI_MS);
     }
 }
 
 // Ask all to end, and see to it that they do.
 static void end_job(uint32_t grace_ms)
 {
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
     if (!go(S_ENDING)) {
         return;
     }
     uint64_t ns = (uint64_t)grace_ms * PLI_MS;
-    if (w.job->opt.grace >= 0) {
-        ns = (uint64_t)(w.job->opt.grace * 1e9);
+    if (pli_launcher.job->opt.grace >= 0) {
+        ns = (uint64_t)(pli_launcher.job->opt.grace * 1e9);
     }
-    signal_all(SIGTERM, w.spare);
-    signal_all(SIGCONT, w.spare); // a stopped process cannot take the other one
-    pli_loop_timer(&w.grace, ns);
+    signal_all(SIGTERM, self->spare);
+    signal_all(SIGCONT, self->spare); // a stopped process cannot take the other one
+    pli_loop_timer(&self->grace, ns);
 }
 
 void pli_supervisor_lose(const char *why)
 {
-    if (w.state != S_RUN) {
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
+    if (self->state != S_RUN) {
         return;
     }
     pli_say("%s; the job is ended.", why);
-    w.has_failed = true;
-    w.status = w.status != 0 ? w.status : 1;
+    self->has_failed = true;
+    self->status = self->status != 0 ? self->status : 1;
     end_job(GRACE_FAILED_MS);
 }
 
@@ -162,35 +158,37 @@ static void grace_over(struct pli_timer *t)
 static void stuck(struct pli_timer *t)
 {
     (void)t;
-    if (w.job->n_over < w.job->n_started && go(S_LEFT)) {
+    if (pli_launcher.job->n_over < pli_launcher.job->n_started && go(S_LEFT)) {
         pli_say("%u processes do not end although they were killed (they may wait for a disk); "
                 "mpiexec leaves without them",
-                w.job->n_started - w.job->n_over);
+                pli_launcher.job->n_started - pli_launcher.job->n_over);
     }
 }
 
 static void timed_out(struct pli_timer *t)
 {
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
     (void)t;
-    if (w.state != S_RUN) {
+    if (self->state != S_RUN) {
         return;
     }
     pli_say("the job has not ended after %g s, the --timeout, and is ended now.",
-            w.job->opt.timeout);
-    pli_failure_text_say_states(w.job);
-    w.has_failed = true;
-    w.status = STATUS_TIMEOUT;
+            pli_launcher.job->opt.timeout);
+    pli_failure_text_say_states(pli_launcher.job);
+    self->has_failed = true;
+    self->status = STATUS_TIMEOUT;
     end_job(GRACE_ASKED_MS);
 }
 
 static uint32_t state_of(uint32_t row)
 {
-    return atomic_load_explicit(&w.job->node.rows[row].state, memory_order_acquire);
+    return atomic_load_explicit(&pli_launcher.job->node.rows[row].state, memory_order_acquire);
 }
 
 static void look(struct pli_timer *t)
 {
-    for (uint32_t r = 0; r < w.job->n_rank && w.state == S_RUN; r++) {
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
+    for (uint32_t r = 0; r < pli_launcher.job->n_rank && self->state == S_RUN; r++) {
         if (state_of(r) == PLI_NODE_RUNNING) {
             end_job(GRACE_FAILED_MS);
             return;
@@ -201,25 +199,28 @@ static void look(struct pli_timer *t)
 
 void pli_supervisor_end(int status)
 {
-    w.has_failed = true;
-    w.status = status;
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
+    self->has_failed = true;
+    self->status = status;
     end_job(GRACE_FAILED_MS);
 }
 
 // Whether the others may depend on the rank that failed.
 static bool is_fatal(const struct pli_case *c)
 {
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
     if (c->fault == PLI_FAULT_ABORT) {
         return true;
     }
-    if (w.job->opt.on_failure == PLI_FAIL_CONTINUE || c->state == PLI_NODE_FINALIZED) {
+    if (pli_launcher.job->opt.on_failure == PLI_FAIL_CONTINUE || c->state == PLI_NODE_FINALIZED) {
         return false;
     }
     // Other clients of an IMPI job wait for every rank.
-    if (c->state == PLI_NODE_RUNNING || c->fault != PLI_FAULT_CODE || w.job->opt.impi_server) {
+    if (c->state == PLI_NODE_RUNNING || c->fault != PLI_FAULT_CODE ||
+        pli_launcher.job->opt.impi_server) {
         return true;
     }
-    w.is_early = true;
+    self->is_early = true;
     return false;
 }
 
@@ -228,22 +229,13 @@ static bool is_crash(const struct pli_case *c)
     return c->fault == PLI_FAULT_SIGNAL && c->number != SIGTERM && c->number != SIGKILL;
 }
 
-// mpiexec decides; only what it would write into the row is written here.
-static void report_up(const struct pli_case *c)
-{
-    pli_daemon_case(c);
-    if (w.job->opt.on_failure == PLI_FAIL_CONTINUE && c->state == PLI_NODE_RUNNING) {
-        w.job->node.rows[c->row].abort_code = pli_failure_text_status(c);
-        pli_node_set_state(&w.job->node, c->row, PLI_NODE_ABORTED);
-    }
-}
-
 void pli_supervisor_fail(int status, bool may_go_on)
 {
-    if (!w.has_failed) {
-        w.status = status;
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
+    if (!self->has_failed) {
+        self->status = status;
     }
-    w.has_failed = true;
+    self->has_failed = true;
     if (!may_go_on) {
         end_job(GRACE_FAILED_MS);
     }
@@ -252,54 +244,57 @@ void pli_supervisor_fail(int status, bool may_go_on)
 void pli_supervisor_over(struct pli_proc_task *t)
 {
     t->is_over = t->is_exited = true;
-    w.job->n_over++;
-    if (w.job->opt.is_verbose) {
+    pli_launcher.job->n_over++;
+    if (pli_launcher.job->opt.is_verbose) {
         pli_say("rank %u on host %s is over, %u of %u are left", pli_task_rank(t),
-                pli_hosts_name(w.job, t), w.job->n_task - w.job->n_over, w.job->n_task);
+                pli_hosts_name(pli_launcher.job, t),
+                pli_launcher.job->n_task - pli_launcher.job->n_over, pli_launcher.job->n_task);
     }
 }
 
 void pli_supervisor_report(const struct pli_case *c)
 {
-    if (c->fault == PLI_FAULT_NONE) {
-        return;
+    if (c->fault != PLI_FAULT_NONE) {
+        pli_launcher.role->report(c);
     }
-    if (w.job->is_daemon) {
-        report_up(c);
-        return;
-    }
-    if (w.state != S_RUN) {
+}
+
+void pli_supervisor_judge(const struct pli_case *c)
+{
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
+    if (self->state != S_RUN) {
         // Most of what fails now fails because the job ends; a crash is news all the same.
-        if (is_crash(c) && w.die_of == 0) {
-            pli_failure_text_say_short(w.job, c);
+        if (is_crash(c) && self->die_of == 0) {
+            pli_failure_text_say_short(pli_launcher.job, c);
         }
         return;
     }
-    if (pli_spawn_fail_take(w.job, c) || pli_on_failure_take(w.job, c)) {
+    if (pli_launcher.role->take_failure(pli_launcher.job, c)) {
         return;
     }
     bool end = is_fatal(c);
-    bool is_quiet = c->fault == PLI_FAULT_ABORT && w.job->node.rows[c->row].is_quiet != 0;
-    if (!w.has_failed) {
-        w.status = pli_failure_text_status(c);
+    bool is_quiet =
+        c->fault == PLI_FAULT_ABORT && pli_launcher.job->node.rows[c->row].is_quiet != 0;
+    if (!self->has_failed) {
+        self->status = pli_failure_text_status(c);
     }
     if (is_quiet) {
         // who ended the job has said why, or had no reason to
-    } else if (!w.has_failed) {
-        pli_failure_text_say(w.job, c, end);
+    } else if (!self->has_failed) {
+        pli_failure_text_say(pli_launcher.job, c, end);
     } else {
-        pli_failure_text_say_short(w.job, c);
+        pli_failure_text_say_short(pli_launcher.job, c);
     }
-    w.has_failed = true;
-    pli_auto_restart_note(c, end || w.is_early);
+    self->has_failed = true;
+    pli_launcher.ckpt_hooks->failed(c, end || self->is_early);
     if (end) {
-        w.spare = c->fault == PLI_FAULT_ABORT ? c->task : NULL;
+        self->spare = c->fault == PLI_FAULT_ABORT ? c->task : NULL;
         end_job(GRACE_FAILED_MS);
     } else if (c->state == PLI_NODE_RUNNING) {
-        w.job->node.rows[c->row].abort_code = pli_failure_text_status(c);
-        pli_node_set_state(&w.job->node, c->row, PLI_NODE_ABORTED);
-    } else if (w.is_early && w.look.at == 0) {
-        look(&w.look);
+        pli_launcher.job->node.rows[c->row].abort_code = pli_failure_text_status(c);
+        pli_node_set_state(&pli_launcher.job->node, c->row, PLI_NODE_ABORTED);
+    } else if (self->is_early && self->look.at == 0) {
+        look(&self->look);
     }
 }
 
@@ -312,7 +307,7 @@ static void judge_task(struct pli_proc_task *t)
     struct pli_case c = { .task = t, .row = t->first, .pid = t->pid, .why = "" };
     c.state = t->n == 1 && t->guests == NULL ? state_of(t->first) : PLI_NODE_EMPTY;
     for (uint32_t r = t->first; r < t->first + t->n; r++) {
-        if (w.job->node.rows[r].pid == (uint32_t)t->pid) {
+        if (pli_launcher.job->node.rows[r].pid == (uint32_t)t->pid) {
             c.row = r;
             c.state = state_of(r);
         }
@@ -320,10 +315,10 @@ static void judge_task(struct pli_proc_task *t)
     if (c.state == PLI_NODE_ABORTED) {
         // Its message was not read, or not sent.
         c.fault = PLI_FAULT_ABORT;
-        c.number = w.job->node.rows[c.row].abort_code;
+        c.number = pli_launcher.job->node.rows[c.row].abort_code;
     } else {
         c.fault = pli_failure_text_fault(t->status, c.state, &c.number);
-        c.fault = pli_failure_text_missed(w.job, t, c.fault);
+        c.fault = pli_failure_text_missed(pli_launcher.job, t, c.fault);
     }
     pli_supervisor_report(&c);
 }
@@ -339,31 +334,20 @@ void pli_supervisor_check(struct pli_proc_task *t)
         }
     }
     t->is_over = true;
-    w.job->n_over++;
+    pli_launcher.job->n_over++;
     for (uint32_t r = t->first; r < t->first + t->n; r++) { // who waits for it need not any more
-        pli_node_set_ended(&w.job->node, w.job->node.rows[r].index);
+        pli_node_set_ended(&pli_launcher.job->node, pli_launcher.job->node.rows[r].index);
         pli_listener_shut(r);
     }
     for (uint32_t r = t->extra; r < t->extra + t->n_extra; r++) {
-        pli_node_set_ended(&w.job->node, w.job->node.rows[r].index);
+        pli_node_set_ended(&pli_launcher.job->node, pli_launcher.job->node.rows[r].index);
         pli_listener_shut(r);
     }
-    void (*finish)(struct pli_output_lines * s) =
-        w.job->is_daemon ? pli_io_forward_finish : pli_output_lines_finish;
-    finish(&t->out);
-    finish(&t->err);
-    pli_resize_gone(t);
-    pli_ckpt_gone(t);
+    pli_launcher.role->task_gone(t);
+    pli_launcher.ckpt_hooks->gone(t);
     judge_task(t);
     pli_loop_close(&t->control);
-    if (w.job->is_daemon) {
-        pli_daemon_send(PLI_DLINK_OVER, 0, t->number, NULL, 0);
-        return;
-    }
-    if (w.job->opt.is_verbose) {
-        pli_say("process %d of rank %u is over, %u of %u are left", (int)t->pid, t->first,
-                w.job->n_task - w.job->n_over, w.job->n_task);
-    }
+    pli_launcher.role->task_over(t);
 }
 
 static void task_fire(struct pli_watch *watch, uint32_t events)
@@ -371,7 +355,7 @@ static void task_fire(struct pli_watch *watch, uint32_t events)
     (void)events;
     struct pli_proc_task *t = (struct pli_proc_task *)watch; // its first member
     pli_control_msgs_listen(t);                              // what it said comes before its end
-    pli_watchdog_note(pli_job_slot(w.job, t), 0);
+    pli_watchdog_note(pli_job_slot(pli_launcher.job, t), 0);
     if (!pli_launch_collect(t)) {
         return;
     }
@@ -382,8 +366,8 @@ static void task_fire(struct pli_watch *watch, uint32_t events)
 
 void pli_supervisor_follow(struct pli_proc_task *t)
 {
-    pli_watchdog_note(pli_job_slot(w.job, t), t->pid);
-    w.job->n_started++;
+    pli_watchdog_note(pli_job_slot(pli_launcher.job, t), t->pid);
+    pli_launcher.job->n_started++;
     t->watch.fire = task_fire;
     pli_loop_watch(&t->watch, EPOLLIN);
 }
@@ -391,8 +375,8 @@ void pli_supervisor_follow(struct pli_proc_task *t)
 // Start one task and look after it. False: why has the reason; it was said when that is NULL.
 static bool start(struct pli_proc_task *t, char *why)
 {
-    t->job = w.job;
-    if (!pli_launch_start(w.job, t, why)) {
+    t->job = pli_launcher.job;
+    if (!pli_launch_start(pli_launcher.job, t, why)) {
         return false;
     }
     pli_supervisor_follow(t);
@@ -402,9 +386,9 @@ static bool start(struct pli_proc_task *t, char *why)
 
 static void append(struct pli_proc_task *t)
 {
-    w.job->n_task++;
-    t->next = w.job->spawned;
-    w.job->spawned = t;
+    pli_launcher.job->n_task++;
+    t->next = pli_launcher.job->spawned;
+    pli_launcher.job->spawned = t;
 }
 
 void pli_supervisor_adopt(struct pli_proc_task *t)
@@ -429,59 +413,40 @@ void pli_supervisor_drop(struct pli_proc_task *t)
     signal_task(t, SIGKILL);
 }
 
+void pli_supervisor_end_process(struct pli_job *job, uint32_t row)
+{
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        if (t->is_over || !pli_task_has(t, row)) {
+            continue;
+        }
+        if (t->n > 1) {
+            pli_control_msgs_kill(t, row);
+        } else {
+            pli_supervisor_drop(t);
+        }
+    }
+}
+
 bool pli_supervisor_step(struct pli_job *job)
 {
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
     if (!pli_impi_agent_is_up(job)) {
         return false;
     }
-    pli_rank_request_sweep();
-    pli_spawn_sweep(job);
-    for (int i = 0; i < BATCH && job->n_begun < job->n_first && w.state == S_RUN; i++) {
+    for (int i = 0; i < BATCH && job->n_begun < job->n_first && self->state == S_RUN; i++) {
         if (!start(&job->tasks[job->n_begun], NULL)) {
-            if (job->is_daemon) {
-                pli_daemon_send(PLI_DLINK_FAILED, 0, 1, NULL, 0);
-            }
+            pli_launcher.role->cannot_go_on(1);
             pli_supervisor_fail(1, false);
             return false;
         }
         job->n_begun++;
         if (job->n_begun == job->n_first) {
             pli_stdin_begin();
-            pli_ckpt_begin();
-            if (job->opt.is_verbose && !job->is_daemon) {
-                pli_say("%u ranks in %u processes started in %.1f ms", job->n_rank, job->n_first,
-                        (double)(pli_clock_ns() - job->start_ns) / 1e6);
-            }
+            pli_launcher.ckpt_hooks->begin();
+            pli_launcher.role->all_started(job);
         }
     }
-    return job->n_begun < job->n_first && w.state == S_RUN;
-}
-
-static void relay(int sig)
-{
-    if (pli_job_is_head(w.job)) {
-        pli_head_signal(sig, NULL, PLI_HEAD_RANKS);
-        return;
-    }
-    for (struct pli_proc_task *t = pli_job_next(w.job, NULL); t != NULL;
-         t = pli_job_next(w.job, t)) {
-        if (t->guests == NULL && !t->is_exited && t->pid > 0) {
-            kill(t->pid, sig);
-        }
-        pli_control_msgs_signal(t, sig);
-    }
-}
-
-void pli_supervisor_signal(int sig, const struct pli_proc_task *but, uint16_t flags)
-{
-    if ((flags & PLI_HEAD_RANKS) != 0) {
-        relay(sig);
-        return;
-    }
-    if ((flags & PLI_HEAD_ENDING) != 0) {
-        go(sig == SIGKILL ? S_KILLING : S_ENDING);
-    }
-    signal_all(sig, but);
+    return job->n_begun < job->n_first && self->state == S_RUN;
 }
 
 void pli_supervisor_kill(void)
@@ -491,14 +456,15 @@ void pli_supervisor_kill(void)
 
 static void ask(int sig)
 {
-    if (w.state != S_RUN || w.job->n_over == w.job->n_task) {
-        w.die_of = w.die_of != 0 ? w.die_of : sig;
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
+    if (self->state != S_RUN || pli_launcher.job->n_over == pli_launcher.job->n_task) {
+        self->die_of = self->die_of != 0 ? self->die_of : sig;
         kill_job();
-        w.is_drained = true; // do not wait for readers either
+        self->is_drained = true; // do not wait for readers either
         return;
     }
-    w.die_of = sig;
-    if (pli_output_err->is_tty && sig == SIGINT) {
+    self->die_of = sig;
+    if (pli_launcher.output->err->is_tty && sig == SIGINT) {
         pli_say("ending the job; ^C once more kills it at once");
     }
     end_job(GRACE_ASKED_MS);
@@ -513,7 +479,7 @@ static void signal_fire(struct pli_watch *watch, uint32_t events)
         switch (sig) {
         case SIGUSR1:
         case SIGUSR2:
-            relay(sig);
+            pli_launcher.role->signal(pli_launcher.job, sig, NULL, PLI_SIGNAL_RANKS);
             break;
         case SIGTSTP:
             // SIGTSTP does nothing in a session without a shell.
@@ -536,68 +502,74 @@ static void signal_fire(struct pli_watch *watch, uint32_t events)
 
 void pli_supervisor_begin(struct pli_job *job, int signal_fd)
 {
-    w.job = job;
-    w.signals.fd = signal_fd;
-    pli_loop_watch(&w.signals, EPOLLIN);
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
+    self->signals = (struct pli_watch){ .fd = signal_fd, .fire = signal_fire };
+    self->grace.fire = grace_over;
+    self->stuck.fire = stuck;
+    self->timeout.fire = timed_out;
+    self->look.fire = look;
+    self->drain.fire = drained;
+    pli_loop_watch(&self->signals, EPOLLIN);
     if (job->opt.timeout > 0) {
-        pli_loop_timer(&w.timeout, (uint64_t)(job->opt.timeout * 1e9));
+        pli_loop_timer(&self->timeout, (uint64_t)(job->opt.timeout * 1e9));
     }
-    pli_deadlock_begin(job);
 }
 
 // The reader of our output is gone: end as any program that writes to a closed pipe.
 static void check_reader(void)
 {
-    if (pli_output_out.is_gone && pli_output_out.error == EPIPE && w.state == S_RUN) {
-        w.die_of = SIGPIPE;
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
+    if (pli_launcher.output->out.is_gone && pli_launcher.output->out.error == EPIPE &&
+        self->state == S_RUN) {
+        self->die_of = SIGPIPE;
         end_job(GRACE_FAILED_MS);
     }
 }
 
 static void drained(struct pli_timer *t)
 {
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
     (void)t;
-    w.is_drained = true;
+    self->is_drained = true;
 }
 
 bool pli_supervisor_is_done(const struct pli_job *job)
 {
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
     check_reader();
-    uint32_t n = w.state == S_RUN ? job->n_task : job->n_started;
-    bool is_ending = w.state != S_RUN || w.is_early; // others may wait for ranks that never came
-    if ((job->n_over < n && w.state != S_LEFT) || (!is_ending && !pli_impi_agent_is_over(w.job))) {
+    uint32_t n = self->state == S_RUN ? job->n_task : job->n_started;
+    bool is_ending =
+        self->state != S_RUN || self->is_early; // others may wait for ranks that never came
+    if ((job->n_over < n && self->state != S_LEFT) ||
+        (!is_ending && !pli_impi_agent_is_over(pli_launcher.job))) {
         return false;
     }
     if (is_ending) {
         pli_impi_agent_kill();
     }
-    if ((w.die_of != 0 || w.state == S_LEFT) && w.drain.at == 0 && !w.is_drained) {
-        pli_loop_timer(&w.drain, (uint64_t)DRAIN_MS * PLI_MS);
+    if ((self->die_of != 0 || self->state == S_LEFT) && self->drain.at == 0 && !self->is_drained) {
+        pli_loop_timer(&self->drain, (uint64_t)DRAIN_MS * PLI_MS);
     }
-    return w.is_drained || (pli_output_lines_n_open() == 0 && pli_output_is_empty());
+    return self->is_drained || (pli_output_lines_n_open() == 0 && pli_output_is_empty());
 }
 
-int pli_supervisor_finish(struct pli_job *job)
+int pli_supervisor_finish(struct pli_job *job, int status)
 {
+    struct pli_supervisor_state *self = pli_launcher.supervisor;
     pli_impi_agent_end();
-    pli_ckpt_end();
-    w.status = w.status != 0 ? w.status : pli_on_failure_status(job);
-    if (pli_job_is_head(w.job)) {
-        pli_head_finish(w.state != S_RUN);
-    } else if (w.state != S_RUN) {
-        char cookie[64];
-        pli_environment_cookie(job, cookie, sizeof cookie);
-        pli_watchdog_sweep(cookie);
-    }
+    pli_launcher.ckpt_hooks->end();
+    self->status = self->status != 0 ? self->status : status;
+    pli_launcher.role->clean_up(job, self->state != S_RUN);
     pli_watchdog_stop();
-    if (w.die_of != 0) {
-        pli_launch_die(w.die_of);
+    if (self->die_of != 0) {
+        pli_launch_die(self->die_of);
     }
-    if (pli_output_out.error != 0) {
-        pli_say("standard output could not be written: %s", strerror(pli_output_out.error));
+    if (pli_launcher.output->out.error != 0) {
+        pli_say("standard output could not be written: %s",
+                strerror(pli_launcher.output->out.error));
         pli_output_flush();
-        return w.status != 0 ? w.status : 1;
+        return self->status != 0 ? self->status : 1;
     }
-    pli_auto_restart_run(job, w.state != S_RUN && w.state != S_LEFT);
-    return w.status;
+    pli_launcher.ckpt_hooks->restart(job, self->state != S_RUN && self->state != S_LEFT);
+    return self->status;
 }

@@ -6,7 +6,8 @@
 // least carry the job's cookie in the environment they were started with.
 #include "launcher/ranks/watchdog.h"
 
-#include "launcher/ckpt/ckpt_lock.h"
+#include "launcher/base/launcher.h"
+#include "launcher/job/ckpt_hooks.h"
 #include "launcher/job/environment.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
@@ -27,11 +28,6 @@
 #include <unistd.h>
 
 enum { MAX_ROUND = 500, ROUND_MS = 4, N_SWEEP = 4, SWEEP_MS = 20 };
-
-static _Atomic int32_t *groups; // shared with the keeper
-static uint32_t n_group;
-static int pipe_fd = -1;
-static pid_t keeper;
 
 // Whether the environment of a process has this variable.
 static bool carries(int dir, const char *pid, const char *cookie)
@@ -110,6 +106,7 @@ static void rename_self(char **argv)
 // claim: on the folder of checkpoints, until the last process is ended; or -1.
 static _Noreturn void keep(int fd, int claim, const char *cookie)
 {
+    struct pli_watchdog_state *self = pli_launcher.watchdog;
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -125,9 +122,9 @@ static _Noreturn void keep(int fd, int claim, const char *cookie)
         n = read(0, &word, 1);
     } while (n < 0 && errno == EINTR);
     if (n == 0) {
-        for (uint32_t i = 0; i < n_group; i++) {
-            if (groups[i] > 1) {
-                kill(-groups[i], SIGKILL);
+        for (uint32_t i = 0; i < self->n_group; i++) {
+            if (self->groups[i] > 1) {
+                kill(-self->groups[i], SIGKILL);
             }
         }
         for (int i = 0; i < N_SWEEP && cookie != NULL;
@@ -141,19 +138,21 @@ static _Noreturn void keep(int fd, int claim, const char *cookie)
 
 bool pli_watchdog_start(struct pli_job *job, char **argv)
 {
+    struct pli_watchdog_state *self = pli_launcher.watchdog;
     char cookie[64];
     int fds[2];
     pli_environment_cookie(job, cookie, sizeof cookie);
-    int claim = job->opt.ckpt_dir != NULL ? pli_ckpt_lock_take(job->opt.ckpt_dir) : -1;
-    n_group = job->n_first + job->node.header->n_more;
-    groups = mmap(NULL, n_group * sizeof *groups, PROT_READ | PROT_WRITE,
-                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (groups == MAP_FAILED || pipe2(fds, O_CLOEXEC) != 0) {
+    int claim =
+        job->opt.ckpt_dir != NULL ? pli_launcher.ckpt_hooks->lock_dir(job->opt.ckpt_dir) : -1;
+    self->n_group = job->n_first + job->node.header->n_more;
+    self->groups = mmap(NULL, self->n_group * sizeof *self->groups, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (self->groups == MAP_FAILED || pipe2(fds, O_CLOEXEC) != 0) {
         pli_say("cannot start: %s", strerror(errno));
         return false;
     }
-    keeper = fork();
-    if (keeper == 0) {
+    self->pid = fork();
+    if (self->pid == 0) {
         close(fds[1]);
         rename_self(argv);
         pli_node_unmap(&job->node);
@@ -161,24 +160,26 @@ bool pli_watchdog_start(struct pli_job *job, char **argv)
         keep(fds[0], claim, job->opt.takes ? NULL : cookie);
     }
     close(fds[0]);
-    pipe_fd = fds[1];
-    if (keeper < 0) {
+    self->pipe_fd = fds[1];
+    if (self->pid < 0) {
         pli_say("cannot start: %s", strerror(errno));
     }
-    return keeper > 0;
+    return self->pid > 0;
 }
 
 void pli_watchdog_note(uint32_t i, pid_t pid)
 {
-    groups[i] = pid;
+    struct pli_watchdog_state *self = pli_launcher.watchdog;
+    self->groups[i] = pid;
 }
 
 void pli_watchdog_stop(void)
 {
-    if (keeper > 0) {
-        if (write(pipe_fd, "q", 1) == 1) {
-            waitpid(keeper, NULL, 0);
+    struct pli_watchdog_state *self = pli_launcher.watchdog;
+    if (self->pid > 0) {
+        if (write(self->pipe_fd, "q", 1) == 1) {
+            waitpid(self->pid, NULL, 0);
         }
-        keeper = 0;
+        self->pid = 0;
     }
 }

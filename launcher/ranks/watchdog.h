@@ -22,4 +22,12 @@ void pli_watchdog_stop(void);
 // until none is left (a bounded time). Only for jobs that ended badly.
 void pli_watchdog_sweep(const char *cookie);
 
+// The process that ends what is left of the job: pli_launcher.watchdog.
+struct pli_watchdog_state {
+    _Atomic int32_t *groups; // process groups, shared with the watchdog
+    uint32_t n_group;
+    int pipe_fd;
+    pid_t pid; // 0: there is none
+};
+
 #endif

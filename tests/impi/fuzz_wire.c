@@ -3,6 +3,7 @@
 // read is written again and must give the same bytes.
 #include "wire/impi_cmd_wire.h"
 #include "wire/impi_ext32.h"
+#include "wire/impi_collated.h"
 #include "wire/impi_job.h"
 #include "wire/impi_packet_wire.h"
 #include <stdlib.h>

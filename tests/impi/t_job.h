@@ -4,6 +4,7 @@
 #define PLI_TESTS_IMPI_T_JOB_H
 
 #include "t.h"
+#include "wire/impi_collated.h"
 #include "wire/impi_job.h"
 
 struct t_shape {

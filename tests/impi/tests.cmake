@@ -37,7 +37,8 @@ endif()
 
 file(GLOB fuzz_src CONFIGURE_DEPENDS ${PLI_IMPI_TESTS}/fuzz_*.c)
 list(FILTER fuzz_src EXCLUDE REGEX "fuzz_main\\.c$")
-file(GLOB fuzzed_src CONFIGURE_DEPENDS wire/*.c engine/*.c server/srv_*.c)
+file(GLOB fuzzed_src CONFIGURE_DEPENDS wire/*.c engine/*.c)
+list(APPEND fuzzed_src ${server_src})
 foreach(src ${fuzz_src})
     get_filename_component(name ${src} NAME_WE)
     string(REPLACE "fuzz_" "" short ${name})
@@ -70,7 +71,10 @@ add_test(NAME impi.server
 set_tests_properties(impi.server PROPERTIES TIMEOUT 300
     ENVIRONMENT "${no_leak_check};PYTHONDONTWRITEBYTECODE=1")
 add_test(NAME impi.man COMMAND ${CMAKE_COMMAND} -D SERVER=$<TARGET_FILE:impi-server>
-    -D PAGE=${PLI_IMPI_TESTS}/../../docs/man/impi-server.1 -P ${PLI_IMPI_TESTS}/check_man.cmake)
+    -D PYTHON=${Python3_EXECUTABLE} -D SCRIPT=${PLI_IMPI_TESTS}/../../tools/lib/options.py
+    -D TABLE=${CMAKE_CURRENT_SOURCE_DIR}/server/impi-server.opt
+    -D PAGE=${PLI_IMPI_TESTS}/../../docs/man/impi-server.1.in
+    -D OUT=${CMAKE_CURRENT_BINARY_DIR}/impi-server.1 -P ${PLI_IMPI_TESTS}/check_man.cmake)
 set_tests_properties(impi.man PROPERTIES TIMEOUT 120 ENVIRONMENT "${no_leak_check}")
 
 # A host with real sockets, among its like and with fake ones.

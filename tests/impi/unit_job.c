@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The job built from collated labels: order, negotiation, and what must be refused.
 #include "t.h"
+#include "wire/impi_collated.h"
 #include "wire/impi_job.h"
 
 static struct pli_impi_collated c;

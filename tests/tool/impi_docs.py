@@ -32,20 +32,20 @@ def read_by(*folders):
 
 server, run, library = Page("impi-server.1"), Page("impirun.1"), Page("libimpi.7")
 text = help_of("impi-server")
-left = "\n".join(line[:23] for line in text.splitlines() if line.startswith("  -"))
+left = "\n".join(line[:29] for line in text.splitlines() if line.startswith("  -"))
 check_same("impi-server --help and its page", options(left), options(server.heads("OPTIONS", "AUTHENTICATION")))
 check_same("what impi-server reads and its --help", read_by("impi/server"), variables(text))
 check_same("what impi-server reads and its page", read_by("impi/server"), variables(server.text))
 
 usage = help_of("impirun")
-check_same("impirun --help and its page", options(usage), options(run.section("SYNOPSIS") + run.heads("DESCRIPTION")))
+check_same("impirun --help and its page", options(usage), options(run.section("SYNOPSIS") + run.heads("OPTIONS")))
 client = read_by("impi/engine", "impi/agent", "impi/shim")
 check_same("what an agent reads and libimpi's page", client, variables(library.heads("ENVIRONMENT")))
 check_same("what an agent reads and impirun's page", client - {"IMPI_AGENT"}, variables(run.heads("ENVIRONMENT")))
 for name in ("-server", "-client", "--local"):
     check(name in usage and name in run.section("SYNOPSIS"), f"impirun {name}")
 for name in re.findall(r"(\w+)\|(\w+)\|(\w+)", usage)[0]:
-    check(name in run.heads("DESCRIPTION"), f"impirun --mpi {name} in its page")
+    check(name in run.heads("OPTIONS"), f"impirun --mpi {name} in its page")
 server.check_shown("AUTHENTICATION", "EXIT STATUS")
 run.check_shown("EXIT STATUS")
 library.check_shown("ENVIRONMENT", "LIMITS")

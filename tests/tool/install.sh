@@ -38,6 +38,15 @@ for file in include/mpi.h lib/libmpi_abi.so.0 lib/libmpi_abi.so.1 lib/libmpi_abi
     share/pliant/examples/hello.c share/pliant/examples/Makefile; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
+for tool in mpiexec mpictl mpiinfo impirun upcrun upcc impi-server; do
+    for file in share/man/man1/$tool.1 share/bash-completion/completions/$tool share/zsh/site-functions/_$tool \
+        share/fish/vendor_completions.d/$tool.fish; do
+        [ -s "$prefix/$file" ] || fail "$file is not installed"
+    done
+done
+for file in share/bash-completion/completions/mpirun share/fish/vendor_completions.d/mpirun.fish; do
+    [ -s "$prefix/$file" ] || fail "$file is not installed"
+done
 grep -rIl -e "$BUILD_DIR" -e "$scratch" "$prefix/bin" "$prefix/lib/pkgconfig" "$prefix/include" |
     grep . && fail "an installed file names the folder it was built in"
 

@@ -8,20 +8,24 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 from launch import SOURCE, Run, check, status
 from page import Page, check_same, options
 
-with open(os.path.join(SOURCE, "tools", "mpiexec", "options.def"), encoding="utf-8") as f:
-    table = re.findall(r'PLI_OPTION\(\s*"([^"]+)",\s*"([^"]*)",\s*(\w+),\s*("[^"]*"|NULL)', f.read())
-check(len(table) > 20, f"{len(table)} options read from the table")
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(SOURCE, "tools", "lib"))
+from options import Table
+
+table = Table(os.path.join(SOURCE, "launcher", "job", "mpiexec.opt"))
+check(len(table.options) > 50, f"{len(table.options)} options read from the table")
 page = Page("mpiexec.1")
 described = options(page.section("OPTIONS", "OUTPUT")) - {"name"}
-check_same("the table and the page", {name for names, *_ in table for name in names.split()}, described)
+check_same("the table and the page", {name.lstrip("-") for o in table.options for name in o.names + o.aliases}, described)
 
-help_text = Run("--help").out
-left = "\n".join(line[:22] for line in help_text.splitlines())
-for names, values, _, text in table:
-    shown = re.search(rf"(?<![\w-])--?{re.escape(names.split()[0])}(?![\w-])", left)
-    check((shown is not None) == (text != "NULL"), f"--help and {names}")
-    if values and text != "NULL":
-        check(values in help_text, f"--help lacks {values}")
+for option in ("--help", "--help-all"):
+    rows = [line for line in Run(option).out.splitlines() if line.startswith("  -")]
+    for o in table.options:
+        shown = [line for line in rows if re.match(re.escape("  " + ", ".join(o.names)) + "(?![a-z-])", line)]
+        wanted = not o.hidden and (option == "--help-all" or not o.rare)
+        check(bool(shown) == wanted, f"{option} and {o.names}")
+        if o.value and wanted:
+            check(o.value in shown[0], f"{option} lacks {o.value}")
 
 page.check_shown("EXIT STATUS")
 sys.exit(status())

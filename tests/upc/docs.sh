@@ -40,7 +40,7 @@ is "$says\n" upcrun -n 4 -p 2 ./first
 for svg in $(grep -o 'upc/[a-z_]*\.svg' "$page"); do
     is '' test -s "$(dirname "$page")/$svg"
 done
-{ upcc --help; upcrun --help; sed 's,\\-,-,g' "$(dirname "$page")"/man/mpiexec.1; } >help
+{ upcc --help; upcrun --help; mpiexec --help-all; } >help
 for option in -T= -S -pthreads -fupc-debug -shared-heap --upc-groups --ranks-per-proc; do
     is '' grep -q -e "$option" "$page"
     is '' grep -q -e "$option" help

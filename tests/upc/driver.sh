@@ -4,7 +4,7 @@ set -eu
 upcc=$1/upcc
 upcrun=$1/upcrun
 unset UPCC_FLAGS UPCC_FIXED_THREADS UPC_SHARED_HEAP_SIZE UPC_PTHREADS_PER_PROC UPCRUN_FLAGS || true
-man=$(cd "$(dirname "$0")/../../docs/man" && pwd)
+man=$(cd "$1/../share/man/man1" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"

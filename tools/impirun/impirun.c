@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // impirun: starts the server of an IMPI job, one client of it, or, for a first try, all of a job on
 // this machine.
-#include "part.h"
+#include "impirun.h"
+
+#include "impirun_options.h"
+#include "impirun_part.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +20,7 @@
 
 enum { MAX_PART = 32, USAGE = 2 };
 
-static volatile sig_atomic_t caught; // the signal that is to end it all
+static volatile sig_atomic_t caught; // the signal that ends the job
 
 void pli_impirun_bad(const char *fmt, ...)
 {
@@ -30,39 +33,29 @@ void pli_impirun_bad(const char *fmt, ...)
     exit(USAGE);
 }
 
-static _Noreturn void help(void)
-{
-    puts(
-        "usage: impirun -server N [OPTION...]            the server of a job of N clients\n"
-        "       impirun -client K HOST:PORT PART         client K of the job whose server is "
-        "there\n"
-        "       impirun --local PART : PART [: PART...]  a whole job on this machine\n"
-        "PART is [--mpi pliant|mpich|openmpi] [--shim FILE] and what mpiexec of that MPI is told:\n"
-        "options, program, arguments. See impirun(1).");
-    exit(fflush(stdout) == 0 ? 0 : 1);
-}
-
+// The words behind argv[0] are options of the server.
 static _Noreturn void be_server(char **argv)
 {
-    argv[0] = (char *)pli_part_tool("impi-server");
+    argv[0] = (char *)pli_impirun_part_tool("impi-server");
     execvp(argv[0], argv);
     pli_impirun_bad("cannot run %s: %s", argv[0], strerror(errno));
 }
 
-static _Noreturn void be_client(char **argv)
+// The words are the number of the client, the address of the server and a part.
+static _Noreturn void be_client(char **word)
 {
     char *end;
-    if (argv[2] == NULL || argv[3] == NULL || argv[4] == NULL) {
+    if (word[0] == NULL || word[1] == NULL || word[2] == NULL) {
         pli_impirun_bad("-client needs a number, HOST:PORT and a command: impirun -client 1 "
                         "node7:4711 -n 4 ./a.out");
     }
-    long k = strtol(argv[2], &end, 10);
-    if (*argv[2] == '\0' || *end != '\0' || k < 0 || k >= MAX_PART) {
-        pli_impirun_bad("-client needs a number from 0 to %d, not '%s'", MAX_PART - 1, argv[2]);
+    long k = strtol(word[0], &end, 10);
+    if (*word[0] == '\0' || *end != '\0' || k < 0 || k >= MAX_PART) {
+        pli_impirun_bad("-client needs a number from 0 to %d, not '%s'", MAX_PART - 1, word[0]);
     }
-    setenv("IMPI_SERVER", argv[3], 1);
-    setenv("IMPI_CLIENT", argv[2], 1);
-    pli_part_exec(argv + 4);
+    setenv("IMPI_SERVER", word[1], 1);
+    setenv("IMPI_CLIENT", word[0], 1);
+    pli_impirun_part_exec(word + 2);
 }
 
 static void on_signal(int sig)
@@ -70,7 +63,7 @@ static void on_signal(int sig)
     caught = sig;
 }
 
-// Start a child that dies with us, with its standard output on `out` unless that is -1.
+// Start a child that ends when impirun ends, with its standard output on `out` unless that is -1.
 static pid_t start(char **part, int client, int out)
 {
     char number[16];
@@ -93,17 +86,17 @@ static pid_t start(char **part, int client, int out)
     }
     snprintf(number, sizeof number, "%d", client);
     setenv("IMPI_CLIENT", number, 1);
-    pli_part_exec(part);
+    pli_impirun_part_exec(part);
 }
 
-// The server, and the address it prints.
+// Start the server and read the address that it prints.
 static pid_t start_server(int n, char *address, size_t cap)
 {
     char count[16];
     int fds[2];
     snprintf(count, sizeof count, "%d", n);
     char *argv[] = {
-        (char *)pli_part_tool("impi-server"), "-server", count, "-bind", "127.0.0.1", NULL
+        (char *)pli_impirun_part_tool("impi-server"), "-server", count, "-bind", "127.0.0.1", NULL
     };
     if (pipe(fds) != 0) {
         pli_impirun_bad("cannot make a pipe: %s", strerror(errno));
@@ -115,11 +108,11 @@ static pid_t start_server(int n, char *address, size_t cap)
         pli_impirun_bad("the server did not start");
     }
     address[strcspn(address, "\n")] = '\0';
-    fclose(from); // it prints nothing else
+    fclose(from); // the server prints nothing else
     return pid;
 }
 
-// A key nobody else knows, unless the user has chosen how the clients prove who they are.
+// Set a random key, unless the environment chooses how clients are authenticated.
 static void choose_key(void)
 {
     uint64_t key = 0;
@@ -141,9 +134,9 @@ static int status_of(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Wait for all; the first that fails ends the others. The last one is the server: that it fails is
-// what follows from a client that did, or makes them all fail.
-static int look_after(pid_t *pids, int n)
+// Wait for all processes; the first that fails ends the others. The last one is the server, which
+// fails when a client does, or makes all clients fail.
+static int wait_for_all(pid_t *pids, int n)
 {
     int result = 0, server = 0, left = n;
     bool is_ending = false;
@@ -197,7 +190,7 @@ static int be_all(char **argv)
         pli_impirun_bad("no program is named; try impirun --local -n 2 ./a : -n 2 ./b");
     }
     for (int i = 0; i < n; i++) {
-        pli_part_check(parts[i]);
+        pli_impirun_part_check(parts[i]);
     }
     struct sigaction sa = { .sa_handler = on_signal };
     sigaction(SIGINT, &sa, NULL);
@@ -208,28 +201,58 @@ static int be_all(char **argv)
     for (int i = 0; i < n; i++) {
         pids[i] = start(parts[i], i, -1);
     }
-    return look_after(pids, n + 1);
+    return wait_for_all(pids, n + 1);
 }
+
+static void take_server(struct pli_option_use *use)
+{
+    be_server(use->reader->job);
+}
+
+static void take_client(struct pli_option_use *use)
+{
+    be_client(use->rest);
+}
+
+static void take_local(struct pli_option_use *use)
+{
+    exit(be_all(use->rest));
+}
+
+static void take_help(struct pli_option_use *use)
+{
+    pli_options_help(use->reader, stdout);
+    exit(fflush(stdout) == 0 ? 0 : 1);
+}
+
+static void take_version(struct pli_option_use *use)
+{
+    printf("%s (Pliant MPI) %s\n", use->reader->tool, PLIANT_VERSION);
+    exit(fflush(stdout) == 0 ? 0 : 1);
+}
+
+static const pli_option_take_fn take[PLI_IMPIRUN_N_TAKE] = {
+    [PLI_IMPIRUN_CLIENT] = take_client,   [PLI_IMPIRUN_HELP] = take_help,
+    [PLI_IMPIRUN_LOCAL] = take_local,     [PLI_IMPIRUN_SERVER] = take_server,
+    [PLI_IMPIRUN_VERSION] = take_version,
+};
 
 int main(int argc, char **argv)
 {
-    const char *word = argc > 1 ? argv[1] : "--help";
-    word += word[0] == '-' && word[1] == '-';
-    if (strcmp(word, "-help") == 0 || strcmp(word, "-h") == 0) {
-        help();
-    }
-    if (strcmp(word, "-version") == 0) {
-        printf("impirun (Pliant MPI) %s\n", PLIANT_VERSION);
+    struct pli_impirun_part_args part = { 0 }; // for options of a part that stand too early
+    struct pli_option_reader r = { .tool = "impirun",
+                                   .table = &pli_impirun_options,
+                                   .take = take,
+                                   .job = argv,
+                                   .part = &part,
+                                   .expected = "; the first word is -server, -client or --local",
+                                   .bad = pli_impirun_bad };
+    if (argc == 1) {
+        pli_options_help(&r, stdout);
         return fflush(stdout) == 0 ? 0 : 1;
     }
-    if (strcmp(word, "-server") == 0) {
-        be_server(argv);
-    }
-    if (strcmp(word, "-client") == 0) {
-        be_client(argv);
-    }
-    if (strcmp(word, "-local") == 0) {
-        return be_all(argv + 2);
+    if (pli_options_is_option(argv[1])) {
+        pli_options_take(&r, argv + 1);
     }
     pli_impirun_bad("the first word is -server, -client or --local, not '%s'; see impirun --help",
                     argv[1]);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpictl: looks at running jobs of this host, through the memory their mpiexec shares with them.
+// mpictl: shows running jobs of this host, read from the memory that their mpiexec shares with the
+// ranks, and sends orders to their mpiexec.
 #include "base/clock.h"
 #include "base/err.h"
 #include "boot/launcher_wire.h"
 #include "boot/node.h"
 #include "mpictl.h"
+#include "mpictl_options.h"
 #include "order.h"
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -22,32 +24,7 @@
 
 enum { USAGE = 2, WAIT_S = 60, COMMAND = 4096 };
 
-static long wait_s = WAIT_S; // for ranks that leave
-static bool is_together;     // a rank may take others with it
-static const char *hosts;    // where new ranks are to go, NULL: anywhere
-
-static const char help[] =
-    "usage: mpictl [PID] COMMAND\n"
-    "\n"
-    "Looks at the MPI jobs of this user on this host. PID is that of the job's mpiexec, before "
-    "the\n"
-    "command or behind it; with one job running it may be left out.\n"
-    "\n"
-    "  list          the jobs: process, ranks, how long they run, program\n"
-    "  status [PID]  what every rank is doing: who waits for whom, where, since when\n"
-    "  grow N [PID]     start N more ranks\n"
-    "  shrink N [PID]   let the last N ranks leave, and wait until they are gone\n"
-    "  resize N [PID]   have N ranks (these three: of a job started with mpiexec --elastic)\n"
-    "  migrate RANK HOST [PID]  move a rank to another host (of a job started with mpiexec\n"
-    "                --movable or --checkpoint-dir; --together: and those who share its memory)\n"
-    "  checkpoint [PID] write a checkpoint (of a job started with mpiexec --checkpoint-dir)\n"
-    "  stop [PID]       end the job as ^C would\n"
-    "  --hosts LIST  grow and resize: new ranks go to these hosts, \"a,b:2\"; those that are not\n"
-    "                of the job join it\n"
-    "  --timeout S   wait no longer than S seconds for the job to be done with what it is at (60)\n"
-    "  --wait S      wait no longer than S seconds for ranks that leave (60)\n"
-    "  -h, --help    this\n"
-    "  --version\n";
+static struct pli_mpictl_args args = { .wait_s = WAIT_S, .timeout_s = WAIT_S };
 
 void pli_mpictl_bad(const char *fmt, ...)
 {
@@ -68,7 +45,7 @@ static void __attribute__((format(printf, 1, 2))) print(const char *fmt, ...)
     va_end(ap);
 }
 
-// The memory of the job that mpiexec `pid` keeps; -1 with errno: none, or not ours to see.
+// Open the memory of the job of mpiexec `pid`; -1 with errno: it has none, or another user owns it.
 static int open_memory(long pid)
 {
     char path[64], link[64];
@@ -156,7 +133,7 @@ static int each_job(void (*fn)(long pid, struct pli_node *node, void *arg), void
     return n;
 }
 
-// 's', where there are several ranks.
+// The plural ending for n things.
 static const char *plural(uint32_t n)
 {
     return n == 1 ? "" : "s";
@@ -203,7 +180,7 @@ static void show_job(long pid, struct pli_node *node, void *arg)
            command, is_part ? " (this host's part of a job on several)" : "");
 }
 
-// What choose() has seen.
+// The jobs that choose() has found.
 struct choice {
     int n_job, n_part;
     long job, part;
@@ -226,7 +203,7 @@ static bool is_over(void *arg, uint32_t row)
     const struct pli_node *node = arg;
     uint32_t pid = atomic_load(&node->rows[row].pid);
     if (node->header->is_nested != 0 || (node->header->net & PLI_NODE_HEAD) != 0) {
-        // that is no number for us
+        // the process numbers are those of another namespace or host
         return atomic_load(&node->rows[row].has_ended) != 0;
     }
     return pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
@@ -252,10 +229,10 @@ static long choose(const char *which)
                            ? "no job of yours is running on this host"
                            : "several jobs are running; say which (`mpictl list` shows them)");
     }
-    return c.n_job == 1 ? c.job : c.part; // a part is looked at where its mpiexec is not
+    return c.n_job == 1 ? c.job : c.part; // on a host without the mpiexec the part is shown
 }
 
-// What is known of ranks on several hosts from where their mpiexec is.
+// Print how many processes of all hosts run; the mpiexec of the job knows no more.
 static void show_states(struct pli_node *node)
 {
     uint32_t n_run = 0, n_over = 0, n_row = pli_node_n_used(node);
@@ -279,18 +256,19 @@ static const char *no_site(uint32_t row)
     return "";
 }
 
-// What all ranks of several hosts do, which their mpiexec finds out.
+// Print what all ranks of several hosts do; their mpiexec collects it.
 static void show_all(long pid, struct pli_node *node)
 {
     struct pli_answer answer;
-    pli_order_ask(pid, PLI_ASK_LOOK, NULL, 0, &answer); // brings what is told of them up to date
+    pli_order_ask(pid, PLI_ASK_LOOK, NULL, 0,
+                  &answer); // has the mpiexec collect the state of all hosts
     show_states(node);
     if (answer.error != 0) {
         printf("what they wait for cannot be shown: %s\n", answer.text);
         return;
     }
-    pli_picture_sites(no_site);
-    pli_picture_print(node, is_over, node, print);
+    pli_job_status_sites(no_site);
+    pli_job_status_print(node, is_over, node, print);
 }
 
 static void note_whole(long pid, struct pli_node *node, void *arg)
@@ -301,7 +279,7 @@ static void note_whole(long pid, struct pli_node *node, void *arg)
     }
 }
 
-// Of a job on one host with a daemon its memory is looked at: that knows the programs too.
+// Print a job on one host with a daemon from the memory of the daemon, which has the programs too.
 static void show_head(long pid, struct pli_node *node)
 {
     struct choice c = { .job = pid };
@@ -311,7 +289,7 @@ static void show_head(long pid, struct pli_node *node)
         show_all(pid, node);
         return;
     }
-    pli_picture_print(&part, is_over, &part, print);
+    pli_job_status_print(&part, is_over, &part, print);
     pli_node_unmap(&part);
 }
 
@@ -335,7 +313,7 @@ static int status(const char *which)
     if ((node.header->net & PLI_NODE_HEAD) != 0) {
         show_head(pid, &node);
     } else {
-        pli_picture_print(&node, is_over, &node, print);
+        pli_job_status_print(&node, is_over, &node, print);
     }
     pli_node_unmap(&node);
     return 0;
@@ -355,10 +333,10 @@ static int checkpoint(const char *which)
     return 0;
 }
 
-// Wait until those who are to leave have ended.
-static int see_off(long pid, bool is_said)
+// Wait until the ranks that leave have ended.
+static int wait_for_leavers(long pid, bool is_said)
 {
-    struct pli_ask_left left = { (uint32_t)(wait_s * 1000), 0 };
+    struct pli_ask_left left = { (uint32_t)(args.wait_s * 1000), 0 };
     struct pli_answer answer;
     int fd = pli_order_dial(pid);
     if (fd < 0 || !pli_order_talk(fd, PLI_ASK_LEFT, &left, sizeof left, &answer)) {
@@ -392,19 +370,20 @@ static int resize(enum pli_ask_resize_how how, const char *count, const char *wh
     if (n < 1) {
         pli_mpictl_bad("'%s' is not a number of ranks", count);
     }
-    if (hosts != NULL && how == PLI_ASK_SHRINK) {
+    if (args.hosts != NULL && how == PLI_ASK_SHRINK) {
         pli_mpictl_bad("--hosts says where new ranks go, and shrink makes none");
     }
     long pid = choose(which);
     struct pli_ask_resize want = { how, (uint32_t)n };
     struct pli_answer answer;
-    size_t len = sizeof want + (hosts != NULL ? strlen(hosts) + 2 : 0);
+    size_t len = sizeof want + (args.hosts != NULL ? strlen(args.hosts) + 2 : 0);
     char *body = calloc(1, len);
     if (body == NULL) {
         pli_mpictl_bad("no memory for %zu bytes", len);
     }
     memcpy(body, &want, sizeof want);
-    memcpy(body + sizeof want, hosts != NULL ? hosts : "", hosts != NULL ? strlen(hosts) : 0);
+    memcpy(body + sizeof want, args.hosts != NULL ? args.hosts : "",
+           args.hosts != NULL ? strlen(args.hosts) : 0);
     pli_order_ask(pid, PLI_ASK_RESIZE, body, (uint32_t)len, &answer);
     free(body);
     if (answer.error != 0) {
@@ -414,14 +393,15 @@ static int resize(enum pli_ask_resize_how how, const char *count, const char *wh
     printf("the world of job %ld is version %u, of %u rank%s\n", pid, answer.first, answer.n,
            plural(answer.n));
     fflush(stdout);
-    return how == PLI_ASK_GROW || wait_s == 0 ? 0 : see_off(pid, how == PLI_ASK_SHRINK);
+    return how == PLI_ASK_GROW || args.wait_s == 0 ? 0
+                                                   : wait_for_leavers(pid, how == PLI_ASK_SHRINK);
 }
 
-// Have a rank moved to another host, and wait until it is there.
+// Have a rank moved to another host, and wait until it runs there.
 static int migrate(const char *rank, const char *host, const char *which)
 {
     struct pli_ask_migrate want = { .rank = (uint32_t)number(rank, "rank"),
-                                    .together = is_together };
+                                    .together = args.is_together };
     struct pli_answer answer;
     if (strlen(host) >= sizeof want.host || host[0] == '\0') {
         pli_mpictl_bad("'%s' is not the name of a host", host);
@@ -448,85 +428,126 @@ static int stop(const char *which)
     return 0;
 }
 
+// A process number in front of the command goes behind its operands.
+static void put_job_last(int n, char **words)
+{
+    char *job = words[0];
+    if (n > 1 && strspn(job, "0123456789") == strlen(job)) {
+        memmove(words, words + 1, (size_t)(n - 1) * sizeof *words);
+        words[n - 1] = job;
+    }
+}
+
+static int run_list(char **operand)
+{
+    (void)operand;
+    if (each_job(show_job, NULL) == 0) {
+        puts("no job of yours is running on this host");
+    }
+    return 0;
+}
+
+static int run_status(char **operand)
+{
+    return status(operand[0]);
+}
+
+static int run_stop(char **operand)
+{
+    return stop(operand[0]);
+}
+
+static int run_checkpoint(char **operand)
+{
+    return checkpoint(operand[0]);
+}
+
+static int run_migrate(char **operand)
+{
+    return migrate(operand[0], operand[1], operand[2]);
+}
+
+static int run_grow(char **operand)
+{
+    return resize(PLI_ASK_GROW, operand[0], operand[1]);
+}
+
+static int run_shrink(char **operand)
+{
+    return resize(PLI_ASK_SHRINK, operand[0], operand[1]);
+}
+
+static int run_resize(char **operand)
+{
+    return resize(PLI_ASK_TO, operand[0], operand[1]);
+}
+
 static const struct {
     const char *name;
-    enum pli_ask_resize_how how;
-} sizes[] = { { "grow", PLI_ASK_GROW }, { "shrink", PLI_ASK_SHRINK }, { "resize", PLI_ASK_TO } };
+    int (*run)(char **operand); // missing operands are NULL
+} runs[] = {
+    { "list", run_list },       { "status", run_status },         { "stop", run_stop },
+    { "grow", run_grow },       { "shrink", run_shrink },         { "resize", run_resize },
+    { "migrate", run_migrate }, { "checkpoint", run_checkpoint },
+};
 
-// Take --wait S, --timeout S, --hosts LIST and --together out of the arguments; how many are left.
-static int take_options(int argc, char **argv)
+static int run_command(const struct pli_option_command *c, char **operand)
 {
-    int n = 0;
-    for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc) {
-            wait_s = number(argv[++i], "number of seconds");
-        } else if (strcmp(argv[i], "--timeout") == 0 && i + 1 < argc) {
-            pli_order_timeout = number(argv[++i], "number of seconds");
-        } else if (strcmp(argv[i], "--hosts") == 0 && i + 1 < argc) {
-            hosts = argv[++i];
-        } else if (strcmp(argv[i], "--together") == 0) {
-            is_together = true;
-        } else {
-            argv[n++] = argv[i];
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        if (strcmp(runs[i].name, c->name) == 0) {
+            return runs[i].run(operand);
         }
     }
-    return n;
+    abort(); // the table of options has a command that is not there
 }
 
-// A process number in front of the command goes behind its arguments.
-static void put_job_last(int argc, char **argv)
+static void take_help(struct pli_option_use *use)
 {
-    char *job = argv[1];
-    if (argc > 2 && strspn(job, "0123456789") == strlen(job)) {
-        memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof *argv);
-        argv[argc - 1] = job;
-    }
+    pli_options_help(use->reader, stdout);
+    exit(fflush(stdout) == 0 ? 0 : 1);
 }
 
-static const char *const names[] = { "list",   "status", "stop",       "grow",
-                                     "shrink", "resize", "checkpoint", "migrate" };
-
-static _Noreturn void refuse(const char *command, int n_arg)
+static void take_version(struct pli_option_use *use)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(command, names[i]) == 0) {
-            pli_mpictl_bad("'%s' does not take %d argument%s; see mpictl --help", command, n_arg,
-                           plural((uint32_t)n_arg));
-        }
-    }
-    pli_mpictl_bad("there is no command '%s'; see mpictl --help", command);
+    printf("%s (Pliant MPI) %s\n", use->reader->tool, PLIANT_VERSION);
+    exit(fflush(stdout) == 0 ? 0 : 1);
 }
+
+static const pli_option_take_fn take[PLI_MPICTL_N_TAKE] = {
+    [PLI_MPICTL_HELP] = take_help,
+    [PLI_MPICTL_VERSION] = take_version,
+};
 
 int main(int argc, char **argv)
 {
-    argc = take_options(argc, argv);
-    put_job_last(argc, argv);
-    const char *command = argc > 1 ? argv[1] : "--help";
-    if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0) {
-        fputs(help, stdout);
-    } else if (strcmp(command, "--version") == 0) {
-        printf("mpictl (Pliant MPI) %s\n", PLIANT_VERSION);
-    } else if (strcmp(command, "list") == 0 && argc == 2) {
-        if (each_job(show_job, NULL) == 0) {
-            puts("no job of yours is running on this host");
+    struct pli_option_reader r = { .tool = "mpictl",
+                                   .table = &pli_mpictl_options,
+                                   .take = take,
+                                   .job = &args,
+                                   .bad = pli_mpictl_bad };
+    int n = 0; // words that are no options are moved to the front of argv
+    for (int i = 1; i < argc;) {
+        if (pli_options_is_option(argv[i]) && !isdigit((unsigned char)argv[i][1])) {
+            i += pli_options_take(&r, argv + i);
+        } else {
+            argv[n++] = argv[i++];
         }
-    } else if (strcmp(command, "status") == 0 && argc <= 3) {
-        status(argc == 3 ? argv[2] : NULL);
-    } else if (strcmp(command, "stop") == 0 && argc <= 3) {
-        stop(argc == 3 ? argv[2] : NULL);
-    } else if (strcmp(command, "migrate") == 0 && (argc == 4 || argc == 5)) {
-        return migrate(argv[2], argv[3], argc == 5 ? argv[4] : NULL);
-    } else if (strcmp(command, "checkpoint") == 0 && argc <= 3) {
-        return checkpoint(argc == 3 ? argv[2] : NULL);
-    } else if (argc == 3 || argc == 4) {
-        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-            if (strcmp(command, sizes[i].name) == 0) {
-                return resize(sizes[i].how, argv[2], argc == 4 ? argv[3] : NULL);
-            }
-        }
-        refuse(command, argc - 2);
-    } else {
-        refuse(command, argc - 2);
     }
-    return fflush(stdout) == 0 ? 0 : 1;
+    argv[n] = NULL;
+    pli_order_timeout = args.timeout_s;
+    if (n == 0) {
+        pli_options_help(&r, stdout);
+        return fflush(stdout) == 0 ? 0 : 1;
+    }
+    put_job_last(n, argv);
+    const struct pli_option_command *c = pli_options_command(r.table, argv[0]);
+    if (c == NULL) {
+        pli_options_no_command(&r, argv[0]);
+    }
+    if (n - 1 < c->min || n - 1 > c->max) {
+        pli_mpictl_bad("'%s' does not take %d argument%s; see mpictl --help", c->name, n - 1,
+                       plural((uint32_t)(n - 1)));
+    }
+    int result = run_command(c, argv + 1);
+    return fflush(stdout) == 0 ? result : 1;
 }

@@ -7,6 +7,14 @@
 
 struct pli_node;
 
+// What the options say.
+struct pli_mpictl_args {
+    long wait_s;       // for ranks that leave
+    long timeout_s;    // for a job that is busy
+    bool is_together;  // a rank may take others with it
+    const char *hosts; // where new ranks are to go, NULL: anywhere
+};
+
 // Say what is wrong with the command, and end with exit status 2.
 _Noreturn void pli_mpictl_bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

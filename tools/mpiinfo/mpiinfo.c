@@ -3,19 +3,17 @@
 #include "base/conf.h"
 #include "coll/coll_select.h"
 #include "coverage.h"
+#include "mpiinfo_options.h"
 #include "net/ucx/ucx.h"
 
 #include <limits.h>
 #include <mpi.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-struct option {
-    const char *name, *help;
-    void (*run)(void);
-};
 
 static void print_version(void)
 {
@@ -82,49 +80,23 @@ static void print_collectives(void)
 
 static void print_coverage(void)
 {
-    coverage_print();
+    pli_coverage_print();
 }
 
 static void print_there(void)
 {
-    coverage_list(true);
+    pli_coverage_list(true);
 }
 
 static void print_missing(void)
 {
-    coverage_list(false);
-}
-
-static void print_help(void);
-
-static const struct option options[] = {
-    { "--version", "which version of what", print_version },
-    { "--build", "how it was built", print_build },
-    { "--network", "what carries messages between hosts, and why", print_network },
-    { "--settings", "every PLIANT_ variable, its value now and its meaning", print_settings },
-    { "--coverage", "MPI functions that are there and that are not, by chapter", print_coverage },
-    { "--collectives", "which algorithm a collective uses, by size and shape", print_collectives },
-    { "--functions", "names of the functions that are there, one per line", print_there },
-    { "--missing", "names of the functions that are not, one per line", print_missing },
-    { "--help", "this", print_help },
-};
-
-enum { N_OPTION = sizeof options / sizeof options[0] };
-
-static void print_help(void)
-{
-    printf("usage: mpiinfo [option | function]...\n");
-    for (int i = 0; i < N_OPTION; i++) {
-        printf("  %-13s %s\n", options[i].name, options[i].help);
-    }
-    printf("  %-13s whether that function is there\n", "MPI_Send");
-    printf("Without arguments: a summary.\n");
+    pli_coverage_list(false);
 }
 
 static void print_summary(void)
 {
     int there, all;
-    coverage_count(&there, &all);
+    pli_coverage_count(&there, &all);
     print_version();
     printf("functions    %d of the %d that MPI has in C (--coverage)\n", there, all);
     print_here();
@@ -132,44 +104,60 @@ static void print_summary(void)
     print_network();
 }
 
-static const struct option *find(const char *name)
+// What is printed for each option, indexed as mpiinfo.opt says.
+static void (*const print[PLI_MPIINFO_N_TAKE])(void) = {
+    [PLI_MPIINFO_BUILD] = print_build,       [PLI_MPIINFO_COLLECTIVES] = print_collectives,
+    [PLI_MPIINFO_COVERAGE] = print_coverage, [PLI_MPIINFO_FUNCTIONS] = print_there,
+    [PLI_MPIINFO_MISSING] = print_missing,   [PLI_MPIINFO_NETWORK] = print_network,
+    [PLI_MPIINFO_SETTINGS] = print_settings, [PLI_MPIINFO_VERSION] = print_version,
+};
+
+static _Noreturn void __attribute__((format(printf, 1, 2))) bad(const char *fmt, ...)
 {
-    for (int i = 0; i < N_OPTION; i++) {
-        if (strcmp(options[i].name, name) == 0) {
-            return &options[i];
-        }
-    }
-    return strcmp(name, "-h") == 0 ? &options[N_OPTION - 1] : NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("mpiinfo: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    exit(2);
 }
 
-// Name the wrong argument before anything is printed.
-static bool check(int argc, char **argv)
+// Options only say what to print: a wrong one is refused before anything is printed.
+static void take_any(struct pli_option_use *use)
 {
-    for (int i = 1; i < argc; i++) {
-        if (argv[i][0] == '-' && find(argv[i]) == NULL) {
-            fprintf(stderr, "mpiinfo: there is no option '%s'; `mpiinfo --help` lists them\n",
-                    argv[i]);
-            return false;
-        }
-    }
-    return true;
+    (void)use;
 }
 
 int main(int argc, char **argv)
 {
-    pli_conf_load();
-    if (!check(argc, argv)) {
-        return 2;
+    pli_option_take_fn take[PLI_MPIINFO_N_TAKE];
+    struct pli_option_reader r = {
+        .tool = "mpiinfo", .table = &pli_mpiinfo_options, .take = take, .bad = bad
+    };
+    for (int i = 0; i < PLI_MPIINFO_N_TAKE; i++) {
+        take[i] = take_any;
     }
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] == '-') {
+            pli_options_take(&r, argv + i);
+        }
+    }
+    pli_conf_load();
     if (argc == 1) {
         print_summary();
     }
     int status = 0;
     for (int i = 1; i < argc; i++) {
-        if (argv[i][0] == '-') {
-            find(argv[i])->run();
-        } else if (!coverage_tell(argv[i])) {
-            status = 1;
+        struct pli_option_use use;
+        if (argv[i][0] != '-') {
+            status = pli_coverage_tell(argv[i]) ? status : 1;
+        } else if (pli_options_match(r.table, argv + i, &use) > 0) {
+            if (use.option->take == PLI_MPIINFO_HELP) {
+                pli_options_help(&r, stdout);
+            } else {
+                print[use.option->take]();
+            }
         }
     }
     if (fflush(stdout) != 0) {

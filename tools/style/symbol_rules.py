@@ -96,16 +96,16 @@ def declared(src):
 
 
 def owner(headers, symbols):
-    """A header declares what its own .c file defines; x_priv.h also what x_*.c define."""
+    """x.h and x_priv.h declare what x.c defines, and what files x_*.c define that have no header."""
+    known = {src.path[:-2] for src in headers}
     for src in headers:
         base = src.path[:-2]
         if base.endswith("_wire"):
             continue
-        is_private = base.endswith("_priv")
-        base = base[:-len("_priv")] if is_private else base
+        base = base[:-len("_priv")] if base.endswith("_priv") else base
         for line, name in declared(src):
             units = symbols.defined.get(name, set())
-            mine = any(u == base or is_private and u.startswith(base + "_") for u in units)
+            mine = any(u == base or u.startswith(base + "_") and u not in known for u in units)
             if units and not mine:
                 yield src.path, line, f"{name} is defined in {sorted(units)[0]}.c: declare it beside it", name
 

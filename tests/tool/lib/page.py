@@ -4,12 +4,13 @@ import re
 import shutil
 import subprocess
 
-from launch import SOURCE, check
+from launch import BUILD, SOURCE, check
 
 
 class Page:
     def __init__(self, name):
-        self.path = os.path.join(SOURCE, "docs", "man", name)
+        made = os.path.join(BUILD, "share", "man", "man1", name)  # from the table of options
+        self.path = made if os.path.exists(made) else os.path.join(SOURCE, "docs", "man", name)
         with open(self.path, encoding="utf-8") as f:
             source = f.read()
         self.text = re.sub(r"\\f.|\\~", lambda m: " " if m.group() == "\\~" else "", source).replace("\\-", "-")
@@ -22,7 +23,7 @@ class Page:
 
     def heads(self, first, last=None):
         """The lines of a section that head a paragraph: what is described there."""
-        return "\n".join(re.findall(r"^\.TP\n(.*)$", self.section(first, last), re.MULTILINE))
+        return "\n".join(re.findall(r"^\.T[PQ]\n(.*)$", self.section(first, last), re.MULTILINE))
 
     def check_shown(self, *pieces):
         if shutil.which("man"):

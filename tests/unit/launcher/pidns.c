@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process of the nest is found by its number there, whoever of ours has that number outside.
+#include "launcher/base/launcher.h"
 #include "launcher/base/pidns.h"
 #include "t.h"
 
@@ -34,6 +35,9 @@ enum { LAST = 20000 };
 
 int main(void)
 {
+    static struct pli_pidns_state state;
+    pli_launcher.pidns = &state;
+    pli_pidns_init();
     pid_t outside = sleeper(0);
     T_MUST(outside > 0);
     if (!pli_pidns_open(LAST)) {

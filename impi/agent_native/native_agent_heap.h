@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The gateway's memory, shared with the ranks and shared out by the agent. Sparse: only what is
+// written takes memory, and what lies far behind is given back to the system, but not at once: who
+// streams takes as much again soon, and new pages cost more than copying what goes into them.
+#ifndef PLI_IMPI_NATIVE_AGENT_HEAP_H
+#define PLI_IMPI_NATIVE_AGENT_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pli_native_agent_heap_piece;
+
+struct pli_native_agent_heap {
+    struct pli_native_agent_heap_piece *first; // all pieces, by place
+    uint64_t used;
+    uint64_t peak;   // of used, in this period
+    uint64_t held;   // of used, since memory was given back
+    uint64_t due_ms; // when this period ends
+    int fd;
+};
+
+// `begin` is an offset in the memory behind fd.
+bool pli_native_agent_heap_init(struct pli_native_agent_heap *h, int fd, uint64_t begin,
+                                uint64_t size);
+void pli_native_agent_heap_fini(struct pli_native_agent_heap *h);
+
+// Offset of `size` bytes, 0: no room.
+uint64_t pli_native_agent_heap_take(struct pli_native_agent_heap *h, uint64_t size);
+void pli_native_agent_heap_give(struct pli_native_agent_heap *h, uint64_t offset);
+
+// Give memory back if less than half of it was in use for a while. Milliseconds until it is to be
+// called again, -1: not before something is taken or given.
+int pli_native_agent_heap_tend(struct pli_native_agent_heap *h, uint64_t now_ms);
+
+#endif

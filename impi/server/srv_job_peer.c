@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One connection of the server: collects commands from bytes that come in any portions. Before a
+// client has joined nothing is allocated for it; after that only as its bytes arrive.
+#include "server/srv_conf.h"
+#include "server/srv_job_priv.h"
+#include "server/srv_log.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const bool may_go[N_PEER_STATE][N_PEER_STATE] = {
+    // [from][to]
+    [P_AUTH] = { [P_KEY] = true, [P_RANK] = true, [P_CLOSED] = true },
+    [P_KEY] = { [P_RANK] = true, [P_CLOSED] = true },
+    [P_RANK] = { [P_LABELS] = true, [P_CLOSED] = true },
+    [P_LABELS] = { [P_RUN] = true, [P_CLOSED] = true },
+    [P_RUN] = { [P_CLOSED] = true },
+};
+
+void pli_srv_job_peer_go(struct pli_srv_peer *peer, enum peer_state to)
+{
+    static const char *const name[N_PEER_STATE] = { "authentication", "key", "rank",
+                                                    "labels",         "run", "closed" };
+    if (!may_go[peer->state][to]) {
+        pli_srv_log(PLI_SRV_ERROR, "%s: cannot go from %s to %s", pli_srv_job_peer_name(peer),
+                    name[peer->state], name[to]);
+        abort(); // a mistake of ours, whatever the client sent
+    }
+    pli_srv_log(PLI_SRV_INFO, "%s: %s -> %s", pli_srv_job_peer_name(peer), name[peer->state],
+                name[to]);
+    peer->state = to;
+}
+
+const char *pli_srv_job_peer_name(const struct pli_srv_peer *peer)
+{
+    static char line[120]; // one thread, one line at a time
+    if (peer->rank < 0) {
+        return peer->name;
+    }
+    snprintf(line, sizeof line, "client %d (%s)", peer->rank, peer->name);
+    return line;
+}
+
+// A client can be odd as often as it likes, but not fill the log with it.
+bool pli_srv_job_peer_is_odd(struct pli_srv_peer *peer)
+{
+    enum { MAX_ODD = 10 };
+    if (++peer->n_odd == MAX_ODD) {
+        pli_srv_log(PLI_SRV_WARN, "%s: enough of its oddities", pli_srv_job_peer_name(peer));
+    }
+    return peer->n_odd < MAX_ODD;
+}
+
+void pli_srv_job_peer_drop(struct pli_srv_peer *peer)
+{
+    if (peer->state != P_CLOSED) {
+        pli_srv_job_peer_go(peer, P_CLOSED);
+    }
+    pli_impi_body_fini(&peer->body);
+    peer->has_body = false;
+}
+
+// Whether a command may come now. What may not is a breach, but for two that are only late.
+static bool is_expected(const struct pli_srv_peer *peer, uint32_t cmd)
+{
+    switch (peer->state) {
+    case P_AUTH:
+        return cmd == PLI_IMPI_CMD_AUTH;
+    case P_RANK:
+        return cmd == PLI_IMPI_CMD_IMPI;
+    case P_LABELS:
+    case P_RUN:
+        return cmd != PLI_IMPI_CMD_AUTH && cmd != PLI_IMPI_CMD_IMPI;
+    default:
+        return false;
+    }
+}
+
+static void act(struct pli_srv_job *job, struct pli_srv_peer *peer,
+                const struct pli_impi_cmd_head *head)
+{
+    struct pli_impi_cmd cmd;
+    if (pli_impi_cmd_get_client(head, peer->small + PLI_IMPI_CMD_HEAD, &cmd) != PLI_IMPI_OK) {
+        pli_srv_job_on_breach(job, peer, "sent a command of a wrong length");
+        return;
+    }
+    switch (cmd.cmd) {
+    case PLI_IMPI_CMD_AUTH:
+        pli_srv_job_on_auth(job, peer, cmd.mask);
+        break;
+    case PLI_IMPI_CMD_IMPI:
+        pli_srv_job_on_rank(job, peer, cmd.value);
+        break;
+    case PLI_IMPI_CMD_DONE:
+        pli_srv_job_on_done(job, peer);
+        break;
+    case PLI_IMPI_CMD_FINI:
+        pli_srv_job_on_fini(job, peer);
+        break;
+    default:
+        break;
+    }
+}
+
+// A head is complete: see what follows it.
+static void begin(struct pli_srv_job *job, struct pli_srv_peer *peer)
+{
+    struct pli_impi_cmd_head head;
+    if (pli_impi_cmd_get_head(peer->small, peer->n_small, &head) != PLI_IMPI_OK) {
+        pli_srv_job_on_breach(job, peer, "sent a command of negative length");
+        return;
+    }
+    if (!is_expected(peer, head.cmd)) {
+        pli_srv_job_on_breach(job, peer,
+                              peer->state == P_AUTH   ? "did not begin with AUTH"
+                              : peer->state == P_RANK ? "did not go on with IMPI"
+                                                      : "sent AUTH or IMPI a second time");
+        return;
+    }
+    if (head.cmd == PLI_IMPI_CMD_COLL) {
+        if (head.len < 4) {
+            pli_srv_job_on_breach(job, peer, "sent COLL without a label");
+        } else if (head.len - 4 > (size_t)job->conf->limit_mib << 20) {
+            pli_srv_job_on_breach(job, peer, "sent a label above the limit (see -limit)");
+        } else {
+            peer->has_body = true;
+            pli_impi_body_begin(&peer->body, head.len);
+            peer->n_small = 0;
+        }
+        return;
+    }
+    bool is_word = head.cmd == PLI_IMPI_CMD_AUTH || head.cmd == PLI_IMPI_CMD_IMPI;
+    bool is_bare = head.cmd == PLI_IMPI_CMD_DONE || head.cmd == PLI_IMPI_CMD_FINI;
+    if (!is_word && !is_bare) {
+        if (pli_srv_job_peer_is_odd(peer)) {
+            pli_srv_log(PLI_SRV_WARN, "%s: skipping unknown command 0x%08x of %u bytes",
+                        pli_srv_job_peer_name(peer), head.cmd, head.len);
+        }
+        peer->skip = head.len;
+        peer->n_small = 0;
+    } else if (is_bare || head.len != 4 || peer->n_small == PLI_IMPI_CMD_WORD) {
+        peer->n_small = 0;
+        act(job, peer, &head);
+    }
+}
+
+// Bytes of a COLL payload.
+static size_t take_body(struct pli_srv_job *job, struct pli_srv_peer *peer, const unsigned char *p,
+                        size_t len)
+{
+    size_t n = len;
+    enum pli_impi_err err = pli_impi_body_take(&peer->body, p, len, &n);
+    if (err == PLI_IMPI_ERR_NOMEM) {
+        pli_srv_job_on_breach(job, peer, "sent more than there is memory for");
+    } else if (err == PLI_IMPI_OK) {
+        struct pli_impi_cmd_head head = { PLI_IMPI_CMD_COLL, (uint32_t)peer->body.want };
+        struct pli_impi_cmd cmd = { 0 };
+        unsigned char *data = pli_impi_body_release(&peer->body);
+        (void)pli_impi_cmd_get_client(&head, data, &cmd); // has its label, see begin
+        memmove(data, cmd.data, cmd.len);
+        peer->has_body = false;
+        pli_srv_job_on_label(job, peer, cmd.label, data, cmd.len);
+    }
+    return n;
+}
+
+// Bytes of a head, a word or the key.
+static size_t take_small(struct pli_srv_job *job, struct pli_srv_peer *peer, const unsigned char *p,
+                         size_t len)
+{
+    size_t want = peer->n_small < PLI_IMPI_CMD_HEAD ? PLI_IMPI_CMD_HEAD : PLI_IMPI_CMD_WORD;
+    size_t n = want - peer->n_small;
+    n = n < len ? n : len;
+    memcpy(peer->small + peer->n_small, p, n);
+    peer->n_small += n;
+    if (peer->n_small < want) {
+        return n;
+    }
+    if (peer->state == P_KEY) {
+        uint64_t key = 0;
+        (void)pli_impi_cmd_get_key(peer->small, peer->n_small, &key); // all 8 bytes are there
+        memset(peer->small, 0, sizeof peer->small);
+        peer->n_small = 0;
+        pli_srv_job_on_key(job, peer, key);
+    } else {
+        begin(job, peer);
+    }
+    return n;
+}
+
+void pli_srv_job_peer_input(struct pli_srv_job *job, struct pli_srv_peer *peer,
+                            const unsigned char *p, size_t len)
+{
+    while (len > 0 && peer->state != P_CLOSED) {
+        size_t n;
+        if (peer->skip > 0) {
+            n = len < peer->skip ? len : peer->skip;
+            peer->skip -= (uint32_t)n;
+        } else if (peer->has_body) {
+            n = take_body(job, peer, p, len);
+        } else {
+            n = take_small(job, peer, p, len);
+        }
+        p += n;
+        len -= n;
+    }
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The daemons' side of a move: one lets go of its ranks, the other takes them.
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/fault.h"
+#include "launcher/ckpt/ckpt_resume.h"
+#include "launcher/ckpt/ckpt_head.h"
+#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/hosts/daemon.h"
+#include "launcher/hosts/image_transfer.h"
+#include "launcher/hosts/dlink.h"
+#include "launcher/ckpt/manifest.h"
+#include "launcher/ckpt/migrate_daemon.h"
+#include "launcher/hosts/io_forward.h"
+#include "launcher/job/rank_rows.h"
+#include "launcher/base/say.h"
+#include "launcher/base/tmpdir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_MS = 5, DRY_MS = 10000 };
+
+static void look(struct pli_timer *t);
+static struct pli_timer timer = { .fire = look };
+static uint64_t dry_end;       // until when their output must be read
+static struct pli_unpack rest; // of what was said of the ranks: rows, and their input
+static struct {
+    struct pli_helper helper;
+    struct pli_daemon_auth_place to;
+    bool is_begun, is_over;
+} send = { .helper = { .watch = { .fd = -1 }, .report = -1 } };
+
+static void look(struct pli_timer *t)
+{
+    (void)t;
+    if (pli_ckpt.state == PLI_CKPT_DUMPING) {
+        pli_ckpt_ranks_call_back();
+    }
+}
+
+static bool is_dry(void)
+{
+    uint64_t now = pli_clock_ns();
+    dry_end = dry_end != 0 ? dry_end : now + (uint64_t)DRY_MS * PLI_MS;
+    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL);
+         t != NULL && pli_ckpt.error == 0; t = pli_job_next(pli_ckpt.job, t)) {
+        if (pli_io_forward_is_dry(&t->out) && pli_io_forward_is_dry(&t->err)) {
+            continue;
+        }
+        if (now < dry_end) {
+            pli_loop_timer(&timer, (uint64_t)LOOK_MS * PLI_MS);
+            return false;
+        }
+        pli_ckpt_fail(EAGAIN, "nobody reads what rank %u has printed", t->rank);
+    }
+    dry_end = 0;
+    return true;
+}
+
+void pli_migrate_daemon_leave(struct pli_unpack *u)
+{
+    char why[PLI_CKPT_WHY];
+    pli_daemon_auth_unpack(&send.to, u);
+    send.is_begun = send.is_over = false;
+    if (u->is_bad) {
+        pli_ckpt_fail(EPROTO, "mpiexec sent something that makes no sense");
+    } else if (pli_ckpt.job->opt.ckpt_dir == NULL && !pli_criu_check(why)) {
+        pli_ckpt_fail(ENOTSUP, "%s", why);
+    } else if (!pli_tmpdir_open()) {
+        pli_ckpt_fail(errno, "there is no room for images in PLIANT_IMAGE_DIR, %.200s: %s",
+                      pli_conf.image_dir, strerror(errno));
+    } else {
+        snprintf(pli_ckpt.plan.temp, sizeof pli_ckpt.plan.temp, "%.*s/out", PATH_MAX - 8,
+                 pli_tmpdir_path());
+    }
+}
+
+static void send_done(struct pli_helper *h, bool is_good)
+{
+    send.is_over = true;
+    if (!is_good) {
+        char text[PLI_CKPT_WHY];
+        pli_helper_reason(h, text, sizeof text);
+        pli_ckpt_fail(EIO, "%s", text);
+    }
+    look(NULL);
+}
+
+bool pli_migrate_daemon_is_sent(void)
+{
+    if (!is_dry()) {
+        return false;
+    }
+    if (pli_ckpt.error == 0 && !send.is_begun) {
+        pli_fault("daemon_move_send", pli_ckpt.job->here);
+        send.helper.done = send_done;
+        send.is_begun =
+            pli_image_transfer_send(&send.helper, pli_ckpt.job, &send.to, pli_ckpt.plan.temp);
+        if (send.is_begun) {
+            pli_helper_watch(&send.helper);
+        } else {
+            pli_ckpt_fail(errno, "a process cannot be started: %s", strerror(errno));
+        }
+    }
+    return pli_ckpt.error != 0 || send.is_over;
+}
+
+void pli_migrate_daemon_stay(void)
+{
+    pli_helper_kill(&send.helper);
+    pli_tmpdir_close();
+}
+
+// Whether a thread of a process has started others.
+static bool has_children(int pid, const char *thread)
+{
+    char path[80];
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", pid, thread);
+    FILE *f = fopen(path, "re");
+    bool has = f != NULL && fgetc(f) != EOF;
+    if (f != NULL) {
+        fclose(f);
+    }
+    return has;
+}
+
+const struct pli_proc_task *pli_migrate_daemon_parent(const struct pli_job *job)
+{
+    char path[64];
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        snprintf(path, sizeof path, "/proc/%d/task", (int)t->pid);
+        DIR *d = t->is_exited ? NULL : opendir(path);
+        bool has = false;
+        for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+            has = has || (e->d_name[0] != '.' && has_children((int)t->pid, e->d_name));
+        }
+        if (d != NULL) {
+            closedir(d);
+        }
+        if (has) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+void pli_migrate_daemon_there(void)
+{
+    char why[PLI_CKPT_WHY];
+    struct pli_daemon_auth_place dock;
+    struct pli_pack p = { 0 };
+    if (!pli_criu_check(why) || !pli_daemon_dock(&dock, why)) {
+        pli_say_bad("%s", why);
+    }
+    pli_daemon_auth_pack(&dock, &p);
+    pli_daemon_send(PLI_DLINK_PART, PLI_PART_THERE, 0, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+void pli_migrate_daemon_take(struct pli_job *job, const struct pli_dframe *f)
+{
+    unsigned char *copy = pli_say_need(malloc(f->len + 1));
+    memcpy(copy, f->data, f->len);
+    struct pli_unpack u = { copy, copy + f->len, false };
+    struct pli_manifest *m = pli_say_need(calloc(1, sizeof *m));
+    m->spawned = pli_unpack_u32(&u);
+    m->clock_ns = pli_unpack_u64(&u);
+    m->n_task = pli_unpack_count(&u, 40);
+    m->tasks = pli_say_need(calloc((size_t)m->n_task + 1, sizeof *m->tasks));
+    for (uint32_t i = 0; i < m->n_task; i++) {
+        pli_ckpt_head_take(&u, &m->tasks[i]);
+    }
+    if (u.is_bad) {
+        pli_say_bad("mpiexec sent something that makes no sense");
+    }
+    pli_fault("daemon_move_take", job->here);
+    snprintf(m->dir, sizeof m->dir, "%s", pli_tmpdir_path());
+    rest = u;
+    job->from = m;
+}
+
+void pli_migrate_daemon_restored(void)
+{
+    pli_fault("daemon_move_restored", pli_ckpt.job->here);
+    pli_image_transfer_close(); // the images are read
+    pli_rank_rows_unpack(&rest);
+    pli_io_forward_unpack(&rest);
+    pli_ckpt.state = PLI_CKPT_CALLING;
+    pli_ckpt_resume_hold();
+}
+
+void pli_migrate_daemon_all_back(struct pli_job *job)
+{
+    for (uint32_t i = 0; i < job->from->n_task; i++) {
+        const struct pli_proc_task *t = pli_job_next(job, NULL);
+        while (t != NULL && t->first != job->from->tasks[i].row) {
+            t = pli_job_next(job, t);
+        }
+        if (t == NULL || t->is_exited) {
+            pli_say("rank %u was restored and is gone", t != NULL ? t->rank : UINT32_MAX);
+            pli_daemon_send(PLI_DLINK_FAILED, 0, 1, NULL, 0);
+            return;
+        }
+    }
+    pli_fault("daemon_move_back", job->here);
+    pli_ckpt_daemon_report(PLI_PART_RESTORED);
+}
+
+void pli_migrate_daemon_begin(struct pli_job *job, const struct pli_dframe *f)
+{
+    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    pli_unpack_u32(&u); // number, directory, that it is a move
+    free(pli_unpack_text(&u));
+    pli_unpack_u32(&u);
+    while (u.at < u.end && !u.is_bad) {
+        uint32_t number = pli_unpack_u32(&u), out = pli_unpack_u32(&u), err = pli_unpack_u32(&u);
+        for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL;
+             t = pli_job_next(job, t)) {
+            if (t->number == number) {
+                t->out.len = out;
+                t->err.len = err;
+            }
+        }
+    }
+    pli_fault("daemon_move_begin", job->here);
+    pli_ckpt_resume_let();
+    pli_ckpt_daemon_home();
+}

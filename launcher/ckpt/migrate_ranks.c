@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpiexec's side of a move. The daemon that is to have the ranks is started first, and says what is
+// wrong there before anybody stands still. Until its ranks are all back, and wait for their doors,
+// those they were made from only stand still, and are called back whatever goes wrong.
+#include "launcher/ckpt/migrate_ranks.h"
+
+#include "launcher/hosts/host_join.h"
+#include "launcher/ranks/rank_request.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "boot/launcher_wire.h"
+#include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/ckpt_hosts.h"
+#include "launcher/ckpt/ckpt_head.h"
+#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ranks/stdin.h"
+#include "launcher/hosts/daemon_auth.h"
+#include "launcher/hosts/head.h"
+#include "launcher/job/hosts.h"
+#include "launcher/job/job.h"
+#include "launcher/hosts/dlink.h"
+#include "launcher/ranks/on_failure.h"
+#include "launcher/hosts/ssh.h"
+#include "launcher/base/refuse.h"
+#include "launcher/hosts/host_table.h"
+#include "launcher/job/rank_rows.h"
+#include "launcher/base/say.h"
+#include "launcher/hosts/daemon_spec.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { AGAIN_MS = 20, LEAVE_MS = 2000 };
+
+static void go_on(struct pli_timer *t);
+
+static struct {
+    enum {
+        NONE,
+        STARTING, // the daemon is on its way
+        WAITING,  // for a checkpoint that is being made
+        STOPPING, // all ranks stand still, or will; theirs are written
+        TAKING,   // the daemon brings them back
+        TAKEN,    // it has
+        GOING,    // they are there; all are called
+        LEAVING   // one of the two daemons has nothing more to do, and is to end
+    } stage;
+    struct pli_job *job;
+    void *token;
+    uint32_t host;
+    struct pli_host *to;        // where
+    struct pli_dlink link, old; // to the daemon there, to the one here when it has lost them
+    struct pli_daemon_spec spec;
+    struct pli_host_table roll;
+    struct pli_daemon_auth_place dock; // where it takes the images
+    struct pli_timer timer;
+    uint64_t stop_ns;
+    struct pli_answer answer;
+    char said[PLI_CKPT_WHY]; // by the daemon
+} m = { .link = { .watch = { .fd = -1 } },
+        .old = { .watch = { .fd = -1 } },
+        .timer = { .fire = go_on } };
+
+static void tell(uint16_t kind, uint16_t flag, const struct pli_pack *p)
+{
+    struct pli_dframe f = { kind, flag, m.host, 0, p->data, p->len };
+    pli_dlink_send(&m.link, &f);
+}
+
+static void quit(struct pli_dlink *l)
+{
+    struct pli_dframe f = { .kind = PLI_DLINK_QUIT, .host = m.host };
+    pli_dlink_send(l, &f);
+}
+
+// Over when nobody is left behind who has nothing to do there.
+static void finish(void)
+{
+    if (m.stage != LEAVING || m.link.watch.fd >= 0 || m.old.watch.fd >= 0) {
+        return;
+    }
+    m.stage = NONE;
+    pli_ckpt_hosts_unmark();
+    if (m.answer.error != 0) {
+        pli_say("no rank was moved: %s", m.answer.text);
+    }
+    if (m.token != NULL) {
+        pli_rank_request_answer(m.token, &m.answer);
+        m.token = NULL;
+    }
+}
+
+static void leave(int error, const char *why)
+{
+    if (error != 0) {
+        pli_refuse(&m.answer, error, "%s", why);
+        quit(&m.link);
+    }
+    m.stage = LEAVING;
+    finish();
+}
+
+// It cannot be done. Ranks that stand still are called first.
+static void give_up(int error, const char *why)
+{
+    if (m.stage == STARTING || m.stage == WAITING) {
+        leave(error, why);
+    } else if (m.stage == STOPPING || m.stage == TAKING || m.stage == TAKEN) {
+        pli_ckpt_fail(error, "%s", why);
+        if (pli_ckpt.state == PLI_CKPT_MOVING) {
+            pli_ckpt_head_call();
+        }
+    }
+}
+
+static void move_over(int error, const char *why)
+{
+    pli_stdin_let();
+    if (error == 0) {
+        pli_say("%s; all stood still %.2f s", m.answer.text,
+                (double)(pli_clock_ns() - m.stop_ns) * 1e-9);
+    }
+    leave(error, why);
+}
+
+static void ignore(struct pli_dlink *l, const struct pli_dframe *f)
+{
+    (void)l;
+    (void)f;
+}
+
+static void old_lost(struct pli_dlink *l, const char *why)
+{
+    (void)l;
+    (void)why;
+    finish();
+}
+
+static void lost(struct pli_dlink *l, const char *why)
+{
+    char text[PLI_CKPT_WHY];
+    (void)l;
+    if (m.stage == LEAVING) {
+        finish();
+        return;
+    }
+    snprintf(text, sizeof text, "host %.64s is lost: %.200s", m.to->name, why);
+    give_up(EHOSTDOWN, text);
+}
+
+static void start_ranks(struct pli_unpack *u)
+{
+    struct pli_head_means means;
+    struct pli_pack p = { 0 };
+    pli_head_side(m.host, &means);
+    m.roll = (struct pli_host_table){ 0 };
+    if (m.stage != TAKING || !pli_host_table_unpack(m.job, u, &m.roll)) {
+        give_up(EPROTO, "the daemon there said something that makes no sense");
+        return;
+    }
+    for (uint32_t h = 0; h < m.job->n_host; h++) {
+        pli_host_table_pack_place(h == m.host ? &m.roll : &means.rolls[h], &p);
+    }
+    pli_pack_u32(&p, 0); // the memory has its process sets
+    tell(PLI_DLINK_START, 0, &p);
+    pli_pack_fini(&p);
+}
+
+static void hear_part(uint16_t stage, struct pli_unpack *u)
+{
+    if (stage == PLI_PART_THERE && m.stage == STARTING) {
+        pli_daemon_auth_unpack(&m.dock, u);
+        if (u->is_bad) {
+            give_up(EPROTO, "the daemon there said something that makes no sense");
+            return;
+        }
+        m.stage = WAITING;
+        pli_ckpt_hosts_unmark();
+        pli_loop_timer(&m.timer, 0);
+    } else if (stage == PLI_PART_RESTORED && m.stage == TAKING) {
+        m.stage = TAKEN;
+        pli_loop_timer(&m.timer, 0);
+    }
+}
+
+// What the daemon says while the ranks are not its own.
+static void hear(struct pli_dlink *l, const struct pli_dframe *f)
+{
+    (void)l;
+    struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
+    switch (f->kind) {
+    case PLI_DLINK_SAY:
+        if (m.said[0] == '\0') { // the first is the reason
+            pli_say_bare(f->data, f->len, m.said, sizeof m.said);
+        }
+        break;
+    case PLI_DLINK_HELLO:
+        start_ranks(&u);
+        break;
+    case PLI_DLINK_PART:
+        hear_part(f->flag, &u);
+        break;
+    case PLI_DLINK_FAILED:
+    case PLI_DLINK_CASE:
+    case PLI_DLINK_OVER:
+        give_up(EIO, m.said[0] != '\0' ? m.said : "a rank died there");
+        break;
+    default:
+        break;
+    }
+}
+
+bool pli_migrate_ranks_came(int fd, uint32_t host, const struct pli_daemon_handshake_keys *keys)
+{
+    if (m.stage != STARTING || host != m.host || m.link.watch.fd >= 0) {
+        return false;
+    }
+    m.link.host = host;
+    m.link.hear = hear;
+    m.link.lost = lost;
+    pli_dlink_open(&m.link, fd, keys);
+    pli_ssh_came(host);
+    return true;
+}
+
+static void take_images(void)
+{
+    struct pli_pack p = { 0 };
+    const struct pli_pack *said = pli_ckpt_head_said();
+    if (m.stage != STOPPING || m.link.watch.fd < 0) {
+        pli_ckpt_fail(EHOSTDOWN, "host %s is lost", m.to->name);
+        pli_ckpt_head_call();
+        return;
+    }
+    m.stage = TAKING;
+    pli_pack_u32(&p, pli_rank_rows_count());
+    pli_pack_bytes(&p, said->data, said->len);
+    tell(PLI_DLINK_STEP, PLI_PART_TAKE, &p);
+    pli_pack_fini(&p);
+}
+
+static void pack_way(struct pli_pack *to)
+{
+    pli_daemon_auth_pack(&m.dock, to);
+}
+
+static void pack_streams(uint32_t host, struct pli_pack *to)
+{
+    for (struct pli_proc_task *t = pli_job_next(m.job, NULL); t != NULL && m.stage == GOING;
+         t = pli_job_next(m.job, t)) {
+        if (t->host == host && host == m.host && !t->is_over) {
+            pli_pack_u32(to, t->number);
+            pli_pack_u32(to, (uint32_t)t->out.len);
+            pli_pack_u32(to, (uint32_t)t->err.len);
+        }
+    }
+}
+
+// Who has ended, also since the memory was written.
+static void tell_ended(void)
+{
+    struct pli_pack p = { 0 };
+    for (struct pli_proc_task *t = pli_job_next(m.job, NULL); t != NULL;
+         t = pli_job_next(m.job, t)) {
+        if (t->is_over) {
+            pli_pack_u32(&p, t->is_spawned ? t->number : t->rank);
+            pli_pack_u32(&p, t->n);
+        }
+    }
+    pli_head_send(m.host, PLI_DLINK_ENDED, 0, 0, p.data, p.len);
+    pli_pack_fini(&p);
+}
+
+// From here on they are there and nowhere else.
+static void commit(void)
+{
+    struct pli_head_means means;
+    struct pli_dlink *side = pli_head_side(m.host, &means);
+    struct pli_pack p = { 0 };
+    pli_fault("mpiexec_move_commit", 0);
+    pli_dlink_hand(&m.old, side);
+    m.old.hear = ignore;
+    m.old.lost = old_lost;
+    quit(&m.old);
+    pli_dlink_hand(side, &m.link);
+    struct pli_host *h = &m.job->hosts[m.host];
+    h->name = m.to->name;
+    h->is_local = m.to->is_local;
+    means.rolls[m.host] = m.roll;
+    m.stage = GOING;
+    pli_pack_text(&p, h->name);
+    pli_host_table_pack_place(&m.roll, &p);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_PLACE, 0, m.host, p.data, p.len);
+    pli_pack_fini(&p);
+    tell_ended();
+    pli_stdin_let();
+    pli_ckpt_head_call();
+    pli_fault("mpiexec_move_committed", 0);
+}
+
+static const struct pli_ckpt_move_ops ops = {
+    .pack_way = pack_way,
+    .take = take_images,
+    .pack_streams = pack_streams,
+    .over = move_over,
+};
+
+static void go_on(struct pli_timer *t)
+{
+    if (m.stage == WAITING) {
+        pli_stdin_hold(m.host);
+        m.stop_ns = pli_clock_ns();
+        if (pli_ckpt_move(m.host, &ops)) {
+            m.stage = STOPPING;
+        } else {
+            pli_stdin_let();
+            pli_loop_timer(t, (uint64_t)AGAIN_MS * PLI_MS);
+        }
+    } else if (m.stage == TAKEN && pli_ckpt.state == PLI_CKPT_MOVING && pli_ckpt.error == 0) {
+        commit();
+    }
+}
+
+static void cannot_reach(uint32_t host, const char *why)
+{
+    (void)host;
+    if (m.stage == STARTING) {
+        give_up(EHOSTUNREACH, why);
+    }
+}
+
+// The ranks that share the memory of this one, as people say it: "rank 3", "ranks 2 and 3".
+static uint32_t list_ranks(const struct pli_job *job, uint32_t host, char *to, size_t cap)
+{
+    uint32_t n = 0, last = 0;
+    size_t len = 0;
+    to[0] = '\0';
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        if (t->host == host && !t->is_over && len < cap) {
+            if (n++ > 0) {
+                len += (size_t)snprintf(to + len, cap - len, "%s%u", n > 2 ? ", " : "", last);
+            }
+            last = t->rank;
+        }
+    }
+    if (len < cap) {
+        snprintf(to + len, cap - len, "%s%u", n > 1 ? " and " : "", last);
+    }
+    return n;
+}
+
+// The last who came as this rank: another one may be about to leave.
+static const struct pli_proc_task *task_of(const struct pli_job *job, uint32_t rank)
+{
+    const struct pli_proc_task *found = NULL;
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        bool is_it = !t->is_over && rank - t->rank < t->n;
+        found = is_it && (found == NULL || t->number > found->number) ? t : found;
+    }
+    return found;
+}
+
+// What the job as such lacks.
+static bool may_move(const struct pli_job *job, struct pli_answer *a)
+{
+    struct pli_head_means means;
+    const char *why = NULL;
+    if (job->opt.is_state || (job->opt.ckpt_dir == NULL && !job->opt.is_movable)) {
+        why = "a rank goes to another host as an image of its process, for which it has to be "
+              "prepared: start the job with mpiexec --movable, or with images as checkpoints "
+              "(--checkpoint-dir DIR)";
+    } else if (pli_on_failure_is_survived(job)) {
+        why = "ranks of a job that goes on after failures (--on-failure) are not moved";
+    } else if (m.stage != NONE || pli_host_join_is_on()) {
+        pli_refuse(a, EBUSY,
+                   m.stage != NONE ? "other ranks are being moved; try again"
+                                   : "other hosts are about to join; try again");
+        return false;
+    } else {
+        pli_head_side(0, &means);
+        why = means.spec->launcher == NULL
+                  ? "hosts of this job were reached with srun, which starts no daemon later; "
+                    "mpiexec --launcher ssh can move ranks"
+              : means.spec->tree.n > means.spec->tree.fan
+                  ? "daemons of this job start each other; mpiexec --movable, or a larger "
+                    "PLIANT_LAUNCH_FAN, lets mpiexec start them all"
+                  : pli_ckpt_obstacle(job);
+    }
+    if (why != NULL) {
+        pli_refuse(a, ENOTSUP, "%s", why);
+    }
+    return why == NULL;
+}
+
+// Which ranks would go, and whether they may.
+static bool may_go(const struct pli_job *job, const struct pli_ask_migrate *want,
+                   const struct pli_proc_task *t, struct pli_answer *a)
+{
+    char ranks[120];
+    if (t == NULL) {
+        pli_refuse(a, EINVAL, "there is no rank %u, or it has ended", want->rank);
+        return false;
+    }
+    const char *here = job->hosts[t->host].name;
+    a->n = list_ranks(job, t->host, ranks, sizeof ranks);
+    a->first = want->rank;
+    if (strcasecmp(here, want->host) == 0) {
+        pli_refuse(a, EEXIST, "rank %u is on host %.64s already", want->rank, here);
+        return false;
+    }
+    if (!pli_hosts_is_name(want->host, strlen(want->host))) {
+        pli_refuse(a, EINVAL, "'%.64s' is not the name of a host", want->host);
+        return false;
+    }
+    if (a->n > 1 && want->together == 0) {
+        pli_refuse(a, EXDEV,
+                   "ranks %.90s share a memory: they go together (mpictl migrate --together) or "
+                   "not at all. With mpiexec --movable each has its own",
+                   ranks);
+        return false;
+    }
+    snprintf(a->text, sizeof a->text,
+             a->n > 1 ? "ranks %s are on host %s" : "rank %s is on host %s", ranks, want->host);
+    return true;
+}
+
+// The job as the daemon is told of it.
+static void make_spec(const struct pli_job *job, const struct pli_daemon_spec *from)
+{
+    struct pli_job as = *job;
+    as.hosts = pli_say_need(malloc(job->n_host * sizeof *as.hosts));
+    memcpy(as.hosts, job->hosts, job->n_host * sizeof *as.hosts);
+    as.hosts[m.host] = *m.to;
+    as.n_task = job->n_first;
+    as.opt.restart = NULL;
+    as.opt.takes = true;
+    m.spec = *from;
+    m.spec.body = (struct pli_pack){ 0 };
+    pli_daemon_spec_make(&m.spec, &as);
+    free(as.hosts);
+}
+
+static bool begin(struct pli_job *job, uint32_t host, const char *name)
+{
+    struct pli_head_means means;
+    char *here = getcwd(NULL, 0);
+    pli_head_side(host, &means);
+    if (here == NULL || (job->opt.ckpt_dir != NULL && !pli_ckpt_hosts_mark_dir(job))) {
+        free(here);
+        return false;
+    }
+    free(here);
+    m.job = job;
+    m.host = host;
+    m.to = pli_say_need(calloc(1, sizeof *m.to)); // stays: messages may name it
+    *m.to = (struct pli_host){ .name = pli_say_need(strdup(name)),
+                               .is_local = pli_hosts_is_this(name) };
+    make_spec(job, means.spec);
+    m.said[0] = '\0';
+    m.stage = STARTING;
+    pli_fault("mpiexec_move_start", 0);
+    bool is_begun = pli_ssh_one(&m.spec, host, m.to, means.place, cannot_reach);
+    pli_pack_fini(&m.spec.body);
+    m.stage = is_begun ? STARTING : NONE;
+    return is_begun;
+}
+
+bool pli_migrate_ranks_ask(struct pli_job *job, const char *body, size_t len, void *token,
+                           struct pli_answer *a)
+{
+    struct pli_ask_migrate want;
+    if (len != sizeof want) {
+        pli_refuse(a, EINVAL, "a request to move a rank has %zu bytes", sizeof want);
+        return true;
+    }
+    memcpy(&want, body, sizeof want);
+    want.host[sizeof want.host - 1] = '\0';
+    const struct pli_proc_task *t = task_of(job, want.rank);
+    if (!may_move(job, a) || !may_go(job, &want, t, a)) {
+        return true;
+    }
+    if (!begin(job, t->host, want.host)) {
+        pli_refuse(a, errno, "no daemon can be started for it: %s", strerror(errno));
+        return true;
+    }
+    m.token = token;
+    m.answer = *a;
+    return false;
+}
+
+void pli_migrate_ranks_forget(const void *token)
+{
+    m.token = m.token == token ? NULL : m.token;
+}
+
+bool pli_migrate_ranks_is_on(void)
+{
+    return m.stage != NONE;
+}
+
+void pli_migrate_ranks_end(void)
+{
+    m.token = NULL;
+    quit(&m.link);
+    pli_dlink_drain(&m.link, LEAVE_MS);
+    pli_dlink_drain(&m.old, LEAVE_MS);
+}

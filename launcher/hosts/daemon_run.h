@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpiexec as a daemon: it runs the tasks of one host for an mpiexec elsewhere, and passes on what
+// is for the daemons that it has started itself.
+#ifndef PLI_LAUNCHER_DAEMON_RUN_H
+#define PLI_LAUNCHER_DAEMON_RUN_H
+
+struct pli_job;
+
+// argv: the name of the program, --as-daemon, and the number of the host or "slurm". Returns the
+// exit status.
+int pli_daemon_run_main(struct pli_job *job, char **argv);
+
+// What the user has asked for must be possible here; else this ends with a message for mpiexec.
+void pli_daemon_run_prepare(struct pli_job *job);
+
+#endif

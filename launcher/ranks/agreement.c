@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Votes come here from all hosts, and results go to all. Nobody else decides, so it does not matter
+// who dies: what was said is here, and who hears nothing has lost mpiexec and ends.
+#include "launcher/ranks/agreement.h"
+
+#include "launcher/base/launcher.h"
+#include "boot/agree_wire.h"
+#include "ft/agree_count.h"
+#include "launcher/job/job.h"
+#include "launcher/ranks/failure_news.h"
+#include "launcher/ranks/resize_notify.h"
+#include "launcher/base/say.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pli_agreement_entry {
+    struct pli_agreement_entry *next;
+    uint64_t key;
+    uint32_t n_listed; // members that are known
+    uint32_t n_done;   // agreements
+    bool is_revoked;
+    struct pli_failure_pact pact; // last
+};
+
+static struct pli_agreement_entry *find(const struct pli_agree_word *word)
+{
+    struct pli_agreement_state *self = pli_launcher.agreement;
+    struct pli_agreement_entry *e = self->entries;
+    while (e != NULL && e->key != word->key) {
+        e = e->next;
+    }
+    if (e == NULL && word->what != PLI_AGREE_LEAVE && word->n_member > 0) {
+        e = pli_say_need(calloc(1, sizeof *e + word->n_member * sizeof(struct pli_failure_member)));
+        e->key = word->key;
+        e->pact.n_member = word->n_member;
+        e->pact.n_first = word->n_first;
+        e->next = self->entries;
+        self->entries = e;
+    }
+    bool is_good = e != NULL && e->pact.n_member == word->n_member;
+    return is_good && word->place < e->pact.n_member ? e : NULL;
+}
+
+static void list(struct pli_agreement_entry *e, const struct pli_agree_word *word)
+{
+    for (uint32_t i = 0; i < word->n_list && i < PLI_AGREE_N_LIST; i++) {
+        uint32_t place = word->place + i;
+        if (place < e->pact.n_member && e->pact.members[place].proc == 0) {
+            e->pact.members[place].proc = (uint64_t)1 << 32 | word->list[i]; // never 0
+            e->n_listed++;
+        }
+    }
+}
+
+static void note(struct pli_agreement_entry *e, const struct pli_agree_word *word)
+{
+    struct pli_failure_vote *v =
+        &e->pact.members[word->place].votes[word->seq % PLI_FAILURE_N_VOTE];
+    v->value = word->value;
+    v->n_acked = word->n_acked;
+    v->context[0] = word->context[0];
+    v->context[1] = word->context[1];
+    v->seq = word->seq;
+}
+
+static bool has_vote(const struct pli_agreement_entry *e, uint32_t seq)
+{
+    for (uint32_t i = 0; i < e->pact.n_member; i++) {
+        if (e->pact.members[i].votes[seq % PLI_FAILURE_N_VOTE].seq == seq) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Agreements are decided in the order in which all members come to them.
+static void decide(struct pli_job *job, struct pli_agreement_entry *e)
+{
+    uint32_t n_failed = atomic_load(&job->node.header->n_failed);
+    while (e->n_listed == e->pact.n_member && has_vote(e, e->n_done + 1) &&
+           pli_agree_count_is_full(&job->node, &e->pact, e->n_done + 1, n_failed)) {
+        e->n_done++;
+        struct pli_news n = {
+            .what = PLI_NEWS_AGREED, .key = e->key, .seq = e->n_done, .n_failed = n_failed
+        };
+        n.outcome = pli_agree_count_count(&job->node, &e->pact, e->n_done, n_failed);
+        pli_failure_news_tell(job, &n);
+    }
+}
+
+static bool is_over(const struct pli_job *job, const struct pli_agreement_entry *e)
+{
+    for (uint32_t i = 0; i < e->pact.n_member; i++) {
+        const struct pli_failure_member *m = &e->pact.members[i];
+        if (m->has_left == 0 &&
+            (m->proc == 0 || (!pli_node_has_ended(&job->node, (uint32_t)m->proc) &&
+                              pli_node_failure(&job->node, (uint32_t)m->proc) == 0))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Forget what nobody has any more.
+static void sweep(struct pli_job *job)
+{
+    struct pli_agreement_state *self = pli_launcher.agreement;
+    struct pli_agreement_entry **at = &self->entries;
+    while (*at != NULL) {
+        struct pli_agreement_entry *e = *at;
+        if (!is_over(job, e)) {
+            at = &e->next;
+            continue;
+        }
+        *at = e->next;
+        pli_failure_news_tell(job, &(struct pli_news){ .what = PLI_NEWS_DROPPED, .key = e->key });
+        free(e);
+    }
+}
+
+static void revoke(struct pli_job *job, struct pli_agreement_entry *e)
+{
+    if (!e->is_revoked) {
+        e->is_revoked = true;
+        pli_failure_news_tell(job, &(struct pli_news){ .what = PLI_NEWS_REVOKED, .key = e->key });
+    }
+}
+
+void pli_agreement_hear(struct pli_job *job, const struct pli_agree_word *word)
+{
+    if (word->what == PLI_AGREE_SAID || word->what == PLI_AGREE_TOOK) {
+        pli_resize_notify_hear(job, word);
+        return;
+    }
+    struct pli_agreement_entry *e = find(word);
+    if (e == NULL) {
+        return; // who left it is the last to speak of it
+    }
+    switch (word->what) {
+    case PLI_AGREE_MEMBERS:
+        list(e, word);
+        decide(job, e);
+        break;
+    case PLI_AGREE_VOTE:
+        note(e, word);
+        decide(job, e);
+        break;
+    case PLI_AGREE_REVOKE:
+        revoke(job, e);
+        break;
+    case PLI_AGREE_LEAVE:
+        e->pact.members[word->place].has_left = 1;
+        sweep(job);
+        break;
+    default:
+        break;
+    }
+}
+
+void pli_agreement_unpack(struct pli_job *job, const void *data, size_t len)
+{
+    struct pli_agree_word word;
+    if (len == sizeof word) {
+        memcpy(&word, data, sizeof word);
+        pli_agreement_hear(job, &word);
+    }
+}
+
+void pli_agreement_failed(struct pli_job *job)
+{
+    struct pli_agreement_state *self = pli_launcher.agreement;
+    for (struct pli_agreement_entry *e = self->entries; e != NULL; e = e->next) {
+        decide(job, e);
+    }
+    sweep(job);
+}

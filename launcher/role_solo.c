@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The role of mpiexec in a job on one host: it starts the ranks itself.
+#include "launcher/job/role.h"
+
+#include "base/clock.h"
+#include "boot/launcher_wire.h"
+#include "launcher/base/loop.h"
+#include "launcher/base/refuse.h"
+#include "launcher/base/say.h"
+#include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/restart.h"
+#include "launcher/job/binding.h"
+#include "launcher/job/environment.h"
+#include "launcher/job/host_names.h"
+#include "launcher/job/job.h"
+#include "launcher/job/program.h"
+#include "launcher/job/psets.h"
+#include "launcher/job/rank_rows.h"
+#include "launcher/ranks/agreement.h"
+#include "launcher/ranks/control.h"
+#include "launcher/ranks/deadlock.h"
+#include "launcher/ranks/impi_agent.h"
+#include "launcher/ranks/launch.h"
+#include "launcher/ranks/listener.h"
+#include "launcher/ranks/on_failure.h"
+#include "launcher/base/output.h"
+#include "launcher/ranks/resize.h"
+#include "launcher/ranks/singleton.h"
+#include "launcher/ranks/spawn.h"
+#include "launcher/ranks/spawn_fail.h"
+#include "launcher/ranks/stdin.h"
+#include "launcher/ranks/supervisor.h"
+#include "launcher/ranks/watchdog.h"
+#include "launcher/run.h"
+#include "tools/lib/job_status.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The life of the job.
+
+static void plan(struct pli_job *job)
+{
+    for (uint32_t a = 0; a < job->n_app && job->opt.behind == NULL; a++) {
+        pli_program_find(&job->apps[a], job->opt.takes_foreign);
+    }
+    pli_binding_plan(job);
+    if (job->opt.is_report && !job->opt.is_dry) {
+        pli_run_show(job, false);
+    }
+}
+
+// Open the network of a job that wants one although it is on one host.
+static bool make_net(struct pli_job *job, uint32_t n_pretend)
+{
+    const char *net = pli_environment_get(&job->apps[0], "PLIANT_NET");
+    bool is_apart = net != NULL && (strcmp(net, "tcp") == 0 || strcmp(net, "ucx") == 0);
+    if (n_pretend > 1) {
+        pli_listener_pretend(&job->node, n_pretend);
+    }
+    if (is_apart) {
+        job->node.header->net |= PLI_NODE_NO_SHM;
+    }
+    return (!is_apart && n_pretend <= 1) || pli_listener_open(&job->node, false);
+}
+
+static enum pli_err create_node(struct pli_job *job, uint32_t n_pretend)
+{
+    uint32_t n = job->n_rank + job->n_extra;
+    const struct pli_node_plan plan = { .n_row = n, .n_world = n, .n_host = n_pretend };
+    if (job->opt.impi_server != NULL) {
+        return pli_node_create_gate(job->n_rank, pli_impi_agent_memory(job), &job->node,
+                                    &job->node_fd);
+    }
+    return n_pretend > 1 ? pli_node_create_for(&plan, &job->node, &job->node_fd)
+                         : pli_node_create(n, &job->node, &job->node_fd);
+}
+
+static bool make_node(struct pli_job *job)
+{
+    const char *fake = pli_environment_get(&job->apps[0], "PLIANT_FAKE_HOSTS");
+    uint32_t n_pretend = fake != NULL ? (uint32_t)strtoul(fake, NULL, 10) : 0;
+    n_pretend = n_pretend < job->n_rank ? n_pretend : job->n_rank;
+    if (create_node(job, n_pretend) != PLI_OK) {
+        pli_say("%s", pli_fail_take(NULL));
+        return false;
+    }
+    if (!make_net(job, n_pretend)) {
+        return false;
+    }
+    pli_run_fill_node(job);
+    return job->opt.impi_server != NULL || pli_psets_write(job);
+}
+
+static bool open_node(struct pli_job *job)
+{
+    return job->opt.behind != NULL     ? pli_singleton_map(job)
+           : pli_restart_is_image(job) ? pli_restart_node(job)
+                                       : make_node(job);
+}
+
+static int run(struct pli_job *job, char **argv, int signals)
+{
+    pli_run_take_fault(job);
+    if (!pli_launch_check(job) || !pli_loop_init() || !open_node(job) ||
+        !pli_ckpt_open(job, job->words) || !pli_impi_agent_start(job, argv) ||
+        !pli_watchdog_start(job, argv)) {
+        return 1;
+    }
+    pli_output_open();
+    pli_listener_begin();
+    pli_supervisor_begin(job, signals);
+    pli_deadlock_begin(job);
+    bool is_controlled = job->opt.elastic_max > 0 || job->opt.ckpt_dir != NULL;
+    if ((is_controlled && !pli_control_open()) ||
+        (job->from != NULL && !pli_restart_run(job, signals)) ||
+        (job->opt.behind != NULL && !pli_singleton_adopt(job))) {
+        pli_output_flush(); // with what was said of the reason
+        pli_watchdog_stop();
+        return 1;
+    }
+    return pli_run_loop(job, pli_supervisor_step);
+}
+
+static void print_place(const struct pli_job *job, const struct pli_proc_task *t, FILE *to)
+{
+    (void)job;
+    fputs(pli_binding_text(t->place), to);
+}
+
+static bool has_begun(void)
+{
+    return true;
+}
+
+static void all_started(const struct pli_job *job)
+{
+    if (job->opt.is_verbose) {
+        pli_say("%u ranks in %u processes started in %.1f ms", job->n_rank, job->n_first,
+                (double)(pli_clock_ns() - job->start_ns) / 1e6);
+    }
+}
+
+static void cannot_go_on(int status)
+{
+    (void)status; // the supervisor knows already
+}
+
+static void clean_up(const struct pli_job *job, bool is_bad)
+{
+    if (is_bad) {
+        char cookie[64];
+        pli_environment_cookie(job, cookie, sizeof cookie);
+        pli_watchdog_sweep(cookie);
+    }
+}
+
+// Processes.
+
+static void task_gone(struct pli_proc_task *t)
+{
+    pli_output_lines_finish(&t->out);
+    pli_output_lines_finish(&t->err);
+    pli_resize_gone(t);
+}
+
+static void task_over(const struct pli_proc_task *t)
+{
+    const struct pli_job *job = t->job;
+    if (job->opt.is_verbose) {
+        pli_say("process %d of rank %u is over, %u of %u are left", (int)t->pid, t->first,
+                job->n_task - job->n_over, job->n_task);
+    }
+}
+
+static void nowhere_else(const struct pli_job *job, const struct pli_proc_task *t, char *to,
+                         size_t cap)
+{
+    (void)job;
+    (void)t;
+    (void)cap;
+    to[0] = '\0';
+}
+
+static bool watches_host(const struct pli_job *job, uint32_t host)
+{
+    (void)job;
+    (void)host;
+    return true;
+}
+
+static void local_rank(const struct pli_job *job, const struct pli_node_row *row,
+                       uint32_t *rank_out, uint32_t *size_out)
+{
+    (void)job;
+    *rank_out = row->index - row->world;
+    *size_out = row->n_world;
+}
+
+// Failures.
+
+static bool take_failure(struct pli_job *job, const struct pli_case *c)
+{
+    return pli_spawn_fail_take(job, c) || pli_on_failure_take(job, c);
+}
+
+static void send_news(const struct pli_news *n)
+{
+    (void)n; // it is in the memory of this host
+}
+
+static bool show_ranks(void (*done)(void))
+{
+    pli_job_status_sites(NULL); // where each waits is in its row
+    done();
+    return true;
+}
+
+// Requests of ranks.
+
+static bool forward_request(uint16_t kind, uint32_t id, const void *body, size_t len)
+{
+    (void)kind;
+    (void)id;
+    (void)body;
+    (void)len;
+    return false;
+}
+
+static void drop_request(uint32_t id)
+{
+    (void)id; // none was forwarded
+}
+
+static void answer_request(uint32_t host, uint32_t id, const struct pli_answer *answer)
+{
+    (void)host; // none comes from another host
+    (void)id;
+    (void)answer;
+}
+
+static bool collect_status(const struct pli_job *job, void *token, struct pli_answer *a)
+{
+    (void)job;
+    (void)token;
+    (void)a;
+    return true; // all is in the memory of this host
+}
+
+static bool migrate(struct pli_job *job, const char *body, size_t len, void *token,
+                    struct pli_answer *a)
+{
+    (void)job;
+    (void)body;
+    (void)len;
+    (void)token;
+    pli_refuse(a, ENOTSUP,
+               "the job runs on one host, and its ranks share one memory, which none can leave; "
+               "mpiexec --movable gives each a memory of its own");
+    return true;
+}
+
+// Processes that come later.
+
+static bool spawn(struct pli_job *job, const char *body, size_t len, void *token,
+                  struct pli_answer *a)
+{
+    (void)token;
+    pli_spawn(job, body, len, a);
+    return true;
+}
+
+static void spawn_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
+                        const char *hosts, struct pli_answer *a)
+{
+    (void)hosts; // they name this one: see join_hosts
+    pli_spawn_ranks(job, n, rank, version, a);
+}
+
+static void spawn_successor(struct pli_job *job, uint32_t rank, uint32_t dead, uint32_t version,
+                            struct pli_answer *a)
+{
+    (void)dead;
+    pli_spawn_ranks(job, 1, rank, version, a);
+}
+
+static bool spawn_clones(struct pli_job *job, const struct pli_role_clones *c, void *token,
+                         struct pli_answer *a)
+{
+    (void)token;
+    if (c->add[0] != '\0') {
+        pli_refuse(a, ENOTSUP, "clones go to hosts of the job, for which hint add-host is not");
+    } else if (pli_host_names_are_here(c->names, a)) {
+        pli_spawn_reserve(job, c->parents, c->n, c->rank, c->version, a);
+    }
+    return true;
+}
+
+static enum pli_host_join join_hosts(struct pli_job *job, const char *list, uint32_t n_own,
+                                     pli_host_join_fn done, void *arg, struct pli_answer *a)
+{
+    (void)job;
+    (void)n_own;
+    (void)done;
+    (void)arg;
+    pli_host_names_are_here(list, a);
+    return PLI_HOST_JOIN_DONE;
+}
+
+static void announce_world(const struct pli_world_version *w)
+{
+    (void)w; // its word is in the memory of this host
+}
+
+static bool may_work(const struct pli_job *job, const struct pli_node_row *r)
+{
+    (void)job;
+    return atomic_load(&r->state) == PLI_NODE_RUNNING;
+}
+
+// The agent of an IMPI client.
+
+static bool open_agent_stderr(int err[2])
+{
+    (void)err;
+    return true;
+}
+
+static void agent_said(const char *text, size_t len)
+{
+    (void)text; // it has our standard error
+    (void)len;
+}
+
+static void agent_up(struct pli_job *job)
+{
+    if (!pli_psets_write(job)) {
+        pli_supervisor_lose("the process sets of the job could not be written");
+    }
+}
+
+static void agent_word(char word, const void *data, size_t len)
+{
+    (void)word; // for agents of other hosts, and there are none
+    (void)data;
+    (void)len;
+}
+
+static void agent_over(void)
+{
+    // pli_impi_agent_is_over says so
+}
+
+const struct pli_role pli_role_solo = {
+    .plan = plan,
+    .run = run,
+    .print_place = print_place,
+    .has_begun = has_begun,
+    .all_started = all_started,
+    .cannot_go_on = cannot_go_on,
+    .clean_up = clean_up,
+    .signal = pli_supervisor_signal,
+    .end_process = pli_supervisor_end_process,
+    .open_output = pli_launch_print,
+    .open_input = pli_stdin_input,
+    .task_gone = task_gone,
+    .task_over = task_over,
+    .where = nowhere_else,
+    .watches_host = watches_host,
+    .rows = &pli_rank_rows_solo,
+    .base_env = pli_environment_make,
+    .local_rank = local_rank,
+    .report = pli_supervisor_judge,
+    .take_failure = take_failure,
+    .replace_failed = pli_resize_replace,
+    .send_news = send_news,
+    .agree = pli_agreement_hear,
+    .is_stuck = pli_deadlock_is_stuck,
+    .show_ranks = show_ranks,
+    .forward_request = forward_request,
+    .drop_request = drop_request,
+    .answer_request = answer_request,
+    .collect_status = collect_status,
+    .migrate = migrate,
+    .spawn = spawn,
+    .spawn_ranks = spawn_ranks,
+    .spawn_successor = spawn_successor,
+    .spawn_drop = pli_spawn_drop,
+    .spawn_undo = pli_spawn_undo,
+    .spawn_clones = spawn_clones,
+    .add_clone = pli_resize_add_clone,
+    .rank_ready = pli_resize_ready,
+    .join_hosts = join_hosts,
+    .announce_world = announce_world,
+    .may_work = may_work,
+    .open_agent_stderr = open_agent_stderr,
+    .agent_said = agent_said,
+    .agent_up = agent_up,
+    .agent_word = agent_word,
+    .agent_over = agent_over,
+    .end_agents = pli_impi_agent_leave,
+};

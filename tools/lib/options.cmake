@@ -1,0 +1,30 @@
+# Tables of options (.opt): pli_option_table(TARGET TABLE) gives a program the C of its table, as
+# TOOL_options.h, and the reader of options.
+include_guard(GLOBAL)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+get_filename_component(root ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
+add_library(tool_options STATIC ${root}/tools/lib/options.c ${root}/src/base/edit_distance.c)
+target_include_directories(tool_options PUBLIC ${root} PRIVATE ${root}/src)
+target_compile_definitions(tool_options PRIVATE _GNU_SOURCE)
+
+function(pli_option_table target table)
+    set(script ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/options.py)
+    set(gen ${CMAKE_BINARY_DIR}/gen/options)
+    get_filename_component(tool ${table} NAME_WE)
+    get_filename_component(table ${table} ABSOLUTE)
+    set(source ${gen}/${tool}_options.c)
+    set(header ${gen}/${tool}_options.h)
+    get_property(is_made GLOBAL PROPERTY PLI_OPTIONS_${tool})
+    if(NOT is_made)
+        add_custom_command(OUTPUT ${source} ${header}
+            COMMAND ${Python3_EXECUTABLE} ${script} c ${table} ${source} ${header}
+            DEPENDS ${table} ${script})
+        add_custom_target(${tool}_options DEPENDS ${source} ${header})
+        set_property(GLOBAL PROPERTY PLI_OPTIONS_${tool} TRUE)
+    endif()
+    set_source_files_properties(${source} PROPERTIES GENERATED TRUE)
+    target_sources(${target} PRIVATE ${source})
+    add_dependencies(${target} ${tool}_options)
+    target_include_directories(${target} PRIVATE ${gen})
+    target_link_libraries(${target} PRIVATE tool_options)
+endfunction()
