@@ -175,7 +175,6 @@ static void make_launcher(void)
         .spawn_head = &parts.spawn_head,
         .ssh = &parts.ssh,
         .status_collect = &parts.status_collect,
-        .ckpt = &parts.ckpt,
     };
     pli_pidns_init();
     pli_tmpdir_init();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every number that comes from outside is looked at here, or when it is used: endpoints and tickets
+// Every number that comes from outside is looked at here, or when it is used: endpoints and ids
 // are looked up and may be unknown, and ranks and tags are compared and no more.
 #include "net/tcp/frame.h"
 

@@ -13,7 +13,7 @@ enum {
     PLI_FRAME_WORKER_MAX = 1 << 16 // bytes of the address of a worker of UCX
 };
 
-// A message: EAGER, SYNC and RTS of msg/msg_wire.h. Requests are named by tickets, which only the
+// A message: EAGER, SYNC and RTS of msg/msg_wire.h. Requests are named by ids [reqid.h], which only the
 // side that gave them can turn into anything.
 struct pli_frame {
     uint8_t kind;  // enum pli_msg_kind

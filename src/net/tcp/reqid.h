@@ -28,7 +28,7 @@ struct pli_reqid {
 struct pli_reqid_table {
     struct pli_reqid *at;
     uint32_t n, free; // places; the first free one + 1, 0: none
-    uint32_t n_out;   // tickets that are out
+    uint32_t n_out;   // ids that are out
 };
 
 // Never 0; 0: no memory.

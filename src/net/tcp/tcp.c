@@ -39,7 +39,7 @@ void pli_tcp_accept(struct pli_request *recv, struct pli_conn *from, uint64_t wa
     struct pli_tcp_conn *l = from->net;
     bool is_good = pli_rndv_make_cursor(recv);
     recv->item.seq =
-        is_good && want > 0 ? pli_reqid_give(&l->net->tickets, recv, from, PLI_REQID_RECV) : 0;
+        is_good && want > 0 ? pli_reqid_give(&l->net->reqids, recv, from, PLI_REQID_RECV) : 0;
     if (!is_good || (want > 0 && recv->item.seq == 0)) {
         pli_lane_note(from, PLI_MSG_CTS, recv->remote, 0, 0);
         pli_rndv_drop_cursor(recv);

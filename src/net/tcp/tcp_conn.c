@@ -37,7 +37,7 @@ bool pli_tcp_conn_create(struct pli_tcp_lane *net, struct pli_conn *c)
     }
     l->conn = c;
     l->net = net;
-    l->dial_eye.fd = -1;
+    l->dial_watch.fd = -1;
     pli_list_init(&l->busy);
     pli_list_init(&l->pending);
     pli_list_init(&l->notes);
@@ -69,12 +69,12 @@ bool pli_tcp_conn_destroy(struct pli_tcp_conn *l)
 {
     if (l->state != PLI_TCP_CONN_IDLE || !l->is_gone || l->net->is_judged ||
         pli_tcp_conn_has_unsent(l) || !pli_list_is_empty(&l->streams) ||
-        !pli_list_is_empty(&l->conn->open) || pli_reqid_has(&l->net->tickets, l->conn) ||
+        !pli_list_is_empty(&l->conn->open) || pli_reqid_has(&l->net->reqids, l->conn) ||
         has_dead(l) || (l->ucx != NULL && !pli_ucx_worker_destroy(l))) {
         return false;
     }
     enum pli_reqid_kind kind;
-    pli_reqid_reclaim(&l->net->tickets, l->conn, &kind); // of ghosts
+    pli_reqid_reclaim(&l->net->reqids, l->conn, &kind); // of ghosts
     pli_list_remove(&l->at);
     pli_list_remove(&l->busy);
     l->conn->net = NULL;
@@ -169,7 +169,7 @@ bool pli_tcp_conn_address(struct pli_tcp_conn *l, struct pli_request *r, struct 
     };
     r->item.seq = 0;
     if (!is_eager || is_sync) {
-        r->item.seq = pli_reqid_give(&l->net->tickets, r, l->conn, PLI_REQID_SEND);
+        r->item.seq = pli_reqid_give(&l->net->reqids, r, l->conn, PLI_REQID_SEND);
         if (r->item.seq == 0) {
             pli_log(PLI_ERROR, "no memory for a message on its way");
             abort();
@@ -240,7 +240,7 @@ static bool next(struct pli_tcp_conn *l)
 void pli_tcp_conn_end_stream(struct pli_tcp_conn *l, struct pli_request *send)
 {
     if ((send->state & PLI_REQ_CANCELLING) == 0) {
-        pli_reqid_end(&l->net->tickets, send->item.seq);
+        pli_reqid_end(&l->net->reqids, send->item.seq);
     }
     pli_rndv_end_send(send);
 }
@@ -281,7 +281,7 @@ static ssize_t write_secure(const struct pli_tcp_conn *l, const char *head)
         { (char *)(uintptr_t)head, l->head_left },
         { (void *)(uintptr_t)l->body, l->body_left },
     };
-    return pli_secure_send(l->out->secure, l->out->eye.fd, iov, 2);
+    return pli_secure_send(l->out->secure, l->out->watch.fd, iov, 2);
 }
 
 // One piece where that is cheap: the kernel takes it a tenth of a microsecond faster than two.
@@ -298,14 +298,15 @@ static ssize_t write_now(const struct pli_tcp_conn *l)
         if (l->body_left > 0) {
             memcpy(all + l->head_left, l->body, l->body_left);
         }
-        return send(l->out->eye.fd, all, l->head_left + l->body_left, MSG_DONTWAIT | MSG_NOSIGNAL);
+        return send(l->out->watch.fd, all, l->head_left + l->body_left,
+                    MSG_DONTWAIT | MSG_NOSIGNAL);
     }
     struct iovec iov[2] = {
         { (char *)(uintptr_t)head, l->head_left },
         { (void *)(uintptr_t)l->body, l->body_left },
     };
     struct msghdr mh = { .msg_iov = iov, .msg_iovlen = 2 };
-    return sendmsg(l->out->eye.fd, &mh, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return sendmsg(l->out->watch.fd, &mh, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 // Write what there is of the frame. False: the kernel takes no more now, or the link is lost.
@@ -461,7 +462,7 @@ bool pli_tcp_conn_forget(struct pli_tcp_conn *l)
             pli_request_complete(r, PLI_OK);
         }
     }
-    return pli_list_is_empty(&l->pending) && !pli_reqid_has(&l->net->tickets, l->conn) &&
+    return pli_list_is_empty(&l->pending) && !pli_reqid_has(&l->net->reqids, l->conn) &&
            (l->ucx == NULL || l->ucx->n_access == 0);
 }
 
@@ -478,7 +479,7 @@ void pli_tcp_conn_unsend(struct pli_request *send)
     }
     // Data that is being written unasked counts as sent; what was offered may be asked back.
     bool is_offered =
-        pli_reqid_find(&l->net->tickets, send->item.seq, l->conn, PLI_REQID_SEND) == send;
+        pli_reqid_find(&l->net->reqids, send->item.seq, l->conn, PLI_REQID_SEND) == send;
     if (is_offered) {
         send->state |= PLI_REQ_CANCELLING;
         pli_lane_note(l->conn, PLI_MSG_UNSEND, send->item.seq, (uint32_t)send->remote, 0);

@@ -33,8 +33,8 @@ struct pli_fd_watch {
 
 // One connection, and the frame that is coming in over it.
 struct pli_tcp_sock {
-    struct pli_fd_watch eye; // first
-    struct pli_list at;      // in net->socks, or in net->dead until nobody can look at it any more
+    struct pli_fd_watch watch; // first
+    struct pli_list at; // in net->socks, or in net->dead until nobody can look at it any more
     struct pli_tcp_conn *link;
     bool is_armed;   // waits for room to write
     uint32_t n_head; // bytes of the head, while it is not complete
@@ -79,7 +79,7 @@ struct pli_tcp_conn {
     struct pli_list streams;   // sends whose receiver has asked for the data
     bool by_ucx;               // messages go by UCX, now or as soon as they can
     struct pli_ucx_conn *ucx;  // NULL: the lane does not use UCX
-    struct pli_fd_watch dial_eye;
+    struct pli_fd_watch dial_watch;
     struct pli_dial *dial;
     uint64_t lost_ns;
     uint64_t died_ns;  // its process died, and what it had sent is waited for; 0: it lives
@@ -113,7 +113,7 @@ struct pli_tcp_lane {
     _Atomic int watcher;        // a thread sleeps on the descriptors
     char *room;                 // to read into
     struct pli_ucx_worker *ucx; // NULL: it does not use UCX
-    struct pli_reqid_table tickets;
+    struct pli_reqid_table reqids;
 };
 
 // What TCP has for a lane; NULL: nothing.

@@ -75,13 +75,13 @@ static void go(struct pli_tcp_conn *l, enum pli_tcp_conn_state to)
 
 static void close_sock(struct pli_tcp_sock *s)
 {
-    struct pli_tcp_lane *net = s->eye.net;
-    if (s->eye.fd < 0) {
+    struct pli_tcp_lane *net = s->watch.net;
+    if (s->watch.fd < 0) {
         return;
     }
-    pli_tcp_lane_unwatch(net, &s->eye);
-    pli_dial_end(s->eye.fd);
-    s->eye.fd = -1;
+    pli_tcp_lane_unwatch(net, &s->watch);
+    pli_dial_end(s->watch.fd);
+    s->watch.fd = -1;
     net->hot = net->hot == s ? NULL : net->hot;
     s->link->out = s->link->out == s ? NULL : s->link->out;
     s->link->next = s->link->next == s ? NULL : s->link->next;
@@ -104,10 +104,10 @@ void pli_tcp_conn_moved(struct pli_tcp_sock *s)
 
 static void close_dial(struct pli_tcp_conn *l)
 {
-    pli_tcp_lane_unwatch(l->net, &l->dial_eye);
+    pli_tcp_lane_unwatch(l->net, &l->dial_watch);
     pli_dial_close(l->dial);
     l->dial = NULL;
-    l->dial_eye.fd = -1;
+    l->dial_watch.fd = -1;
 }
 
 void pli_tcp_conn_lose(struct pli_tcp_conn *l, const char *why)
@@ -198,11 +198,11 @@ static void take(struct pli_tcp_conn *l, int fd, const unsigned char keys[2][32]
         pli_tcp_conn_lose(l, why);
         return;
     }
-    s->eye = (struct pli_fd_watch){ .fd = fd, .see = pli_tcp_recv_see, .net = l->net };
+    s->watch = (struct pli_fd_watch){ .fd = fd, .see = pli_tcp_recv_see, .net = l->net };
     s->link = l;
     pli_list_push(&l->net->socks, &s->at);
     l->net->n_sock++;
-    if (!pli_tcp_lane_watch(l->net, &s->eye, EPOLLIN)) {
+    if (!pli_tcp_lane_watch(l->net, &s->watch, EPOLLIN)) {
         pli_tcp_conn_lose(l, "the connection cannot be watched");
         return;
     }
@@ -225,15 +225,15 @@ static void take(struct pli_tcp_conn *l, int fd, const unsigned char keys[2][32]
 static void unwatch_dial(void *arg)
 {
     struct pli_tcp_conn *l = arg;
-    pli_tcp_lane_unwatch(l->net, &l->dial_eye);
-    l->dial_eye.fd = -1;
+    pli_tcp_lane_unwatch(l->net, &l->dial_watch);
+    l->dial_watch.fd = -1;
 }
 
 static void watch_dial(struct pli_tcp_conn *l)
 {
-    l->dial_eye.fd = pli_dial_fd(l->dial);
-    if (l->dial_eye.fd >= 0 &&
-        !pli_tcp_lane_watch(l->net, &l->dial_eye, pli_dial_events(l->dial))) {
+    l->dial_watch.fd = pli_dial_fd(l->dial);
+    if (l->dial_watch.fd >= 0 &&
+        !pli_tcp_lane_watch(l->net, &l->dial_watch, pli_dial_events(l->dial))) {
         pli_tcp_conn_lose(l, "the connection cannot be watched");
     }
 }
@@ -242,7 +242,7 @@ static void step_dial(struct pli_tcp_conn *l)
 {
     enum pli_err err = pli_dial_step(l->dial);
     if (err == PLI_OK) {
-        pli_tcp_lane_unwatch(l->net, &l->dial_eye);
+        pli_tcp_lane_unwatch(l->net, &l->dial_watch);
         unsigned char keys[2][32];
         pli_dial_keys(l->dial, keys);
         int fd = pli_dial_take(l->dial);
@@ -261,7 +261,7 @@ static void step_dial(struct pli_tcp_conn *l)
 static void dial_see(struct pli_fd_watch *e, uint32_t events)
 {
     (void)events;
-    struct pli_tcp_conn *l = PLI_CONTAINER(e, struct pli_tcp_conn, dial_eye);
+    struct pli_tcp_conn *l = PLI_CONTAINER(e, struct pli_tcp_conn, dial_watch);
     if (l->dial != NULL) {
         step_dial(l);
     }
@@ -286,7 +286,7 @@ void pli_tcp_conn_dial(struct pli_tcp_conn *l)
         .unwatch = unwatch_dial,
         .arg = l,
     };
-    l->dial_eye = (struct pli_fd_watch){ .fd = -1, .see = dial_see, .net = l->net };
+    l->dial_watch = (struct pli_fd_watch){ .fd = -1, .see = dial_see, .net = l->net };
     if (err != PLI_OK || pli_dial_open(&call, &l->dial) != PLI_OK) {
         pli_tcp_conn_lose(l, pli_fail_take(NULL));
         return;
@@ -377,7 +377,7 @@ static void bury(struct pli_tcp_conn *l)
         pli_ucx_conn_bury(l);
     }
     while (!pli_list_is_empty(&l->streams)) {
-        pli_list_remove(l->streams.next); // their tickets are out
+        pli_list_remove(l->streams.next); // their ids are out
     }
     while (!pli_list_is_empty(&l->notes)) {
         struct pli_list *n = l->notes.next;
@@ -386,7 +386,7 @@ static void bury(struct pli_tcp_conn *l)
     }
     enum pli_reqid_kind kind;
     struct pli_request *r;
-    while ((r = pli_reqid_reclaim(&l->net->tickets, l->conn, &kind)) != NULL) {
+    while ((r = pli_reqid_reclaim(&l->net->reqids, l->conn, &kind)) != NULL) {
         fail(r, l->fate);
     }
     if (writing != NULL) {
@@ -428,7 +428,7 @@ static void judge_up(struct pli_tcp_conn *l)
 {
     struct tcp_info info;
     socklen_t len = sizeof info;
-    if (l->out == NULL || getsockopt(l->out->eye.fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0) {
+    if (l->out == NULL || getsockopt(l->out->watch.fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0) {
         return;
     }
     if (info.tcpi_unacked > 0 && info.tcpi_retransmits > 0 &&
@@ -532,7 +532,7 @@ static enum pli_err judge_request(const struct pli_tcp_conn *l, const struct pli
 
 static void fail_tickets(struct pli_tcp_conn *l)
 {
-    struct pli_reqid_table *t = &l->net->tickets;
+    struct pli_reqid_table *t = &l->net->reqids;
     for (uint32_t i = 0; i < t->n; i++) {
         enum pli_reqid_kind kind;
         struct pli_request *r = pli_reqid_at(t, i, l->conn, &kind);
@@ -617,10 +617,10 @@ static enum found replace(struct pli_tcp_sock *s, const char **kept_out, size_t 
 {
     enum found found = NOTHING;
     pli_freeze_hold();
-    int now = pli_sock_take(s->eye.fd, kept_out, len_out, cap_out);
+    int now = pli_sock_take(s->watch.fd, kept_out, len_out, cap_out);
     if (now >= 0) {
-        pli_tcp_lane_unwatch(s->link->net, &s->eye); // what it is now has copies in other places
-        found = dup3(now, s->eye.fd, O_CLOEXEC) >= 0 ? FOUND : FAILED;
+        pli_tcp_lane_unwatch(s->link->net, &s->watch); // what it is now has copies in other places
+        found = dup3(now, s->watch.fd, O_CLOEXEC) >= 0 ? FOUND : FAILED;
         pli_fault_hold("tcp_resume", pli_boot.index);
         close(now);
     }
@@ -633,19 +633,19 @@ bool pli_tcp_resume(struct pli_tcp_sock *s)
     struct pli_tcp_conn *l = s->link;
     const char *kept = NULL;
     size_t len = 0, cap = 0;
-    bool is_bare = s->eye.is_bare;
+    bool is_bare = s->watch.is_bare;
     enum found found = replace(s, &kept, &len, &cap);
     if (found == NOTHING) {
         return false;
     }
-    if (pli_dial_tune(s->eye.fd, (int)pli_conf.tcp_timeout) != PLI_OK) {
+    if (pli_dial_tune(s->watch.fd, (int)pli_conf.tcp_timeout) != PLI_OK) {
         pli_fail_take(NULL); // what has ended for good is no connection
     }
     uint32_t events = s->rest != NULL ? 0 : s->is_armed ? EPOLLIN | EPOLLOUT : EPOLLIN;
-    if (found == FAILED || (!is_bare && !pli_tcp_lane_watch(l->net, &s->eye, events))) {
+    if (found == FAILED || (!is_bare && !pli_tcp_lane_watch(l->net, &s->watch, events))) {
         pli_tcp_conn_lose(l, "the connection cannot be watched");
     } else {
-        s->eye.is_bare = is_bare;
+        s->watch.is_bare = is_bare;
         l->is_deaf = s == l->out ? false : l->is_deaf;
         pli_tcp_recv_feed(s, kept, len);
     }

@@ -73,10 +73,10 @@ void pli_tcp_lane_unwatch(struct pli_tcp_lane *net, struct pli_fd_watch *e)
 static void count_hot(struct pli_tcp_lane *net)
 {
     struct pli_tcp_sock *s = net->hot;
-    if (++net->n_hot % BARE_AFTER == 0 && s != NULL && !s->eye.is_bare && !s->is_armed &&
+    if (++net->n_hot % BARE_AFTER == 0 && s != NULL && !s->watch.is_bare && !s->is_armed &&
         s->rest == NULL &&
         atomic_load_explicit(&net->base.lane->n_sleep, memory_order_seq_cst) == 0) {
-        s->eye.is_bare = pli_epollset_pause(net->set, s->eye.key, s->eye.fd);
+        s->watch.is_bare = pli_epollset_pause(net->set, s->watch.key, s->watch.fd);
     }
 }
 
@@ -84,7 +84,7 @@ static void count_hot(struct pli_tcp_lane *net)
 static void cover_hot(struct pli_tcp_lane *net)
 {
     struct pli_tcp_sock *s = net->hot;
-    if (s != NULL && s->eye.is_bare && !pli_tcp_lane_watch(net, &s->eye, EPOLLIN)) {
+    if (s != NULL && s->watch.is_bare && !pli_tcp_lane_watch(net, &s->watch, EPOLLIN)) {
         pli_tcp_conn_lose(s->link, "the connection cannot be watched");
     }
 }
@@ -274,7 +274,7 @@ static int push_busy(struct pli_tcp_lane *net)
 // Something that must not wait for long: data to be written, answers to come, calls.
 static bool is_hurried(struct pli_tcp_lane *net)
 {
-    return !pli_list_is_empty(&net->busy) || net->n_dial > 0 || net->tickets.n_out > 0 ||
+    return !pli_list_is_empty(&net->busy) || net->n_dial > 0 || net->reqids.n_out > 0 ||
            net->n_dying > 0 || atomic_load_explicit(&net->must_look, memory_order_relaxed) != 0;
 }
 
@@ -396,7 +396,7 @@ static void bye(struct pli_net_lane *base)
 static bool is_held(const struct pli_tcp_conn *l)
 {
     int left = 0;
-    return l->out != NULL && ioctl(l->out->eye.fd, SIOCOUTQNSD, &left) == 0 && left > 0;
+    return l->out != NULL && ioctl(l->out->watch.fd, SIOCOUTQNSD, &left) == 0 && left > 0;
 }
 
 static bool has_unsent(struct pli_net_lane *base)
@@ -420,7 +420,7 @@ static void arm(struct pli_net_lane *base)
     for (struct pli_list *at = net->busy.next; at != &net->busy; at = at->next) {
         struct pli_tcp_sock *s = PLI_CONTAINER(at, struct pli_tcp_conn, busy)->out;
         if (s != NULL && !s->is_armed) {
-            s->is_armed = pli_tcp_lane_watch(net, &s->eye, EPOLLIN | EPOLLOUT);
+            s->is_armed = pli_tcp_lane_watch(net, &s->watch, EPOLLIN | EPOLLOUT);
         }
     }
     pli_lock_drop(&net->base.lane->lock);
@@ -512,7 +512,7 @@ static bool is_unsure(struct pli_tcp_conn *l)
 {
     int left = 0;
     if (l->is_unsure && l->out != NULL) {
-        l->is_unsure = ioctl(l->out->eye.fd, SIOCOUTQ, &left) == 0 && left > 0;
+        l->is_unsure = ioctl(l->out->watch.fd, SIOCOUTQ, &left) == 0 && left > 0;
     }
     return l->is_unsure && l->out != NULL;
 }
@@ -604,7 +604,7 @@ void pli_tcp_lane_leave(struct pli_lane *lane)
     }
     while (!pli_list_is_empty(&net->socks)) {
         struct pli_tcp_sock *s = PLI_CONTAINER(net->socks.next, struct pli_tcp_sock, at);
-        pli_dial_end(s->eye.fd);
+        pli_dial_end(s->watch.fd);
         pli_tcp_recv_drop(s);
         pli_list_remove(&s->at);
         pli_list_push(&net->dead, &s->at);
@@ -622,7 +622,7 @@ void pli_tcp_lane_leave(struct pli_lane *lane)
     pli_epollset_destroy(net->set);
     pli_wake_sock_drop(net->bell.fd);
     close(net->bell.fd);
-    pli_reqid_fini(&net->tickets);
+    pli_reqid_fini(&net->reqids);
     free(net->room);
     free(net);
     lane->net = &pli_net_none;

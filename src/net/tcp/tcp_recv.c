@@ -147,12 +147,11 @@ static void keep_or_deliver(struct pli_tcp_sock *s, struct pli_unexpected *p)
 static bool expect_piece(struct pli_tcp_sock *s, const struct pli_frame *f)
 {
     struct pli_tcp_conn *l = s->link;
-    struct pli_request *recv =
-        pli_reqid_find(&l->net->tickets, f->word[0], l->conn, PLI_REQID_RECV);
+    struct pli_request *recv = pli_reqid_find(&l->net->reqids, f->word[0], l->conn, PLI_REQID_RECV);
     s->recv = recv;
     s->parcel = NULL;
     s->to = NULL;
-    if (pli_reqid_is_ghost(&l->net->tickets, f->word[0], l->conn)) {
+    if (pli_reqid_is_ghost(&l->net->reqids, f->word[0], l->conn)) {
         return true; // it is read, and goes nowhere
     }
     uint64_t want = recv == NULL ? 0 : recv->bytes < recv->size ? recv->bytes : recv->size;
@@ -173,7 +172,7 @@ static void end_piece(struct pli_tcp_sock *s)
     recv->moved += s->frame.len;
     if (recv->moved == want) {
         s->link->n_asked--;
-        pli_reqid_end(&s->link->net->tickets, s->frame.word[0]);
+        pli_reqid_end(&s->link->net->reqids, s->frame.word[0]);
         pli_rndv_end_receive(recv);
     }
 }
@@ -222,7 +221,7 @@ static bool is_put_off(const struct pli_tcp_sock *s)
 {
     struct pli_tcp_conn *l = s->link;
     l->n_asked++;
-    return pli_reqid_give(&l->net->tickets, s->recv, l->conn, PLI_REQID_RECV) != 0;
+    return pli_reqid_give(&l->net->reqids, s->recv, l->conn, PLI_REQID_RECV) != 0;
 }
 
 void pli_tcp_recv_drop(struct pli_tcp_sock *s)
@@ -267,7 +266,7 @@ static size_t fill(struct pli_tcp_sock *s, const char *from, size_t n)
 // A ticket of mine that comes back must be one that is out.
 static bool hear_answer(struct pli_tcp_conn *l, const struct pli_frame *f)
 {
-    struct pli_reqid_table *t = &l->net->tickets;
+    struct pli_reqid_table *t = &l->net->reqids;
     struct pli_request *send = pli_reqid_find(t, f->word[0], l->conn, PLI_REQID_SEND);
     if (send == NULL) {
         return pli_reqid_is_ghost(t, f->word[0], l->conn) ||
@@ -393,7 +392,7 @@ static bool put_off(struct pli_tcp_sock *s, const char *at, size_t n)
     }
     memcpy(s->rest, at, n);
     s->n_rest = n;
-    pli_tcp_lane_watch(s->eye.net, &s->eye, 0);
+    pli_tcp_lane_watch(s->watch.net, &s->watch, 0);
     return true;
 }
 
@@ -419,7 +418,7 @@ static bool take_apart(struct pli_tcp_sock *s, const char *at, size_t n)
         memcpy(&f, at, sizeof f);
         at += sizeof f;
         n -= sizeof f;
-        if (!hear(s, &f, at, n) || s->eye.fd < 0) {
+        if (!hear(s, &f, at, n) || s->watch.fd < 0) {
             return false;
         }
         if (s->left == 0) { // all of it was here
@@ -440,7 +439,7 @@ void pli_tcp_recv_resume(struct pli_tcp_sock *s)
     s->rest = NULL;
     s->n_rest = 0;
     s->is_armed = false;
-    pli_tcp_lane_watch(s->eye.net, &s->eye, EPOLLIN);
+    pli_tcp_lane_watch(s->watch.net, &s->watch, EPOLLIN);
     bool is_up = take_apart(s, rest, n);
     free(rest);
     if (is_up && pli_secure_has_more(s->secure)) {
@@ -494,9 +493,9 @@ static size_t read_once(struct pli_tcp_sock *s, bool *is_more_out)
     memcpy(room, &s->frame, head);
     iov[n_iov++] = (struct iovec){ room + head, most - head };
     struct msghdr mh = { .msg_iov = iov, .msg_iovlen = (size_t)n_iov };
-    ssize_t n = s->secure != NULL ? pli_secure_receive(s->secure, s->eye.fd, iov, n_iov)
-                : n_iov == 1      ? recv(s->eye.fd, iov[0].iov_base, iov[0].iov_len, MSG_DONTWAIT)
-                                  : recvmsg(s->eye.fd, &mh, MSG_DONTWAIT);
+    ssize_t n = s->secure != NULL ? pli_secure_receive(s->secure, s->watch.fd, iov, n_iov)
+                : n_iov == 1      ? recv(s->watch.fd, iov[0].iov_base, iov[0].iov_len, MSG_DONTWAIT)
+                                  : recvmsg(s->watch.fd, &mh, MSG_DONTWAIT);
     *is_more_out = false;
     if (n <= 0) {
         if (n < 0 && errno == ENOTSOCK && pli_tcp_resume(s)) {
@@ -536,7 +535,7 @@ int pli_tcp_recv_read(struct pli_tcp_sock *s)
     int n = 0;
     bool is_more = true;
     // What was decrypted already, no descriptor tells of.
-    while (((is_more && n < READS) || pli_secure_has_more(s->secure)) && s->eye.fd >= 0 &&
+    while (((is_more && n < READS) || pli_secure_has_more(s->secure)) && s->watch.fd >= 0 &&
            s->rest == NULL && read_once(s, &is_more) > 0) {
         n++;
     }

@@ -122,7 +122,7 @@ static void took(struct pli_tcp_conn *l, struct pli_request *recv, uint64_t n)
     recv->moved += n;
     if (recv->moved == want) {
         l->n_asked--;
-        pli_reqid_end(&l->net->tickets, recv->item.seq);
+        pli_reqid_end(&l->net->reqids, recv->item.seq);
         pli_rndv_end_receive(recv);
     }
 }
@@ -150,7 +150,7 @@ static void end_good(struct op *o)
     }
 }
 
-// Requests whose tickets are out end with the link; others wait for its end with those that were
+// Requests whose ids are out end with the link; others wait for its end with those that were
 // not sent.
 static void strand(struct op *o)
 {
@@ -495,9 +495,8 @@ void pli_ucx_conn_bury(struct pli_tcp_conn *l)
 static bool hear_data(struct pli_tcp_conn *l, const struct pli_frame *f, const char *data, size_t n,
                       void *offer)
 {
-    struct pli_request *recv =
-        pli_reqid_find(&l->net->tickets, f->word[0], l->conn, PLI_REQID_RECV);
-    if (recv == NULL && pli_reqid_is_ghost(&l->net->tickets, f->word[0], l->conn)) {
+    struct pli_request *recv = pli_reqid_find(&l->net->reqids, f->word[0], l->conn, PLI_REQID_RECV);
+    if (recv == NULL && pli_reqid_is_ghost(&l->net->reqids, f->word[0], l->conn)) {
         return true; // it was withdrawn: what was offered is refused
     }
     uint64_t want = recv == NULL ? 0 : recv->bytes < recv->size ? recv->bytes : recv->size;
