@@ -184,7 +184,7 @@ def handle_in(p, large, owner):
     test = f"{var} == NULL"
     if kind == "info":
         test = f"{var} == NULL && {value} != MPI_INFO_NULL"
-    if unless:  # the null type of a message to nobody, or of no elements, does not count
+    if unless:  # the null type of a message to MPI_PROC_NULL, or of no elements, does not count
         test = f"{var} == NULL && ({value} != MPI_DATATYPE_NULL || (count != 0 && {unless} != MPI_PROC_NULL))"
     code = []
     if p.kind.startswith(("free:", "ref:")):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Moves endpoints: packs those that leave, ships and unpacks them, makes the new communicator, and
-// only then gives the old one up. Before each step that cannot be taken back everybody agrees that
-// all have come so far; otherwise all go back to where they were.
+// only then gives the old one up. Before each step that cannot be taken back all processes agree
+// that all have come so far; otherwise all go back to where they were.
 #include "balance_priv.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { TAG_SIZE = 1, TAG_DATA = 2 };
 
-struct crate {
+struct transfer {
     int process; // at the other end
     int index;   // among the endpoints here, old ones or new ones
     MPI_Count bytes;
@@ -20,7 +20,7 @@ struct move {
     struct pli_balance *b;
     const int *first; // the new sharing out
     int n_new, n_out, n_in;
-    struct crate *out, *in;
+    struct transfer *out, *in;
     MPI_Request *reqs;
     struct pli_balance_ep **next; // the endpoints here afterwards
     MPI_Comm *comms;
@@ -49,8 +49,8 @@ static int begin(struct move *m)
     int new0 = m->first[me], new1 = m->first[me + 1];
     m->n_new = new1 - new0;
     size_t n_old = (size_t)(old1 - old0), n_new = (size_t)m->n_new;
-    m->out = calloc(n_old + 1, sizeof(struct crate));
-    m->in = calloc(n_new + 1, sizeof(struct crate));
+    m->out = calloc(n_old + 1, sizeof(struct transfer));
+    m->in = calloc(n_new + 1, sizeof(struct transfer));
     m->reqs = calloc(n_old + n_new + 1, sizeof(MPI_Request));
     m->next = calloc(n_new + 1, sizeof(struct pli_balance_ep *));
     m->comms = calloc(n_new + 1, sizeof(MPI_Comm));
@@ -64,17 +64,17 @@ static int begin(struct move *m)
         if (p == me) {
             m->next[r - new0] = b->here[r - old0];
         } else {
-            m->out[m->n_out++] = (struct crate){ .process = p, .index = r - old0 };
+            m->out[m->n_out++] = (struct transfer){ .process = p, .index = r - old0 };
         }
     }
-    int is_first = b->n_ep == 0; // nobody had any: they are made from nothing
+    int is_first = b->n_ep == 0; // no process had one: all are new
     for (int r = new0, p = 0; r < new1; r++) {
         while (!is_first && b->first[p + 1] <= r) {
             p++;
         }
         if (m->next[r - new0] == NULL) {
             m->next[r - new0] = calloc(1, sizeof(struct pli_balance_ep));
-            m->in[m->n_in++] = (struct crate){ .process = is_first ? me : p, .index = r - new0 };
+            m->in[m->n_in++] = (struct transfer){ .process = is_first ? me : p, .index = r - new0 };
             if (m->next[r - new0] == NULL) {
                 return pli_balance_error_code(MPI_ERR_NO_MEM, "no memory for an endpoint");
             }
@@ -88,7 +88,7 @@ static int begin(struct move *m)
 static int pack(struct move *m)
 {
     for (int i = 0; i < m->n_out; i++) {
-        struct crate *c = &m->out[i];
+        struct transfer *c = &m->out[i];
         const struct pli_balance_ep *ep = m->b->here[c->index];
         int code = pli_balance_image_size(m->b, ep, &c->bytes);
         if (code == MPI_SUCCESS) {
@@ -144,7 +144,7 @@ static int ship_data(struct move *m)
     int ended = MPI_Waitall(n, m->reqs, MPI_STATUSES_IGNORE);
     code = code == MPI_SUCCESS ? ended : code;
     for (int i = 0; i < m->n_in && code == MPI_SUCCESS; i++) {
-        struct crate *c = &m->in[i];
+        struct transfer *c = &m->in[i];
         code = pli_balance_image_unpack(m->b, m->next[c->index], c->data, c->bytes);
         free(c->data); // no longer than needed: the state may be most of the memory
         c->data = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides who should hold how many endpoints from now on.
+// Decides how many endpoints each process should hold from now on.
 #include "balance_priv.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct told {
+struct summary {
     double weight;
     uint64_t parts; // a sum over the names of the registered state: all must agree
     int32_t want;   // endpoints here, as MPIX_Balance_move asks; -1: as the loads ask
@@ -15,9 +15,9 @@ struct told {
 };
 
 struct plan {
-    struct told *told; // of each process
-    double *weight;    // the same for the algorithm
-    double *load;      // of each endpoint
+    struct summary *summary; // of each process
+    double *weight;          // the same for the algorithm
+    double *load;            // of each endpoint
     double *mine;
     int *count;
     int *first; // the new sharing out
@@ -40,13 +40,13 @@ static uint64_t sum_of_names(const struct pli_balance *b)
 static int plan_create(struct pli_balance *b, struct plan *p)
 {
     size_t n = (size_t)b->size;
-    *p = (struct plan){ .told = calloc(n, sizeof(struct told)),
+    *p = (struct plan){ .summary = calloc(n, sizeof(struct summary)),
                         .weight = calloc(n, sizeof(double)),
                         .load = calloc((size_t)b->n_ep + 1, sizeof(double)),
                         .mine = calloc((size_t)pli_balance_n(b) + 1, sizeof(double)),
                         .count = calloc(n, sizeof(int)),
                         .first = calloc(n + 1, sizeof(int)) };
-    return p->told != NULL && p->weight != NULL && p->load != NULL && p->mine != NULL &&
+    return p->summary != NULL && p->weight != NULL && p->load != NULL && p->mine != NULL &&
                    p->count != NULL && p->first != NULL
                ? MPI_SUCCESS
                : pli_balance_error_code(MPI_ERR_NO_MEM, "no memory for the loads of %d endpoints",
@@ -55,7 +55,7 @@ static int plan_create(struct pli_balance *b, struct plan *p)
 
 static void plan_destroy(struct plan *p)
 {
-    free(p->told);
+    free(p->summary);
     free(p->weight);
     free(p->load);
     free(p->mine);
@@ -63,12 +63,13 @@ static void plan_destroy(struct plan *p)
     free(p->first);
 }
 
-// Everybody's weight and loads. Where nobody reported a load all endpoints count the same.
+// Gathers the weights and loads of all processes. Where no load was reported all endpoints count
+// the same.
 static int hear(struct pli_balance *b, struct plan *p, int want)
 {
-    struct told mine = { .weight = b->weight, .parts = sum_of_names(b), .want = want };
+    struct summary mine = { .weight = b->weight, .parts = sum_of_names(b), .want = want };
     int code =
-        MPI_Allgather(&mine, sizeof mine, MPI_BYTE, p->told, sizeof mine, MPI_BYTE, b->private);
+        MPI_Allgather(&mine, sizeof mine, MPI_BYTE, p->summary, sizeof mine, MPI_BYTE, b->private);
     if (code != MPI_SUCCESS) {
         return code;
     }
@@ -77,7 +78,7 @@ static int hear(struct pli_balance *b, struct plan *p, int want)
     }
     for (int i = 0; i < b->size; i++) {
         p->count[i] = b->first[i + 1] - b->first[i];
-        p->weight[i] = p->told[i].weight;
+        p->weight[i] = p->summary[i].weight;
     }
     code = MPI_Allgatherv(p->mine, pli_balance_n(b), MPI_DOUBLE, p->load, p->count, b->first,
                           MPI_DOUBLE, b->private);
@@ -97,20 +98,20 @@ static int check(const struct pli_balance *b, const struct plan *p, int is_asked
     double weight = 0;
     long long sum = 0;
     for (int i = 0; i < b->size; i++) {
-        weight += p->told[i].weight;
-        sum += p->told[i].want;
-        if (p->told[i].parts != p->told[0].parts) {
+        weight += p->summary[i].weight;
+        sum += p->summary[i].want;
+        if (p->summary[i].parts != p->summary[0].parts) {
             return pli_balance_error_code(MPI_ERR_ARG,
                                           "ranks 0 and %d of the parent have registered different "
                                           "kinds of state",
                                           i);
         }
-        if (is_asked && p->told[i].want < 0) {
+        if (is_asked && p->summary[i].want < 0) {
             return pli_balance_error_code(
                 MPI_ERR_ARG,
                 "rank %d of the parent asks for %d endpoints; it must not "
                 "be negative",
-                i, (int)p->told[i].want);
+                i, (int)p->summary[i].want);
         }
     }
     if (is_asked && sum != b->n_ep) {
@@ -144,7 +145,7 @@ static void choose(const struct pli_balance *b, struct plan *p, int is_asked)
 {
     if (is_asked) {
         for (int i = 0; i < b->size; i++) {
-            p->first[i + 1] = p->first[i] + p->told[i].want;
+            p->first[i + 1] = p->first[i] + p->summary[i].want;
         }
         return;
     }

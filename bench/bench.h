@@ -13,7 +13,7 @@
 enum { B_CHUNKS = 9, B_MANY_CHUNKS = 120, B_TAG_CONTROL = 32000 };
 
 // run.py --best, for a machine with other work: many short chunks, of which the fastest counts. A
-// chunk that nobody disturbed shows what a quiet machine would.
+// chunk that nothing disturbed shows what a quiet machine would.
 static inline int b_is_best(void)
 {
     return getenv("BENCH_BEST") != NULL;

@@ -34,6 +34,6 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     for (;;) {
-        pause(); // until the one who measures ends it
+        pause(); // until the program that measures ends it
     }
 }

@@ -47,7 +47,7 @@ static struct sockaddr_in at(const char *address, int port)
     return a;
 }
 
-static int quick(int fd)
+static int without_delay(int fd)
 {
     int one = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -71,7 +71,7 @@ static int dial(const char *address, int port)
     struct sockaddr_in a = at(address, port);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     must(connect(fd, (struct sockaddr *)&a, sizeof a) == 0, "connect");
-    return quick(fd);
+    return without_delay(fd);
 }
 
 static void all(int fd, char *buf, size_t len, int is_out)
@@ -152,7 +152,7 @@ static void give(struct pipe *p)
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
             return;
         }
-        if (n < 0) { // nobody takes it any more
+        if (n < 0) { // the other side has closed
             p->n = 0;
             p->is_over = 1;
             break;
@@ -205,7 +205,7 @@ static void be_relay(const char *address, int port, double delay)
         must(a >= 0, "accept");
         if (fork() == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            relay(quick(a), dial("127.0.0.1", port), delay);
+            relay(without_delay(a), dial("127.0.0.1", port), delay);
             exit(0);
         }
         close(a);
@@ -223,8 +223,8 @@ int main(int argc, char **argv)
     }
     int fd = listen_at("127.0.0.1", port, &port);
     pid_t child = fork();
-    int end =
-        child != 0 ? dial(argc > 5 ? argv[4] : "127.0.0.1", port) : quick(accept(fd, NULL, NULL));
+    int end = child != 0 ? dial(argc > 5 ? argv[4] : "127.0.0.1", port)
+                         : without_delay(accept(fd, NULL, NULL));
     double x = is_lat ? ping_pong(end, child != 0, atol(argv[2]))
                       : stream(end, child != 0, (size_t)atol(argv[2]), (size_t)atol(argv[3]));
     if (child != 0) {

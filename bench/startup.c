@@ -108,7 +108,7 @@ static MPI_Comm make(MPI_Session s, const char *set, int first, int last, int st
     return c;
 }
 
-// A sum over everybody, by the communicators there are.
+// A sum over all ranks, by the communicators that exist.
 static int sum_of(int value, MPI_Comm all, MPI_Comm local, MPI_Comm leaders)
 {
     int part = 0, sum = 0;
@@ -124,7 +124,7 @@ static int sum_of(int value, MPI_Comm all, MPI_Comm local, MPI_Comm leaders)
     return sum;
 }
 
-// Everybody has something for everybody: straight, or through the leaders.
+// Every rank has something for every other: straight, or through the leaders.
 static void exchange(MPI_Comm c)
 {
     int rank, n;

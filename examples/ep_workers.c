@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A master and its workers over processes and threads alike: every thread is a rank, rank 0 hands
-// out ranges of numbers to whoever asks, and the workers count the primes in them. A worker asks
-// with a message that rank 0 receives from any source, so its answer reaches that very thread;
+// out ranges of numbers to any worker that asks, and the workers count the primes in them. A worker
+// asks with a message that rank 0 receives from any source, so its answer reaches that very thread;
 // without endpoints each process would need a scheme of tags for its threads.
 //
 //     mpiexec -n 2 ./ep_workers 3          # 2 processes with 3 threads each

@@ -7,7 +7,7 @@
 
 enum { TEAM = 4 };
 
-// Every process makes the set of its own team; who comes second finds it made.
+// Every process makes the set of its own team; the second to come finds it made.
 static void name_team(MPI_Session session, int rank, int size)
 {
     MPI_Group all, team;
@@ -22,7 +22,7 @@ static void name_team(MPI_Session session, int rank, int size)
     MPI_Group_free(&all);
 }
 
-// What MPI_Allreduce over everybody would give, over two levels.
+// What MPI_Allreduce over all processes would give, over two levels.
 static long sum_of_all(long mine, MPI_Comm team, MPI_Comm leaders)
 {
     long part = 0, sum = 0;
@@ -40,8 +40,9 @@ int main(void)
     MPI_Group all;
     MPI_Comm team, leaders;
     int rank, size, mates, n_team = 0;
-    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session); // nobody is waited for
-    MPI_Group_from_session_pset(session, "mpi://WORLD", &all);       // a list, not a communicator
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
+                     &session);                                // it waits for no other process
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &all); // a list, not a communicator
     MPI_Group_rank(all, &rank);
     MPI_Group_size(all, &size);
     MPI_Group_free(&all);

@@ -8,7 +8,7 @@
 //
 // Jacobi relaxation of a plate of SIDE x SIDE points, cut into blocks of rows. In every step the
 // ranks agree on the newest version of the world that all of them have seen, and take it up
-// together: rows go from their old owners to their new ones, and who is to leave leaves.
+// together: rows go from their old owners to their new ones, and the ranks that are to leave do so.
 //
 // With CHANGES the program waits, at even distances, until so many changes have come: for tests.
 #include <mpi.h>
@@ -113,7 +113,7 @@ static int look(void)
     }
     MPIX_Comm_world_at(agreed, &next);
     MPI_Comm_size(world, &size);
-    return take_up(next, agreed, size) && look(); // as those who have just come do first
+    return take_up(next, agreed, size) && look(); // as ranks that have just come do first
 }
 
 // The first version that this process is a member of is its MPI_COMM_WORLD.

@@ -177,7 +177,7 @@ int main(int argc, char **argv)
             }
             break;
         }
-        refine(forked == 0); // who is new takes the upper half
+        refine(forked == 0); // the new rank takes the upper half
         MPI_Comm_size(MPI_COMM_WORLD, &size);
         line_up();
     }

@@ -4,12 +4,12 @@
 //     mpiexec --on-failure=shrink -n 4 ./survive [STEPS [RANK STEP]...]
 //
 // Jacobi relaxation of a rod of POINTS points, cut into blocks. Every EVERY steps each rank keeps a
-// copy of its block and gives another to the next rank. When somebody dies the others leave
-// whatever they wait for, make a communicator of those who live, put the last copies together, cut
+// copy of its block and gives another to the next rank. When a rank dies the others leave
+// whatever they wait for, make a communicator of those that live, put the last copies together, cut
 // the rod anew and go on from there. Only when a rank and the keeper of its copy die at once is
 // something lost.
 //
-// With RANK STEP that rank kills itself before that step: for tests.
+// With RANK STEP that rank kills itself before that step, when all have come to it: for tests.
 #include <mpi.h>
 #include <signal.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ struct block { // points first to first + n - 1, and one more on either side
     double at[POINTS + 2];
 };
 
-static MPI_Comm world; // of those who live
+static MPI_Comm world; // of the ranks that live
 static int rank, size, step, steps = 500, losses, is_saved;
 static struct block mine;
 static struct { // what the ranks go back to: my block and that of the rank before me
@@ -90,7 +90,7 @@ static int save(void)
                      MPI_BYTE, (rank + size - 1) % size, 2, world, MPI_STATUS_IGNORE);
     rc = agree(rc, &is_good);
     if (is_good) {
-        saved = fresh; // even if somebody died since
+        saved = fresh; // even if a rank died since
         is_saved = 1;
     }
     return rc;
@@ -106,8 +106,8 @@ static int is_dead(MPI_Group dead, int r)
     return as != MPI_UNDEFINED;
 }
 
-// Put the last copies together: everybody gives its own, and that of the rank before it if that one
-// is dead.
+// Put the last copies together: every rank gives its own, and that of the rank before it if that
+// one is dead.
 static void recover(void)
 {
     static double rod[POINTS];
@@ -115,7 +115,7 @@ static void recover(void)
     MPI_Group dead;
     int rc;
     losses++;
-    do { // until nobody dies meanwhile
+    do { // until no rank dies meanwhile
         int known[2] = { 0, 0 };
         MPIX_Comm_revoke(world);
         MPIX_Comm_shrink(world, &next);
@@ -168,6 +168,25 @@ static void report(void)
     }
 }
 
+// Those of the same step die at once: after the barrier nobody recovers without the others, who
+// either are there or die, too, whatever the barrier has returned.
+static void die_if_told(int me, int argc, char **argv)
+{
+    int is_due = 0, is_mine = 0;
+    for (int i = 2; i + 1 < argc; i += 2) {
+        if (step == atoi(argv[i + 1])) {
+            is_due = 1;
+            is_mine = is_mine || me == atoi(argv[i]);
+        }
+    }
+    if (is_due) {
+        MPI_Barrier(world);
+    }
+    if (is_mine) {
+        kill(getpid(), SIGKILL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const double cold[POINTS];
@@ -180,18 +199,14 @@ int main(int argc, char **argv)
     cut(cold);
     while (step < steps) {
         int rc = MPI_SUCCESS, is_good;
-        for (int i = 2; i + 1 < argc; i += 2) {
-            if (me == atoi(argv[i]) && step == atoi(argv[i + 1])) {
-                kill(getpid(), SIGKILL);
-            }
-        }
+        die_if_told(me, argc, argv);
         if (is_first || (step % EVERY == 0 && step != saved.step)) {
             rc = save();
             is_first = 0;
         }
         if (rc == MPI_SUCCESS) {
             rc = relax();
-            if (rc != MPI_SUCCESS || step == steps) { // nobody leaves while others need its copies
+            if (rc != MPI_SUCCESS || step == steps) { // no rank leaves while others need its copies
                 rc = agree(rc, &is_good);
             }
         }

@@ -69,7 +69,7 @@ static int repartition_data(int status)
     return is_new;
 }
 
-// All ranks pass a token on; who has not done so waits for the others.
+// All ranks pass a token on; a rank that has not done so waits for the others.
 static int pass_on(void)
 {
     int token = rank, status = MPI_SUCCESS;
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
                             MPI_ERRORS_RETURN); // else there is no status to look at
     items = argc > 1 && atoi(argv[1]) <= MOST ? atoi(argv[1]) : items;
     changes = argc > 2 ? atoi(argv[2]) : 0;
-    repartition_data(share_out()); // those who came later take part in that of the others
+    repartition_data(share_out()); // ranks that came later take part in that of the others
     while (!is_over && (at < n_todo || repartition_data(share_out()) || n_todo > 0)) {
         int done = items - n_todo + at;
         if (n_change < (int)((long long)done * (changes + 1) / (items + 1))) {

@@ -124,7 +124,7 @@ static void insert(int tree, cube_t cube, cell_p leaf)
         cube_t inner = cube;
         shared[] cell_p *slot = &at->child[descend(&inner, pos)];
         cell_p next = *slot;
-        if (!next || next->body >= 0) { // it may be somebody else's the next moment
+        if (!next || next->body >= 0) { // another thread may take it the next moment
             upc_lock_t *lock = lock_of(at);
             upc_lock(lock);
             next = *slot;

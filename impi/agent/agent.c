@@ -22,10 +22,10 @@ enum {
     KEY_NET = 1, // epoll data
     KEY_TCP,
     KEY_UNIX,
-    KEY_PROC,          // and above: one for each process
-    TICK_MS = 100,     // until the job runs: deadlines of the net
-    MAX_STRANGER = 64, // that may wait at the door
-    PARTING_MS = 1000  // for processes to take notice of a failure
+    KEY_PROC,         // and above: one for each process
+    TICK_MS = 100,    // until the job runs: deadlines of the net
+    MAX_EXTRA = 64,   // that may wait at the door
+    PARTING_MS = 1000 // for processes to take notice of a failure
 };
 
 static void go(struct agent *a, enum agent_state to)
@@ -99,7 +99,7 @@ void pli_agent_put(struct proc *p, const struct pli_agent_frame *f, const void *
 
 static struct proc *add_proc(struct agent *a, int fd)
 {
-    struct proc *p = a->n_guest < a->conf.n_proc + MAX_STRANGER ? calloc(1, sizeof *p) : NULL;
+    struct proc *p = a->n_pending < a->conf.n_proc + MAX_EXTRA ? calloc(1, sizeof *p) : NULL;
     if (p == NULL || pli_agent_link_create(fd, &pli_agent_relay_link, p, &p->link) != PLI_IMPI_OK) {
         free(p);
         close(fd);
@@ -108,9 +108,9 @@ static struct proc *add_proc(struct agent *a, int fd)
     p->a = a;
     p->key = KEY_PROC + a->n_key++;
     p->index = UINT32_MAX;
-    p->next = a->guest;
-    a->guest = p;
-    a->n_guest++;
+    p->next = a->pending;
+    a->pending = p;
+    a->n_pending++;
     watch(a, EPOLL_CTL_ADD, fd, p->key, false);
     return p;
 }
@@ -118,7 +118,7 @@ static struct proc *add_proc(struct agent *a, int fd)
 // NULL: it has gone.
 static struct proc *find_proc(const struct agent *a, uint64_t key)
 {
-    for (struct proc *p = a->guest; p != NULL; p = p->next) {
+    for (struct proc *p = a->pending; p != NULL; p = p->next) {
         if (p->key == key) {
             return p;
         }
@@ -137,14 +137,14 @@ static void unwatch(struct agent *a, int fd)
     (void)epoll_ctl(a->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
-static void unlink_guest(struct proc *p)
+static void unlink_pending(struct proc *p)
 {
-    struct proc **at = &p->a->guest;
+    struct proc **at = &p->a->pending;
     while (*at != p) {
         at = &(*at)->next;
     }
     *at = p->next;
-    p->a->n_guest--;
+    p->a->n_pending--;
 }
 
 static void meet(struct agent *a)
@@ -211,7 +211,7 @@ bool pli_agent_hello(struct proc *p, const struct pli_agent_frame *f, const unsi
         pli_impi_log(&a->conf.log, PLI_IMPI_LOG_WARN, "a stranger called and was turned away");
         return false;
     }
-    unlink_guest(p);
+    unlink_pending(p);
     p->index = f->n;
     a->proc[f->n] = p;
     if (++a->n_here == a->conf.n_proc) {
@@ -245,7 +245,7 @@ static void gone(struct proc *p)
     pli_agent_link_destroy(p->link);
     p->link = NULL;
     if (p->index == UINT32_MAX) {
-        unlink_guest(p);
+        unlink_pending(p);
         free(p);
         return;
     }
@@ -275,8 +275,8 @@ static void proc_event(struct proc *p, uint32_t events)
     settle(p);
 }
 
-// The job is known: the processes may begin. Not all connections need be there yet; but who has all
-// of his may send already.
+// The job is known: the processes may begin. Not all connections need be there yet; but a process
+// that has all of its own may send already.
 void pli_agent_begin(struct agent *a)
 {
     if (a->state != A_MEET) {
@@ -322,7 +322,8 @@ static void net_event(struct agent *a)
     }
 }
 
-// All are here: the doors are closed. Called where no event of a guest is still to be looked at.
+// All processes are here: no more connections are accepted. Called where no event of a pending
+// connection is still to be looked at.
 static void close_doors(struct agent *a)
 {
     if (a->unix_fd >= 0) {
@@ -335,8 +336,8 @@ static void close_doors(struct agent *a)
         close(a->tcp_fd);
         a->tcp_fd = -1;
     }
-    while (a->guest != NULL) {
-        gone(a->guest);
+    while (a->pending != NULL) {
+        gone(a->pending);
     }
 }
 
@@ -521,8 +522,8 @@ int pli_agent_run(const struct pli_agent_conf *conf)
     if (set_up(&a) == PLI_IMPI_OK) {
         while (a.state != A_OVER && a.state != A_FAILED) {
             turn(&a, is_early(&a) ? TICK_MS : -1);
-            if (a.state == A_GATHER && a.guest == NULL && a.n_here == 0) {
-                break; // who started us has gone before it said a word
+            if (a.state == A_GATHER && a.pending == NULL && a.n_here == 0) {
+                break; // the process that started us ended before it said a word
             }
         }
         if (a.state == A_FAILED) {

@@ -24,7 +24,7 @@ struct proc { // one of ours
     uint32_t index;                   // UINT32_MAX: it has not said
     bool is_final, wants_out, is_bad; // is_bad: a stranger, to be closed
     struct pli_impi_idmap sends;      // by its id, until SENT
-    struct proc *next;                // of those that have not said who they are
+    struct proc *next;                // of connections that have not said which process they are
 };
 
 struct sending {
@@ -41,9 +41,9 @@ struct agent {
     int epoll_fd, tcp_fd, unix_fd;
     struct pli_agent_where *where;
     struct proc **proc; // by index
-    struct proc *guest;
+    struct proc *pending;
     uint64_t n_key; // given out
-    uint32_t n_guest, n_here, n_final, n_gone, first_rank;
+    uint32_t n_pending, n_here, n_final, n_gone, first_rank;
     struct pli_impi_idmap sends; // by the engine's number
     struct pli_impi_idmap recvs; // by handle: the memory of a long message
 };

@@ -24,7 +24,7 @@ static void say(const struct pli_native_agent *a, const char *text)
     int n = snprintf(line, sizeof line, "mpiexec: IMPI client %u: %s\n", a->conf->client, text);
     n = n < (int)sizeof line ? n : (int)sizeof line - 1;
     ssize_t done = write(STDERR_FILENO, line, (size_t)n);
-    (void)done; // nobody listens
+    (void)done; // where standard error is closed it cannot be said
 }
 
 void pli_native_agent_fail(struct pli_native_agent *a, const char *fmt, ...)

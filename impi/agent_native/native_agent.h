@@ -38,7 +38,7 @@ struct pli_native_agent_place {
     uint32_t port, n_proc, ackmark, hiwater;
 };
 
-// Where the agent and who started it leave each other things, before messages are there.
+// Where the agent and the process that started it leave each other data, before messages work.
 struct pli_native_agent_mail {
     uint64_t len;
     unsigned char data[];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cells to the ranks. A rank that does not read keeps nobody else waiting.
+// Writes cells to the mailboxes of the ranks. A rank that does not read does not hold up the
+// others.
 #include "impi/agent_native/native_agent_priv.h"
 
 #include "boot/node.h"

@@ -65,7 +65,7 @@ uint64_t pli_native_agent_heap_take(struct pli_native_agent_heap *h, uint64_t si
     return p->at;
 }
 
-// Give back what is free: nobody will soon write to it again.
+// Give free pages back to the system: nothing will be written to them soon.
 static void trim(const struct pli_native_agent_heap *h)
 {
     uint64_t keep = h->first->at + KEPT;

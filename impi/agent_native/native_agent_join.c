@@ -27,7 +27,7 @@ static bool post(struct pli_native_agent *a, char word, const void *data, size_t
     return send(a->conf->control_fd, &word, 1, MSG_NOSIGNAL) == 1;
 }
 
-// Wait for a word of who started us; nothing else can happen before it comes.
+// Wait for a word of the process that started us; nothing else can happen before it comes.
 static bool await(struct pli_native_agent *a, char want)
 {
     char word = 0;
@@ -36,7 +36,7 @@ static bool await(struct pli_native_agent *a, char want)
         n = recv(a->conf->control_fd, &word, 1, 0);
     } while (n < 0 && errno == EINTR);
     if (n == 0) {
-        _exit(1); // nobody is there any more
+        _exit(1); // that process has gone
     }
     return n == 1 && word == want;
 }
@@ -57,7 +57,7 @@ static uint64_t name_of(const struct pli_impi_job *job)
     return h >> 32 != 0 ? h : (uint64_t)1 << 32;
 }
 
-// Tell the ranks, who have not started yet.
+// Write down for the ranks, which have not started yet, what they will read.
 static bool publish(struct pli_native_agent *a)
 {
     const struct pli_impi_job *job = pli_impi_net_job(a->net);
@@ -134,7 +134,7 @@ static bool connect_all(struct pli_native_agent *a, enum pli_impi_err err, bool 
                               pli_impi_err_text(err));
         return false;
     }
-    if (a->is_control_ready) { // nobody waits any more
+    if (a->is_control_ready) { // the launcher does not wait any more
         return false;
     }
     a->engine = pli_impi_net_engine(a->net);

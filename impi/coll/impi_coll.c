@@ -190,7 +190,7 @@ static void by_rank(struct making *k, enum pli_impi_coll_kind at_root)
     }
 }
 
-// Nobody is flooded: everybody begins with the next rank, and takes from the one before first.
+// No rank is flooded: each begins with the next rank, and takes from the one before first.
 static void alltoall(struct making *k)
 {
     const struct pli_impi_map *m = k->m;

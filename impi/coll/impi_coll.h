@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The global phases of collective operations on a communicator that spans clients, written once for
-// everybody who plays them: which messages a rank sends and receives, to and from whom, with which
-// tag, in which order. A plan is a list of steps; how a step is carried out is the player's matter.
-// Pure but for the memory of the plan. Context: any thread.
+// all libraries that run them: which messages a rank sends and receives, to and from whom, with
+// which tag, in which order. A plan is a list of steps; how a step is carried out is up to the
+// library. Pure but for the memory of the plan. Context: any thread.
 //
 // Messages are standard sends on context cid + 1, in external32, with the rank in the communicator
 // in pk_lsrank. A player does its steps in order; a SEND need not have completed before the next

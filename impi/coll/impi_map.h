@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who of a communicator belongs to which client, and who speaks for it: the master of a client is
-// its lowest rank in the communicator, and masters are numbered by ascending rank. Pure but for the
-// memory of the map. Context: any thread; a made map is read-only.
+// Which members of a communicator belong to which client, and its masters: the master of a client
+// is its lowest rank in the communicator, and masters are numbered by ascending rank. Pure but for
+// the memory of the map. Context: any thread; a made map is read-only.
 #ifndef PLI_IMPI_MAP_H
 #define PLI_IMPI_MAP_H
 

@@ -93,7 +93,7 @@ static enum pli_impi_err make_labels(struct pli_impi_client *c,
     for (int i = 0; i < PLI_IMPI_N_LABEL; i++) {
         size_t n = pli_impi_label_len(info, i);
         if (n == 0) {
-            continue; // X_PLIANT, by who has none of its features
+            continue; // X_PLIANT, of a client without its features
         }
         at += pli_impi_cmd_put_coll(c->label + at, pli_impi_label_table[i].label, n);
         pli_impi_label_put(info, i, c->label + at);

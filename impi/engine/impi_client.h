@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The client's side of startup: a conversation with the server as a state machine over bytes. It
-// authenticates, gives its rank, sends its labels, gathers everybody's, and builds the job; when
-// the job is over it says FINI. No sockets, never blocks. Context: one thread.
+// authenticates, gives its rank, sends its labels, gathers those of all clients, and builds the
+// job; when the job is over it says FINI. No sockets, never blocks. Context: one thread.
 #ifndef PLI_IMPI_CLIENT_H
 #define PLI_IMPI_CLIENT_H
 

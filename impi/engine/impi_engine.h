@@ -78,7 +78,8 @@ enum pli_impi_err pli_impi_engine_create(const struct pli_impi_job *job, uint32_
 // Nothing is told of what was under way.
 void pli_impi_engine_destroy(struct pli_impi_engine *e);
 
-// Tell whoever owns the sockets when there are bytes for a host that had none. Start-up only.
+// Have the owner of the sockets called when there are bytes for a host that had none. Start-up
+// only.
 typedef void (*pli_impi_engine_write_fn)(void *arg, uint32_t host);
 void pli_impi_engine_on_write(struct pli_impi_engine *e, pli_impi_engine_write_fn fn, void *arg);
 
@@ -86,7 +87,7 @@ void pli_impi_engine_on_write(struct pli_impi_engine *e, pli_impi_engine_write_f
 bool pli_impi_engine_is_peer(const struct pli_impi_engine *e, uint32_t host);
 
 // The connection to a host is there. The host with the higher index has connected, and its four
-// bytes of hello are exchanged by whoever owns the sockets. ERR_ARG: no peer, or open already.
+// bytes of hello are exchanged by the owner of the sockets. ERR_ARG: no peer, or open already.
 enum pli_impi_err pli_impi_engine_open(struct pli_impi_engine *e, uint32_t host);
 
 // Bytes in: room for them in one or two pieces (iov has two), then that `len` of them came. Large

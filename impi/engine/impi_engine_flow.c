@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flow control and the choice of the next packet. Each pair of processes has its own credit and its
-// own queues, so that one that waits holds up nobody else. Order of a pair's packets: control
-// packets before data, then first packets of messages (whose order MPI wants) and packets of the
-// oldest long message under way in turn. Credits (PROTOACK) need no credit and go before all.
+// own queues, so that one that waits does not hold up the others. Order of a pair's packets:
+// control packets before data, then first packets of messages (whose order MPI wants) and packets
+// of the oldest long message under way in turn. Credits (PROTOACK) need no credit and go before
+// all.
 #include "engine/impi_engine_priv.h"
 #include <stdlib.h>
 #include <string.h>

@@ -105,7 +105,7 @@ struct chan {
     uint32_t dst_left;  // as far as there is room; the rest is thrown away
     void *room;         // from the caller, for a first packet
     struct pli_impi_arrival arrival;
-    bool is_ignored; // data nobody wants any more
+    bool is_ignored; // data that is not wanted any more
     // out
     struct item *ring;
     uint32_t first, n_item;

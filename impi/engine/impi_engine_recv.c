@@ -256,7 +256,7 @@ enum pli_impi_err pli_impi_engine_accept(struct pli_impi_engine *e, uint64_t han
     bool is_long = r->is_long;
     pli_impi_idmap_remove(&e->recvs, handle);
     free(r);
-    return is_long ? err : PLI_IMPI_OK; // a short one is complete, whoever is gone
+    return is_long ? err : PLI_IMPI_OK; // a short one is complete, even if its sender has gone
 }
 
 enum pli_impi_err pli_impi_engine_answer(struct pli_impi_engine *e, const struct pli_impi_cancel *c,

@@ -5,14 +5,14 @@
 
 enum pli_impi_log_level {
     PLI_IMPI_LOG_ERROR, // the job cannot go on
-    PLI_IMPI_LOG_WARN,  // somebody did something wrong; the job goes on
+    PLI_IMPI_LOG_WARN,  // another program did something wrong; the job goes on
     PLI_IMPI_LOG_STEP,  // a state changed
 };
 
 typedef void (*pli_impi_log_fn)(void *arg, enum pli_impi_log_level level, const char *line);
 
 struct pli_impi_log {
-    pli_impi_log_fn fn; // NULL: nobody listens
+    pli_impi_log_fn fn; // NULL: nothing is written
     void *arg;
 };
 

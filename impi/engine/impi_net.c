@@ -67,7 +67,8 @@ static enum pli_impi_err watch(struct pli_impi_net *net, int op, int fd, struct 
     if (epoll_ctl(net->epoll_fd, op, fd, &ev) == 0) {
         return PLI_IMPI_OK;
     }
-    if (op == EPOLL_CTL_MOD && errno == ENOENT) { // a guest that had to wait is not watched
+    if (op == EPOLL_CTL_MOD &&
+        errno == ENOENT) { // a pending connection that had to wait is not watched
         return watch(net, EPOLL_CTL_ADD, fd, ev);
     }
     pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "port %u: cannot watch a socket: %s",
@@ -107,8 +108,8 @@ enum pli_impi_err pli_impi_net_create(const struct pli_impi_net_conf *conf,
     }
     net->conf = *conf;
     net->listen_fd = net->server.fd = -1;
-    for (int i = 0; i < MAX_GUEST; i++) {
-        net->guest[i].s.fd = -1;
+    for (int i = 0; i < MAX_PENDING; i++) {
+        net->pending[i].s.fd = -1;
     }
     net->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     enum pli_impi_err err = PLI_IMPI_OK;
@@ -216,7 +217,8 @@ static enum pli_impi_err begin_mesh(struct pli_impi_net *net, const struct pli_i
     net->job = job;
     net->host = host;
     go(net, PLI_IMPI_NET_MESH);
-    set_deadline(net, net->conf.silence_s); // all know where all are: who does not call is gone
+    set_deadline(net,
+                 net->conf.silence_s); // all know where all are: a host that does not call has gone
     net->link = calloc(job->n_host, sizeof *net->link);
     net->dirty = calloc(job->n_host, sizeof *net->dirty);
     enum pli_impi_err err =
@@ -426,8 +428,8 @@ static enum pli_impi_err handle(struct pli_impi_net *net, const struct epoll_eve
         return server_event(net, ev->events);
     case KEY_HOST:
         return pli_impi_net_mesh_event(net, index, ev->events);
-    case KEY_GUEST:
-        pli_impi_net_mesh_guest(net, index);
+    case KEY_PENDING:
+        pli_impi_net_mesh_pending(net, index);
         break;
     case KEY_ALSO:
         *net->also[index] = true;
@@ -441,7 +443,7 @@ static void advance(struct pli_impi_net *net)
 {
     if (net->state == PLI_IMPI_NET_MESH && pli_impi_net_mesh_missing(net) == UINT32_MAX) {
         go(net, PLI_IMPI_NET_RUN);
-        close_listener(net); // nobody else is expected
+        close_listener(net); // no other host is expected
         pli_impi_net_mesh_dismiss(net);
         net->deadline_ms = 0;
     }

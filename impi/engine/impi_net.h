@@ -51,7 +51,7 @@ uint16_t pli_impi_net_port(const struct pli_impi_net *net); // for IMPI_H_PORT
 int pli_impi_net_fd(const struct pli_impi_net *net);        // readable: call poll
 
 // Have poll wake for a descriptor of the caller's too: *is_ready becomes true whenever something
-// new can be read from it. A few are enough for everybody: ERR_ARG.
+// new can be read from it. A few are enough for all: ERR_ARG.
 enum pli_impi_err pli_impi_net_also(struct pli_impi_net *net, int fd, bool *is_ready);
 
 // Be the client: meet the others at `server`, "host:port" or "[address]:port". `host` is our place

@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static void drop_guest(struct pli_impi_net *net, struct guest *g, const char *why)
+static void drop_pending(struct pli_impi_net *net, struct pending *g, const char *why)
 {
     pli_impi_log(&net->conf.log, PLI_IMPI_LOG_WARN, "port %u: a connection was closed: %s",
                  net->port, why);
@@ -92,9 +92,10 @@ static enum pli_impi_err dial(struct pli_impi_net *net, uint32_t host)
 static enum pli_impi_err read_link(struct pli_impi_net *net, uint32_t host);
 static enum pli_impi_err settle(struct pli_impi_net *net, uint32_t host, enum pli_impi_err err);
 
-// Why a guest cannot be who it says it is; NULL: it can. By the token; else by TLS, whose secret it
-// has; else, with clients that have neither, by its address, which others here can have too.
-static const char *doubt(const struct pli_impi_net *net, const struct guest *g, uint32_t host)
+// Why a pending connection cannot be who it says it is; NULL: it can. By the token; else by TLS,
+// whose secret it has; else, with clients that have neither, by its address, which others here can
+// have too.
+static const char *doubt(const struct pli_impi_net *net, const struct pending *g, uint32_t host)
 {
     unsigned char from[PLI_IMPI_HOSTID];
     if (has_tokens(net)) {
@@ -113,23 +114,23 @@ static const char *doubt(const struct pli_impi_net *net, const struct guest *g, 
     return NULL;
 }
 
-// A guest has said who it is, and we know the job.
+// A pending connection has said who it is, and we know the job.
 static void seat(struct pli_impi_net *net, uint32_t i)
 {
-    struct guest *g = &net->guest[i];
+    struct pending *g = &net->pending[i];
     uint32_t host = pli_impi_byte_get32(g->hello);
     if (!pli_impi_engine_is_peer(net->engine, host) || host <= net->host) {
-        drop_guest(net, g, "it names a host that does not connect to us");
+        drop_pending(net, g, "it names a host that does not connect to us");
         return;
     }
     if (net->link[host].s.fd >= 0 ||
         pli_impi_engine_link(net->engine, host) != PLI_IMPI_LINK_NONE) {
-        drop_guest(net, g, "it names a host that is connected already");
+        drop_pending(net, g, "it names a host that is connected already");
         return;
     }
     const char *why = doubt(net, g, host);
     if (why != NULL) {
-        drop_guest(net, g, why);
+        drop_pending(net, g, why);
         return;
     }
     net->link[host].s = g->s;
@@ -151,17 +152,17 @@ enum pli_impi_err pli_impi_net_mesh_begin(struct pli_impi_net *net)
             }
         }
     }
-    for (uint32_t i = 0; i < MAX_GUEST; i++) {
-        struct guest *g = &net->guest[i];
+    for (uint32_t i = 0; i < MAX_PENDING; i++) {
+        struct pending *g = &net->pending[i];
         if (g->s.fd < 0 || g->n_hello < PLI_IMPI_HELLO) {
             continue;
         }
         if (g->n_hello == hello_len(net)) {
             seat(net, i);
         } else { // now it is known that it has more to say
-            g->deadline_ms = pli_impi_net_clock() + GUEST_MS;
-            if (pli_impi_net_watch(net, g->s.fd, KEY_GUEST, i, false) == PLI_IMPI_OK) {
-                pli_impi_net_mesh_guest(net, i);
+            g->deadline_ms = pli_impi_net_clock() + PENDING_MS;
+            if (pli_impi_net_watch(net, g->s.fd, KEY_PENDING, i, false) == PLI_IMPI_OK) {
+                pli_impi_net_mesh_pending(net, i);
             }
         }
     }
@@ -179,11 +180,11 @@ uint32_t pli_impi_net_mesh_missing(const struct pli_impi_net *net)
     return UINT32_MAX;
 }
 
-static struct guest *free_guest(struct pli_impi_net *net)
+static struct pending *free_pending(struct pli_impi_net *net)
 {
-    struct guest *oldest = &net->guest[0];
-    for (int i = 0; i < MAX_GUEST; i++) {
-        struct guest *g = &net->guest[i];
+    struct pending *oldest = &net->pending[0];
+    for (int i = 0; i < MAX_PENDING; i++) {
+        struct pending *g = &net->pending[i];
         if (g->s.fd < 0) {
             return g;
         }
@@ -192,7 +193,7 @@ static struct guest *free_guest(struct pli_impi_net *net)
             oldest = g;
         }
     }
-    drop_guest(net, oldest, "too many wait");
+    drop_pending(net, oldest, "too many wait");
     return oldest;
 }
 
@@ -210,21 +211,21 @@ void pli_impi_net_mesh_accept(struct pli_impi_net *net)
             }
             return;
         }
-        struct guest *g = free_guest(net);
-        *g = (struct guest){ .deadline_ms = pli_impi_net_clock() + GUEST_MS };
+        struct pending *g = free_pending(net);
+        *g = (struct pending){ .deadline_ms = pli_impi_net_clock() + PENDING_MS };
         if (pli_impi_stream_open(&g->s, fd, net->tls, false) != PLI_IMPI_OK) {
             return;
         }
-        if (pli_impi_net_watch(net, fd, KEY_GUEST, (uint32_t)(g - net->guest), false) !=
+        if (pli_impi_net_watch(net, fd, KEY_PENDING, (uint32_t)(g - net->pending), false) !=
             PLI_IMPI_OK) {
             return;
         }
     }
 }
 
-void pli_impi_net_mesh_guest(struct pli_impi_net *net, uint32_t i)
+void pli_impi_net_mesh_pending(struct pli_impi_net *net, uint32_t i)
 {
-    struct guest *g = &net->guest[i];
+    struct pending *g = &net->pending[i];
     uint32_t want = hello_len(net);
     struct iovec iov = { g->hello + g->n_hello, want - g->n_hello };
     size_t n = 0;
@@ -233,9 +234,9 @@ void pli_impi_net_mesh_guest(struct pli_impi_net *net, uint32_t i)
     }
     enum pli_impi_err err = pli_impi_stream_read(&g->s, &iov, 1, &n);
     if (err < 0) {
-        drop_guest(net, g,
-                   err == PLI_IMPI_ERR_AUTH ? "it has another TLS secret, or speaks no TLS"
-                                            : "it went away without a word");
+        drop_pending(net, g,
+                     err == PLI_IMPI_ERR_AUTH ? "it has another TLS secret, or speaks no TLS"
+                                              : "it went away without a word");
         return;
     }
     g->n_hello += (uint32_t)n;
@@ -425,13 +426,13 @@ int pli_impi_net_mesh_tick(struct pli_impi_net *net, uint64_t now_ms)
         net->accept_ms = 0;
         (void)pli_impi_net_watch(net, net->listen_fd, KEY_LISTEN, 0, false);
     }
-    for (int i = 0; i < MAX_GUEST; i++) {
-        struct guest *g = &net->guest[i];
+    for (int i = 0; i < MAX_PENDING; i++) {
+        struct pending *g = &net->pending[i];
         if (g->s.fd < 0 || g->n_hello == hello_len(net)) {
             continue;
         }
         if (now_ms >= g->deadline_ms) {
-            drop_guest(net, g, "it did not say who it is");
+            drop_pending(net, g, "it did not say who it is");
         } else if (next < 0 || g->deadline_ms - now_ms < (uint64_t)next) {
             next = (int)(g->deadline_ms - now_ms);
         }
@@ -441,9 +442,9 @@ int pli_impi_net_mesh_tick(struct pli_impi_net *net, uint64_t now_ms)
 
 void pli_impi_net_mesh_dismiss(struct pli_impi_net *net)
 {
-    for (int i = 0; i < MAX_GUEST; i++) {
-        if (net->guest[i].s.fd >= 0) {
-            drop_guest(net, &net->guest[i], "all hosts are connected");
+    for (int i = 0; i < MAX_PENDING; i++) {
+        if (net->pending[i].s.fd >= 0) {
+            drop_pending(net, &net->pending[i], "all hosts are connected");
         }
     }
 }
@@ -453,9 +454,9 @@ void pli_impi_net_mesh_close(struct pli_impi_net *net)
     for (uint32_t h = 0; net->link != NULL && h < net->job->n_host; h++) {
         pli_impi_net_drop(net, &net->link[h].s);
     }
-    for (int i = 0; i < MAX_GUEST; i++) {
-        if (net->guest[i].s.fd >= 0) {
-            pli_impi_net_drop(net, &net->guest[i].s);
+    for (int i = 0; i < MAX_PENDING; i++) {
+        if (net->pending[i].s.fd >= 0) {
+            pli_impi_net_drop(net, &net->pending[i].s);
         }
     }
 }

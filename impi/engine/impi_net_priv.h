@@ -7,8 +7,8 @@
 #include "engine/impi_stream.h"
 
 enum {
-    MAX_GUEST = 64,   // connections that have not yet said who they are
-    GUEST_MS = 10000, // and their time to do so
+    MAX_PENDING = 64,   // connections that have not yet said who they are
+    PENDING_MS = 10000, // and their time to do so
     MAX_IOV = 32,
     READS_PER_TURN = 16, // from one host, before the others have theirs
     RETRY_MS = 100,      // after accept failed for want of descriptors
@@ -21,7 +21,7 @@ enum net_key {
     KEY_LISTEN,
     KEY_SERVER,
     KEY_HOST,
-    KEY_GUEST,
+    KEY_PENDING,
     KEY_ALSO
 }; // epoll data: key << 32 | index
 
@@ -34,7 +34,7 @@ struct link { // to one host
     uint32_t n_hello, len_hello; // bytes of it still to be sent, and in all
 };
 
-struct guest {                // somebody who connected to us
+struct pending {              // a connection whose host is not known yet
     struct pli_impi_stream s; // without a socket: free
     unsigned char hello[HELLO_MAX];
     uint32_t n_hello;
@@ -55,7 +55,7 @@ struct pli_impi_net {
     uint64_t redial_ms;   // it did not listen: try again then; 0: it need not be tried
     bool has_said;        // that it is waited for
     uint64_t accept_ms;   // accept again from then on; 0: accepting
-    uint64_t judge_ms;    // look who has not answered; 0: nobody has to
+    uint64_t judge_ms;    // look which hosts have not answered; 0: none has to
     bool is_server_dialing, has_server_out;
     struct pli_impi_client *client;
     uint32_t host_of_client, host; // host: global
@@ -64,7 +64,7 @@ struct pli_impi_net {
     struct link *link; // by host
     uint32_t *dirty;   // hosts with something to write
     uint32_t n_dirty;
-    struct guest guest[MAX_GUEST];
+    struct pending pending[MAX_PENDING];
     bool *also[MAX_ALSO]; // set when the descriptor is readable
     uint32_t n_also;
 };
@@ -81,16 +81,17 @@ void pli_impi_net_drop(struct pli_impi_net *net, struct pli_impi_stream *s);
 
 // impi_net_mesh.c: the connections between hosts
 enum pli_impi_err
-pli_impi_net_mesh_begin(struct pli_impi_net *net);                  // dial, and take waiting guests
+pli_impi_net_mesh_begin(struct pli_impi_net *net); // dial, and take waiting pending connections
 uint32_t pli_impi_net_mesh_missing(const struct pli_impi_net *net); // a host; UINT32_MAX: none
 void pli_impi_net_mesh_accept(struct pli_impi_net *net);
-void pli_impi_net_mesh_guest(struct pli_impi_net *net, uint32_t i);
+void pli_impi_net_mesh_pending(struct pli_impi_net *net, uint32_t i);
 enum pli_impi_err pli_impi_net_mesh_event(struct pli_impi_net *net, uint32_t host, uint32_t events);
 void pli_impi_net_mesh_mark(void *net, uint32_t host); // there is something to write
 void pli_impi_net_mesh_flush(struct pli_impi_net *net);
 int pli_impi_net_mesh_tick(struct pli_impi_net *net,
-                           uint64_t now_ms);              // ms to the next deadline or -1
-void pli_impi_net_mesh_dismiss(struct pli_impi_net *net); // guests nobody knows
+                           uint64_t now_ms); // ms to the next deadline or -1
+void pli_impi_net_mesh_dismiss(
+    struct pli_impi_net *net); // pending connections that are no host of the job
 void pli_impi_net_mesh_close(struct pli_impi_net *net);
 
 #endif

@@ -253,7 +253,7 @@ enum pli_impi_err pli_impi_tls_conn_create(struct pli_impi_tls *t, int fd, bool 
     }
     (is_caller ? ssl.as_client : ssl.as_server)(c->ssl);
     c->is_caller = is_caller;
-    if (is_caller) { // no certificate is ever good: who is called proves itself by the secret alone
+    if (is_caller) { // no certificate is ever good: the called host proves itself by the secret
         ssl.set_verify(c->ssl, VERIFY_PEER, NULL);
     }
     *out = c;

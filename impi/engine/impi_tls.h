@@ -13,8 +13,8 @@ struct iovec;
 struct pli_impi_tls;
 struct pli_impi_tls_conn;
 
-// The secret is in the first line of `file`: 32 to 128 hexadecimal digits, for nobody else to read.
-// Logs. ERR_AUTH: no such secret. ERR_SYS: no OpenSSL 3 here.
+// The secret is in the first line of `file`: 32 to 128 hexadecimal digits, readable by its owner
+// alone. Logs. ERR_AUTH: no such secret. ERR_SYS: no OpenSSL 3 here.
 enum pli_impi_err pli_impi_tls_create(const char *file, const struct pli_impi_log *log,
                                       struct pli_impi_tls **out);
 void pli_impi_tls_destroy(struct pli_impi_tls *t);

@@ -54,7 +54,7 @@ static void close_conn(struct loop *l, int i)
     l->conn[i] = l->conn[--l->n_conn];
 }
 
-// Make room for one more: whoever only lingers goes first.
+// Make room for one more: a connection that only lingers goes first.
 static bool make_room(struct loop *l)
 {
     for (int i = 0; l->n_conn == MAX_CONN && i < l->n_conn; i++) {

@@ -29,7 +29,7 @@ static enum pli_impi_err go_background(void)
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0) {
         dup2(null, STDIN_FILENO);
-        dup2(null, STDOUT_FILENO); // who reads the address sees the end of it
+        dup2(null, STDOUT_FILENO); // the reader of the address sees the end of it
         close(null);
     }
     return PLI_IMPI_OK;

@@ -51,12 +51,13 @@ struct shim {
     int tag_ub;
     int n_pending;    // requests that are not done
     bool has_threads; // MPI_THREAD_MULTIPLE
-    MPI_Comm self;    // this process alone, for nobody's messages but ours
+    MPI_Comm self;    // this process alone, for our own messages only
 };
 extern struct shim pli_shim;
 
 // shim_lock.c: at most one thread is between these; the same one may enter again. A call of the
-// native library that may wait for others is made outside, or it would keep out who it waits for.
+// native library that may wait for others is made outside, or it would keep out the thread it waits
+// for.
 unsigned pli_shim_lock_take(void);
 void pli_shim_lock_drop(unsigned *mark);
 unsigned pli_shim_lock_leave(void); // all the way out
@@ -124,7 +125,7 @@ int pli_shim_msg_send(struct shim_req *r, unsigned char *ext, size_t len); // ta
 void pli_shim_msg_post(struct shim_req *r);
 bool pli_shim_msg_unpost(struct shim_req *r); // false: it was matched
 bool pli_shim_msg_probe(struct shim_span *s, int source, int tag, MPI_Status *status);
-struct shim_msg; // of another client, received by nobody yet
+struct shim_msg; // of another client, not received yet
 struct shim_msg *pli_shim_msg_claim(struct shim_span *s, int source,
                                     int tag);                      // NULL: none is there
 void pli_shim_msg_give(struct shim_req *r, struct shim_msg *m);    // r receives it

@@ -3,7 +3,7 @@
 // a group a collective of that group, between the groups messages under the operation's tag. On an
 // inter-communicator s->size is the other group's.
 #include "shim/shim_coll.h"
-#include "shim/shim_play.h"
+#include "shim/shim_plan.h"
 #include "shim/shim_parts.h"
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ int pli_shim_across_barrier(struct shim_span *s)
     MPI_Comm local = pli_shim_inter_local(s);
     int rc = MPI_Barrier(local);
     if (rc == MPI_SUCCESS && s->rank == 0) {
-        rc = pli_shim_play_trade(s, 0, PLI_IMPI_TAG_BARRIER, NULL, 0, NULL, 0);
+        rc = pli_shim_plan_trade(s, 0, PLI_IMPI_TAG_BARRIER, NULL, 0, NULL, 0);
     }
     return rc == MPI_SUCCESS ? MPI_Bcast(NULL, 0, MPI_BYTE, 0, local) : rc;
 }
@@ -32,7 +32,7 @@ static int send_one(struct shim_span *s, int to, int tag, const void *buf, int c
     unsigned char *data = NULL;
     int rc = pli_shim_parts_pack(buf, count, type, &data, &p.len);
     p.data = data;
-    rc = rc == MPI_SUCCESS ? pli_shim_play_pieces(s, tag, &p, 1, NULL, 0) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_plan_pieces(s, tag, &p, 1, NULL, 0) : rc;
     free(data);
     return rc;
 }
@@ -43,7 +43,7 @@ static int recv_one(struct shim_span *s, int from, int tag, void *buf, int count
     unsigned char *data = NULL;
     int rc = pli_shim_parts_room(count, type, 1, &data, &p.len);
     p.data = data;
-    rc = rc == MPI_SUCCESS ? pli_shim_play_pieces(s, tag, NULL, 0, &p, 1) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_plan_pieces(s, tag, NULL, 0, &p, 1) : rc;
     rc = rc == MPI_SUCCESS ? pli_shim_type_unpack(data, p.len, buf, count, type) : rc;
     free(data);
     return rc;
@@ -57,7 +57,7 @@ static int swap(struct shim_span *s, int tag, const void *out, int n_out, MPI_Da
     size_t out_len = 0, in_len = 0;
     int rc = pli_shim_parts_pack(out, n_out, out_type, &there, &out_len);
     rc = rc == MPI_SUCCESS ? pli_shim_parts_room(n_in, in_type, 1, &back, &in_len) : rc;
-    rc = rc == MPI_SUCCESS ? pli_shim_play_trade(s, 0, tag, there, out_len, back, in_len) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_plan_trade(s, 0, tag, there, out_len, back, in_len) : rc;
     rc = rc == MPI_SUCCESS ? pli_shim_type_unpack(back, in_len, in, n_in, in_type) : rc;
     free(there);
     free(back);
@@ -79,7 +79,7 @@ int pli_shim_across_bcast(struct shim_span *s, void *buf, int count, MPI_Datatyp
     return rc == MPI_SUCCESS ? MPI_Bcast(buf, count, type, 0, pli_shim_inter_local(s)) : rc;
 }
 
-// A part of everybody of the other group, at the root; counts NULL: `each`.
+// A part of every rank of the other group, at the root; counts NULL: `each`.
 struct side {
     void *buf;
     const int *counts, *displs;
@@ -117,7 +117,7 @@ static int face_all(struct shim_span *s, int tag, const struct side *x, bool is_
         rc = is_out ? pli_shim_type_pack(part_at(x, i), counts[i], x->type, p.part[i]) : rc;
     }
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_pieces(s, tag, piece, is_out ? n : 0, piece, is_out ? 0 : n);
+        rc = pli_shim_plan_pieces(s, tag, piece, is_out ? n : 0, piece, is_out ? 0 : n);
     }
     for (int i = 0; i < n && rc == MPI_SUCCESS && !is_out; i++) {
         rc = pli_shim_type_unpack(p.part[i], p.lens[i], part_at(x, i), counts[i], x->type);
@@ -200,7 +200,7 @@ int pli_shim_across_allgather(struct shim_span *s, const void *sendbuf, int send
     return rc == MPI_SUCCESS ? MPI_Bcast(recvbuf, s->size * recvcount, recvtype, 0, local) : rc;
 }
 
-// Lengths are known where things arrive: everybody sends to the other group's rank 0.
+// Lengths are known where things arrive: every rank sends to the other group's rank 0.
 int pli_shim_across_allgatherv(struct shim_span *s, const void *sendbuf, int sendcount,
                                MPI_Datatype sendtype, void *recvbuf, const int counts[],
                                const int displs[], MPI_Datatype recvtype)
@@ -218,7 +218,7 @@ int pli_shim_across_allgatherv(struct shim_span *s, const void *sendbuf, int sen
         theirs[i] = (struct shim_piece){ i, p.part[i], p.lens[i] };
     }
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_pieces(s, PLI_IMPI_TAG_GATHERV, &mine, 1, theirs,
+        rc = pli_shim_plan_pieces(s, PLI_IMPI_TAG_GATHERV, &mine, 1, theirs,
                                   s->rank == 0 ? s->size : 0);
     }
     if (rc == MPI_SUCCESS) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The collectives that move data, on communicators that span clients.
 #include "shim/shim_coll.h"
-#include "shim/shim_play.h"
+#include "shim/shim_plan.h"
 #include "shim/shim_parts.h"
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ int pli_shim_coll_bcast(struct shim_span *s, void *buf, int count, MPI_Datatype 
                              : pli_shim_parts_room(count, type, 1, &ext, &len);
     }
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_bcast(s, root, ext, len);
+        rc = pli_shim_plan_bcast(s, root, ext, len);
     }
     if (rc == MPI_SUCCESS && s->rank != root) {
         rc = pli_shim_type_unpack(ext, len, buf, count, type);
@@ -66,7 +66,7 @@ int pli_shim_coll_gather(struct shim_span *s, const void *sendbuf, int sendcount
         }
     }
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_gather(s, root, mine, len, all);
+        rc = pli_shim_plan_gather(s, root, mine, len, all);
     }
     if (rc == MPI_SUCCESS && is_root) {
         rc = spread(s, all, len, recvbuf, recvcount, recvtype, is_place ? root : -1);
@@ -99,7 +99,7 @@ int pli_shim_coll_scatter(struct shim_span *s, const void *sendbuf, int sendcoun
         rc = MPI_ERR_COUNT;
     }
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_scatter(s, root, all, len, mine);
+        rc = pli_shim_plan_scatter(s, root, all, len, mine);
     }
     if (rc == MPI_SUCCESS && !is_place) {
         rc = pli_shim_type_unpack(mine, len, recvbuf, recvcount, recvtype);
@@ -127,10 +127,10 @@ int pli_shim_coll_allgather(struct shim_span *s, const void *sendbuf, int sendco
         rc = MPI_ERR_COUNT;
     }
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_gather(s, 0, mine, len, all);
+        rc = pli_shim_plan_gather(s, 0, mine, len, all);
     }
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_bcast(s, 0, all, len * (size_t)s->size);
+        rc = pli_shim_plan_bcast(s, 0, all, len * (size_t)s->size);
     }
     if (rc == MPI_SUCCESS) {
         rc = spread(s, all, len, recvbuf, recvcount, recvtype, is_place ? s->rank : -1);
@@ -161,10 +161,10 @@ static int gatherv(struct shim_span *s, const void *sendbuf, int sendcount, MPI_
         rc = MPI_ERR_COUNT;
     }
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_gatherv(s, root, mine, len, s->rank == root ? p.part : NULL, p.lens);
+        rc = pli_shim_plan_gatherv(s, root, mine, len, s->rank == root ? p.part : NULL, p.lens);
     }
     if (rc == MPI_SUCCESS && to_all) {
-        rc = pli_shim_play_bcast(s, root, p.base, p.total);
+        rc = pli_shim_plan_bcast(s, root, p.base, p.total);
     }
     for (int i = 0; i < s->size && has_all && rc == MPI_SUCCESS; i++) {
         if (!is_place || i != s->rank) {
@@ -202,7 +202,7 @@ int pli_shim_coll_scatterv(struct shim_span *s, const void *sendbuf, const int *
         rc = MPI_ERR_COUNT;
     }
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_scatterv(s, root, is_root ? p.part : NULL, p.lens, mine, len);
+        rc = pli_shim_plan_scatterv(s, root, is_root ? p.part : NULL, p.lens, mine, len);
     }
     if (rc == MPI_SUCCESS && !is_place) {
         rc = pli_shim_type_unpack(mine, len, recvbuf, recvcount, recvtype);
@@ -256,8 +256,8 @@ static int exchange(struct shim_span *s, bool is_v, const struct side *out, cons
         rc = pack_all(s, from, &po);
     }
     if (rc == MPI_SUCCESS) {
-        rc = s->inter != NULL ? pli_shim_play_across(s, is_v, &po, &pi)
-                              : pli_shim_play_alltoall(s, is_v, po.part, po.lens, pi.part, pi.lens);
+        rc = s->inter != NULL ? pli_shim_plan_across(s, is_v, &po, &pi)
+                              : pli_shim_plan_alltoall(s, is_v, po.part, po.lens, pi.part, pi.lens);
     }
     for (int i = 0; i < s->size && rc == MPI_SUCCESS; i++) {
         rc = pli_shim_type_unpack(pi.part[i], pi.lens[i], (char *)in->buf + in->displs[i],

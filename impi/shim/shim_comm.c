@@ -2,7 +2,7 @@
 // Communicators: what they are, and how new ones are made from those that span clients.
 #include "shim/impi.h"
 #include "shim/shim.h"
-#include "shim/shim_play.h"
+#include "shim/shim_plan.h"
 #include "shim/shim_req.h"
 #include "wire/impi_byte.h"
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static int dup(MPI_Comm comm, MPI_Comm *out, dup_fn fn, void *arg)
     if (s->inter != NULL) {
         return pli_shim_end(comm, pli_shim_inter_dup(s, out));
     }
-    int rc = pli_shim_play_cid(s, 2, &cid);
+    int rc = pli_shim_plan_cid(s, 2, &cid);
     if (rc == MPI_SUCCESS) {
         rc = PLI_SHIM_OUTSIDE(fn(comm, out, arg)); // with attributes, as their functions say
     }
@@ -149,7 +149,7 @@ int pli_shim_comm_create(struct shim_span *s, const uint32_t *world, int n, MPI_
 {
     uint64_t cid;
     int me = -1;
-    int rc = pli_shim_play_cid(s, 2, &cid);
+    int rc = pli_shim_plan_cid(s, 2, &cid);
     for (int i = 0; i < n; i++) {
         me = world[i] == s->world[s->rank] ? i : me;
     }
@@ -207,8 +207,8 @@ static int gather_colours(struct shim_span *s, int colour, int key, unsigned cha
     unsigned char mine[8];
     pli_impi_byte_put32(mine, (uint32_t)colour);
     pli_impi_byte_put32(mine + 4, (uint32_t)key);
-    int rc = pli_shim_play_gather(s, 0, mine, sizeof mine, all);
-    return rc == MPI_SUCCESS ? pli_shim_play_bcast(s, 0, all, sizeof mine * (size_t)s->size) : rc;
+    int rc = pli_shim_plan_gather(s, 0, mine, sizeof mine, all);
+    return rc == MPI_SUCCESS ? pli_shim_plan_bcast(s, 0, all, sizeof mine * (size_t)s->size) : rc;
 }
 
 static int split(struct shim_span *s, int colour, int key, MPI_Comm *out)
@@ -224,7 +224,7 @@ static int split(struct shim_span *s, int colour, int key, MPI_Comm *out)
         rc = gather_colours(s, colour == MPI_UNDEFINED ? -1 : colour, key, all);
     }
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_cid(s, 2, &cid);
+        rc = pli_shim_plan_cid(s, 2, &cid);
     }
     for (int i = 0; rc == MPI_SUCCESS && colour != MPI_UNDEFINED && i < s->size; i++) {
         if ((int)pli_impi_byte_get32(all + 8 * i) == colour) {
@@ -304,7 +304,7 @@ PLI_SHIM_API int MPI_Comm_free(MPI_Comm *comm)
     if (*comm == MPI_COMM_WORLD) {
         return pli_shim_end(*comm, MPI_ERR_COMM);
     }
-    int rc = s->inter != NULL ? pli_shim_inter_leave(s) : pli_shim_play_barrier(s);
+    int rc = s->inter != NULL ? pli_shim_inter_leave(s) : pli_shim_plan_barrier(s);
     if (rc != MPI_SUCCESS) {
         return pli_shim_end(*comm, rc);
     }

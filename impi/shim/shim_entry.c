@@ -3,7 +3,7 @@
 // them, in their nonblocking form, since what is under way of ours must not stand still meanwhile.
 // The nonblocking ones are not for communicators that span clients.
 #include "shim/shim_coll.h"
-#include "shim/shim_play.h"
+#include "shim/shim_plan.h"
 #include "shim/shim_req.h"
 
 // In the nonblocking form in any case: it does not match the blocking one, and whether something of
@@ -24,7 +24,7 @@ PLI_SHIM_API int MPI_Barrier(MPI_Comm comm)
     MPI_Request req;
     if (s != NULL) {
         return pli_shim_end(comm, s->inter != NULL ? pli_shim_across_barrier(s)
-                                                   : pli_shim_play_barrier(s));
+                                                   : pli_shim_plan_barrier(s));
     }
     return pli_shim.is_on ? wait_native(&req, PMPI_Ibarrier(comm, &req)) : PMPI_Barrier(comm);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Init, MPI_Finalize, MPI_Abort, and errors.
 #include "shim/shim.h"
-#include "shim/shim_play.h"
+#include "shim/shim_plan.h"
 #include "agent/agent_wire.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,7 +134,7 @@ PLI_SHIM_API int MPI_Finalize(void)
         return PMPI_Finalize();
     }
     struct shim_span *world = pli_shim_span_find(MPI_COMM_WORLD);
-    int rc = pli_shim_play_barrier(world);
+    int rc = pli_shim_plan_barrier(world);
     if (rc != MPI_SUCCESS) {
         return pli_shim_end(MPI_COMM_WORLD, rc);
     }

@@ -3,7 +3,7 @@
 // the other by its list of WORLD ranks. The leaders exchange what both sides must know; inside a
 // side it is spread by collectives of the local group, which keeps a communicator for the purpose.
 #include "shim/shim.h"
-#include "shim/shim_play.h"
+#include "shim/shim_plan.h"
 #include "wire/impi_byte.h"
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +162,7 @@ static int max_of(MPI_Comm comm, uint64_t *max)
     struct shim_span *s = pli_shim_span_find(comm);
     uint64_t mine = pli_shim.max_cid;
     *max = mine;
-    return s != NULL ? pli_shim_play_max(s, max)
+    return s != NULL ? pli_shim_plan_max(s, max)
                      : PLI_SHIM_OUTSIDE(PMPI_Allreduce(&mine, max, 1, MPI_UINT64_T, MPI_MAX, comm));
 }
 
@@ -241,7 +241,7 @@ static int create(MPI_Comm local, int leader, MPI_Comm peer, int other, int tag,
     }
     if (rc == MPI_SUCCESS) {
         uint64_t their_max = pli_impi_byte_get64(in);
-        rc = pli_shim_play_take(their_max > max ? their_max : max, TAKEN, &cid);
+        rc = pli_shim_plan_take(their_max > max ? their_max : max, TAKEN, &cid);
     }
     rc = rc == MPI_SUCCESS ? build(mine.world, mine.n, theirs, n_theirs, cid, tag, out) : rc;
     free(mine.world);
@@ -289,7 +289,7 @@ static int trade(struct shim_span *s, int tag, const unsigned char *out, unsigne
 {
     int rc = MPI_SUCCESS;
     if (s->rank == 0) {
-        rc = pli_shim_play_trade(s, 0, tag, out, (size_t)len, in, (size_t)len);
+        rc = pli_shim_plan_trade(s, 0, tag, out, (size_t)len, in, (size_t)len);
     }
     return rc == MPI_SUCCESS ? MPI_Bcast(in, len, MPI_BYTE, 0, s->inter->local) : rc;
 }
@@ -315,7 +315,7 @@ int pli_shim_inter_dup(struct shim_span *s, MPI_Comm *out)
     uint64_t max, cid;
     uint32_t none;
     int rc = agree(s, PLI_IMPI_TAG_DUP, 0, &none, &max);
-    rc = rc == MPI_SUCCESS ? pli_shim_play_take(max, TAKEN, &cid) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_plan_take(max, TAKEN, &cid) : rc;
     return rc == MPI_SUCCESS
                ? build(s->inter->world, s->inter->n, s->world, s->size, cid, PLI_IMPI_TAG_DUP, out)
                : rc;
@@ -338,7 +338,7 @@ static int merge(struct shim_span *s, int high, MPI_Comm *out)
     uint32_t *world = malloc((size_t)n * sizeof *world);
     int rc =
         world == NULL ? MPI_ERR_NO_MEM : agree(s, PLI_IMPI_TAG_MERGE, high != 0, &their_high, &max);
-    rc = rc == MPI_SUCCESS ? pli_shim_play_take(max, 2, &cid) : rc;
+    rc = rc == MPI_SUCCESS ? pli_shim_plan_take(max, 2, &cid) : rc;
     if (rc == MPI_SUCCESS) {
         bool is_first = (high != 0) == (their_high != 0) ? i->world[0] < s->world[0] : high == 0;
         memcpy(world + (is_first ? 0 : s->size), i->world, (size_t)i->n * sizeof *world);

@@ -2,7 +2,7 @@
 // The collectives that compute, on communicators that span clients. Operations are the native
 // library's, so users' own work too.
 #include "shim/shim_coll.h"
-#include "shim/shim_play.h"
+#include "shim/shim_plan.h"
 #include "shim/shim_req.h"
 #include <stdlib.h>
 
@@ -101,7 +101,7 @@ int pli_shim_coll_reduce(struct shim_span *s, const void *sendbuf, void *recvbuf
         rc = is_root ? MPI_SUCCESS : copy(mine, f.acc, count, type);
     }
     if (rc == MPI_SUCCESS) {
-        rc = pli_shim_play_fold(s,
+        rc = pli_shim_plan_fold(s,
                                 commutes != 0 ? PLI_IMPI_COLL_REDUCE : PLI_IMPI_COLL_REDUCE_ORDERED,
                                 root, f.len, take, show, &f);
     }
@@ -164,7 +164,7 @@ static int scan(struct shim_span *s, const void *sendbuf, void *recvbuf, int cou
     if (rc == MPI_SUCCESS && count > 0) {
         f.prefix = is_exclusive ? recvbuf : NULL;
         rc = copy(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, f.acc, count, type);
-        rc = rc == MPI_SUCCESS ? pli_shim_play_fold(s, PLI_IMPI_COLL_SCAN, 0, f.len, take, show, &f)
+        rc = rc == MPI_SUCCESS ? pli_shim_plan_fold(s, PLI_IMPI_COLL_SCAN, 0, f.len, take, show, &f)
                                : rc;
         rc = rc == MPI_SUCCESS && !is_exclusive ? copy(f.acc, recvbuf, count, type) : rc;
     }

@@ -333,7 +333,7 @@ PLI_SHIM_API int MPI_Request_free(MPI_Request *request)
         }
         pli_shim_req_destroy(r);
     } else {
-        r->is_free = true; // whoever completes it ends it
+        r->is_free = true; // the thread that completes it ends it
     }
     return MPI_SUCCESS;
 }

@@ -291,7 +291,7 @@ static enum pli_impi_err read_tag_ub(struct build *b)
     return PLI_IMPI_OK;
 }
 
-// What is not of IMPI counts if everybody says it.
+// What is not of IMPI counts if all clients say it.
 static enum pli_impi_err read_features(struct build *b)
 {
     int row = pli_impi_label_find(PLI_IMPI_X_PLIANT);

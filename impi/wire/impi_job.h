@@ -49,7 +49,7 @@ enum pli_impi_err pli_impi_job_create(uint32_t n_client, const struct pli_impi_c
                                       char *why, size_t cap, struct pli_impi_job **out);
 void pli_impi_job_destroy(struct pli_impi_job *job);
 
-// WORLD rank of a proc. PLI_IMPI_ERR_PROTO: nobody of this job.
+// WORLD rank of a proc. PLI_IMPI_ERR_PROTO: no process of this job.
 enum pli_impi_err pli_impi_job_find(const struct pli_impi_job *job,
                                     const struct pli_impi_proc_id *id, uint32_t *rank_out);
 

@@ -5,7 +5,11 @@
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
 #include "launcher/ckpt/ckpt_resume.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_dir.h"
+#include "launcher/ckpt/ckpt_ranks.h"
+#include "launcher/base/why.h"
+#include "launcher/ckpt/criu_run.h"
+#include "launcher/base/helper.h"
 #include "launcher/job/programs.h"
 #include "launcher/hosts/daemon.h"
 #include "launcher/hosts/image_transfer.h"
@@ -236,7 +240,7 @@ static void write_out(struct pli_watch *w, uint32_t events)
     int error = mkdir(dir, 0700) == 0 ? 0 : errno;
     folder(v, dir, sizeof dir, true);
     v->work.done = written;
-    if (error == 0 && pli_criu_dump_last(&v->work, v->number, dir)) {
+    if (error == 0 && pli_criu_dump(&v->work, (uint32_t)v->number, dir, true)) {
         pli_helper_watch(&v->work);
     } else {
         fail(v, "CRIU cannot be started, or its directory not be made: %s",

@@ -4,14 +4,20 @@
 #include "base/conf.h"
 #include "base/fault.h"
 #include "launcher/ckpt/ckpt_resume.h"
+#include "launcher/ckpt/ckpt_daemon.h"
 #include "launcher/ckpt/ckpt_head.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_ranks.h"
+#include "launcher/ckpt/criu_run.h"
 #include "launcher/hosts/daemon.h"
 #include "launcher/hosts/image_transfer.h"
 #include "launcher/hosts/dlink.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/ckpt/migrate_daemon.h"
 #include "launcher/hosts/io_forward.h"
+#include "launcher/job/job.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/base/say.h"
 #include "launcher/base/tmpdir.h"
@@ -37,8 +43,8 @@ static struct {
 static void look(struct pli_timer *t)
 {
     (void)t;
-    if (pli_ckpt.state == PLI_CKPT_DUMPING) {
-        pli_ckpt_ranks_call_back();
+    if (pli_launcher.ckpt->state == PLI_CKPT_DUMPING) {
+        pli_ckpt_ranks_resume();
     }
 }
 
@@ -46,8 +52,8 @@ static bool is_dry(void)
 {
     uint64_t now = pli_clock_ns();
     dry_end = dry_end != 0 ? dry_end : now + (uint64_t)DRY_MS * PLI_MS;
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL);
-         t != NULL && pli_ckpt.error == 0; t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL);
+         t != NULL && pli_launcher.ckpt->error == 0; t = pli_job_next(pli_launcher.ckpt->job, t)) {
         if (pli_io_forward_is_dry(&t->out) && pli_io_forward_is_dry(&t->err)) {
             continue;
         }
@@ -68,14 +74,14 @@ void pli_migrate_daemon_leave(struct pli_unpack *u)
     send.is_begun = send.is_over = false;
     if (u->is_bad) {
         pli_ckpt_fail(EPROTO, "mpiexec sent something that makes no sense");
-    } else if (pli_ckpt.job->opt.ckpt_dir == NULL && !pli_criu_check(why)) {
+    } else if (pli_launcher.ckpt->job->opt.ckpt_dir == NULL && !pli_criu_check(why)) {
         pli_ckpt_fail(ENOTSUP, "%s", why);
     } else if (!pli_tmpdir_open()) {
         pli_ckpt_fail(errno, "there is no room for images in PLIANT_IMAGE_DIR, %.200s: %s",
                       pli_conf.image_dir, strerror(errno));
     } else {
-        snprintf(pli_ckpt.plan.temp, sizeof pli_ckpt.plan.temp, "%.*s/out", PATH_MAX - 8,
-                 pli_tmpdir_path());
+        snprintf(pli_launcher.ckpt->plan.temp, sizeof pli_launcher.ckpt->plan.temp, "%.*s/out",
+                 PATH_MAX - 8, pli_tmpdir_path());
     }
 }
 
@@ -95,18 +101,18 @@ bool pli_migrate_daemon_is_sent(void)
     if (!is_dry()) {
         return false;
     }
-    if (pli_ckpt.error == 0 && !send.is_begun) {
-        pli_fault("daemon_move_send", pli_ckpt.job->here);
+    if (pli_launcher.ckpt->error == 0 && !send.is_begun) {
+        pli_fault("daemon_move_send", pli_launcher.ckpt->job->here);
         send.helper.done = send_done;
-        send.is_begun =
-            pli_image_transfer_send(&send.helper, pli_ckpt.job, &send.to, pli_ckpt.plan.temp);
+        send.is_begun = pli_image_transfer_send(&send.helper, pli_launcher.ckpt->job, &send.to,
+                                                pli_launcher.ckpt->plan.temp);
         if (send.is_begun) {
             pli_helper_watch(&send.helper);
         } else {
             pli_ckpt_fail(errno, "a process cannot be started: %s", strerror(errno));
         }
     }
-    return pli_ckpt.error != 0 || send.is_over;
+    return pli_launcher.ckpt->error != 0 || send.is_over;
 }
 
 void pli_migrate_daemon_stay(void)
@@ -185,11 +191,11 @@ void pli_migrate_daemon_take(struct pli_job *job, const struct pli_dframe *f)
 
 void pli_migrate_daemon_restored(void)
 {
-    pli_fault("daemon_move_restored", pli_ckpt.job->here);
+    pli_fault("daemon_move_restored", pli_launcher.ckpt->job->here);
     pli_image_transfer_close(); // the images are read
     pli_rank_rows_unpack(&rest);
     pli_io_forward_unpack(&rest);
-    pli_ckpt.state = PLI_CKPT_CALLING;
+    pli_launcher.ckpt->state = PLI_CKPT_RESUMING;
     pli_ckpt_resume_hold();
 }
 

@@ -12,7 +12,11 @@
 #include "launcher/ckpt/ckpt.h"
 #include "launcher/ckpt/ckpt_hosts.h"
 #include "launcher/ckpt/ckpt_head.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_ranks.h"
+#include "launcher/job/job.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/hosts/daemon_auth.h"
 #include "launcher/hosts/head.h"
@@ -111,7 +115,7 @@ static void give_up(int error, const char *why)
         leave(error, why);
     } else if (m.stage == STOPPING || m.stage == TAKING || m.stage == TAKEN) {
         pli_ckpt_fail(error, "%s", why);
-        if (pli_ckpt.state == PLI_CKPT_MOVING) {
+        if (pli_launcher.ckpt->state == PLI_CKPT_MOVING) {
             pli_ckpt_head_call();
         }
     }
@@ -320,7 +324,8 @@ static void go_on(struct pli_timer *t)
             pli_stdin_let();
             pli_loop_timer(t, (uint64_t)AGAIN_MS * PLI_MS);
         }
-    } else if (m.stage == TAKEN && pli_ckpt.state == PLI_CKPT_MOVING && pli_ckpt.error == 0) {
+    } else if (m.stage == TAKEN && pli_launcher.ckpt->state == PLI_CKPT_MOVING &&
+               pli_launcher.ckpt->error == 0) {
         commit();
     }
 }

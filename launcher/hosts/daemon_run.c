@@ -26,7 +26,7 @@
 #include "launcher/hosts/dlink.h"
 #include "launcher/ranks/on_failure.h"
 #include "launcher/hosts/join_replay.h"
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 #include "launcher/job/binding.h"
 #include "launcher/job/program.h"
 #include "launcher/hosts/io_forward.h"
@@ -79,7 +79,7 @@ static void tell_stuck(uint32_t round)
     struct pli_daemon *daemon = pli_launcher.daemon;
     uint64_t now = 0;
     bool is_now = daemon->is_running && job->n_started == job->n_task &&
-                  pli_picture_is_stuck(&job->node, pli_deadlock_is_row_over, job, &now);
+                  pli_job_status_is_stuck(&job->node, pli_deadlock_is_row_over, job, &now);
     if (round == 0 && is_now == daemon->is_stuck && now == daemon->mark) {
         return; // no news
     }
@@ -310,7 +310,7 @@ static void tell_lost(uint32_t host, const char *why)
 {
     struct pli_pack p = { 0 };
     pli_pack_text(&p, why);
-    pli_daemon_send(PLI_TCP_CONN_LOST, 0, host, p.data, p.len);
+    pli_daemon_send(PLI_DLINK_LOST, 0, host, p.data, p.len);
     pli_pack_fini(&p);
 }
 

@@ -105,15 +105,15 @@ static void find_site(const struct pli_node *node, uint32_t pid, const struct pl
                       char *to, size_t cap)
 {
     bool is_nested = node->header->is_nested != 0; // it has another number for us
-    pli_site_find(is_nested ? (uint32_t)pli_pidns_find((pid_t)pid) : pid, w->site, to, cap);
+    pli_source_line_find(is_nested ? (uint32_t)pli_pidns_find((pid_t)pid) : pid, w->site, to, cap);
 }
 
 // The threads of a row, as many as were counted.
 static void pack_threads(const struct pli_node *node, uint32_t row, uint32_t pid,
                          struct pli_pack *to)
 {
-    static struct pli_waits_entry e[PLI_WAITS_MOST];
-    uint32_t n = pli_waits_list(node, row, e);
+    static struct pli_wait_entry e[PLI_WAIT_LIST_MAX];
+    uint32_t n = pli_wait_list(node, row, e);
     n = n > 0 && e[0].tid != 0 ? n : 0; // else the row says all
     n = n < PLI_THREAD_N ? n : PLI_THREAD_N;
     pli_pack_u32(to, n);

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "launcher/job/job.h"
 #include "launcher/base/loop.h"
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 #include "launcher/base/say.h"
 #include "launcher/ranks/supervisor.h"
 
@@ -35,7 +35,7 @@ bool pli_deadlock_is_row_over(void *arg, uint32_t row)
 
 bool pli_deadlock_is_stuck(struct pli_job *job, uint64_t *mark_out)
 {
-    return pli_picture_is_stuck(&job->node, pli_deadlock_is_row_over, job, mark_out);
+    return pli_job_status_is_stuck(&job->node, pli_deadlock_is_row_over, job, mark_out);
 }
 
 static void deadlock(void)
@@ -48,8 +48,8 @@ static void deadlock(void)
     pli_say_plain("%s: deadlock: every rank that is left waits inside MPI, and nothing is on its "
                   "way to any.\n",
                   pli_say_name);
-    pli_picture_print(&pli_launcher.job->node, pli_deadlock_is_row_over, pli_launcher.job,
-                      pli_say_plain);
+    pli_job_status_print(&pli_launcher.job->node, pli_deadlock_is_row_over, pli_launcher.job,
+                         pli_say_plain);
     if (pli_launcher.job->opt.on_deadlock == PLI_DEADLOCK_ABORT) {
         pli_say("the job is ended with exit status %d; --on-deadlock=report leaves it for a "
                 "debugger to look at.",

@@ -5,7 +5,7 @@
 #include "launcher/job/role.h"
 #include "boot/boot.h"
 #include "launcher/job/job.h"
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 #include "launcher/base/say.h"
 
 #include <signal.h>
@@ -158,8 +158,8 @@ static void who(const struct pli_job *job, const struct pli_case *c, char *to, s
         snprintf(to, cap, "rank %u of %u that %s spawned", row->index - row->world, row->n_world,
                  row->n_world == 1 ? "was" : "were");
     } else {
-        char name[PLI_PICTURE_WHO];
-        snprintf(to, cap, "%s", pli_picture_who(&job->node, c->row, name));
+        char name[PLI_JOB_STATUS_NAME];
+        snprintf(to, cap, "%s", pli_job_status_who(&job->node, c->row, name));
     }
 }
 

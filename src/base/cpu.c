@@ -12,7 +12,7 @@
 
 enum {
     TURN_NS = 3000000,  // a call that takes so long: something else computes on this core
-    BUSY_NS = 20000000, // then nobody gives way for this long
+    BUSY_NS = 20000000, // then no thread gives way for this long
     REST_NS = 20000
 };
 

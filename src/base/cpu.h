@@ -35,10 +35,10 @@ static inline void pli_cpu_will_write(const void *at)
 #endif
 }
 
-// Let others run who want this core. False, and nothing was done: that would cost too much now;
-// better sleep. Context: any thread.
+// Let other threads run that want this core. False, and nothing was done: that would cost too much
+// now; better sleep. Context: any thread.
 bool pli_cpu_give_way(void);
-// The same for a loop that waits for something nobody will wake it for: then it sleeps a little.
+// The same for a loop that waits for something that will not wake it: then it sleeps a little.
 void pli_cpu_rest(void);
 
 #endif

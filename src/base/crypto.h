@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenSSL's libcrypto, loaded when it is first asked for: who needs no encryption does not pay for
+// OpenSSL's libcrypto, loaded when it is first needed: a job without encryption does not pay for
 // it, and a machine without it can still run jobs. Only AES-256-GCM is used.
 #ifndef PLI_BASE_CRYPTO_H
 #define PLI_BASE_CRYPTO_H

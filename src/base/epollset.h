@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An epoll and what is watched by it. The kernel keeps a descriptor in an epoll as long as any
-// process has a copy of it, so whoever closes one removes it first. And epoll never bears a
+// process has a copy of it, so the code that closes one removes it first. And epoll never bears a
 // pointer: it bears the place of the watched item in a table and the turn of that place, so that an
 // event which is late finds nothing instead of freed memory. Context: one thread at a time.
 #ifndef PLI_BASE_EPOLLSET_H

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Keeps the pieces of a stretch of memory in a list sorted by place and takes the first that fits.
 #include "base/extent_alloc.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sharing out a stretch of memory: first fit over a list of pieces sorted by place; what is free is
-// joined with its neighbours. The list is private, so nobody can spoil it from outside. Not
-// guarded: the owner has a lock.
+// joined with its neighbours. The list is private, so that a fault in the memory cannot spoil it.
+// Not guarded: the owner has a lock.
 #ifndef PLI_BASE_EXTENT_ALLOC_H
 #define PLI_BASE_EXTENT_ALLOC_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Calls poll(2) for one descriptor until it answers, also when signals interrupt it.
 #include "base/fd_wait.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Asks for the resource limits of this process, and recognizes valgrind.
 #include "base/limits.h"
 
 #include <errno.h>

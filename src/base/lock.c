@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The slow half of the lock: a few looks, then leave the core to whoever holds it; giving locks to
+// The slow half of the lock: a few looks, then leave the core to the holder; giving locks to
 // threads and taking them away.
 #include "base/lock.h"
 
@@ -73,7 +73,7 @@ void pli_lock_own(struct pli_lock *l)
     atomic_store_explicit(&o->who, pli_lock_me(), memory_order_release);
 }
 
-// Afterwards it is ours for once and then nobody's.
+// Afterwards it is this thread's for once and then belongs to none.
 bool pli_lock_take_away(struct pli_lock *l)
 {
     uint8_t turn = atomic_load_explicit(&l->turn, memory_order_acquire);

@@ -17,7 +17,7 @@ enum { PLI_LOCK_OWNERS = 3 };
 // A lock has few owners in its life, each with a place of its own: one that was interrupted while
 // it entered, and lost the lock meanwhile, still writes there, and must not disturb the next.
 struct pli_lock_owner {
-    _Atomic uintptr_t who;  // the thread; 0 nobody, 1 it is being taken away
+    _Atomic uintptr_t who;  // the thread; 0: none, 1: it is being taken away
     _Atomic long is_inside; // it holds the lock
 };
 
@@ -38,7 +38,7 @@ extern bool pli_lock_threads;
 
 void pli_lock_wait(struct pli_lock *l);      // the slow half: look, then give way
 void pli_lock_own(struct pli_lock *l);       // the holder becomes the owner, if it can
-bool pli_lock_take_away(struct pli_lock *l); // false: it belongs to nobody
+bool pli_lock_take_away(struct pli_lock *l); // false: it belongs to no thread
 void pli_lock_clone(void);                   // this process was forked from one that used locks
 
 // A word that differs between threads that run. No look-up: a register.
@@ -103,13 +103,13 @@ static inline void pli_lock_take(struct pli_lock *l)
     }
 }
 
-// False: somebody holds it.
+// False: another thread holds it.
 static inline bool pli_lock_try(struct pli_lock *l)
 {
     return !pli_lock_threads || pli_lock_enter_own(l) || pli_lock_enter(l) || pli_lock_take_away(l);
 }
 
-// False: somebody holds it, or it belongs to another thread.
+// False: another thread holds it or owns it.
 static inline bool pli_lock_try_gently(struct pli_lock *l)
 {
     return !pli_lock_threads || pli_lock_enter_own(l) || pli_lock_enter(l);

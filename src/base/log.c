@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static int speaker = -1; // -1: nobody known
+static int speaker = -1; // -1: not known
 static enum pli_log_level limit = PLI_WARN;
 
 void pli_log_rank(int rank)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory there is left, for those who are asked for absurd amounts.
+// How much memory there is left, for calls that are asked for absurd amounts.
 #ifndef PLI_BASE_MEMORY_H
 #define PLI_BASE_MEMORY_H
 

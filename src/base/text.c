@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Appends to texts with plain loops, so that signal handlers may do it.
 #include "base/text.h"
 
 void pli_text_add(char *to, size_t cap, const char *more)

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The algorithms that are schedules, one per file. Each adds its steps for this rank; the schedule
-// is already on the communicator of the arguments, which is an intracommunicator unless said
-// otherwise. Arguments have passed pli_coll_args_check. Context: any thread.
+// The list of all algorithms of collectives, one per file of coll/algo. Arguments have passed
+// pli_coll_args_check.
 #ifndef PLI_COLL_ALGORITHMS_H
 #define PLI_COLL_ALGORITHMS_H
+
+#include "base/err.h"
 
 struct pli_coll_args;
 struct pli_sched;
 
+// Algorithms that are schedules. Each adds its steps for this rank; the schedule is already on the
+// communicator of the arguments, which is an intracommunicator unless said otherwise. Context: any
+// thread.
 typedef void (*pli_coll_build_fn)(struct pli_sched *s, const struct pli_coll_args *a);
 
 void pli_barrier_tree(struct pli_sched *s, const struct pli_coll_args *a);
@@ -39,5 +43,25 @@ void pli_reduce_hier(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_allreduce_hier(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_inter_rooted(struct pli_sched *s, const struct pli_coll_args *a); // intercommunicators
 void pli_inter_all(struct pli_sched *s, const struct pli_coll_args *a);    // intercommunicators
+
+// Algorithms that do a whole blocking collective on a board. The communicator has one, or its
+// members on this host do. Context: no lock held.
+typedef enum pli_err (*pli_coll_direct_fn)(const struct pli_coll_args *a);
+
+enum pli_err pli_barrier_board(const struct pli_coll_args *a);
+enum pli_err pli_bcast_board(const struct pli_coll_args *a);
+enum pli_err pli_reduce_board(const struct pli_coll_args *a);    // a few bytes, and allreduce
+enum pli_err pli_allreduce_whole(const struct pli_coll_args *a); // needs a small window
+enum pli_err pli_allreduce_split(const struct pli_coll_args *a); // needs a large window
+enum pli_err pli_allgather_board(const struct pli_coll_args *a); // needs a window
+enum pli_err pli_alltoall_board(const struct pli_coll_args *a);  // needs a window
+
+// On several hosts: boards inside each, messages between.
+enum pli_err pli_barrier_board_hosts(const struct pli_coll_args *a);
+enum pli_err pli_bcast_board_hosts(const struct pli_coll_args *a);
+enum pli_err pli_reduce_board_hosts(const struct pli_coll_args *a); // and allreduce; a small window
+enum pli_err pli_allreduce_shares(const struct pli_coll_args *a);   // a large window
+enum pli_err pli_allgather_board_hosts(const struct pli_coll_args *a); // as many ranks on each host
+enum pli_err pli_alltoall_board_hosts(const struct pli_coll_args *a);  // the same
 
 #endif

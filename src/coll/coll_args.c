@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges the arguments of collectives: only those that count at this rank, as the standard says.
+// Checks the arguments of collectives: only those that are significant at this rank.
 #include "coll/coll_args.h"
 
 #include "coll/neighbors.h"
@@ -295,6 +295,6 @@ MPI_Count pli_coll_args_bytes(const struct pli_coll_args *a)
     case PLI_COLL_EXSCAN:
         return pli_coll_args_total(a) * a->recv.type->size;
     default:
-        return 0; // nobody knows all of it
+        return 0; // no rank knows all sizes
     }
 }

@@ -73,8 +73,8 @@ struct pli_coll_args {
     struct pli_comm *comm;
 };
 
-// Judge the arguments that count at this rank and bring them into the form algorithms expect:
-// is_in_place is set, and for reductions send.buf is then recv.buf.
+// Check the arguments that are significant at this rank and bring them into the form algorithms
+// expect: is_in_place is set, and for reductions send.buf is then recv.buf.
 enum pli_err pli_coll_args_check(struct pli_coll_args *a);
 
 // Bytes that the choice of an algorithm goes by; the same at every rank. [docs/design/coll.md]

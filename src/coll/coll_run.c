@@ -6,14 +6,16 @@
 #include "coll/coll_args.h"
 #include "coll/coll_select.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "coll/impi/across.h"
+#include "coll/impi/across_inter.h"
 #include "ft/failure.h"
 #include "msg/endpoint.h"
 #include "obj/comm.h"
 #include "obj/impi_span.h"
 
 // An operation without data has no steps; where data is only moved, messages of no bytes are sent,
-// so that ranks that disagree are told.
+// so that ranks that disagree get an error.
 static bool is_nothing(const struct pli_coll_args *a)
 {
     return !a->comm->is_inter && a->op != NULL && pli_coll_args_bytes(a) == 0;
@@ -39,9 +41,9 @@ static const struct pli_coll_algo nothing = { .name = "nothing" };
 static const struct pli_coll_algo inter_rooted = { .name = "inter", .build = pli_inter_rooted };
 static const struct pli_coll_algo inter_all = { .name = "inter", .build = pli_inter_all };
 
-static const struct pli_coll_algo bridge_now = { .name = "impi", .build = pli_across_now };
-static const struct pli_coll_algo bridge_later = { .name = "impi", .build = pli_across_later };
-static const struct pli_coll_algo bridge_inter = { .name = "impi", .build = pli_across_inter };
+static const struct pli_coll_algo across_now = { .name = "impi", .build = pli_across_now };
+static const struct pli_coll_algo across_later = { .name = "impi", .build = pli_across_later };
+static const struct pli_coll_algo across_inter = { .name = "impi", .build = pli_across_inter };
 
 // Where ranks belong to other MPI jobs.
 __attribute__((cold)) static enum pli_err
@@ -51,9 +53,9 @@ choose_across(const struct pli_coll_args *a, bool is_blocking, const struct pli_
     enum pli_err err =
         is_later ? pli_impi_span_check_later(pli_coll_kind_info[a->kind].name, a->comm) : PLI_OK;
     if (!a->comm->is_inter) {
-        *out = is_blocking ? &bridge_now : &bridge_later;
+        *out = is_blocking ? &across_now : &across_later;
     } else if (is_blocking) {
-        *out = &bridge_inter;
+        *out = &across_inter;
     } else {
         *out = pli_coll_kind_info[a->kind].is_rooted ? &inter_rooted : &inter_all;
     }
@@ -77,10 +79,10 @@ static enum pli_err choose(const struct pli_coll_args *a, bool is_blocking,
     return pli_coll_select(a, is_blocking, out);
 }
 
-// Who hears of a death first leaves a collective in a way that others may take for a mistake of
-// theirs. What it has heard is there for them too.
-__attribute__((cold)) static enum pli_err look_again(const struct pli_coll_args *a,
-                                                     enum pli_err err)
+// The first rank that learns of a death leaves the collective in a way that others may take for a
+// mistake of theirs; the failure is known to them too once they look.
+__attribute__((cold)) static enum pli_err recheck_failures(const struct pli_coll_args *a,
+                                                           enum pli_err err)
 {
     if (!pli_err_is_news(err)) {
         pli_failure_look(a->comm->ep->lane);
@@ -106,8 +108,9 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
     }
     if (algo->direct != NULL) {
         err = algo->direct(a);
-        return __builtin_expect(err != PLI_OK && pli_request_is_mortal, 0) ? look_again(a, err)
-                                                                           : err;
+        return __builtin_expect(err != PLI_OK && pli_request_is_mortal, 0)
+                   ? recheck_failures(a, err)
+                   : err;
     }
     struct pli_sched *s;
     err = build(a, PLI_SCHED_ONCE, algo->build, &s);
@@ -131,10 +134,10 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
         err = choose(a, false, &algo);
     }
     if (err == PLI_OK) {
-        bool is_crowd = a->comm->size >= PLI_SCHED_CROWD;
-        enum pli_sched_use use = is_persistent ? PLI_SCHED_PERSISTENT
-                                 : is_crowd    ? PLI_SCHED_MANY
-                                               : PLI_SCHED_ONCE;
+        bool has_many_ranks = a->comm->size >= PLI_SCHED_MANY_RANKS;
+        enum pli_sched_use use = is_persistent    ? PLI_SCHED_PERSISTENT
+                                 : has_many_ranks ? PLI_SCHED_MANY
+                                                  : PLI_SCHED_ONCE;
         err = build(a, use, algo->build, &s);
     }
     if (err == PLI_OK) {

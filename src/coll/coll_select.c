@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "coll/board/board.h"
 #include "coll/coll_args.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/sched.h"
 #include "coll/comm_state.h"
@@ -31,7 +31,7 @@ enum need {
 
 // So many ranks on one host are endpoints of few processes: the least messages in all count, and
 // not the fewest steps of each.
-enum { KIB = 1024, N_ROW = 12, CROWD = PLI_SCHED_CROWD };
+enum { KIB = 1024, N_ROW = 12, MANY_RANKS = PLI_SCHED_MANY_RANKS };
 
 // clang-format off
 static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
@@ -40,7 +40,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
         { "nodes", "flags inside hosts, messages between",
           .direct = pli_barrier_board_hosts, .needs = HOSTS | HERE },
         { "hier", "inside hosts, then between", .build = pli_barrier_hier, .needs = HOSTS },
-        { "tree", "up to rank 0 and back", .build = pli_barrier_tree, .min_rank = CROWD },
+        { "tree", "up to rank 0 and back", .build = pli_barrier_tree, .min_rank = MANY_RANKS },
         { "dissem", "rounds of messages at doubling distance", .build = pli_barrier_dissem },
     },
     [PLI_COLL_BCAST] = {
@@ -55,31 +55,31 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
     [PLI_COLL_GATHER] = {
         { "binomial", "a tree, blocks collected on the way",
           .build = pli_gather_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
-        { "linear", "everybody to the root", .build = pli_gather_linear },
+        { "linear", "every rank to the root", .build = pli_gather_linear },
     },
     [PLI_COLL_GATHERV] = {
-        { "linear", "everybody to the root", .build = pli_gather_linear },
+        { "linear", "every rank to the root", .build = pli_gather_linear },
     },
     [PLI_COLL_SCATTER] = {
         { "binomial", "a tree, blocks handed on",
           .build = pli_scatter_binomial, .max_bytes = 2 * KIB, .min_rank = 8 },
-        { "linear", "the root to everybody", .build = pli_scatter_linear },
+        { "linear", "the root to every rank", .build = pli_scatter_linear },
     },
     [PLI_COLL_SCATTERV] = {
-        { "linear", "the root to everybody", .build = pli_scatter_linear },
+        { "linear", "the root to every rank", .build = pli_scatter_linear },
     },
     [PLI_COLL_ALLGATHER] = {
         { "board", "windows in shared memory",
           .direct = pli_allgather_board, .needs = BOARD | WINDOW },
         { "nodes", "messages between hosts, windows inside",
           .direct = pli_allgather_board_hosts, .needs = HOSTS | HERE | WINDOW | EVEN },
-        { "linear", "everybody to everybody", .build = pli_allgather_linear, .max_rank = 8 },
+        { "linear", "every rank to every rank", .build = pli_allgather_linear, .max_rank = 8 },
         { "bruck", "rounds, known blocks double",
           .build = pli_allgather_bruck, .max_bytes = 4 * KIB },
         { "ring", "blocks go around", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLGATHERV] = {
-        { "linear", "everybody to everybody", .build = pli_allgather_linear, .max_rank = 8 },
+        { "linear", "every rank to every rank", .build = pli_allgather_linear, .max_rank = 8 },
         { "ring", "blocks go around", .build = pli_allgather_ring },
     },
     [PLI_COLL_ALLTOALL] = {
@@ -128,7 +128,7 @@ static const struct pli_coll_algo table[PLI_N_COLL][N_ROW] = {
           .direct = pli_allreduce_shares, .needs = HOSTS | HERE | WINDOW | DENSE },
         { "hier", "inside hosts, then between", .build = pli_allreduce_hier, .needs = HOSTS },
         { "tree", "reduce to rank 0, then broadcast",
-          .build = pli_allreduce_tree, .min_rank = CROWD },
+          .build = pli_allreduce_tree, .min_rank = MANY_RANKS },
         { "doubling", "pairs exchange, at doubling distance",
           .build = pli_allreduce_doubling, .max_bytes = 32 * KIB },
         { "ring", "pieces go around twice", .build = pli_allreduce_ring, .needs = COMMUTES },
@@ -247,7 +247,7 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
     if (r->needs & HOSTS) {
         const struct pli_hostmap *h = pli_comm_state_hosts(a->comm);
         bool keeps_order = a->op == NULL || a->op->is_commutative || h->is_grouped;
-        bool is_even = h->n_speaker * h->n_host == a->n;
+        bool is_even = h->n_place * h->n_host == a->n;
         if (h->n_host <= 1 || h->n_host == a->n || !keeps_order || (r->needs & EVEN && !is_even)) {
             return PLI_AGAIN;
         }

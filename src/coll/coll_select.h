@@ -12,9 +12,6 @@
 
 struct pli_coll_args;
 
-// An algorithm that does the whole blocking operation itself. Context: no lock held.
-typedef enum pli_err (*pli_coll_direct_fn)(const struct pli_coll_args *a);
-
 struct pli_coll_algo {
     const char *name;
     const char *about;

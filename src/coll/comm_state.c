@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps comm->coll.
+// Creates and destroys comm->coll, what collectives keep with a communicator.
 #include "coll/comm_state.h"
 #include "base/cpu.h"
 
@@ -13,7 +13,7 @@ static struct pli_coll *state_of(struct pli_comm *comm)
     if (comm->coll == NULL) {
         comm->coll = calloc(1, sizeof *comm->coll);
         if (comm->coll == NULL || (comm->coll->hosts = pli_hostmap_open(comm)) == NULL) {
-            // The other members choose by what this one cannot know, and cannot be told.
+            // The other members choose by facts that this one cannot know, and it cannot warn them.
             pli_log(PLI_ERROR, "no memory for the collectives of a communicator");
             abort();
         }

@@ -17,7 +17,7 @@ struct pli_coll {
     struct pli_board *here;  // the same, or that of the members on this host (board_hosts.c)
     bool has_here;           // whether making one on every host was tried
     bool is_hosted;          // and all hosts have one
-    bool has_no_half;        // somebody had no memory for a larger window
+    bool has_no_half;        // a member had no memory for a larger window
     size_t half;             // windows that all hosts have
 };
 

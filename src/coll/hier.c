@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Divides an operation among hosts.
+// Divides an operation into a part inside each host and a part between the leaders of the hosts.
 #include "coll/hier.h"
 
 #include "coll/sched.h"

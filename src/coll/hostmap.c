@@ -63,21 +63,21 @@ static bool number(struct pli_hostmap *h, const struct pli_comm *comm, int *keys
 }
 
 // n_at: room for a number per host.
-static void list_speakers(struct pli_hostmap *h, int size, int *n_at)
+static void list_peers(struct pli_hostmap *h, int size, int *n_at)
 {
     memset(n_at, 0, (size_t)h->n_host * sizeof *n_at);
     for (int r = 0; r < size; r++) {
         n_at[h->host_of[r]]++;
     }
-    h->n_speaker = n_at[0];
+    h->n_place = n_at[0];
     for (int i = 1; i < h->n_host; i++) {
-        h->n_speaker = n_at[i] < h->n_speaker ? n_at[i] : h->n_speaker;
+        h->n_place = n_at[i] < h->n_place ? n_at[i] : h->n_place;
     }
     memset(n_at, 0, (size_t)h->n_host * sizeof *n_at);
     for (int r = 0; r < size; r++) {
         int at = h->host_of[r], i = n_at[at]++;
-        if (i < h->n_speaker) {
-            h->speakers[i * h->n_host + at] = r;
+        if (i < h->n_place) {
+            h->peers[i * h->n_host + at] = r;
         }
     }
 }
@@ -91,12 +91,12 @@ static bool fill(struct pli_hostmap *h, const struct pli_comm *comm)
     }
     h->leaders = h->members + n;
     h->host_of = h->leaders + n;
-    h->speakers = h->host_of + n;
-    if (!number(h, comm, h->speakers + n)) {
+    h->peers = h->host_of + n;
+    if (!number(h, comm, h->peers + n)) {
         h->n_host = 0;
         return true;
     }
-    list_speakers(h, comm->size, h->speakers + n);
+    list_peers(h, comm->size, h->peers + n);
     h->my_host = h->host_of[comm->rank];
     for (int r = 0; r < comm->size; r++) {
         if (h->host_of[r] == h->my_host) {

@@ -25,8 +25,8 @@ struct pli_hostmap {
     int *members;    // ranks on my host, in order
     int *leaders;    // first rank of every host
     int *host_of;    // of every rank
-    int n_speaker;   // as many ranks as every host has at least
-    int *speakers;   // [i * n_host + h]: the i-th rank of host h, i < n_speaker
+    int n_place;     // the smallest number of ranks on a host
+    int *peers;      // [i * n_host + h]: the i-th rank of host h, i < n_place
     struct pli_hostmap_key key;
     uint32_t refs; // guarded in hostmap.c, as is next
     struct pli_hostmap *next;

@@ -50,8 +50,8 @@ enum pli_err pli_sched_create(enum pli_coll_kind kind, enum pli_sched_use use,
     return PLI_OK;
 }
 
-// Children that other processes may still name stay for ever.
-static void keep_ghosts(struct pli_sched *s)
+// Keep the memory of children that messages of other processes may still refer to.
+static void keep_memory(struct pli_sched *s)
 {
     static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
     static struct pli_sched *kept;
@@ -73,16 +73,16 @@ void pli_sched_destroy(struct pli_sched *s)
             pli_op_release(s->steps[i].op);
         }
     }
-    while (s->scraps != NULL) {
-        struct scrap *next = s->scraps->next;
-        give(s, s->scraps);
-        s->scraps = next;
+    while (s->scratch_list != NULL) {
+        struct scratch *next = s->scratch_list->next;
+        give(s, s->scratch_list);
+        s->scratch_list = next;
     }
     if (s->is_lean || s->steps != s->few_steps) {
         give(s, s->steps);
     }
     if (s->has_ghost) {
-        keep_ghosts(s);
+        keep_memory(s);
         return;
     }
     if (s->is_lean || s->children != s->few_children) {
@@ -101,7 +101,7 @@ void pli_sched_on(struct pli_sched *s, struct pli_comm *comm)
                               : (int)(first + comm->n_coll++ % (TAGS - first));
 }
 
-void pli_sched_pass(struct pli_comm *comm)
+void pli_sched_skip(struct pli_comm *comm)
 {
     comm->n_coll++;
 }
@@ -116,7 +116,7 @@ int pli_sched_tag(const struct pli_sched *s)
     return s->tag;
 }
 
-void pli_sched_back(struct pli_sched *s, struct pli_comm *comm, int tag)
+void pli_sched_return_to(struct pli_sched *s, struct pli_comm *comm, int tag)
 {
     s->on = comm;
     s->tag = tag;
@@ -127,7 +127,7 @@ bool pli_sched_ok(const struct pli_sched *s)
     return s->build_err == PLI_OK;
 }
 
-void pli_sched_lack(struct pli_sched *s)
+void pli_sched_no_memory(struct pli_sched *s)
 {
     if (s->build_err == PLI_OK) {
         s->build_err = pli_fail(PLI_ERR_NOMEM, "no memory for the steps of %s", s->name);
@@ -140,7 +140,7 @@ static bool grow(struct pli_sched *s)
     int cap = s->cap == 0 ? LEAN_STEPS : s->cap * 2;
     struct step *more = pli_sched_take(s, (size_t)cap * sizeof *more);
     if (more == NULL) {
-        pli_sched_lack(s);
+        pli_sched_no_memory(s);
         return false;
     }
     if (s->n_step > 0) {
@@ -247,24 +247,24 @@ void pli_sched_fence(struct pli_sched *s)
 
 void *pli_sched_bytes(struct pli_sched *s, size_t size)
 {
-    const size_t align = _Alignof(struct scrap); // more than malloc gives
+    const size_t align = _Alignof(struct scratch); // more than malloc gives
     size_t skip = -(uintptr_t)(s->room + s->n_inline) % align;
     size_t left = INLINE_ROOM - s->n_inline;
     if (skip <= left && size <= left - skip) {
         s->n_inline += skip + size;
         return s->room + s->n_inline - size;
     }
-    void *mem = s->is_lean ? pli_sched_mem_take(sizeof(struct scrap) + size, align) : NULL;
+    void *mem = s->is_lean ? pli_sched_mem_take(sizeof(struct scratch) + size, align) : NULL;
     if (mem == NULL &&
-        (s->is_lean || posix_memalign(&mem, align, sizeof(struct scrap) + size) != 0)) {
+        (s->is_lean || posix_memalign(&mem, align, sizeof(struct scratch) + size) != 0)) {
         static _Alignas(64) unsigned char nowhere[64]; // a builder may write a few words here
-        pli_sched_lack(s);
+        pli_sched_no_memory(s);
         return nowhere; // else only pointed to: a schedule that lacks memory never runs
     }
-    struct scrap *scrap = mem;
-    scrap->next = s->scraps;
-    s->scraps = scrap;
-    return scrap->data;
+    struct scratch *scratch = mem;
+    scratch->next = s->scratch_list;
+    s->scratch_list = scratch;
+    return scratch->data;
 }
 
 void *pli_sched_room(struct pli_sched *s, MPI_Count count, const struct pli_datatype *type)
@@ -276,7 +276,7 @@ void *pli_sched_room(struct pli_sched *s, MPI_Count count, const struct pli_data
     MPI_Count span, size;
     if (__builtin_mul_overflow(count - 1, step, &span) ||
         __builtin_add_overflow(span, type->true_extent, &size)) {
-        pli_sched_lack(s);
+        pli_sched_no_memory(s);
         return pli_sched_bytes(s, 1);
     }
     char *p = pli_sched_bytes(s, (size_t)size + 1);

@@ -25,7 +25,7 @@ enum pli_sched_use {
 };
 
 // Nonblocking collectives of so many ranks are PLI_SCHED_MANY.
-enum { PLI_SCHED_CROWD = 512 };
+enum { PLI_SCHED_MANY_RANKS = 512 };
 
 // kind: for messages. Context: any thread.
 enum pli_err pli_sched_create(enum pli_coll_kind kind, enum pli_sched_use use,
@@ -37,7 +37,7 @@ void pli_sched_destroy(struct pli_sched *s);
 void pli_sched_on(struct pli_sched *s, struct pli_comm *comm);
 
 // A collective in which this member has nothing to do: its tag is used up all the same.
-void pli_sched_pass(struct pli_comm *comm);
+void pli_sched_skip(struct pli_comm *comm);
 
 // Peers named from here on are places in this list of ranks; NULL: ranks themselves. The list must
 // stay until the schedule is built.
@@ -45,16 +45,16 @@ void pli_sched_among(struct pli_sched *s, const int *ranks);
 
 // The tag that steps now get, and return to a communicator under a tag it had before.
 int pli_sched_tag(const struct pli_sched *s);
-void pli_sched_back(struct pli_sched *s, struct pli_comm *comm, int tag);
+void pli_sched_return_to(struct pli_sched *s, struct pli_comm *comm, int tag);
 
 // Memory was lacking for what belongs to the schedule.
-void pli_sched_lack(struct pli_sched *s);
+void pli_sched_no_memory(struct pli_sched *s);
 
 // False once memory was lacking: what pli_sched_bytes returned may not be written to.
 bool pli_sched_ok(const struct pli_sched *s);
 
-// Adding a step cannot fail: a want of memory is remembered and told at the end. Buffers stay with
-// the caller until the schedule is done; types and operations are retained. Peers may be
+// Adding a step cannot fail: a lack of memory is remembered and reported at the end. Buffers stay
+// with the caller until the schedule is done; types and operations are retained. Peers may be
 // MPI_PROC_NULL. The number that send and recv return names the step to pli_sched_wait.
 int pli_sched_send(struct pli_sched *s, const void *buf, MPI_Count count, struct pli_datatype *type,
                    int dest);
@@ -70,14 +70,8 @@ void pli_sched_wait(struct pli_sched *s, int step); // for one since the last fe
 void pli_sched_fence(struct pli_sched *s);          // for all so far
 
 // Memory that lives as long as the schedule: `size` bytes, or room for elements laid out as the
-// type says. Never NULL: a want of memory is remembered.
+// type says. Never NULL: a lack of memory is remembered.
 void *pli_sched_bytes(struct pli_sched *s, size_t size);
 void *pli_sched_room(struct pli_sched *s, MPI_Count count, const struct pli_datatype *type);
-
-// Run it to the end and return its result; the schedule stays. Context: no lock held.
-enum pli_err pli_sched_run(struct pli_sched *s, struct pli_comm *comm);
-
-// Hand the schedule over to a request. Not persistent: it is under way on return.
-enum pli_err pli_sched_begin(struct pli_sched *s, struct pli_comm *comm, struct pli_request **out);
 
 #endif

@@ -31,8 +31,8 @@ struct child {
 };
 
 // Memory handed out by pli_sched_bytes.
-struct scrap {
-    struct scrap *next;
+struct scratch {
+    struct scratch *next;
     _Alignas(64) unsigned char data[];
 };
 
@@ -45,7 +45,7 @@ struct pli_sched {
     bool has_ghost;      // a child's memory must stay, see PLI_REQ_GHOST
     bool is_span;        // of a communicator that spans MPI jobs
     bool is_doomed;      // it failed for good: what is left is not begun
-    const int *among;    // building: who the peers are
+    const int *among;    // building: the ranks that peers are places among
     struct pli_comm *on; // building: where steps talk, and under which tag
     int tag;
     struct step *steps;
@@ -53,9 +53,9 @@ struct pli_sched {
     struct child *children;
     int n_child;      // since the last fence: behind it they are used again
     int n_child_most; // at a time
-    struct scrap *scraps;
+    struct scratch *scratch_list;
     enum pli_err build_err;
-    // Running. The request tells the end; the runner is one thread at a time.
+    // Running, by one thread at a time. The request completes at the end.
     struct pli_request *req;
     struct pli_lane *lane;
     int at;             // next step

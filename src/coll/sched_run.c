@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs schedules.
+// Runs schedules, from any thread that polls the lane.
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 
 #include "coll/sched_priv.h"
 #include "ft/failure.h"
@@ -43,8 +44,8 @@ static void child_done(struct pli_request_child *c)
     }
 }
 
-// Across MPI jobs no call tells of a failure at one rank: what depends on it is sent empty, so that
-// its receivers fail too instead of waiting, or going on with wrong data.
+// Across MPI jobs no message reports a failure at one rank: what depends on it is sent empty, so
+// that its receivers fail too instead of waiting, or going on with wrong data.
 static bool has_no_data(struct pli_sched *s)
 {
     if (__builtin_expect(!s->is_span, 1)) {
@@ -146,7 +147,7 @@ static enum pli_err prepare(struct pli_sched *s, struct pli_comm *comm)
         bool is_few = !s->is_lean && n <= FEW_CHILDREN;
         s->children = is_few ? s->few_children : pli_sched_take(s, n * sizeof *s->children);
         if (s->children == NULL) {
-            pli_sched_lack(s);
+            pli_sched_no_memory(s);
         }
     }
     for (size_t i = 0; s->children != NULL && i < n; i++) {

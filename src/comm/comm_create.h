@@ -11,7 +11,7 @@ struct pli_group;
 // *out is NULL for callers outside the group. Context: no lock held; members wait.
 enum pli_err pli_comm_create_create(struct pli_comm *comm, struct pli_group *group,
                                     struct pli_comm **out);
-// Only members call; concurrent calls are told apart by their tags.
+// Only members call; their tags separate concurrent calls.
 enum pli_err pli_comm_create_group(struct pli_comm *comm, struct pli_group *group, int tag,
                                    struct pli_comm **out);
 

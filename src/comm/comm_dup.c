@@ -6,6 +6,7 @@
 
 #include "coll/coll.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "comm/impi_cid.h"
 #include "comm/comm_make.h"
 #include "comm/intercomm.h"
@@ -23,8 +24,8 @@ PLI_START void pli_comm_dup_on_topo(pli_comm_dup_topo_fn fn)
     copy_topo = fn;
 }
 
-// The copy with all that hangs on it; its contexts may still be 0. A failing copy callback leaves
-// nothing behind.
+// The copy with its attributes, topology and hints; its contexts may still be 0. A failing copy
+// callback leaves nothing behind.
 static enum pli_err copy(struct pli_comm *from, bool with_hints, const uint64_t contexts[2],
                          struct pli_comm **out)
 {
@@ -51,7 +52,7 @@ static enum pli_err copy(struct pli_comm *from, bool with_hints, const uint64_t 
     return PLI_OK;
 }
 
-// The exchange comes first: whatever fails here after it, nobody is left waiting.
+// The exchange comes first: whatever fails here after it, no member is left waiting.
 static enum pli_err dup(struct pli_comm *comm, bool with_hints, struct pli_comm **out)
 {
     uint64_t contexts[2] = { 0, 0 };
@@ -79,7 +80,7 @@ enum pli_err pli_comm_dup_with_info(struct pli_comm *comm, struct pli_info *info
     return err == PLI_OK ? pli_comm_hint_set(*out, info) : err;
 }
 
-// Steps that bring `len` bytes from rank 0 of the communicator to everybody.
+// Steps that bring `len` bytes from rank 0 of the communicator to all members.
 static void plan_bcast(struct pli_sched *s, struct pli_comm *comm, void *buf, size_t len)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
@@ -99,7 +100,7 @@ static void plan_bcast(struct pli_sched *s, struct pli_comm *comm, void *buf, si
     pli_sched_fence(s);
 }
 
-// Steps after which contexts are agreed. Proposals are made by those who may lead.
+// Steps after which contexts are agreed. The members that may lead propose.
 static void plan_contexts(struct pli_sched *s, struct pli_comm *comm, uint64_t contexts[2])
 {
     struct pli_datatype *byte = pli_comm_make_byte();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of communicators, as the user sees it.
+// MPI_Comm_free and MPI_Comm_disconnect.
 #include "comm/comm_free.h"
 
 #include "coll/coll.h"
@@ -64,8 +64,8 @@ enum pli_err pli_comm_free_disconnect(struct pli_comm *comm)
         pli_progress_step(&w);
     }
     pli_progress_end(&w);
-    // Freeing has one; those who died are not waited for; and one thread may call in turn for all
-    // endpoints of its process, as with MPI_Comm_free.
+    // Freeing has one; members that died are not waited for; and one thread may call in turn for
+    // all endpoints of its process, as with MPI_Comm_free.
     bool may_wait = !comm->is_span && !pli_comm_is_stopped(comm) && !has_endpoints(comm->group) &&
                     !has_endpoints(comm->remote);
     err = may_wait ? pli_coll_barrier(comm) : PLI_OK;

@@ -16,8 +16,8 @@ struct pli_group;
 // Tags on a communicator's set-up channel that are not a user's: those are 0 and more.
 enum { PLI_SETUP_CREATE = -16, PLI_SETUP_TRADE = -17, PLI_SETUP_MOVE = -18, PLI_SETUP_LEAD = -64 };
 
-// A communicator in which the parent's endpoint speaks, with the parent's error handler. remote:
-// NULL for an intracommunicator. Local. Context: any thread.
+// A communicator in which the parent's endpoint is the member, with the parent's error handler.
+// remote: NULL for an intracommunicator. Local. Context: any thread.
 enum pli_err pli_comm_make_child(struct pli_comm *parent, struct pli_group *group,
                                  struct pli_group *remote, uint64_t context, struct pli_comm **out);
 
@@ -26,9 +26,9 @@ enum pli_err pli_comm_make_inter(struct pli_comm *parent, struct pli_group *grou
                                  struct pli_group *remote, uint64_t context, uint64_t local_context,
                                  struct pli_comm **out);
 
-// Let the members of a subgroup of an intracommunicator, and nobody else, agree on a new context
-// that its first member makes, and make the child. The caller is a member. tag: tells concurrent
-// agreements apart. Context: no lock held; waits.
+// Let the members of a subgroup of an intracommunicator, and no others, agree on a new context
+// that its first member makes, and make the child. The caller is a member. tag: separates
+// concurrent agreements. Context: no lock held; waits.
 enum pli_err pli_comm_make_sub(struct pli_comm *parent, struct pli_group *group, int tag,
                                struct pli_comm **out);
 
@@ -40,7 +40,7 @@ enum pli_err pli_comm_make_all(struct pli_comm *parent, struct pli_group *group,
 // Whether the caller of this communicator belongs to the group.
 bool pli_comm_make_is_member(const struct pli_comm *c, const struct pli_group *group);
 
-// Everybody of `group` is in `c`'s local group, or the sentence that says who is not.
+// Checks that all of `group` are in `c`'s local group; the error names one that is not.
 enum pli_err pli_comm_make_check(const struct pli_comm *c, struct pli_group *group);
 
 // MPI_BYTE, for the messages of constructors.

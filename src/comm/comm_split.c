@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Splitting: one allgather of (color, key, a proposed context) and everybody knows its own child,
+// Splitting: one allgather of (color, key, a proposed context) and each rank knows its own child,
 // the child's leader and with it the context: there is no second round.
 #include "comm/comm_split.h"
 
@@ -20,7 +20,7 @@ struct vote {
     int64_t color;
     uint64_t context, local_context; // proposals, for the case that the voter leads
     int32_t key;
-    int32_t rank; // sent: whether the voter asks for more; then, for the order, who it is
+    int32_t rank; // sent: whether the voter asks for more; then, for the order, its rank
 };
 _Static_assert(sizeof(struct vote) == 32, "crosses processes");
 
@@ -77,7 +77,7 @@ static enum pli_err split_intra(struct pli_comm *comm, struct vote votes[], int6
     return err;
 }
 
-// The leaders also tell each other their side's votes. All take part, also those of no color.
+// The leaders also exchange the votes of their sides. All take part, also those of no color.
 static enum pli_err split_inter(struct pli_comm *comm, struct vote votes[], int64_t color,
                                 struct pli_comm **out)
 {

@@ -45,7 +45,7 @@ static int64_t piece_color(const struct pli_locality all[], int me, int level)
     return first;
 }
 
-// Whether the pieces of a level tell the ranks apart, so that every child is a smaller one.
+// Whether the pieces of a level divide the ranks, so that every child is a smaller one.
 static bool is_divided(const struct pli_locality all[], int n, int level)
 {
     const struct pli_locality *first = NULL;
@@ -108,8 +108,8 @@ static enum pli_err find_level(const struct pli_locality all[], int n, int *leve
 }
 
 // Which pieces the communicator was split by, for an info object if there is one.
-static enum pli_err tell(struct pli_info *info, enum pli_locality_level level,
-                         struct pli_comm *made)
+static enum pli_err report_level(struct pli_info *info, enum pli_locality_level level,
+                                 struct pli_comm *made)
 {
     enum pli_err err = info != NULL ? pli_info_set(info, hw_key, pli_locality_name(level)) : PLI_OK;
     if (err != PLI_OK) {
@@ -143,7 +143,7 @@ static enum pli_err split_pieces(struct pli_comm *comm, int level, int key, stru
     enum pli_err split_err = pli_comm_split_by(comm, color, key, out); // whatever happened here
     err = err == PLI_OK ? split_err : err;
     if (err == PLI_OK && is_free && *out != NULL) {
-        err = tell(info, (enum pli_locality_level)level, *out);
+        err = report_level(info, (enum pli_locality_level)level, *out);
     }
     return err;
 }
@@ -211,8 +211,9 @@ static enum pli_err make_job(struct pli_comm *comm, struct pli_comm **out)
     return err;
 }
 
-// Jobs share neither memory nor, as far as they know, hardware: each finds out by itself who of its
-// ranks belong together, and then all are split by the first of those, as IMPI has MPI_Comm_split.
+// Jobs share neither memory nor, as far as they know, hardware: each finds out by itself which of
+// its ranks belong together, and then all are split by the first of those, as IMPI has
+// MPI_Comm_split.
 static enum pli_err split_jobs(struct pli_comm *comm, int type, int key, struct pli_info *info,
                                struct pli_comm **out)
 {
@@ -234,7 +235,7 @@ static enum pli_err split_jobs(struct pli_comm *comm, int type, int key, struct 
     enum pli_err split_err = pli_impi_cid_split(comm, color, key, out); // whatever happened here
     err = err == PLI_OK ? split_err : err;
     if (err == PLI_OK && is_free && *out != NULL) {
-        err = tell(info, PLI_LOCALITY_MACHINE, *out);
+        err = report_level(info, PLI_LOCALITY_MACHINE, *out);
     }
     return err;
 }

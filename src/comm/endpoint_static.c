@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_COMM_ENDPOINTS. Its value in the table of predefined handles stays empty, so that looking up
-// any other handle costs nothing more; only who finds nothing there comes here and asks which
-// endpoint the thread is attached to.
+// any other handle costs nothing more; only a lookup that finds nothing there comes here and asks
+// which endpoint the thread is attached to.
 #include "comm/endpoint_static.h"
 
 #include "msg/endpoint.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes endpoint communicators. Everybody makes its endpoints first and tells afterwards, so that a
-// message can never come before the endpoint it is for.
+// Creates endpoint communicators. Each process makes its endpoints before it announces them, so
+// that no message can arrive before the endpoint it is for.
 #include "comm/endpoints.h"
 
 #include "base/log.h"
@@ -24,8 +24,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-// What a member of the parent tells the others.
-struct told {
+// What a member of the parent sends to the others.
+struct offer {
     uint64_t context; // proposed; the first member's counts
     int32_t n;        // endpoints
     int32_t why;      // enum pli_err: it cannot take part
@@ -34,9 +34,9 @@ struct told {
     uint16_t has_own; // the first is the member's own endpoint and not new
 };
 
-// What all members tell: those of the own group and, of an intercommunicator, of the other one.
-struct news {
-    struct told *near, *far; // far: NULL of an intracommunicator
+// What all members have sent: those of the local group and, of an intercommunicator, of the other.
+struct offers {
+    struct offer *near, *far; // far: NULL of an intracommunicator
     uint64_t context, local_context;
 };
 
@@ -82,7 +82,7 @@ static enum pli_err check_memory(int n, uint32_t n_left)
                           (unsigned long long)(left >> 20));
 }
 
-// The memory of the handles, before anybody is told of the endpoints: later nothing may fail.
+// The memory of the handles, before the endpoints are announced: later nothing may fail.
 static enum pli_err reserve_handles(int n, bool is_inter)
 {
     size_t n_comm = is_inter ? 2 * (size_t)n : (size_t)n, n_group = is_inter ? 3 * n_comm : n_comm;
@@ -93,7 +93,8 @@ static enum pli_err reserve_handles(int n, bool is_inter)
 }
 
 // My endpoints; on failure there are none.
-static enum pli_err make_eps(struct pli_comm *parent, struct told *mine, struct pli_endpoint ***out)
+static enum pli_err make_eps(struct pli_comm *parent, struct offer *mine,
+                             struct pli_endpoint ***out)
 {
     uint32_t n_new = (uint32_t)(mine->n - mine->has_own);
     enum pli_err err = n_new >= LOOK_EVERY ? check_memory(mine->n, n_new) : PLI_OK;
@@ -129,17 +130,17 @@ static enum pli_err make_eps(struct pli_comm *parent, struct told *mine, struct 
 
 // Whether all of one group could take part and together are not too many. me: the caller's rank
 // there, which has said what is wrong itself; -1: it is the other group.
-static enum pli_err check(const struct told *told, int n, int me, const struct pli_comm *parent,
+static enum pli_err check(const struct offer *offers, int n, int me, const struct pli_comm *parent,
                           int64_t *total_out)
 {
     int64_t total = 0;
     for (int i = 0; i < n; i++) {
-        total += told[i].n;
-        if (told[i].why != PLI_OK && i != me) {
-            return pli_fail((enum pli_err)told[i].why,
+        total += offers[i].n;
+        if (offers[i].why != PLI_OK && i != me) {
+            return pli_fail((enum pli_err)offers[i].why,
                             "rank %d of %s%s could not make its endpoints: %s", i,
                             me < 0 ? "the other group of " : "", pli_comm_say(parent),
-                            pli_err_text((enum pli_err)told[i].why));
+                            pli_err_text((enum pli_err)offers[i].why));
         }
     }
     *total_out = total;
@@ -150,16 +151,16 @@ static enum pli_err check(const struct told *told, int n, int me, const struct p
                           (long long)total);
 }
 
-static enum pli_err check_all(const struct news *news, const struct pli_comm *parent)
+static enum pli_err check_all(const struct offers *all, const struct pli_comm *parent)
 {
     int64_t n_near = 0, n_far = 0;
-    enum pli_err err = check(news->near, parent->size, parent->rank, parent, &n_near);
-    if (err == PLI_OK && news->far != NULL) {
-        err = check(news->far, parent->n_peer, -1, parent, &n_far);
+    enum pli_err err = check(all->near, parent->size, parent->rank, parent, &n_near);
+    if (err == PLI_OK && all->far != NULL) {
+        err = check(all->far, parent->n_peer, -1, parent, &n_far);
         if (err == PLI_OK && (n_near == 0) != (n_far == 0)) {
             err = pli_fail(PLI_ERR_ARG,
                            "one of the two groups of %s asks for endpoints and the other for none: "
-                           "nobody would be there to talk to",
+                           "there would be no rank to send to",
                            pli_comm_say(parent));
         }
     }
@@ -172,25 +173,25 @@ static void add_run(struct pli_group_build *b, uint64_t proc, uint32_t first, in
         b, (struct pli_group_run){ .first = { proc, first }, .ep_step = step, .n = n });
 }
 
-// The endpoints of a group whose members told this.
-static enum pli_err make_group(const struct told *told, const struct pli_group *of,
+// The endpoints of a group whose members have sent these offers.
+static enum pli_err make_group(const struct offer *offers, const struct pli_group *of,
                                const struct pli_comm *parent, struct pli_group **out)
 {
     struct pli_group_build b;
     pli_group_build_init(&b);
     for (int i = 0; i < of->size; i++) {
         uint64_t proc = pli_group_at(of, i).proc;
-        int n = told[i].n - told[i].has_own, width = told[i].n_lane;
-        if (told[i].has_own) {
+        int n = offers[i].n - offers[i].has_own, width = offers[i].n_lane;
+        if (offers[i].has_own) {
             pli_group_build_add_id(&b, pli_group_at(of, i));
         }
         if (width == PLI_NODE_N_LANE && n > 0) {
-            add_run(&b, proc, told[i].first, 1, n);
+            add_run(&b, proc, offers[i].first, 1, n);
         } else if (width == 1 && n > 0) {
-            add_run(&b, proc, told[i].first, PLI_NODE_N_LANE, n);
+            add_run(&b, proc, offers[i].first, PLI_NODE_N_LANE, n);
         } else {
             for (int at = 0; at < n; at += width) {
-                add_run(&b, proc, pli_endpoint_nth(told[i].first, width, (uint32_t)at), 1,
+                add_run(&b, proc, pli_endpoint_nth(offers[i].first, width, (uint32_t)at), 1,
                         n - at < width ? n - at : width);
             }
         }
@@ -199,20 +200,20 @@ static enum pli_err make_group(const struct told *told, const struct pli_group *
 }
 
 // Endpoints of a group on this host.
-static int64_t count_here(const struct told *told, const struct pli_group *of)
+static int64_t count_here(const struct offer *offers, const struct pli_group *of)
 {
     int64_t n = 0;
-    for (int i = 0; told != NULL && i < of->size; i++) {
+    for (int i = 0; offers != NULL && i < of->size; i++) {
         uint32_t row;
-        n += pli_boot_is_here(pli_proc.boot, pli_group_at(of, i).proc, &row) ? told[i].n : 0;
+        n += pli_boot_is_here(pli_proc.boot, pli_group_at(of, i).proc, &row) ? offers[i].n : 0;
     }
     return n;
 }
 
 // Whether the endpoints on this host outnumber its cores.
-static bool is_crowd(const struct news *news, const struct pli_comm *parent)
+static bool is_oversubscribed(const struct offers *all, const struct pli_comm *parent)
 {
-    return count_here(news->near, parent->group) + count_here(news->far, parent->remote) >
+    return count_here(all->near, parent->group) + count_here(all->far, parent->remote) >
            pli_proc.boot->node.header->n_core;
 }
 
@@ -274,26 +275,26 @@ static enum pli_err make_comms(const struct shape *s, struct pli_endpoint **eps,
     return err;
 }
 
-static enum pli_err build(struct pli_comm *parent, const struct news *news, uint32_t hints,
+static enum pli_err build(struct pli_comm *parent, const struct offers *all, uint32_t hints,
                           struct pli_endpoint **eps, struct pli_comm *out[])
 {
-    int n = news->near[parent->rank].n;
+    int n = all->near[parent->rank].n;
     if (n == 0) {
         return PLI_OK;
     }
-    if (is_crowd(news, parent)) {
+    if (is_oversubscribed(all, parent)) {
         for (int i = 0; i < n; i++) {
             eps[i]->is_crowding = true;
         }
         atomic_fetch_add_explicit(&pli_proc.n_crowd, n, memory_order_relaxed);
     }
     struct shape s = { .parent = parent,
-                       .context = news->context,
-                       .local_context = news->local_context,
+                       .context = all->context,
+                       .local_context = all->local_context,
                        .hints = hints };
-    enum pli_err err = make_group(news->near, parent->group, parent, &s.group);
-    if (err == PLI_OK && news->far != NULL) {
-        err = make_group(news->far, parent->remote, parent, &s.remote);
+    enum pli_err err = make_group(all->near, parent->group, parent, &s.group);
+    if (err == PLI_OK && all->far != NULL) {
+        err = make_group(all->far, parent->remote, parent, &s.remote);
     }
     if (err == PLI_OK) {
         err = make_comms(&s, eps, n, out);
@@ -303,37 +304,37 @@ static enum pli_err build(struct pli_comm *parent, const struct news *news, uint
     return err;
 }
 
-// Everybody hears what everybody has, and which contexts the new communicator has.
-static enum pli_err exchange(struct pli_comm *parent, const struct told *mine, struct news *news)
+// All members learn what each has, and which contexts the new communicator has.
+static enum pli_err exchange(struct pli_comm *parent, const struct offer *mine, struct offers *all)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
     uint64_t contexts[2] = { 0, 0 };
     enum pli_err err = parent->is_inter ? pli_intercomm_contexts(parent, contexts) : PLI_OK;
     struct pli_comm *near = parent->is_inter ? parent->local : parent;
     if (err == PLI_OK) {
-        err = pli_coll_allgather(mine, sizeof *mine, byte, news->near, sizeof *mine, byte, near);
+        err = pli_coll_allgather(mine, sizeof *mine, byte, all->near, sizeof *mine, byte, near);
     }
     if (err == PLI_OK && parent->is_inter) { // each group gets the other's
-        err = pli_coll_allgather(mine, sizeof *mine, byte, news->far, sizeof *mine, byte, parent);
+        err = pli_coll_allgather(mine, sizeof *mine, byte, all->far, sizeof *mine, byte, parent);
     }
     if (err == PLI_OK) {
-        news->context = parent->is_inter ? contexts[0] : news->near[0].context;
-        news->local_context = contexts[1];
+        all->context = parent->is_inter ? contexts[0] : all->near[0].context;
+        all->local_context = contexts[1];
     }
     return err;
 }
 
-static enum pli_err create(struct pli_comm *parent, struct told mine, uint32_t hints,
+static enum pli_err create(struct pli_comm *parent, struct offer mine, uint32_t hints,
                            enum pli_err why, struct pli_comm *out[])
 {
     struct pli_endpoint **eps = NULL;
     size_t n_far = parent->is_inter ? (size_t)parent->n_peer : 0;
-    struct news news = { .near = malloc(((size_t)parent->size + n_far) * sizeof(struct told)) };
-    if (news.near == NULL) {
+    struct offers all = { .near = malloc(((size_t)parent->size + n_far) * sizeof(struct offer)) };
+    if (all.near == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory to hear of the endpoints of %d ranks",
                         parent->size);
     }
-    news.far = parent->is_inter ? news.near + parent->size : NULL;
+    all.far = parent->is_inter ? all.near + parent->size : NULL;
     if (why == PLI_OK) {
         why = make_eps(parent, &mine, &eps);
     }
@@ -342,15 +343,15 @@ static enum pli_err create(struct pli_comm *parent, struct told mine, uint32_t h
     }
     mine.why = why;
     mine.context = parent->rank == 0 && !parent->is_inter ? pli_process_context() : 0;
-    enum pli_err err = exchange(parent, &mine, &news);
+    enum pli_err err = exchange(parent, &mine, &all);
     if (err == PLI_OK) {
-        err = why != PLI_OK ? why : check_all(&news, parent);
+        err = why != PLI_OK ? why : check_all(&all, parent);
     }
     if (err == PLI_OK) {
-        err = build(parent, &news, hints, eps, out);
+        err = build(parent, &all, hints, eps, out);
     }
     release_all(eps, mine.n); // those that no communicator took
-    free(news.near);
+    free(all.near);
     return err;
 }
 
@@ -369,14 +370,14 @@ enum pli_err pli_endpoints_create(struct pli_comm *parent, int n, struct pli_inf
     if (parent->is_span) {
         return pli_comm_refuse_span(parent, "endpoints");
     }
-    struct told mine = { .n = n, .n_lane = (uint16_t)lanes_wanted(info) };
+    struct offer mine = { .n = n, .n_lane = (uint16_t)lanes_wanted(info) };
     return create(parent, mine, hints_of(info, mine.n_lane), why, out);
 }
 
 enum pli_err pli_endpoints_create_more(struct pli_comm *parent, int n, enum pli_err why,
                                        struct pli_comm *out[])
 {
-    struct told mine = { .n = n, .n_lane = PLI_NODE_N_LANE, .has_own = 1 };
+    struct offer mine = { .n = n, .n_lane = PLI_NODE_N_LANE, .has_own = 1 };
     return create(parent, mine, 0, why, out);
 }
 

@@ -11,7 +11,7 @@ struct pli_info;
 // Collective over the parent: n endpoints of this process, each with a handle of its own to one new
 // communicator, ordered by rank in the parent and then by index. out has room for n handles; n may
 // be 0. Of an intercommunicator the new one is an intercommunicator too. why: what is wrong with
-// the caller's arguments; everybody fails then, after the exchange, so that nobody is left waiting.
+// the caller's arguments; all members fail then, after the exchange, so that none is left waiting.
 // Waits. Context: no lock held.
 enum pli_err pli_endpoints_create(struct pli_comm *parent, int n, struct pli_info *info,
                                   enum pli_err why, struct pli_comm *out[]);

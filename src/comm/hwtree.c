@@ -28,7 +28,7 @@ static struct {
 } hw;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static hwloc_topology_t tree; // written under the lock, read by those who saw it loaded
+static hwloc_topology_t tree; // written under the lock, read by threads that saw it loaded
 
 static const hwloc_obj_type_t types[PLI_N_PLACE] = {
     [PLI_LOCALITY_MACHINE] = HWLOC_OBJ_MACHINE, [PLI_LOCALITY_PACKAGE] = HWLOC_OBJ_PACKAGE,
@@ -156,7 +156,7 @@ static hwloc_obj_t child_around(hwloc_obj_t o, hwloc_bitmap_t set)
     return NULL;
 }
 
-// Memory hangs beside the tree, and processors may have several kinds: the nearest one counts, and
+// Memory is beside the tree, and processors may have several kinds: the nearest one counts, and
 // the first of equals, which is the ordinary memory. A set that the nearest does not hold lies in
 // none, even where memory far away serves the whole machine.
 static hwloc_obj_t memory_around(hwloc_bitmap_t set)

@@ -22,7 +22,7 @@ bool pli_hwtree_has(enum pli_locality_level level);
 // PLI_LOCALITY_ANY where it lies in none or in several. Context: loaded, any thread.
 enum pli_err pli_hwtree_find(const uint64_t mask[], uint32_t n_word, uint32_t at_out[PLI_N_PLACE]);
 
-// Forget the machine. Context: nobody else asks.
+// Forget the machine. Context: no other thread asks.
 void pli_hwtree_unload(void);
 
 #endif

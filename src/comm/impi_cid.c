@@ -59,7 +59,7 @@ static int by_key(const void *a, const void *b)
                             : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-// The group of the color, from everybody's (color, key).
+// The group of the color, from the (color, key) of all members.
 static enum pli_err group_of(const struct pli_comm *comm, const int *votes, int color,
                              struct pli_group **out)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The room above initialises; the runtime of UPC, below it, says that it may.
+// Holds the function of the room above that initialises MPI; the UPC runtime allows its use.
 #include "comm/implicit_init.h"
 
 #include <mpi.h>

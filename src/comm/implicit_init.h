@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-// What initialises MPI, if nobody has; false: somebody has, or it failed. Context: start-up only.
+// Sets the function that initialises MPI unless that was done; it returns false when it was, or
+// failed. Context: start-up only.
 void pli_implicit_init_on_use(bool (*fn)(void));
 // This program may do so. Context: start-up only; one thread calls MPI.
 void pli_implicit_init_allow(void);

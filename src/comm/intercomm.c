@@ -10,6 +10,7 @@
 #include "obj/comm.h"
 #include "obj/group_build.h"
 #include "obj/group_sets.h"
+#include "obj/handle_predefined.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -236,7 +237,7 @@ enum pli_err pli_intercomm_join(struct pli_comm *local, int leader, struct pli_c
     return err;
 }
 
-// The first members of an intercommunicator's groups tell each other.
+// The first members of an intercommunicator's groups exchange their flags and contexts.
 static enum pli_err trade_offers(struct pli_comm *inter, const struct pli_group *group, int high,
                                  struct pli_leader_exchange *t)
 {

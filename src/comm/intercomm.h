@@ -22,7 +22,7 @@ enum pli_err pli_intercomm_merge(struct pli_comm *inter, int high, struct pli_co
 enum pli_err pli_intercomm_of_groups(struct pli_comm *inter, struct pli_group *group,
                                      struct pli_comm **out);
 
-// Nobody is in both groups, or the sentence that says how many are.
+// Checks that no process is in both groups; the error says how many are.
 enum pli_err pli_intercomm_check_disjoint(struct pli_group *a, struct pli_group *b);
 
 // The contexts of a copy: of the intercommunicator and of its local intracommunicator.
@@ -32,8 +32,8 @@ enum pli_err pli_intercomm_contexts(struct pli_comm *inter, uint64_t contexts_ou
 bool pli_intercomm_is_low(const struct pli_comm *inter);
 
 // The same where the leader has found its partner by itself: rank `far` of `via`, which counts at
-// the leader alone. why: not PLI_OK at a leader that has found nobody; its group then fails with
-// it. Collective over local.
+// the leader alone. why: not PLI_OK at a leader that has found no partner; its group then fails
+// with it. Collective over local.
 enum pli_err pli_intercomm_join(struct pli_comm *local, int leader, struct pli_comm *via, int far,
                                 enum pli_err why, struct pli_comm **out);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each group finds the largest context in use; its leader tells it to the other one with the ranks
-// in MPI_COMM_WORLD of the group's members, and the group what it heard.
+// Each group finds the largest context in use; its leader sends it to the other one with the ranks
+// in MPI_COMM_WORLD of the group's members, and sends its group what it received.
 #include "comm/intercomm_impi.h"
 
 #include "boot/boot.h"
@@ -9,7 +9,9 @@
 #include "comm/comm_make.h"
 #include "comm/leader_exchange.h"
 #include "comm/intercomm.h"
+#include "impi/coll/impi_coll.h"
 #include "msg/p2p.h"
+#include "msg/sendrecv.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 #include "obj/group_build.h"
@@ -64,8 +66,8 @@ static enum pli_err trade(const struct pli_comm *local, uint64_t max,
     return err;
 }
 
-// The leader tells its group what it heard: the length, or why it failed as a number below any, and
-// the bytes.
+// The leader sends its group what it received: the length, or why it failed as a number below any,
+// and the bytes.
 static enum pli_err spread(struct pli_comm *local, int leader, enum pli_err why, struct heard *in)
 {
     int len = why == PLI_OK ? in->len : (int)why;
@@ -147,7 +149,7 @@ enum pli_err pli_intercomm_impi_create(struct pli_comm *local, int leader,
         err = spread(local, leader, local->rank == leader ? why : PLI_OK, &in);
     }
     if (err == PLI_OK &&
-        pli_impi_span_has_stranger(local->group)) { // the others are told by its ranks
+        pli_impi_span_has_outside(local->group)) { // the others learn of it from its ranks
         err = pli_fail(PLI_ERR_COMM,
                        "argument local_comm has processes that were spawned or belong to another "
                        "job, and the other group or peer_comm spans jobs that IMPI joins, which "
@@ -158,4 +160,70 @@ enum pli_err pli_intercomm_impi_create(struct pli_comm *local, int leader,
     }
     free(in.data);
     return err;
+}
+
+// What the groups of an intercommunicator that spans jobs exchange through their ranks 0: the
+// largest context in use and a flag, both big-endian on the wire.
+struct proposal {
+    uint64_t max;
+    uint32_t flag;
+} __attribute__((packed));
+_Static_assert(sizeof(struct proposal) == 12, "other MPIs send it too");
+
+// The first ranks of both sides exchange `len` bytes, which each then sends to its side.
+static enum pli_err swap(struct pli_comm *inter, int tag, const void *out, void *in, int len)
+{
+    struct pli_datatype *byte = pli_comm_make_byte();
+    enum pli_err err = PLI_OK;
+    if (inter->rank == 0) {
+        err = pli_sendrecv_on(out, len, byte, 0, tag, in, len, byte, 0, tag, inter, PLI_CHAN_COLL,
+                              MPI_STATUS_IGNORE, NULL);
+    }
+    return err == PLI_OK ? pli_coll_bcast(in, len, byte, 0, inter->local) : err;
+}
+
+static enum pli_err agree(struct pli_comm *inter, int tag, uint32_t *flag, unsigned n,
+                          uint64_t *cid_out)
+{
+    uint64_t max;
+    struct proposal mine = { .flag = htobe32(*flag) }, theirs = { 0 };
+    enum pli_err err = pli_impi_cid_max(inter->local, &max);
+    if (err != PLI_OK) {
+        return err;
+    }
+    mine.max = htobe64(max);
+    err = swap(inter, tag, &mine, &theirs, sizeof mine);
+    if (err != PLI_OK) {
+        return err;
+    }
+    uint64_t other = be64toh(theirs.max);
+    *flag = be32toh(theirs.flag);
+    return pli_impi_cid_take(other > max ? other : max, n, cid_out);
+}
+
+enum pli_err pli_intercomm_impi_merge(struct pli_comm *inter, bool high, bool *their_high_out,
+                                      uint64_t *context_out)
+{
+    uint64_t cid = 0;
+    uint32_t flag = high;
+    enum pli_err err = agree(inter, PLI_IMPI_TAG_MERGE, &flag, 2, &cid);
+    *their_high_out = flag != 0;
+    *context_out = pli_impi_cid_context(cid);
+    return err;
+}
+
+enum pli_err pli_intercomm_impi_dup(struct pli_comm *inter, uint64_t contexts_out[2])
+{
+    uint64_t cid = 0;
+    uint32_t none = 0;
+    enum pli_err err = agree(inter, PLI_IMPI_TAG_DUP, &none, PLI_INTERCOMM_TAKEN, &cid);
+    contexts_out[0] = pli_impi_cid_context(cid);
+    contexts_out[1] = pli_impi_cid_context(cid + 2);
+    return err;
+}
+
+enum pli_err pli_intercomm_impi_leave(struct pli_comm *inter)
+{
+    enum pli_err err = pli_coll_barrier(inter->local);
+    return err == PLI_OK ? swap(inter, PLI_IMPI_TAG_COMM_FREE, NULL, NULL, 0) : err;
 }

@@ -26,7 +26,7 @@ enum pli_err pli_intercomm_impi_create(struct pli_comm *local, int leader,
                                        const struct pli_intercomm_lead *lead,
                                        struct pli_comm **out);
 
-// Both groups agree on contexts: one for a merger, with a word of each side; two, for the groups
+// Both groups agree on contexts: one for a merger, with a flag of each side; two, for the groups
 // and for inside each, of a copy.
 enum pli_err pli_intercomm_impi_merge(struct pli_comm *inter, bool high, bool *their_high_out,
                                       uint64_t *context_out);

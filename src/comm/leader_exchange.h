@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two groups tell each other something through their leaders, and every member hears both.
+// Two groups exchange a message through their leaders, and every member gets both.
 #ifndef PLI_COMM_LEADER_EXCHANGE_H
 #define PLI_COMM_LEADER_EXCHANGE_H
 

@@ -25,7 +25,7 @@ enum { MAX_WORD = 128, MAX_REASON = 512 }; // 8192 processors
 
 _Static_assert(PLI_GATEWAY_N_HOST <= 1 << 16, "hosts fit below the client's number");
 
-// What a rank tells the one that asks hwloc for its node.
+// What a rank sends to the one that asks hwloc for its node.
 struct seat {
     uint64_t node;
     uint64_t n_word; // of its mask
@@ -155,7 +155,7 @@ static enum pli_err ask(const struct roll *r, int n, int me, uint32_t at[])
     return err;
 }
 
-// Tell everybody why a rank failed: its reason is worth more than that it did.
+// Send all ranks the reason why one failed: its reason is worth more than that it did.
 static enum pli_err share_reason(struct pli_comm *comm, int from)
 {
     char why[MAX_REASON] = "";
@@ -166,7 +166,7 @@ static enum pli_err share_reason(struct pli_comm *comm, int from)
     return err != PLI_OK ? err : pli_fail(PLI_ERR_OTHER, "on the node of rank %d, %s", from, why);
 }
 
-// at: all PLI_LOCALITY_ANY, and one word for the first rank that failed. Whoever knows a place
+// at: all PLI_LOCALITY_ANY, and a mark for the first rank that failed. A rank that knows a place
 // knows a smaller number, so the least is the answer.
 static enum pli_err find_places(struct pli_comm *comm, const struct roll *r, bool is_hint,
                                 uint32_t at[], uint32_t all[])

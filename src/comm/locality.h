@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where processes run: the node, and the pieces of hardware each is bound to, as hwloc sees it. One
-// process of a node asks hwloc for all of them, when somebody wants to know.
+// process of a node asks hwloc for all of them, at the first question.
 #ifndef PLI_COMM_LOCALITY_H
 #define PLI_COMM_LOCALITY_H
 
@@ -40,8 +40,9 @@ struct pli_locality {
 #define PLI_LOCALITY_NOBODY UINT64_MAX
 enum pli_err pli_locality_gather(struct pli_comm *comm, bool counts, struct pli_locality **out);
 
-// The same for those who only want to keep neighbours near: pieces of a node stay PLI_LOCALITY_ANY
-// where all its ranks have the same binding, and, with a warning, where hwloc cannot tell.
+// The same for callers that only want to keep neighbours near: pieces of a node stay
+// PLI_LOCALITY_ANY where all its ranks have the same binding, and, with a warning, where hwloc
+// cannot tell.
 enum pli_err pli_locality_compare(struct pli_comm *comm, struct pli_locality **out);
 
 // "hwloc://Package"; and back, with or without the prefix, -1: not a type we know.

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/conf.h"
+#include "obj/handle_predefined.h"
 #include "obj/info.h"
 
 #include <stdlib.h>

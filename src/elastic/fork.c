@@ -19,6 +19,7 @@
 #include "elastic/resize.h"
 #include "elastic/fork_split.h"
 #include "obj/comm.h"
+#include "obj/handle.h"
 
 #include <mpi.h>
 #include <unistd.h>
@@ -30,7 +31,11 @@ static enum pli_err check(int m, const struct pli_comm *world)
                         "has argument m = %d, but it must be 1 to %d, the number of ranks", m,
                         world->size);
     }
-    if (!pli_ucx_quiesce_is_calm()) {
+    if (!pli_ucx_quiesce_is_calm()) { // UCX reaches memory of windows, or of UPC
+        size_t n = pli_handle_live(PLI_KIND_WIN);
+        if (n > 0) {
+            return pli_fail(PLI_ERR_OTHER, "has %zu windows; free them before", n);
+        }
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "reaches far memory by UCX (PLIANT_UCX_RMA=never does without); ranks of "
                         "such jobs are not cloned");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ABI's version and sizes, and what a Fortran layer has told us.
+// The ABI's version and sizes, and what a Fortran layer has registered.
 #include "glue/abi.h"
 
 #include "obj/info.h"

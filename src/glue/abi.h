@@ -10,7 +10,7 @@ struct pli_info;
 enum pli_err pli_abi_version(int *major_out, int *minor_out);
 enum pli_err pli_abi_info(struct pli_info **out);
 
-// What a Fortran layer tells about its compiler, once; MPI_INFO_NULL before.
+// What a Fortran layer registered about its compiler, once; MPI_INFO_NULL before.
 enum pli_err pli_abi_set_fortran_info(struct pli_info *info);
 enum pli_err pli_abi_get_fortran_info(struct pli_info **out);
 enum pli_err pli_abi_set_fortran_booleans(int size, void *yes, void *no);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The complaints about arguments: what is wrong, and what would be right.
+// The errors about arguments: each says what is wrong and what would be right.
 #include "glue/check.h"
 
 #include "ft/failure.h"
 #include "glue/raise.h"
+#include "obj/handle_predefined.h"
 
 #include <stdio.h>
 

@@ -41,7 +41,7 @@ PLI_ARG(file, FILE, MPI_File)
 PLI_ARG(message, MESSAGE, MPI_Message)
 #undef PLI_ARG
 
-// One handle may mean another communicator in every thread; nobody else pays for that.
+// One handle may mean another communicator in every thread; no other handle pays for that.
 static inline struct pli_comm *pli_arg_comm(MPI_Comm h)
 {
     struct pli_comm *c = pli_handle_get(h, PLI_KIND_COMM);
@@ -54,12 +54,6 @@ static inline struct pli_comm *pli_arg_comm_any(MPI_Comm h)
     struct pli_comm *c = pli_arg_comm(h);
     return pli_unlikely(c == NULL) ? pli_comm_any(h) : c;
 }
-
-// The communicator a request or message belongs to, or NULL: whose error handler is called.
-struct pli_obj *pli_request_calls_request_owner(struct pli_request *r);
-struct pli_obj *pli_request_calls_message_owner(struct pli_message *m);
-// The session a group belongs to, or NULL.
-struct pli_obj *pli_session_calls_group_owner(const struct pli_group *g);
 
 // For arguments that do not count at every rank: NULL when not usable, and the callee decides.
 static inline struct pli_datatype *pli_arg_datatype_committed(MPI_Datatype h)

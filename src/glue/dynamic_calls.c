@@ -6,6 +6,7 @@
 #include "dynamic/spawner.h"
 #include "glue/check.h"
 #include "glue/raise.h"
+#include "obj/handle_predefined.h"
 #include "obj/info.h"
 
 #include <stdlib.h>
@@ -73,7 +74,7 @@ int pli_dynamic_calls_spawn_multiple(int count, char *commands[], char **argvs[]
     };
     struct pli_comm *c = pli_arg_comm(comm);
     if (c != NULL && c->rank == root && (commands == NULL || maxprocs == NULL || infos == NULL)) {
-        order.n_part = 1; // so that the others hear of it
+        order.n_part = 1; // so that the others learn of it
         order.why = pli_fail(PLI_ERR_ARG, "argument %s is NULL",
                              commands == NULL   ? "array_of_commands"
                              : maxprocs == NULL ? "array_of_maxprocs"

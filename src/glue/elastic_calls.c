@@ -36,7 +36,7 @@ static int fork_world(const char *fn, int m, struct pli_info *info, enum pli_err
     if (world == NULL) {
         return -pli_bad_handle(NULL, fn, "MPI_COMM_WORLD", PLI_KIND_COMM, MPI_COMM_WORLD);
     }
-    // The others wait for us: they are told, and all fail.
+    // The others wait for this rank: it takes part with the error, and all fail.
     if (why == PLI_OK && pli_arg_comm(MPI_COMM_ENDPOINTS) != NULL) {
         why =
             pli_fail(PLI_ERR_UNSUPPORTED, "has MPI_COMM_ENDPOINTS, whose endpoints are not cloned");

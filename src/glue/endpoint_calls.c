@@ -9,6 +9,7 @@
 #include "glue/raise.h"
 #include "glue/world.h"
 #include "obj/comm.h"
+#include "obj/handle_predefined.h"
 
 #include <stdlib.h>
 

@@ -31,6 +31,7 @@ PLI_START static void prepare(void)
 {
     pli_conf_load();
     pli_errhandler_init();
+    pli_comm_init();
     pli_datatype_init();
     pli_op_init();
     pli_probe_init();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Calls that MPI 3.0 removed and that are more than other names of present ones.
 #include "glue/removed_calls.h"
 
 int pli_removed_extent(MPI_Datatype type, MPI_Aint *extent)

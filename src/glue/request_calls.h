@@ -10,6 +10,7 @@
 struct pli_request;
 struct pli_message;
 struct pli_datatype;
+struct pli_obj;
 
 int pli_request_calls_free(MPI_Request *request);
 enum pli_err pli_request_calls_cancel(struct pli_request *r);
@@ -33,5 +34,9 @@ enum pli_err pli_request_calls_status_set_tag(MPI_Status *status, int tag);
 enum pli_err pli_request_calls_status_set_error(MPI_Status *status, int error);
 enum pli_err pli_request_calls_status_set_cancelled(MPI_Status *status, int flag);
 enum pli_err pli_request_calls_test_cancelled(const MPI_Status *status, int *flag);
+
+// The communicator a request or message belongs to, or NULL: whose error handler is called.
+struct pli_obj *pli_request_calls_request_owner(struct pli_request *r);
+struct pli_obj *pli_request_calls_message_owner(struct pli_message *m);
 
 #endif

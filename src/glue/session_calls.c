@@ -7,6 +7,7 @@
 #include "glue/prepare.h"
 #include "glue/raise.h"
 #include "obj/errhandler.h"
+#include "obj/handle_predefined.h"
 #include "obj/info.h"
 #include "obj/session.h"
 #include "session/from_group.h"

@@ -56,7 +56,7 @@ static int finish(const char *fn, MPI_Request *handle, struct pli_request *r, MP
     return rc;
 }
 
-// Wait for one of n requests. False: it is a receive from anybody, and somebody died.
+// Wait for one of n requests. False: it is a receive from MPI_ANY_SOURCE, and a rank died.
 static bool wait_one(struct pli_request *r, int n)
 {
     struct pli_waiter w = {
@@ -183,7 +183,8 @@ static int finish_list(const char *fn, MPI_Request reqs[], int n, const int *ind
             pli_status_set_empty(s);
             continue;
         }
-        if (pli_unlikely(!pli_request_is_done(r))) { // a receive from anybody, or others beside one
+        // Not done: a receive from MPI_ANY_SOURCE, or others beside one.
+        if (pli_unlikely(!pli_request_is_done(r))) {
             int code = pli_failure_is_open(r) ? pli_raise_code(fn, why_open(r)) : MPI_ERR_PENDING;
             if (s != MPI_STATUS_IGNORE) {
                 s->MPI_ERROR = code;

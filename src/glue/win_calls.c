@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Calls that accept MPI_WIN_NULL.
 #include "glue/win_calls.h"
 
 #include "glue/check.h"

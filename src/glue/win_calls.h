@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that take MPI_WIN_NULL for an answer.
+// Calls that accept MPI_WIN_NULL.
 #ifndef PLI_GLUE_WIN_CALLS_H
 #define PLI_GLUE_WIN_CALLS_H
 

@@ -23,6 +23,7 @@
 #include "glue/raise.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
+#include "obj/handle_predefined.h"
 #include "session/session_open.h"
 #include "session/session_pset.h"
 
@@ -140,7 +141,7 @@ int pli_world_init(int *argc, char ***argv)
     (void)argv;
     pli_prepare();
     int count = (int)pli_conf.endpoints;
-    // Who asks for endpoints on the command line wants threads to use them.
+    // A program that asks for endpoints on the command line wants threads to use them.
     int required = count > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     return init("MPI_Init", (struct wish){ .required = required, .count = count });
 }
@@ -178,7 +179,7 @@ int pli_world_init_endpoints(int *argc, void *argv, int count, int required, int
     (void)argv;
     pli_prepare();
     struct wish wish = { .required = required, .count = count };
-    if (count < 1) { // the others wait for us: they are told, and all fail
+    if (count < 1) { // the others wait for this rank: it takes part with the error, and all fail
         wish.why = pli_fail(PLI_ERR_ARG,
                             "argument count is %d; a process has at least 1 rank in "
                             "MPI_COMM_ENDPOINTS, its own",
@@ -232,7 +233,7 @@ int pli_world_finalize(void)
     err = err == PLI_OK ? pli_endpoint_static_delete_attrs() : err;
     err = err == PLI_OK ? pli_attr_delete_all(&world->obj) : err;
     if (err == PLI_OK && world->is_span) {
-        err = pli_coll_barrier(world); // IMPI wants it: after it nobody sends any more
+        err = pli_coll_barrier(world); // IMPI wants it: after it no process sends any more
     }
     if (err != PLI_OK) {
         return pli_raise(NULL, "MPI_Finalize", err);

@@ -61,7 +61,7 @@ static struct pli_match_bucket *bucket_of(const struct pli_match_table *t, uint6
 }
 
 // Double the table; order inside a bucket is kept because items of one key move together.
-static bool grow(struct pli_match_table *t)
+__attribute__((cold)) static bool grow(struct pli_match_table *t)
 {
     uint32_t n = t->n_bucket == 0 ? FIRST_SIZE : t->n_bucket * 4;
     struct pli_match_bucket *fresh = calloc(n, sizeof *fresh);
@@ -206,7 +206,7 @@ struct pli_match_item *pli_match_scan(const struct pli_match *m,
     return NULL;
 }
 
-void pli_match_fini(struct pli_match *m)
+__attribute__((cold)) void pli_match_fini(struct pli_match *m)
 {
     free(m->posted.bucket);
     free(m->unexpected.bucket);

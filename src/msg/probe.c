@@ -12,6 +12,7 @@
 #include "msg/msg_wire.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
+#include "obj/handle_predefined.h"
 #include "obj/status.h"
 
 struct pli_message pli_probe_no_proc;

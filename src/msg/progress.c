@@ -407,7 +407,7 @@ static uint64_t sleep_time(struct pli_waiter *w)
     return is_shared ? NAP_NS : w->watch != NULL ? WATCH_NS : 0;
 }
 
-static void sleep_at(struct pli_waiter *w, uint64_t time_ns)
+__attribute__((cold)) static void sleep_at(struct pli_waiter *w, uint64_t time_ns)
 {
     _Atomic int *words[PLI_NODE_N_LANE];
     int wakes[PLI_NODE_N_LANE];

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes on objects. Callbacks run with no lock held and may themselves use the attributes of
-// the object, so every list is looked up again after a callback.
+// Sets, finds, copies and deletes attributes of objects. Callbacks run with no lock held and may
+// themselves use the attributes of the object, so every list is looked up again after a callback.
 #include "obj/attr.h"
 
+#include "base/cpu.h"
 #include "base/lock.h"
-#include "obj/attr_fixed.h"
-#include "obj/comm.h"
-#include "obj/datatype.h"
 #include "obj/keyval.h"
 
 #include <stdio.h>
@@ -25,12 +23,9 @@ struct pli_attr_list {
 };
 
 static struct pli_lock guard; // of all lists and keys
-static size_t offset_of[PLI_N_KIND] = {
-    [PLI_KIND_COMM] = offsetof(struct pli_comm, attrs),
-    [PLI_KIND_DATATYPE] = offsetof(struct pli_datatype, attrs),
-};
+PLI_START_VAR static size_t offset_of[PLI_N_KIND];
 
-void pli_attr_keep(enum pli_kind kind, size_t offset)
+PLI_START void pli_attr_keep(enum pli_kind kind, size_t offset)
 {
     offset_of[kind] = offset;
 }
@@ -131,7 +126,7 @@ static enum pli_err drop_entry(struct pli_obj *obj, struct entry *e)
     }
     struct pli_keyval *key = e->key;
     void *value = e->value;
-    e->is_busy = true; // nobody else takes it out while the user is called
+    e->is_busy = true; // no other thread takes it out while the callback runs
     pli_lock_drop(&guard);
     int code = call_drop(key, obj, value);
     pli_lock_take(&guard);
@@ -159,10 +154,6 @@ static enum pli_err no_key(struct pli_obj *obj, int keyval)
 enum pli_err pli_attr_set(struct pli_obj *obj, int keyval, void *value)
 {
     enum pli_err err = PLI_OK;
-    if (pli_attr_fixed_name(obj, keyval) != NULL) {
-        return pli_fail(PLI_ERR_KEYVAL, "%s is a predefined attribute and cannot be set",
-                        pli_attr_fixed_name(obj, keyval));
-    }
     pli_lock_take(&guard);
     struct pli_keyval *key = pli_keyval_find(keyval);
     if (key == NULL || key->on != pli_handle_kind(obj) || key->is_freed) {
@@ -184,10 +175,6 @@ enum pli_err pli_attr_set(struct pli_obj *obj, int keyval, void *value)
 
 enum pli_err pli_attr_get(struct pli_obj *obj, int keyval, void *value_out, int *flag_out)
 {
-    if (pli_attr_fixed_name(obj, keyval) != NULL) {
-        pli_attr_fixed_get(obj, keyval, value_out, flag_out);
-        return PLI_OK;
-    }
     pli_lock_take(&guard);
     const struct entry *e = find(obj, keyval);
     const struct pli_keyval *key = e != NULL ? e->key : pli_keyval_find(keyval);
@@ -202,10 +189,6 @@ enum pli_err pli_attr_get(struct pli_obj *obj, int keyval, void *value_out, int 
 
 enum pli_err pli_attr_delete(struct pli_obj *obj, int keyval)
 {
-    if (pli_attr_fixed_name(obj, keyval) != NULL) {
-        return pli_fail(PLI_ERR_KEYVAL, "%s is a predefined attribute and cannot be deleted",
-                        pli_attr_fixed_name(obj, keyval));
-    }
     pli_lock_take(&guard);
     struct entry *e = find(obj, keyval);
     if (e != NULL) {

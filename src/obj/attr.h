@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes: values a user hangs on communicators, datatypes and windows under keys. [MPI-5.0 7.7]
+// Attributes: values a user attaches to communicators, datatypes and windows under keys. [MPI-5.0
+// 7.7]
 #ifndef PLI_OBJ_ATTR_H
 #define PLI_OBJ_ATTR_H
 
@@ -11,11 +12,9 @@
 #include <stddef.h>
 
 struct pli_attr_list; // NULL while an object has none
-struct pli_comm;
-struct pli_datatype;
 
-// Tell where objects of a kind keep their `struct pli_attr_list *`. Communicators and datatypes are
-// known; other kinds are entered once by the room that defines them. Context: start-up only.
+// Tell where objects of a kind keep their `struct pli_attr_list *`: once, by the file that defines
+// the kind. Context: start-up only.
 void pli_attr_keep(enum pli_kind kind, size_t offset);
 
 // Copy all attributes of one object to a new one of the same kind, calling the copy callbacks.
@@ -28,7 +27,7 @@ enum pli_err pli_attr_copy_all(struct pli_obj *from, struct pli_obj *to);
 // on MPI_COMM_SELF at the start of MPI_Finalize.
 enum pli_err pli_attr_delete_all(struct pli_obj *obj);
 
-// Drop what is left without asking anybody, for an object about to be destroyed: what a failing
+// Drop what is left without callbacks, for an object about to be destroyed: what a failing
 // delete callback kept.
 void pli_attr_forget_all(struct pli_obj *obj);
 
@@ -51,21 +50,5 @@ enum pli_err pli_attr_free_key(enum pli_kind on, int *keyval);
 enum pli_err pli_attr_set(struct pli_obj *obj, int keyval, void *value);
 enum pli_err pli_attr_get(struct pli_obj *obj, int keyval, void *value_out, int *flag_out);
 enum pli_err pli_attr_delete(struct pli_obj *obj, int keyval);
-
-// The same for one kind, as the API table calls them.
-enum pli_err pli_attr_comm_create_key(MPI_Comm_copy_attr_function *copy,
-                                      MPI_Comm_delete_attr_function *drop, int *keyval_out,
-                                      void *extra);
-enum pli_err pli_attr_comm_free_key(int *keyval);
-enum pli_err pli_attr_comm_set(struct pli_comm *c, int keyval, void *value);
-enum pli_err pli_attr_comm_get(struct pli_comm *c, int keyval, void *value_out, int *flag_out);
-enum pli_err pli_attr_comm_delete(struct pli_comm *c, int keyval);
-enum pli_err pli_attr_type_create_key(MPI_Type_copy_attr_function *copy,
-                                      MPI_Type_delete_attr_function *drop, int *keyval_out,
-                                      void *extra);
-enum pli_err pli_attr_type_free_key(int *keyval);
-enum pli_err pli_attr_type_set(struct pli_datatype *t, int keyval, void *value);
-enum pli_err pli_attr_type_get(struct pli_datatype *t, int keyval, void *value_out, int *flag_out);
-enum pli_err pli_attr_type_delete(struct pli_datatype *t, int keyval);
 
 #endif

@@ -14,11 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *pli_attr_fixed_name(const struct pli_obj *obj, int keyval)
+const char *pli_attr_fixed_name(int keyval)
 {
-    if (obj->kind != PLI_KIND_COMM) {
-        return NULL;
-    }
     switch (keyval) {
     case MPI_TAG_UB:
         return "MPI_TAG_UB";
@@ -70,7 +67,7 @@ static const int *launch_fact(int keyval)
                          h->n_row == h->n_world && h->gate == 0 && (h->net & PLI_NODE_PART) == 0,
                          __ATOMIC_RELAXED);
         return &is_global;
-    case MPI_APPNUM: // nobody numbered a program that was started alone
+    case MPI_APPNUM: // a program that was started alone has no number
         __atomic_store_n(&appnum, (int)pli_boot.node.rows[pli_boot.row].app, __ATOMIC_RELAXED);
         return h->launcher != (uint32_t)getpid() ? &appnum : NULL;
     case MPIX_BEST_ENDPOINTS:
@@ -83,9 +80,8 @@ static const int *launch_fact(int keyval)
 }
 
 // Those of IMPI differ from communicator to communicator.
-static const int *span_fact(const struct pli_obj *obj, int keyval)
+static const int *span_fact(struct pli_comm *c, int keyval)
 {
-    struct pli_comm *c = (struct pli_comm *)(uintptr_t)obj;
     return pli_impi_span_attr(c, keyval == IMPI_CLIENT_SIZE    ? PLI_IMPI_SPAN_CLIENT_SIZE
                                  : keyval == IMPI_CLIENT_COLOR ? PLI_IMPI_SPAN_CLIENT_COLOR
                                  : keyval == IMPI_HOST_SIZE    ? PLI_IMPI_SPAN_HOST_SIZE
@@ -108,11 +104,11 @@ static bool is_of_world(int keyval)
     }
 }
 
-void pli_attr_fixed_get(const struct pli_obj *obj, int keyval, void *value_out, int *flag_out)
+void pli_attr_fixed_get(struct pli_comm *c, int keyval, void *value_out, int *flag_out)
 {
     static const int tag_ub = PLI_TAG_UB, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL;
     const int *value = NULL;
-    if (((const struct pli_comm *)obj)->session != NULL && is_of_world(keyval)) {
+    if (c->session != NULL && is_of_world(keyval)) {
         *flag_out = 0;
         return;
     }
@@ -124,7 +120,7 @@ void pli_attr_fixed_get(const struct pli_obj *obj, int keyval, void *value_out, 
     case IMPI_CLIENT_COLOR:
     case IMPI_HOST_SIZE:
     case IMPI_HOST_COLOR:
-        value = span_fact(obj, keyval);
+        value = span_fact(c, keyval);
         break;
     case MPI_IO: // every process can do input and output
         value = &io;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attributes of datatypes, as the API table calls them.
+#include "obj/attr_type.h"
+
 #include "obj/attr.h"
 #include "obj/datatype.h"
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators: their life.
+// Creates and destroys communicators, and keeps the list of all.
 #include "obj/comm.h"
 #include "base/cpu.h"
 
 #include "obj/attr.h"
 #include "obj/comm_hold.h"
 #include "obj/errhandler.h"
+#include "obj/handle_predefined.h"
 #include "obj/info.h"
-#include "obj/session.h"
+#include "obj/session_comms.h"
 #include "obj/impi_span.h"
 
 #include <pthread.h>
@@ -16,10 +17,26 @@
 
 enum { N_END = 8 };
 static pli_comm_end_fn ends[N_END];
-static pli_comm_end_fn begin; // NULL: nobody wants to know
+static pli_comm_end_fn begin; // NULL: no room asked for it
 static int n_end;
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static struct pli_list all = { &all, &all }; // guarded by guard
+
+PLI_START void pli_comm_init(void)
+{
+    pli_errhandler_keep(PLI_KIND_COMM, offsetof(struct pli_comm, errhandler));
+    pli_attr_keep(PLI_KIND_COMM, offsetof(struct pli_comm, attrs));
+}
+
+enum pli_err pli_comm_set_errhandler(struct pli_comm *c, struct pli_errhandler *e)
+{
+    return pli_errhandler_set(&c->obj, e);
+}
+
+enum pli_err pli_comm_get_errhandler(struct pli_comm *c, struct pli_errhandler **out)
+{
+    return pli_errhandler_get(&c->obj, out);
+}
 
 void pli_comm_each(void (*fn)(struct pli_comm *c, void *arg), void *arg)
 {
@@ -68,7 +85,7 @@ struct pli_comm *pli_comm_any(MPI_Comm h)
 void pli_comm_lose(struct pli_comm *c)
 {
     pli_list_remove(&c->all);
-    pli_session_leave(c->session, c);
+    pli_session_comms_remove(c->session, c);
     c->session = NULL;
     if (c->obj.value != 0) {
         pli_handle_predefine(NULL, PLI_KIND_COMM, c->obj.value);
@@ -106,7 +123,7 @@ static void destroy(struct pli_comm *c)
     for (int i = 0; i < n_end; i++) {
         ends[i](c);
     }
-    pli_session_leave(c->session, c);
+    pli_session_comms_remove(c->session, c);
     pli_impi_span_end(c);
     pli_comm_hold_end(c);
     pli_comm_release(c->local);
@@ -157,7 +174,7 @@ enum pli_err pli_comm_create(struct pli_endpoint *ep, struct pli_id me, struct p
         pli_comm_release(c);
         return err;
     }
-    pli_session_enter(c->session, c);
+    pli_session_comms_add(c->session, c);
     pli_comm_hold(c);
     c->ep = ep; // last: on failure the endpoint stays the caller's
     if (begin != NULL) {

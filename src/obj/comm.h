@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators: a group, a context, and which endpoint of mine speaks.
+// Communicators: a group, a context, and the endpoint of this process that is a member.
 #ifndef PLI_OBJ_COMM_H
 #define PLI_OBJ_COMM_H
 
@@ -26,7 +26,8 @@ enum pli_chan { PLI_CHAN_P2P, PLI_CHAN_COLL, PLI_CHAN_PART, PLI_CHAN_SETUP };
 
 enum { PLI_TAG_UB = 0x7fffffff };
 
-// The next version of the world is there: collectives must be counted; blocking calls are told.
+// The next version of the world is there: collectives must be counted; blocking calls return an
+// error.
 enum pli_comm_left { PLI_COMM_LEAVING = 1, PLI_COMM_LEFT };
 
 struct pli_comm {
@@ -49,7 +50,7 @@ struct pli_comm {
     struct pli_list in_session;  // among the session's communicators
     struct pli_topo *topo;
     struct pli_coll *coll;      // made at the first collective
-    struct pli_impi_span *span; // made when somebody asks: its members by MPI job
+    struct pli_impi_span *span; // made on first use: its members by MPI job
     struct pli_bsend *buffer;   // attached buffer
     _Atomic uint32_t n_left;    // requests on it that the user freed and that are under way
     int32_t n_spare;      // references kept for requests to come; guarded by the endpoint's lane
@@ -65,7 +66,7 @@ struct pli_comm {
     _Atomic int n_acked;      // of those, how many the user has acknowledged
     uint32_t n_pact;          // agreements of the members begun here
     uint32_t n_agreed;        // and those whose results are known; guarded by the lane's lock
-    _Atomic uint32_t n_begun; // collectives, where a resize is told by an error
+    _Atomic uint32_t n_begun; // collectives, where an error reports a resize
     _Atomic int is_left;      // enum pli_comm_left, in the same case
     char name[MPI_MAX_OBJECT_NAME];
 };
@@ -78,8 +79,11 @@ static inline bool pli_comm_is_stopped(const struct pli_comm *c)
                             0);
 }
 
-// A communicator in which endpoint `ep`, whose identity is `me`, speaks: its rank is that of `me`
-// in the group. Keeps copies of the groups; starts with the initial error handler and no name.
+// Say where communicators keep their error handler and attributes. Context: start-up only.
+void pli_comm_init(void);
+
+// A communicator in which endpoint `ep`, whose identity is `me`, is a member: its rank is that of
+// `me` in the group. Keeps copies of the groups; starts with the initial error handler and no name.
 // remote: NULL for an intracommunicator. One reference. The caller's reference to the endpoint goes
 // to the communicator on success. Context: any thread.
 enum pli_err pli_comm_create(struct pli_endpoint *ep, struct pli_id me, struct pli_group *group,
@@ -94,7 +98,7 @@ void pli_comm_adopt(struct pli_comm *inter, struct pli_comm *local);
 void pli_comm_release(struct pli_comm *c);
 
 // Have fn called for every communicator about to be destroyed, so that rooms above can drop what
-// they hung on it (topo, coll, buffer, ep). Context: start-up only.
+// they keep in it (topo, coll, buffer, ep). Context: start-up only.
 typedef void (*pli_comm_end_fn)(struct pli_comm *c);
 void pli_comm_on_end(pli_comm_end_fn fn);
 
@@ -114,6 +118,10 @@ void pli_comm_each(void (*fn)(struct pli_comm *c, void *arg), void *arg);
 // It belongs to the process that this one was forked from: its handle can be freed and nothing
 // else, and nothing of it that other processes see is touched. Context: as above.
 void pli_comm_lose(struct pli_comm *c);
+
+// MPI_Comm_set_errhandler and MPI_Comm_get_errhandler.
+enum pli_err pli_comm_set_errhandler(struct pli_comm *c, struct pli_errhandler *e);
+enum pli_err pli_comm_get_errhandler(struct pli_comm *c, struct pli_errhandler **out);
 
 // Names are cut to MPI_MAX_OBJECT_NAME - 1 characters.
 enum pli_err pli_comm_set_name(struct pli_comm *c, const char *name);

@@ -26,7 +26,7 @@ static inline bool pli_comm_hint_is_unordered(const struct pli_comm *c)
 // looked at. info: NULL changes nothing.
 enum pli_err pli_comm_hint_set(struct pli_comm *c, struct pli_info *info);
 
-// A new info object that tells every hint the library knows and its value now.
+// A new info object with every hint the library knows and its value now.
 enum pli_err pli_comm_hint_get(struct pli_comm *c, struct pli_info **out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Costs nothing in a job that has not spawned: its communicators have no such members.
+// Counts communicators at their spawned members. Costs nothing in a job that has not spawned.
 #include "obj/comm_hold.h"
 
 #include "boot/boot.h"
@@ -25,8 +25,8 @@ static bool change(uint64_t proc, uint32_t by)
     return true;
 }
 
-// Whether all members of a run are of the job's first world, which nobody counts at. Constant time:
-// a process may have a hundred thousand communicators of as many members.
+// Whether all members of a run are of the job's first world, which have no such count. Constant
+// time: a process may have a hundred thousand communicators of as many members.
 static bool is_first_world(const struct pli_group_run *run)
 {
     uint32_t n_world = pli_boot.node.header->n_world;

@@ -312,13 +312,13 @@ size_t pli_cursor_iov(struct pli_cursor *c, struct iovec *iov, int n, size_t len
     size_t before = c->done;
     struct flow f = { .how = TELL, .iov = iov, .cap_iov = n };
     run_flow(c, &f, len);
-    size_t told = 0;
+    size_t listed = 0;
     for (int i = 0; i < f.n_iov; i++) {
-        told += iov[i].iov_len;
+        listed += iov[i].iov_len;
     }
-    c->done = before + told;
+    c->done = before + listed;
     *n_out = f.n_iov;
-    return told;
+    return listed;
 }
 
 // Between two layouts of small pieces: through a buffer in the nearest cache, since both halves

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Predefined datatypes, and the life of all others.
+// Predefined datatypes; creates and destroys all others.
 #include "obj/datatype.h"
 #include "base/cpu.h"
 
 #include "obj/attr.h"
 #include "obj/datatype_priv.h"
+#include "obj/handle_predefined.h"
 #include "obj/type_calls.h"
 
 #include <stddef.h>
@@ -174,6 +175,7 @@ static const char *row_name(int i)
 
 PLI_START void pli_datatype_init(void)
 {
+    pli_attr_keep(PLI_KIND_DATATYPE, offsetof(struct pli_datatype, attrs));
     for (int i = 0; i < N_BASIC; i++) {
         init_basic(&basic_rows[i], &predefined[i], &predefined_nodes[i]);
     }
@@ -190,7 +192,6 @@ PLI_START void pli_datatype_init(void)
 
 void pli_datatype_fini(void)
 {
-    pli_type_named_fini();
     for (int i = 0; i < N_BASIC + N_PAIR + N_MARKER; i++) {
         if (predefined[i].name != row_name(i)) {
             free(predefined[i].name);
@@ -257,7 +258,7 @@ struct pli_datatype *pli_datatype_retain(struct pli_datatype *t)
     return t;
 }
 
-// Drop one reference; a type that nobody holds any more goes on the chain, through its name.
+// Drop one reference; a type without references goes on the chain, through its name.
 static void drop(struct pli_datatype *t, struct pli_datatype **chain)
 {
     if (t != NULL && t->obj.value == 0 && pli_handle_release(t)) {

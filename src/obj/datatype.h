@@ -111,7 +111,7 @@ struct pli_datatype *pli_datatype_mixed_bytes(void);
 // Enter the predefined datatypes. Context: start-up only, before any handle is looked up.
 void pli_datatype_init(void);
 
-// Give back what was made for the user by name and the names set on predefined types.
+// Give back the names set on predefined types.
 // Context: the very end, when no datatype is in use.
 void pli_datatype_fini(void);
 

@@ -37,7 +37,4 @@ static inline bool pli_datatype_is_predefined(const struct pli_datatype *t)
 // Give the type a name, from malloc; NULL takes a derived type's away.
 void pli_datatype_rename(struct pli_datatype *t, char *name);
 
-// Value-index types and Fortran types made on request.
-void pli_type_named_fini(void);
-
 #endif

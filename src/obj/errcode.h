@@ -22,7 +22,7 @@ enum pli_err pli_errcode_remove_string(int code);
 bool pli_errcode_class(int code, int *class_out);
 bool pli_errcode_text(int code, char *text_out, size_t cap);
 
-// The highest number in use: MPI_LASTUSEDCODE. The place stays valid for ever.
+// The highest number in use: MPI_LASTUSEDCODE. The address stays valid.
 const int *pli_errcode_last(void);
 
 #endif

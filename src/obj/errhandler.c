@@ -5,7 +5,7 @@
 
 #include "base/conf.h"
 #include "base/lock.h"
-#include "obj/comm.h"
+#include "obj/handle_predefined.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static struct {
 struct pli_obj *const pli_errhandler_no_file = &no_file.obj;
 
 static struct pli_errhandler *initial = &pli_errhandler_fatal;
-static size_t offset_of[PLI_N_KIND] = { [PLI_KIND_COMM] = offsetof(struct pli_comm, errhandler) };
+PLI_START_VAR static size_t offset_of[PLI_N_KIND]; // 0: objects of the kind have no handler
 
 // Errors are rare and handlers change rarely: one mutex makes "read it and take a reference" one
 // step. It must work before the thread level is known.
@@ -60,7 +60,7 @@ struct pli_errhandler *pli_errhandler_initial(void)
     return initial;
 }
 
-void pli_errhandler_keep(enum pli_kind kind, size_t offset)
+PLI_START void pli_errhandler_keep(enum pli_kind kind, size_t offset)
 {
     offset_of[kind] = offset;
 }
@@ -178,7 +178,7 @@ enum pli_err pli_errhandler_free(struct pli_errhandler *e)
 {
     uint32_t n = atomic_load_explicit(&e->n_user, memory_order_relaxed);
     if (e->obj.value != 0) {
-        return PLI_OK; // the user got it from MPI_Comm_get_errhandler; it is there for ever
+        return PLI_OK; // the user got it from MPI_Comm_get_errhandler; it always exists
     }
     do {
         if (n == 0) {
@@ -189,16 +189,6 @@ enum pli_err pli_errhandler_free(struct pli_errhandler *e)
                                                     memory_order_relaxed));
     pli_errhandler_release(e);
     return PLI_OK;
-}
-
-enum pli_err pli_errhandler_set_comm(struct pli_comm *c, struct pli_errhandler *e)
-{
-    return pli_errhandler_set(&c->obj, e);
-}
-
-enum pli_err pli_errhandler_get_comm(struct pli_comm *c, struct pli_errhandler **out)
-{
-    return pli_errhandler_get(&c->obj, out);
 }
 
 struct pli_obj *pli_errhandler_file(MPI_File h)

@@ -8,8 +8,6 @@
 
 #include <mpi.h>
 
-struct pli_comm;
-
 struct pli_errhandler {
     struct pli_obj obj;
     enum pli_kind on;        // kind of object it may be set on; NONE: any (predefined)
@@ -32,8 +30,8 @@ void pli_errhandler_release(struct pli_errhandler *e);
 void pli_errhandler_init(void);
 struct pli_errhandler *pli_errhandler_initial(void);
 
-// Tell where objects of a kind keep their `struct pli_errhandler *`. Communicators are known;
-// other kinds are entered once by the room that defines them. Context: start-up only.
+// Tell where objects of a kind keep their `struct pli_errhandler *`: once, by the file that defines
+// the kind. Context: start-up only.
 void pli_errhandler_keep(enum pli_kind kind, size_t offset);
 
 // What MPI_FILE_NULL stands for as an owner of an error handler: the default of files to come.
@@ -57,8 +55,6 @@ enum pli_err pli_errhandler_create_win(MPI_Win_errhandler_function *fn,
                                        struct pli_errhandler **out);
 enum pli_err pli_errhandler_create_session(MPI_Session_errhandler_function *fn,
                                            struct pli_errhandler **out);
-enum pli_err pli_errhandler_set_comm(struct pli_comm *c, struct pli_errhandler *e);
-enum pli_err pli_errhandler_get_comm(struct pli_comm *c, struct pli_errhandler **out);
 enum pli_err pli_errhandler_set_file(MPI_File h, struct pli_errhandler *e);
 enum pli_err pli_errhandler_get_file(MPI_File h, struct pli_errhandler **out);
 enum pli_err pli_errhandler_free(struct pli_errhandler *e);

@@ -33,7 +33,7 @@ struct pli_group {
     const struct pli_group_run *runs; // sorted by base
     struct pli_group_run one;         // storage when n_run <= 1
     struct pli_group_store *store;    // storage when n_run > 1, shared by copies of the group
-    struct pli_id me;                 // who asks: MPI_Group_rank is the rank of this member
+    struct pli_id me;                 // the caller: MPI_Group_rank is the rank of this member
 };
 
 // The identity of a member; rank must be in range. Constant time for one run, else log(runs).
@@ -60,8 +60,8 @@ static inline struct pli_id pli_group_at(const struct pli_group *g, int rank)
 // The rank of an identity in the group, or -1.
 int pli_group_rank_of(const struct pli_group *g, struct pli_id id);
 
-// From a list of identities, or from one run; runs are found and merged. One reference. The member
-// that asks is this process's first endpoint. No members: pli_group_empty. Context: any thread.
+// From a list of identities, or from one run; runs are found and merged. One reference. `me` is
+// this process's first endpoint. No members: pli_group_empty. Context: any thread.
 enum pli_err pli_group_create(const struct pli_id *ids, int n, struct pli_session *session,
                               struct pli_group **out);
 enum pli_err pli_group_create_run(struct pli_group_run run, struct pli_session *session,

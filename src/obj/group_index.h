@@ -53,7 +53,7 @@ struct pli_group_store *pli_group_index_retain(struct pli_group_store *s);
 void pli_group_index_release(struct pli_group_store *s);
 const struct pli_group_run *pli_group_index_runs(const struct pli_group_store *s);
 
-// Something about the members that who asked once need not look for again, see comm_hold.c.
+// A fact about the members that is found once and kept, see comm_hold.c.
 bool pli_group_index_is_plain(const struct pli_group_store *s);
 void pli_group_index_set_plain(struct pli_group_store *s);
 

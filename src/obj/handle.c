@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The arena behind handles: reserved once, opened chunk by chunk, never given back.
 #include "obj/handle.h"
-#include "base/cpu.h"
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "obj/errhandler.h"
-#include "obj/group.h"
-#include "obj/info.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -33,12 +28,6 @@ static void show_to_checker(void *p, size_t len)
 
 enum { CHUNK = 16 * 1024, PIECE = 4096, N_CLASS = 64 };
 
-// What may be used before any initialisation is there from the start; the rest is entered.
-struct pli_obj *pli_handle_predefined[PLI_N_PREDEFINED] = {
-    [0x109] = &pli_group_empty.obj,       [0x131] = &pli_info_env.obj,
-    [0x141] = &pli_errhandler_fatal.obj,  [0x142] = &pli_errhandler_abort.obj,
-    [0x143] = &pli_errhandler_return.obj,
-};
 uintptr_t pli_handle_base = UINTPTR_MAX;
 _Atomic size_t pli_handle_used;
 
@@ -78,6 +67,16 @@ static const struct {
 const char *pli_handle_kind_name(enum pli_kind kind)
 {
     return kinds[kind].name;
+}
+
+const char *pli_handle_null_name(const void *h)
+{
+    for (int k = 1; k < PLI_N_KIND; k++) {
+        if (kinds[k].null == (uintptr_t)h && h != NULL) {
+            return kinds[k].null_name;
+        }
+    }
+    return NULL;
 }
 
 void *pli_handle_of(const void *obj, enum pli_kind kind)
@@ -271,55 +270,9 @@ size_t pli_handle_pool_live(const struct pli_handle_pool *p)
     return n;
 }
 
-PLI_START void pli_handle_predefine(struct pli_obj *obj, enum pli_kind kind, int value)
-{
-    if (obj != NULL) {
-        atomic_store_explicit(&obj->kind, (uint16_t)kind, memory_order_relaxed);
-        obj->value = (uint16_t)value;
-        atomic_store_explicit(&obj->refs, 1, memory_order_relaxed);
-    }
-    pli_handle_predefined[value] = obj;
-}
-
 size_t pli_handle_live(enum pli_kind kind)
 {
     return atomic_load_explicit(&n_live[kind], memory_order_relaxed);
-}
-
-// Whether v is a place where an object can begin; says nothing of what is there.
-static bool is_inside(uintptr_t v)
-{
-    return v - pli_handle_base < atomic_load_explicit(&pli_handle_used, memory_order_relaxed) &&
-           v % PLI_HANDLE_ALIGN == 0;
-}
-
-const char *pli_handle_why(const void *h, enum pli_kind kind)
-{
-    static _Thread_local char text[96];
-    uintptr_t v = (uintptr_t)h;
-    const struct pli_obj *o = NULL;
-    if (v < PLI_N_PREDEFINED) {
-        for (int k = 1; k < PLI_N_KIND; k++) {
-            if (kinds[k].null == v && v != 0) {
-                snprintf(text, sizeof text, "is %s", kinds[k].null_name);
-                return text;
-            }
-        }
-        o = pli_handle_predefined[v];
-    } else if (is_inside(v)) {
-        o = (const struct pli_obj *)v;
-    }
-    if (o != NULL && o->kind == PLI_KIND_NONE && v >= PLI_N_PREDEFINED) {
-        snprintf(text, sizeof text, "is a handle that was freed or never made (%p)", h);
-    } else if (o != NULL && o->kind == PLI_KIND_LOST) {
-        snprintf(text, sizeof text,
-                 "was made before MPI_Fork by the rank that this one is a clone of");
-    } else if (o != NULL && o->kind != kind && o->kind < PLI_N_KIND) {
-        snprintf(text, sizeof text, "is a handle of another kind: a %s", kinds[o->kind].name);
-    } else {
-        snprintf(text, sizeof text, "is not a handle (%p)", h);
-    }
-    return text;
 }
 
 int pli_handle_to_int(const void *h)
@@ -328,7 +281,9 @@ int pli_handle_to_int(const void *h)
     if (v < PLI_N_PREDEFINED) {
         return (int)v;
     }
-    return is_inside(v) ? (int)((v - pli_handle_base) / PLI_HANDLE_ALIGN) + PLI_N_PREDEFINED : -1;
+    return pli_handle_is_inside(v)
+               ? (int)((v - pli_handle_base) / PLI_HANDLE_ALIGN) + PLI_N_PREDEFINED
+               : -1;
 }
 
 void *pli_handle_from_int(int i, enum pli_kind kind)
@@ -337,5 +292,5 @@ void *pli_handle_from_int(int i, enum pli_kind kind)
         return (void *)(uintptr_t)i;
     }
     uintptr_t v = pli_handle_base + (uintptr_t)(i - PLI_N_PREDEFINED) * PLI_HANDLE_ALIGN;
-    return i >= 0 && is_inside(v) ? (void *)v : (void *)(uintptr_t)kinds[kind].null;
+    return i >= 0 && pli_handle_is_inside(v) ? (void *)v : (void *)(uintptr_t)kinds[kind].null;
 }

@@ -39,18 +39,24 @@ struct pli_obj {
 
 enum { PLI_N_PREDEFINED = 1024, PLI_HANDLE_ALIGN = 64 };
 
-// Where the predefined objects are; a null entry is a value that names nothing (now).
+// The predefined objects by ABI value (handle_predefined.c); NULL: the value names nothing now.
 extern struct pli_obj *pli_handle_predefined[PLI_N_PREDEFINED];
 extern uintptr_t pli_handle_base; // start of the arena
 extern _Atomic size_t pli_handle_used;
+
+// Whether an object can begin at this address; says nothing of what is there.
+static inline bool pli_handle_is_inside(uintptr_t v)
+{
+    return v - pli_handle_base < atomic_load_explicit(&pli_handle_used, memory_order_relaxed) &&
+           v % PLI_HANDLE_ALIGN == 0;
+}
 
 // The object of the given kind that h names, or NULL. Context: any thread.
 static inline void *pli_handle_get(const void *h, enum pli_kind kind)
 {
     uintptr_t v = (uintptr_t)h;
     struct pli_obj *o;
-    if (v - pli_handle_base < atomic_load_explicit(&pli_handle_used, memory_order_relaxed) &&
-        v % PLI_HANDLE_ALIGN == 0) {
+    if (pli_handle_is_inside(v)) {
         o = (struct pli_obj *)v;
     } else if (v < PLI_N_PREDEFINED) {
         o = pli_handle_predefined[v];
@@ -70,24 +76,20 @@ static inline enum pli_kind pli_handle_kind(const struct pli_obj *o)
 // The handle of an object; for NULL the null handle of the kind.
 void *pli_handle_of(const void *obj, enum pli_kind kind);
 
-// Why h is not a handle of `kind`, as the rest of a sentence: "is MPI_COMM_NULL", "was freed".
-const char *pli_handle_why(const void *h, enum pli_kind kind);
 const char *pli_handle_kind_name(enum pli_kind kind); // "communicator"
+const char *pli_handle_null_name(const void *h);      // "MPI_COMM_NULL"; NULL: no null handle
 
 // 32-bit form of a handle and back, for Fortran and tools. [MPI-5.0 20.4]
 int pli_handle_to_int(const void *h);
 void *pli_handle_from_int(int i, enum pli_kind kind);
 
 // A new object of `size` bytes, zeroed but for the header, with one reference; NULL: no memory.
-// Context: any thread. The memory stays ours for ever, so a stale handle is safe to look at.
+// Context: any thread. The memory is never given back, so a stale handle is safe to look at.
 void *pli_handle_create(enum pli_kind kind, size_t size);
 // Get the memory of n objects of a size now, so that creating them cannot fail for want of it.
 // False: there is not enough.
 bool pli_handle_reserve(size_t size, size_t n);
 void pli_handle_destroy(void *obj, size_t size); // NULL and predefined objects are left alone
-
-// Enter an object of static storage under its ABI value.
-void pli_handle_predefine(struct pli_obj *obj, enum pli_kind kind, int value);
 
 // Objects of a kind created and not destroyed, to find leaks.
 size_t pli_handle_live(enum pli_kind kind);

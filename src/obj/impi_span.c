@@ -44,7 +44,7 @@ bool pli_impi_span_is_inside(uint64_t proc)
            (uint32_t)proc < pli_boot.n_world;
 }
 
-static bool is_stranger(uint64_t proc)
+static bool is_outside(uint64_t proc)
 {
     return !pli_impi_span_is_inside(proc);
 }
@@ -65,7 +65,7 @@ static bool has(const struct pli_group *g, bool (*is)(uint64_t proc))
         if (is(r->first.proc) || is(last)) {
             return true;
         }
-        for (int64_t k = 1; is_stranger(r->first.proc) != is_stranger(last) && k < r->n; k++) {
+        for (int64_t k = 1; is_outside(r->first.proc) != is_outside(last) && k < r->n; k++) {
             if (is(r->first.proc + (uint64_t)(k * r->proc_step))) {
                 return true;
             }
@@ -79,13 +79,13 @@ bool pli_impi_span_has_far(const struct pli_group *g)
     return pli_boot.gate != NULL && has(g, pli_impi_span_is_far);
 }
 
-bool pli_impi_span_has_stranger(const struct pli_group *g)
+bool pli_impi_span_has_outside(const struct pli_group *g)
 {
-    return pli_boot.gate == NULL || has(g, is_stranger);
+    return pli_boot.gate == NULL || has(g, is_outside);
 }
 
-// How many different ones the members have, and which of them mine is. Who is not of MPI_COMM_WORLD
-// counts as mine.
+// How many different clients or hosts the members have, and which of them is that of the caller. A
+// member that is not of MPI_COMM_WORLD counts with the caller's.
 static void count(const struct pli_comm *c, uint32_t (*of)(uint32_t), bool *seen, int *size_out,
                   int *color_out)
 {

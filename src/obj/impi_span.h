@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators across several MPI jobs that IMPI joins: who belongs to which. Without IMPI there
-// is one job and one host.
+// Which MPI job each member belongs to, in communicators across several jobs that IMPI joins.
+// Without IMPI there is one job and one host.
 #ifndef PLI_OBJ_IMPI_SPAN_H
 #define PLI_OBJ_IMPI_SPAN_H
 
@@ -22,10 +22,11 @@ bool pli_impi_span_is_far(uint64_t proc); // and in another client than this pro
 // Whether a member is one of those, in another client than this process; or is none of those, where
 // there are any.
 bool pli_impi_span_has_far(const struct pli_group *g);
-bool pli_impi_span_has_stranger(const struct pli_group *g);
+bool pli_impi_span_has_outside(const struct pli_group *g);
 
 // Fails, with a sentence, where not all clients can do what goes between clients of Pliant MPI
-// only: programs of other MPIs, made clients by libimpi, refuse it, and who tried it would wait.
+// only: programs of other MPIs, made clients by libimpi, refuse it, and a rank that tried would
+// wait.
 enum pli_err pli_impi_span_check_later(const char *what, const struct pli_comm *c);
 
 // IMPI_CLIENT_SIZE, _COLOR, IMPI_HOST_SIZE, _COLOR: of the local group, and of the caller in it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Info objects. Few keys each, so a list is enough.
+// Info objects: lists of keys and values, since each has few.
 #include "obj/info.h"
 
 #include "obj/info_env.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How this process was started, as an info object. [MPI-5.0 10, 11.5]
+// Fills MPI_INFO_ENV: how this process was started. [MPI-5.0 10, 11.5]
 #include "obj/info_env.h"
 
 #include "boot/boot.h"
@@ -21,7 +21,7 @@ static void put(struct pli_info *i, const char *key, const char *value)
     char fit[MPI_MAX_INFO_VAL];
     snprintf(fit, sizeof fit, "%s", value);
     if (fit[0] != '\0' && pli_info_set(i, key, fit) != PLI_OK) {
-        pli_fail_take(NULL); // no memory for a courtesy: the key stays away
+        pli_fail_take(NULL); // no memory: the info object lacks this key
     }
 }
 

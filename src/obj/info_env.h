@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What MPI_INFO_ENV and MPI_Info_create_env tell: how this process was started.
+// The contents of MPI_INFO_ENV and MPI_Info_create_env: how this process was started.
 #ifndef PLI_OBJ_INFO_ENV_H
 #define PLI_OBJ_INFO_ENV_H
 

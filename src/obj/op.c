@@ -4,6 +4,7 @@
 #include "base/cpu.h"
 
 #include "obj/datatype.h"
+#include "obj/handle_predefined.h"
 #include "obj/op_kernel.h"
 
 #include <limits.h>

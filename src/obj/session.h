@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions as objects: what groups and communicators belong to. Opening and closing one is the
-// business of the room src/session. [MPI-5.0 11.3]
+// Sessions as objects: what groups and communicators belong to. Opening and closing one is done
+// in src/session. [MPI-5.0 11.3]
 #ifndef PLI_OBJ_SESSION_H
 #define PLI_OBJ_SESSION_H
 
@@ -12,7 +12,6 @@
 #include <stdbool.h>
 
 struct pli_bsend;
-struct pli_comm;
 struct pli_errhandler;
 
 struct pli_session {
@@ -23,7 +22,7 @@ struct pli_session {
     bool is_strict;           // refuse to be finalised while communicators are left
     _Atomic bool is_over;     // finalised; lives on in groups the user still has
     pthread_mutex_t guard;
-    struct pli_list comms; // alive; guarded by guard
+    struct pli_list comms; // alive, see session_comms.h; guarded by guard
 };
 
 // With one reference and nothing in it. Context: any thread.
@@ -31,13 +30,5 @@ enum pli_err pli_session_create(struct pli_session **out);
 // The references of groups are what keeps one session from being taken for another. NULL is fine.
 struct pli_session *pli_session_retain(struct pli_session *s);
 void pli_session_release(struct pli_session *s);
-
-// A communicator of the session begins or ends. Context: any thread; nothing for NULL.
-void pli_session_enter(struct pli_session *s, struct pli_comm *c);
-void pli_session_leave(struct pli_session *s, struct pli_comm *c);
-
-// Communicators whose handle the user holds and did not free; *first_out, if there is one, with a
-// reference. Context: any thread.
-int pli_session_n_comm(struct pli_session *s, struct pli_comm **first_out);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constructors with lists of blocks.
 #include "obj/datatype_priv.h"
+#include "obj/handle_predefined.h"
 #include "obj/type_blocks.h"
 #include "obj/type_calls.h"
 

@@ -2,6 +2,7 @@
 // Datatypes the user asks for by property: value-index pairs and the Fortran kinds. Each is made
 // once and lives until the end. [MPI-5.0 6.9.4, 19.1.9]
 #include "obj/datatype_priv.h"
+#include "obj/type_named.h"
 #include "obj/op_kernel.h"
 #include "obj/type_blocks.h"
 #include "obj/type_calls.h"

@@ -16,7 +16,7 @@ struct pli_datatype;
 enum pli_node_kind {
     PLI_NODE_RUN,     // len bytes
     PLI_NODE_STRIDED, // n runs of len bytes, stride apart
-    PLI_NODE_BLOCKS,  // n runs at disps; of len bytes each, or as starts tells when len is 0
+    PLI_NODE_BLOCKS,  // n runs at disps; of len bytes each, or by starts when len is 0
     PLI_NODE_LOOP,    // n times the child, stride apart
     PLI_NODE_LIST     // n kids at disps
 };
@@ -86,7 +86,7 @@ enum pli_err pli_type_plan_loop(struct pli_datatype *owner, MPI_Count n, MPI_Cou
                                 const struct pli_type_node *child, MPI_Count disp,
                                 const struct pli_type_node **out);
 
-// n parts one after the other, as `part` tells them.
+// n parts one after the other, which `part` describes.
 enum pli_err pli_type_plan_list(struct pli_datatype *owner, MPI_Count n, pli_type_part_fn part,
                                 const void *arg, const struct pli_type_node **out);
 

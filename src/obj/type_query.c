@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be asked about a datatype, and the end of it.
+// Queries about datatypes, and MPI_Type_free.
 #include "obj/attr.h"
 #include "obj/datatype_priv.h"
+#include "obj/handle_predefined.h"
 #include "obj/type_calls.h"
 
 #include <stdlib.h>
@@ -145,7 +146,7 @@ enum pli_err pli_type_contents_large(struct pli_datatype *t, MPI_Count max_int, 
         counts[i] = r->counts[i];
     }
     for (MPI_Count i = 0; i < r->n_type; i++) {
-        // Types made on request live for ever; all others the user must free.
+        // Types made on request live until the end; all others the user must free.
         struct pli_datatype *of = r->types[i];
         types[i] =
             pli_handle_of(of->is_permanent ? of : pli_datatype_retain(of), PLI_KIND_DATATYPE);

@@ -1,179 +1,276 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The owner's side: takes requests of far members one after the other and answers them.
-#include "onesided/region_priv.h"
+// One receive is posted, and posted again when its message is dealt with, so that messages of one
+// member are dealt with in order.
+#include "onesided/region_serve.h"
 
 #include "base/log.h"
-#include "boot/boot.h"
 #include "msg/p2p.h"
+#include "msg/progress.h"
+#include "msg/progress_thread.h"
 #include "obj/comm.h"
-#include "obj/datatype.h"
+#include "onesided/region_apply.h"
+#include "onesided/region_msg.h"
+#include "onesided/region_priv.h"
+#include "onesided/region_type.h"
+#include "onesided/region_ucx.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static struct pli_datatype *byte_type(void)
-{
-    return pli_datatype_basic(MPI_BYTE);
-}
+enum {
+    MSG = sizeof(struct pli_region_msg) + PLI_REGION_N_BLOCK * sizeof(struct pli_region_block) +
+          PLI_REGION_ROOM
+};
 
-// A request that reaches beyond the region comes from a pointer gone wild. Going on would spoil
-// memory of this process for a mistake of that one.
-static _Noreturn void wild(const struct pli_region *r, int origin, uint64_t at, uint64_t len)
-{
-    char why[200];
-    snprintf(why, sizeof why,
-             "member %d of %s accesses %llu bytes at offset %llu of member %d, which has %zu",
-             origin, pli_comm_say(r->comm), (unsigned long long)len, (unsigned long long)at,
-             r->comm->rank, r->size);
-    pli_log(PLI_ERROR, "%s", why);
-    pli_proc.boot->ops->abort(pli_proc.boot, 1, why);
-    __builtin_unreachable();
-}
+struct pli_region_server {
+    struct pli_region *region;
+    struct pli_request_child recv;
+    struct pli_task task;
+    _Atomic uint32_t n_posted, n_arrived; // receives
+    bool is_receiving_data;               // the data of a large put, straight to its place
+    bool is_over;
+    bool has_thread;     // the progress thread serves it
+    _Atomic int *faults; // by member: enum pli_err of something it asked for
+    union {
+        struct pli_region_msg msg;
+        unsigned char bytes[MSG];
+    } in;
+};
 
-static char *place(const struct pli_region *r, int origin, uint64_t at, uint64_t len)
+// Answer with bytes, copied or not: NULL, they are in the mail.
+static void answer(struct pli_region *r, struct pli_region_part *m, int to, uint32_t tag,
+                   const void *data, size_t len)
 {
-    if (at > r->size || len > r->size - at) {
-        wild(r, origin, at, len);
+    atomic_thread_fence(memory_order_seq_cst); // the answer means that all before it is done
+    enum pli_err err = m == NULL
+                           ? PLI_ERR_NOMEM
+                           : pli_region_msg_send_data(m, to, tag, data != NULL ? data : m->msg.data,
+                                                      (MPI_Count)len, pli_region_msg_byte());
+    if (err != PLI_OK) {
+        const char *why = pli_fail_take(NULL);
+        pli_log(pli_err_is_news(err) ? PLI_INFO : PLI_ERROR, "%s: cannot answer rank %d: %s",
+                pli_comm_say(r->comm), to, why);
     }
-    return r->near[r->comm->rank] + at;
 }
 
-static void reply(struct pli_region *r, int to, uint32_t tag, const void *data, size_t len)
+void pli_region_serve_answer(struct pli_region *r, int to, uint32_t tag, const void *data,
+                             size_t len)
 {
-    if (tag == 0) {
+    struct pli_region_part *m = pli_region_msg_new(r, 0, len);
+    if (m != NULL && len > 0) {
+        memcpy(m->msg.data, data, len);
+    }
+    answer(r, m, to, tag, NULL, len);
+}
+
+enum pli_err pli_region_serve_fault(struct pli_region *r, int origin)
+{
+    return (enum pli_err)atomic_exchange_explicit(&r->server->faults[origin], PLI_OK,
+                                                  memory_order_relaxed);
+}
+
+// Whether this member has these bytes for others.
+static bool has(const struct pli_region *r, int64_t at, uint64_t len)
+{
+    if (r->plan.has != NULL) {
+        return r->plan.has(r->plan.arg, at, len);
+    }
+    return at >= 0 && (uint64_t)at <= r->plan.size && len <= r->plan.size - (uint64_t)at;
+}
+
+// Whether all blocks lie in this member's memory.
+static bool is_inside(const struct pli_region *r, const struct pli_region_block *b, int n,
+                      size_t gap)
+{
+    for (int i = 0; i < n; i++) {
+        int64_t first = b[i].at, span, last;
+        uint64_t len = b[i].len + gap;
+        if (b[i].n == 0 || b[i].n > INT64_MAX ||
+            __builtin_mul_overflow((int64_t)b[i].n - 1, b[i].step, &span) ||
+            __builtin_add_overflow(first, span, &last)) {
+            return false;
+        }
+        int64_t low = first < last ? first : last;
+        uint64_t all = (uint64_t)(first < last ? last - first : first - last) + len;
+        if (!has(r, low, all)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum pli_err receive(struct pli_region_server *s, void *to, uint64_t len, int source,
+                            uint32_t tag)
+{
+    enum pli_err err = pli_p2p_begin_recv(&s->recv, to, (MPI_Count)len, pli_region_msg_byte(),
+                                          source, (int)tag, s->region->comm, PLI_CHAN_P2P);
+    if (err == PLI_OK) {
+        atomic_fetch_add_explicit(&s->n_posted, 1, memory_order_release);
+    }
+    return err;
+}
+
+// Other requests wait until the data is here. Data that may not go there goes nowhere.
+static void receive_data(struct pli_region_server *s, int origin, char *to, uint64_t bytes,
+                         uint32_t tag)
+{
+    s->is_receiving_data = true;
+    enum pli_err err = receive(s, to, bytes, origin, tag);
+    if (err != PLI_OK) {
+        s->is_receiving_data = false;
+        pli_log(pli_err_is_news(err) ? PLI_INFO : PLI_ERROR,
+                "%s: cannot receive what rank %d puts here: %s", pli_comm_say(s->region->comm),
+                origin, pli_fail_take(NULL));
+    }
+}
+
+static void apply_word(const struct pli_region_msg *m, void *at, const char *data, char *out)
+{
+    uint64_t a, b, old = 0;
+    memcpy(&a, data, sizeof a);
+    memcpy(&b, data + sizeof a, sizeof b);
+    pli_region_type_apply(at, (enum pli_region_type)m->elem.number, (enum pli_region_op)m->op, &a,
+                          &b, &old);
+    if (out != NULL) {
+        memcpy(out, &old, m->bytes);
+    }
+}
+
+static void move(struct pli_region_server *s, int origin, const struct pli_region_msg *m)
+{
+    struct pli_region *r = s->region;
+    const struct pli_region_block *blocks = (const struct pli_region_block *)(const void *)m->data;
+    const char *data = (const char *)(blocks + m->n_block);
+    struct pli_region_change c = { (uintptr_t)r->plan.base, blocks, m->n_block, m->elem, m->op };
+    // More than a copy is worth goes out of the memory itself: the reader waits for it before it
+    // unlocks.
+    bool is_in_place = m->kind == PLI_REGION_MSG_GET && m->n_block == 1 && blocks[0].n == 1 &&
+                       m->bytes > PLI_REGION_COPY;
+    char *place = (char *)(c.base + (uintptr_t)blocks[0].at);
+    struct pli_region_part *mail = NULL;
+    if (m->tag != 0 && m->kind != PLI_REGION_MSG_PUT_LARGE &&
+        (mail = pli_region_msg_new(r, 0, is_in_place ? 0 : m->bytes)) == NULL) {
+        answer(r, NULL, origin, m->tag, NULL, 0);
         return;
     }
-    atomic_thread_fence(memory_order_seq_cst); // who gets the answer counts on all before it
-    enum pli_err err =
-        pli_p2p_send_on(data, (MPI_Count)len, byte_type(), to, (int)tag, r->comm, PLI_CHAN_P2P, 0);
-    if (err != PLI_OK) {
-        pli_log(PLI_ERROR, "cannot answer member %d: %s", to, pli_fail_take(NULL));
-    }
-}
-
-static void move_strided(struct pli_region *r, int origin, const struct pli_region_msg *m)
-{
-    bool is_put = m->kind == PLI_REGION_MSG_PUT_STRIDED;
-    for (uint64_t i = 0; i < m->n; i++) {
-        char *p = place(r, origin, m->at + i * (uint64_t)m->step, m->block);
-        if (is_put) {
-            memcpy(p, m->data + i * m->block, m->block);
-        } else {
-            memcpy(r->out->data + i * m->block, p, m->block);
-        }
-    }
-    if (!is_put) {
-        reply(r, origin, m->tag, r->out->data, m->n * m->block);
-    }
-}
-
-static void move_indexed(struct pli_region *r, int origin, const struct pli_region_msg *m)
-{
-    bool is_put = m->kind == PLI_REGION_MSG_PUT_INDEXED;
-    for (uint64_t i = 0; i < m->n; i++) {
-        uint64_t at;
-        memcpy(&at, m->data + i * sizeof at, sizeof at);
-        char *p = place(r, origin, at, m->block);
-        if (is_put) {
-            memcpy(p, m->data + m->n * sizeof at + i * m->block, m->block);
-        } else {
-            memcpy(r->out->data + i * m->block, p, m->block);
-        }
-    }
-    if (!is_put) {
-        reply(r, origin, m->tag, r->out->data, m->n * m->block);
-    }
-}
-
-static void apply(struct pli_region *r, int origin, const struct pli_region_msg *m)
-{
-    enum pli_region_type type = (enum pli_region_type)m->type;
-    uint64_t fetch = 0;
-    size_t size = pli_region_type_size(type);
-    pli_region_type_apply(place(r, origin, m->at, size), type, (enum pli_region_op)m->op, m->data,
-                          m->data + 8, &fetch);
-    reply(r, origin, m->tag, &fetch, size);
-}
-
-static enum pli_err receive(struct pli_region *r, void *to, uint64_t len, int source, uint32_t tag)
-{
-    r->is_waiting = true;
-    return pli_p2p_begin_recv(&r->recv, to, (MPI_Count)len, byte_type(), source, (int)tag, r->comm,
-                              PLI_CHAN_P2P);
-}
-
-static enum pli_err wait_for_next(struct pli_region *r)
-{
-    return receive(r, r->in, sizeof *r->in, MPI_ANY_SOURCE, PLI_REGION_TAG_ASK);
-}
-
-// What others want waits until the data is here: all that a member says is dealt with in order.
-static void take(struct pli_region *r, int origin, const struct pli_region_msg *m)
-{
-    char *to = place(r, origin, m->at, m->block);
-    r->is_taking = true;
-    if (receive(r, to, m->block, origin, m->tag) != PLI_OK) {
-        r->is_taking = false;
-        pli_log(PLI_ERROR, "cannot take what member %d puts here: %s", origin, pli_fail_take(NULL));
-    }
-}
-
-static void serve(struct pli_region *r, int origin, size_t len)
-{
-    const struct pli_region_msg *m = r->in;
-    size_t data = len - PLI_REGION_HEAD;
+    char *out = mail != NULL ? (char *)mail->msg.data : NULL;
     switch (m->kind) {
     case PLI_REGION_MSG_PUT:
-        memcpy(place(r, origin, m->at, data), m->data, data);
+        pli_region_apply_put(&c, data);
+        break;
+    case PLI_REGION_MSG_PUT_LARGE:
+        receive_data(s, origin, place, m->bytes, m->tag);
         break;
     case PLI_REGION_MSG_GET:
-        reply(r, origin, m->tag, place(r, origin, m->at, m->block), m->block);
+        if (is_in_place) {
+            answer(r, mail, origin, m->tag, place, m->bytes);
+            return;
+        }
+        pli_region_apply_get(&c, out);
         break;
     case PLI_REGION_MSG_SET:
-        memset(place(r, origin, m->at, m->block), m->byte, m->block);
+        pli_region_apply_set(&c, m->op);
         break;
-    case PLI_REGION_MSG_PUT_STRIDED:
-    case PLI_REGION_MSG_GET_STRIDED:
-        move_strided(r, origin, m);
+    case PLI_REGION_MSG_APPLY:
+        pli_region_apply_op(&c, r->plan.guard, data, out);
         break;
-    case PLI_REGION_MSG_PUT_INDEXED:
-    case PLI_REGION_MSG_GET_INDEXED:
-        move_indexed(r, origin, m);
-        break;
-    case PLI_REGION_MSG_ATOMIC:
-        apply(r, origin, m);
-        break;
-    case PLI_REGION_MSG_FLUSH:
-        reply(r, origin, m->tag, NULL, 0);
-        break;
-    case PLI_REGION_MSG_ASK: {
-        unsigned char answer[PLI_REGION_ASK];
-        size_t n = r->answer(r->arg, origin, m->data, data, answer);
-        reply(r, origin, m->tag, answer, n);
-        break;
-    }
-    case PLI_REGION_MSG_KEY:
-        reply(r, origin, m->tag, r->out->data,
-              pli_region_ucx_lend(r, m->at, (struct pli_region_key *)(void *)r->out->data));
-        break;
-    case PLI_REGION_MSG_TAKE:
-        take(r, origin, m);
+    case PLI_REGION_MSG_WORD:
+        apply_word(m, place, data, out);
         break;
     default:
-        pli_log(PLI_ERROR, "member %d sent something of kind %u", origin, m->kind);
+        pli_region_apply_swap(&c.elem, r->plan.guard, place, data, data + m->elem.size, out);
     }
+    if (mail != NULL) {
+        answer(r, mail, origin, m->tag, NULL, m->bytes);
+    }
+}
+
+// An access that is wrong changes nothing; the next answer says so.
+static void refuse(struct pli_region_server *s, int origin, const struct pli_region_msg *m)
+{
+    const struct pli_region_plan *plan = &s->region->plan;
+    if (plan->refused != NULL) {
+        plan->refused(s->region, plan->arg, origin,
+                      (const struct pli_region_block *)(const void *)m->data);
+    }
+    atomic_store_explicit(&s->faults[origin], PLI_ERR_RMA_RANGE, memory_order_relaxed);
+    if (m->kind == PLI_REGION_MSG_PUT_LARGE) {
+        static char nowhere;
+        receive_data(s, origin, &nowhere, 0, m->tag);
+    } else if (m->tag != 0) {
+        answer(s->region, pli_region_msg_new(s->region, 0, 0), origin, m->tag, NULL, 0);
+    }
+}
+
+static void answer_key(struct pli_region_server *s, int origin, const struct pli_region_msg *m)
+{
+    struct pli_region_block b;
+    struct pli_region_part *mail = pli_region_msg_new(s->region, 0, sizeof(struct pli_region_key));
+    size_t len = 0;
+    memcpy(&b, m->data, sizeof b);
+    if (mail != NULL) {
+        len = pli_region_ucx_register(s->region, (uint64_t)b.at,
+                                      (struct pli_region_key *)(void *)mail->msg.data);
+    }
+    answer(s->region, mail, origin, m->tag, NULL, len);
+}
+
+static void serve(struct pli_region_server *s, int origin, size_t len)
+{
+    const struct pli_region_msg *m = &s->in.msg;
+    switch (m->kind) {
+    case PLI_REGION_MSG_PUT:
+    case PLI_REGION_MSG_PUT_LARGE:
+    case PLI_REGION_MSG_GET:
+    case PLI_REGION_MSG_SET:
+    case PLI_REGION_MSG_APPLY:
+    case PLI_REGION_MSG_SWAP:
+    case PLI_REGION_MSG_WORD: {
+        const struct pli_region_block *blocks =
+            (const struct pli_region_block *)(const void *)m->data;
+        size_t gap = (size_t)m->elem.second - m->elem.first; // in pairs
+        if (is_inside(s->region, blocks, m->n_block, gap)) {
+            move(s, origin, m);
+        } else {
+            refuse(s, origin, m);
+        }
+        break;
+    }
+    case PLI_REGION_MSG_FLUSH: {
+        int32_t err = pli_region_serve_fault(s->region, origin);
+        pli_region_serve_answer(s->region, origin, m->tag, &err, sizeof err);
+        break;
+    }
+    case PLI_REGION_MSG_ASK:
+        s->region->plan.on_message(s->region, s->region->plan.arg, origin, m->tag, m->data,
+                                   len - sizeof(struct pli_region_msg));
+        break;
+    case PLI_REGION_MSG_KEY:
+        answer_key(s, origin, m);
+        break;
+    default:
+        pli_log(PLI_ERROR, "%s: rank %d sent a message of unknown kind %u",
+                pli_comm_say(s->region->comm), origin, m->kind);
+    }
+}
+
+static enum pli_err wait_for_next(struct pli_region_server *s)
+{
+    return receive(s, &s->in, sizeof s->in, MPI_ANY_SOURCE, PLI_REGION_TAG_ASK);
 }
 
 static void run(struct pli_task *t)
 {
-    struct pli_region *r = PLI_CONTAINER(t, struct pli_region, task);
-    bool was_data = r->is_taking;
-    r->is_taking = false;
-    if (!was_data && r->recv.r.bytes >= PLI_REGION_HEAD && r->recv.r.err == PLI_OK) {
-        serve(r, r->recv.r.source, r->recv.r.bytes);
+    struct pli_region_server *s = PLI_CONTAINER(t, struct pli_region_server, task);
+    bool was_data = s->is_receiving_data;
+    s->is_receiving_data = false;
+    pli_region_msg_order(s->region);
+    if (!was_data && s->recv.r.err == PLI_OK && s->recv.r.bytes >= sizeof(struct pli_region_msg)) {
+        serve(s, s->recv.r.source, s->recv.r.bytes);
     }
-    if (!r->is_over && !r->is_taking && wait_for_next(r) != PLI_OK) {
-        pli_log(PLI_ERROR, "%s: no more requests can be served: %s", pli_comm_say(r->comm),
+    pli_region_msg_order(s->region);
+    if (!s->is_receiving_data && wait_for_next(s) != PLI_OK) {
+        pli_log(PLI_ERROR, "%s: no more requests can be served: %s", pli_comm_say(s->region->comm),
                 pli_fail_take(NULL));
     }
 }
@@ -181,17 +278,59 @@ static void run(struct pli_task *t)
 // Context: lane locked, so the work itself is left for later.
 static void arrived(struct pli_request_child *c)
 {
-    struct pli_region *r = PLI_CONTAINER(c, struct pli_region, recv);
-    r->is_waiting = false;
-    if (!r->is_over) {
-        pli_lane_defer(c->r.lane, &r->task);
+    struct pli_region_server *s = PLI_CONTAINER(c, struct pli_region_server, recv);
+    atomic_fetch_add_explicit(&s->n_arrived, 1, memory_order_release);
+    if (!s->is_over) {
+        pli_lane_defer(c->r.lane, &s->task);
     }
 }
 
-enum pli_err pli_region_serve(struct pli_region *r)
+enum pli_err pli_region_serve_open(struct pli_region *r)
 {
-    r->recv.done = arrived;
-    r->task.run = run;
-    r->is_serving = true;
-    return wait_for_next(r);
+    struct pli_region_server *s = calloc(1, sizeof *s);
+    _Atomic int *faults = calloc((size_t)r->comm->size, sizeof *faults);
+    if (s == NULL || faults == NULL) {
+        free(s);
+        free(faults);
+        return pli_fail(PLI_ERR_NOMEM, "no memory to serve one-sided access");
+    }
+    s->region = r;
+    s->faults = faults;
+    s->recv.done = arrived;
+    s->task.run = run;
+    r->server = s;
+    enum pli_err err = wait_for_next(s);
+    if (err == PLI_OK && r->plan.has_thread) {
+        s->has_thread = true;
+        pli_progress_thread_retain();
+    }
+    return err;
+}
+
+void pli_region_serve_close(struct pli_region *r)
+{
+    struct pli_region_server *s = r->server;
+    if (s == NULL) {
+        return;
+    }
+    pli_region_msg_throttle(r, 0);
+    // Another thread may be about to post the receive again.
+    struct pli_waiter wait = { .lane = pli_region_msg_lane(r),
+                               .comm = r->comm,
+                               .call = "MPI_Win_free" };
+    while (atomic_load(&s->n_posted) != atomic_load(&s->n_arrived) + 1 &&
+           atomic_load(&s->n_posted) != 0) {
+        pli_progress_step(&wait);
+    }
+    pli_progress_end(&wait);
+    s->is_over = true;
+    if (atomic_load(&s->n_posted) != 0) {
+        s->recv.r.ops->cancel(&s->recv.r);
+    }
+    if (s->has_thread) {
+        pli_progress_thread_release();
+    }
+    free(s->faults);
+    free(s);
+    r->server = NULL;
 }

@@ -1,64 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Access to far members by UCX. A member lends its memory in stretches, when somebody asks for the
-// key of one: nobody pins what nobody reaches for. Neither puts of UCX nor messages wait for each
-// other, so that who changes from one to the other, or goes on after a put, waits for what was
-// before. That costs a trip, and this is for accesses to which it matters little.
-#include "onesided/region_priv.h"
+// A member registers its memory with UCX in chunks, each when another member first asks for its
+// key, so that a device pins what others reach for and no more. The answer is not waited for:
+// until it is here accesses go as messages.
+#include "onesided/region_ucx.h"
 
-#include "base/conf.h"
 #include "base/log.h"
-#include "msg/endpoint.h"
 #include "net/tcp/tcp_conn.h"
 #include "net/ucx/ucx_conn.h"
-#include "net/ucx/ucx.h"
 #include "obj/comm.h"
+#include "onesided/region_msg.h"
+#include "onesided/region_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRETCH = 16 << 20 };
+enum { CHUNK = 16 << 20 };
 
-// A stretch of a member's memory, as this side reaches it.
-struct borrowed {
+// A chunk of a member's memory, as this side reaches it.
+struct pli_region_chunk {
     uint64_t from, to, address;
-    bool is_known; // the member was asked for it
-    bool is_native;
-    struct pli_ucx_key *key; // NULL: not by UCX
+    bool is_asked;           // the member was asked for it
+    bool has_device;         // on both sides
+    struct pli_ucx_key *key; // NULL: not by UCX, or not yet
 };
 
-struct pli_region_way {
-    struct borrowed *all; // by number of the stretch
-    size_t n;
-    bool is_dirty; // something was put that may not be there
-};
-
-// A stretch of this member's memory that others reach.
-struct pli_region_loan {
-    struct pli_region_loan *next;
-    uint64_t stretch;
-    struct pli_ucx_loan ucx; // without a key: it cannot be lent
-};
-
-static const struct pli_request_ops access_ops = {
-    .name = "access to far memory",
-    .start = pli_request_no_start,
-    .cancel = pli_request_no_cancel,
-    .finish = pli_request_plain_finish,
-    .clean = pli_request_plain_clean,
+// A chunk of this member's memory that others reach.
+struct pli_region_registration {
+    struct pli_region_registration *next;
+    uint64_t chunk;
+    struct pli_ucx_loan ucx; // without a key: it cannot be registered
 };
 
 enum pli_err pli_region_ucx_open(struct pli_region *r)
 {
-    const struct pli_tcp_lane *net = r->comm->ep->lane->net;
-    if (net == NULL || net->ucx == NULL || strcmp(pli_conf.ucx_rma, "never") == 0 ||
+    const struct pli_tcp_lane *net = pli_region_msg_lane(r)->net;
+    if (!r->plan.may_register || !r->plan.has_far || net == NULL || net->ucx == NULL ||
         !net->ucx->may_lend) {
         return PLI_OK;
     }
-    r->is_native = pli_ucx_has_device();
-    r->ways = calloc((size_t)r->comm->size, sizeof *r->ways);
-    if (r->ways == NULL) {
-        return pli_fail(PLI_ERR_NOMEM, "no memory for a region");
-    }
+    r->has_device = pli_ucx_has_device();
+    r->has_ucx = true;
     pli_lock_take(&net->lane->lock);
     net->ucx->n_region++;
     pli_lock_drop(&net->lane->lock);
@@ -67,223 +48,294 @@ enum pli_err pli_region_ucx_open(struct pli_region *r)
 
 void pli_region_ucx_close(struct pli_region *r)
 {
-    if (r->ways == NULL) {
+    if (!r->has_ucx) {
         return;
     }
-    struct pli_lane *lane = r->comm->ep->lane;
+    struct pli_lane *lane = pli_region_msg_lane(r);
     pli_lock_take(&lane->lock);
     for (int i = 0; i < r->comm->size; i++) {
-        for (size_t k = 0; k < r->ways[i].n; k++) {
-            pli_ucx_return(r->ways[i].all[k].key);
+        for (size_t k = 0; k < r->members[i].n_chunk; k++) {
+            pli_ucx_return(r->members[i].chunks[k].key);
         }
-        free(r->ways[i].all);
+        free(r->members[i].chunks);
     }
     lane->net->ucx->n_region--;
     pli_lock_drop(&lane->lock);
-    free(r->ways);
-    while (r->loans != NULL) {
-        struct pli_region_loan *m = r->loans;
-        r->loans = m->next;
+    while (r->registrations != NULL) {
+        struct pli_region_registration *m = r->registrations;
+        r->registrations = m->next;
         pli_ucx_unlend(&m->ucx);
         free(m);
     }
+    pli_log(PLI_DEBUG, "%s: %llu one-sided accesses went by UCX", pli_comm_say(r->comm),
+            (unsigned long long)atomic_load(&r->n_ucx));
 }
 
-static struct pli_region_loan *lend(struct pli_region *r, uint64_t stretch, uint64_t from,
-                                    uint64_t to)
+static struct pli_region_registration *registration_of(struct pli_region *r, uint64_t chunk,
+                                                       uint64_t from, uint64_t to)
 {
-    for (struct pli_region_loan *m = r->loans; m != NULL; m = m->next) {
-        if (m->stretch == stretch) {
+    for (struct pli_region_registration *m = r->registrations; m != NULL; m = m->next) {
+        if (m->chunk == chunk) {
             return m;
         }
     }
-    struct pli_region_loan *m = calloc(1, sizeof *m);
+    struct pli_region_registration *m = calloc(1, sizeof *m);
     if (m == NULL) {
         return NULL;
     }
-    m->stretch = stretch;
-    m->next = r->loans;
-    r->loans = m;
-    if (pli_ucx_lend(r->near[r->comm->rank] + from, to - from, &m->ucx) != PLI_OK) {
+    m->chunk = chunk;
+    m->next = r->registrations;
+    r->registrations = m;
+    if (pli_ucx_lend(r->plan.base + from, to - from, &m->ucx) != PLI_OK) {
         pli_log(PLI_INFO, "%s; messages reach it", pli_fail_take(NULL));
     }
     return m;
 }
 
-size_t pli_region_ucx_lend(struct pli_region *r, uint64_t at, struct pli_region_key *out)
+size_t pli_region_ucx_register(struct pli_region *r, uint64_t at, struct pli_region_key *out)
 {
-    uint64_t stretch = at / STRETCH, from = stretch * STRETCH, to = from + STRETCH;
-    from = from < r->gap ? r->gap : from;
-    to = to < r->size ? to : r->size;
-    if (r->ways == NULL || at < from || at >= to) {
+    uint64_t chunk = at / CHUNK, from = chunk * CHUNK, to = from + CHUNK;
+    from = from < r->plan.gap ? r->plan.gap : from;
+    to = to < r->plan.size ? to : r->plan.size;
+    if (!r->has_ucx || at < from || at >= to) {
         return 0;
     }
-    const struct pli_region_loan *m = lend(r, stretch, from, to);
+    const struct pli_region_registration *m = registration_of(r, chunk, from, to);
     if (m == NULL || m->ucx.key == NULL || m->ucx.n_key > sizeof out->key) {
         return 0;
     }
     out->from = from;
     out->to = to;
-    out->address = (uint64_t)(uintptr_t)r->near[r->comm->rank] + from;
-    out->is_native = r->is_native;
+    out->address = (uint64_t)(uintptr_t)r->plan.base + from;
+    out->has_device = r->has_device;
     out->n = (uint32_t)m->ucx.n_key;
     memcpy(out->key, m->ucx.key, m->ucx.n_key);
     return PLI_REGION_KEY_HEAD + m->ucx.n_key;
 }
 
-// The way by UCX to a member, if there is one. Context: lane locked.
-static struct pli_tcp_conn *link_to(const struct pli_region *r, int member)
+// The connection by UCX to a member, if there is one. Context: lane locked.
+static struct pli_tcp_conn *conn_to(const struct pli_region *r, int member)
 {
-    struct pli_conn *c = pli_lane_conn(r->comm->ep->lane, pli_group_at(r->comm->remote, member));
+    struct pli_conn *c =
+        pli_lane_conn(pli_region_msg_lane(r), pli_group_at(r->comm->remote, member));
     struct pli_tcp_conn *l = c != NULL ? c->link : NULL;
     return l != NULL && l->by_ucx && l->ucx->peer != NULL ? l : NULL;
 }
 
-// Room to remember a stretch; false: no memory.
-static bool make_room(struct pli_region_way *w, size_t stretch)
+// Room to remember a chunk; false: no memory. Context: lane locked.
+static bool make_room(struct pli_region_member *m, size_t chunk)
 {
-    if (stretch < w->n) {
+    if (chunk < m->n_chunk) {
         return true;
     }
-    struct borrowed *all = realloc(w->all, (stretch + 1) * sizeof *all);
+    struct pli_region_chunk *all = realloc(m->chunks, (chunk + 1) * sizeof *all);
     if (all == NULL) {
         return false;
     }
-    memset(all + w->n, 0, (stretch + 1 - w->n) * sizeof *all);
-    w->all = all;
-    w->n = stretch + 1;
+    memset(all + m->n_chunk, 0, (chunk + 1 - m->n_chunk) * sizeof *all);
+    m->chunks = all;
+    m->n_chunk = chunk + 1;
     return true;
 }
 
+// Context: lane locked.
 static void take_key(struct pli_region *r, int member, const struct pli_region_key *k,
-                     struct borrowed *b)
+                     struct pli_region_chunk *s)
 {
-    struct pli_lane *lane = r->comm->ep->lane;
-    b->from = k->from;
-    b->to = k->to;
-    b->address = k->address;
-    b->is_native = k->is_native != 0 && r->is_native;
-    pli_lock_take(&lane->lock);
-    struct pli_tcp_conn *l = link_to(r, member);
-    if (l != NULL && pli_ucx_borrow(l->ucx->peer, k->key, &b->key) != PLI_OK) {
+    s->from = k->from;
+    s->to = k->to;
+    s->address = k->address;
+    s->has_device = k->has_device != 0 && r->has_device;
+    struct pli_tcp_conn *l = conn_to(r, member);
+    if (l != NULL && pli_ucx_borrow(l->ucx->peer, k->key, &s->key) != PLI_OK) {
         pli_log(PLI_INFO, "memory of member %d is reached by messages: %s", member,
                 pli_fail_take(NULL));
     }
-    pli_lock_drop(&lane->lock);
 }
 
-// Ask the owner for the stretch around an offset. What it answers is remembered, also a no.
-static const struct borrowed *borrow(struct pli_region *r, int member, size_t at)
+// The answer to a question for a key; its message has the number of the chunk. Context: lane
+// locked.
+static void key_came(struct pli_request_child *c)
 {
-    struct pli_region_way *w = &r->ways[member];
-    struct pli_region_key *k = malloc(sizeof *k);
-    size_t len = 0;
-    if (k == NULL || !make_room(w, at / STRETCH) ||
-        pli_region_ask_key(r, member, at, k, &len) != PLI_OK) {
-        free(k);
-        return NULL;
+    struct pli_region_part *m = (struct pli_region_part *)c;
+    struct pli_region *r = m->region;
+    int member = (int)(m->member - r->members);
+    uint64_t len = c->r.bytes, number = m->msg.bytes, begin = number * CHUNK;
+    struct pli_region_chunk *s = &m->member->chunks[number];
+    const struct pli_region_key *k = (const struct pli_region_key *)(const void *)m->msg.data;
+    if (c->r.err == PLI_OK && len >= PLI_REGION_KEY_HEAD && len == PLI_REGION_KEY_HEAD + k->n &&
+        k->from >= begin && k->to <= begin + CHUNK && k->from < k->to) {
+        take_key(r, member, k, s);
     }
-    struct borrowed *b = &w->all[at / STRETCH];
-    b->is_known = true;
-    if (len >= PLI_REGION_KEY_HEAD && len == PLI_REGION_KEY_HEAD + k->n && k->from <= at &&
-        at < k->to) {
-        take_key(r, member, k, b);
+    pli_log(PLI_DEBUG, "chunk %llu of member %d is reached %s", (unsigned long long)number, member,
+            s->key == NULL  ? "by messages"
+            : s->has_device ? "by a device"
+                            : "by UCX");
+    if ((c->r.state & PLI_REQ_GHOST) == 0) { // else the other side may still name it
+        free(m);
     }
-    pli_log(PLI_DEBUG, "stretch %zu of member %d is reached %s", at / STRETCH, member,
-            b->key == NULL ? "by messages"
-            : b->is_native ? "by a device"
-                           : "by UCX");
-    free(k);
-    return b;
+    atomic_fetch_sub_explicit(&r->n_out, 1, memory_order_release);
+    pli_lane_stir(pli_region_msg_lane(r));
 }
 
-// NULL: it cannot be known. Without a key: use messages; the owner may complain of the offset.
-static const struct borrowed *find(struct pli_region *r, int member, size_t at)
+// Ask the owner for the key of a chunk. What it answers is remembered, also a no.
+static void ask_key(struct pli_region *r, int member, size_t chunk)
 {
-    const struct pli_region_way *w = &r->ways[member];
-    if (at >= r->size) {
-        return NULL;
+    uint64_t at = (uint64_t)chunk * CHUNK;
+    const struct pli_region_block b = { (int64_t)(at < r->plan.gap ? r->plan.gap : at), 1, 0, 1 };
+    struct pli_region_part *m = pli_region_msg_new(r, PLI_REGION_MSG_KEY, sizeof b);
+    struct pli_region_part *key = pli_region_msg_new(r, 0, sizeof(struct pli_region_key));
+    if (m == NULL || key == NULL) {
+        free(m);
+        free(key);
+        return;
     }
-    return at / STRETCH < w->n && w->all[at / STRETCH].is_known ? &w->all[at / STRETCH]
-                                                                : borrow(r, member, at);
+    pli_region_msg_blocks(m, &b, 1);
+    m->msg.tag = pli_region_msg_tag(r);
+    key->msg.bytes = chunk;
+    key->child.done = key_came;
+    if (pli_region_msg_receive(key, member, m->msg.tag, key->msg.data,
+                               sizeof(struct pli_region_key), pli_region_msg_byte()) != PLI_OK) {
+        free(m);
+        pli_fail_take(NULL); // it died, and the access reports that
+    } else if (pli_region_msg_send(m, member, sizeof b) != PLI_OK) {
+        pli_fail_take(NULL);
+        key->child.r.ops->cancel(&key->child.r);
+    }
 }
 
-static bool is_always(void)
+// The chunk around an offset; NULL: it is not known how it is reached. Context: lane locked.
+static const struct pli_region_chunk *find(const struct pli_region_member *m, uint64_t at)
 {
-    return strcmp(pli_conf.ucx_rma, "always") == 0;
+    return at / CHUNK < m->n_chunk ? &m->chunks[at / CHUNK] : NULL;
 }
 
-size_t pli_region_ucx_span(struct pli_region *r, int member, size_t at, size_t len, bool is_put)
+// Whether the bytes from `at` on, up to the end of the chunk or of the transfer, have a key.
+// *ask_out: the owner is to be asked for it. Context: lane locked.
+static bool has_key(struct pli_region_member *m, uint64_t at, size_t len, bool needs_device,
+                    bool *ask_out)
 {
-    // Small puts are messages that nobody waits for; what follows one had better be a message, too.
-    bool is_small = len < PLI_REGION_PIECE;
-    if (r->ways == NULL ||
-        (!is_always() && is_small && (is_put || pli_region_is_dirty(r, member)))) {
-        return 0;
+    const struct pli_region_chunk *s = find(m, at);
+    *ask_out = false;
+    if ((s == NULL || !s->is_asked) && make_room(m, at / CHUNK)) {
+        m->chunks[at / CHUNK].is_asked = *ask_out = true;
+        return false;
     }
-    const struct borrowed *b = find(r, member, at);
-    if (b == NULL || b->key == NULL || at < b->from || !(b->is_native || is_always())) {
-        return 0;
-    }
-    return len < b->to - at ? len : b->to - at;
+    uint64_t end = (at / CHUNK + 1) * CHUNK;
+    end = len < end - at ? at + len : end;
+    return s != NULL && s->key != NULL && at >= s->from && end <= s->to &&
+           (s->has_device || !needs_device);
 }
 
-// A request for an access, under way.
-static enum pli_err reach(struct pli_region *r, int member, const struct pli_ucx_conn_access *a,
-                          struct pli_request **out)
+static bool has_all(struct pli_region *r, int member, uint64_t at, size_t len, bool needs_device)
 {
-    struct pli_lane *lane = r->comm->ep->lane;
-    pli_lock_take(&lane->lock);
-    struct pli_tcp_conn *l = link_to(r, member);
-    struct pli_request *req = pli_request_create(lane);
-    if (req == NULL) {
+    struct pli_lane *lane = pli_region_msg_lane(r);
+    bool has = true;
+    for (uint64_t next; len > 0; len -= next - at, at = next) {
+        bool must_ask;
+        next = (at / CHUNK + 1) * CHUNK;
+        next = len < next - at ? at + len : next;
+        pli_lock_take(&lane->lock);
+        has = has_key(&r->members[member], at, next - at, needs_device, &must_ask) && has;
         pli_lock_drop(&lane->lock);
-        return pli_fail(PLI_ERR_NOMEM, "no memory for an access to member %d", member);
+        if (must_ask) {
+            ask_key(r, member, at / CHUNK);
+        }
     }
-    pli_request_hold(r->comm);
-    req->comm = r->comm;
-    req->ops = &access_ops;
-    req->flags = PLI_REQ_NO_STATUS;
-    req->size = req->bytes = a->n;
-    req->cursor = NULL;
+    return has;
+}
+
+bool pli_region_ucx_has(struct pli_region *r, int member, uint64_t at, size_t len)
+{
+    return r->has_ucx && (r->has_device || r->is_always) &&
+           has_all(r, member, at, len, !r->is_always);
+}
+
+// An access as a part of an operation.
+static enum pli_err reach(struct pli_region_access *op, int member, struct pli_ucx_conn_access *a,
+                          uint64_t at)
+{
+    struct pli_region *r = op->region;
+    struct pli_lane *lane = pli_region_msg_lane(r);
+    struct pli_region_part *m = pli_region_msg_new(r, 0, 0);
+    if (m == NULL) {
+        return PLI_ERR_NOMEM;
+    }
+    pli_region_msg_add(op, m);
+    pli_lock_take(&lane->lock);
+    if (a->kind != PLI_UCX_CONN_FLUSH) {
+        const struct pli_region_chunk *s = find(&r->members[member], at);
+        a->at = s->address + (at - s->from);
+        a->key = s->key;
+        atomic_fetch_add_explicit(&r->n_ucx, 1, memory_order_relaxed);
+    }
+    struct pli_request *req = pli_region_msg_plain(m, member, a->n);
+    struct pli_tcp_conn *l = conn_to(r, member);
     if (l == NULL || !pli_ucx_conn_reach(l, req, a)) {
         pli_request_complete(req, PLI_ERR_PROC_ABORTED);
     }
     pli_lock_drop(&lane->lock);
-    *out = req;
     return PLI_OK;
 }
 
-enum pli_err pli_region_ucx_settle(struct pli_region *r, int to)
+enum pli_err pli_region_ucx_move(struct pli_region_access *op, int member, uint64_t at, void *mine,
+                                 size_t len, bool is_put)
 {
-    if (r->ways == NULL || !r->ways[to].is_dirty) {
+    enum pli_err err = PLI_OK;
+    struct pli_region_member *m = &op->region->members[member];
+    if (is_put) {
+        atomic_fetch_add_explicit(&m->n_put, 1, memory_order_relaxed);
+    } else {
+        atomic_store_explicit(&m->is_reading, true, memory_order_relaxed);
+    }
+    for (uint64_t done = 0, n; done < len && err == PLI_OK; done += n) {
+        uint64_t left = len - done, room = CHUNK - (at + done) % CHUNK;
+        n = left < room ? left : room;
+        struct pli_ucx_conn_access a = { .kind = is_put ? PLI_UCX_CONN_PUT : PLI_UCX_CONN_GET,
+                                         .mine = (char *)mine + done,
+                                         .n = n };
+        err = reach(op, member, &a, at + done);
+    }
+    return err;
+}
+
+bool pli_region_ucx_is_dirty(struct pli_region *r, int member)
+{
+    struct pli_region_member *m = &r->members[member];
+    return atomic_load_explicit(&m->n_put, memory_order_relaxed) !=
+           atomic_load_explicit(&m->n_sure, memory_order_relaxed);
+}
+
+enum pli_err pli_region_ucx_flush_begin(struct pli_region *r, int to,
+                                        struct pli_region_ucx_flush *f)
+{
+    f->req = NULL;
+    f->member = &r->members[to];
+    f->n_put = atomic_load_explicit(&f->member->n_put, memory_order_relaxed);
+    if (!pli_region_ucx_is_dirty(r, to)) {
         return PLI_OK;
     }
-    struct pli_request *req;
-    const struct pli_ucx_conn_access a = { .kind = PLI_UCX_CONN_FLUSH };
-    r->ways[to].is_dirty = false;
-    enum pli_err err = reach(r, to, &a, &req);
-    return err == PLI_OK ? pli_region_finish(req, NULL) : err;
+    struct pli_region_access *op = pli_region_msg_begin(r, to, true);
+    struct pli_ucx_conn_access a = { .kind = PLI_UCX_CONN_FLUSH };
+    return op == NULL ? PLI_ERR_NOMEM : pli_region_msg_end(op, reach(op, to, &a, 0), &f->req);
 }
 
-enum pli_err pli_region_ucx_begin(struct pli_region *r, int member, size_t at, void *mine,
-                                  size_t len, bool is_put, struct pli_request **out)
+// A failure counts as an end: the other side is gone.
+enum pli_err pli_region_ucx_flush_end(struct pli_region_ucx_flush *f)
 {
-    enum pli_err err = pli_region_flush(r, member);
-    if (err != PLI_OK) {
-        return err;
+    if (f->req == NULL) {
+        return PLI_OK;
     }
-    const struct borrowed *b = find(r, member, at);
-    const struct pli_ucx_conn_access a = { .kind = is_put ? PLI_UCX_CONN_PUT : PLI_UCX_CONN_GET,
-                                           .mine = mine,
-                                           .n = len,
-                                           .at = b->address + (at - b->from),
-                                           .key = b->key };
-    r->ways[member].is_dirty = is_put;
-    return reach(r, member, &a, out);
+    enum pli_err err = pli_region_msg_finish(f->req, NULL);
+    uint64_t sure = atomic_load_explicit(&f->member->n_sure, memory_order_relaxed);
+    while (sure < f->n_put &&
+           !atomic_compare_exchange_weak_explicit(&f->member->n_sure, &sure, f->n_put,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return err;
 }
 
-// What UCX has of our operations; the others, and all on floating-point numbers, take messages.
+// UCX's name of an operation; the others, and all on floating-point numbers, take messages.
 static bool find_atomic(enum pli_region_type type, enum pli_region_op op, enum pli_ucx_atomic *out)
 {
     static const struct {
@@ -303,21 +355,15 @@ static bool find_atomic(enum pli_region_type type, enum pli_region_op op, enum p
     return false;
 }
 
-bool pli_region_ucx_atomic(struct pli_region *r, int to, size_t at, enum pli_region_type type,
+bool pli_region_ucx_atomic(struct pli_region *r, int to, uint64_t at, enum pli_region_type type,
                            enum pli_region_op op, const void *a, const void *b, void *fetch,
                            enum pli_err *err_out)
 {
     size_t size = pli_region_type_size(type);
     struct pli_ucx_conn_access x = { .kind = PLI_UCX_CONN_ATOMIC, .n = size };
     uint64_t old = 0;
-    // One that returns nothing is a message that nobody waits for, and one after such a message had
-    // better be a message, too.
-    if (r->ways == NULL || fetch == NULL || pli_region_is_dirty(r, to) || r->ways[to].is_dirty ||
-        !find_atomic(type, op, &x.atomic)) {
-        return false;
-    }
-    const struct borrowed *k = find(r, to, at);
-    if (k == NULL || k->key == NULL || at < k->from || size > k->to - at) {
+    struct pli_request *req;
+    if (!r->has_ucx || !find_atomic(type, op, &x.atomic) || !has_all(r, to, at, size, false)) {
         return false;
     }
     if (b != NULL) {
@@ -325,11 +371,9 @@ bool pli_region_ucx_atomic(struct pli_region *r, int to, size_t at, enum pli_reg
     }
     x.mine = &old;
     x.operand = a;
-    x.at = k->address + (at - k->from);
-    x.key = k->key;
-    struct pli_request *req;
-    *err_out = reach(r, to, &x, &req);
-    *err_out = *err_out == PLI_OK ? pli_region_finish(req, NULL) : *err_out;
+    struct pli_region_access *o = pli_region_msg_begin(r, to, true);
+    *err_out = o == NULL ? PLI_ERR_NOMEM : pli_region_msg_end(o, reach(o, to, &x, at), &req);
+    *err_out = *err_out == PLI_OK ? pli_region_msg_finish(req, NULL) : *err_out;
     if (*err_out == PLI_OK) {
         memcpy(fetch, &old, size);
     }

@@ -5,58 +5,24 @@
 
 #include "coll/coll.h"
 #include "ft/failure.h"
-#include "msg/p2p.h"
 #include "msg/progress.h"
 #include "obj/comm.h"
-#include "obj/datatype.h"
 #include "obj/group.h"
-#include "rma/passive.h"
-#include "rma/rma_mail.h"
+#include "onesided/region_msg.h"
 #include "rma/rma_target.h"
+#include "rma/win.h"
+#include "rma/win_flush.h"
+#include "rma/win_wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum pli_err pli_epoch_check_assert(int assert, int allowed)
-{
-    return (assert & ~allowed) == 0
-               ? PLI_OK
-               : pli_fail(PLI_ERR_ASSERT,
-                          "argument assert is %d, which has bits that this call does not know",
-                          assert);
-}
-
-enum pli_err pli_epoch_none(const struct pli_win *w, const char *what)
-{
-    switch ((enum pli_win_access)w->access) {
-    case PLI_ACCESS_FENCE:
-        return pli_fail(PLI_ERR_RMA_SYNC,
-                        "%s has been accessed since the last MPI_Win_fence; another MPI_Win_fence "
-                        "must come before %s",
-                        pli_win_say(w), what);
-    case PLI_ACCESS_START:
-        return pli_fail(PLI_ERR_RMA_SYNC,
-                        "an access to %s has been started; MPI_Win_complete must come before %s",
-                        pli_win_say(w), what);
-    case PLI_ACCESS_LOCK:
-        return pli_fail(PLI_ERR_RMA_SYNC,
-                        "%s is locked at %d rank%s; MPI_Win_unlock must come before %s",
-                        pli_win_say(w), w->n_hold, w->n_hold == 1 ? "" : "s", what);
-    case PLI_ACCESS_LOCK_ALL:
-        return pli_fail(PLI_ERR_RMA_SYNC,
-                        "%s is locked at all ranks; MPI_Win_unlock_all must come before %s",
-                        pli_win_say(w), what);
-    default:
-        return PLI_OK;
-    }
-}
-
 enum pli_err pli_epoch_fence(int assert, struct pli_win *w)
 {
-    enum pli_err err = pli_epoch_check_assert(assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT |
-                                                          MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED);
+    enum pli_err err = pli_rma_target_check_assert(
+        assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED);
     if (err == PLI_OK && w->access != PLI_ACCESS_FENCE) {
-        err = pli_epoch_none(w, "MPI_Win_fence");
+        err = pli_rma_target_no_epoch(w, "MPI_Win_fence");
     }
     if (err == PLI_OK && w->is_posted) {
         err = pli_fail(PLI_ERR_RMA_SYNC,
@@ -72,10 +38,10 @@ enum pli_err pli_epoch_fence(int assert, struct pli_win *w)
     if (err != PLI_OK) {
         return err;
     }
-    err = pli_passive_finish_all(w, "MPI_Win_fence");
-    pli_win_order(w);
+    err = pli_win_flush_all(w, "MPI_Win_fence");
+    pli_region_msg_order(w->region);
     enum pli_err met = pli_coll_barrier(w->comm); // others wait there, whatever went wrong here
-    pli_win_order(w);
+    pli_region_msg_order(w->region);
     w->access = PLI_ACCESS_NONE;
     w->is_fenced = (assert &MPI_MODE_NOSUCCEED) == 0;
     return err == PLI_OK ? met : err;
@@ -109,22 +75,7 @@ static enum pli_err ranks_of(const struct pli_win *w, struct pli_group *group, i
     return PLI_OK;
 }
 
-static enum pli_err tell(struct pli_win *w, int rank, uint32_t tag)
-{
-    struct pli_rma_mail *m = pli_rma_mail_new(w, 0, 0);
-    return m == NULL
-               ? PLI_ERR_NOMEM
-               : pli_rma_mail_send_data(m, rank, tag, &m->msg, 0, pli_datatype_basic(MPI_BYTE));
-}
-
-static enum pli_err hear(struct pli_win *w, int rank, uint32_t tag, struct pli_request **out)
-{
-    static char nowhere;
-    return pli_p2p_irecv_on(&nowhere, 0, pli_datatype_basic(MPI_BYTE), rank, (int)tag, w->comm,
-                            PLI_CHAN_P2P, out);
-}
-
-static __attribute__((cold)) enum pli_err lost(const struct pli_win *w, const char *what)
+static __attribute__((cold)) enum pli_err report_lost(const struct pli_win *w, const char *what)
 {
     char who[440];
     pli_failure_say_failed(w->comm, who, sizeof who);
@@ -132,7 +83,8 @@ static __attribute__((cold)) enum pli_err lost(const struct pli_win *w, const ch
                     who);
 }
 
-// All of them are over; the first error. ranks[i] is -1 where no message came; NULL: nobody asks.
+// All of them are over; the first error. ranks[i] is -1 where no message came; NULL: it does not
+// matter.
 static enum pli_err wait_for(struct pli_win *w, struct pli_request **reqs, int *ranks, int n,
                              const char *what)
 {
@@ -149,20 +101,20 @@ static enum pli_err wait_for(struct pli_win *w, struct pli_request **reqs, int *
         }
         err = err == PLI_OK ? e : err;
     }
-    return pli_err_is_news(err) ? lost(w, what) : err;
+    return pli_err_is_news(err) ? report_lost(w, what) : err;
 }
 
-// Begin to listen to all of them; NULL stands for one that has died.
-static enum pli_err hear_all(struct pli_win *w, const int *ranks, int n, uint32_t tag,
-                             struct pli_request ***out)
+// Begin to receive from all of them; NULL stands for one that has died.
+static enum pli_err await_all(struct pli_win *w, const int *ranks, int n, uint32_t tag,
+                              struct pli_request ***out)
 {
     struct pli_request **reqs = malloc(((size_t)n + 1) * sizeof *reqs);
     enum pli_err err =
-        reqs != NULL ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory to hear %d ranks", n);
+        reqs != NULL ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory to wait for %d ranks", n);
     int done = 0;
     while (done < n && err == PLI_OK) {
         reqs[done] = NULL;
-        err = hear(w, ranks[done], tag, &reqs[done]);
+        err = pli_region_msg_await(w->region, ranks[done], tag, &reqs[done]);
         err = pli_err_is_news(err) ? PLI_OK : err;
         done += err == PLI_OK;
     }
@@ -184,29 +136,29 @@ enum pli_err pli_epoch_post(struct pli_group *group, int assert, struct pli_win 
 {
     int *ranks;
     enum pli_err err =
-        pli_epoch_check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT);
+        pli_rma_target_check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT);
     if (err == PLI_OK && w->is_posted) {
         err = pli_fail(PLI_ERR_RMA_SYNC,
                        "%s is exposed already; MPI_Win_wait must come before MPI_Win_post",
                        pli_win_say(w));
     }
     if (err == PLI_OK && w->access == PLI_ACCESS_FENCE) {
-        err = pli_epoch_none(w, "MPI_Win_post");
+        err = pli_rma_target_no_epoch(w, "MPI_Win_post");
     }
     err = err == PLI_OK ? ranks_of(w, group, &ranks) : err;
     if (err != PLI_OK) {
         return err;
     }
-    err = hear_all(w, ranks, group->size, PLI_RMA_TAG_COMPLETE, &w->posts);
+    err = await_all(w, ranks, group->size, PLI_WIN_TAG_COMPLETE, &w->posts);
     if (err == PLI_OK) {
         w->is_posted = true;
         w->is_fenced = false;
         w->n_post = group->size;
-        pli_win_order(w);
+        pli_region_msg_order(w->region);
         atomic_thread_fence(memory_order_seq_cst);
     }
     for (int i = 0; i < group->size && err == PLI_OK && (assert &MPI_MODE_NOCHECK) == 0; i++) {
-        err = tell(w, ranks[i], PLI_RMA_TAG_POST);
+        err = pli_region_msg_notify(w->region, ranks[i], PLI_WIN_TAG_POST);
         err = pli_err_is_news(err) ? PLI_OK : err; // it died just now: MPI_Win_wait says so
     }
     free(ranks);
@@ -214,12 +166,12 @@ enum pli_err pli_epoch_post(struct pli_group *group, int assert, struct pli_win 
 }
 
 // Wait until all of them have exposed their memory, or see that they live.
-static enum pli_err meet(struct pli_win *w, int *ranks, int n, int assert)
+static enum pli_err await_posts(struct pli_win *w, int *ranks, int n, int assert)
 {
     struct pli_request **reqs = NULL;
     enum pli_err err = PLI_OK;
     if ((assert &MPI_MODE_NOCHECK) == 0) {
-        err = hear_all(w, ranks, n, PLI_RMA_TAG_POST, &reqs);
+        err = await_all(w, ranks, n, PLI_WIN_TAG_POST, &reqs);
         err = err == PLI_OK ? wait_for(w, reqs, ranks, n, "an access") : err;
         free(reqs);
         return err;
@@ -232,14 +184,15 @@ static enum pli_err meet(struct pli_win *w, int *ranks, int n, int assert)
     return err;
 }
 
-// An access that could not be started everywhere is over for those who have exposed their memory:
-// they wait for the word.
-static void turn_down(struct pli_win *w, const int *ranks, int n)
+// An access that could not be started everywhere is over for the members that have exposed their
+// memory: they wait to be told.
+static void cancel_access(struct pli_win *w, const int *ranks, int n)
 {
     char why[512];
     snprintf(why, sizeof why, "%s", pli_fail_take(NULL));
     for (int i = 0; i < n; i++) {
-        if (ranks[i] >= 0 && tell(w, ranks[i], PLI_RMA_TAG_COMPLETE) != PLI_OK) {
+        if (ranks[i] >= 0 &&
+            pli_region_msg_notify(w->region, ranks[i], PLI_WIN_TAG_COMPLETE) != PLI_OK) {
             pli_fail_take(NULL); // dead too
         }
     }
@@ -249,15 +202,15 @@ static void turn_down(struct pli_win *w, const int *ranks, int n)
 enum pli_err pli_epoch_start(struct pli_group *group, int assert, struct pli_win *w)
 {
     int *ranks;
-    enum pli_err err = pli_epoch_check_assert(assert, MPI_MODE_NOCHECK);
-    err = err == PLI_OK ? pli_epoch_none(w, "MPI_Win_start") : err;
+    enum pli_err err = pli_rma_target_check_assert(assert, MPI_MODE_NOCHECK);
+    err = err == PLI_OK ? pli_rma_target_no_epoch(w, "MPI_Win_start") : err;
     err = err == PLI_OK ? ranks_of(w, group, &ranks) : err;
     if (err != PLI_OK) {
         return err;
     }
-    err = meet(w, ranks, group->size, assert);
+    err = await_posts(w, ranks, group->size, assert);
     if (pli_err_is_news(err)) {
-        turn_down(w, ranks, group->size);
+        cancel_access(w, ranks, group->size);
     }
     if (err == PLI_OK) {
         for (int i = 0; i < group->size; i++) {
@@ -278,10 +231,10 @@ enum pli_err pli_epoch_complete(struct pli_win *w)
                         "no access to %s has been started: MPI_Win_start must come before",
                         pli_win_say(w));
     }
-    enum pli_err err = pli_passive_finish_all(w, "MPI_Win_complete");
+    enum pli_err err = pli_win_flush_all(w, "MPI_Win_complete");
     for (int i = 0; i < w->comm->size; i++) {
         if (w->peers[i].is_started) {
-            enum pli_err e = tell(w, i, PLI_RMA_TAG_COMPLETE);
+            enum pli_err e = pli_region_msg_notify(w->region, i, PLI_WIN_TAG_COMPLETE);
             e = e == PLI_OK ? pli_rma_target_alive(w, i) : e;
             err = err == PLI_OK ? e : err;
             w->peers[i].is_started = false;
@@ -307,7 +260,7 @@ enum pli_err pli_epoch_wait(struct pli_win *w)
     w->posts = NULL;
     w->is_posted = false;
     atomic_thread_fence(memory_order_seq_cst);
-    pli_win_order(w);
+    pli_region_msg_order(w->region);
     return err;
 }
 
@@ -316,7 +269,7 @@ enum pli_err pli_epoch_test(struct pli_win *w, int *flag_out)
     if (!w->is_posted) {
         return not_posted(w);
     }
-    pli_passive_sync(w);
+    pli_win_flush_sync(w);
     bool is_done = true;
     for (int i = 0; i < w->n_post && is_done; i++) {
         is_done = w->posts[i] == NULL || pli_request_is_done(w->posts[i]);

@@ -15,10 +15,4 @@ enum pli_err pli_epoch_complete(struct pli_win *w);
 enum pli_err pli_epoch_wait(struct pli_win *w);
 enum pli_err pli_epoch_test(struct pli_win *w, int *flag_out);
 
-// No epoch is open, or the sentence that says which: `what` cannot be done then.
-enum pli_err pli_epoch_none(const struct pli_win *w, const char *what);
-
-// An assertion has no other bits than these.
-enum pli_err pli_epoch_check_assert(int assert, int allowed);
-
 #endif

@@ -15,9 +15,5 @@ enum pli_err pli_passive_flush(int rank, struct pli_win *w);
 enum pli_err pli_passive_flush_all(struct pli_win *w);
 enum pli_err pli_passive_flush_local(int rank, struct pli_win *w);
 enum pli_err pli_passive_flush_local_all(struct pli_win *w);
-enum pli_err pli_passive_sync(struct pli_win *w);
-
-// All that this member did to the others is done there and seen by everybody.
-enum pli_err pli_passive_finish_all(struct pli_win *w, const char *call);
 
 #endif

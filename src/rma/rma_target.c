@@ -1,17 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Checks of an access before anything happens: rank, epoch, range, and whether the target lives.
 #include "rma/rma_target.h"
 
 #include "ft/failure.h"
 #include "obj/comm.h"
-#include "rma/rma_layout.h"
+#include "onesided/region_layout.h"
 #include "rma/win_attach.h"
 
-enum pli_err pli_rma_target_check_rank(const struct pli_win *w, int rank)
+enum pli_err pli_rma_target_check_assert(int assert, int allowed)
 {
-    return rank >= 0 && rank < w->comm->size
+    return (assert & ~allowed) == 0
                ? PLI_OK
-               : pli_fail(PLI_ERR_RANK, "rank %d is not one of %s, which has ranks 0 to %d", rank,
-                          pli_win_say(w), w->comm->size - 1);
+               : pli_fail(PLI_ERR_ASSERT,
+                          "argument assert is %d, which has bits that this call does not know",
+                          assert);
+}
+
+enum pli_err pli_rma_target_no_epoch(const struct pli_win *w, const char *what)
+{
+    switch ((enum pli_win_access)w->access) {
+    case PLI_ACCESS_FENCE:
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "%s has been accessed since the last MPI_Win_fence; another MPI_Win_fence "
+                        "must come before %s",
+                        pli_win_say(w), what);
+    case PLI_ACCESS_START:
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "an access to %s has been started; MPI_Win_complete must come before %s",
+                        pli_win_say(w), what);
+    case PLI_ACCESS_LOCK:
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "%s is locked at %d rank%s; MPI_Win_unlock must come before %s",
+                        pli_win_say(w), w->n_hold, w->n_hold == 1 ? "" : "s", what);
+    case PLI_ACCESS_LOCK_ALL:
+        return pli_fail(PLI_ERR_RMA_SYNC,
+                        "%s is locked at all ranks; MPI_Win_unlock_all must come before %s",
+                        pli_win_say(w), what);
+    default:
+        return PLI_OK;
+    }
 }
 
 static __attribute__((cold)) enum pli_err check_dead(const struct pli_win *w, int rank)
@@ -100,7 +127,7 @@ enum pli_err pli_rma_target_find(struct pli_win *w, int rank, MPI_Aint disp, MPI
         return PLI_OK;
     }
     if (__builtin_expect((unsigned)rank >= (unsigned)w->comm->size, 0)) {
-        return pli_rma_target_check_rank(w, rank);
+        return pli_win_check_rank(w, rank);
     }
     struct pli_win_peer *p = &w->peers[rank];
     if (__builtin_expect(!may_access(w, p), 0)) {
@@ -118,7 +145,7 @@ enum pli_err pli_rma_target_find(struct pli_win *w, int rank, MPI_Aint disp, MPI
     int64_t at = 0;
     bool is_over = __builtin_mul_overflow(disp, is_dynamic ? 1 : p->unit, &at) ||
                    !pli_datatype_bytes(type, count, &out->bytes);
-    if (!is_over && pli_rma_layout_bounds(count, type, &from, &to)) {
+    if (!is_over && pli_region_layout_bounds(count, type, &from, &to)) {
         from += at;
         to += at;
         is_over = is_dynamic

@@ -32,7 +32,9 @@ enum pli_err pli_rma_target_alive(const struct pli_win *w, int rank);
 // The same of all members.
 enum pli_err pli_rma_target_all_alive(const struct pli_win *w);
 
-// The rank is one of the window's, for calls that synchronise.
-enum pli_err pli_rma_target_check_rank(const struct pli_win *w, int rank);
+// No epoch is open, or the sentence that says which: `what` cannot be done then.
+enum pli_err pli_rma_target_no_epoch(const struct pli_win *w, const char *what);
+// An assertion has no other bits than these.
+enum pli_err pli_rma_target_check_assert(int assert, int allowed);
 
 #endif

@@ -1,34 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What all windows have: name, group, error handler, and checks of arguments.
 #include "rma/win.h"
 
-#include "boot/boot.h"
-#include "coll/coll.h"
-#include "ft/agree.h"
-#include "msg/progress_thread.h"
 #include "obj/attr.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
 #include "obj/group.h"
-#include "obj/info.h"
-#include "rma/epoch.h"
-#include "rma/rma_serve.h"
-#include "rma/win_attach.h"
-#include "rma/win_memory.h"
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static void enter_kind(void)
 {
     pli_errhandler_keep(PLI_KIND_WIN, offsetof(struct pli_win, errhandler));
     pli_attr_keep(PLI_KIND_WIN, offsetof(struct pli_win, attrs));
-}
-
-size_t pli_win_guard_bytes(int n)
-{
-    size_t size = sizeof(struct pli_guard);
-    return size + ((size_t)n + size - 1) / size * size;
 }
 
 struct pli_win *pli_win_new(int flavor)
@@ -44,25 +29,6 @@ struct pli_win *pli_win_new(int flavor)
     w->model = MPI_WIN_UNIFIED;
     w->unit = w->unit_int = 1;
     return w;
-}
-
-void pli_win_destroy(struct pli_win *w)
-{
-    if (w == NULL) {
-        return;
-    }
-    pli_rma_serve_close(w);
-    if (w->has_thread) {
-        pli_progress_thread_release();
-    }
-    pli_comm_release(w->comm);
-    pli_errhandler_release(w->errhandler);
-    pli_win_attach_clear(w);
-    pli_info_release(w->info);
-    pli_win_memory_give(&w->memory);
-    free(w->is_guard_own ? w->guard : NULL);
-    free(w->peers);
-    pli_handle_destroy(w, sizeof *w);
 }
 
 const char *pli_win_say(const struct pli_win *w)
@@ -95,28 +61,12 @@ enum pli_err pli_win_check_comm(const struct pli_comm *comm)
     return comm->is_span ? pli_comm_refuse_span(comm, "windows") : PLI_OK;
 }
 
-enum pli_err pli_win_free(struct pli_win *w)
+enum pli_err pli_win_check_rank(const struct pli_win *w, int rank)
 {
-    enum pli_err err = pli_epoch_none(w, "MPI_Win_free");
-    if (err == PLI_OK && w->is_posted) {
-        err = pli_fail(PLI_ERR_RMA_SYNC,
-                       "%s is exposed; MPI_Win_wait must come before MPI_Win_free", pli_win_say(w));
-    }
-    if (err == PLI_OK && w->attrs != NULL) {
-        err = pli_attr_delete_all(&w->obj);
-    }
-    if (err != PLI_OK) {
-        return err;
-    }
-    // No epoch is open here, so all that this member did is done. Others may still want something
-    // of it, until they come here too; those who died will not.
-    bool is_mortal = (pli_boot.node.header->mode & PLI_NODE_SURVIVES) != 0;
-    err = is_mortal ? pli_agree_meet(w->comm, "MPI_Win_free") : pli_coll_barrier(w->comm);
-    if (err != PLI_OK) {
-        pli_fail_take(NULL);
-    }
-    pli_win_destroy(w);
-    return PLI_OK;
+    return rank >= 0 && rank < w->comm->size
+               ? PLI_OK
+               : pli_fail(PLI_ERR_RANK, "rank %d is not one of %s, which has ranks 0 to %d", rank,
+                          pli_win_say(w), w->comm->size - 1);
 }
 
 enum pli_err pli_win_get_group(struct pli_win *w, struct pli_group **out)

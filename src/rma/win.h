@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/lock.h"
 #include "obj/handle.h"
-#include "rma/rma_wire.h"
+#include "onesided/region_wire.h"
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -17,8 +17,9 @@ struct pli_comm;
 struct pli_errhandler;
 struct pli_group;
 struct pli_info;
+struct pli_region;
 struct pli_request;
-struct pli_rma_serve;
+struct pli_win_lock_server;
 
 // What a member is to this one. Guarded by the window's lock but for what is atomic.
 struct pli_win_peer {
@@ -27,15 +28,11 @@ struct pli_win_peer {
     struct pli_win *same;    // its window, when it is of this process
     uint64_t size;
     int64_t unit;
-    bool is_near;            // load and store
-    uint8_t hold;            // enum pli_rma_hold, 0: no lock
-    bool is_unchecked;       // the lock was not asked for: MPI_MODE_NOCHECK
-    bool is_started;         // by MPI_Win_start
-    uint32_t n_lost;         // deaths of holders of its lock that this member was told of
-    _Atomic bool is_dirty;   // something was sent there that it may not have done yet
-    _Atomic bool is_reading; // much was asked for, which comes out of its memory itself
-    _Atomic uint32_t n_open; // operations that use memory here
-    _Atomic int fault;       // enum pli_err of an access that failed and nobody was told of
+    bool is_near;      // load and store
+    uint8_t hold;      // enum pli_hold, 0: no lock
+    bool is_unchecked; // the lock was not asked for: MPI_MODE_NOCHECK
+    bool is_started;   // by MPI_Win_start
+    uint32_t n_lost;   // deaths of holders of its lock that this member was told of
 };
 
 // How this member accesses others at the moment.
@@ -54,8 +51,8 @@ struct pli_win_memory {
     size_t len;
 };
 
-struct pli_win_stretch {
-    struct pli_win_stretch *next;
+struct pli_win_attached {
+    struct pli_win_attached *next;
     uintptr_t at;
     size_t len;
 };
@@ -81,28 +78,14 @@ struct pli_win {
     bool is_posted;
     int n_post;                        // members that MPI_Win_post named, and
     struct pli_request **posts;        // their completions
-    struct pli_win_stretch *stretches; // attached memory
-    _Atomic uint32_t n_out;            // messages that are not sent yet
-    _Atomic uint32_t next_tag;
-    _Atomic uint32_t n_order;
-    struct pli_rma_serve *serve;
-    bool has_thread; // the progress thread serves it too
+    struct pli_win_attached *attached; // attached memory
+    struct pli_region *region;         // how far members are reached, and how they reach this one
+    struct pli_win_lock_server *locks; // the members that wait for this one's lock
     char name[MPI_MAX_OBJECT_NAME];
 };
 
-// Bytes of a guard with the list of holders behind it, for a window of n members.
-size_t pli_win_guard_bytes(int n);
-
 // Zeroed, with what all windows have; NULL: no memory, noted.
 struct pli_win *pli_win_new(int flavor);
-void pli_win_destroy(struct pli_win *w); // NULL and half-built ones are fine
-
-// Threads of this process that serve the window, and those that synchronise, are in order by way of
-// other processes; here that is said to who looks at this process alone.
-static inline void pli_win_order(struct pli_win *w)
-{
-    atomic_fetch_add_explicit(&w->n_order, 1, memory_order_acq_rel);
-}
 
 // "window NAME" or "the window", for messages.
 const char *pli_win_say(const struct pli_win *w);
@@ -112,8 +95,10 @@ enum pli_err pli_win_check(MPI_Aint size, MPI_Aint unit);
 // Whether a communicator can have windows.
 enum pli_err pli_win_check_comm(const struct pli_comm *comm);
 
+// Whether a rank is one of the window's.
+enum pli_err pli_win_check_rank(const struct pli_win *w, int rank);
+
 // As the API table calls them.
-enum pli_err pli_win_free(struct pli_win *w);
 enum pli_err pli_win_get_group(struct pli_win *w, struct pli_group **out);
 enum pli_err pli_win_set_name(struct pli_win *w, const char *name);
 enum pli_err pli_win_set_errhandler(struct pli_win *w, struct pli_errhandler *e);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The list of memory that is attached to a dynamic window.
 #include "rma/win_attach.h"
 
 #include "rma/win.h"
@@ -25,20 +26,20 @@ enum pli_err pli_win_attach(struct pli_win *w, void *base, MPI_Aint size)
     if (err != PLI_OK) {
         return err;
     }
-    struct pli_win_stretch *s = malloc(sizeof *s);
+    struct pli_win_attached *s = malloc(sizeof *s);
     if (s == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory to attach some");
     }
-    *s = (struct pli_win_stretch){ .at = (uintptr_t)base, .len = (size_t)size };
+    *s = (struct pli_win_attached){ .at = (uintptr_t)base, .len = (size_t)size };
     pli_lock_take(&w->lock);
-    for (const struct pli_win_stretch *o = w->stretches; o != NULL && err == PLI_OK; o = o->next) {
+    for (const struct pli_win_attached *o = w->attached; o != NULL && err == PLI_OK; o = o->next) {
         if (s->at < o->at + o->len && o->at < s->at + s->len) {
             err = PLI_ERR_RMA_ATTACH;
         }
     }
     if (err == PLI_OK) {
-        s->next = w->stretches;
-        w->stretches = s;
+        s->next = w->attached;
+        w->attached = s;
     }
     pli_lock_drop(&w->lock);
     if (err != PLI_OK) {
@@ -56,11 +57,11 @@ enum pli_err pli_win_attach_end(struct pli_win *w, const void *base)
         return err;
     }
     pli_lock_take(&w->lock);
-    struct pli_win_stretch **at = &w->stretches;
+    struct pli_win_attached **at = &w->attached;
     while (*at != NULL && (*at)->at != (uintptr_t)base) {
         at = &(*at)->next;
     }
-    struct pli_win_stretch *s = *at;
+    struct pli_win_attached *s = *at;
     if (s != NULL) {
         *at = s->next;
     }
@@ -73,14 +74,14 @@ enum pli_err pli_win_attach_end(struct pli_win *w, const void *base)
 
 void pli_win_attach_clear(struct pli_win *w)
 {
-    while (w->stretches != NULL) {
-        struct pli_win_stretch *s = w->stretches;
-        w->stretches = s->next;
+    while (w->attached != NULL) {
+        struct pli_win_attached *s = w->attached;
+        w->attached = s->next;
         free(s);
     }
 }
 
-// Stretches that touch each other are one to who accesses them.
+// Pieces that touch each other are one to an access.
 bool pli_win_attach_has(struct pli_win *w, int64_t at, uint64_t len)
 {
     if (w->flavor != MPI_WIN_FLAVOR_DYNAMIC) {
@@ -91,7 +92,7 @@ bool pli_win_attach_has(struct pli_win *w, int64_t at, uint64_t len)
     pli_lock_take(&w->lock);
     for (bool is_found = true; is_found && from < to;) {
         is_found = false;
-        for (const struct pli_win_stretch *s = w->stretches; s != NULL && !is_found; s = s->next) {
+        for (const struct pli_win_attached *s = w->attached; s != NULL && !is_found; s = s->next) {
             if (from >= s->at && from < s->at + s->len) {
                 from = s->at + s->len;
                 is_found = true;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Attributes of windows: those of the library, and the user's.
 #include "rma/win_attr.h"
 
 #include "obj/attr.h"

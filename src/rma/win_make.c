@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making a window: everybody tells what memory it brings, in one exchange, which also brings the
+// Making a window: each member tells what memory it brings, in one exchange, which also brings the
 // context of the window's own communicator.
 #include "rma/win_make.h"
 
 #include "boot/boot.h"
 #include "coll/coll.h"
 #include "comm/comm_make.h"
-#include "msg/lane.h"
 #include "msg/process.h"
-#include "msg/progress_thread.h"
 #include "obj/comm.h"
-#include "rma/rma_serve.h"
+#include "onesided/region_lock.h"
 #include "rma/win.h"
+#include "rma/win_free.h"
 #include "rma/win_info.h"
 #include "rma/win_memory.h"
+#include "rma/win_region.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 // What a member tells the others of its memory. Numbers in the host's order: members have the same.
-struct card {
+struct member_info {
     uint64_t base, window; // addresses, for members of the same process
     uint64_t size;
     int64_t unit;
@@ -29,14 +29,14 @@ struct card {
 };
 
 // How this member reaches another one.
-static void meet(const struct pli_win *w, struct pli_id id, const struct card *c,
-                 struct pli_win_peer *p)
+static void connect_member(const struct pli_win *w, struct pli_id id, const struct member_info *c,
+                           struct pli_win_peer *p)
 {
-    const struct pli_boot *boot = pli_proc.boot;
+    const struct pli_boot *boot = &pli_boot;
     uint32_t row;
     p->size = c->size;
     p->unit = c->unit;
-    if (id.proc == pli_proc.id) {
+    if (id.proc == w->comm->group->me.proc) {
         p->is_near = true;
         p->same = (struct pli_win *)(uintptr_t)c->window;
         p->base = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? 0 : (uintptr_t)c->base;
@@ -53,7 +53,7 @@ static void meet(const struct pli_win *w, struct pli_id id, const struct card *c
     }
 }
 
-static enum pli_err meet_all(struct pli_win *w, const struct card *cards)
+static enum pli_err connect_members(struct pli_win *w, const struct member_info *infos)
 {
     size_t n = (size_t)w->comm->size;
     w->peers = calloc(n, sizeof *w->peers);
@@ -61,60 +61,47 @@ static enum pli_err meet_all(struct pli_win *w, const struct card *cards)
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %zu members", n);
     }
     for (size_t i = 0; i < n; i++) {
-        meet(w, pli_group_at(w->comm->group, (int)i), &cards[i], &w->peers[i]);
+        connect_member(w, pli_group_at(w->comm->group, (int)i), &infos[i], &w->peers[i]);
     }
     return PLI_OK;
 }
 
-// All cards; every member fails where one does.
+// All infos; every member fails where one does.
 static enum pli_err exchange(struct pli_win *w, struct pli_comm *comm, enum pli_err why,
-                             struct card *cards)
+                             struct member_info *infos)
 {
     struct pli_datatype *byte = pli_comm_make_byte();
     char reason[256] = "";
     if (why != PLI_OK) {
         snprintf(reason, sizeof reason, "%s", pli_fail_take(NULL));
     }
-    struct card mine = { .base = (uintptr_t)w->base,
-                         .window = (uintptr_t)w,
-                         .size = (uint64_t)w->size,
-                         .unit = w->unit,
-                         .memory = pli_win_memory_offset(&w->memory, w->base),
-                         .guard = pli_win_memory_offset(&w->memory, w->guard),
-                         .context = comm->rank == 0 ? pli_process_context() : 0,
-                         .where = (int32_t)w->memory.where,
-                         .err = (int32_t)why };
-    enum pli_err err = pli_coll_allgather(&mine, sizeof mine, byte, cards, sizeof mine, byte, comm);
+    struct member_info mine = { .base = (uintptr_t)w->base,
+                                .window = (uintptr_t)w,
+                                .size = (uint64_t)w->size,
+                                .unit = w->unit,
+                                .memory = pli_win_memory_offset(&w->memory, w->base),
+                                .guard = pli_win_memory_offset(&w->memory, w->guard),
+                                .context = comm->rank == 0 ? pli_process_context() : 0,
+                                .where = (int32_t)w->memory.where,
+                                .err = (int32_t)why };
+    enum pli_err err = pli_coll_allgather(&mine, sizeof mine, byte, infos, sizeof mine, byte, comm);
     if (why != PLI_OK) {
         return pli_fail(why, "%s", reason);
     }
     for (int i = 0; i < comm->size && err == PLI_OK; i++) {
-        if (cards[i].err != PLI_OK) {
-            err = pli_fail((enum pli_err)cards[i].err, "rank %d could not take part: %s", i,
-                           pli_err_text((enum pli_err)cards[i].err));
+        if (infos[i].err != PLI_OK) {
+            err = pli_fail((enum pli_err)infos[i].err, "rank %d could not take part: %s", i,
+                           pli_err_text((enum pli_err)infos[i].err));
         }
     }
     return err;
-}
-
-// Whether the progress thread serves members that reach memory of this one by messages.
-static bool must_serve(const struct pli_win *w)
-{
-    bool must = false;
-    for (int i = 0; i < w->comm->size && !must; i++) {
-        uint32_t row;
-        must = !w->peers[i].is_near &&
-               pli_progress_thread_serves(
-                   pli_boot_is_here(pli_proc.boot, pli_group_at(w->comm->group, i).proc, &row));
-    }
-    return must;
 }
 
 // Memory that is not shared has its guard apart.
 static enum pli_err add_guard(struct pli_win *w, const struct pli_comm *comm, enum pli_err why)
 {
     if (w->guard == NULL) {
-        w->guard = calloc(1, pli_win_guard_bytes(comm->size));
+        w->guard = calloc(1, pli_region_lock_bytes(comm->size));
         w->is_guard_own = true;
     }
     return why != PLI_OK || w->guard != NULL
@@ -125,24 +112,20 @@ static enum pli_err add_guard(struct pli_win *w, const struct pli_comm *comm, en
 enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_info *info,
                           enum pli_err why)
 {
-    struct card *cards = malloc((size_t)comm->size * sizeof *cards);
+    struct member_info *infos = malloc((size_t)comm->size * sizeof *infos);
     why = add_guard(w, comm, why);
-    if (cards == NULL) {
+    if (infos == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %d members", comm->size);
     }
     w->unit_int = w->unit > INT32_MAX ? MPI_UNDEFINED : (int)w->unit;
-    enum pli_err err = exchange(w, comm, why, cards);
+    enum pli_err err = exchange(w, comm, why, infos);
     if (err == PLI_OK) {
-        err = pli_comm_make_child(comm, comm->group, NULL, cards[0].context, &w->comm);
+        err = pli_comm_make_child(comm, comm->group, NULL, infos[0].context, &w->comm);
     }
-    err = err == PLI_OK ? meet_all(w, cards) : err;
+    err = err == PLI_OK ? connect_members(w, infos) : err;
     err = err == PLI_OK ? pli_win_info_keep(w, info) : err;
-    err = err == PLI_OK ? pli_rma_serve_open(w) : err;
-    if (err == PLI_OK && must_serve(w)) {
-        w->has_thread = true;
-        pli_progress_thread_retain();
-    }
-    free(cards);
+    err = err == PLI_OK ? pli_win_region_open(w) : err;
+    free(infos);
     return err;
 }
 
@@ -163,7 +146,7 @@ static enum pli_err create(int flavor, void *base, MPI_Aint size, MPI_Aint unit,
     }
     err = pli_win_make(w, comm, info, err);
     if (err != PLI_OK) {
-        pli_win_destroy(w);
+        pli_win_free_local(w);
         return err;
     }
     *out = w;

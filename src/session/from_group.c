@@ -10,6 +10,7 @@
 #include "obj/comm.h"
 #include "obj/comm_hint.h"
 #include "obj/errhandler.h"
+#include "obj/handle_predefined.h"
 #include "obj/info.h"
 #include "obj/session.h"
 #include "session/setup.h"

@@ -13,6 +13,7 @@
 #include "obj/errhandler.h"
 #include "obj/info.h"
 #include "obj/session.h"
+#include "obj/session_comms.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -104,7 +105,7 @@ PLI_START enum pli_err pli_session_open_init(struct pli_info *info,
 enum pli_err pli_session_open_finalize(struct pli_session *s)
 {
     struct pli_comm *c;
-    int n = pli_session_n_comm(s, &c);
+    int n = pli_session_comms_count(s, &c);
     if (n > 0 && s->is_strict) {
         enum pli_err err =
             pli_fail(PLI_ERR_SESSION,
@@ -126,7 +127,7 @@ enum pli_err pli_session_open_finalize(struct pli_session *s)
         if (err != PLI_OK) {
             return err; // a delete callback of the user's
         }
-        pli_session_n_comm(s, &c);
+        pli_session_comms_count(s, &c);
     }
     void *buffer;
     MPI_Count size;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes communicators for grids and for slices of them. No slice needs more than the agreement of
-// its own members on a context: who belongs to it is arithmetic.
+// its own members on a context: its members follow by arithmetic.
 #include "topo/cart_make.h"
 
 #include "comm/comm_make.h"
@@ -181,7 +181,7 @@ enum pli_err pli_cart_make_sub(struct pli_comm *comm, const int remain[], struct
     return err;
 }
 
-// Local, so it cannot ask others where they run; all it may say is who takes part.
+// Local, so it cannot ask others where they run; all it may say is which processes take part.
 enum pli_err pli_cart_make_map(struct pli_comm *comm, int n_dim, const int dims[],
                                const int periods[], int *rank_out)
 {

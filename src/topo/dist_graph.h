@@ -12,10 +12,6 @@ struct pli_info;
 struct pli_topo;
 
 // No info key is known; info is there because the standard has it.
-enum pli_err pli_dist_graph_create(struct pli_comm *comm, int n, const int sources[],
-                                   const int degrees[], const int destinations[],
-                                   const int weights[], struct pli_info *info, int reorder,
-                                   struct pli_comm **out);
 enum pli_err pli_dist_graph_create_adjacent(struct pli_comm *comm, int n_in, const int sources[],
                                             const int source_weights[], int n_out,
                                             const int destinations[], const int dest_weights[],

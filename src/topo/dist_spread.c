@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Distributed graphs from edges that anybody may name: each edge travels to its two ends.
-#include "topo/dist_graph.h"
+// Distributed graphs from edges that any process may name: each edge travels to its two ends.
+#include "topo/dist_spread.h"
 
 #include "coll/coll.h"
 #include "obj/comm.h"
+#include "topo/dist_graph.h"
 #include "topo/dist_make.h"
 #include "topo/topo.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
-// What an end of an edge is told.
-struct word {
+// What the process at an end of an edge gets.
+struct edge_end {
     int is_in, peer, weight;
 };
-enum { INTS = sizeof(struct word) / sizeof(int) };
+enum { INTS = sizeof(struct edge_end) / sizeof(int) };
 
 struct spread {
-    struct word *out, *in;      // to send, by destination; received, by source
+    struct edge_end *out, *in;  // to send, by destination; received, by source
     int *counts, *starts;       // of numbers to send to each rank
     int *in_counts, *in_starts; // and to receive
     long long n_out, n_in;      // numbers altogether
@@ -83,7 +84,7 @@ static long long add_up(const int counts[], int starts[], int n)
     return sum;
 }
 
-// Sort the words by who gets them, in the order the edges were named.
+// Sort the ends by the process that gets them, in the order the edges were named.
 static bool sort_words(struct spread *s, int n_rank, int n, const int sources[],
                        const int degrees[], const int destinations[], const int weights[],
                        int n_edge)
@@ -102,8 +103,8 @@ static bool sort_words(struct spread *s, int n_rank, int n, const int sources[],
         for (int k = 0; k < degrees[i]; k++, e++) {
             int from = sources[i], to = destinations[e];
             int w = weights != MPI_UNWEIGHTED ? weights[e] : 0;
-            s->out[s->starts[from] / INTS + next[from]++] = (struct word){ 0, to, w };
-            s->out[s->starts[to] / INTS + next[to]++] = (struct word){ 1, from, w };
+            s->out[s->starts[from] / INTS + next[from]++] = (struct edge_end){ 0, to, w };
+            s->out[s->starts[to] / INTS + next[to]++] = (struct edge_end){ 1, from, w };
         }
     }
     free(next);
@@ -140,7 +141,7 @@ static enum pli_err gather_topo(const struct spread *s, bool is_weighted, struct
         return err;
     }
     for (int i = 0, at_in = 0, at_out = 0; i < n; i++) {
-        const struct word *w = &s->in[i];
+        const struct edge_end *w = &s->in[i];
         int *peer = w->is_in ? &t->in[at_in] : &t->out[at_out];
         *peer = w->peer;
         if (is_weighted) {

@@ -55,7 +55,7 @@ bool pli_remap_matters(const struct pli_locality places[], int n)
 
 struct row {
     struct pli_locality place;
-    int who;
+    int proc;
 };
 
 static int by_place(const void *a, const void *b)
@@ -69,7 +69,7 @@ static int by_place(const void *a, const void *b)
             return x->place.at[i] < y->place.at[i] ? -1 : 1;
         }
     }
-    return (x->who > y->who) - (x->who < y->who);
+    return (x->proc > y->proc) - (x->proc < y->proc);
 }
 
 // The processes in order of place, so that those of one node, package and so on are together.
@@ -77,21 +77,21 @@ static int by_place(const void *a, const void *b)
 static int *sort(const struct pli_locality places[], int n)
 {
     struct row *rows = malloc((size_t)n * sizeof *rows);
-    int *who = malloc((size_t)n * sizeof *who);
+    int *procs = malloc((size_t)n * sizeof *procs);
     for (int i = 0; rows != NULL && i < n; i++) {
         rows[i] = (struct row){ places[i], i };
     }
-    if (rows != NULL && who != NULL) {
+    if (rows != NULL && procs != NULL) {
         qsort(rows, (size_t)n, sizeof *rows, by_place);
         for (int i = 0; i < n; i++) {
-            who[i] = rows[i].who;
+            procs[i] = rows[i].proc;
         }
     } else {
-        free(who);
-        who = NULL;
+        free(procs);
+        procs = NULL;
     }
     free(rows);
-    return who;
+    return procs;
 }
 
 long long pli_remap_cost(const struct pli_locality places[], const struct pli_remap_graph *g,
@@ -116,16 +116,16 @@ long long pli_remap_cost(const struct pli_locality places[], const struct pli_re
     return cost;
 }
 
-// Keep the candidate if it is better than the identity: the k-th process of `who` gets order[k].
+// Keep the candidate if it is better than the identity: the k-th process of `procs` gets order[k].
 static void keep_better(const struct pli_locality places[], const struct pli_remap_graph *g,
-                        const int who[], const int order[], int rank_out[])
+                        const int procs[], const int order[], int rank_out[])
 {
     for (int i = 0; i < g->n; i++) {
         rank_out[i] = i;
     }
     long long as_is = pli_remap_cost(places, g, rank_out);
     for (int i = 0; i < g->n; i++) {
-        rank_out[who[i]] = order[i];
+        rank_out[procs[i]] = order[i];
     }
     if (pli_remap_cost(places, g, rank_out) >= as_is) {
         for (int i = 0; i < g->n; i++) {
@@ -233,13 +233,13 @@ static void walk(struct walk *w, int level)
 }
 
 // Sizes of nodes, packages and so on, as far down as all are alike.
-static void find_sizes(struct walk *w, const struct pli_locality places[], const int who[], int n)
+static void find_sizes(struct walk *w, const struct pli_locality places[], const int procs[], int n)
 {
     int last = n;
     for (int level = 0; level < PLI_REMAP_N_LEVEL; level++) {
         int size = 0;
         for (int i = 0, from = 0; i < n; i++) {
-            if (i + 1 == n || !pli_remap_same(&places[who[i]], &places[who[i + 1]], level)) {
+            if (i + 1 == n || !pli_remap_same(&places[procs[i]], &places[procs[i + 1]], level)) {
                 if (size != 0 && size != i + 1 - from) {
                     return;
                 }
@@ -288,9 +288,9 @@ enum pli_err pli_remap_cart(const struct pli_locality places[], int n_dim, const
     struct walk w = { .n_dim = n_dim, .dims = dims, .periods = periods };
     struct pli_remap_graph g;
     int *index = grid_edges(n, n_dim, dims, periods, &g);
-    int *who = sort(places, n);
+    int *procs = sort(places, n);
     int *space = calloc(d * (4 + 3 * PLI_REMAP_N_LEVEL) + (size_t)n, sizeof *space);
-    bool is_there = index != NULL && who != NULL && space != NULL;
+    bool is_there = index != NULL && procs != NULL && space != NULL;
     if (is_there) {
         w.origin = space;
         w.box = space + d;
@@ -299,12 +299,12 @@ enum pli_err pli_remap_cart(const struct pli_locality places[], int n_dim, const
         w.kept = space + 4 * d;
         w.order = w.kept + 3 * PLI_REMAP_N_LEVEL * d;
         memcpy(w.box, dims, d * sizeof(int));
-        find_sizes(&w, places, who, n);
+        find_sizes(&w, places, procs, n);
         walk(&w, 0);
-        keep_better(places, &g, who, w.order, rank_out);
+        keep_better(places, &g, procs, w.order, rank_out);
     }
     free(index);
-    free(who);
+    free(procs);
     free(space);
     return is_there ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory to place a grid of %d", n);
 }
@@ -312,13 +312,13 @@ enum pli_err pli_remap_cart(const struct pli_locality places[], int n_dim, const
 enum pli_err pli_remap_graph(const struct pli_locality places[], const struct pli_remap_graph *g,
                              int rank_out[])
 {
-    int *who = sort(places, g->n);
+    int *procs = sort(places, g->n);
     int *order = malloc((size_t)g->n * sizeof *order);
-    bool is_there = who != NULL && order != NULL && pli_remap_grow(places, who, g, order);
+    bool is_there = procs != NULL && order != NULL && pli_remap_grow(places, procs, g, order);
     if (is_there) {
-        keep_better(places, g, who, order, rank_out);
+        keep_better(places, g, procs, order, rank_out);
     }
-    free(who);
+    free(procs);
     free(order);
     return is_there ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory to place a graph of %d", g->n);
 }

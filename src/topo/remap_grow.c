@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of a graph that hang together: a part starts at the first node left and takes, again and
+// Connected parts of a graph: a part starts at the first node left and takes, again and
 // again, the node with most edges into it.
 #include "topo/remap_priv.h"
 
@@ -12,7 +12,7 @@ struct entry {
 
 struct grow {
     const struct pli_locality *places;
-    const int *who;
+    const int *procs;
     int *begin, *near; // both directions of every edge: those of i from begin[i] to begin[i + 1]
     int *gain;
     char *is_open; // may be taken by the part that grows
@@ -102,7 +102,7 @@ static void choose(struct grow *g, int nodes[], int n, int size)
     qsort(nodes + size, (size_t)(n - size), sizeof nodes[0], by_value);
 }
 
-// Give the nodes to the processes who[at] on, at this level and those below.
+// Give the nodes to the processes procs[at] on, at this level and those below.
 static void divide(struct grow *g, int nodes[], int n, int at, int level)
 {
     if (level == PLI_REMAP_N_LEVEL) {
@@ -111,8 +111,8 @@ static void divide(struct grow *g, int nodes[], int n, int at, int level)
     }
     for (int done = 0; done < n;) {
         int size = 1;
-        while (done + size < n && pli_remap_same(&g->places[g->who[at + done]],
-                                                 &g->places[g->who[at + done + size]], level)) {
+        while (done + size < n && pli_remap_same(&g->places[g->procs[at + done]],
+                                                 &g->places[g->procs[at + done + size]], level)) {
             size++;
         }
         if (size < n - done) {
@@ -155,11 +155,11 @@ static void both_ways(const struct pli_remap_graph *from, struct grow *g)
     }
 }
 
-bool pli_remap_grow(const struct pli_locality places[], const int who[],
+bool pli_remap_grow(const struct pli_locality places[], const int procs[],
                     const struct pli_remap_graph *from, int order[])
 {
     size_t n = (size_t)from->n, n_edge = n > 0 ? (size_t)from->index[n - 1] : 0;
-    struct grow g = { .places = places, .who = who, .order = order };
+    struct grow g = { .places = places, .procs = procs, .order = order };
     g.begin = calloc(n + 1, sizeof *g.begin);
     g.near = malloc((2 * n_edge + 1) * sizeof *g.near);
     g.gain = calloc(n, sizeof *g.gain);

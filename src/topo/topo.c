@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of topologies and what the rooms below need to know of them.
+// Creates and releases topologies, and gives the rooms below the functions that copy and ask them.
 #include "topo/topo.h"
 #include "base/cpu.h"
 

@@ -34,7 +34,7 @@ struct pli_topo {
 enum pli_err pli_topo_create(int kind, size_t n, struct pli_topo **out);
 void pli_topo_release(struct pli_topo *t);
 
-// The topology of a kind, or the sentence that it is another or none.
+// The topology of a kind, or an error that it is another or none.
 enum pli_err pli_topo_get(const struct pli_comm *comm, int kind, const struct pli_topo **out);
 
 // Refuse intercommunicators as parents of topologies.
@@ -46,7 +46,7 @@ enum pli_err pli_topo_check_array(const char *name, const void *p, long long n);
 // MPI_Topo_test.
 enum pli_err pli_topo_test(struct pli_comm *comm, int *status_out);
 
-// Tell the rooms below how topologies are copied, dropped and asked. Context: start-up only.
+// Give the rooms below the functions that copy, release and ask topologies. Context: start-up only.
 void pli_topo_init(void);
 
 #endif

@@ -63,9 +63,8 @@ def told(env, folder):
     for args, want in ((("grow", 3), "version 1, of 5 ranks"), (("shrink", 4), "version 2, of 1 rank"),
                        (("resize", 3), "version 3, of 3 ranks")):
         r = Run(*args, p.pid, tool=MPICTL)
-        for _ in range(500):  # the last one may not be known to all yet
-            if "not all ranks have heard" not in r.err:
-                break
+        end = time.monotonic() + 60 * SLOW
+        while "not all ranks have heard" in r.err and time.monotonic() < end:  # the last one may not be known to all yet
             time.sleep(0.01)
             r = Run(*args, p.pid, tool=MPICTL)
         check(r.rc == 0 and want in r.out, f"{args}: {r}")

@@ -3,6 +3,7 @@
 """Messages and access to far memory by UCX between (virtual) hosts: they arrive, also where only some hosts use it;
 a deadlock is named; a host that vanishes is noticed."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -70,6 +71,21 @@ def far():
             check("of member 1 is reached by a device" in r.words and "of member 3 is reached by messages" in r.words, r)
 
 
+def windows():
+    """MPI's windows between hosts go by UCX; after far() two of the hosts have a device, and need not be told to."""
+    exe = os.path.join(BIN, "mpi.win_far")
+    for env in ({**ENV, "PLIANT_UCX_RMA": "always"}, {k: v for k, v in ENV.items() if k != "PLIANT_NET"}):
+        r = HostRun(C, *ALL, exe, env={**env, "PLIANT_LOG": "debug"})
+        check(r.rc == 0, r)
+        n = [0] * 4
+        for rank, count in re.findall(r"rank (\d): debug: the communicator: (\d+) one-sided accesses went by UCX", r.words):
+            n[int(rank)] += int(count)
+        # Ranks whose next one is on another host, where both use UCX, and both have a device or the user insists.
+        want = [0, 2, 3] if "PLIANT_NET" in env else [0]
+        check([rank for rank in range(4) if n[rank] > 50] == want and sum(n[x] for x in range(4) if x not in want) == 0,
+              f"{n}: {r}")
+
+
 def vanish(how, word):
     p = C.popen("vc1", [MPIEXEC, "--launcher", C.launcher, *ALL, PROBE, "barriers"], stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True, env={**os.environ, **ENV})
@@ -97,6 +113,6 @@ def lost():
 need_ucx()
 C = open_cluster(3)
 with C:
-    for part in [globals()[w] for w in sys.argv[1:]] or (programs, spawned, deadlock, far, lost):
+    for part in [globals()[w] for w in sys.argv[1:]] or (programs, spawned, deadlock, far, windows, lost):
         part()
 sys.exit(status())

@@ -7,20 +7,21 @@ import sys
 import tempfile
 
 SPDX = "// SPDX-License-Identifier: BSD-3-Clause\n"
-GOOD_H = SPDX + "#ifndef PLI_BASE_GOOD_H\n#define PLI_BASE_GOOD_H\n\nint pli_good(void);\n\n#endif\n"
-GOOD_C = SPDX + '#include "base/good.h"\n\nint pli_good(void)\n{\n    return 1;\n}\n'
+TOP = SPDX + "// What the file is for.\n"
+GOOD_H = TOP + "#ifndef PLI_BASE_GOOD_H\n#define PLI_BASE_GOOD_H\n\nint pli_good(void);\n\n#endif\n"
+GOOD_C = TOP + '#include "base/good.h"\n\nint pli_good(void)\n{\n    return 1;\n}\n'
 
 
 def header(path, text):
     """With its licence and guard."""
     guard = "PLI_T_" + os.path.basename(path).replace(".", "_").upper()
-    return f"{SPDX}#ifndef {guard}\n#define {guard}\n{text}#endif\n"
+    return f"{TOP}#ifndef {guard}\n#define {guard}\n{text}#endif\n"
 
 
 def ring(path, n):
     """So many files of which each calls the next."""
     stem = "pli_" + os.path.basename(path)
-    return {f"{path}{i}.c": f"{SPDX}void {stem}{(i + 1) % n}(void);\n"
+    return {f"{path}{i}.c": f"{TOP}void {stem}{(i + 1) % n}(void);\n"
                             f"void {stem}{i}(void)\n{{\n    {stem}{(i + 1) % n}();\n}}\n"
             for i in range(n)}
 
@@ -43,7 +44,7 @@ BAD = [
     ("jumps", "src/base/bad.c", SPDX + "void f(void)\n{\n    goto out;\n}\n", "goto out"),
     ("jumps", "src/base/bad.c", SPDX + "#define TRY(x) if (x) return\n", "a macro with a jump"),
     ("places", "src/base/bad.c", SPDX + 'const char *p = "/dev/shm/x";\n', "nothing is created"),
-    ("places", "tools/x/bad.c", SPDX + "int f(void)\n{\n    return shm_open(0);\n}\n", "shm_open"),
+    ("places", "launcher/bad.c", SPDX + "int f(void)\n{\n    return shm_open(0);\n}\n", "shm_open"),
     ("environment", "src/base/bad.c", SPDX + 'char *p = getenv("X");\n', "getenv"),
     ("codes", "src/base/bad.c", SPDX + "int x = MPI_ERR_RANK;\n", "MPI_ERR_RANK"),
     ("hot", "src/base/hot.c", SPDX + "void f(void)\n{\n    free(p);\n}\n", "calls free"),
@@ -59,6 +60,11 @@ BAD = [
     ("reach", "launcher/bad.c", SPDX + '#include "deep0.h"\n', "more than 4 headers deep"),
     ("unique", "src/msg/good.c", SPDX, "also that of"),
     ("unique", "launcher/good.c", SPDX, "also that of"),
+    ("words", "src/msg/bad_moor.c", SPDX, "'moor' is neither a word of the field"),
+    ("words", "docs/design/words.md", "| w | m |\n" + "".join(f"| w{i} | m |\n" for i in range(40)),
+     "41 house words; 40 are allowed"),
+    ("words", "docs/design/words.md", "| pair | two |\n", "'pair' is in tools/style/field_words too"),
+    ("opening", "src/base/bad.c", SPDX + "#include <stdio.h>\n", "no sentence here"),
     ("circle", {f"src/msg/c{i}.h": SPDX + f'#include "msg/c{(i + 1) % 7}.h"\n' for i in range(7)},
      None, "7 need each other (include): src/msg/c0"),
     ("circle", ring("launcher/c", 7), None, "7 need each other (symbol): launcher/c0"),
@@ -78,23 +84,24 @@ BAD = [
 ]
 # Not complaints: words in comments and strings, cold functions on a hot path.
 FINE = {
-    "src/base/fine.c": SPDX + "// getenv and /dev/shm and MPI_ERR_RANK and typedef struct\n"
+    "src/base/fine.c": TOP + "// getenv and /dev/shm and MPI_ERR_RANK and typedef struct\n"
                        'const char *p = "getenv(x) MPI_ERR_RANK goto out";\n',
-    "src/base/hot.c": SPDX + "__attribute__((cold)) static void f(void)\n{\n    free(p);\n}\n"
-                      "\nvoid g(void)\n{\n    p->poll(1);\n    // malloc()\n}\n",
-    "src/msg/fine_too.c": SPDX + '#include "base/good.h"\n',
-    "src/msg/user.c": SPDX + '#include "base/good.h"\n'
+    "src/base/hot.c": TOP + "__attribute__((cold)) static void f(void)\n{\n    free(p);\n}\n"
+                      "\nvoid g(void)\n{\n    p->poll(1);\n    // malloc()\n}\n"
+                      "\nstatic int read(int n)\n{\n    return n;\n}\n\nint h(void)\n{\n    return read(1);\n}\n",
+    "src/msg/fine_too.c": TOP + '#include "base/good.h"\n',
+    "src/msg/user.c": TOP + '#include "base/good.h"\n'
                       "int pli_user_a(void);\nint pli_user[3];\n"
                       "int pli_user_b(void)\n{\n    return pli_good();\n}\n",
-    "src/msg/user_c.c": SPDX + "extern int pli_user[3];\nint pli_user_b(void);\n"
+    "src/msg/user_c.c": TOP + "extern int pli_user[3];\nint pli_user_b(void);\n"
                         "static int f(void)\n{\n    return pli_user[0] + pli_user_b();\n}\n"
                         "int (*const pli_user_c[2])(void) = {f};\n",
-    "src/msg/user_d.c": SPDX + "extern int (*const pli_user_c[2])(void);\n"
+    "src/msg/user_d.c": TOP + "extern int (*const pli_user_c[2])(void);\n"
                         "static void *p = (void *)pli_user_c;\n",
     # Six files may need each other, and seven where an exception says so.
     **ring("src/msg/six_", 6), **ring("launcher/seven_", 7),
-    "src/msg/fine_impi.c": SPDX + '#include "msg/outside.h"\n#include "net/fine_net.h"\n',
-    "launcher/begin.c": SPDX,
+    "src/msg/fine_impi.c": TOP + '#include "msg/outside.h"\n#include "net/fine_net.h"\n',
+    "launcher/begin.c": TOP, "src/msg/lanes.c": TOP,
 }
 for name, content in {
         # A family has one private header, an inline function is no declaration, nor is a field.
@@ -158,10 +165,13 @@ def main():
         put(scratch, "tools/style/hot", "src/base/hot.c\n")
         put(scratch, "tools/style/allow", "types src/base/allowed.c it is the exception\n"
             "circle symbol:launcher/seven_* it is the exception\n")
-        put(scratch, "src/base/allowed.c", SPDX + "typedef struct a { int x; } a;\n")
+        put(scratch, "src/base/allowed.c", TOP + "typedef struct a { int x; } a;\n")
         for path, text in {"src/base/good.h": GOOD_H, "src/base/good.c": GOOD_C, **FINE}.items():
             put(scratch, path, text)
         put(scratch, "tools/style/layers", LAYERS)
+        put(scratch, "tools/style/field_words", "# Comment.\nallowed bad begin conn deep fine good hot\n"
+            "impi lost net outside pair priv seven six too user c d use\n")
+        put(scratch, "docs/design/words.md", "| word | meaning |\n|---|---|\n| lane | of the house |\n")
         put(scratch, ".gitignore", "build\n__pycache__\n")
         compile_some(scratch, ["src/base/good.c", *[p for p in FINE if p.endswith(".c") and p not in PARTS]])
         status, said = judge(scratch, RULES)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Access to far memory by UCX, over its TCP and its shared memory: right, in order, and an owner that dies is named."""
+"""Access to far memory by UCX, over its TCP and its shared memory, from UPC and from MPI's windows: right, in order, and an owner that dies is named."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,21 @@ def threads():
             for env in ({**TCP, "PLIANT_UPC_FAR": "1"}, MIXED):
                 r = Run("-n", 4, "-p", 2, exe, env={**env, "PLIANT_UCX_RMA": "always"}, tool=upcrun)
                 check(r.rc == 0 and r.out == "ok\n" and r.err == "", f"{case.name} {env}: {r}")
+
+
+def windows():
+    """MPI's windows by UCX: right in all kinds of epoch, and most accesses to contiguous memory do go by UCX; none does
+    where the user says never, nor without a device where UCX is to be used where it is better."""
+    for env, ways in ((TCP, "some"), (SHM, "some"), (MIXED, "some"), ({**TCP, "PLIANT_UCX_RMA": "never"}, "none"),
+                      ({**TCP, "PLIANT_UCX_RMA": "auto"}, "none")):
+        env = {"PLIANT_UCX_RMA": "always", "PLIANT_LOG": "debug", **env}
+        r = Run("-n", 3, os.path.join(BUILD, "tests", "bin", "mpi.win_far"), env=env)
+        check(r.rc == 0, f"{env}: {r}")
+        n = [int(x) for x in re.findall(r"(\d+) one-sided accesses went by UCX", r.words)]
+        check(sum(n) > 100 if ways == "some" else sum(n) == 0, f"{env}: {n}")
+    for name in ("win_basic", "win_passive", "win_target", "win_threads"):
+        r = Run("-n", 3, os.path.join(BUILD, "tests", "bin", "mpi." + name), env={**TCP, "PLIANT_UCX_RMA": "always"})
+        check(r.rc == 0 and r.err == "", f"{name}: {r}")
 
 
 FAR_DEATH = """
@@ -91,12 +107,12 @@ def far_death():
                 named = mark()
                 r = Run("--on-failure=continue", "-n", 2, exe, what, env={**env, **named, "PLIANT_LOG": "debug"})
                 check("of member 1 is reached by UCX" in r.words, r)
-                check("UPC thread 0: " in r.words and "thread 1 cannot be reached: access to far memory" in r.words, r)
+                check("UPC thread 0: " in r.words and "thread 1 cannot be reached: one-sided access" in r.words, r)
                 check(r.seconds < 20 * SLOW, f"it took {r.seconds} s")
                 nothing_left(named, "processes were left")
 
 
 need_ucx()
-for test in (far, threads, far_death):
+for test in [globals()[w] for w in sys.argv[1:]] or (far, threads, windows, far_death):
     test()
 sys.exit(status())

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // impirun: starts the server of an IMPI job, one client of it, or, for a first try, all of a job on
 // this machine.
+#include "impirun.h"
+
 #include "impirun_options.h"
-#include "part.h"
+#include "impirun_part.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +20,7 @@
 
 enum { MAX_PART = 32, USAGE = 2 };
 
-static volatile sig_atomic_t caught; // the signal that is to end it all
+static volatile sig_atomic_t caught; // the signal that ends the job
 
 void pli_impirun_bad(const char *fmt, ...)
 {
@@ -34,7 +36,7 @@ void pli_impirun_bad(const char *fmt, ...)
 // The words behind argv[0] are options of the server.
 static _Noreturn void be_server(char **argv)
 {
-    argv[0] = (char *)pli_part_tool("impi-server");
+    argv[0] = (char *)pli_impirun_part_tool("impi-server");
     execvp(argv[0], argv);
     pli_impirun_bad("cannot run %s: %s", argv[0], strerror(errno));
 }
@@ -53,7 +55,7 @@ static _Noreturn void be_client(char **word)
     }
     setenv("IMPI_SERVER", word[1], 1);
     setenv("IMPI_CLIENT", word[0], 1);
-    pli_part_exec(word + 2);
+    pli_impirun_part_exec(word + 2);
 }
 
 static void on_signal(int sig)
@@ -61,7 +63,7 @@ static void on_signal(int sig)
     caught = sig;
 }
 
-// Start a child that dies with us, with its standard output on `out` unless that is -1.
+// Start a child that ends when impirun ends, with its standard output on `out` unless that is -1.
 static pid_t start(char **part, int client, int out)
 {
     char number[16];
@@ -84,17 +86,17 @@ static pid_t start(char **part, int client, int out)
     }
     snprintf(number, sizeof number, "%d", client);
     setenv("IMPI_CLIENT", number, 1);
-    pli_part_exec(part);
+    pli_impirun_part_exec(part);
 }
 
-// The server, and the address it prints.
+// Start the server and read the address that it prints.
 static pid_t start_server(int n, char *address, size_t cap)
 {
     char count[16];
     int fds[2];
     snprintf(count, sizeof count, "%d", n);
     char *argv[] = {
-        (char *)pli_part_tool("impi-server"), "-server", count, "-bind", "127.0.0.1", NULL
+        (char *)pli_impirun_part_tool("impi-server"), "-server", count, "-bind", "127.0.0.1", NULL
     };
     if (pipe(fds) != 0) {
         pli_impirun_bad("cannot make a pipe: %s", strerror(errno));
@@ -106,11 +108,11 @@ static pid_t start_server(int n, char *address, size_t cap)
         pli_impirun_bad("the server did not start");
     }
     address[strcspn(address, "\n")] = '\0';
-    fclose(from); // it prints nothing else
+    fclose(from); // the server prints nothing else
     return pid;
 }
 
-// A key nobody else knows, unless the user has chosen how the clients prove who they are.
+// Set a random key, unless the environment chooses how clients are authenticated.
 static void choose_key(void)
 {
     uint64_t key = 0;
@@ -132,9 +134,9 @@ static int status_of(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Wait for all; the first that fails ends the others. The last one is the server: that it fails is
-// what follows from a client that did, or makes them all fail.
-static int look_after(pid_t *pids, int n)
+// Wait for all processes; the first that fails ends the others. The last one is the server, which
+// fails when a client does, or makes all clients fail.
+static int wait_for_all(pid_t *pids, int n)
 {
     int result = 0, server = 0, left = n;
     bool is_ending = false;
@@ -188,7 +190,7 @@ static int be_all(char **argv)
         pli_impirun_bad("no program is named; try impirun --local -n 2 ./a : -n 2 ./b");
     }
     for (int i = 0; i < n; i++) {
-        pli_part_check(parts[i]);
+        pli_impirun_part_check(parts[i]);
     }
     struct sigaction sa = { .sa_handler = on_signal };
     sigaction(SIGINT, &sa, NULL);
@@ -199,7 +201,7 @@ static int be_all(char **argv)
     for (int i = 0; i < n; i++) {
         pids[i] = start(parts[i], i, -1);
     }
-    return look_after(pids, n + 1);
+    return wait_for_all(pids, n + 1);
 }
 
 static void take_server(struct pli_option_use *use)
@@ -237,7 +239,7 @@ static const pli_option_take_fn take[PLI_IMPIRUN_N_TAKE] = {
 
 int main(int argc, char **argv)
 {
-    struct pli_part_args part = { 0 }; // for options of a part that stand too early
+    struct pli_impirun_part_args part = { 0 }; // for options of a part that stand too early
     struct pli_option_reader r = { .tool = "impirun",
                                    .table = &pli_impirun_options,
                                    .take = take,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Near misses: a tag, a source or a communicator that is almost right, ranks in different
-// collectives, a partner that has gone.
+// Looks for mistakes behind a deadlock: a tag, a source or a communicator that is almost right,
+// ranks in different collectives, a partner that has ended.
 #include "tools/lib/deadlock_hints.h"
 
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 #include "tools/lib/wait_list.h"
 
 #include <stdio.h>
@@ -16,11 +16,11 @@ typedef void (*line_fn)(const char *fmt, ...) __attribute__((format(printf, 1, 2
 
 struct look {
     const struct pli_node *node;
-    pli_status_over_fn is_over;
+    pli_job_status_over_fn is_over;
     void *arg;
     line_fn line;
     int n;
-    struct pli_waits_entry *e; // all that sleep, by row
+    struct pli_wait_entry *e; // all that sleep, by row
     uint32_t n_e;
 };
 
@@ -45,7 +45,7 @@ static const char *tag_text(int tag, char to[24])
 }
 
 // Messages that came and do not fit what the rank asks for.
-static void kept(struct look *l, const struct pli_waits_entry *e)
+static void kept(struct look *l, const struct pli_wait_entry *e)
 {
     const struct pli_node_wait *w = e->wait;
     char a[24], me[PLI_WAIT_LIST_WHO];
@@ -73,15 +73,15 @@ static void kept(struct look *l, const struct pli_waits_entry *e)
     }
 }
 
-// Whom a send is for, as far as it sleeps: the same rank of the same communicator, else any thread
-// of the process.
-static const struct pli_waits_entry *receiver_of(const struct look *l,
-                                                 const struct pli_waits_entry *e)
+// The entry that a send is meant for: the same rank of the same communicator, else any sleeping
+// thread of the process.
+static const struct pli_wait_entry *receiver_of(const struct look *l,
+                                                const struct pli_wait_entry *e)
 {
     uint32_t to = pli_node_row_of(l->node, e->wait->peer_index);
-    const struct pli_waits_entry *found = NULL;
+    const struct pli_wait_entry *found = NULL;
     for (uint32_t i = 0; i < l->n_e; i++) {
-        const struct pli_waits_entry *o = &l->e[i];
+        const struct pli_wait_entry *o = &l->e[i];
         bool is_exact = o->wait->context == e->wait->context && o->wait->rank == e->wait->peer;
         if (o->row == to && o != e && (is_exact || found == NULL)) {
             found = o;
@@ -93,8 +93,8 @@ static const struct pli_waits_entry *receiver_of(const struct look *l,
     return found;
 }
 
-static void both_send(struct look *l, const struct pli_waits_entry *e,
-                      const struct pli_waits_entry *o)
+static void both_send(struct look *l, const struct pli_wait_entry *e,
+                      const struct pli_wait_entry *o)
 {
     char a[PLI_WAIT_LIST_WHO], b[PLI_WAIT_LIST_WHO];
     if (e->ep == 0 && o->ep == 0) {
@@ -109,10 +109,10 @@ static void both_send(struct look *l, const struct pli_waits_entry *e,
 }
 
 // A send that waits for a receive that is almost posted.
-static void send_and_receive(struct look *l, const struct pli_waits_entry *e)
+static void send_and_receive(struct look *l, const struct pli_wait_entry *e)
 {
     const struct pli_node_wait *w = e->wait;
-    const struct pli_waits_entry *o = receiver_of(l, e);
+    const struct pli_wait_entry *o = receiver_of(l, e);
     uint32_t me = l->node->rows[e->row].index;
     if (o == NULL || atomic_load(&w->what) != PLI_NODE_WAIT_SEND) {
         return;
@@ -141,8 +141,8 @@ static void send_and_receive(struct look *l, const struct pli_waits_entry *e)
     }
 }
 
-// Somebody waits for a rank that will not do anything any more.
-static void partner(struct look *l, const struct pli_waits_entry *e)
+// A rank waits for another that has ended.
+static void partner(struct look *l, const struct pli_wait_entry *e)
 {
     const struct pli_node_wait *w = e->wait;
     uint32_t to = pli_node_row_of(l->node, w->peer_index);
@@ -156,7 +156,7 @@ static void partner(struct look *l, const struct pli_waits_entry *e)
 }
 
 // A rank that died makes collectives fail where the job survives it, and agreements go on without
-// it: nobody waits for it.
+// it: no rank waits for it.
 static bool has_died(const struct look *l, uint32_t row)
 {
     const struct pli_node *node = l->node;
@@ -164,9 +164,8 @@ static bool has_died(const struct look *l, uint32_t row)
            pli_node_failure(node, node->rows[row].index) != 0;
 }
 
-// Two that sleep, the first of them in a collective. True: something was found.
-static bool compare(struct look *l, const struct pli_waits_entry *e,
-                    const struct pli_waits_entry *o)
+// Compare two entries, the first of them in a collective. True: a mistake was found and printed.
+static bool compare(struct look *l, const struct pli_wait_entry *e, const struct pli_wait_entry *o)
 {
     const struct pli_node_wait *w = e->wait, *v = o->wait;
     bool is_coll = atomic_load(&v->what) == PLI_NODE_WAIT_COLL, is_same = v->context == w->context;
@@ -202,21 +201,21 @@ static bool compare(struct look *l, const struct pli_waits_entry *e,
 }
 
 // Ranks of one communicator in different collectives, or not in the collective at all.
-static void collectives(struct look *l, const struct pli_waits_entry *e)
+static void collectives(struct look *l, const struct pli_wait_entry *e)
 {
     for (uint32_t i = 0; i < l->n_e; i++) {
         if (&l->e[i] != e && compare(l, e, &l->e[i])) {
             return;
         }
     }
-    char me[PLI_WAIT_LIST_WHO], it[PLI_PICTURE_WHO];
+    char me[PLI_WAIT_LIST_WHO], it[PLI_JOB_STATUS_NAME];
     for (uint32_t i = 0; i < pli_node_n_used(l->node); i++) {
         if (l->is_over(l->arg, i) && !has_died(l, i) &&
             strcmp(e->wait->comm, "MPI_COMM_WORLD") == 0) {
             if (may_say(l)) {
                 l->line("  clue: %s is in %s on %s, but %s has ended without it\n",
                         pli_wait_list_who(l->node, e, me), e->wait->call, e->wait->comm,
-                        pli_picture_who(l->node, i, it));
+                        pli_job_status_who(l->node, i, it));
             }
             return;
         }
@@ -226,24 +225,24 @@ static void collectives(struct look *l, const struct pli_waits_entry *e)
 // All records of processes that are still there. False: no memory.
 static bool gather(struct look *l)
 {
-    uint32_t n_row = pli_node_n_used(l->node), cap = n_row + PLI_WAITS_MOST;
+    uint32_t n_row = pli_node_n_used(l->node), cap = n_row + PLI_WAIT_LIST_MAX;
     l->e = malloc(cap * sizeof *l->e);
     for (uint32_t i = 0; l->e != NULL && i < n_row; i++) {
-        if (cap - l->n_e < PLI_WAITS_MOST) {
+        if (cap - l->n_e < PLI_WAIT_LIST_MAX) {
             cap *= 2;
-            struct pli_waits_entry *more = realloc(l->e, cap * sizeof *more);
+            struct pli_wait_entry *more = realloc(l->e, cap * sizeof *more);
             if (more == NULL) {
-                break; // what there is must do
+                break; // report what was collected so far
             }
             l->e = more;
         }
-        l->n_e += l->is_over(l->arg, i) ? 0 : pli_waits_list(l->node, i, l->e + l->n_e);
+        l->n_e += l->is_over(l->arg, i) ? 0 : pli_wait_list(l->node, i, l->e + l->n_e);
     }
     return l->e != NULL;
 }
 
-void pli_deadlock_hints_print(const struct pli_node *node, pli_status_over_fn is_over, void *arg,
-                              line_fn line)
+void pli_deadlock_hints_print(const struct pli_node *node, pli_job_status_over_fn is_over,
+                              void *arg, line_fn line)
 {
     struct look l = { node, is_over, arg, line, 0, NULL, 0 };
     bool has_collectives = false;
@@ -251,7 +250,7 @@ void pli_deadlock_hints_print(const struct pli_node *node, pli_status_over_fn is
         return;
     }
     for (uint32_t i = 0; i < l.n_e && l.n < MOST; i++) {
-        const struct pli_waits_entry *e = &l.e[i];
+        const struct pli_wait_entry *e = &l.e[i];
         if (atomic_load(&e->wait->what) == PLI_NODE_WAIT_COLL) {
             if (!has_collectives) { // once for all: the first rank's view
                 has_collectives = true;

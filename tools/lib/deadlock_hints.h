@@ -3,9 +3,10 @@
 #ifndef PLI_TOOLS_DEADLOCK_HINTS_H
 #define PLI_TOOLS_DEADLOCK_HINTS_H
 
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 
-void pli_deadlock_hints_print(const struct pli_node *node, pli_status_over_fn is_over, void *arg,
+void pli_deadlock_hints_print(const struct pli_node *node, pli_job_status_over_fn is_over,
+                              void *arg,
                               void (*line)(const char *fmt, ...)
                                   __attribute__((format(printf, 1, 2))));
 

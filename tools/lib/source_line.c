@@ -84,7 +84,7 @@ static bool run(char *const argv[], char *to, size_t cap)
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && n > 0;
 }
 
-void pli_site_find(uint32_t pid, uint64_t address, char *to, size_t cap)
+void pli_source_line_find(uint32_t pid, uint64_t address, char *to, size_t cap)
 {
     struct module m;
     to[0] = '\0';

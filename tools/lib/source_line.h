@@ -7,6 +7,6 @@
 #include <stdint.h>
 
 // "solver.c:120", or "solver+0x1a2c" without debug information; "" when nothing is known.
-void pli_site_find(uint32_t pid, uint64_t address, char *to, size_t cap);
+void pli_source_line_find(uint32_t pid, uint64_t address, char *to, size_t cap);
 
 #endif

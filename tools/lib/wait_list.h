@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-struct pli_waits_entry {
+struct pli_wait_entry {
     uint32_t row;
     const struct pli_node_wait *wait;
     uint32_t tid;      // the thread, 0: the only one
@@ -16,17 +16,17 @@ struct pli_waits_entry {
     uint32_t n_in_row; // records of the same process
 };
 
-enum { PLI_WAITS_MOST = 8 * 32 };
+enum { PLI_WAIT_LIST_MAX = 8 * 32 };
 
-// What the threads of a row sleep for, ordered by rank; how many they are.
-uint32_t pli_waits_list(const struct pli_node *node, uint32_t row,
-                        struct pli_waits_entry to[PLI_WAITS_MOST]);
+// Fill in what the threads of a row sleep for, ordered by rank. Returns the number of entries.
+uint32_t pli_wait_list(const struct pli_node *node, uint32_t row,
+                       struct pli_wait_entry to[PLI_WAIT_LIST_MAX]);
 
-// "rank 3", "rank 1 (endpoint rank 4, thread 2717)": who sleeps.
+// The name of what sleeps: "rank 3", "rank 1 (endpoint rank 4, thread 2717)".
 enum { PLI_WAIT_LIST_WHO = 128 };
-const char *pli_wait_list_who(const struct pli_node *node, const struct pli_waits_entry *e,
+const char *pli_wait_list_who(const struct pli_node *node, const struct pli_wait_entry *e,
                               char to[PLI_WAIT_LIST_WHO]);
 // The name of the communicator, or words for one that has none.
-const char *pli_wait_list_comm(const struct pli_waits_entry *e);
+const char *pli_wait_list_comm(const struct pli_wait_entry *e);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpictl: looks at running jobs of this host, through the memory their mpiexec shares with them.
+// mpictl: shows running jobs of this host, read from the memory that their mpiexec shares with the
+// ranks, and sends orders to their mpiexec.
 #include "base/clock.h"
 #include "base/err.h"
 #include "boot/launcher_wire.h"
@@ -7,7 +8,7 @@
 #include "mpictl.h"
 #include "mpictl_options.h"
 #include "order.h"
-#include "tools/lib/status.h"
+#include "tools/lib/job_status.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -44,7 +45,7 @@ static void __attribute__((format(printf, 1, 2))) print(const char *fmt, ...)
     va_end(ap);
 }
 
-// The memory of the job that mpiexec `pid` keeps; -1 with errno: none, or not ours to see.
+// Open the memory of the job of mpiexec `pid`; -1 with errno: it has none, or another user owns it.
 static int open_memory(long pid)
 {
     char path[64], link[64];
@@ -132,7 +133,7 @@ static int each_job(void (*fn)(long pid, struct pli_node *node, void *arg), void
     return n;
 }
 
-// 's', where there are several ranks.
+// The plural ending for n things.
 static const char *plural(uint32_t n)
 {
     return n == 1 ? "" : "s";
@@ -179,7 +180,7 @@ static void show_job(long pid, struct pli_node *node, void *arg)
            command, is_part ? " (this host's part of a job on several)" : "");
 }
 
-// What choose() has seen.
+// The jobs that choose() has found.
 struct choice {
     int n_job, n_part;
     long job, part;
@@ -202,7 +203,7 @@ static bool is_over(void *arg, uint32_t row)
     const struct pli_node *node = arg;
     uint32_t pid = atomic_load(&node->rows[row].pid);
     if (node->header->is_nested != 0 || (node->header->net & PLI_NODE_HEAD) != 0) {
-        // that is no number for us
+        // the process numbers are those of another namespace or host
         return atomic_load(&node->rows[row].has_ended) != 0;
     }
     return pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
@@ -228,10 +229,10 @@ static long choose(const char *which)
                            ? "no job of yours is running on this host"
                            : "several jobs are running; say which (`mpictl list` shows them)");
     }
-    return c.n_job == 1 ? c.job : c.part; // a part is looked at where its mpiexec is not
+    return c.n_job == 1 ? c.job : c.part; // on a host without the mpiexec the part is shown
 }
 
-// What is known of ranks on several hosts from where their mpiexec is.
+// Print how many processes of all hosts run; the mpiexec of the job knows no more.
 static void show_states(struct pli_node *node)
 {
     uint32_t n_run = 0, n_over = 0, n_row = pli_node_n_used(node);
@@ -255,18 +256,19 @@ static const char *no_site(uint32_t row)
     return "";
 }
 
-// What all ranks of several hosts do, which their mpiexec finds out.
+// Print what all ranks of several hosts do; their mpiexec collects it.
 static void show_all(long pid, struct pli_node *node)
 {
     struct pli_answer answer;
-    pli_order_ask(pid, PLI_ASK_LOOK, NULL, 0, &answer); // brings what is told of them up to date
+    pli_order_ask(pid, PLI_ASK_LOOK, NULL, 0,
+                  &answer); // has the mpiexec collect the state of all hosts
     show_states(node);
     if (answer.error != 0) {
         printf("what they wait for cannot be shown: %s\n", answer.text);
         return;
     }
-    pli_picture_sites(no_site);
-    pli_picture_print(node, is_over, node, print);
+    pli_job_status_sites(no_site);
+    pli_job_status_print(node, is_over, node, print);
 }
 
 static void note_whole(long pid, struct pli_node *node, void *arg)
@@ -277,7 +279,7 @@ static void note_whole(long pid, struct pli_node *node, void *arg)
     }
 }
 
-// Of a job on one host with a daemon its memory is looked at: that knows the programs too.
+// Print a job on one host with a daemon from the memory of the daemon, which has the programs too.
 static void show_head(long pid, struct pli_node *node)
 {
     struct choice c = { .job = pid };
@@ -287,7 +289,7 @@ static void show_head(long pid, struct pli_node *node)
         show_all(pid, node);
         return;
     }
-    pli_picture_print(&part, is_over, &part, print);
+    pli_job_status_print(&part, is_over, &part, print);
     pli_node_unmap(&part);
 }
 
@@ -311,7 +313,7 @@ static int status(const char *which)
     if ((node.header->net & PLI_NODE_HEAD) != 0) {
         show_head(pid, &node);
     } else {
-        pli_picture_print(&node, is_over, &node, print);
+        pli_job_status_print(&node, is_over, &node, print);
     }
     pli_node_unmap(&node);
     return 0;
@@ -331,8 +333,8 @@ static int checkpoint(const char *which)
     return 0;
 }
 
-// Wait until those who are to leave have ended.
-static int see_off(long pid, bool is_said)
+// Wait until the ranks that leave have ended.
+static int wait_for_leavers(long pid, bool is_said)
 {
     struct pli_ask_left left = { (uint32_t)(args.wait_s * 1000), 0 };
     struct pli_answer answer;
@@ -391,10 +393,11 @@ static int resize(enum pli_ask_resize_how how, const char *count, const char *wh
     printf("the world of job %ld is version %u, of %u rank%s\n", pid, answer.first, answer.n,
            plural(answer.n));
     fflush(stdout);
-    return how == PLI_ASK_GROW || args.wait_s == 0 ? 0 : see_off(pid, how == PLI_ASK_SHRINK);
+    return how == PLI_ASK_GROW || args.wait_s == 0 ? 0
+                                                   : wait_for_leavers(pid, how == PLI_ASK_SHRINK);
 }
 
-// Have a rank moved to another host, and wait until it is there.
+// Have a rank moved to another host, and wait until it runs there.
 static int migrate(const char *rank, const char *host, const char *which)
 {
     struct pli_ask_migrate want = { .rank = (uint32_t)number(rank, "rank"),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sends orders to the mpiexec of a job over its control socket.
 #include "order.h"
 
 #include "base/clock.h"
@@ -15,7 +16,7 @@
 
 enum {
     YOUNG_S = 2,
-    FIRST_MS = 20, // between two tries; then longer and longer
+    FIRST_MS = 20, // between two tries; the pause doubles
     MOST_MS = 500,
     NS_PER_MS = 1000000,
     NS_PER_S = 1000000000
@@ -35,7 +36,7 @@ static bool is_young(long pid)
     return is;
 }
 
-// Over a connection to the mpiexec of another user nothing would be answered.
+// The mpiexec of another user would not answer; say so instead.
 static void check_owner(int fd, long pid)
 {
     struct ucred who;
@@ -90,7 +91,7 @@ static void ask_once(long pid, enum pli_ask_kind kind, const void *body, uint32_
     }
 }
 
-// What the job is busy with, without the advice that programs get.
+// Leave out the advice to try again, which is for programs.
 static void cut_advice(struct pli_answer *answer)
 {
     char *advice = strstr(answer->text, "; try again");

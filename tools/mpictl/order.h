@@ -13,7 +13,7 @@ extern long pli_order_timeout; // seconds that an order waits while the job is b
 // A connection to the mpiexec of a job; -1: it does not listen.
 int pli_order_dial(long pid);
 
-// Ask over a connection, which is closed then. False: mpiexec has ended.
+// Ask over a connection, and close it. False: mpiexec has ended.
 bool pli_order_talk(int fd, enum pli_ask_kind kind, const void *body, uint32_t len,
                     struct pli_answer *answer);
 

@@ -68,7 +68,7 @@ static void print_part(bool is_there)
     }
 }
 
-void coverage_print(void)
+void pli_coverage_print(void)
 {
     printf("%-12s %9s %9s %9s\n", "chapter", "there", "not yet", "of");
     for (int i = 0; i < N_ROW; i = chapter_end(i)) {
@@ -83,7 +83,7 @@ void coverage_print(void)
     print_part(false);
 }
 
-void coverage_list(bool is_there)
+void pli_coverage_list(bool is_there)
 {
     for (int i = 0; i < N_ROW; i++) {
         if (rows[i].is_there == is_there) {
@@ -92,7 +92,7 @@ void coverage_list(bool is_there)
     }
 }
 
-bool coverage_tell(const char *name)
+bool pli_coverage_tell(const char *name)
 {
     for (int i = 0; i < N_ROW; i++) {
         if (strcmp(rows[i].name, name) == 0) {
@@ -105,7 +105,7 @@ bool coverage_tell(const char *name)
     return false;
 }
 
-void coverage_count(int *there_out, int *all_out)
+void pli_coverage_count(int *there_out, int *all_out)
 {
     *there_out = count(0, N_ROW);
     *all_out = N_ROW;

@@ -80,23 +80,23 @@ static void print_collectives(void)
 
 static void print_coverage(void)
 {
-    coverage_print();
+    pli_coverage_print();
 }
 
 static void print_there(void)
 {
-    coverage_list(true);
+    pli_coverage_list(true);
 }
 
 static void print_missing(void)
 {
-    coverage_list(false);
+    pli_coverage_list(false);
 }
 
 static void print_summary(void)
 {
     int there, all;
-    coverage_count(&there, &all);
+    pli_coverage_count(&there, &all);
     print_version();
     printf("functions    %d of the %d that MPI has in C (--coverage)\n", there, all);
     print_here();
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         struct pli_option_use use;
         if (argv[i][0] != '-') {
-            status = coverage_tell(argv[i]) ? status : 1;
+            status = pli_coverage_tell(argv[i]) ? status : 1;
         } else if (pli_options_match(r.table, argv + i, &use) > 0) {
             if (use.option->take == PLI_MPIINFO_HELP) {
                 pli_options_help(&r, stdout);

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Judges the rules of the house that a script can judge.
 
-usage: style.py [--build DIR] [--fix] [RULE...]
+usage: style.py [--build DIR] [--fix] [--counts] [RULE...]
 
 --build DIR   a finished build, for the rules about symbols (build)
 --fix         put formatting and licence lines right instead of complaining
+--counts      print the counts that docs/design/README.md states
 RULE          judge only these; `style.py --list` names them
 
 Exceptions are rows of tools/style/allow: rule, file or file:function or symbol, reason.
@@ -23,12 +24,21 @@ import graph  # noqa: E402
 import include_rules  # noqa: E402
 import symbol_rules  # noqa: E402
 import text_rules  # noqa: E402
+import word_rules  # noqa: E402
 from tree import Source, files  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 CLANG_FORMAT = "clang-format-14"
 PRODUCT = ("src/", "launcher/", "tools/", "impi/", "upc/", "balance/")  # what is not test, bench or example
 CIRCLE = 6
+# Questions that a table of operations answers: folders, files that may ask, and what a question looks like.
+QUESTIONS = {
+    "transport": (("src/", "upc/rt/"), ("src/net/", "src/boot/"),
+                  r"\bby_ucx\b|\b(?:c|conn|to|from)->(?:link|gate)\b|"
+                  r"\bpli_(?:tcp|ucx|gateway)_(?:\w+_)?(?:is|has|can)_\w+\s*\("),
+    "role": (("launcher/",), ("launcher/role", "launcher/job/role"),
+             r"\bis_daemon\b|\bpli_job_is_head\s*\(|[!=]= &?pli_role_(?:solo|head|daemon)\b"),
+}
 
 
 def read_rows(name):
@@ -113,6 +123,10 @@ class Judge:
         """comments are // and no banners"""
         self.each("comments", text_rules.comments, self.c)
 
+    def opening(self):
+        """a comment below the licence says what the file is for"""
+        self.each("opening", text_rules.opening, self.c)
+
     def guard(self):
         """headers have guards named after them"""
         self.each("guard", text_rules.guard, self.c)
@@ -128,7 +142,7 @@ class Judge:
     def places(self):
         """nothing is created in /tmp or /dev/shm"""
         self.each("places", text_rules.places,
-                  [s for s in self.c if s.path.startswith(("src/", "tools/"))])
+                  [s for s in self.c if s.path.startswith(("src/", "tools/", "launcher/"))])
 
     def environment(self):
         """getenv in conf.c alone"""
@@ -175,6 +189,14 @@ class Judge:
         """file names are unique, but for tests and examples"""
         for found in include_rules.unique(self.product):
             self.complain("unique", *found)
+
+    def words(self):
+        """file names are made of words of the field or of docs/design/words.md"""
+        field = word_rules.read_field(os.path.join(HERE, "field_words"))
+        house = word_rules.read_house(os.path.join(ROOT, "docs/design/words.md"))
+        judged = self.product + [s for s in self.c if s.path.startswith("bench/")]
+        for found in word_rules.words(judged, field, house):
+            self.complain("words", *found)
 
     def alone(self):
         """each header compiles by itself"""
@@ -239,6 +261,17 @@ class Judge:
                 if run.returncode:
                     self.complain("scripts", path, 1, run.stderr.strip().split("\n")[0])
 
+    def counts(self):
+        """Numbers about the tree, not judged."""
+        for kind, edges in self.graphs().items():
+            groups = graph.circles(edges)
+            print(f"largest circle by {kind}: {len(groups[0]) if groups else 0}")
+        for what, (folders, may_ask, pattern) in QUESTIONS.items():
+            n = sum(bool(re.search(pattern, line)) for s in self.c
+                    if s.path.startswith(folders) and not s.path.startswith(may_ask)
+                    for line in s.code_lines)
+            print(f"lines that ask for the {what}, outside {' '.join(may_ask)}: {n}")
+
     def stale(self):
         """every exception of tools/style/allow is needed"""
         for i, (rule, subject, _) in enumerate(self.allow):
@@ -246,9 +279,9 @@ class Judge:
                 self.complain("stale", "tools/style/allow", 1, f"'{rule} {subject}' is not needed")
 
 
-RULES = ["format", "whitespace", "licence", "length", "comments", "guard", "types", "jumps",
-         "places", "environment", "codes", "hot", "layers", "reach", "circle", "unique", "alone", "symbols",
-         "owner", "exports", "listed", "scripts", "stale"]
+RULES = ["format", "whitespace", "licence", "length", "comments", "opening", "guard", "types", "jumps",
+         "places", "environment", "codes", "hot", "layers", "reach", "circle", "unique", "words",
+         "alone", "symbols", "owner", "exports", "listed", "scripts", "stale"]
 
 
 def fix(judge):
@@ -265,6 +298,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build")
     parser.add_argument("--fix", action="store_true")
+    parser.add_argument("--counts", action="store_true")
     parser.add_argument("--list", action="store_true", help="name the rules")
     parser.add_argument("rules", nargs="*", metavar="RULE")
     args = parser.parse_args()
@@ -276,6 +310,9 @@ def main():
         if rule not in RULES:
             sys.exit(f"style: there is no rule '{rule}'; --list names them")
     judge = Judge(args.build)
+    if args.counts:
+        judge.counts()
+        return
     if args.fix:
         fix(judge)
         judge = Judge(args.build)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // upcrun: alone it hands over to mpiexec, which starts the processes; below mpiexec it starts them
 // itself, as the ranks that mpiexec gave to it and as processes without one.
+#include "upcrun.h"
+
 #include "inspect.h"
-#include "start.h"
+#include "upcrun_start.h"
 #include "upcrun_args.h"
 #include "upcrun_options.h"
 
@@ -149,7 +151,7 @@ static void read_environment(struct pli_upcrun_args *w)
     }
 }
 
-// How many threads in how many processes.
+// Decide how many threads there are in how many processes.
 static struct pli_upcrun_shape decide(const struct pli_upcrun_args *w,
                                       const struct pli_upcrun_facts *facts)
 {

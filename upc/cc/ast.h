@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the parser leaves behind: typed expression trees and edits. Private C is not rebuilt from
-// trees; its tokens are copied, and only the ranges that an edit covers are written anew.
+// trees; its tokens are copied, and only the ranges that an edit covers are rewritten.
 #ifndef PLI_UPC_CC_AST_H
 #define PLI_UPC_CC_AST_H
 
@@ -52,7 +52,7 @@ struct node {
     struct node *args, *next;
     struct sym *sym;
     struct member *mem;
-    bool upc;         // must be written anew
+    bool upc;         // must be rewritten
     bool dyn;         // not an address constant of C: needs start-up code when it initialises
     bool has_threads; // THREADS occurs in it
     bool is_lvalue;
@@ -76,7 +76,7 @@ struct sym {
     enum storage storage;
     int depth; // 0: file scope
     bool is_system, is_tls, is_param, is_defined, is_initialised, is_emitted;
-    bool is_addressed; // somebody may change it behind its name
+    bool is_addressed; // its address is taken: it may change through a pointer
     int64_t value;     // SYM_ENUMCONST
     size_t tok;
     size_t mod_at; // where it was last written, or its address taken

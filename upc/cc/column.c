@@ -29,7 +29,7 @@ static void read_source(struct source *s)
     char buf[8192];
     size_t n;
     while ((n = fread(buf, 1, sizeof buf, f)) > 0) {
-        pli_arena_text_add(&t, buf, n);
+        pli_unit_arena_text_add(&t, buf, n);
     }
     fclose(f);
     s->text = t.data;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Integer constant expressions.
-#include "parse.h"
+#include "constant.h"
+
+#include "layout.h"
 
 static int64_t wrap_to(const struct type *t, int64_t v)
 {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Output: tokens are copied with their line numbers, edited ranges are written anew.
+// Output: tokens are copied with their line numbers, edited ranges are rewritten.
 #include "emit.h"
 
 #include "column.h"
 #include "diag.h"
+#include "emit_decl.h"
+#include "emit_expr.h"
+#include "emit_forall.h"
 #include "lex.h"
+#include "type_print.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -14,7 +18,7 @@ enum { MAX_BLANK_LINES = 8, MAX_COLUMN = 200 };
 void pli_emit_puts(struct emitter *e, const char *s)
 {
     if (*s != '\0') {
-        pli_arena_text_puts(&e->out, s);
+        pli_unit_arena_text_puts(&e->out, s);
         e->bol = false;
         e->glued = true;
     }
@@ -32,7 +36,7 @@ void pli_emit_printf(struct emitter *e, const char *fmt, ...)
 
 static void newline(struct emitter *e)
 {
-    pli_arena_text_puts(&e->out, "\n");
+    pli_unit_arena_text_puts(&e->out, "\n");
     e->line++;
     e->bol = true;
     e->glued = false;
@@ -61,25 +65,25 @@ void pli_emit_place(struct emitter *e, size_t tok)
         return;
     }
     if (e->mapped != e->src) {
-        pli_arena_text_printf(map, "%s\n", e->src->path);
+        pli_unit_arena_text_printf(map, "%s\n", e->src->path);
         e->mapped = e->src;
     }
     if (t->src == e->src) {
-        pli_arena_text_printf(map, "\t%d %d %d %d %u\n", e->line, column(e, SIZE_MAX) + 1, t->line,
-                              col, (unsigned)t->len);
+        pli_unit_arena_text_printf(map, "\t%d %d %d %d %u\n", e->line, column(e, SIZE_MAX) + 1,
+                                   t->line, col, (unsigned)t->len);
     }
 }
 
 void pli_emit_directive(struct text *out, const struct source *src, int line)
 {
-    pli_arena_text_printf(out, "# %d \"", line);
+    pli_unit_arena_text_printf(out, "# %d \"", line);
     for (const char *s = src->path; *s != '\0'; s++) {
         if (*s == '"' || *s == '\\') {
-            pli_arena_text_add(out, "\\", 1);
+            pli_unit_arena_text_add(out, "\\", 1);
         }
-        pli_arena_text_add(out, s, 1);
+        pli_unit_arena_text_add(out, s, 1);
     }
-    pli_arena_text_puts(out, src->is_system ? "\" 3\n" : "\"\n");
+    pli_unit_arena_text_puts(out, src->is_system ? "\" 3\n" : "\"\n");
 }
 
 static void line_directive(struct emitter *e, const struct token *t)
@@ -124,13 +128,13 @@ static void put_pragma(struct emitter *e, struct token *t)
     if (!e->bol) {
         newline(e);
     }
-    pli_arena_text_puts(&e->out, t->pragma);
+    pli_unit_arena_text_puts(&e->out, t->pragma);
     e->line = -1; // out of step: force a directive
     e->src = NULL;
     t->pragma = NULL;
 }
 
-void pli_emit_sync(struct emitter *e, size_t tok)
+static void sync_line(struct emitter *e, size_t tok)
 {
     put_pragma(e, &e->u->toks[tok]);
     sync_token(e, &e->u->toks[tok]);
@@ -162,7 +166,7 @@ static void align(struct emitter *e, const struct token *t)
         return;
     }
     if (col - 1 > here) {
-        pli_arena_text_printf(&e->out, "%*s", col - 1 - here, "");
+        pli_unit_arena_text_printf(&e->out, "%*s", col - 1 - here, "");
     }
 }
 
@@ -171,20 +175,20 @@ static void put_token(struct emitter *e, struct token *t)
     put_pragma(e, t);
     sync_token(e, t);
     if (!e->bol && wants_space(e, t)) {
-        pli_arena_text_puts(&e->out, " ");
+        pli_unit_arena_text_puts(&e->out, " ");
     }
     align(e, t);
     if (t->prefix != NULL) {
-        pli_arena_text_puts(&e->out, " "); // "union{" has no blank of its own
-        pli_arena_text_puts(&e->out, t->prefix);
-        pli_arena_text_puts(&e->out, " ");
+        pli_unit_arena_text_puts(&e->out, " "); // "union{" has no blank of its own
+        pli_unit_arena_text_puts(&e->out, t->prefix);
+        pli_unit_arena_text_puts(&e->out, " ");
     }
     const char *s = token_text(t);
     pli_emit_place(e, (size_t)(t - e->u->toks));
     if (s != NULL) {
-        pli_arena_text_puts(&e->out, s);
+        pli_unit_arena_text_puts(&e->out, s);
     } else {
-        pli_arena_text_add(&e->out, t->text, t->len);
+        pli_unit_arena_text_add(&e->out, t->text, t->len);
     }
     e->bol = false;
     e->glued = false;
@@ -218,7 +222,7 @@ static void put_sync_stmt(struct emitter *e, struct edit *d)
 static void put_edit(struct emitter *e, struct edit *d)
 {
     d->active = true;
-    pli_emit_sync(e, d->t0);
+    sync_line(e, d->t0);
     e->is_moved = true;
     pli_emit_place(e, d->t0);
     switch (d->kind) {
@@ -279,9 +283,9 @@ static void put_len(void *arg, size_t t0, size_t t1, struct text *out)
     e->n_aside--;
     e->in_expr--;
     if (e->out.len > 0) {
-        pli_arena_text_puts(out, e->out.data);
+        pli_unit_arena_text_puts(out, e->out.data);
     }
-    pli_arena_text_fini(&e->out);
+    pli_unit_arena_text_fini(&e->out);
     e->out = saved;
     e->bol = bol;
     e->glued = glued;
@@ -296,8 +300,8 @@ void pli_emit_named(struct emitter *e, const struct type *t, const char *name)
         pli_emit_puts(e, " ");
         pli_emit_puts(e, decl.data);
     }
-    pli_arena_text_fini(&spec);
-    pli_arena_text_fini(&decl);
+    pli_unit_arena_text_fini(&spec);
+    pli_unit_arena_text_fini(&decl);
 }
 
 void pli_emit_type(struct emitter *e, const struct type *t)
@@ -309,9 +313,9 @@ void pli_emit_type(struct emitter *e, const struct type *t)
 static void flush(struct emitter *e, const struct source *src, int line, struct text *out)
 {
     if (e->hoist.len > 0) {
-        pli_arena_text_puts(out, "\n");
-        pli_arena_text_puts(out, e->hoist.data);
-        pli_arena_text_puts(out, "\n");
+        pli_unit_arena_text_puts(out, "\n");
+        pli_unit_arena_text_puts(out, e->hoist.data);
+        pli_unit_arena_text_puts(out, "\n");
         if (src != NULL && !e->u->opt.no_lines) {
             pli_emit_directive(out, src, line);
         }
@@ -321,7 +325,7 @@ static void flush(struct emitter *e, const struct source *src, int line, struct 
     if (e->out.len > 0) {
         const char *last = strrchr(e->out.data, '\n');
         e->before = last != NULL ? (int)strlen(last + 1) : e->before + (int)e->out.len;
-        pli_arena_text_puts(out, e->out.data);
+        pli_unit_arena_text_puts(out, e->out.data);
         e->out.len = 0;
     }
 }
@@ -352,9 +356,9 @@ static void declare_main(struct emitter *e, const struct type *t, struct text *o
         own.is_oldstyle = true;
     }
     pli_type_print_decl(&e->tp, &own, "main", &spec, &decl);
-    pli_arena_text_printf(out, "PLI_UPC_MAIN(%s %s)\n", spec.data, decl.data);
-    pli_arena_text_fini(&spec);
-    pli_arena_text_fini(&decl);
+    pli_unit_arena_text_printf(out, "PLI_UPC_MAIN(%s %s)\n", spec.data, decl.data);
+    pli_unit_arena_text_fini(&spec);
+    pli_unit_arena_text_fini(&decl);
 }
 
 // The runtime calls pli_upc_main.
@@ -362,33 +366,35 @@ static void put_main(struct text *out, const struct type *t)
 {
     enum type_kind kind = t->base->kind;
     bool is_number = pli_type_is_arith(t->base);
-    pli_arena_text_printf(out,
-                          "\n# 1 \"upcc\" 3\n"
-                          "int pli_upc_main(int argc, char **argv, char **envp)\n{\n"
-                          "    (void)argc, (void)argv, (void)envp;\n    %smain(",
-                          is_number        ? "return (int)"
-                          : kind == TY_PTR ? "return (int)(long)"
-                                           : "(void)");
+    pli_unit_arena_text_printf(out,
+                               "\n# 1 \"upcc\" 3\n"
+                               "int pli_upc_main(int argc, char **argv, char **envp)\n{\n"
+                               "    (void)argc, (void)argv, (void)envp;\n    %smain(",
+                               is_number        ? "return (int)"
+                               : kind == TY_PTR ? "return (int)(long)"
+                                                : "(void)");
     int n = 0;
     for (const struct param *a = t->params; a != NULL; a = a->next, n++) {
         static const char *const args[] = { "argc", "argv", "envp" };
-        pli_arena_text_printf(out, "%s%s%s", n > 0 ? ", " : "",
-                              n == 0 || n > 2              ? ""
-                              : pli_type_is_arith(a->type) ? "(long)"
-                                                           : "(void *)",
-                              n < 3 ? args[n] : "0");
+        pli_unit_arena_text_printf(out, "%s%s%s", n > 0 ? ", " : "",
+                                   n == 0 || n > 2              ? ""
+                                   : pli_type_is_arith(a->type) ? "(long)"
+                                                                : "(void *)",
+                                   n < 3 ? args[n] : "0");
     }
-    pli_arena_text_printf(out, ");\n%s}\n", is_number || kind == TY_PTR ? "" : "    return 0;\n");
+    pli_unit_arena_text_printf(out, ");\n%s}\n",
+                               is_number || kind == TY_PTR ? "" : "    return 0;\n");
 }
 
 void pli_emit_unit(struct unit *u, const struct type *main_type, bool has_main, struct text *out)
 {
     struct emitter e = { .u = u, .bol = true };
     e.tp = (struct type_printer){ .u = u, .len = put_len, .arg = &e };
-    pli_arena_text_puts(out, "#include \"pli_upc.h\"\n");
-    pli_arena_text_printf(out, "PLI_UPC_UNIT(%d, %d)\n", u->opt.static_threads, u->opt.pthreads);
+    pli_unit_arena_text_puts(out, "#include \"pli_upc.h\"\n");
+    pli_unit_arena_text_printf(out, "PLI_UPC_UNIT(%d, %d)\n", u->opt.static_threads,
+                               u->opt.pthreads);
     if (u->opt.c_code) {
-        pli_arena_text_puts(out, "#undef THREADS\n#undef MYTHREAD\n");
+        pli_unit_arena_text_puts(out, "#undef THREADS\n#undef MYTHREAD\n");
     }
     if (main_type != NULL) {
         declare_main(&e, main_type, out);
@@ -406,13 +412,13 @@ void pli_emit_unit(struct unit *u, const struct type *main_type, bool has_main, 
         i = next;
     }
     if (u->toks[n].pragma != NULL) {
-        pli_arena_text_puts(out, "\n");
-        pli_arena_text_puts(out, u->toks[n].pragma);
+        pli_unit_arena_text_puts(out, "\n");
+        pli_unit_arena_text_puts(out, u->toks[n].pragma);
     }
-    pli_arena_text_puts(out, "\n");
+    pli_unit_arena_text_puts(out, "\n");
     if (has_main) {
         put_main(out, main_type);
     }
-    pli_arena_text_fini(&e.out);
-    pli_arena_text_fini(&e.hoist);
+    pli_unit_arena_text_fini(&e.out);
+    pli_unit_arena_text_fini(&e.hoist);
 }

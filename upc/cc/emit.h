@@ -4,19 +4,20 @@
 #define PLI_UPC_CC_EMIT_H
 
 #include "ast.h"
+#include "type_print.h"
 
 struct emitter {
     struct unit *u;
     struct text out;    // the external declaration being written
     struct text hoist;  // what must stand in front of it
-    struct source *src; // where the C compiler believes to be
+    struct source *src; // the source that the last line directive names
     int line;
     int before;    // columns of the line that were written with the declaration before
     bool bol;      // at the start of an output line
     bool glued;    // the last thing written was made up: separate what follows
     bool is_moved; // something was rewritten on this line: what follows is not where it was
     int n_aside;   // writing what will be put elsewhere
-    const struct source *mapped; // whose places were told last
+    const struct source *mapped; // source of the last entry of the map
     int in_expr;                 // inside a rewritten expression: no line directives
     int n_id;                    // for names made up
     struct type_printer tp;
@@ -32,32 +33,10 @@ void pli_emit_place(struct emitter *e, size_t tok);
 void pli_emit_directive(struct text *out, const struct source *src, int line);
 
 void pli_emit_range(struct emitter *e, size_t t0, size_t t1);
-void pli_emit_sync(struct emitter *e, size_t tok); // bring line numbers in step
 void pli_emit_puts(struct emitter *e, const char *s);
 void pli_emit_printf(struct emitter *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 // A type without a name, or the declaration of a name.
 void pli_emit_type(struct emitter *e, const struct type *t);
 void pli_emit_named(struct emitter *e, const struct type *t, const char *name);
-
-// emit_expr.c
-void pli_emit_expr(struct emitter *e, struct node *n);
-void pli_emit_expr_arg(struct emitter *e, struct node *n); // in parentheses
-
-// emit_access.c: shared lvalues
-void pli_emit_access_addr(struct emitter *e, struct node *n);
-void pli_emit_access_load(struct emitter *e, struct node *n);
-void pli_emit_access_assign(struct emitter *e, struct node *n);
-void pli_emit_access_incdec(struct emitter *e, struct node *n);
-// base + index (or minus) for a pointer-to-shared type; base is text or a node
-void pli_emit_access_step(struct emitter *e, const struct type *ptr, struct node *base,
-                          const char *text, struct node *index, bool minus);
-void pli_emit_access_diff(struct emitter *e, struct node *a, struct node *b);
-
-// emit_decl.c
-void pli_emit_decl(struct emitter *e, struct decl *d);
-void pli_emit_decl_func(struct emitter *e, struct decl *d);
-
-// emit_forall.c
-void pli_emit_forall(struct emitter *e, struct forall *f);
 
 #endif

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared lvalues: their addresses, loads, stores and the arithmetic of pointers-to-shared.
+#include "emit_access.h"
+
 #include "emit.h"
+#include "emit_expr.h"
+#include "layout.h"
 #include "lex.h"
 
 static struct node *bare(struct node *n)
@@ -331,7 +335,7 @@ static void put_pts_update(struct emitter *e, struct node *n, struct node *index
     } else {
         pli_emit_printf(e, "; *__pli_a%d = __pli_n%d; ", id, id);
     }
-    pli_emit_printf(e, "%s; })", old ? cur : pli_arena_printf(&e->u->arena, "__pli_n%d", id));
+    pli_emit_printf(e, "%s; })", old ? cur : pli_unit_arena_printf(&e->u->arena, "__pli_n%d", id));
 }
 
 static void put_shared_assign(struct emitter *e, struct node *n)

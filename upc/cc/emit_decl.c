@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Declarations that mention shared types, shared objects and objects that need start-up code.
+#include "emit_decl.h"
+
 #include "emit.h"
+#include "layout.h"
 #include "lex.h"
+#include "type_print.h"
 
 // Storage class, attributes and the like, as they were written.
 static void put_kept(struct emitter *e, const struct specs *s, bool with_storage)
@@ -85,13 +89,13 @@ static void hoist_fill(struct emitter *e, struct declarator *d, int id)
                   "return sizeof __pli_image; }");
     e->in_expr--;
     if (e->hoist.len > 0) {
-        pli_arena_text_puts(&e->hoist, "\n");
+        pli_unit_arena_text_puts(&e->hoist, "\n");
     }
     if (e->src != NULL && !e->u->opt.no_lines) {
         pli_emit_directive(&e->hoist, e->src, e->line);
     }
-    pli_arena_text_puts(&e->hoist, e->out.data);
-    pli_arena_text_fini(&e->out);
+    pli_unit_arena_text_puts(&e->hoist, e->out.data);
+    pli_unit_arena_text_fini(&e->out);
     e->out = saved;
     e->before = before;
     e->bol = bol;
@@ -246,7 +250,7 @@ static struct declarator *plain_objects(struct emitter *e, struct decl *d, struc
         const struct token *t = &e->u->toks[x->tok];
         name = t->subst != NULL && x->name != NULL ? t->subst : name;
         pli_type_print_decl(&e->tp, x->type, name, &spec, &decl);
-        pli_arena_text_puts(&decl, "");
+        pli_unit_arena_text_puts(&decl, "");
         bool joins = x == from || (spec.len == first.len && !special &&
                                    __builtin_strcmp(spec.data, first.data) == 0 &&
                                    (x->sym != NULL && x->sym->is_tls) == tls);
@@ -254,19 +258,19 @@ static struct declarator *plain_objects(struct emitter *e, struct decl *d, struc
             if (x == from) {
                 put_storage(e, d, x);
                 pli_emit_puts(e, spec.data);
-                pli_arena_text_puts(&first, spec.data);
+                pli_unit_arena_text_puts(&first, spec.data);
             }
             pli_emit_puts(e, x == from ? " " : ", ");
             pli_emit_puts(e, decl.data);
             put_name_and_init(e, x);
         }
-        pli_arena_text_fini(&spec);
-        pli_arena_text_fini(&decl);
+        pli_unit_arena_text_fini(&spec);
+        pli_unit_arena_text_fini(&decl);
         if (!joins || special) {
             break;
         }
     }
-    pli_arena_text_fini(&first);
+    pli_unit_arena_text_fini(&first);
     pli_emit_puts(e, ";");
     return x;
 }
@@ -322,11 +326,11 @@ void pli_emit_decl_func(struct emitter *e, struct decl *d)
         return;
     }
     struct text head = { 0 };
-    pli_arena_text_printf(&head, "%s(", name);
+    pli_unit_arena_text_printf(&head, "%s(", name);
     for (struct param *a = f->type->params; a != NULL; a = a->next) {
-        pli_arena_text_printf(&head, "%s%s", a->name->text, a->next != NULL ? ", " : "");
+        pli_unit_arena_text_printf(&head, "%s%s", a->name->text, a->next != NULL ? ", " : "");
     }
-    pli_arena_text_puts(&head, ")");
+    pli_unit_arena_text_puts(&head, ")");
     pli_emit_named(e, f->type->base, head.data);
-    pli_arena_text_fini(&head);
+    pli_unit_arena_text_fini(&head);
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expressions that must be written anew. A part that is plain C is copied.
+// Expressions that must be rewritten. A part that is plain C is copied.
+#include "emit_expr.h"
+
 #include "emit.h"
+#include "emit_access.h"
+#include "layout.h"
 #include "lex.h"
 
 void pli_emit_expr_arg(struct emitter *e, struct node *n)

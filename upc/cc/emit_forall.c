@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // upc_forall. Where the pattern is known, a thread visits only its own iterations and reaches its
 // elements through plain pointers; otherwise each iteration is tested.
+#include "emit_forall.h"
+
 #include "emit.h"
+#include "emit_expr.h"
+#include "layout.h"
 #include "lex.h"
 
 static void clause(struct emitter *e, size_t t0, size_t t1)
@@ -152,7 +156,7 @@ static void map_arrays(struct emitter *e, struct forall *f, int id)
         const char *fmt = n->own_index   ? "__pli_part%d_%d"
                           : f->unit == 1 ? "__pli_part%d_%d[__pli_g%d + __pli_k%d]"
                                          : "__pli_part%d_%d[__pli_i%d + __pli_d%d]";
-        n->local = pli_arena_printf(&e->u->arena, fmt, id, k, id, id);
+        n->local = pli_unit_arena_printf(&e->u->arena, fmt, id, k, id, id);
     }
 }
 

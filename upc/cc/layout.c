@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sizes and offsets by the LP64 ABI. The C compiler lays out the translated program itself; these
 // numbers serve constant expressions such as block sizes and array lengths.
+#include "layout.h"
+
 #include "type.h"
 
 static int64_t basic_size(enum type_kind k)

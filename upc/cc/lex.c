@@ -143,7 +143,7 @@ struct name *pli_lex_name(struct unit *u, const char *text, size_t len)
 {
     if (u->names == NULL) {
         u->n_bucket = 16384;
-        u->names = pli_arena_alloc(&u->arena, u->n_bucket * sizeof *u->names);
+        u->names = pli_unit_arena_alloc(&u->arena, u->n_bucket * sizeof *u->names);
     }
     size_t h = 5381;
     for (size_t i = 0; i < len; i++) {
@@ -155,8 +155,8 @@ struct name *pli_lex_name(struct unit *u, const char *text, size_t len)
             return n;
         }
     }
-    struct name *n = pli_arena_alloc(&u->arena, sizeof *n);
-    n->text = pli_arena_strdup(&u->arena, text, len);
+    struct name *n = pli_unit_arena_alloc(&u->arena, sizeof *n);
+    n->text = pli_unit_arena_strdup(&u->arena, text, len);
     n->len = len;
     n->next = *slot;
     *slot = n;
@@ -171,8 +171,8 @@ static struct source *find_source(struct unit *u, const char *path, size_t len, 
             return s;
         }
     }
-    struct source *s = pli_arena_alloc(&u->arena, sizeof *s);
-    s->path = pli_arena_strdup(&u->arena, path, len);
+    struct source *s = pli_unit_arena_alloc(&u->arena, sizeof *s);
+    s->path = pli_unit_arena_strdup(&u->arena, path, len);
     s->is_system = is_system;
     s->next = u->sources;
     u->sources = s;
@@ -236,7 +236,7 @@ static bool is_keyword_at(const char **p, const char *eol, const char *word)
 static struct token *push(struct lexer *l, enum tok_kind kind, const char *start)
 {
     struct unit *u = l->u;
-    u->toks = pli_arena_grow(&u->arena, u->toks, u->n_tok, &u->cap_tok, sizeof *u->toks);
+    u->toks = pli_unit_arena_grow(&u->arena, u->toks, u->n_tok, &u->cap_tok, sizeof *u->toks);
     struct token *t = &u->toks[u->n_tok++];
     *t = (struct token){ .kind = kind,
                          .text = start,
@@ -247,7 +247,7 @@ static struct token *push(struct lexer *l, enum tok_kind kind, const char *start
     t->space_before = l->at_line_start || (start > l->u->text && isspace((unsigned char)start[-1]));
     l->at_line_start = false;
     if (l->u->pragmas.len > 0) {
-        t->pragma = pli_arena_strdup(&u->arena, l->u->pragmas.data, l->u->pragmas.len);
+        t->pragma = pli_unit_arena_strdup(&u->arena, l->u->pragmas.data, l->u->pragmas.len);
         l->u->pragmas.len = 0;
     }
     t->upc_pragma = l->upc_pragma;
@@ -263,12 +263,12 @@ static void pragma(struct lexer *l, const char *p, const char *eol)
         while (n > 0 && isspace((unsigned char)p[n - 1])) {
             n--;
         }
-        l->upc_pragma = pli_arena_strdup(&l->u->arena, p, n);
+        l->upc_pragma = pli_unit_arena_strdup(&l->u->arena, p, n);
         l->c_mode = strcmp(l->upc_pragma, "c_code") == 0 ||
                     (l->c_mode && strcmp(l->upc_pragma, "upc_code") != 0);
     } else {
-        pli_arena_text_add(&l->u->pragmas, l->p, (size_t)(eol - l->p));
-        pli_arena_text_puts(&l->u->pragmas, "\n");
+        pli_unit_arena_text_add(&l->u->pragmas, l->p, (size_t)(eol - l->p));
+        pli_unit_arena_text_puts(&l->u->pragmas, "\n");
     }
 }
 

@@ -62,7 +62,7 @@ void pli_parse_skip_parens(struct parser *p)
 
 struct edit *pli_parse_edit(struct parser *p, enum edit_kind kind, size_t t0, size_t t1)
 {
-    struct edit *e = pli_arena_alloc(&p->u->arena, sizeof *e);
+    struct edit *e = pli_unit_arena_alloc(&p->u->arena, sizeof *e);
     e->kind = kind;
     e->t0 = t0;
     e->t1 = t1;
@@ -103,20 +103,4 @@ void pli_parse_pragma(struct parser *p)
         p->strict = strict;
     }
     t->upc_pragma = NULL;
-}
-
-// translation-unit: external-declaration*
-void pli_parse_unit(struct parser *p)
-{
-    pli_scope_push(p);
-    p->depth = 0;
-    pli_scope_builtin(p);
-    for (;;) {
-        pli_parse_pragma(p);
-        if (pli_parse_tok(p)->kind == TOK_EOF) {
-            break;
-        }
-        pli_parse_tok(p)->starts_external = true;
-        pli_parse_decl_external(p);
-    }
 }

@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // upc_forall, and the search for loops whose accesses are all known to be local.
+#include "parse_forall.h"
+
+#include "constant.h"
+#include "layout.h"
 #include "parse.h"
+#include "parse_decl.h"
+#include "parse_expr.h"
+#include "parse_stmt.h"
+#include "scope.h"
+#include "sema.h"
+#include "type_print.h"
 
 static const struct node *bare(const struct node *n)
 {
@@ -277,7 +287,7 @@ static void body(struct parser *p, struct forall *f)
 void pli_parse_forall(struct parser *p)
 {
     size_t t0 = p->at++;
-    struct forall *f = pli_arena_alloc(&p->u->arena, sizeof *f);
+    struct forall *f = pli_unit_arena_alloc(&p->u->arena, sizeof *f);
     struct header h = { 0 };
     pli_parse_expect(p, '(', "'('");
     pli_scope_push(p);

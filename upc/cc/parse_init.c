@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Initialisers. Every scalar is converted to the type it lands in, through designators and left-out
-// braces, because a null pointer or a shared address among them must be written anew.
+// braces, because a null pointer or a shared address among them must be rewritten.
+#include "parse_init.h"
+
+#include "constant.h"
 #include "parse.h"
+#include "parse_expr.h"
+#include "sema.h"
+#include "sema_conv.h"
 
 struct init {
     struct parser *p;

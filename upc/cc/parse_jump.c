@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where goto leads: not out of the body of a upc_forall, and not into one.
+#include "parse_jump.h"
+
 #include "parse.h"
 
 struct jump {
@@ -12,7 +14,7 @@ struct jump {
 
 static void note(struct parser *p, struct name *name, size_t tok, bool is_label)
 {
-    struct jump *j = pli_arena_alloc(&p->u->arena, sizeof *j);
+    struct jump *j = pli_unit_arena_alloc(&p->u->arena, sizeof *j);
     *j = (struct jump){ p->jumps, name, tok, p->forall, is_label };
     p->jumps = j;
 }

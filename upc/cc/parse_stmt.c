@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Statements. They need no tree: their expressions and declarations leave edits behind.
+#include "parse_stmt.h"
+
 #include "parse.h"
+#include "parse_decl.h"
+#include "parse_expr.h"
+#include "parse_forall.h"
+#include "parse_jump.h"
+#include "parse_spec.h"
+#include "scope.h"
+#include "sema.h"
+#include "sema_conv.h"
+#include "type_print.h"
 
 static struct node *value(struct parser *p)
 {
@@ -21,7 +32,7 @@ static struct node *expression_statement(struct parser *p)
 {
     struct node *n = value(p);
     pli_parse_expect(p, ';', "';'");
-    // Nobody sees the old value of "p++;" unless it ends a statement expression.
+    // The old value of "p++;" is not used unless it ends a statement expression.
     if (n->kind == N_POSTFIX && n->upc && !pli_parse_is(p, '}')) {
         n->kind = N_PREFIX;
     }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scopes. Each name carries its innermost declaration, so lookup costs nothing.
+#include "scope.h"
+
 #include "parse.h"
 
 #include <string.h>
 
 void pli_scope_push(struct parser *p)
 {
-    struct scope *s = pli_arena_alloc(&p->u->arena, sizeof *s);
+    struct scope *s = pli_unit_arena_alloc(&p->u->arena, sizeof *s);
     s->outer = p->scope;
     p->scope = s;
     p->depth++;
@@ -27,7 +29,7 @@ void pli_scope_pop(struct parser *p)
 
 static struct sym *make(struct parser *p, struct name *name, enum sym_kind kind, size_t tok)
 {
-    struct sym *s = pli_arena_alloc(&p->u->arena, sizeof *s);
+    struct sym *s = pli_unit_arena_alloc(&p->u->arena, sizeof *s);
     s->name = name;
     s->kind = kind;
     s->tok = tok;

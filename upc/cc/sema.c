@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Typed nodes for unary and postfix expressions. Plain C is left for the C compiler to judge.
+#include "sema.h"
+
+#include "constant.h"
 #include "parse.h"
+#include "sema_conv.h"
+#include "type_print.h"
 
 struct node *pli_sema_node(struct parser *p, enum node_kind kind, size_t t0)
 {
-    struct node *n = pli_arena_alloc(&p->u->arena, sizeof *n);
+    struct node *n = pli_unit_arena_alloc(&p->u->arena, sizeof *n);
     n->kind = kind;
     n->t0 = n->tok = t0;
     n->t1 = p->at;
@@ -126,8 +131,8 @@ struct node *pli_sema_index(struct parser *p, struct node *a, struct node *i, si
     pli_sema_inherit(n, i);
     if (p->forall != NULL && n->upc &&
         (n->a->kind == N_IDENT || (n->a->kind == N_RVALUE && n->a->a->kind == N_IDENT))) {
-        p->seen_index = pli_arena_grow(&p->u->arena, p->seen_index, p->n_seen, &p->cap_seen,
-                                       sizeof *p->seen_index);
+        p->seen_index = pli_unit_arena_grow(&p->u->arena, p->seen_index, p->n_seen, &p->cap_seen,
+                                            sizeof *p->seen_index);
         p->seen_index[p->n_seen++] = n;
     }
     return n;

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Typed nodes for binary operators, conditionals and assignments.
+#include "sema_binary.h"
+
+#include "constant.h"
+#include "layout.h"
 #include "parse.h"
+#include "sema.h"
+#include "sema_conv.h"
+#include "type_print.h"
 
 static struct type *usual(struct parser *p, struct type *a, struct type *b)
 {

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Implicit conversions: assignment, initialisation, argument passing and return.
+#include "sema_conv.h"
+
+#include "constant.h"
+#include "layout.h"
 #include "parse.h"
+#include "sema.h"
+#include "type_print.h"
 
 // The phase survives a conversion only to shared void *, from it to a blocked type, and between
 // types of equal block size and element size.

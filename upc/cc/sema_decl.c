@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constraints on declarations with shared types.
+#include "sema_decl.h"
+
+#include "layout.h"
 #include "parse.h"
+#include "type_print.h"
 
 static int count_threads(const struct type *t, bool *bad, bool *vla)
 {

@@ -6,14 +6,14 @@
 
 struct type *pli_type_copy(struct unit *u, const struct type *t)
 {
-    struct type *c = pli_arena_alloc(&u->arena, sizeof *c);
+    struct type *c = pli_unit_arena_alloc(&u->arena, sizeof *c);
     *c = *t;
     return c;
 }
 
 struct type *pli_type_basic(struct unit *u, enum type_kind kind)
 {
-    struct type *t = pli_arena_alloc(&u->arena, sizeof *t);
+    struct type *t = pli_unit_arena_alloc(&u->arena, sizeof *t);
     t->kind = kind;
     return t;
 }
@@ -117,11 +117,6 @@ bool pli_type_is_integer(const struct type *t)
 bool pli_type_is_arith(const struct type *t)
 {
     return t->kind >= TY_BOOL && t->kind <= TY_COMPLEX;
-}
-
-bool pli_type_is_scalar(const struct type *t)
-{
-    return pli_type_is_arith(t) || t->kind == TY_PTR;
 }
 
 bool pli_type_is_unsigned(const struct type *t)

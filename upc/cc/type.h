@@ -131,7 +131,6 @@ bool pli_type_is_generic(const struct type *t); // shared void *
 int64_t pli_type_block(const struct type *t);
 bool pli_type_is_integer(const struct type *t);
 bool pli_type_is_arith(const struct type *t);
-bool pli_type_is_scalar(const struct type *t);
 bool pli_type_is_unsigned(const struct type *t);
 bool pli_type_is_complete(const struct type *t);
 bool pli_type_has_vla(const struct type *t);
@@ -144,27 +143,5 @@ bool pli_type_is_open(const struct type *t);
 bool pli_type_needs_print(const struct type *t);
 
 struct member *pli_type_member(const struct record *r, const struct name *name);
-
-// layout.c
-struct size pli_layout_size(const struct type *t);
-int64_t pli_layout_align(const struct type *t);
-void pli_layout_record(struct record *r);
-// Number of ultimate elements; 1 for what is no array.
-struct size pli_layout_elems(const struct type *t);
-int64_t pli_layout_offset(const struct record *r, const struct name *name);
-
-// type_print.c
-// The specifier part and the declarator part of a declaration of name (which may be "").
-// Shared objects print as their private counterparts, pointers-to-shared as pli_upc_pts.
-typedef void (*type_len_fn)(void *arg, size_t t0, size_t t1, struct text *out);
-struct type_printer {
-    struct unit *u;
-    type_len_fn len; // prints the length of a variable array
-    void *arg;
-};
-void pli_type_print_decl(struct type_printer *tp, const struct type *t, const char *name,
-                         struct text *spec, struct text *decl);
-// In UPC spelling, for diagnostics; lives in the unit's arena.
-const char *pli_type_print_upc(struct unit *u, const struct type *t);
 
 #endif

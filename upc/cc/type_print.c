@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Types as text: C for the output, UPC for diagnostics.
+#include "type_print.h"
+
 #include "type.h"
 
 #include <string.h>
@@ -31,16 +33,16 @@ static const char *const basic_name[] = {
 static void put_quals(struct text *out, unsigned quals, bool restrict_ok)
 {
     if ((quals & Q_CONST) != 0) {
-        pli_arena_text_puts(out, "const ");
+        pli_unit_arena_text_puts(out, "const ");
     }
     if ((quals & Q_VOLATILE) != 0) {
-        pli_arena_text_puts(out, "volatile ");
+        pli_unit_arena_text_puts(out, "volatile ");
     }
     if ((quals & Q_ATOMIC) != 0) {
-        pli_arena_text_puts(out, "_Atomic ");
+        pli_unit_arena_text_puts(out, "_Atomic ");
     }
     if (restrict_ok && (quals & Q_RESTRICT) != 0) {
-        pli_arena_text_puts(out, "__restrict ");
+        pli_unit_arena_text_puts(out, "__restrict ");
     }
 }
 
@@ -49,28 +51,29 @@ static void put_core(struct text *out, const struct type *t)
     switch (t->kind) {
     case TY_STRUCT:
     case TY_UNION:
-        pli_arena_text_printf(out, "%s %s", t->rec->is_union ? "union" : "struct",
-                              t->rec->tag != NULL ? t->rec->tag->text : t->rec->label);
+        pli_unit_arena_text_printf(out, "%s %s", t->rec->is_union ? "union" : "struct",
+                                   t->rec->tag != NULL ? t->rec->tag->text : t->rec->label);
         break;
     case TY_ENUM:
-        pli_arena_text_printf(out, "enum %s", t->en->tag != NULL ? t->en->tag->text : t->en->label);
+        pli_unit_arena_text_printf(out, "enum %s",
+                                   t->en->tag != NULL ? t->en->tag->text : t->en->label);
         break;
     case TY_COMPLEX:
-        pli_arena_text_puts(out, "_Complex ");
+        pli_unit_arena_text_puts(out, "_Complex ");
         put_core(out, t->base);
         break;
     default:
-        pli_arena_text_puts(out, basic_name[t->kind]);
+        pli_unit_arena_text_puts(out, basic_name[t->kind]);
     }
 }
 
 static void wrap(struct text *t, const char *before, const char *after)
 {
     struct text n = { 0 };
-    pli_arena_text_puts(&n, before);
-    pli_arena_text_puts(&n, t->len > 0 ? t->data : "");
-    pli_arena_text_puts(&n, after);
-    pli_arena_text_fini(t);
+    pli_unit_arena_text_puts(&n, before);
+    pli_unit_arena_text_puts(&n, t->len > 0 ? t->data : "");
+    pli_unit_arena_text_puts(&n, after);
+    pli_unit_arena_text_fini(t);
     *t = n;
 }
 
@@ -79,35 +82,35 @@ static void print_type(struct type_printer *tp, const struct type *t, struct tex
 
 static void print_params(struct type_printer *tp, const struct type *t, struct text *out)
 {
-    pli_arena_text_puts(out, "(");
+    pli_unit_arena_text_puts(out, "(");
     if (t->params == NULL && !t->is_oldstyle) {
-        pli_arena_text_puts(out, "void");
+        pli_unit_arena_text_puts(out, "void");
     }
     for (const struct param *p = t->params; p != NULL; p = p->next) {
         struct text spec = { 0 }, decl = { 0 };
         pli_type_print_decl(tp, p->type, p->name == NULL ? "" : p->name->text, &spec, &decl);
-        pli_arena_text_printf(out, "%s %s", spec.data, decl.len > 0 ? decl.data : "");
-        pli_arena_text_puts(out, p->next != NULL ? ", " : "");
-        pli_arena_text_fini(&spec);
-        pli_arena_text_fini(&decl);
+        pli_unit_arena_text_printf(out, "%s %s", spec.data, decl.len > 0 ? decl.data : "");
+        pli_unit_arena_text_puts(out, p->next != NULL ? ", " : "");
+        pli_unit_arena_text_fini(&spec);
+        pli_unit_arena_text_fini(&decl);
     }
-    pli_arena_text_puts(out, t->is_variadic ? ", ...)" : ")");
+    pli_unit_arena_text_puts(out, t->is_variadic ? ", ...)" : ")");
 }
 
 static void print_array(struct type_printer *tp, const struct type *t, struct text *spec,
                         struct text *decl)
 {
     struct text len = { 0 };
-    pli_arena_text_puts(&len, "[");
+    pli_unit_arena_text_puts(&len, "[");
     if (t->len == LEN_VLA && tp->len != NULL) {
         tp->len(tp->arg, t->len_t0, t->len_t1, &len);
     } else if (t->len >= 0) {
-        pli_arena_text_printf(&len, "%lld%s", (long long)t->len,
-                              t->len_threads ? " * pli_upc_threads" : "");
+        pli_unit_arena_text_printf(&len, "%lld%s", (long long)t->len,
+                                   t->len_threads ? " * pli_upc_threads" : "");
     }
-    pli_arena_text_puts(&len, "]");
+    pli_unit_arena_text_puts(&len, "]");
     wrap(decl, "", len.data);
-    pli_arena_text_fini(&len);
+    pli_unit_arena_text_fini(&len);
     print_type(tp, t->base, spec, decl);
 }
 
@@ -115,14 +118,14 @@ static void print_pointer(struct type_printer *tp, const struct type *t, struct 
                           struct text *decl)
 {
     struct text star = { 0 };
-    pli_arena_text_puts(&star, "*");
+    pli_unit_arena_text_puts(&star, "*");
     put_quals(&star, t->quals, true);
     bool paren = t->base->tdname == NULL && (t->base->kind == TY_ARRAY || t->base->kind == TY_FUNC);
     if (paren) {
         wrap(&star, "(", "");
     }
     wrap(decl, star.data, paren ? ")" : "");
-    pli_arena_text_fini(&star);
+    pli_unit_arena_text_fini(&star);
     print_type(tp, t->base, spec, decl);
 }
 
@@ -132,7 +135,7 @@ static void print_type(struct type_printer *tp, const struct type *t, struct tex
     bool plain_name = t->tdname != NULL && !pli_type_is_shared(t);
     if (plain_name || pli_type_is_pts(t)) {
         put_quals(spec, t->quals, !pli_type_is_pts(t));
-        pli_arena_text_puts(spec, plain_name ? t->tdname->text : "pli_upc_pts");
+        pli_unit_arena_text_puts(spec, plain_name ? t->tdname->text : "pli_upc_pts");
         return;
     }
     switch (t->kind) {
@@ -146,7 +149,7 @@ static void print_type(struct type_printer *tp, const struct type *t, struct tex
         struct text params = { 0 };
         print_params(tp, t, &params);
         wrap(decl, "", params.data);
-        pli_arena_text_fini(&params);
+        pli_unit_arena_text_fini(&params);
         print_type(tp, t->base, spec, decl);
         break;
     }
@@ -159,24 +162,24 @@ static void print_type(struct type_printer *tp, const struct type *t, struct tex
 void pli_type_print_decl(struct type_printer *tp, const struct type *t, const char *name,
                          struct text *spec, struct text *decl)
 {
-    pli_arena_text_puts(decl, name);
+    pli_unit_arena_text_puts(decl, name);
     print_type(tp, t, spec, decl);
 }
 
 static void upc_quals(struct text *out, const struct type *t)
 {
     if ((t->quals & Q_SHARED) != 0) {
-        pli_arena_text_puts(out, "shared ");
+        pli_unit_arena_text_puts(out, "shared ");
         if (t->block == 0) {
-            pli_arena_text_puts(out, "[] ");
+            pli_unit_arena_text_puts(out, "[] ");
         } else if (t->block == BLOCK_STAR) {
-            pli_arena_text_puts(out, "[*] ");
+            pli_unit_arena_text_puts(out, "[*] ");
         } else if (t->block != BLOCK_PLAIN && t->block != 1) {
-            pli_arena_text_printf(out, "[%lld] ", (long long)t->block);
+            pli_unit_arena_text_printf(out, "[%lld] ", (long long)t->block);
         }
     }
-    pli_arena_text_puts(out, (t->quals & Q_STRICT) != 0 ? "strict " : "");
-    pli_arena_text_puts(out, (t->quals & Q_RELAXED) != 0 ? "relaxed " : "");
+    pli_unit_arena_text_puts(out, (t->quals & Q_STRICT) != 0 ? "strict " : "");
+    pli_unit_arena_text_puts(out, (t->quals & Q_RELAXED) != 0 ? "relaxed " : "");
     put_quals(out, t->quals, true);
 }
 
@@ -184,10 +187,10 @@ static const char *upc_params(struct unit *u, const struct type *t)
 {
     const char *list = t->params == NULL && !t->is_oldstyle ? "void" : "";
     for (const struct param *a = t->params; a != NULL; a = a->next) {
-        list = pli_arena_printf(&u->arena, "%s%s%s", list, a == t->params ? "" : ", ",
-                                pli_type_print_upc(u, a->type));
+        list = pli_unit_arena_printf(&u->arena, "%s%s%s", list, a == t->params ? "" : ", ",
+                                     pli_type_print_upc(u, a->type));
     }
-    return pli_arena_printf(&u->arena, "(%s%s)", list, t->is_variadic ? ", ..." : "");
+    return pli_unit_arena_printf(&u->arena, "(%s%s)", list, t->is_variadic ? ", ..." : "");
 }
 
 static void upc_type(struct unit *u, const struct type *t, struct text *spec, struct text *decl)
@@ -195,14 +198,14 @@ static void upc_type(struct unit *u, const struct type *t, struct text *spec, st
     switch (t->kind) {
     case TY_PTR: {
         struct text star = { 0 };
-        pli_arena_text_puts(&star, "*");
+        pli_unit_arena_text_puts(&star, "*");
         upc_quals(&star, t);
         bool paren = t->base->kind == TY_ARRAY || t->base->kind == TY_FUNC;
         if (paren) {
             wrap(&star, "(", "");
         }
         wrap(decl, star.data, paren ? ")" : "");
-        pli_arena_text_fini(&star);
+        pli_unit_arena_text_fini(&star);
         upc_type(u, t->base, spec, decl);
         break;
     }
@@ -223,7 +226,7 @@ static void upc_type(struct unit *u, const struct type *t, struct text *spec, st
     default:
         upc_quals(spec, t);
         if (t->tdname != NULL) {
-            pli_arena_text_puts(spec, t->tdname->text);
+            pli_unit_arena_text_puts(spec, t->tdname->text);
         } else {
             put_core(spec, t);
         }
@@ -233,15 +236,15 @@ static void upc_type(struct unit *u, const struct type *t, struct text *spec, st
 const char *pli_type_print_upc(struct unit *u, const struct type *t)
 {
     struct text spec = { 0 }, decl = { 0 };
-    pli_arena_text_puts(&decl, "");
+    pli_unit_arena_text_puts(&decl, "");
     upc_type(u, t, &spec, &decl);
     size_t n = decl.len;
     while (n > 0 && decl.data[n - 1] == ' ') {
         n--;
     }
-    char *s = pli_arena_printf(&u->arena, "%s%s%.*s", spec.data, n > 0 ? " " : "", (int)n,
-                               n > 0 ? decl.data : "");
-    pli_arena_text_fini(&spec);
-    pli_arena_text_fini(&decl);
+    char *s = pli_unit_arena_printf(&u->arena, "%s%s%.*s", spec.data, n > 0 ? " " : "", (int)n,
+                                    n > 0 ? decl.data : "");
+    pli_unit_arena_text_fini(&spec);
+    pli_unit_arena_text_fini(&decl);
     return s;
 }

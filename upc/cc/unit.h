@@ -3,7 +3,7 @@
 #ifndef PLI_UPC_CC_UNIT_H
 #define PLI_UPC_CC_UNIT_H
 
-#include "arena.h"
+#include "unit_arena.h"
 
 #include <setjmp.h>
 #include <stdbool.h>
@@ -62,7 +62,7 @@ struct options {
     bool no_lines;      // leave #line out
     bool c_code;        // plain C: the words of UPC are ordinary names
     const char *map_path;
-    struct text *map; // where tokens went that are not where they were; NULL: nobody asks
+    struct text *map; // new places of tokens that moved; NULL: no map is wanted
     bool warn_error;
     bool no_warn;
     const char *input, *output;

@@ -48,7 +48,7 @@ struct rt_page {
     _Alignas(128) _Atomic uint64_t arrived;
     _Alignas(128) _Atomic uint64_t result[2];
     uint64_t made[2];                 // what a collective allocation gave
-    _Alignas(128) struct rt_heap sym; // symmetric: headers are here, the space is everybody's
+    _Alignas(128) struct rt_heap sym; // symmetric: headers are here, the space is at all threads
     _Atomic int64_t grown;            // bytes of segments in use on this host
 };
 
@@ -60,7 +60,7 @@ struct rt {
     struct rt_page *page[PLI_UPC_MAX_THREADS]; // NULL: far
     struct pli_shm_mailbox *box[PLI_UPC_MAX_THREADS];
     bool has_far, is_pthreads;
-    bool is_flat;      // barriers: everybody looks at everybody
+    bool is_flat;      // barriers: each thread looks at all words
     uint64_t span;     // of one segment
     uint64_t sym_base; // where the symmetric heap begins, behind the static objects
     uint64_t own_base; // where the heap of the thread itself begins

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// upc_alloc and its kin. Memory that spans all threads comes from one heap, whose headers lie in
-// thread 0's segment; memory of one thread from that thread's own heap.
+// The functions that allocate shared memory. Memory that spans all threads comes from one heap,
+// whose headers lie in thread 0's segment; memory of one thread from that thread's own heap.
 #include "rt_alloc.h"
 #include "rt.h"
 #include "rt_ask.h"
@@ -87,8 +87,8 @@ pli_upc_pts pli_upc_global_alloc(size_t n_block, size_t n_byte)
     return symmetric("upc_global_alloc", n_block, n_byte);
 }
 
-// The two places for the result are used in turn: when all have come to one allocation, nobody
-// looks at the result of the one before.
+// The two places for the result are used in turn: when all have come to one allocation, no
+// thread looks at the result of the one before.
 static pli_upc_pts made_by_first(struct rt_thread *me, pli_upc_pts p, enum rt_what what)
 {
     unsigned turn = me->phase & 1;

@@ -2,7 +2,7 @@
 // Barriers. Every thread posts one word that says which barrier it has come to and what for; words
 // for even and odd phases are apart, because a thread can be one barrier ahead of another.
 //
-// Flat: everybody looks at everybody's word. Central: everybody counts itself, and the last one
+// Flat: each thread looks at all words. Central: each thread counts itself, and the last one
 // publishes; this is better when threads share cores, for each then runs once per barrier. Far:
 // words and the result travel as messages by way of thread 0.
 #include "rt_barrier.h"
@@ -91,22 +91,22 @@ static uint64_t judge(const struct rt_thread *me, uint64_t phase)
 {
     unsigned turn = phase & 1;
     uint64_t agreed = 0;
-    int who = -1;
+    int first = -1;
     for (int t = 0; t < pli_rt.n; t++) {
         uint64_t w = pli_rt.has_far
                          ? me->far_slot[t][turn]
                          : atomic_load_explicit(&pli_rt.page[t]->slot[turn], memory_order_relaxed);
-        if (who < 0) {
+        if (first < 0) {
             agreed = w;
-            who = t;
+            first = t;
         } else if (agreed != w) {
             bool is_own = kind_of(w) == OWN || kind_of(agreed) == OWN;
             if (is_own || (kind_of(w) == VALUE && kind_of(agreed) == VALUE)) {
-                differ(who, agreed, t, w);
+                differ(first, agreed, t, w);
             }
             if (kind_of(w) == VALUE) {
                 agreed = w;
-                who = t;
+                first = t;
             }
         }
     }
@@ -255,8 +255,8 @@ void pli_upc_wait(int has_value, int value)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-// No fence: whoever leaves has acquired what everybody released before, so all that was done before
-// the barrier is over for all that is done after it, whoever does it.
+// No fence: a thread that leaves has acquired what all threads released before, so all that was
+// done before the barrier, by any thread, is over for all that is done after it.
 void pli_upc_barrier(int has_value, int value)
 {
     struct rt_thread *me = rt_me();

@@ -231,7 +231,12 @@ void pli_upc_memset_nbi(pli_upc_pts to, int c, size_t n)
 
 int pli_upc_sync_attempt(void *handle)
 {
-    return handle == NULL || pli_region_get_test(region(), handle);
+    enum pli_err err = handle != NULL ? pli_region_get_test(region(), handle) : PLI_OK;
+    if (err == PLI_AGAIN) {
+        return 0;
+    }
+    check(err, 0);
+    return 1;
 }
 
 void pli_upc_sync(void *handle)

@@ -161,10 +161,10 @@ static uint64_t extend(const struct rt_space *s, uint64_t need)
 
 static void lock(struct rt_heap *h, int me)
 {
-    uint32_t nobody = 0;
-    while (!atomic_compare_exchange_weak_explicit(&h->lock, &nobody, (uint32_t)me + 1,
+    uint32_t free_word = 0;
+    while (!atomic_compare_exchange_weak_explicit(&h->lock, &free_word, (uint32_t)me + 1,
                                                   memory_order_acquire, memory_order_relaxed)) {
-        nobody = 0;
+        free_word = 0;
         pli_cpu_rest();
     }
 }
@@ -198,7 +198,7 @@ uint64_t pli_rt_heap_take(const struct rt_space *s, uint64_t bytes, int me)
 static void release(const struct rt_space *s, uint64_t from, uint64_t to)
 {
     const struct pli_region *r = rt_me()->region;
-    if (r != NULL && pli_region_is_lent(r)) {
+    if (r != NULL && pli_region_is_registered(r)) {
         return; // a device would go on to read and write the pages that were there
     }
     from = rt_round(from, RT_PAGE);

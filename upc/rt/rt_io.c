@@ -17,7 +17,7 @@ struct word {
 
 enum { BLOCK = 64 }; // bytes of a thread's words
 
-// Two sets of words in turn: who writes the first again has met everybody since it was read.
+// Two sets of words in turn: a thread that writes the first again has met all since it was read.
 int64_t pli_rt_io_agree(struct rt_file *f, int64_t mine, int error, enum rt_what what, int64_t *sum)
 {
     unsigned turn = f->turn++ & 1;

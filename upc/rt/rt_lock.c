@@ -54,23 +54,23 @@ void pli_upc_all_lock_free(pli_upc_pts p)
     }
 }
 
-bool pli_rt_lock_try(struct rt_lock *l, int who)
+bool pli_rt_lock_try(struct rt_lock *l, int thread)
 {
-    uint32_t nobody = 0;
-    return atomic_compare_exchange_strong_explicit(&l->owner, &nobody, (uint32_t)who + 1,
+    uint32_t free_word = 0;
+    return atomic_compare_exchange_strong_explicit(&l->owner, &free_word, (uint32_t)thread + 1,
                                                    memory_order_acquire, memory_order_relaxed);
 }
 
-const char *pli_rt_lock_drop(struct rt_lock *l, int who)
+const char *pli_rt_lock_drop(struct rt_lock *l, int thread)
 {
     if (l->magic != RT_LOCK_MAGIC) {
-        return NULL; // freed while held: nobody waits for it
+        return NULL; // freed while held: no thread waits for it
     }
-    if (atomic_load_explicit(&l->owner, memory_order_relaxed) != (uint32_t)who + 1) {
+    if (atomic_load_explicit(&l->owner, memory_order_relaxed) != (uint32_t)thread + 1) {
         return "this thread does not hold the lock";
     }
     atomic_store_explicit(&l->owner, 0, memory_order_release);
-    // Who is about to sleep has counted itself and then made this core pass a fence.
+    // A thread that is about to sleep has counted itself and then made this core pass a fence.
     atomic_signal_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&pli_shm_must_fence, memory_order_relaxed)) {
         atomic_thread_fence(memory_order_seq_cst);
@@ -114,7 +114,7 @@ static void wait_for(struct rt_lock *l, pli_upc_pts p, int me)
         atomic_fetch_add_explicit(&l->n_wait, 1, memory_order_seq_cst);
     }
     struct pli_waiter w;
-    // Who cannot make the holder pass a fence is not sure to be woken.
+    // A thread that cannot make the holder pass a fence is not sure to be woken.
     pli_rt_wait_init(&w, "upc_lock", l == NULL || pli_shm_must_fence);
     while (!try_any(l, p, me)) {
         pli_progress_step(&w);

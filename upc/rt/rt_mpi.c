@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where UPC and MPI meet: who has a rank, and the world of threads.
+// UPC threads as MPI ranks: which of them have one, and the world of threads.
 #include "rt.h"
 #include "start.h"
 

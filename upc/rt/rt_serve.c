@@ -7,6 +7,14 @@
 #include "rt_barrier.h"
 #include "rt_lock.h"
 
+#include "base/log.h"
+#include "boot/boot.h"
+#include "msg/lane.h"
+#include "obj/comm.h"
+#include "onesided/region_serve.h"
+#include "onesided/region_wire.h"
+
+#include <stdio.h>
 #include <string.h>
 
 static uint64_t answer_of(const struct rt_ask *q, int me)
@@ -33,20 +41,38 @@ static uint64_t answer_of(const struct rt_ask *q, int me)
     }
 }
 
-size_t pli_rt_serve(void *arg, int origin, const void *ask, size_t len, void *answer)
+void pli_rt_serve(struct pli_region *r, void *arg, int origin, uint32_t tag, const void *ask,
+                  size_t len)
 {
     struct rt_thread *me = arg;
     struct rt_ask q;
-    if (len != sizeof q) {
-        return 0;
+    uint64_t a = 0;
+    if (len == sizeof q) {
+        memcpy(&q, ask, sizeof q);
+        q.from = origin;
+        // Another thread of the process may be the one that happens to serve.
+        struct rt_thread *was = pli_rt_self;
+        pli_rt_self = me;
+        a = answer_of(&q, me->me);
+        pli_rt_self = was;
     }
-    memcpy(&q, ask, sizeof q);
-    q.from = origin;
-    // Another thread of the process may be the one that happens to serve.
-    struct rt_thread *was = pli_rt_self;
-    pli_rt_self = me;
-    uint64_t a = answer_of(&q, me->me);
-    pli_rt_self = was;
-    memcpy(answer, &a, sizeof a);
-    return sizeof a;
+    if (tag != 0) {
+        pli_region_serve_answer(r, origin, tag, &a, sizeof a);
+    }
+}
+
+// The access comes from a wrong pointer. Going on would change memory of this process for a mistake
+// of that one.
+void pli_rt_serve_refused(struct pli_region *r, void *arg, int origin,
+                          const struct pli_region_block *b)
+{
+    const struct rt_thread *me = arg;
+    char why[200];
+    (void)r;
+    snprintf(why, sizeof why,
+             "member %d of %s accesses %llu bytes at offset %llu of member %d, which has %llu",
+             origin, pli_comm_say(me->comm), (unsigned long long)b->len, (unsigned long long)b->at,
+             me->me, (unsigned long long)pli_rt.span);
+    pli_log(PLI_ERROR, "%s", why);
+    pli_proc.boot->ops->abort(pli_proc.boot, 1, why);
 }

@@ -4,8 +4,16 @@
 #define PLI_UPC_RT_SERVE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
-// A question came; see pli_region_answer_fn. arg is the struct rt_thread that was asked.
-size_t pli_rt_serve(void *arg, int origin, const void *ask, size_t len, void *answer);
+struct pli_region;
+struct pli_region_block;
+
+// A question came; see pli_region_message_fn. arg is the struct rt_thread that was asked.
+void pli_rt_serve(struct pli_region *r, void *arg, int origin, uint32_t tag, const void *ask,
+                  size_t len);
+// An access of a far thread is outside of the segment: the job ends.
+void pli_rt_serve_refused(struct pli_region *r, void *arg, int origin,
+                          const struct pli_region_block *b);
 
 #endif

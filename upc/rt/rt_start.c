@@ -12,6 +12,7 @@
 #include "msg/endpoint.h"
 #include "msg/lane.h"
 #include "msg/process.h"
+#include "msg/progress_thread.h"
 #include "onesided/region.h"
 #include "msg/segment.h"
 #include "comm/implicit_init.h"
@@ -263,10 +264,15 @@ int pli_upc_enter(int i)
     }
     if (pli_rt.has_far) {
         struct pli_region_plan plan = { .comm = me->comm,
-                                        .near = pli_rt.seg,
+                                        .base = pli_rt.seg[me->me],
                                         .size = pli_rt.span,
                                         .gap = RT_FIRST,
-                                        .answer = pli_rt_serve,
+                                        .near = pli_rt.seg,
+                                        .has_far = true,
+                                        .has_thread = pli_progress_thread_serves(false),
+                                        .may_register = true,
+                                        .refused = pli_rt_serve_refused,
+                                        .on_message = pli_rt_serve,
                                         .arg = me };
         need(pli_region_create(&plan, &me->region));
     }
@@ -331,7 +337,7 @@ void pli_upc_global_exit(int status)
 {
     fflush(NULL);
     if (pli_proc.boot == NULL || strcmp(pli_proc.boot->ops->name, "solo") == 0) {
-        _exit(status & 255); // nobody else is to be told
+        _exit(status & 255); // no other process is to be told
     }
     pli_proc.boot->node.rows[pli_proc.boot->row].is_quiet = 1;
     pli_proc.boot->ops->abort(pli_proc.boot, status, "upc_global_exit");

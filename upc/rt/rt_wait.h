@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting with progress, and waking those who wait.
+// Waiting with progress, and waking threads that wait.
 #ifndef PLI_UPC_RT_WAIT_H
 #define PLI_UPC_RT_WAIT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allgather through the windows: everybody shows a piece of its block and copies the others'.
+// Allgather through the windows: each rank shows a piece of its block and copies the others'.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/piece.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allgather on several hosts with the same number of ranks each: the first ranks of all hosts
-// exchange their blocks, so do the second ones and so on, and inside each host everybody shows what
+// exchange their blocks, so do the second ones and so on, and inside each host each rank shows what
 // it has got. So each block goes to a host once, and all cores and connections work.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/piece.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
 #include "obj/comm.h"
@@ -16,7 +17,7 @@ enum { LONG = 32 * 1024 };
 // The ranks that have my place on the other hosts, and I.
 static const int *peers_of(const struct pli_hostmap *h, int place)
 {
-    return h->speakers + (size_t)place * (size_t)h->n_host;
+    return h->peers + (size_t)place * (size_t)h->n_host;
 }
 
 static enum pli_err exchange(const struct pli_coll_args *a, const struct pli_hostmap *h, int place)
@@ -77,7 +78,8 @@ enum pli_err pli_allgather_board_hosts(const struct pli_coll_args *a)
     }
     do {
         size_t n = total - done < b->window_half ? total - done : b->window_half;
-        // After a failure the others of the host wait here: a size that nobody has tells them.
+        // After a failure the others of the host wait here: a size that no rank has makes them
+        // fail.
         pli_board_begin(b, a, far == PLI_OK ? bytes : UINT64_MAX);
         unsigned char *shown = pli_board_show(b);
         if (far == PLI_OK) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bruck's allgather of small equal blocks: the number of blocks known doubles in every round, kept
-// packed in the order that begins with the own block.
+// packed in the order that begins with the rank's own block.
 #include "coll/algorithms.h"
 
 #include "coll/coll_args.h"

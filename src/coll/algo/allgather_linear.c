@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allgather: everybody sends its block to everybody, for few ranks.
+// Allgather: each rank sends its block to all others, for few ranks.
 #include "coll/algorithms.h"
 
 #include "coll/coll_args.h"

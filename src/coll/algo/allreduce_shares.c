@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allreduce of long vectors on several hosts. As many ranks of each host as every host has take a
 // share of the vector: each combines its share out of the windows of its host, in the order of
-// ranks, does the rest with those who have the same share on the other hosts, and shows the result
-// to its own. So all of them use the network at once.
+// ranks, does the rest with the ranks that have the same share on the other hosts, and shows the
+// result to its own. So all of them use the network at once.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
 #include "obj/comm.h"
@@ -40,7 +41,7 @@ static size_t run_of(const struct work *w, int share, size_t at, size_t most)
     return at >= len ? 0 : len - at < most ? len - at : most;
 }
 
-// My share of my host's sum: everybody shows a piece of each share at a time.
+// My share of my host's sum: each rank shows a piece of each share at a time.
 static enum pli_err sum_here(const struct work *w)
 {
     struct pli_board *b = w->b;
@@ -75,7 +76,7 @@ static enum pli_err sum_here(const struct work *w)
 static enum pli_err sum_between(const struct work *w, const struct pli_hostmap *h)
 {
     if (w->me >= w->n_share) {
-        pli_sched_pass(w->a->comm);
+        pli_sched_skip(w->a->comm);
         return PLI_OK;
     }
     struct pli_coll_args across = *w->a;
@@ -89,7 +90,7 @@ static enum pli_err sum_between(const struct work *w, const struct pli_hostmap *
     if (err == PLI_OK) {
         bool is_long = (size_t)across.recv.count * w->size > LONG;
         pli_sched_on(s, w->a->comm);
-        pli_sched_among(s, h->speakers + (size_t)w->me * (size_t)h->n_host);
+        pli_sched_among(s, h->peers + (size_t)w->me * (size_t)h->n_host);
         if (is_long && w->a->op->is_commutative) {
             pli_allreduce_ring(s, &across);
         } else {
@@ -101,8 +102,8 @@ static enum pli_err sum_between(const struct work *w, const struct pli_hostmap *
     return err;
 }
 
-// Everybody who has a share shows the result, a window at a time. After a failure the others of the
-// host wait here: a size that nobody has tells them.
+// Each rank that has a share shows the result, a window at a time. After a failure the others of
+// the host wait here: a size that no rank has makes them fail.
 static enum pli_err spread_here(const struct work *w, enum pli_err far)
 {
     struct pli_board *b = w->b;
@@ -135,7 +136,7 @@ enum pli_err pli_allreduce_shares(const struct pli_coll_args *a)
     size_t fit = a->comm->coll->half / (size_t)a->recv.type->size; // a piece has an element
     struct work w = { .a = a,
                       .b = pli_comm_state_here(a->comm),
-                      .n_share = (size_t)h->n_speaker < fit ? h->n_speaker : (int)fit,
+                      .n_share = (size_t)h->n_place < fit ? h->n_place : (int)fit,
                       .me = pli_hostmap_index(h, a->comm->rank),
                       .size = (size_t)a->recv.type->size,
                       .total = (size_t)a->recv.count,
@@ -147,6 +148,6 @@ enum pli_err pli_allreduce_shares(const struct pli_coll_args *a)
     }
     enum pli_err err = sum_here(&w);
     enum pli_err far = sum_between(&w, h); // also after a failure: the other hosts wait
-    err = err != PLI_OK ? err : pli_err_is_news(far) ? far : PLI_OK; // news all hear
+    err = err != PLI_OK ? err : pli_err_is_news(far) ? far : PLI_OK; // a failure that all learn of
     return err != PLI_OK ? err : spread_here(&w, far);
 }

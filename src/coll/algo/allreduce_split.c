@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allreduce of long vectors, a window at a time: everybody shows its values, combines its own share
-// of the window out of all windows in the order of ranks, shows that, and copies the other shares.
+// Allreduce of long vectors, a window at a time: each member shows its values, combines its own
+// share of the window out of all windows in the order of ranks, shows that, and copies the other
+// shares.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
 #include "obj/comm.h"

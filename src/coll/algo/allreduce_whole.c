@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce and allreduce of short vectors: everybody shows its vector, and who needs the result
-// combines all of them, in the order of ranks. One meeting.
+// Reduce and allreduce of short vectors: each member shows its vector, and each that needs the
+// result combines all of them, in the order of ranks. One meeting.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
 #include "obj/comm.h"
@@ -24,7 +24,7 @@ enum pli_err pli_allreduce_whole(const struct pli_coll_args *a)
         pli_board_leave(b);
         return PLI_OK;
     }
-    enum pli_err err = pli_board_settle(b, a, bytes);
+    enum pli_err err = pli_board_finish(b, a, bytes);
     if (err != PLI_OK) {
         return err;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Alltoall through the windows: everybody shows a piece for every other rank and takes what is for
+// Alltoall through the windows: each rank shows a piece for every other rank and takes what is for
 // it. In place needs no copy: a piece is shown before what takes its place is read.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/piece.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Alltoall of short blocks on several hosts with the same number of ranks each. Everybody shows its
+// Alltoall of short blocks on several hosts with the same number of ranks each. Each rank shows its
 // blocks on the board; each rank takes those for itself and those for the ranks that have its place
 // on the other hosts, and sends to each of these one message with the blocks of all its host.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/piece.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
 #include "obj/comm.h"
@@ -27,7 +28,7 @@ struct work {
 
 static int rank_at(const struct work *w, int host, int place)
 {
-    return w->h->speakers[place * w->h->n_host + host];
+    return w->h->peers[place * w->h->n_host + host];
 }
 
 static unsigned char *block_at(const struct work *w, unsigned char *all, int host, int place)
@@ -79,7 +80,7 @@ static enum pli_err collect(const struct work *w)
 }
 
 // One message to and from each other host. After a failure the others wait for theirs: one of a
-// size that nobody expects tells them.
+// size that no rank expects makes them fail.
 static enum pli_err exchange(const struct work *w, enum pli_err here)
 {
     struct pli_sched *s;
@@ -93,7 +94,7 @@ static enum pli_err exchange(const struct work *w, enum pli_err here)
     MPI_Count in = w->problem == PLI_OK ? all : 0, out = here == PLI_OK ? all : all == 0;
     int n = w->h->n_host;
     pli_sched_on(s, w->a->comm);
-    pli_sched_among(s, w->h->speakers + (size_t)w->b->me * (size_t)n);
+    pli_sched_among(s, w->h->peers + (size_t)w->b->me * (size_t)n);
     for (int k = 1; k < n; k++) {
         int host = (w->h->my_host - k + n) % n;
         pli_sched_recv(s, block_at(w, w->in, host, 0), in, byte, host);

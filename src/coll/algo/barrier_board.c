@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A meeting on the board.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/comm_state.h"
 
 enum pli_err pli_barrier_board(const struct pli_coll_args *a)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Barrier on several hosts: the speaker sees its host come, speakers meet, the host is told.
+// Barrier on several hosts: the leader waits for its host, leaders meet, the leader releases its
+// host.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/comm_state.h"
 #include "obj/comm.h"
@@ -11,14 +12,14 @@ static enum pli_err come(const struct pli_board_hosts *v, const struct pli_coll_
     struct pli_board *b = pli_comm_state_here(a->comm);
     pli_board_begin(b, a, 0);
     if (pli_board_arrive(b)) {
-        b->only = v->speaker; // the others sleep on
+        b->only = v->leader; // the others sleep on
         pli_board_release(b, pli_board_judge(b));
         b->only = -1;
     }
-    if (v->is_speaker) {
-        return pli_board_settle(b, a, 0);
+    if (v->is_leader) {
+        return pli_board_finish(b, a, 0);
     }
-    pli_board_leave(b); // it waits for the speaker's word
+    pli_board_leave(b); // the next operation waits for the leader
     return PLI_OK;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dissemination barrier: after round k everybody has heard of 2^k ranks before it.
+// Dissemination barrier: after round k each rank knows that the 2^k ranks before it have entered.
 #include "coll/algorithms.h"
 
 #include "coll/coll_args.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Barrier on several hosts: the leader hears from its host, leaders meet, the host is told.
+// Barrier on several hosts: the leader waits for its host, leaders meet, the leader releases its
+// host.
 #include "coll/algorithms.h"
 
 #include "coll/coll_args.h"

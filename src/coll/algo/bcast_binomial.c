@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Binomial broadcast: who has the data sends it on, the largest subtree first.
+// Binomial broadcast: a rank that has the data sends it on, to the largest subtree first.
 #include "coll/algorithms.h"
 
 #include "coll/coll_args.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Broadcast through the ring of the board: the root writes entries and does not wait, unless the
-// ring is full; the others read them. The first entry tells the size, so ranks that disagree are
-// told. Long messages come in chunks of the root's stream.
+// ring is full; the others read them. The first entry has the size, so ranks that disagree get
+// an error. Long messages come in chunks of the root's stream.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/comm_state.h"
 #include "ft/failure.h"
 #include "msg/arena.h"
@@ -14,7 +14,7 @@
 
 enum { CHUNK = 32768 };
 
-enum { IS_INLINE, IS_CHUNK }; // slot->error tells where the data is
+enum { IS_INLINE, IS_CHUNK }; // slot->error says where the data is
 
 static struct pli_board_slot *entry(struct pli_board *b)
 {
@@ -31,7 +31,7 @@ static bool wait_for_room(struct pli_board *b)
     for (int i = 0; i < b->n; i++) {
         if (i != b->me) {
             // A reader wakes the root it reads from, which may have been another one.
-            if (!pli_board_wait_restless(b, &b->members[i].read, b->ring_at - PLI_BOARD_RING + 1)) {
+            if (!pli_board_wait_short(b, &b->members[i].read, b->ring_at - PLI_BOARD_RING + 1)) {
                 return false;
             }
             uint64_t read = atomic_load_explicit(&b->members[i].read, memory_order_relaxed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcast on several hosts: over the speakers, then through the ring of each host's board. The
-// root speaks for its host. Long messages come in pieces, so that the members of a host read one
-// while the next one is on its way.
-#include "coll/algorithms_board.h"
+// Broadcast on several hosts: over the leaders, then through the ring of each host's board. The
+// root is the leader of its host. Long messages come in pieces, so that the members of a host read
+// one while the next one is on its way.
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"

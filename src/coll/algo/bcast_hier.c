@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcast on several hosts: over one rank of each host, then inside each. The root speaks for its
-// host.
+// Broadcast on several hosts: over one rank of each host, then inside each. The root is the leader
+// of its host.
 #include "coll/algorithms.h"
 
 #include "coll/coll_args.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gather: everybody sends to the root.
+// Gather: each rank sends its block to the root.
 #include "coll/algorithms.h"
 
 #include "coll/coll_args.h"

@@ -19,7 +19,7 @@ static void barrier(struct pli_sched *s, const struct pli_coll_args *a)
     pli_sched_on(s, c->local);
     pli_barrier_dissem(s, &local); // all of mine are here
     if (c->rank == 0) {
-        pli_sched_back(s, c, tag);
+        pli_sched_return_to(s, c, tag);
         pli_sched_recv(s, NULL, 0, byte, 0);
         pli_sched_send(s, NULL, 0, byte, 0);
         pli_sched_fence(s);
@@ -29,7 +29,7 @@ static void barrier(struct pli_sched *s, const struct pli_coll_args *a)
     pli_bcast_binomial(s, &local); // all of theirs are
 }
 
-// Everybody sends to everybody of the other group.
+// Each rank sends to all ranks of the other group.
 static void exchange(struct pli_sched *s, const struct pli_coll_args *a, bool is_gather)
 {
     int n = a->comm->n_peer, me = a->comm->rank;
@@ -72,7 +72,7 @@ static void *swap_sums(struct pli_sched *s, const struct pli_coll_args *a, MPI_C
     pli_reduce_binomial(s, &local);
     pli_sched_fence(s);
     if (c->rank == 0) {
-        pli_sched_back(s, c, tag);
+        pli_sched_return_to(s, c, tag);
         pli_sched_recv(s, theirs, count, type, 0);
         pli_sched_send(s, mine, count, type, 0);
         pli_sched_fence(s);

@@ -50,7 +50,7 @@ static void reduce(struct pli_sched *s, const struct pli_coll_args *a)
     pli_reduce_binomial(s, &local);
     pli_sched_fence(s);
     if (c->rank == 0) {
-        pli_sched_back(s, c, tag);
+        pli_sched_return_to(s, c, tag);
         pli_sched_send(s, all, count, type, a->root);
     }
 }

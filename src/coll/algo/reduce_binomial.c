@@ -44,7 +44,7 @@ void pli_reduce_binomial(struct pli_sched *s, const struct pli_coll_args *a)
     int64_t v = (me - top + n) % n;
     MPI_Count count = a->recv.count;
     struct pli_datatype *type = a->recv.type;
-    // In place the own values must not be overwritten before they are used.
+    // In place a rank's own values must not be overwritten before they are used.
     bool may_end_in_place = me == a->root && v == 0 && !a->is_in_place;
     void *result = (void *)(uintptr_t)a->recv.buf;
     const void *acc = collect(s, a, v, top, may_end_in_place ? result : NULL);

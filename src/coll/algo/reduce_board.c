@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce and allreduce of a few bytes, which fit the slots. Flat: everybody who needs the result
+// Reduce and allreduce of a few bytes, which fit the slots. Flat: each rank that needs the result
 // combines all slots. Central: the last one to arrive does, and shows it. Always in the order of
 // ranks, so the result has the same bits everywhere and every time.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/comm_state.h"
 #include "obj/comm.h"
 #include "obj/op.h"
@@ -37,7 +37,7 @@ enum pli_err pli_reduce_board(const struct pli_coll_args *a)
         pli_board_leave(b);
         return PLI_OK;
     }
-    enum pli_err err = pli_board_settle(b, a, bytes);
+    enum pli_err err = pli_board_finish(b, a, bytes);
     if (err == PLI_OK && b->is_flat) {
         combine(b, a, result, bytes);
     } else if (err == PLI_OK) {

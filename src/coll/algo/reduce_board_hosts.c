@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduce and allreduce of short vectors on several hosts: on the board of each host, over the
-// speakers, and for allreduce back through the rings. The root of a reduce speaks for its host.
+// leaders, and for allreduce back through the rings. The root of a reduce leads its host.
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/board/board_hosts.h"
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
 #include "obj/comm.h"
 #include "obj/op.h"
 
-// The sum of my host, at its speaker.
+// The sum of my host, at its leader.
 static enum pli_err sum_here(const struct pli_board_hosts *v, const struct pli_coll_args *a,
                              void *to)
 {
     struct pli_coll_args l = *a;
     struct pli_board *b = pli_comm_state_here(a->comm);
     l.kind = PLI_COLL_REDUCE;
-    l.root = v->speaker;
+    l.root = v->leader;
     l.recv.buf = to;
     // Where the result comes back the others sleep on.
-    b->only = a->kind == PLI_COLL_ALLREDUCE ? v->speaker : -1;
+    b->only = a->kind == PLI_COLL_ALLREDUCE ? v->leader : -1;
     enum pli_err err =
         pli_coll_args_bytes(a) <= PLI_BOARD_INLINE ? pli_reduce_board(&l) : pli_allreduce_whole(&l);
     b->only = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce on several hosts: inside each, then over one rank of each host. The root speaks for its
-// host.
+// Reduce on several hosts: inside each, then over one rank of each host. The root is the leader of
+// its host.
 #include "coll/algorithms.h"
 
 #include "coll/coll_args.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scatter: the root sends to everybody.
+// Scatter: the root sends its block to each rank.
 #include "coll/algorithms.h"
 
 #include "coll/coll_args.h"

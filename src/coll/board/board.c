@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Meeting on a board.
+// How members meet on a board: they announce an operation and wait for each other.
 //
-// Flat: everybody writes its own slot and looks at all others. Central: everybody counts itself in,
+// Flat: each member writes its slot and looks at all others. Central: each member counts itself in,
 // and the last one announces the result; this is what works when members share cores, because each
 // needs to run only once before it can go on.
 #include "coll/board/board.h"
@@ -54,7 +54,7 @@ bool pli_board_wait_slow(struct pli_board *b, const _Atomic uint64_t *word, uint
     return wait_long(b, word, want, false);
 }
 
-bool pli_board_wait_restless(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
+bool pli_board_wait_short(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want)
 {
     return atomic_load_explicit(word, memory_order_acquire) >= want ||
            wait_long(b, word, want, true);
@@ -68,7 +68,7 @@ void pli_board_wake_all(struct pli_board *b)
 }
 
 // Wait until all have arrived at the last operation. False: they never will.
-static bool settle(struct pli_board *b)
+static bool finish_last(struct pli_board *b)
 {
     if (!b->is_flat) {
         return pli_board_wait(b, &b->w->result.seq, b->seq);
@@ -83,9 +83,9 @@ static bool settle(struct pli_board *b)
 struct pli_board_slot *pli_board_begin(struct pli_board *b, const struct pli_coll_args *a,
                                        uint64_t bytes)
 {
-    if (b->is_unsettled) {
-        settle(b); // if it fails, so will this operation
-        b->is_unsettled = false;
+    if (b->is_unfinished) {
+        finish_last(b); // if it fails, so will this operation
+        b->is_unfinished = false;
     }
     b->seq++;
     if (b->seq % POLL_EVERY == 0) {
@@ -149,10 +149,10 @@ static enum pli_err complain(const struct pli_coll_args *a, enum pli_board_error
                     (long long)pli_coll_args_bytes(a));
 }
 
-enum pli_err pli_board_settle(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes)
+enum pli_err pli_board_finish(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes)
 {
     (void)bytes;
-    if (!settle(b)) {
+    if (!finish_last(b)) {
         return pli_failure_refuse(pli_coll_kind_info[a->kind].name, b->comm);
     }
     enum pli_board_error error =
@@ -165,12 +165,12 @@ enum pli_err pli_board_meet(struct pli_board *b, const struct pli_coll_args *a, 
     if (pli_board_arrive(b)) {
         pli_board_release(b, pli_board_judge(b));
     }
-    return pli_board_settle(b, a, bytes);
+    return pli_board_finish(b, a, bytes);
 }
 
 void pli_board_leave(struct pli_board *b)
 {
-    b->is_unsettled = true;
+    b->is_unfinished = true;
 }
 
 unsigned char *pli_board_show(struct pli_board *b)
@@ -181,7 +181,7 @@ unsigned char *pli_board_show(struct pli_board *b)
     return at;
 }
 
-// Everybody says whether it has the memory; one that has not spoils it for all.
+// Each member says whether it has the memory; one that has none makes all do without.
 enum pli_err pli_board_widen(struct pli_board *b, const struct pli_coll_args *a, size_t half)
 {
     if (b->window_half >= half || b->has_no_window) {
@@ -197,7 +197,7 @@ enum pli_err pli_board_widen(struct pli_board *b, const struct pli_coll_args *a,
         pli_arena_give(fresh);
         return err != PLI_OK ? err : PLI_AGAIN;
     }
-    pli_arena_give(b->window); // all are here, so nobody looks at the old one any more
+    pli_arena_give(b->window); // all are here, so no member looks at the old one any more
     b->window = fresh;
     b->window_half = half;
     return PLI_OK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The board of a communicator whose members share a host: how the blocking collectives meet.
+// The board of a communicator whose members share a host: where blocking collectives exchange data.
 // Context of all: the thread in the collective; no lock held.
 #ifndef PLI_COLL_BOARD_H
 #define PLI_COLL_BOARD_H
@@ -25,18 +25,18 @@ struct pli_board {
     const struct pli_comm *comm;
     const int *ranks; // of the members in comm
     int n, me;
-    uint32_t kind;               // of the operation under way, for the record of a sleeper
-    bool is_flat;                // few members with a core each: everybody looks at everybody
-    bool is_unsettled;           // the last operation was left without waiting for the others
-    uint64_t seq;                // of the last operation that all members take part in
+    uint32_t kind;      // of the operation under way, for the record of a sleeper
+    bool is_flat;       // few members with a core each: each looks at the slots of all others
+    bool is_unfinished; // the last operation was left without waiting for the others
+    uint64_t seq;       // of the last operation that all members take part in
     uint64_t ring_at, ring_room; // next entry of the ring; entries below may be written
     unsigned char *window;       // mine, to show data that does not fit a slot
     size_t window_half;          // it has two halves of this size, used in turn
     bool turn;                   // which half was shown last
-    bool has_no_window;          // somebody had no memory for it
+    bool has_no_window;          // a member had no memory for it
     unsigned char *stream;       // mine, a chunk for every entry of the ring
-    int only;       // who is woken at the end of a meeting, when the others are told later; -1: all
-    int last_woken; // member, -1: none
+    int only; // member to wake at the end of a meeting, when the others are woken later; -1: all
+    int last_woken;                   // member, -1: none
     struct pli_shm_mailbox *last_box; // its
     int n_box;
     struct pli_shm_mailbox *boxes[]; // at which the other members sleep, each once
@@ -52,8 +52,8 @@ static inline bool pli_board_wait(struct pli_board *b, const _Atomic uint64_t *w
            pli_board_wait_slow(b, word, want);
 }
 
-// The same where nobody is sure to wake us: sleeps are short.
-bool pli_board_wait_restless(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want);
+// The same where no member is sure to wake this one: sleeps are short.
+bool pli_board_wait_short(struct pli_board *b, const _Atomic uint64_t *word, uint64_t want);
 
 // Begin an operation of all members: my slot for it, to be filled but for seq.
 struct pli_board_slot *pli_board_begin(struct pli_board *b, const struct pli_coll_args *a,
@@ -62,7 +62,7 @@ struct pli_board_slot *pli_board_begin(struct pli_board *b, const struct pli_col
 bool pli_board_arrive(struct pli_board *b);
 void pli_board_release(struct pli_board *b, enum pli_board_error error);
 // Wait until all have arrived, and judge whether they mean the same operation.
-enum pli_err pli_board_settle(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes);
+enum pli_err pli_board_finish(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes);
 // Arrive and wait: nothing but a meeting.
 enum pli_err pli_board_meet(struct pli_board *b, const struct pli_coll_args *a, uint64_t bytes);
 // Leave without waiting; the next operation does.

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Boards of the hosts of one communicator, and the ways between.
+// Collectives with a board on each host and messages between the leaders of the hosts.
 #include "coll/board/board_hosts.h"
 
 #include "coll/board/board.h"
-#include "coll/algorithms_board.h"
+#include "coll/algorithms.h"
 #include "coll/hier.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "coll/comm_state.h"
 #include "obj/comm.h"
 #include "obj/handle.h"
 #include "obj/op.h"
 
-// Whether it is so at all members: a host that has no memory spoils it for the others.
+// Whether it is so at all members: when one host has no memory all do without.
 static enum pli_err agree(struct pli_comm *comm, bool is_good, bool *out)
 {
     int v = is_good;
@@ -67,18 +68,18 @@ enum pli_err pli_board_hosts_ready(const struct pli_coll_args *a, size_t half)
 struct pli_board_hosts pli_board_hosts_view(const struct pli_coll_args *a, int root)
 {
     const struct pli_hostmap *h = a->comm->coll->hosts;
-    int who = root >= 0 && h->host_of[root] == h->my_host ? root : h->leaders[h->my_host];
+    int leader = root >= 0 && h->host_of[root] == h->my_host ? root : h->leaders[h->my_host];
     return (struct pli_board_hosts){ .hosts = h,
-                                     .speaker = pli_hostmap_index(h, who),
-                                     .is_speaker = who == a->comm->rank,
+                                     .leader = pli_hostmap_index(h, leader),
+                                     .is_leader = leader == a->comm->rank,
                                      .is_alone = h->n_member == 1 };
 }
 
 enum pli_err pli_board_hosts_between(const struct pli_board_hosts *v, const struct pli_coll_args *a,
                                      int root, pli_coll_build_fn fn)
 {
-    if (!v->is_speaker) {
-        pli_sched_pass(a->comm);
+    if (!v->is_leader) {
+        pli_sched_skip(a->comm);
         return PLI_OK;
     }
     struct pli_sched *s;
@@ -98,18 +99,18 @@ enum pli_err pli_board_hosts_spread(const struct pli_board_hosts *v, const struc
                                     enum pli_err err)
 {
     if (v->is_alone || pli_err_is_news(err)) {
-        return err; // news the others hear too
+        return err; // a failure that the others learn of too
     }
     struct pli_coll_args l = *a;
     l.kind = PLI_COLL_BCAST;
-    l.root = v->speaker;
+    l.root = v->leader;
     char nothing = 0;
-    if (err != PLI_OK && v->is_speaker) { // a size that nobody expects tells them
+    if (err != PLI_OK && v->is_leader) { // a size that no member expects makes the others fail
         bool has_data = l.recv.count * l.recv.type->size > 0;
         l.recv = (struct pli_blocks){ .buf = &nothing,
                                       .count = has_data ? 0 : 1,
                                       .type = pli_datatype_basic(MPI_BYTE) };
     }
-    enum pli_err told = pli_bcast_board(&l);
-    return err != PLI_OK ? err : told;
+    enum pli_err sent = pli_bcast_board(&l);
+    return err != PLI_OK ? err : sent;
 }

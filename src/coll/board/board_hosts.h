@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives of a communicator on several hosts that meet on a board inside each host; one rank of
-// each host, its speaker, sends messages between. Context of all: no lock held.
+// each host, its leader, sends messages between. Context of all: no lock held.
 #ifndef PLI_COLL_BOARD_HOSTS_H
 #define PLI_COLL_BOARD_HOSTS_H
 
@@ -16,22 +16,22 @@
 // is needed). May make them: all members of the communicator ask in the same order. PLI_AGAIN: no.
 enum pli_err pli_board_hosts_ready(const struct pli_coll_args *a, size_t half);
 
-// My host in an operation with this root, or -1: where the first rank of each host speaks.
+// My host in an operation with this root; -1: no root, so the first rank of each host leads.
 struct pli_board_hosts {
     const struct pli_hostmap *hosts;
-    int speaker;     // its place among the members of my host
-    bool is_speaker; // it is me
-    bool is_alone;   // it is the only one
+    int leader;     // its place among the members of my host
+    bool is_leader; // it is me
+    bool is_alone;  // it is the only one
 };
 struct pli_board_hosts pli_board_hosts_view(const struct pli_coll_args *a, int root);
 
-// The operation among the speakers of all hosts, by an algorithm for messages. Everybody calls it
-// who is a member, and who is not a speaker returns at once.
+// The operation among the leaders of all hosts, by an algorithm for messages. All members call it;
+// one that is no leader returns at once.
 enum pli_err pli_board_hosts_between(const struct pli_board_hosts *v, const struct pli_coll_args *a,
                                      int root, pli_coll_build_fn fn);
 
-// What the speaker has in a->recv goes to the other members of its host. When something has failed
-// at the speaker the others fail here.
+// Send what the leader has in a->recv to the other members of its host. When the leader has failed,
+// the others fail here.
 enum pli_err pli_board_hosts_spread(const struct pli_board_hosts *v, const struct pli_coll_args *a,
                                     enum pli_err err);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes boards and ends them. Memory that others may still look at is given back only when all
-// members have left.
+// Creates boards and destroys them. Memory that others may still look at is given back only when
+// all members have left.
 #include "coll/board/board_life.h"
 
 #include "boot/boot.h"
@@ -8,6 +8,7 @@
 #include "coll/coll_args.h"
 #include "coll/hostmap.h"
 #include "coll/sched.h"
+#include "coll/sched_run.h"
 #include "coll/algorithms.h"
 #include "msg/arena.h"
 #include "msg/endpoint.h"
@@ -137,7 +138,7 @@ static uint32_t row_of(struct pli_id id)
     return pli_boot_is_here(pli_proc.boot, id.proc, &row) ? row : UINT32_MAX;
 }
 
-// What rank 0 tells the others: where the board is, and how to meet there.
+// What rank 0 sends to the others: where the board is, and how members meet there.
 struct invitation {
     uint64_t offset;
     uint64_t is_flat;
@@ -157,8 +158,8 @@ static struct invitation invite(const struct pli_comm *comm, const struct pli_ho
     return (struct invitation){ w != NULL ? pli_arena_offset(w) : 0, is_flat };
 }
 
-static enum pli_err tell(struct pli_comm *comm, const struct pli_hostmap *hosts, int me,
-                         struct invitation *inv)
+static enum pli_err send_invitation(struct pli_comm *comm, const struct pli_hostmap *hosts, int me,
+                                    struct invitation *inv)
 {
     struct pli_coll_args a = {
         .kind = PLI_COLL_BCAST, .n = hosts->n_member, .me = me, .comm = comm
@@ -230,13 +231,13 @@ struct pli_board *pli_board_life_make(struct pli_comm *comm, const struct pli_ho
     struct invitation inv = { 0 };
     int me = pli_hostmap_index(hosts, comm->rank);
     if (hosts->n_member == 1 || hosts->n_member > BOARD_MAX || !are_here(comm, hosts)) {
-        pli_sched_pass(comm); // hosts with more members tell each other
+        pli_sched_skip(comm); // hosts with more members exchange a message now
         return NULL;
     }
     if (me == 0) {
         inv = invite(comm, hosts);
     }
-    if (tell(comm, hosts, me, &inv) != PLI_OK || inv.offset == 0) {
+    if (send_invitation(comm, hosts, me, &inv) != PLI_OK || inv.offset == 0) {
         return NULL;
     }
     uint32_t n_row = pli_node_n_used(&pli_proc.boot->node); // grows, but the members are there
@@ -244,7 +245,7 @@ struct pli_board *pli_board_life_make(struct pli_comm *comm, const struct pli_ho
     int n_box = lanes != NULL ? mark_boxes(comm, hosts, lanes) : 0;
     struct pli_board *b = calloc(1, sizeof *b + (size_t)n_box * sizeof b->boxes[0]);
     if (b == NULL || lanes == NULL) {
-        abort(); // the others count on us and cannot be told
+        abort(); // the others rely on this member and cannot be warned
     }
     b->w = pli_arena_at(inv.offset);
     b->members = b->w->members;

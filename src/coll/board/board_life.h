@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a board.
+// Creates boards and destroys them.
 #ifndef PLI_COLL_BOARD_LIFE_H
 #define PLI_COLL_BOARD_LIFE_H
 

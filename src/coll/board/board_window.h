@@ -12,7 +12,7 @@
 
 enum { PLI_BOARD_WINDOW_SMALL = 8192, PLI_BOARD_WINDOW_LARGE = 131072 };
 
-// The half that an operation wants: what everybody shows, if that is little.
+// The half that an operation wants: what each member shows, if that is little.
 static inline size_t pli_board_window_need(const struct pli_coll_args *a)
 {
     MPI_Count bytes = pli_coll_args_bytes(a);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the members of a communicator on one host share: places to leave a few bytes and to see who
-// has come. In the arena of rank 0.
+// The memory that the members of a communicator on one host share: slots for a few bytes, and
+// counts of the members that have arrived. It is in the arena of rank 0.
 #ifndef PLI_COLL_BOARD_WIRE_H
 #define PLI_COLL_BOARD_WIRE_H
 
@@ -28,7 +28,7 @@ enum pli_board_stage {
 
 enum pli_board_error { PLI_BOARD_FINE, PLI_BOARD_SIZES, PLI_BOARD_KINDS };
 
-// Two slots are used in turn: when everybody has come to operation k, nobody looks at what was
+// Two slots are used in turn: when all members have come to operation k, none looks at what was
 // posted for k-1 any more.
 struct pli_board_member {
     struct pli_board_slot slot[2];

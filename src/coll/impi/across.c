@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives across MPI jobs: barrier, broadcast, alltoall, and those made of others.
 #include "coll/impi/across.h"
+#include "coll/impi/across_priv.h"
 
 #include "boot/boot.h"
 #include "boot/gateway_wire.h"
@@ -33,17 +34,17 @@ struct pli_impi_coll_plan *pli_across_plan(const struct pli_across_play *p, int 
     struct pli_impi_coll_plan *plan = NULL;
     if (pli_impi_coll_make(p->map, (enum pli_impi_coll_op)op, p->a->comm->rank, p->root,
                            pli_boot.gate->maxlinear, &plan) != PLI_IMPI_OK) {
-        pli_sched_lack(p->s);
+        pli_sched_no_memory(p->s);
         return NULL;
     }
-    pli_sched_back(p->s, p->a->comm, p->own != 0 ? p->own : plan->tag);
+    pli_sched_return_to(p->s, p->a->comm, p->own != 0 ? p->own : plan->tag);
     pli_sched_among(p->s, NULL);
     return plan;
 }
 
 void pli_across_local(const struct pli_across_play *p)
 {
-    pli_sched_back(p->s, p->a->comm, p->tag);
+    pli_sched_return_to(p->s, p->a->comm, p->tag);
     pli_sched_among(p->s, p->h->members);
 }
 
@@ -242,7 +243,7 @@ static void reduce_scatter(const struct pli_across_play *top)
 
 static void exscan(const struct pli_across_play *top)
 {
-    pli_sched_back(top->s, top->a->comm, top->own != 0 ? top->own : PLI_IMPI_TAG_SCAN);
+    pli_sched_return_to(top->s, top->a->comm, top->own != 0 ? top->own : PLI_IMPI_TAG_SCAN);
     pli_scan_linear(top->s, top->a);
 }
 
@@ -293,7 +294,7 @@ static void build(struct pli_across_play *p)
         exscan(p);
         break;
     default: // along the edges of a topology
-        pli_sched_back(p->s, a->comm, p->own);
+        pli_sched_return_to(p->s, a->comm, p->own);
         pli_neighbor_linear(p->s, a);
         break;
     }

@@ -4,11 +4,7 @@
 #ifndef PLI_COLL_ACROSS_H
 #define PLI_COLL_ACROSS_H
 
-#include "coll/coll_args.h"
-
-struct pli_hostmap;
-struct pli_impi_coll_plan; // of coll/impi_coll.h
-struct pli_impi_map;
+struct pli_coll_args;
 struct pli_sched;
 
 // The two ways to build any collective on a spanning communicator: as IMPI has it, with tags that
@@ -16,34 +12,5 @@ struct pli_sched;
 // under a tag of its own, which is for jobs of Pliant MPI among themselves.
 void pli_across_now(struct pli_sched *s, const struct pli_coll_args *a);
 void pli_across_later(struct pli_sched *s, const struct pli_coll_args *a);
-// On an intercommunicator that spans jobs, as IMPI has it.
-void pli_across_inter(struct pli_sched *s, const struct pli_coll_args *a);
-
-// For the files of this: one operation, seen by one rank.
-struct pli_across_play {
-    struct pli_sched *s;
-    const struct pli_coll_args *a;
-    const struct pli_hostmap *h; // the jobs
-    const struct pli_impi_map *map;
-    int tag;      // of local messages
-    int own;      // of those between jobs, 0: as IMPI has it
-    int root;     // rank
-    int head;     // who speaks for my job: its first rank, or the root
-    int head_at;  // its place among the members
-    bool is_head; // I do
-};
-
-// What this rank says to other jobs in an enum pli_impi_coll_op, to be freed; NULL: no memory,
-// which the schedule remembers. Messages added from now on are those.
-struct pli_impi_coll_plan *pli_across_plan(const struct pli_across_play *p, int op);
-// Messages added from now on are local, and peers are places among the members.
-void pli_across_local(const struct pli_across_play *p);
-// The same arguments as the members of my job see them, with the head as root.
-struct pli_coll_args pli_across_args(const struct pli_across_play *p);
-
-void pli_across_gather(const struct pli_across_play *p);  // and gatherv
-void pli_across_scatter(const struct pli_across_play *p); // and scatterv
-void pli_across_reduce(const struct pli_across_play *p);
-void pli_across_scan(const struct pli_across_play *p);
 
 #endif

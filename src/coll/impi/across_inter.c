@@ -2,6 +2,7 @@
 // Collectives on intercommunicators that span MPI jobs. What happens inside a group is a collective
 // of that group, by IMPI's rules if it spans jobs too; between the groups go the messages that
 // docs/design/impi.md lists.
+#include "coll/impi/across_inter.h"
 #include "coll/impi/across.h"
 
 #include "coll/algorithms.h"
@@ -49,10 +50,10 @@ static void in_group(struct pli_sched *s, const struct pli_coll_args *g)
 static void across(struct pli_sched *s, const struct pli_coll_args *a, int tag)
 {
     pli_sched_among(s, NULL);
-    pli_sched_back(s, a->comm, tag);
+    pli_sched_return_to(s, a->comm, tag);
 }
 
-// The ranks 0 tell each other.
+// The two ranks 0 exchange a message.
 static void swap(struct pli_sched *s, const struct pli_coll_args *a, int tag, struct pli_block out,
                  struct pli_block in)
 {
@@ -179,7 +180,7 @@ static void allgather(struct pli_sched *s, const struct pli_coll_args *a)
     spread(s, a, in);
 }
 
-// Lengths are known where things arrive: everybody sends to the other group's rank 0.
+// Lengths are known where things arrive: each rank sends to the other group's rank 0.
 static void allgatherv(struct pli_sched *s, const struct pli_coll_args *a)
 {
     struct pli_datatype *type = a->recv.type;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gather and scatter across MPI jobs. Small blocks of a job travel together, through its head;
 // large ones go straight to and from the root.
-#include "coll/impi/across.h"
+#include "coll/impi/across_priv.h"
 
 #include "boot/boot.h"
 #include "boot/gateway_wire.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions across MPI jobs.
-#include "coll/impi/across.h"
+#include "coll/impi/across_priv.h"
 
 #include "coll/algorithms.h"
 #include "coll/hostmap.h"

@@ -46,7 +46,7 @@ class HostRun:
         return " ".join(self.err.split())
 
 
-def left_behind(c, hosts, seconds=10.0):
+def left_behind(c, hosts, seconds=30.0):
     """Wait until nothing runs in these hosts; what still does."""
     end = time.monotonic() + seconds * SLOW
     while True:

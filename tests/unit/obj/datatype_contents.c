@@ -3,6 +3,7 @@
 // property, and names.
 #include "obj/datatype.h"
 #include "obj/type_calls.h"
+#include "obj/type_named.h"
 #include "t.h"
 
 #define SMALL(array)                                                                               \
@@ -214,6 +215,7 @@ static void test_named(void)
     T_EQ(len, MPI_MAX_OBJECT_NAME - 1);
     T_EQ(pli_type_set_name(basic(MPI_INT), "mine"), 0);
     T_STR(pli_datatype_label(basic(MPI_INT)), "mine");
+    pli_type_named_fini();
     pli_datatype_fini();
     T_STR(pli_datatype_label(basic(MPI_INT)), "MPI_INT");
     T_EQ(pli_handle_live(PLI_KIND_DATATYPE), 0);

@@ -3,6 +3,7 @@
 // that memory, and nothing stays behind.
 #include "obj/datatype.h"
 #include "obj/type_calls.h"
+#include "obj/type_named.h"
 #include "t.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -109,6 +110,7 @@ int main(void)
         T_OK(err == PLI_OK && n > 1); // something was made to fail
     }
     pli_datatype_release(old);
+    pli_type_named_fini();
     pli_datatype_fini();
     T_EQ(pli_handle_live(PLI_KIND_DATATYPE), 0);
     return t_status();

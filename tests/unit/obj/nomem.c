@@ -2,6 +2,7 @@
 // Out of memory at every allocation in turn: each operation fails with a reason and leaks nothing,
 // or succeeds without that memory.
 #include "obj/attr.h"
+#include "obj/attr_comm.h"
 #include "obj/comm.h"
 #include "obj/errcode.h"
 #include "obj/group_pick.h"
@@ -165,6 +166,7 @@ static void rehearse(const char *name, enum pli_err (*try)(void))
 int main(void)
 {
     struct pli_id ids[60];
+    pli_comm_init();
     for (int i = 0; i < 60; i++) {
         ids[i] = (struct pli_id){ (uint64_t)(i * 37 % 61), (uint32_t)(i % 3) };
     }

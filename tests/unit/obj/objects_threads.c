@@ -2,6 +2,7 @@
 // Many threads at once on the same objects: nothing is lost, torn or freed under another's feet.
 #include "base/lock.h"
 #include "obj/attr.h"
+#include "obj/attr_comm.h"
 #include "obj/comm.h"
 #include "obj/errcode.h"
 #include "obj/errhandler.h"
@@ -78,9 +79,9 @@ static void others(int round)
     struct pli_errhandler *mine, *got;
     int class, relation;
     must(pli_errhandler_create_comm(on_error, &mine) == PLI_OK);
-    must(pli_errhandler_set_comm(comm, mine) == PLI_OK);
+    must(pli_comm_set_errhandler(comm, mine) == PLI_OK);
     must(pli_errhandler_free(mine) == PLI_OK);
-    must(pli_errhandler_get_comm(comm, &got) == PLI_OK);
+    must(pli_comm_get_errhandler(comm, &got) == PLI_OK);
     must(got->obj.kind == PLI_KIND_ERRHANDLER && got->fn.comm == on_error);
     must(pli_errhandler_free(got) == PLI_OK);
     must(pli_errcode_add_class(&class) == PLI_OK);
@@ -105,6 +106,7 @@ int main(void)
     pthread_t threads[N_THREAD];
     struct pli_id ids[500];
     pli_lock_threads = true;
+    pli_comm_init();
     for (int i = 0; i < 500; i++) {
         ids[i] = (struct pli_id){ (uint64_t)(i * 211 % 503), (uint32_t)(i % 2) };
     }

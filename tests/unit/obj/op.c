@@ -5,6 +5,7 @@
 #include "obj/datatype_number.h"
 #include "obj/op.h"
 #include "obj/type_calls.h"
+#include "obj/type_named.h"
 #include "t.h"
 
 #include <limits.h>
@@ -408,6 +409,7 @@ int main(void)
     test_pairs();
     test_user();
     test_derived();
+    pli_type_named_fini();
     pli_datatype_fini();
     T_EQ(pli_handle_live(PLI_KIND_DATATYPE), 0);
     return t_status();

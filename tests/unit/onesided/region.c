@@ -2,6 +2,7 @@
 // One-sided access between endpoints of one process, by messages where nothing is near and by load
 // and store where all is: both must do the same, in order, and to the last byte.
 #include "onesided/region.h"
+#include "onesided/region_serve.h"
 
 #include "msg/endpoint.h"
 #include "msg/lane.h"
@@ -32,19 +33,21 @@ struct member {
     struct pli_region *region;
 };
 
-static size_t answer(void *arg, int origin, const void *ask, size_t len, void *to)
+static void hear(struct pli_region *r, void *arg, int origin, uint32_t tag, const void *text,
+                 size_t len)
 {
     struct member *m = arg;
     int x;
     T_EQ(len, sizeof x);
-    memcpy(&x, ask, sizeof x);
+    memcpy(&x, text, sizeof x);
     T_OK(m->me >= 0);
     x = x * 2 + origin;
-    memcpy(to, &x, sizeof x);
-    return sizeof x;
+    if (tag != 0) {
+        pli_region_serve_answer(r, origin, tag, &x, sizeof x);
+    }
 }
 
-// All have come this far. Who waits serves the others.
+// All have come this far. A member that waits serves the others.
 static void stage(struct member *m)
 {
     T_EQ(pli_region_flush_all(m->region), PLI_OK);
@@ -73,7 +76,7 @@ static void bytes(struct member *m)
         struct pli_request *req;
         memset(b, 0, len);
         T_EQ(pli_region_get_begin(m->region, to, base + k, b, len, &req), PLI_OK);
-        while (req != NULL && !pli_region_get_test(m->region, req)) {
+        while (req != NULL && pli_region_get_test(m->region, req) == PLI_AGAIN) {
         }
         T_EQ(memcmp(a, b, len), 0);
         T_EQ(pli_region_set(m->region, to, base + k, 0x5a, len), PLI_OK);
@@ -222,7 +225,13 @@ static void *run(void *arg)
     for (int i = 0; i < N; i++) {
         near[i] = !is_far || i == m->me ? memory[i] : NULL;
     }
-    struct pli_region_plan plan = { m->comm, near, SIZE, 0, answer, m };
+    struct pli_region_plan plan = { .comm = m->comm,
+                                    .base = memory[m->me],
+                                    .size = SIZE,
+                                    .near = near,
+                                    .has_far = is_far,
+                                    .on_message = hear,
+                                    .arg = m };
     T_MUST(pli_region_create(&plan, &m->region) == PLI_OK);
     T_OK(pli_region_near(m->region, m->me) == memory[m->me]);
     bytes(m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Command lines. Their strings live as long as the driver, which is short.
+// Builds and runs command lines. Their strings live as long as the driver.
 #include "cmd.h"
 
 #include <errno.h>
@@ -116,7 +116,7 @@ int pli_cmd_run_to(const struct cmd *c, bool echo, int err)
     }
     pid_t self = getpid(), pid = fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM); // so that it ends with us, whatever ends us
+        prctl(PR_SET_PDEATHSIG, SIGTERM); // the child ends when upcc ends
         if (getppid() != self) {
             _exit(127);
         }

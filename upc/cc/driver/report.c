@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Diagnostics of the C compiler: places are looked up in the map, lines of the source shown anew.
+// Reports the diagnostics of the C compiler with the places and lines of the UPC source.
 #include "report.h"
 
 #include "excerpt.h"
@@ -112,7 +112,7 @@ static bool is_said(const char *text)
     return false;
 }
 
-// One diagnostic that the map knows. False: it does not.
+// Report one diagnostic whose place is in the map. False: it is not.
 static bool print_mapped(const struct place *p, const char *map, bool is_bare)
 {
     char *line, text[4096];
@@ -141,7 +141,8 @@ static bool print_mapped(const struct place *p, const char *map, bool is_bare)
     return true;
 }
 
-// About our own text: how it is included, and which macros of ours were used.
+// Whether the text is about the runtime: how its headers are included, and which of its macros
+// were used.
 static bool is_ours(const char *line)
 {
     size_t len = strcspn(line, "\n");

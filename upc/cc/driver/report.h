@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-// Pass on what was said, with the places that the map of upcc-translate (-map) knows. Both are
+// Print the messages with the places that the map of upcc-translate (-map) has. Both are
 // texts that end with a null. is_bare: it counts columns in bytes, and has shown no lines, as clang
 // does with -fno-caret-diagnostics.
 void pli_report_print(const char *said, const char *map, bool is_bare);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // upcc: preprocess, translate, compile, link.
-#include "job.h"
+#include "upcc_args.h"
 #include "report.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static bool exists(const char *path)
     return access(path, R_OK) == 0;
 }
 
-// A file that shall be compiled; "-" is standard input.
+// Whether a file to compile can be read; "-" is standard input.
 static bool is_readable(const char *path)
 {
     struct stat st;
@@ -63,7 +63,7 @@ static bool find_tools(struct tools *t)
 {
     ssize_t n = readlink("/proc/self/exe", t->dir, sizeof t->dir - 1);
     if (n < 0) {
-        perror("upcc: cannot find myself");
+        perror("upcc: cannot find its own path");
         return false;
     }
     t->dir[n] = '\0';
@@ -190,7 +190,7 @@ static int preprocess(const struct job *j, const struct tools *t, bool is_c, con
     }
     pli_cmd_add(&c, "-isystem");
     pli_cmd_add(&c, t->mpi);
-    char *beside = pli_job_folder(j, src);
+    char *beside = pli_upcc_args_folder(j, src);
     if (beside != NULL) {
         pli_cmd_add(&c, "-idirafter");
         pli_cmd_addf(&c, "%s", beside);
@@ -224,7 +224,7 @@ static int translate(const struct job *j, const struct tools *t, bool is_c, cons
     if (j->pthreads >= 0) {
         pli_cmd_add(&c, "-pthreads");
     }
-    char *beside = pli_job_folder(j, src);
+    char *beside = pli_upcc_args_folder(j, src);
     if (beside != NULL) {
         pli_cmd_add(&c, "-beside");
         pli_cmd_addf(&c, "%s", beside);
@@ -252,13 +252,13 @@ static char *read_fd(int fd)
     off_t len = lseek(fd, 0, SEEK_END);
     char *text = calloc(1, (size_t)len + 1);
     if (text == NULL || pread(fd, text, (size_t)len, 0) != len) {
-        perror("upcc: cannot read what the C compiler said");
+        perror("upcc: cannot read the messages of the C compiler");
         exit(1);
     }
     return text;
 }
 
-// Run the C compiler on translated text; what it says is about the text before.
+// Run the C compiler on translated text; its messages are reported in terms of the UPC text.
 static int run_and_report(const struct cmd *c, const struct job *j, int map, bool is_bare)
 {
     char path[64];
@@ -272,7 +272,7 @@ static int run_and_report(const struct cmd *c, const struct job *j, int map, boo
     return rc;
 }
 
-// src is what debuggers shall call the unit. is_c: whatever the suffix. map: -1, there is none.
+// src is the name of the unit in debug information. is_c: whatever the suffix. map: -1, there is none.
 static int compile(const struct job *j, const struct tools *t, bool is_c, const char *src,
                    const char *in, const char *out, int map)
 {
@@ -299,7 +299,7 @@ static int compile(const struct job *j, const struct tools *t, bool is_c, const 
     if (j->is_check) {
         pli_cmd_add(&c, "-fsyntax-only");
     }
-    pli_cmd_add(&c, "-isystem"); // no warnings about what is ours
+    pli_cmd_add(&c, "-isystem"); // no warnings about the headers of the runtime
     pli_cmd_add(&c, t->include);
     if (in != src) {
         pli_cmd_addf(&c, "-fdebug-prefix-map=%s=%s", in, src);
@@ -324,7 +324,7 @@ static int compile(const struct job *j, const struct tools *t, bool is_c, const 
 static int build(const struct job *j, const struct tools *t, size_t input, const char *object)
 {
     const char *src = j->inputs.argv[input];
-    enum kind kind = pli_job_kind(j, input);
+    enum kind kind = pli_upcc_args_kind(j, input);
     if (!is_readable(src)) {
         return 1;
     }
@@ -433,7 +433,7 @@ static int run_job(const struct job *j, const struct tools *t)
     struct cmd objects = { 0 };
     int rc = 0, n_source = 0;
     for (size_t i = 0; i < j->inputs.n; i++) {
-        n_source += pli_job_kind(j, i) != KIND_LINK;
+        n_source += pli_upcc_args_kind(j, i) != KIND_LINK;
     }
     if (n_source > 1 && j->stage != STAGE_LINK && j->output != NULL) {
         fprintf(stderr, "upcc: -o with several files needs linking\n");
@@ -445,7 +445,7 @@ static int run_job(const struct job *j, const struct tools *t)
             fprintf(stderr, "upcc: -x upc or -x c must say what comes from standard input\n");
             return 2;
         }
-        if (pli_job_kind(j, i) == KIND_LINK) {
+        if (pli_upcc_args_kind(j, i) == KIND_LINK) {
             rc = j->stage == STAGE_LINK || not_linked(in) ? rc : 1;
             pli_cmd_add(&objects, in);
             continue;
@@ -544,9 +544,9 @@ int main(int argc, char **argv)
         pli_cmd_expand(&args, argv[i], 0);
     }
     struct job job;
-    pli_job_read(&job, args.argv + 1);
+    pli_upcc_args_read(&job, args.argv + 1);
     if (job.help) {
-        pli_job_help();
+        pli_upcc_args_help();
         return 0;
     }
     if (job.version) {

@@ -47,7 +47,7 @@ static void *join(void *to, size_t n, const void *more, const void *end)
         fprintf(stderr, "no memory for the tables of a UPC library\n");
         _exit(1);
     }
-    if (m > 0) { // who has none may have no address either
+    if (m > 0) { // a thread that has none may have no address either
         memcpy(p + n, more, m);
     }
     return p;
@@ -120,7 +120,7 @@ static void at_exit(int status, void *arg)
     int is_over = 1;
     MPI_Finalized(&is_over);
     if (pli_upc_mpi_has_begun() && !is_over) {
-        MPI_Finalize(); // who never initialised MPI needs not do it either
+        MPI_Finalize(); // a thread that never initialised MPI needs not do it either
     }
     pli_upc_close();
 }

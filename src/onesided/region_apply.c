@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Accesses change memory here: blocks are copied, set, or combined under the guard.
+#include "onesided/region_apply.h"
+
+#include "base/cpu.h"
+#include "boot/boot.h"
+#include "msg/lane.h"
+#include "obj/op_kernel.h"
+#include "onesided/region_layout.h"
+
+#include <sched.h>
+#include <string.h>
+
+enum { LOOKS = 1000, ELEM_MAX = 64 };
+
+// Held for one message or one call. Of a process that died with it, it is taken over.
+static void lock_guard(struct pli_guard *g)
+{
+    uint32_t me = (uint32_t)pli_proc.id + 1, was = 0;
+    for (uint32_t n = 1; !atomic_compare_exchange_weak_explicit(
+             &g->busy, &was, me, memory_order_acquire, memory_order_relaxed);
+         n++) {
+        if (was != 0 && n % LOOKS == 0) {
+            sched_yield();
+            if (was != me && pli_node_failure(&pli_proc.boot->node, was - 1) != 0) {
+                continue; // was is what we expect to replace
+            }
+        }
+        was = 0;
+    }
+}
+
+static void unlock_guard(struct pli_guard *g)
+{
+    atomic_store_explicit(&g->busy, 0, memory_order_release);
+}
+
+void pli_region_apply_put(const struct pli_region_change *c, const char *in)
+{
+    for (int i = 0; i < c->n_block; i++) {
+        const struct pli_region_block *b = &c->blocks[i];
+        for (uint64_t k = 0; k < b->n; k++, in += b->len) {
+            memcpy((char *)(c->base + (uintptr_t)b->at + k * (uintptr_t)b->step), in, b->len);
+        }
+    }
+}
+
+void pli_region_apply_get(const struct pli_region_change *c, char *out)
+{
+    for (int i = 0; i < c->n_block; i++) {
+        const struct pli_region_block *b = &c->blocks[i];
+        for (uint64_t k = 0; k < b->n; k++, out += b->len) {
+            memcpy(out, (char *)(c->base + (uintptr_t)b->at + k * (uintptr_t)b->step), b->len);
+        }
+    }
+}
+
+void pli_region_apply_set(const struct pli_region_change *c, int byte)
+{
+    for (int i = 0; i < c->n_block; i++) {
+        const struct pli_region_block *b = &c->blocks[i];
+        for (uint64_t k = 0; k < b->n; k++) {
+            memset((char *)(c->base + (uintptr_t)b->at + k * (uintptr_t)b->step), byte, b->len);
+        }
+    }
+}
+
+// One element with a hole, between memory and message.
+static void scatter(const struct pli_region_elem *e, char *to, const char *packed)
+{
+    memcpy(to, packed, e->first);
+    memcpy(to + e->second, packed + e->first, (size_t)e->size - e->first);
+}
+
+static void gather(const struct pli_region_elem *e, char *packed, const char *from)
+{
+    memcpy(packed, from, e->first);
+    memcpy(packed + e->first, from + e->second, (size_t)e->size - e->first);
+}
+
+// A run of n elements that lie as close in memory as in a message.
+static void apply_run(const struct pli_region_change *c, char *p, const char *in, size_t n)
+{
+    const struct pli_region_elem *e = &c->elem;
+    if (c->op == PLI_OP_REPLACE) {
+        memcpy(p, in, n * e->size);
+    } else if (e->index == 0) {
+        pli_op_kernel((enum pli_op_which)c->op, (enum pli_number)e->number)(in, p, n);
+    } else { // the loop for pairs knows them as C has them: padded
+        pli_op_fn f = pli_op_pair((enum pli_op_which)c->op, (enum pli_number)e->number,
+                                  (enum pli_number)e->index);
+        for (size_t i = 0; i < n; i++) {
+            f(in + i * e->size, p + i * e->size, 1);
+        }
+    }
+}
+
+// An element with a hole in it.
+static void apply_split(const struct pli_region_change *c, char *p, const char *in)
+{
+    char one[ELEM_MAX];
+    scatter(&c->elem, one, in);
+    if (c->op == PLI_OP_REPLACE) {
+        scatter(&c->elem, p, in);
+    } else {
+        pli_op_pair((enum pli_op_which)c->op, (enum pli_number)c->elem.number,
+                    (enum pli_number)c->elem.index)(one, p, 1);
+    }
+}
+
+void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *guard, const char *in,
+                         char *out)
+{
+    bool is_split = pli_region_layout_is_split(&c->elem), is_change = c->op != PLI_OP_NO_OP;
+    lock_guard(guard);
+    for (int i = 0; i < c->n_block; i++) {
+        const struct pli_region_block *b = &c->blocks[i];
+        for (uint64_t k = 0; k < b->n; k++) {
+            char *p = (char *)(c->base + (uintptr_t)b->at + k * (uintptr_t)b->step);
+            if (out != NULL && is_split) {
+                gather(&c->elem, out, p);
+            } else if (out != NULL) {
+                memcpy(out, p, b->len);
+            }
+            if (is_change && is_split) {
+                apply_split(c, p, in);
+            } else if (is_change) {
+                apply_run(c, p, in, b->len / c->elem.size);
+            }
+            out = out != NULL ? out + b->len : NULL;
+            in = is_change ? in + b->len : in;
+        }
+    }
+    unlock_guard(guard);
+}
+
+void pli_region_apply_swap(const struct pli_region_elem *e, struct pli_guard *guard, void *target,
+                           const void *compare, const void *in, void *out)
+{
+    lock_guard(guard);
+    memcpy(out, target, e->size);
+    if (memcmp(out, compare, e->size) == 0) {
+        memcpy(target, in, e->size);
+    }
+    unlock_guard(guard);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What accesses do to memory: by the member that loads and stores, or by the owner for another one.
+#ifndef PLI_ONESIDED_REGION_APPLY_H
+#define PLI_ONESIDED_REGION_APPLY_H
+
+#include "onesided/region_wire.h"
+
+#include <stddef.h>
+
+struct pli_region_change {
+    uintptr_t base; // what places count from
+    const struct pli_region_block *blocks;
+    int n_block;
+    struct pli_region_elem elem; // APPLY and SWAP
+    int op;                      // enum pli_op_which of APPLY
+};
+
+// Packed bytes from or to the blocks.
+void pli_region_apply_put(const struct pli_region_change *c, const char *in);
+void pli_region_apply_get(const struct pli_region_change *c, char *out);
+// The byte in all of the blocks.
+void pli_region_apply_set(const struct pli_region_change *c, int byte);
+// Accumulate `in`, after what was there went to `out`, unless NULL. Indivisible against all others
+// with the same guard, element by element.
+void pli_region_apply_op(const struct pli_region_change *c, struct pli_guard *guard, const char *in,
+                         char *out);
+// The element at `target` becomes *in where it equals *compare; what was there goes to out.
+void pli_region_apply_swap(const struct pli_region_elem *e, struct pli_guard *guard, void *target,
+                           const void *compare, const void *in, void *out);
+
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Completion of accesses to a window, local and remote. `call` is named while it waits.
+#ifndef PLI_RMA_WIN_FLUSH_H
+#define PLI_RMA_WIN_FLUSH_H
+
+#include "base/err.h"
+
+struct pli_win;
+
+// All that this member did to a member, or to all, is done there and seen by all members.
+enum pli_err pli_win_flush(struct pli_win *w, int rank, const char *call);
+enum pli_err pli_win_flush_all(struct pli_win *w, const char *call);
+// Memory here that accesses to a member, or to all, use is free.
+void pli_win_flush_local(struct pli_win *w, int rank, const char *call);
+void pli_win_flush_local_all(struct pli_win *w, const char *call);
+// An access to a member, or to any, that failed and was not reported yet.
+enum pli_err pli_win_flush_fault(struct pli_win *w, int rank);
+enum pli_err pli_win_flush_fault_all(struct pli_win *w);
+
+// Let others go on: a program that comes here again and again may wait for something that they need
+// this process for.
+void pli_win_flush_poll(struct pli_win *w);
+// MPI_Win_sync.
+enum pli_err pli_win_flush_sync(struct pli_win *w);
+
+#endif

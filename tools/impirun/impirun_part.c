@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs a part: by the mpiexec of Pliant MPI, which knows IMPI, or by that of another MPI with
+// libimpi loaded in front of its library.
+#include "impirun_part.h"
+
+#include "impirun.h"
+#include "impirun_options.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_EXTRA = 8, MAX_PATH = 4096 };
+
+extern char **environ;
+
+enum mpi { PLIANT, MPICH, OPENMPI, N_MPI }; // as impirun.opt lists them
+
+static const struct {
+    const char *name, *mpiexec;
+} mpis[N_MPI] = {
+    [PLIANT] = { "pliant", "mpiexec" },
+    [MPICH] = { "mpich", "mpiexec.mpich" },
+    [OPENMPI] = { "openmpi", "mpiexec.openmpi" },
+};
+
+struct part {
+    struct pli_impirun_part_args args;
+    char **rest; // what mpiexec is told
+};
+
+// The folder of this program, with a slash; "" where the system does not say.
+static const char *here(void)
+{
+    static char path[MAX_PATH];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash != NULL) {
+        slash[1] = '\0';
+    }
+    return path;
+}
+
+const char *pli_impirun_part_tool(const char *name)
+{
+    char *path;
+    if (asprintf(&path, "%s%s", here(), name) < 0) {
+        pli_impirun_bad("out of memory");
+    }
+    return path; // PATH may have programs of other packages with that name
+}
+
+// The options of ours in front of the part; the first word that is none belongs to mpiexec.
+static struct part read_part(char **words)
+{
+    struct part p = { .rest = words };
+    struct pli_option_reader r = {
+        .tool = "impirun", .table = &pli_impirun_options, .part = &p.args, .bad = pli_impirun_bad
+    };
+    struct pli_option_use use;
+    while (p.rest[0] != NULL && pli_options_is_option(p.rest[0]) &&
+           pli_options_match(r.table, p.rest, &use) != 0 && use.option->is_part) {
+        p.rest += pli_options_take(&r, p.rest);
+    }
+    if (p.rest[0] == NULL) {
+        pli_impirun_bad("a part of the command line names no program");
+    }
+    return p;
+}
+
+// The library that makes a program of the other MPI a client.
+static const char *shim_of(const struct part *p)
+{
+    static const char *const places[] = { "../lib/", "../lib64/" };
+    char *path = NULL;
+    if (p->args.shim != NULL) {
+        return p->args.shim;
+    }
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (asprintf(&path, "%s%slibimpi-%s.so", here(), places[i], mpis[p->args.mpi].name) < 0) {
+            pli_impirun_bad("out of memory");
+        }
+        if (access(path, R_OK) == 0) {
+            return path;
+        }
+    }
+    pli_impirun_bad(
+        "there is no libimpi-%s.so in %s../lib, since %s was not installed when Pliant MPI "
+        "was built. Build it with %s../share/pliant/impi/shim/build.sh mpicc.%s FILE and "
+        "say --shim FILE",
+        mpis[p->args.mpi].name, here(), mpis[p->args.mpi].name, here(), mpis[p->args.mpi].name);
+}
+
+void pli_impirun_part_check(char **words)
+{
+    struct part p = read_part(words);
+    if (p.args.mpi != PLIANT && access(shim_of(&p), R_OK) != 0) {
+        pli_impirun_bad("there is no %s: %s", shim_of(&p), strerror(errno));
+    }
+}
+
+// The library looks for the agent near itself, and may be anywhere.
+static void name_agent(void)
+{
+    static const char *const places[] = { "../libexec/pliant/", "" };
+    char *path = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (asprintf(&path, "%s%simpi-agent", here(), places[i]) < 0) {
+            pli_impirun_bad("out of memory");
+        }
+        if (access(path, X_OK) == 0) {
+            setenv("IMPI_AGENT", path, 0); // the user may have set another one
+            return;
+        }
+    }
+}
+
+static bool is_ours(const char *variable)
+{
+    return strncmp(variable, "IMPI_", 5) == 0;
+}
+
+static size_t n_variable(void)
+{
+    size_t n = 0;
+    for (char **at = environ; *at != NULL; at++) {
+        n += is_ours(*at);
+    }
+    return n;
+}
+
+// Add the words with which ranks below another mpiexec find the library, the agent and the server.
+static int add_extra(const struct part *p, char **argv)
+{
+    const char *shim = shim_of(p);
+    int n = 0;
+    if (p->args.mpi == MPICH) { // Hydra passes its environment on
+        argv[n++] = "-genv";
+        argv[n++] = "LD_PRELOAD";
+        argv[n++] = (char *)(uintptr_t)shim;
+        return n;
+    }
+    if (geteuid() == 0) {
+        argv[n++] = "--allow-run-as-root";
+    }
+    argv[n++] = "--oversubscribe";
+    argv[n++] = "-x";
+    if (asprintf(&argv[n++], "LD_PRELOAD=%s", shim) < 0) {
+        pli_impirun_bad("out of memory");
+    }
+    for (char **at = environ; *at != NULL; at++) {
+        if (is_ours(*at)) {
+            argv[n++] = "-x";
+            argv[n] = strndup(*at, strcspn(*at, "="));
+            if (argv[n++] == NULL) {
+                pli_impirun_bad("out of memory");
+            }
+        }
+    }
+    return n;
+}
+
+void pli_impirun_part_exec(char **words)
+{
+    struct part p = read_part(words);
+    size_t n_word = 0;
+    while (p.rest[n_word] != NULL) {
+        n_word++;
+    }
+    if (p.args.mpi != PLIANT) {
+        name_agent();
+    }
+    char **argv = calloc(n_word + MAX_EXTRA + 2 * n_variable() + 2, sizeof *argv);
+    if (argv == NULL) {
+        pli_impirun_bad("out of memory");
+    }
+    int n = 0;
+    argv[n++] = (char *)(uintptr_t)(p.args.mpi == PLIANT ? pli_impirun_part_tool("mpiexec")
+                                                         : mpis[p.args.mpi].mpiexec);
+    if (p.args.mpi != PLIANT) {
+        n += add_extra(&p, argv + n);
+    }
+    memcpy(argv + n, p.rest, n_word * sizeof *argv);
+    execvp(argv[0], argv);
+    pli_impirun_bad("cannot run %s: %s", argv[0], strerror(errno));
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads what the ranks of a job wait for, and prints it.
+#include "tools/lib/job_status.h"
+
+#include "boot/jobtab.h"
+
+#include "tools/lib/deadlock_hints.h"
+#include "net/shm/shm_wire.h"
+#include "tools/lib/source_line.h"
+#include "tools/lib/wait_list.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LINES = 64,
+    ALWAYS = 16
+}; // lines in all; after so many, equal ones are counted and not printed
+
+static const struct pli_shm_mailbox *box_of(const struct pli_node *node, uint32_t row, int lane)
+{
+    return (const void *)(pli_node_area(node, row) + (size_t)lane * PLI_NODE_LANE);
+}
+
+static uint32_t state_of(const struct pli_node_row *r)
+{
+    return atomic_load_explicit(&r->state, memory_order_acquire);
+}
+
+static uint32_t n_thread(uint32_t pid)
+{
+    char path[64];
+    uint32_t n = 0;
+    snprintf(path, sizeof path, "/proc/%u/task", pid);
+    DIR *d = opendir(path);
+    for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL; e = readdir(d)) {
+        n += e->d_name[0] != '.';
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return n;
+}
+
+// Nothing is in the mailboxes of the row, and a thread sleeps at one of them.
+static bool is_quiet(const struct pli_node *node, uint32_t row)
+{
+    const struct pli_node_row *r = &node->rows[row];
+    bool has_area = pli_node_has_area(node, row);
+    uint32_t n_lane = has_area ? atomic_load_explicit(&r->n_lane, memory_order_acquire) : 0;
+    bool is_asleep = false;
+    for (uint32_t k = 0; k < n_lane && k < PLI_NODE_N_LANE; k++) {
+        const struct pli_shm_mailbox *b = box_of(node, row, (int)k);
+        if (atomic_load(&b->tail) != atomic_load(&b->head)) {
+            return false;
+        }
+        is_asleep = is_asleep || atomic_load(&b->asleep) != PLI_SHM_AWAKE;
+    }
+    return is_asleep;
+}
+
+// Whether threads of the row sleep, and each of them for what another process must do. A thread
+// that woke in between changes the mark.
+static bool is_asleep(const struct pli_node *node, uint32_t row, uint64_t *mark)
+{
+    static struct pli_wait_entry e[PLI_WAIT_LIST_MAX]; // the launcher has one thread
+    uint32_t n = pli_wait_list(node, row, e);
+    for (uint32_t i = 0; i < n; i++) {
+        if (atomic_load(&e[i].wait->what) == PLI_NODE_WAIT_OTHER) {
+            return false;
+        }
+        *mark = (*mark ^ atomic_load(&e[i].wait->seq)) * 0x100000001b3u + row;
+    }
+    return n > 0;
+}
+
+bool pli_job_status_is_stuck(const struct pli_node *node, pli_job_status_over_fn is_over, void *arg,
+                             uint64_t *mark_out)
+{
+    uint64_t mark = 0;
+    uint32_t n_wait = 0;
+    if (pli_jobtab_has_met(node)) {
+        return false; // messages of another job cannot be seen here
+    }
+    for (uint32_t i = 0; i < pli_node_n_used(node); i++) {
+        const struct pli_node_row *r = &node->rows[i];
+        if (is_over(arg, i)) {
+            continue;
+        }
+        // A rank before MPI_Init or after MPI_Finalize may still do something; so may one that
+        // waits for the program itself.
+        if (state_of(r) != PLI_NODE_RUNNING || !is_quiet(node, i) || !is_asleep(node, i, &mark)) {
+            return false;
+        }
+        // Where several threads may call MPI, one that is awake may be about to.
+        if (atomic_load(&r->is_shared) &&
+            n_thread(atomic_load(&r->pid)) != atomic_load(&r->n_asleep)) {
+            return false;
+        }
+        n_wait++;
+    }
+    *mark_out = mark;
+    return n_wait > 0;
+}
+
+const char *pli_job_status_who(const struct pli_node *node, uint32_t row,
+                               char to[PLI_JOB_STATUS_NAME])
+{
+    const struct pli_node_row *r = &node->rows[row];
+    bool has_rank = r->upc_n <= r->upc_ranks || r->index - r->upc_first < r->upc_ranks;
+    if (has_rank) {
+        snprintf(to, PLI_JOB_STATUS_NAME, "rank %u", r->index);
+    } else {
+        snprintf(to, PLI_JOB_STATUS_NAME, "UPC thread %u of group %u",
+                 r->index - r->upc_extra + r->upc_ranks, r->upc_group);
+    }
+    return to;
+}
+
+// "rank 3" or "any rank"
+static void say_peer(const struct pli_node *node, const struct pli_wait_entry *e, char *to,
+                     size_t cap)
+{
+    const struct pli_node_wait *w = e->wait;
+    if (w->peer < 0) {
+        snprintf(to, cap, "any rank");
+    } else if (e->ep != 0 && w->peer_index < node->header->n_world) {
+        snprintf(to, cap, "rank %d (an endpoint of rank %u)", w->peer, w->peer_index);
+    } else if (strcmp(w->comm, "MPI_COMM_WORLD") == 0 || w->peer_index >= node->header->n_world) {
+        snprintf(to, cap, "rank %d", w->peer);
+    } else {
+        snprintf(to, cap, "rank %d (%u in MPI_COMM_WORLD)", w->peer, w->peer_index);
+    }
+}
+
+static void say_tag(int tag, char *to, size_t cap)
+{
+    if (tag < 0) {
+        snprintf(to, cap, "any tag");
+    } else {
+        snprintf(to, cap, "tag %d", tag);
+    }
+}
+
+static void say_wait(const struct pli_node *node, const struct pli_wait_entry *e, char *to,
+                     size_t cap)
+{
+    const struct pli_node_wait *w = e->wait;
+    const char *comm = pli_wait_list_comm(e);
+    char peer[64], tag[24], more[48] = "";
+    say_peer(node, e, peer, sizeof peer);
+    say_tag(w->tag, tag, sizeof tag);
+    if (w->n_request > 1) {
+        snprintf(more, sizeof more, ", one of %u requests", w->n_request);
+    }
+    switch (atomic_load_explicit(&w->what, memory_order_acquire)) {
+    case PLI_NODE_AWAKE:
+        snprintf(to, cap, "is not waiting in MPI");
+        break;
+    case PLI_NODE_WAIT_SEND:
+        snprintf(to, cap, "sends %llu bytes to %s, %s, on %s%s", (unsigned long long)w->bytes, peer,
+                 tag, comm, more);
+        break;
+    case PLI_NODE_WAIT_RECV:
+        snprintf(to, cap, "receives from %s, %s, on %s%s", peer, tag, comm, more);
+        break;
+    case PLI_NODE_WAIT_PROBE:
+        snprintf(to, cap, "probes for %s, %s, on %s", peer, tag, comm);
+        break;
+    case PLI_NODE_WAIT_COLL:
+        snprintf(to, cap, "is in %s on %s%s", w->call, comm, more);
+        break;
+    default:
+        snprintf(to, cap, "waits for something of its own program");
+        break;
+    }
+}
+
+// What a process does while none of its threads sleeps in MPI.
+static const char *say_state(const struct pli_node *node, uint32_t row, bool is_over)
+{
+    switch (is_over ? PLI_NODE_N_STATE : state_of(&node->rows[row])) {
+    case PLI_NODE_N_STATE:
+        return pli_node_failure(node, node->rows[row].index) != 0 ? "has died" : "has ended";
+    case PLI_NODE_EMPTY:
+    case PLI_NODE_CLAIMED:
+        return "has not called MPI_Init";
+    case PLI_NODE_FINALIZED:
+        return "has called MPI_Finalize";
+    case PLI_NODE_ABORTED:
+        return "has called MPI_Abort";
+    default:
+        return "is not waiting in MPI";
+    }
+}
+
+// Whether the row stands for a process on another host, whose own row is there.
+static bool is_note(const struct pli_node *node, uint32_t row)
+{
+    const struct pli_node_header *h = node->header;
+    return (h->net & PLI_NODE_PART) != 0 && row >= h->n_row &&
+           node->procs[h->n_world + row - h->n_row].host != h->host_index;
+}
+
+static const char *(*known_site)(uint32_t row);
+
+void pli_job_status_sites(const char *(*site_of)(uint32_t row))
+{
+    known_site = site_of;
+}
+
+typedef void (*line_fn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+// What was printed so far: ranks that wait in the same place share a line.
+struct print {
+    const struct pli_node *node;
+    line_fn line;
+    char last[320];
+    uint32_t n_same, n_shown;
+};
+
+static void end_same(struct print *p)
+{
+    if (p->n_same > 0) {
+        p->line("  (%u more like the last)\n", p->n_same);
+        p->n_same = 0;
+    }
+}
+
+// The place in the source that an entry was called from; "" if it is not known.
+static void find_site(const struct pli_node *node, const struct pli_wait_entry *e, char *to,
+                      size_t cap)
+{
+    to[0] = '\0';
+    if (e->site[0] != '\0' || (known_site != NULL && e->tid != 0)) {
+        snprintf(to, cap, "%s", e->site);
+    } else if (known_site != NULL) {
+        snprintf(to, cap, "%s", known_site(e->row));
+    } else {
+        pli_source_line_find(atomic_load(&node->rows[e->row].pid), e->wait->site, to, cap);
+    }
+}
+
+// One line, or one more like the last. e: NULL for a process that does not wait.
+static void print_one(struct print *p, const char *who, const char *text,
+                      const struct pli_wait_entry *e, bool is_last)
+{
+    bool is_named = e != NULL && e->ep != 0 && p->n_shown < ALWAYS;
+    if (strcmp(text, p->last) == 0 && !is_named && (p->n_shown >= 8 || !is_last)) {
+        p->n_same++;
+        return;
+    }
+    end_same(p);
+    snprintf(p->last, sizeof p->last, "%s", text);
+    if (p->n_shown++ >= LINES) {
+        return;
+    }
+    char site[320] = "";
+    if (e != NULL) {
+        find_site(p->node, e, site, sizeof site);
+    }
+    p->line("  %s %s%s%s\n", who, text, site[0] != '\0' ? ", called at " : "", site);
+}
+
+static void print_row(struct print *p, uint32_t row, bool is_over, bool is_last)
+{
+    static struct pli_wait_entry e[PLI_WAIT_LIST_MAX];
+    bool is_running = !is_over && state_of(&p->node->rows[row]) == PLI_NODE_RUNNING;
+    uint32_t n = is_running ? pli_wait_list(p->node, row, e) : 0;
+    if (n == 0) {
+        char who[PLI_JOB_STATUS_NAME];
+        print_one(p, pli_job_status_who(p->node, row, who), say_state(p->node, row, is_over), NULL,
+                  is_last);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        char who[PLI_WAIT_LIST_WHO], text[320];
+        say_wait(p->node, &e[i], text, sizeof text);
+        print_one(p, pli_wait_list_who(p->node, &e[i], who), text, &e[i], is_last && i + 1 == n);
+    }
+}
+
+void pli_job_status_print(const struct pli_node *node, pli_job_status_over_fn is_over, void *arg,
+                          line_fn line)
+{
+    struct print p = { .node = node, .line = line };
+    uint32_t n_row = pli_node_n_used(node);
+    for (uint32_t i = 0; i < n_row; i++) {
+        if (is_note(node, i)) {
+            continue;
+        }
+        if (p.n_shown >= LINES) {
+            line("  ... and %u more ranks\n", n_row - i);
+            break;
+        }
+        print_row(&p, i, is_over(arg, i), i + 1 == n_row);
+    }
+    end_same(&p);
+    pli_deadlock_hints_print(node, is_over, arg, line);
+}

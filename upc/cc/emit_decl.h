@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes declarations that must be rewritten.
+#ifndef PLI_UPC_CC_EMIT_DECL_H
+#define PLI_UPC_CC_EMIT_DECL_H
+
+#include "emit.h"
+
+void pli_emit_decl(struct emitter *e, struct decl *d);
+void pli_emit_decl_func(struct emitter *e, struct decl *d);
+
+#endif
