@@ -182,12 +182,6 @@ struct pli_job {
     uint32_t round;            // in which its ranks were parked last
 };
 
-// This is mpiexec itself, in a job on several hosts: daemons do the work.
-static inline bool pli_job_is_head(const struct pli_job *job)
-{
-    return job->n_host > 0 && !job->is_daemon;
-}
-
 // All tasks one after the other, NULL before the first and after the last.
 static inline struct pli_proc_task *pli_job_next(const struct pli_job *job,
                                                  const struct pli_proc_task *t)
