@@ -8,6 +8,9 @@
 // One paragraph, wrapped to 80 columns and begun with "mpiexec: ".
 void pli_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+// The room that a caller provides for a sentence that says what is wrong.
+enum { PLI_CKPT_WHY = 400 };
+
 enum { PLI_USAGE = 2 }; // exit status of a command line that cannot be run
 
 // Say what is wrong with the command line and end. Context: before anything was started.

@@ -3,7 +3,7 @@
 // than a file system might allow a file to be.
 #include "launcher/ckpt/ckpt_node.h"
 
-#include "launcher/base/why.h"
+#include "launcher/base/say.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 #include "launcher/base/pack.h"
 #include "launcher/ckpt/ckpt_steps.h"
 #include "launcher/ckpt/ckpt_plan.h"
-#include "launcher/base/why.h"
+#include "launcher/base/say.h"
 
 #include <limits.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
 // other ones stand still meanwhile, so the files are as they were.
 #include "launcher/ckpt/ckpt_verify.h"
 
-#include "launcher/base/why.h"
+#include "launcher/base/say.h"
 #include "launcher/ckpt/criu_image.h"
 #include "launcher/ckpt/restart_files.h"
 

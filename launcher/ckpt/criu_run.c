@@ -3,7 +3,7 @@
 #include "launcher/ckpt/criu_run.h"
 
 #include "launcher/base/helper.h"
-#include "launcher/base/why.h"
+#include "launcher/base/say.h"
 
 #include <errno.h>
 #include <fcntl.h>

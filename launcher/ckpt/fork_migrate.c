@@ -9,7 +9,6 @@
 #include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/ckpt/ckpt_ranks.h"
-#include "launcher/base/why.h"
 #include "launcher/ckpt/criu_run.h"
 #include "launcher/base/helper.h"
 #include "launcher/job/programs.h"

@@ -6,7 +6,6 @@
 #include "boot/ckpt_wire.h"
 #include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/ckpt/ckpt_node.h"
-#include "launcher/base/why.h"
 #include "launcher/ranks/listener.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"

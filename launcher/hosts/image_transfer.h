@@ -6,7 +6,7 @@
 #define PLI_LAUNCHER_IMAGE_TRANSFER_H
 
 #include "launcher/base/helper.h"
-#include "launcher/base/why.h"
+#include "launcher/base/say.h"
 #include "launcher/hosts/daemon_auth.h"
 
 #include <stdbool.h>

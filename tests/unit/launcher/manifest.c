@@ -4,7 +4,7 @@
 #include "launcher/ckpt/manifest.h"
 
 #include "launcher/ckpt/ckpt_sum.h"
-#include "launcher/base/why.h"
+#include "launcher/base/say.h"
 #include "t.h"
 
 #include <inttypes.h>
