@@ -216,7 +216,7 @@ def refused(env, d):
     text = wait_for(p, "begun")
     for args, words in (((1, "vc3"), "rank 1 has started processes of its own"), ((1, "vc2"), "is on host vc2 already"),
                         ((7, "vc3"), "there is no rank 7"), ((0, "nowhere"), "nowhere"),
-                        ((0, ""), "is not the name of a host"), ((0, "-oProxyCommand=x"), "is not the name of a host")):
+                        ((0, ""), "is not the name of a host"), ((0, "-oProxyCommand=x"), "there is no option")):
         out, rc = mpictl("migrate", *args)
         check(rc != 0 and words in out, f"{args}: {out}")
     out, rc = mpictl("checkpoint")
