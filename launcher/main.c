@@ -4,6 +4,7 @@
 #include "launcher/base/launcher.h"
 #include "launcher/base/say.h"
 #include "launcher/ckpt/ckpt_lock.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/ckpt/restart.h"
 #include "launcher/hosts/daemon.h"
@@ -126,7 +127,8 @@ static struct {
     struct pli_spawn_head_state spawn_head;
     struct pli_ssh_state ssh;
     struct pli_status_collect_state status_collect;
-} parts;
+    struct pli_ckpt_state ckpt;
+} parts = { .ckpt = PLI_CKPT_STATE_NONE };
 
 static void make_launcher(void)
 {
@@ -136,6 +138,7 @@ static void make_launcher(void)
         .job = &parts.job,
         .head = &parts.head,
         .daemon = &parts.daemon,
+        .ckpt = &parts.ckpt,
         .accept = &parts.accept,
         .loop = &parts.loop,
         .pidns = &parts.pidns,

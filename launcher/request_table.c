@@ -4,7 +4,8 @@
 
 #include "boot/launcher_wire.h"
 #include "launcher/ckpt/ckpt.h"
-#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_registered.h"
+#include "launcher/ckpt/ckpt_wait.h"
 #include "launcher/ckpt/migrate_ranks.h"
 #include "launcher/hosts/spawn_head.h"
 #include "launcher/hosts/status_collect.h"
@@ -62,7 +63,7 @@ static bool begin_state(struct pli_job *job, const char *body, size_t len, void 
     (void)body;
     (void)len;
     (void)token;
-    pli_ckpt_state_begin(a);
+    pli_ckpt_registered_begin(a);
     return true;
 }
 
@@ -70,7 +71,7 @@ static bool seal_state(struct pli_job *job, const char *body, size_t len, void *
                        struct pli_answer *a)
 {
     (void)job;
-    return pli_ckpt_state_seal(token, body, len, a);
+    return pli_ckpt_registered_commit(token, body, len, a);
 }
 
 static bool show_status(struct pli_job *job, const char *body, size_t len, void *token,

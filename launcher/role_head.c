@@ -8,10 +8,11 @@
 #include "launcher/base/loop.h"
 #include "launcher/base/pack.h"
 #include "launcher/base/say.h"
-#include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/ckpt_open.h"
+#include "launcher/ckpt/ckpt_role.h"
 #include "launcher/ckpt/ckpt_hosts.h"
 #include "launcher/ckpt/migrate_ranks.h"
-#include "launcher/ckpt/restart.h"
+#include "launcher/ckpt/restart_run.h"
 #include "launcher/hosts/head.h"
 #include "launcher/hosts/head_run.h"
 #include "launcher/hosts/host_join.h"
@@ -89,7 +90,7 @@ static int run(struct pli_job *job, char **argv, int signals)
     pli_output_open();
     pli_supervisor_begin(job, signals);
     pli_deadlock_begin(job);
-    if (!pli_ckpt_open(job, job->words) || !pli_control_open() ||
+    if (!pli_ckpt_open(job, &pli_ckpt_head_role) || !pli_control_open() ||
         (job->from != NULL && !pli_restart_run(job, signals)) || !pli_ckpt_hosts_mark(job) ||
         !pli_head_run_begin(job)) {
         pli_ckpt_hosts_unmark();

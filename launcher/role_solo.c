@@ -7,8 +7,10 @@
 #include "launcher/base/loop.h"
 #include "launcher/base/refuse.h"
 #include "launcher/base/say.h"
-#include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/ckpt_open.h"
+#include "launcher/ckpt/ckpt_role.h"
 #include "launcher/ckpt/restart.h"
+#include "launcher/ckpt/restart_run.h"
 #include "launcher/job/binding.h"
 #include "launcher/job/environment.h"
 #include "launcher/job/host_names.h"
@@ -105,7 +107,7 @@ static int run(struct pli_job *job, char **argv, int signals)
 {
     pli_run_take_fault(job);
     if (!pli_launch_check(job) || !pli_loop_init() || !open_node(job) ||
-        !pli_ckpt_open(job, job->words) || !pli_impi_agent_start(job, argv) ||
+        !pli_ckpt_open(job, &pli_ckpt_solo_role) || !pli_impi_agent_start(job, argv) ||
         !pli_watchdog_start(job, argv)) {
         return 1;
     }

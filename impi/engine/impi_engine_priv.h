@@ -152,7 +152,6 @@ void pli_impi_engine_flow_fill(struct chan *c);                // hand packets t
 void pli_impi_engine_flow_clear(struct pair *p);               // drop control packets and lists
 
 // impi_engine_send.c
-void pli_impi_engine_send_free(struct send *s);
 void pli_impi_engine_send_written(struct send *s, uint32_t len); // a packet with so much data
 enum pli_impi_err pli_impi_engine_send_syncack(struct pair *p, const struct pli_impi_packet *pk);
 enum pli_impi_err pli_impi_engine_send_cancel_answer(struct pair *p,

@@ -20,7 +20,7 @@ void pli_impi_engine_send_go(struct send *s, enum send_state to)
     s->state = to;
 }
 
-void pli_impi_engine_send_free(struct send *s)
+static void free_send(struct send *s)
 {
     pli_impi_idmap_remove(&s->pair->chan->e->sends, s->id);
     free(s);
@@ -110,7 +110,7 @@ static void complete(struct send *s)
     if (s->has_cancel) {
         pli_impi_engine_send_go(s, S_CANCEL);
     } else {
-        pli_impi_engine_send_free(s);
+        free_send(s);
     }
 }
 
@@ -129,7 +129,7 @@ void pli_impi_engine_send_written(struct send *s, uint32_t len)
     if (s->pair->chan->state != C_OPEN) { // its receiver has finalized: see drop_sends
         bool is_done = s->state == S_TAIL || (!s->is_long && !s->s.is_sync);
         bool has_cancel = s->has_cancel;
-        pli_impi_engine_send_free(s);
+        free_send(s);
         if (has_cancel) {
             e->ops->cancelled(e->arg, id, false);
         }
@@ -196,7 +196,7 @@ enum pli_impi_err pli_impi_engine_send_cancel_answer(struct pair *p,
     uint64_t id = s->id;
     s->has_cancel = false;
     if (yes || s->state == S_CANCEL) {
-        pli_impi_engine_send_free(s);
+        free_send(s);
     }
     e->ops->cancelled(e->arg, id, yes);
     return PLI_IMPI_OK;
@@ -241,7 +241,7 @@ enum pli_impi_err pli_impi_engine_cancel(struct pli_impi_engine *e, const struct
     err = pli_impi_engine_flow_ctl(p, PLI_IMPI_PK_CANCEL, &s->s.env, c->srqid, 0);
     if (err != PLI_IMPI_OK) {
         if (is_new) {
-            pli_impi_engine_send_free(s);
+            free_send(s);
         }
         return err;
     }

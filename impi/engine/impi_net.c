@@ -466,7 +466,8 @@ static int wait_ms(struct pli_impi_net *net, int timeout_ms)
     return timeout_ms < 0 || (next >= 0 && next < timeout_ms) ? next : timeout_ms;
 }
 
-void pli_impi_net_flush(struct pli_impi_net *net)
+// Write now what the engine has, without waiting for anything.
+static void flush(struct pli_impi_net *net)
 {
     pli_impi_net_mesh_flush(net);
     if (net->state != PLI_IMPI_NET_FAILED) {
@@ -479,7 +480,7 @@ enum pli_impi_err pli_impi_net_poll(struct pli_impi_net *net, int timeout_ms)
     struct epoll_event ev[64];
     enum pli_impi_net_state before = net->state;
     if (net->state != PLI_IMPI_NET_FAILED) {
-        pli_impi_net_flush(net);
+        flush(net);
     }
     if (net->state == PLI_IMPI_NET_FAILED || net->state == PLI_IMPI_NET_DONE) {
         return net->err;
@@ -495,7 +496,7 @@ enum pli_impi_err pli_impi_net_poll(struct pli_impi_net *net, int timeout_ms)
         (void)handle(net, &ev[i]); // net->err has it
     }
     if (net->err == PLI_IMPI_OK) {
-        pli_impi_net_flush(net);
+        flush(net);
     }
     if (net->err == PLI_IMPI_OK && net->redial_ms != 0 && pli_impi_net_clock() >= net->redial_ms) {
         net->redial_ms = 0;

@@ -65,8 +65,6 @@ enum pli_impi_err pli_impi_net_join(struct pli_impi_net *net, const struct pli_i
 // Do what can be done, waiting up to `timeout_ms` (-1: for ever) for something to do. An error
 // means FAILED: a host or the server was lost, broke the protocol, or time ran out.
 enum pli_impi_err pli_impi_net_poll(struct pli_impi_net *net, int timeout_ms);
-// Write now what the engine has, without waiting for anything.
-void pli_impi_net_flush(struct pli_impi_net *net);
 
 enum pli_impi_net_state pli_impi_net_state(const struct pli_impi_net *net);
 struct pli_impi_engine *pli_impi_net_engine(const struct pli_impi_net *net);       // from MESH on

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum pli_impi_err pli_srv_conf_key(const char *text, uint64_t *out)
+// Parse a decimal 64-bit key, signed or not, blanks around it allowed. ERR_ARG otherwise.
+static enum pli_impi_err parse_key(const char *text, uint64_t *out)
 {
     text += strspn(text, " \t");
     bool is_negative = *text == '-';
@@ -56,7 +57,7 @@ static enum pli_impi_err read_key(struct pli_srv_conf *conf, const char *from_en
         *has_out = false;
         return PLI_IMPI_OK;
     }
-    if (pli_srv_conf_key(text, &conf->key) != PLI_IMPI_OK) {
+    if (parse_key(text, &conf->key) != PLI_IMPI_OK) {
         pli_srv_log(PLI_SRV_ERROR, "%s holds no decimal 64-bit number", where);
         return PLI_IMPI_ERR_AUTH;
     }

@@ -32,7 +32,4 @@ enum pli_impi_err pli_srv_conf_auth(struct pli_srv_conf *conf);
 // Set TLS up if it is asked for. ERR_AUTH: the secret is no good. ERR_SYS: there is no OpenSSL.
 enum pli_impi_err pli_srv_conf_tls(struct pli_srv_conf *conf);
 
-// Parse a decimal 64-bit key, signed or not, blanks around it allowed. ERR_ARG otherwise.
-enum pli_impi_err pli_srv_conf_key(const char *text, uint64_t *out);
-
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes that work for mpiexec while it looks after the ranks. They die with it.
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/helper.h"
+
 #include "launcher/base/pidns.h"
 
 #include <errno.h>

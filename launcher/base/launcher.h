@@ -6,6 +6,7 @@
 #define PLI_LAUNCHER_LAUNCHER_H
 
 struct pli_ckpt_hooks;
+struct pli_ckpt_state;
 struct pli_daemon;
 struct pli_head;
 struct pli_job;
@@ -99,6 +100,8 @@ struct pli_launcher {
     struct pli_spawn_head_state *spawn_head;
     struct pli_ssh_state *ssh;
     struct pli_status_collect_state *status_collect;
+
+    struct pli_ckpt_state *ckpt; // ckpt/ckpt_state.h
 };
 
 extern struct pli_launcher pli_launcher;

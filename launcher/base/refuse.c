@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Formats the reason into an answer.
 #include "launcher/base/refuse.h"
 
 #include "boot/launcher_wire.h"

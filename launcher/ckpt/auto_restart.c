@@ -6,7 +6,9 @@
 // that dies again and again at the same place makes none there, and ends.
 #include "launcher/ckpt/auto_restart.h"
 
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_dir.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
@@ -28,9 +30,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool has_failed, is_unrestored;
-static char dir[PATH_MAX]; // empty: no checkpoints are made
-
 void pli_auto_restart_read(struct pli_auto_restart *a, const char *text)
 {
     int end = 0;
@@ -44,25 +43,27 @@ void pli_auto_restart_read(struct pli_auto_restart *a, const char *text)
 void pli_auto_restart_open(struct pli_job *job, const char *to)
 {
     struct pli_auto_restart *a = &job->opt.again;
-    snprintf(dir, sizeof dir, "%s", to);
+    snprintf(pli_launcher.ckpt->auto_restart.dir, sizeof pli_launcher.ckpt->auto_restart.dir, "%s",
+             to);
     if (a->count == 0) {
-        a->floor = a->last = pli_ckpt_last(dir, UINT32_MAX);
+        a->floor = a->last = pli_ckpt_last(pli_launcher.ckpt->auto_restart.dir, UINT32_MAX);
     }
 }
 
 void pli_auto_restart_note(const struct pli_case *c, bool is_end)
 {
-    has_failed = has_failed || (is_end && c->fault != PLI_FAULT_ABORT);
+    pli_launcher.ckpt->auto_restart.has_failed =
+        pli_launcher.ckpt->auto_restart.has_failed || (is_end && c->fault != PLI_FAULT_ABORT);
 }
 
 void pli_auto_restart_unrestored(void)
 {
-    is_unrestored = true;
+    pli_launcher.ckpt->auto_restart.is_unrestored = true;
 }
 
 void pli_auto_restart_lost(void)
 {
-    has_failed = true;
+    pli_launcher.ckpt->auto_restart.has_failed = true;
 }
 
 // The hosts that are left, as --hosts has them; NULL: they are those that the job began with.
@@ -70,7 +71,7 @@ static char *hosts_left(const struct pli_job *job)
 {
     struct pli_head_means means;
     struct pli_pack list = { 0 };
-    if (!pli_job_is_head(job)) {
+    if (job->n_host == 0) {
         return NULL;
     }
     pli_head_side(0, &means);
@@ -160,14 +161,14 @@ static void run(struct pli_job *job)
 {
     char where[PATH_MAX + 16];
     struct pli_auto_restart next = job->opt.again;
-    uint32_t last = pli_ckpt_last(dir, UINT32_MAX), n_rank = 0;
+    uint32_t last = pli_ckpt_last(pli_launcher.ckpt->auto_restart.dir, UINT32_MAX), n_rank = 0;
     bool is_own = last > next.floor, is_same = job->from != NULL;
     if (!is_own && job->from == NULL) {
         pli_say("The job is not restarted: no checkpoint of it was made before.");
         return;
     }
     if (is_own) {
-        snprintf(where, sizeof where, "%s/%u", dir, last);
+        snprintf(where, sizeof where, "%s/%u", pli_launcher.ckpt->auto_restart.dir, last);
         is_same = is_same && strcmp(where, job->from->dir) == 0;
     } else {
         snprintf(where, sizeof where, "%s", job->from->dir);
@@ -193,7 +194,8 @@ static void run(struct pli_job *job)
     pli_say("The job is restarted from %s, made %ld s ago; restart %u of at most %u without a "
             "new checkpoint.",
             where, age_of(where), next.count, job->opt.max_restarts);
-    become(job, words_for(job, is_own ? dir : where, &next, n_rank, is_same));
+    become(job, words_for(job, is_own ? pli_launcher.ckpt->auto_restart.dir : where, &next, n_rank,
+                          is_same));
 }
 
 void pli_auto_restart_before(struct pli_job *job)
@@ -212,12 +214,13 @@ void pli_auto_restart_before(struct pli_job *job)
 
 void pli_auto_restart_run(struct pli_job *job, bool is_ended)
 {
-    if (is_ended && is_unrestored) {
+    if (is_ended && pli_launcher.ckpt->auto_restart.is_unrestored) {
         pli_auto_restart_before(job);
         pli_output_flush();
         return;
     }
-    if (is_ended && has_failed && job->opt.on_failure == PLI_FAIL_RESTART) {
+    if (is_ended && pli_launcher.ckpt->auto_restart.has_failed &&
+        job->opt.on_failure == PLI_FAIL_RESTART) {
         run(job);
         pli_output_flush();
     }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes a checkpoint out of what was written: until the directory gets its name, which happens at
 // once, there is none; from then on it is complete and on the disk.
+#include "launcher/ckpt/ckpt_commit.h"
+
 #include "base/fault.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_dir.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_sum.h"
 #include "launcher/ckpt/manifest.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -19,19 +23,6 @@
 #include <unistd.h>
 
 enum { MAX_WORKER = 64 };
-
-struct file {
-    char *path;
-    uint64_t sum, bytes;
-    int error; // 0: it is on the disk
-};
-
-static struct {
-    struct file *files;
-    uint32_t n_file;
-    _Atomic uint32_t n_taken;
-    char failed[PATH_MAX];
-} s;
 
 static bool sync_path(const char *path, int flags)
 {
@@ -57,7 +48,7 @@ static void begin_writing(const char *path)
 
 static int note_failed(const char *path)
 {
-    snprintf(s.failed, sizeof s.failed, "%s", path);
+    snprintf(pli_launcher.ckpt->files.failed, sizeof pli_launcher.ckpt->files.failed, "%s", path);
     return 1;
 }
 
@@ -71,13 +62,15 @@ static int list_one(const char *path, const struct stat *st, int type, struct FT
     if (strcmp(name, "dump.log") == 0 || strcmp(name, "stats-dump") == 0) {
         return unlink(path) == 0 ? 0 : note_failed(path); // of no use later
     }
-    struct file *more = realloc(s.files, (s.n_file + 1) * sizeof *more);
-    s.files = more != NULL ? more : s.files;
+    struct pli_ckpt_file *more =
+        realloc(pli_launcher.ckpt->files.all, (pli_launcher.ckpt->files.n + 1) * sizeof *more);
+    pli_launcher.ckpt->files.all = more != NULL ? more : pli_launcher.ckpt->files.all;
     char *copy = more != NULL ? strdup(path) : NULL;
     if (copy == NULL) {
         return note_failed(path);
     }
-    s.files[s.n_file++] = (struct file){ .path = copy };
+    pli_launcher.ckpt->files.all[pli_launcher.ckpt->files.n++] =
+        (struct pli_ckpt_file){ .path = copy };
     return 0;
 }
 
@@ -90,8 +83,9 @@ static int sync_directory(const char *path, const struct stat *st, int type, str
 
 static void *work(void *arg)
 {
-    for (uint32_t i; (i = atomic_fetch_add(&s.n_taken, 1)) < s.n_file;) {
-        struct file *f = &s.files[i];
+    for (uint32_t i; (i = atomic_fetch_add(&pli_launcher.ckpt->files.n_taken, 1)) <
+                     pli_launcher.ckpt->files.n;) {
+        struct pli_ckpt_file *f = &pli_launcher.ckpt->files.all[i];
         begin_writing(f->path);
         bool is_good = pli_ckpt_sum_fresh(f->path, &f->sum, &f->bytes) && sync_path(f->path, 0);
         f->error = is_good ? 0 : errno;
@@ -100,11 +94,11 @@ static void *work(void *arg)
 }
 
 // Sum up all files and put them on the disk, with as many threads as there are processors.
-static bool seal_files(void)
+static bool sum_files(void)
 {
     pthread_t threads[MAX_WORKER];
     long n_core = sysconf(_SC_NPROCESSORS_ONLN), n = 0;
-    while (n < n_core - 1 && n < MAX_WORKER && n + 1 < (long)s.n_file &&
+    while (n < n_core - 1 && n < MAX_WORKER && n + 1 < (long)pli_launcher.ckpt->files.n &&
            pthread_create(&threads[n], NULL, work, NULL) == 0) {
         n++;
     }
@@ -112,10 +106,10 @@ static bool seal_files(void)
     while (n > 0) {
         pthread_join(threads[--n], NULL);
     }
-    for (uint32_t i = 0; i < s.n_file; i++) {
-        if (s.files[i].error != 0) {
-            note_failed(s.files[i].path);
-            errno = s.files[i].error;
+    for (uint32_t i = 0; i < pli_launcher.ckpt->files.n; i++) {
+        if (pli_launcher.ckpt->files.all[i].error != 0) {
+            note_failed(pli_launcher.ckpt->files.all[i].path);
+            errno = pli_launcher.ckpt->files.all[i].error;
             return false;
         }
     }
@@ -132,9 +126,10 @@ static bool put_manifest(FILE *f, const struct pli_ckpt_plan *plan)
         return false;
     }
     fputs(plan->head, m);
-    for (uint32_t i = 0; i < s.n_file; i++) {
-        fprintf(m, "file %s %" PRIu64 " %016" PRIx64 "\n", s.files[i].path + base, s.files[i].bytes,
-                s.files[i].sum);
+    for (uint32_t i = 0; i < pli_launcher.ckpt->files.n; i++) {
+        fprintf(m, "file %s %" PRIu64 " %016" PRIx64 "\n",
+                pli_launcher.ckpt->files.all[i].path + base, pli_launcher.ckpt->files.all[i].bytes,
+                pli_launcher.ckpt->files.all[i].sum);
     }
     bool is_good = fclose(m) == 0;
     if (is_good) {
@@ -151,12 +146,12 @@ static bool put_manifest(FILE *f, const struct pli_ckpt_plan *plan)
 static bool write_manifest(const struct pli_ckpt_plan *plan)
 {
     char path[PATH_MAX + 16];
-    if (nftw(plan->temp, list_one, 16, FTW_PHYS) != 0 || !seal_files() ||
+    if (nftw(plan->temp, list_one, 16, FTW_PHYS) != 0 || !sum_files() ||
         nftw(plan->temp, sync_directory, 16, FTW_DEPTH | FTW_PHYS) != 0) {
         return false;
     }
     snprintf(path, sizeof path, "%s/%s", plan->temp, PLI_MANIFEST);
-    pli_fault("seal_manifest", 0);
+    pli_fault("commit_manifest", 0);
     // Nobody else may write what names commands, whatever umask says.
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -168,28 +163,6 @@ static bool write_manifest(const struct pli_ckpt_plan *plan)
     is_good = fclose(f) == 0 && is_good && sync_path(plan->temp, O_DIRECTORY);
     errno = is_good ? 0 : error;
     return is_good;
-}
-
-uint32_t pli_ckpt_number_of(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-    char *end;
-    unsigned long n = strtoul(name, &end, 10);
-    return name[0] >= '1' && name[0] <= '9' && *end == '\0' && n < UINT32_MAX ? (uint32_t)n : 0;
-}
-
-uint32_t pli_ckpt_last(const char *dir, uint32_t below)
-{
-    uint32_t last = 0;
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
-        uint32_t n = pli_ckpt_number_of(e->d_name);
-        last = n > last && n < below ? n : last;
-    }
-    if (d != NULL) {
-        closedir(d);
-    }
-    return last;
 }
 
 // All but the newest ones go; one that a restart has passed over is not counted. First out of
@@ -217,18 +190,20 @@ bool pli_ckpt_commit(void *arg, int report)
     const struct pli_ckpt_plan *plan = arg;
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/%u", plan->dir, plan->number);
-    pli_fault("seal_sum", 0);
+    pli_fault("commit_sum", 0);
     if (!write_manifest(plan)) {
-        dprintf(report, "%s cannot be written: %s", s.failed[0] != '\0' ? s.failed : plan->temp,
+        dprintf(report, "%s cannot be written: %s",
+                pli_launcher.ckpt->files.failed[0] != '\0' ? pli_launcher.ckpt->files.failed
+                                                           : plan->temp,
                 strerror(errno));
         return false;
     }
-    pli_fault("seal_rename", 0);
+    pli_fault("commit_rename", 0);
     if (rename(plan->temp, path) != 0 || !sync_path(plan->dir, O_DIRECTORY)) {
         dprintf(report, "%s cannot be renamed to %s: %s", plan->temp, path, strerror(errno));
         return false;
     }
-    pli_fault("seal_prune", 0);
+    pli_fault("commit_prune", 0);
     prune(plan);
     return true;
 }

@@ -1,61 +1,65 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A daemon's part in a checkpoint: it does as it is told, and tells how far it is.
+// A daemon's part in a checkpoint: it does as mpiexec says, and tells how far it is.
+#include "launcher/ckpt/ckpt_daemon.h"
+
 #include "base/clock.h"
 #include "base/fault.h"
-#include "launcher/ckpt/ckpt.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_ranks.h"
 #include "launcher/ckpt/ckpt_resume.h"
-#include "launcher/ckpt/ckpt_head.h"
-#include "launcher/ckpt/ckpt_priv.h"
-#include "launcher/hosts/daemon.h"
-#include "launcher/hosts/dlink.h"
+#include "launcher/ckpt/ckpt_role.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/ckpt/migrate_daemon.h"
-#include "launcher/hosts/io_forward.h"
-#include "launcher/ckpt/restart.h"
 #include "launcher/ckpt/restart_hosts.h"
+#include "launcher/ckpt/restart_run.h"
+#include "launcher/hosts/daemon.h"
+#include "launcher/hosts/dlink.h"
+#include "launcher/hosts/io_forward.h"
+#include "launcher/job/job.h"
 #include "launcher/job/rank_rows.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static struct pli_manifest_task *noted;
-static uint32_t n_noted;
-
-void pli_ckpt_daemon_note(struct pli_manifest_task *tasks, uint32_t n)
+static bool describe(struct pli_manifest_task *tasks, uint32_t n)
 {
-    free(noted);
-    noted = tasks;
-    n_noted = n;
+    free(pli_launcher.ckpt->daemon.tasks);
+    pli_launcher.ckpt->daemon.tasks = tasks;
+    pli_launcher.ckpt->daemon.n = n;
+    return true;
 }
 
 void pli_ckpt_daemon_report(enum pli_part_stage stage)
 {
     struct pli_pack p = { 0 };
-    pli_pack_u32(&p, (uint32_t)pli_ckpt.error);
-    pli_pack_text(&p, pli_ckpt.why);
-    pli_pack_u32(&p, pli_ckpt.is_again);
-    pli_pack_u32(&p, pli_ckpt.n_rank);
+    pli_pack_u32(&p, (uint32_t)pli_launcher.ckpt->error);
+    pli_pack_text(&p, pli_launcher.ckpt->why);
+    pli_pack_u32(&p, pli_launcher.ckpt->is_again);
+    pli_pack_u32(&p, pli_launcher.ckpt->n_rank);
     if (stage == PLI_PART_WRITTEN) {
         pli_pack_u64(&p, pli_clock_ns());
-        pli_pack_u32(&p, n_noted);
-        for (uint32_t i = 0; i < n_noted; i++) {
-            const struct pli_manifest_task *t = &noted[i];
+        pli_pack_u32(&p, pli_launcher.ckpt->daemon.n);
+        for (uint32_t i = 0; i < pli_launcher.ckpt->daemon.n; i++) {
+            const struct pli_manifest_task *t = &pli_launcher.ckpt->daemon.tasks[i];
             pli_pack_u32(&p, t->row);
             pli_pack_u32(&p, (uint32_t)t->pid);
             pli_pack_u64(&p, t->in);
             pli_pack_u64(&p, t->out);
             pli_pack_u64(&p, t->err);
-            pli_pack_u64(&p, t->rope);
+            pli_pack_u64(&p, t->resume_pipe);
         }
-        if (pli_ckpt.is_move) {
-            pli_rank_rows_pack(pli_ckpt.job, &p);
-            pli_io_forward_pack(pli_ckpt.job, &p);
+        if (pli_launcher.ckpt->is_move) {
+            pli_rank_rows_pack(pli_launcher.ckpt->job, &p);
+            pli_io_forward_pack(pli_launcher.ckpt->job, &p);
         }
     }
     if (stage == PLI_PART_RESTORED) {
-        pli_restart_hosts_pack(pli_ckpt.job, &p);
+        pli_restart_hosts_pack(pli_launcher.ckpt->job, &p);
     }
     if (stage == PLI_PART_STOPPED) {
         pli_daemon_look(); // what they have made until now is known everywhere before they go on
@@ -67,14 +71,14 @@ void pli_ckpt_daemon_report(enum pli_part_stage stage)
 void pli_ckpt_daemon_home(void)
 {
     pli_ckpt_go(PLI_CKPT_IDLE);
-    pli_ckpt.may_call = pli_ckpt.is_begun = false;
-    if (pli_ckpt.is_move) {
+    pli_launcher.ckpt->may_call = pli_launcher.ckpt->is_begun = false;
+    if (pli_launcher.ckpt->is_move) {
         pli_migrate_daemon_stay();
     }
     pli_ckpt_daemon_report(PLI_PART_HOME);
 }
 
-void pli_ckpt_daemon_back(struct pli_job *job)
+static void resumed(struct pli_job *job)
 {
     if (pli_ckpt_resume_is_held()) {
         pli_migrate_daemon_all_back(job);
@@ -85,15 +89,14 @@ void pli_ckpt_daemon_back(struct pli_job *job)
 
 static void stop(struct pli_job *job)
 {
-    pli_ckpt.error = 0;
-    pli_ckpt.why[0] = '\0';
-    pli_ckpt.is_again = false;
-    pli_ckpt.n_rank = 0;
-    pli_ckpt_daemon_note(NULL, 0);
+    pli_ckpt_clear();
+    pli_launcher.ckpt->is_again = false;
+    pli_launcher.ckpt->n_rank = 0;
+    describe(NULL, 0);
     if (!pli_ckpt_go(PLI_CKPT_WAITING)) {
-        pli_ckpt.is_again = true; // the last one is not over here
+        pli_launcher.ckpt->is_again = true; // the last one is not over here
     } else if (!pli_ckpt_is_ready(job)) {
-        pli_ckpt.is_again = true;
+        pli_launcher.ckpt->is_again = true;
         pli_ckpt_go(PLI_CKPT_IDLE);
     } else {
         pli_ckpt_ranks_stop();
@@ -105,15 +108,15 @@ static void stop(struct pli_job *job)
 static void leave(const struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    pli_ckpt.plan.number = pli_unpack_u32(&u);
+    pli_launcher.ckpt->plan.number = pli_unpack_u32(&u);
     char *where = pli_unpack_text(&u);
-    pli_ckpt.is_move = pli_unpack_u32(&u) != 0;
-    pli_ckpt.plan.temp[0] = '\0';
-    if (pli_ckpt.is_move) {
+    pli_launcher.ckpt->is_move = pli_unpack_u32(&u) != 0;
+    pli_launcher.ckpt->plan.temp[0] = '\0';
+    if (pli_launcher.ckpt->is_move) {
         pli_migrate_daemon_leave(&u);
     } else if (where != NULL && where[0] != '\0') {
-        snprintf(pli_ckpt.plan.temp, sizeof pli_ckpt.plan.temp, "%.*s/host.%u", PATH_MAX - 32,
-                 where, job->here);
+        snprintf(pli_launcher.ckpt->plan.temp, sizeof pli_launcher.ckpt->plan.temp, "%.*s/host.%u",
+                 PATH_MAX - 32, where, job->here);
     }
     free(where);
     pli_ckpt_ranks_leave();
@@ -128,11 +131,11 @@ static void back(struct pli_job *job, const struct pli_dframe *f)
     if (pli_restart_call(job)) {
         return; // they come from a checkpoint
     }
-    pli_ckpt.may_call = true;
-    if (pli_ckpt.state == PLI_CKPT_IDLE) {
+    pli_launcher.ckpt->may_call = true;
+    if (pli_launcher.ckpt->state == PLI_CKPT_IDLE) {
         pli_ckpt_daemon_home();
     } else {
-        pli_ckpt_ranks_call_back();
+        pli_ckpt_ranks_resume();
     }
 }
 
@@ -145,7 +148,7 @@ void pli_ckpt_daemon_hear(struct pli_job *job, const struct pli_dframe *f)
     if (f->flag == PLI_PART_TAKE && job->opt.takes && job->from == NULL) {
         pli_migrate_daemon_take(job, f);
     }
-    if (pli_ckpt.job == NULL || f->flag < PLI_PART_STOP || f->flag > PLI_PART_BACK) {
+    if (pli_launcher.ckpt->job == NULL || f->flag < PLI_PART_STOP || f->flag > PLI_PART_BACK) {
         return;
     }
     pli_fault(points[f->flag], job->here);
@@ -164,3 +167,105 @@ void pli_ckpt_daemon_hear(struct pli_job *job, const struct pli_dframe *f)
         break;
     }
 }
+
+static void stopped(void)
+{
+    pli_ckpt_daemon_report(PLI_PART_STOPPED);
+}
+
+static void drained(void)
+{
+    pli_ckpt_daemon_report(PLI_PART_DRAINED);
+}
+
+static bool may_write(void)
+{
+    const struct pli_proc_task *busy =
+        pli_launcher.ckpt->is_move ? pli_migrate_daemon_parent(pli_launcher.ckpt->job) : NULL;
+    if (busy != NULL) {
+        pli_ckpt_fail(ENOTSUP, "rank %u has started processes of its own", busy->rank);
+    }
+    return busy == NULL;
+}
+
+// mpiexec decides when.
+static bool may_resume(enum pli_ckpt_phase before)
+{
+    bool is_stop = before == PLI_CKPT_STOPPING;
+    if (!pli_launcher.ckpt->may_call &&
+        (is_stop || !pli_launcher.ckpt->is_move || pli_migrate_daemon_is_sent())) {
+        pli_ckpt_daemon_report(is_stop ? PLI_PART_STOPPED : PLI_PART_WRITTEN);
+    } // else, while images are being sent, this is asked again
+    return pli_launcher.ckpt->may_call;
+}
+
+// Ranks that had ended when the checkpoint was made.
+static void tell_over(const struct pli_job *job)
+{
+    for (uint32_t i = 0; i < job->n_first; i++) {
+        const struct pli_proc_task *t = &job->tasks[i];
+        if (t->is_over) {
+            pli_daemon_send(PLI_DLINK_OUT, STDOUT_FILENO, t->number, NULL, 0);
+            pli_daemon_send(PLI_DLINK_OUT, STDERR_FILENO, t->number, NULL, 0);
+            pli_daemon_send(PLI_DLINK_OVER, 0, t->number, NULL, 0);
+        }
+    }
+}
+
+static void restored(struct pli_job *job)
+{
+    if (job->opt.takes) { // they come from another host
+        pli_migrate_daemon_restored();
+        pli_restart_call_all();
+        return;
+    }
+    tell_over(job);
+    pli_launcher.ckpt->restart.is_waiting = true;
+    pli_ckpt_daemon_report(PLI_PART_RESTORED);
+}
+
+static void unrestored(struct pli_job *job)
+{
+    if (!job->opt.takes) {
+        pli_ckpt_fail(EIO, "its ranks cannot be restored");
+        pli_ckpt_daemon_report(PLI_PART_RESTORED);
+    }
+}
+
+static void save(void)
+{
+    pli_ckpt_daemon_report(PLI_PART_ASKED);
+}
+
+// mpiexec cancels, counts, and tells all hosts.
+static void nothing(void)
+{
+}
+
+static void tell_hosts(struct pli_job *job)
+{
+    (void)job;
+}
+
+static const struct pli_ckpt_ranks_ops ranks_ops = {
+    .stopped = stopped,
+    .drained = drained,
+    .may_write = may_write,
+    .describe = describe,
+    .may_resume = may_resume,
+    .restored = restored,
+    .unrestored = unrestored,
+    .up = "/../..",
+};
+
+const struct pli_ckpt_role pli_ckpt_daemon_role = {
+    .open = pli_ckpt_ranks_open,
+    .stop = pli_ckpt_ranks_stop,
+    .cancel = nothing,
+    .save = save,
+    .count = nothing,
+    .resumed = resumed,
+    .tell_hosts = tell_hosts,
+    .restore = pli_restart_ranks,
+    .ranks = &ranks_ops,
+};

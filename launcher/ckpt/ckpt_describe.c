@@ -1,59 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the manifest of a checkpoint says of the job, beside the list of files.
+#include "launcher/ckpt/ckpt_describe.h"
+
 #include "base/clock.h"
 #include "boot/ckpt_wire.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_plan.h"
 #include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/job/members.h"
-#include "launcher/ranks/resize.h"
+#include "launcher/job/job.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/hosts/daemon_spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-static uint64_t inode_of(int fd)
-{
-    struct stat st;
-    return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_ino : 0;
-}
-
-// The pipe that is standard input of a rank, 0: it is something else.
-static uint64_t input_of(pid_t pid)
-{
-    char path[64], link[64];
-    unsigned long ino = 0;
-    snprintf(path, sizeof path, "/proc/%d/fd/0", (int)pid);
-    ssize_t n = readlink(path, link, sizeof link - 1);
-    link[n > 0 ? n : 0] = '\0';
-    return sscanf(link, "pipe:[%lu]", &ino) == 1 ? ino : 0;
-}
-
-struct pli_manifest_task *pli_ckpt_list(const struct pli_job *job,
-                                        const struct pli_ckpt_rank *ranks, uint32_t *n_out)
-{
-    struct pli_manifest_task *all = calloc(job->n_task + 1, sizeof *all);
-    *n_out = 0;
-    for (struct pli_proc_task *t = pli_job_next(job, NULL); all != NULL && t != NULL;
-         t = pli_job_next(job, t)) {
-        const struct pli_ckpt_rank *r = &ranks[pli_job_slot(job, t)];
-        if (r->is_wanted) {
-            all[(*n_out)++] =
-                (struct pli_manifest_task){ t->first,
-                                            (int32_t)atomic_load(&job->node.rows[t->first].pid),
-                                            input_of(t->pid),
-                                            inode_of(t->out.watch.fd),
-                                            inode_of(t->err.watch.fd),
-                                            inode_of(r->rope),
-                                            job->here };
-        }
-    }
-    return all;
-}
 
 // Which host each task is on, and what its clock said.
 static bool add_hosts(const struct pli_job *job, const uint64_t *clocks, struct pli_manifest *m)

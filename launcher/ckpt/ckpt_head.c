@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpiexec's side: no host goes on to the next step before all have done the last.
+// Checkpoints of a job on several hosts, in mpiexec: no host goes on to the next step before all
+// have done the last.
 #include "launcher/ckpt/ckpt_head.h"
 
-#include "launcher/ckpt/auto_restart.h"
 #include "base/clock.h"
+#include "boot/ckpt_wire.h"
+#include "launcher/base/say.h"
+#include "launcher/ckpt/auto_restart.h"
+#include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/ckpt_describe.h"
+#include "launcher/ckpt/ckpt_dir.h"
 #include "launcher/ckpt/ckpt_hosts.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_role.h"
+#include "launcher/ckpt/manifest.h"
+#include "launcher/ckpt/restart_hosts.h"
+#include "launcher/ckpt/restart_run.h"
+#include "launcher/hosts/dlink.h"
 #include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
-#include "launcher/hosts/dlink.h"
-#include "launcher/ckpt/manifest.h"
-#include "launcher/ckpt/restart.h"
-#include "launcher/ckpt/restart_hosts.h"
-#include "launcher/ckpt/ckpt.h"
-#include "launcher/base/say.h"
+#include "launcher/job/job.h"
+#include "launcher/job/members.h"
+#include "launcher/job/rank_rows.h"
 #include "launcher/ranks/supervisor.h"
 
 #include <errno.h>
@@ -22,35 +32,27 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct part {
-    enum pli_part_stage stage;
-    uint32_t n_rank;
-    struct pli_manifest_task *tasks;
-    uint32_t n_task;
-};
-
-static struct part *parts; // by host
-static uint64_t *clocks;
-static struct pli_pack said; // by the host whose ranks move, of them
-
-void pli_ckpt_head_open(struct pli_job *job)
+static bool open_hosts(struct pli_job *job)
 {
     uint32_t cap = job->n_host + PLI_NODE_N_LATE;
-    parts = pli_say_need(calloc(cap, sizeof *parts));
-    clocks = pli_say_need(calloc(cap, sizeof *clocks));
+    pli_launcher.ckpt->head.parts =
+        pli_say_need(calloc(cap, sizeof *pli_launcher.ckpt->head.parts));
+    pli_launcher.ckpt->head.clocks =
+        pli_say_need(calloc(cap, sizeof *pli_launcher.ckpt->head.clocks));
+    return true;
 }
 
 static void say_to(uint32_t host, enum pli_part_step step, const char *where)
 {
     struct pli_pack p = { 0 };
-    pli_pack_u32(&p, pli_ckpt.plan.number);
+    pli_pack_u32(&p, pli_launcher.ckpt->plan.number);
     pli_pack_text(&p, where);
-    bool is_mover = pli_ckpt.is_move && host == pli_ckpt.mover;
+    bool is_mover = pli_launcher.ckpt->is_move && host == pli_launcher.ckpt->mover;
     pli_pack_u32(&p, is_mover);
     if (is_mover && step == PLI_PART_LEAVE) {
-        pli_ckpt.move_ops->pack_way(&p);
+        pli_launcher.ckpt->move_ops->pack_way(&p);
     } else if (is_mover && step == PLI_PART_BACK) {
-        pli_ckpt.move_ops->pack_streams(host, &p);
+        pli_launcher.ckpt->move_ops->pack_streams(host, &p);
     }
     pli_head_send(host, PLI_DLINK_STEP, (uint16_t)step, 0, p.data, p.len);
     pli_pack_fini(&p);
@@ -59,63 +61,65 @@ static void say_to(uint32_t host, enum pli_part_step step, const char *where)
 // In a move only one host is to write its ranks.
 static void say(enum pli_part_step step)
 {
-    for (uint32_t h = 0; h < pli_ckpt.job->n_host && pli_ckpt.is_move; h++) {
+    for (uint32_t h = 0; h < pli_launcher.ckpt->job->n_host && pli_launcher.ckpt->is_move; h++) {
         say_to(h, step, "");
     }
-    if (!pli_ckpt.is_move) {
-        say_to((uint32_t)PLI_DLINK_ALL, step, pli_ckpt.plan.temp);
+    if (!pli_launcher.ckpt->is_move) {
+        say_to((uint32_t)PLI_DLINK_ALL, step, pli_launcher.ckpt->plan.temp);
     }
 }
 
 static bool are(const struct pli_job *job, enum pli_part_stage stage)
 {
     for (uint32_t h = 0; h < job->n_host; h++) {
-        if (parts[h].stage < stage && !job->hosts[h].is_lost) {
+        if (pli_launcher.ckpt->head.parts[h].stage < stage && !job->hosts[h].is_lost) {
             return false;
         }
     }
     return true;
 }
 
-static void call_back(void)
+static void resume(void)
 {
-    if (pli_ckpt_go(PLI_CKPT_CALLING)) {
+    if (pli_ckpt_go(PLI_CKPT_RESUMING)) {
         say(PLI_PART_BACK);
     }
 }
 
 void pli_ckpt_head_call(void)
 {
-    call_back();
+    resume();
 }
 
 const struct pli_pack *pli_ckpt_head_said(void)
 {
-    return &said;
+    return &pli_launcher.ckpt->head.said;
 }
 
-void pli_ckpt_head_stop(void)
+static void stop(void)
 {
-    pli_ckpt.n_rank = 0;
-    pli_ckpt.is_again = false;
-    pli_ckpt.stop_ns = pli_clock_ns();
-    for (uint32_t h = 0; h < pli_ckpt.job->n_host; h++) {
-        free(parts[h].tasks);
-        parts[h] = (struct part){ 0 };
+    pli_launcher.ckpt->n_rank = 0;
+    pli_launcher.ckpt->is_again = false;
+    pli_launcher.ckpt->stop_ns = pli_clock_ns();
+    for (uint32_t h = 0; h < pli_launcher.ckpt->job->n_host; h++) {
+        free(pli_launcher.ckpt->head.parts[h].tasks);
+        pli_launcher.ckpt->head.parts[h] = (struct pli_ckpt_part){ 0 };
     }
-    pli_ckpt_go(PLI_CKPT_PARKING);
-    if (!pli_ckpt.is_move) {
+    pli_ckpt_go(PLI_CKPT_STOPPING);
+    if (!pli_launcher.ckpt->is_move) {
         pli_ckpt_count();
     }
-    pli_ckpt_hosts_tell(pli_ckpt.job); // before: who asks from now on means the next one
-    if (pli_ckpt.is_move) {
+    pli_ckpt_hosts_send(
+        pli_launcher.ckpt->job); // first: a rank that asks from now on means the next one
+    if (pli_launcher.ckpt->is_move) {
         say(PLI_PART_STOP);
         return;
     }
-    pli_ckpt_remove(pli_ckpt.plan.temp);
-    if (mkdir(pli_ckpt.plan.temp, 0700) != 0) {
-        pli_ckpt_fail(errno, "%.300s cannot be made: %s", pli_ckpt.plan.temp, strerror(errno));
-        call_back();
+    pli_ckpt_remove(pli_launcher.ckpt->plan.temp);
+    if (mkdir(pli_launcher.ckpt->plan.temp, 0700) != 0) {
+        pli_ckpt_fail(errno, "%.300s cannot be made: %s", pli_launcher.ckpt->plan.temp,
+                      strerror(errno));
+        resume();
         return;
     }
     say(PLI_PART_STOP);
@@ -124,16 +128,18 @@ void pli_ckpt_head_stop(void)
 // All are written: the ranks of all hosts make one checkpoint.
 static void describe(const struct pli_job *job)
 {
-    struct pli_ckpt_what what = { .clocks = clocks };
+    struct pli_ckpt_what what = { .clocks = pli_launcher.ckpt->head.clocks };
     what.tasks = pli_say_need(calloc(job->n_task + 1, sizeof *what.tasks));
     for (uint32_t h = 0; h < job->n_host; h++) {
-        clocks[h] = job->hosts[h].is_lost ? 0 : clocks[h];
-        for (uint32_t i = 0; i < parts[h].n_task && what.n < job->n_task; i++) {
-            what.tasks[what.n++] = parts[h].tasks[i];
+        pli_launcher.ckpt->head.clocks[h] =
+            job->hosts[h].is_lost ? 0 : pli_launcher.ckpt->head.clocks[h];
+        for (uint32_t i = 0; i < pli_launcher.ckpt->head.parts[h].n_task && what.n < job->n_task;
+             i++) {
+            what.tasks[what.n++] = pli_launcher.ckpt->head.parts[h].tasks[i];
         }
-        pli_ckpt.n_rank += parts[h].n_rank;
+        pli_launcher.ckpt->n_rank += pli_launcher.ckpt->head.parts[h].n_rank;
     }
-    if (pli_ckpt.error == 0 && !pli_ckpt_describe(&pli_ckpt.plan, &what)) {
+    if (pli_launcher.ckpt->error == 0 && !pli_ckpt_describe(&pli_launcher.ckpt->plan, &what)) {
         pli_ckpt_fail(ENOMEM, "mpiexec has no memory for it");
     }
     free(what.tasks);
@@ -141,10 +147,10 @@ static void describe(const struct pli_job *job)
 
 static void advance(struct pli_job *job)
 {
-    switch (pli_ckpt.state) {
-    case PLI_CKPT_PARKING:
-        if (pli_ckpt.error != 0 || pli_ckpt.is_again) {
-            call_back();
+    switch (pli_launcher.ckpt->state) {
+    case PLI_CKPT_STOPPING:
+        if (pli_launcher.ckpt->error != 0 || pli_launcher.ckpt->is_again) {
+            resume();
         } else if (are(job, PLI_PART_STOPPED) && pli_ckpt_go(PLI_CKPT_DRAINING)) {
             say(PLI_PART_DRAIN);
         }
@@ -155,25 +161,26 @@ static void advance(struct pli_job *job)
         }
         break;
     case PLI_CKPT_DUMPING:
-        if (are(job, PLI_PART_WRITTEN) && pli_ckpt.is_move && pli_ckpt.error == 0) {
+        if (are(job, PLI_PART_WRITTEN) && pli_launcher.ckpt->is_move &&
+            pli_launcher.ckpt->error == 0) {
             if (pli_ckpt_go(PLI_CKPT_MOVING)) {
-                pli_ckpt.move_ops->take();
+                pli_launcher.ckpt->move_ops->take();
             }
         } else if (are(job, PLI_PART_WRITTEN)) {
-            if (!pli_ckpt.is_move) {
+            if (!pli_launcher.ckpt->is_move) {
                 describe(job);
             }
-            call_back();
+            resume();
         }
         break;
     case PLI_CKPT_MOVING:
-        if (pli_ckpt.error != 0) { // one died meanwhile
-            call_back();
+        if (pli_launcher.ckpt->error != 0) { // one died meanwhile
+            resume();
         }
         break;
-    case PLI_CKPT_CALLING:
+    case PLI_CKPT_RESUMING:
         if (are(job, PLI_PART_HOME)) {
-            pli_ckpt_all_back(job);
+            pli_ckpt_finish(job);
         }
         break;
     default:
@@ -183,15 +190,16 @@ static void advance(struct pli_job *job)
 
 void pli_ckpt_head_lose(struct pli_job *job, uint32_t host, bool has_ranks)
 {
-    bool is_on = parts != NULL && pli_ckpt.state != PLI_CKPT_IDLE;
-    if (is_on && (has_ranks || pli_ckpt.is_move) && parts[host].stage < PLI_PART_HOME) {
+    bool is_on = pli_launcher.ckpt->head.parts != NULL && pli_launcher.ckpt->state != PLI_CKPT_IDLE;
+    if (is_on && (has_ranks || pli_launcher.ckpt->is_move) &&
+        pli_launcher.ckpt->head.parts[host].stage < PLI_PART_HOME) {
         pli_ckpt_fail(EHOSTDOWN, "host %s is lost", job->hosts[host].name);
     }
 }
 
 void pli_ckpt_head_go_on(struct pli_job *job)
 {
-    if (parts != NULL) {
+    if (pli_launcher.ckpt->head.parts != NULL) {
         advance(job);
     }
 }
@@ -203,12 +211,12 @@ void pli_ckpt_head_take(struct pli_unpack *u, struct pli_manifest_task *t)
     t->in = pli_unpack_u64(u);
     t->out = pli_unpack_u64(u);
     t->err = pli_unpack_u64(u);
-    t->rope = pli_unpack_u64(u);
+    t->resume_pipe = pli_unpack_u64(u);
 }
 
-static void take_tasks(struct part *part, uint32_t host, struct pli_unpack *u)
+static void take_tasks(struct pli_ckpt_part *part, uint32_t host, struct pli_unpack *u)
 {
-    clocks[host] = pli_unpack_u64(u);
+    pli_launcher.ckpt->head.clocks[host] = pli_unpack_u64(u);
     uint32_t n = pli_unpack_count(u, 40);
     part->tasks = pli_say_need(calloc((size_t)n + 1, sizeof *part->tasks));
     part->n_task = n;
@@ -221,7 +229,7 @@ static void take_tasks(struct part *part, uint32_t host, struct pli_unpack *u)
 // All ranks of a checkpoint are there, and can be reached.
 static void restored(struct pli_job *job, uint32_t host, struct pli_unpack *u)
 {
-    parts[host].stage = PLI_PART_RESTORED;
+    pli_launcher.ckpt->head.parts[host].stage = PLI_PART_RESTORED;
     pli_restart_hosts_take(job, host, u);
     if (u->is_bad) {
         pli_say("host %s sent something that makes no sense", job->hosts[host].name);
@@ -236,14 +244,15 @@ static void restored(struct pli_job *job, uint32_t host, struct pli_unpack *u)
 void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    if (parts == NULL || f->flag < PLI_PART_ASKED || f->flag > PLI_PART_RESTORED) {
+    if (pli_launcher.ckpt->head.parts == NULL || f->flag < PLI_PART_ASKED ||
+        f->flag > PLI_PART_RESTORED) {
         return;
     }
     if (f->flag == PLI_PART_ASKED) {
         pli_ckpt_save();
         return;
     }
-    struct part *part = &parts[host];
+    struct pli_ckpt_part *part = &pli_launcher.ckpt->head.parts[host];
     int error = (int)pli_unpack_u32(&u);
     char *why = pli_unpack_text(&u);
     bool is_again = pli_unpack_u32(&u) != 0;
@@ -257,10 +266,11 @@ void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dfr
         restored(job, host, &u);
         return;
     }
-    pli_ckpt.is_again = is_again || pli_ckpt.is_again;
-    if (f->flag == PLI_PART_WRITTEN && pli_ckpt.is_move && host == pli_ckpt.mover) {
-        said.len = 0;
-        pli_pack_bytes(&said, u.at, (size_t)(u.end - u.at));
+    pli_launcher.ckpt->is_again = is_again || pli_launcher.ckpt->is_again;
+    if (f->flag == PLI_PART_WRITTEN && pli_launcher.ckpt->is_move &&
+        host == pli_launcher.ckpt->mover) {
+        pli_launcher.ckpt->head.said.len = 0;
+        pli_pack_bytes(&pli_launcher.ckpt->head.said, u.at, (size_t)(u.end - u.at));
     }
     if (f->flag == PLI_PART_WRITTEN && part->tasks == NULL) {
         take_tasks(part, host, &u);
@@ -273,3 +283,41 @@ void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dfr
     part->stage = f->flag;
     advance(job);
 }
+
+// On several hosts: the daemons bring the ranks back, which are told what mpiexec knows.
+static bool restore(struct pli_job *job, int signals)
+{
+    (void)signals;
+    const struct pli_manifest *m = job->from;
+    struct pli_node_save *save = pli_node_save(job->node.header);
+    job->node.header->job = m->job;
+    pli_rank_rows_restore(job, m->spawned);
+    if (m->members != NULL) {
+        pli_members_adopt(m->members, m->n_member);
+    }
+    save->number = m->number;
+    atomic_store(&save->generation, (int)m->generation + 1);
+    atomic_store(&save->n_begun, (int)m->attempt);
+    atomic_store(&save->n_done, (int)m->attempt);
+    pli_say("going on from checkpoint %u with %u rank%s on %u host%s", m->number, m->n_task,
+            m->n_task == 1 ? "" : "s", m->n_host, m->n_host == 1 ? "" : "s");
+    return true;
+}
+
+static void cancel(void)
+{
+    pli_ckpt_fail(ECANCELED, "the job is ending");
+    pli_ckpt_head_go_on(pli_launcher.ckpt->job);
+}
+
+const struct pli_ckpt_role pli_ckpt_head_role = {
+    .open = open_hosts,
+    .stop = stop,
+    .cancel = cancel,
+    .save = pli_ckpt_want,
+    .count = pli_ckpt_count_attempt,
+    .resumed = pli_ckpt_finish,
+    .tell_hosts = pli_ckpt_hosts_send,
+    .restore = restore,
+    .ranks = NULL,
+};

@@ -3,6 +3,8 @@
 #ifndef PLI_LAUNCHER_CKPT_HEAD_H
 #define PLI_LAUNCHER_CKPT_HEAD_H
 
+#include "launcher/ckpt/ckpt_steps.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,30 +14,7 @@ struct pli_manifest_task;
 struct pli_pack;
 struct pli_unpack;
 
-// What mpiexec says to all hosts (PLI_DLINK_STEP). Numbers are appended and never reused.
-enum pli_part_step {
-    PLI_PART_STOP = 1, // let the ranks stand still
-    PLI_PART_DRAIN,    // all do everywhere: empty the connections
-    PLI_PART_LEAVE,    // all are empty: write the ranks; where follows, empty: do not
-    PLI_PART_BACK,     // call them back
-    PLI_PART_TAKE      // to a daemon that is to have the ranks of another: these (migrate_daemon.c)
-};
-
-// How far a host is (PLI_DLINK_PART): an error or none, its reason, whether it would work later,
-// how many ranks; with PLI_PART_WRITTEN the clock and the ranks.
-enum pli_part_stage {
-    PLI_PART_ASKED = 1, // a rank wants a checkpoint
-    PLI_PART_STOPPED,
-    PLI_PART_DRAINED,
-    PLI_PART_WRITTEN,
-    PLI_PART_HOME,
-    PLI_PART_RESTORED, // the ranks of a checkpoint are there, and wait to be called
-    PLI_PART_THERE     // this daemon is ready to take the ranks of another
-};
-
 // In mpiexec.
-void pli_ckpt_head_open(struct pli_job *job);
-void pli_ckpt_head_stop(void);
 // A move: what the host that gives its ranks away has said of them; and all are called, wherever
 // they are now.
 const struct pli_pack *pli_ckpt_head_said(void);
@@ -45,12 +24,5 @@ void pli_ckpt_head_call(void);
 void pli_ckpt_head_lose(struct pli_job *job, uint32_t host, bool has_ranks);
 void pli_ckpt_head_go_on(struct pli_job *job);
 void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dframe *f);
-
-// In a daemon.
-void pli_ckpt_daemon_hear(struct pli_job *job, const struct pli_dframe *f);
-void pli_ckpt_daemon_report(enum pli_part_stage stage);
-void pli_ckpt_daemon_note(struct pli_manifest_task *tasks, uint32_t n); // of the heap, now its
-void pli_ckpt_daemon_home(void);
-void pli_ckpt_daemon_back(struct pli_job *job); // all who were called are there
 
 #endif

@@ -4,13 +4,18 @@
 
 #include "launcher/ckpt/auto_restart.h"
 #include "launcher/ckpt/ckpt.h"
+#include "launcher/ckpt/ckpt_daemon.h"
 #include "launcher/ckpt/ckpt_head.h"
 #include "launcher/ckpt/ckpt_hosts.h"
 #include "launcher/ckpt/ckpt_lock.h"
+#include "launcher/ckpt/ckpt_open.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_ranks.h"
 #include "launcher/ckpt/fork_migrate.h"
 #include "launcher/ckpt/migrate_daemon.h"
 #include "launcher/ckpt/migrate_ranks.h"
 #include "launcher/ckpt/restart.h"
+#include "launcher/ckpt/restart_run.h"
 
 const struct pli_ckpt_hooks pli_ckpt_hooks = {
     .check_options = pli_restart_check,
@@ -22,7 +27,7 @@ const struct pli_ckpt_hooks pli_ckpt_hooks = {
     .cancel = pli_ckpt_cancel,
     .end = pli_ckpt_end,
     .restart = pli_auto_restart_run,
-    .parked = pli_ckpt_parked,
+    .frozen = pli_ckpt_frozen,
     .drained = pli_ckpt_drained,
     .save = pli_ckpt_save,
     .hung_up = pli_ckpt_hung_up,
@@ -42,7 +47,7 @@ const struct pli_ckpt_hooks pli_ckpt_hooks = {
     .check_dir = pli_ckpt_hosts_check,
     .read_restart = pli_restart_take,
     .map_restart = pli_restart_node,
-    .open_daemon = pli_ckpt_open_part,
+    .open_daemon = pli_ckpt_open_daemon,
     .run_restart = pli_restart_run,
     .await_move = pli_migrate_daemon_there,
     .hear_save = pli_ckpt_hosts_hear,

@@ -5,7 +5,12 @@
 
 #include "base/futex.h"
 #include "boot/ckpt_wire.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_dir.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_role.h"
+#include "launcher/ckpt/ckpt_sum.h"
+#include "launcher/job/job.h"
 #include "launcher/hosts/head.h"
 #include "launcher/hosts/dlink_wire.h"
 #include "launcher/ckpt/manifest.h"
@@ -22,8 +27,6 @@
 #include <unistd.h>
 
 #define SHARED "a job on several hosts needs it on a file system that all of them share"
-
-static char mark[PATH_MAX]; // directory, empty: there is none
 
 static void mark_path(char *path, size_t cap, const char *dir)
 {
@@ -47,13 +50,13 @@ bool pli_ckpt_hosts_mark(struct pli_job *job)
 bool pli_ckpt_hosts_mark_dir(struct pli_job *job)
 {
     char path[PATH_MAX];
-    pli_ckpt_temp(mark, job->opt.ckpt_dir, getpid(), "mark");
-    mark_path(path, sizeof path, mark);
-    pli_ckpt_remove(mark);
-    FILE *f = mkdir(mark, 0700) == 0 ? fopen(path, "wxe") : NULL;
+    pli_ckpt_temp(pli_launcher.ckpt->mark, job->opt.ckpt_dir, getpid(), "mark");
+    mark_path(path, sizeof path, pli_launcher.ckpt->mark);
+    pli_ckpt_remove(pli_launcher.ckpt->mark);
+    FILE *f = mkdir(pli_launcher.ckpt->mark, 0700) == 0 ? fopen(path, "wxe") : NULL;
     bool is_good = f != NULL && fprintf(f, "%016" PRIx64 "\n", job->node.header->job) > 0;
     is_good = f != NULL && fclose(f) == 0 && is_good;
-    job->opt.ckpt_mark = mark;
+    job->opt.ckpt_mark = pli_launcher.ckpt->mark;
     if (!is_good) {
         int error = errno;
         pli_say("--checkpoint-dir %s cannot be written: %s", job->opt.ckpt_dir, strerror(error));
@@ -65,9 +68,9 @@ bool pli_ckpt_hosts_mark_dir(struct pli_job *job)
 
 void pli_ckpt_hosts_unmark(void)
 {
-    if (mark[0] != '\0') {
-        pli_ckpt_remove(mark);
-        mark[0] = '\0';
+    if (pli_launcher.ckpt->mark[0] != '\0') {
+        pli_ckpt_remove(pli_launcher.ckpt->mark);
+        pli_launcher.ckpt->mark[0] = '\0';
     }
 }
 
@@ -81,9 +84,11 @@ void pli_ckpt_hosts_begin(struct pli_job *job)
 
 void pli_ckpt_hosts_tell(struct pli_job *job)
 {
-    if (!pli_job_is_head(job)) {
-        return;
-    }
+    pli_launcher.ckpt->role->tell_hosts(job);
+}
+
+void pli_ckpt_hosts_send(struct pli_job *job)
+{
     struct pli_node_save *s = pli_node_save(job->node.header);
     struct pli_pack p = { 0 };
     pli_pack_u32(&p, (uint32_t)s->error);
@@ -121,7 +126,8 @@ void pli_ckpt_hosts_hear(struct pli_job *job, struct pli_unpack *from)
     atomic_store(&s->generation, (int)pli_unpack_u32(from));
     atomic_store(&s->wanted, (int)pli_unpack_u32(from));
     atomic_store(&s->n_begun, (int)pli_unpack_u32(from));
-    atomic_store(&s->n_done, (int)pli_unpack_u32(from)); // last: who sees it reads the others
+    atomic_store(&s->n_done,
+                 (int)pli_unpack_u32(from)); // last: a rank that sees it reads the others
     pli_futex_wake(&s->n_done, INT_MAX, false);
 }
 

@@ -16,8 +16,10 @@ bool pli_ckpt_hosts_mark_dir(struct pli_job *job); // only the directory
 void pli_ckpt_hosts_unmark(void);
 // All daemons are there, and no rank has been started.
 void pli_ckpt_hosts_begin(struct pli_job *job);
-// The part of the node memory that is about checkpoints has changed. Does nothing on one host.
+// The part of the node memory that is about checkpoints has changed: do what the role does then;
+// and send it to all daemons.
 void pli_ckpt_hosts_tell(struct pli_job *job);
+void pli_ckpt_hosts_send(struct pli_job *job);
 
 // In a daemon. Ends with a message when the directory is not the one that mpiexec has.
 void pli_ckpt_hosts_check(const struct pli_job *job, uint64_t job_id);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The node memory as a file: runs of bytes, each with its place before it. It is sparse, and larger
 // than a file system might allow a file to be.
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_node.h"
+
+#include "launcher/base/why.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ranks of this host in a checkpoint: they stop, empty their connections where they have any,
-// leave, are written, and are called back.
+// close their sockets, are written, and resume.
+#include "launcher/ckpt/ckpt_ranks.h"
+
 #include "base/clock.h"
 #include "boot/ctl_wire.h"
 #include "ckpt/freeze_wire.h"
-#include "launcher/ckpt/ckpt.h"
-#include "launcher/ckpt/ckpt_resume.h"
-#include "launcher/ckpt/ckpt_head.h"
-#include "launcher/ckpt/ckpt_priv.h"
-#include "launcher/ranks/listener.h"
-#include "launcher/ckpt/migrate_daemon.h"
 #include "launcher/base/say.h"
+#include "launcher/ckpt/ckpt_dir.h"
+#include "launcher/ckpt/ckpt_node.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_resume.h"
+#include "launcher/ckpt/ckpt_role.h"
+#include "launcher/ckpt/ckpt_sockets.h"
+#include "launcher/ckpt/ckpt_verify.h"
+#include "launcher/ckpt/criu_run.h"
+#include "launcher/ckpt/manifest.h"
+#include "launcher/job/job.h"
+#include "launcher/ranks/listener.h"
+#include "launcher/ranks/resize.h"
+#include "launcher/ranks/supervisor.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -21,46 +32,110 @@
 #include <unistd.h>
 
 enum {
-    PARK_MS = 20000, // for all ranks to stand still
+    STOP_MS = 20000, // for all ranks to stand still
     SHOW_MS = 2000   // between two words about progress
 };
 
-static void check_parked(void);
+static void check_stopped(void);
 static void start_dumps(void);
-static void park_fire(struct pli_timer *t);
-static void show_fire(struct pli_timer *t);
+
+const char *pli_ckpt_obstacle(const struct pli_job *job)
+{
+    const char *why = "the job is ending";
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL; t = pli_job_next(job, t)) {
+        if (t->is_exited) {
+            continue;
+        }
+        if (t->guests != NULL) {
+            return "a rank was started by a script; let the script end with 'exec program'";
+        }
+        if (t->is_spawned && job->node.rows[t->first].version == 0) {
+            return "a process that a rank has spawned is running";
+        }
+        why = NULL;
+    }
+    return pli_supervisor_is_ending() ? "the job is ending" : why;
+}
+
+bool pli_ckpt_is_ready(const struct pli_job *job)
+{
+    bool is_all = job->n_begun == job->n_first && !pli_resize_is_coming();
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); t != NULL && is_all;
+         t = pli_job_next(job, t)) {
+        uint32_t state = atomic_load(&job->node.rows[t->first].state);
+        is_all = t->is_over || state == PLI_NODE_RUNNING || state == PLI_NODE_FINALIZED;
+    }
+    return is_all;
+}
 
 static struct pli_ckpt_rank *rank_of(const struct pli_proc_task *t)
 {
-    return pli_ckpt.ranks != NULL ? &pli_ckpt.ranks[pli_job_slot(pli_ckpt.job, t)] : NULL;
+    return pli_launcher.ckpt->ranks != NULL
+               ? &pli_launcher.ckpt->ranks[pli_job_slot(pli_launcher.ckpt->job, t)]
+               : NULL;
+}
+
+// A word for all ranks that stand still.
+static void say_all(uint32_t what)
+{
+    const struct pli_freeze_word w = { .what = what };
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
+        struct pli_ckpt_rank *r = rank_of(t);
+        if (r->is_wanted && r->resume_fd >= 0) {
+            ssize_t n = write(r->resume_fd, &w, sizeof w);
+            (void)n; // one that is gone is noticed as such
+            if (what == PLI_FREEZE_STAY) {
+                close(r->resume_fd);
+                r->resume_fd = -1;
+            }
+        }
+    }
+}
+
+// Whether all that take part stand still, have nothing on its way to them, or have closed their
+// sockets. Where ranks are connected they go in step: all stand still before the first empties a
+// connection, and all have emptied theirs before the first closes it.
+enum stage { STOPPED, DRAINED, LEFT };
+static bool are_all(enum stage stage)
+{
+    bool is_all = true;
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
+        const struct pli_ckpt_rank *r = rank_of(t);
+        is_all = is_all && (!r->is_wanted || (stage == STOPPED   ? r->resume_fd >= 0
+                                              : stage == DRAINED ? r->is_drained
+                                                                 : r->is_frozen));
+    }
+    return is_all;
 }
 
 void pli_ckpt_ranks_stop(void)
 {
-    struct pli_node_header *h = pli_ckpt.job->node.header;
-    pli_ckpt.n_rank = 0;
-    pli_ckpt.is_again = false;
-    pli_ckpt.is_node_done = false;
-    pli_ckpt.is_leaving = false;
-    pli_ckpt.stop_ns = pli_clock_ns();
-    pli_ckpt_go(PLI_CKPT_PARKING);
+    struct pli_node_header *h = pli_launcher.ckpt->job->node.header;
+    pli_launcher.ckpt->n_rank = 0;
+    pli_launcher.ckpt->is_again = false;
+    pli_launcher.ckpt->is_node_done = false;
+    pli_launcher.ckpt->is_leaving = false;
+    pli_launcher.ckpt->stop_ns = pli_clock_ns();
+    pli_ckpt_go(PLI_CKPT_STOPPING);
     pli_ckpt_count();
-    atomic_store(&h->freeze, ++pli_ckpt.job->round);
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    atomic_store(&h->freeze, ++pli_launcher.ckpt->job->round);
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
         *r = (struct pli_ckpt_rank){ .dump = { .watch = { .fd = -1 }, .report = -1 },
                                      .task = t,
-                                     .rope = -1,
+                                     .resume_fd = -1,
                                      .is_wanted = !t->is_over && !t->is_exited };
         if (r->is_wanted) {
-            pli_ckpt.n_rank++;
+            pli_launcher.ckpt->n_rank++;
             kill(t->pid, PLI_FREEZE_SIGNAL);
         }
     }
-    pli_loop_timer(&pli_ckpt.park, (uint64_t)PARK_MS * PLI_MS);
-    if (pli_ckpt.n_rank == 0) { // of a daemon whose ranks are over
-        check_parked();
+    pli_loop_timer(&pli_launcher.ckpt->deadline, (uint64_t)STOP_MS * PLI_MS);
+    if (pli_launcher.ckpt->n_rank == 0) { // of a daemon whose ranks are over
+        check_stopped();
     }
 }
 
@@ -68,89 +143,90 @@ void pli_ckpt_ranks_stop(void)
 static bool is_dumping(void)
 {
     bool is = false;
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         is = is || rank_of(t)->dump.pid > 0;
     }
     return is;
 }
 
-void pli_ckpt_ranks_call_back(void)
+void pli_ckpt_all_back(struct pli_job *job)
 {
-    struct pli_node_header *h = pli_ckpt.job->node.header;
-    enum pli_ckpt_state before = pli_ckpt.state;
-    if (pli_ckpt.job->is_daemon && !pli_ckpt.may_call && !is_dumping()) {
-        if (before != PLI_CKPT_PARKING && pli_ckpt.is_move && !pli_migrate_daemon_is_sent()) {
-            return; // it will be looked at again
-        }
-        pli_ckpt_daemon_report(before == PLI_CKPT_PARKING ? PLI_PART_STOPPED : PLI_PART_WRITTEN);
-        return; // mpiexec decides
-    }
-    if (is_dumping() || !pli_ckpt_go(PLI_CKPT_CALLING)) {
-        return;
-    }
-    pli_ckpt.park.at = 0;
-    atomic_store(&h->freeze, 0);
-    if (pli_ckpt.has_net && before == PLI_CKPT_PARKING) {
-        pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_FREEZE_STAY);
-    }
-    bool is_any = false;
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
-        struct pli_ckpt_rank *r = rank_of(t);
-        if (r->is_wanted && r->rope >= 0) {
-            is_any = true;
-            pli_ckpt_resume_call(t, r->rope);
-            r->rope = -1;
-        }
-    }
-    pli_helper_kill(&pli_ckpt.node);
-    if (!is_any) {
-        pli_ckpt_all_back(pli_ckpt.job);
+    if (pli_launcher.ckpt->state == PLI_CKPT_RESUMING) {
+        pli_launcher.ckpt->role->resumed(job);
     }
 }
 
-static void park_fire(struct pli_timer *t)
+void pli_ckpt_ranks_resume(void)
 {
-    (void)t;
-    if (pli_ckpt.state != PLI_CKPT_PARKING) {
+    struct pli_node_header *h = pli_launcher.ckpt->job->node.header;
+    enum pli_ckpt_phase before = pli_launcher.ckpt->state;
+    if (is_dumping() || !pli_launcher.ckpt->role->ranks->may_resume(before) ||
+        !pli_ckpt_go(PLI_CKPT_RESUMING)) {
         return;
     }
-    for (struct pli_proc_task *k = pli_job_next(pli_ckpt.job, NULL); k != NULL;
-         k = pli_job_next(pli_ckpt.job, k)) {
+    pli_launcher.ckpt->deadline.at = 0;
+    atomic_store(&h->freeze, 0);
+    if (pli_launcher.ckpt->has_net && before == PLI_CKPT_STOPPING) {
+        say_all(PLI_FREEZE_STAY);
+    }
+    bool is_any = false;
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
+        struct pli_ckpt_rank *r = rank_of(t);
+        if (r->is_wanted && r->resume_fd >= 0) {
+            is_any = true;
+            pli_ckpt_resume_call(t, r->resume_fd);
+            r->resume_fd = -1;
+        }
+    }
+    pli_helper_kill(&pli_launcher.ckpt->node);
+    if (!is_any) {
+        pli_ckpt_all_back(pli_launcher.ckpt->job);
+    }
+}
+
+static void deadline_fire(struct pli_timer *t)
+{
+    (void)t;
+    if (pli_launcher.ckpt->state != PLI_CKPT_STOPPING) {
+        return;
+    }
+    for (struct pli_proc_task *k = pli_job_next(pli_launcher.ckpt->job, NULL); k != NULL;
+         k = pli_job_next(pli_launcher.ckpt->job, k)) {
         const struct pli_ckpt_rank *r = rank_of(k);
-        if (r->is_wanted && !r->is_parked) {
+        if (r->is_wanted && !r->is_frozen) {
             pli_ckpt_fail(ETIMEDOUT,
-                          r->rope >= 0
+                          r->resume_fd >= 0
                               ? "rank %u has children that share its connection to mpiexec"
                               : "rank %u does not stop: is it stopped, or all signals blocked?",
                           k->rank);
         }
     }
-    pli_ckpt_ranks_call_back();
+    pli_ckpt_ranks_resume();
 }
 
 static void check_dumped(void)
 {
-    bool is_all = pli_ckpt.is_node_done || pli_ckpt.error != 0;
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    bool is_all = pli_launcher.ckpt->is_node_done || pli_launcher.ckpt->error != 0;
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         const struct pli_ckpt_rank *r = rank_of(t);
-        is_all = is_all && (!r->is_wanted || r->is_dumped || pli_ckpt.error != 0);
+        is_all = is_all && (!r->is_wanted || r->is_dumped || pli_launcher.ckpt->error != 0);
     }
     if (is_all) {
-        pli_ckpt_ranks_call_back();
+        pli_ckpt_ranks_resume();
     }
 }
 
 static void node_done(struct pli_helper *h, bool is_good)
 {
-    pli_ckpt.is_node_done = true;
+    pli_launcher.ckpt->is_node_done = true;
     if (!is_good) {
         char text[PLI_CKPT_WHY];
         pli_helper_reason(h, text, sizeof text);
         pli_ckpt_fail(EIO, "%s", text);
-        pli_ckpt_ranks_call_back();
+        pli_ckpt_ranks_resume();
         return;
     }
     check_dumped();
@@ -160,7 +236,7 @@ static void dump_done(struct pli_helper *h, bool is_good)
 {
     struct pli_ckpt_rank *r = (struct pli_ckpt_rank *)h; // its first member
     char dir[PATH_MAX + 32], log[PATH_MAX + 64], why[PLI_CKPT_WHY], socket[160] = "";
-    snprintf(dir, sizeof dir, "%s/rank.%u", pli_ckpt.plan.temp, r->task->first);
+    snprintf(dir, sizeof dir, "%s/rank.%u", pli_launcher.ckpt->plan.temp, r->task->first);
     if (!is_good) {
         snprintf(log, sizeof log, "%s/dump.log", dir);
         pli_criu_reason(log, h->killed_by, why, 256);
@@ -178,23 +254,32 @@ static void dump_done(struct pli_helper *h, bool is_good)
     check_dumped();
 }
 
+static bool dump(struct pli_ckpt_rank *r)
+{
+    char dir[PATH_MAX + 32];
+    snprintf(dir, sizeof dir, "%s/rank.%u", pli_launcher.ckpt->plan.temp, r->task->first);
+    // The number by which the process knows itself: CRIU is in the same PID namespace.
+    return pli_criu_dump(
+        &r->dump, atomic_load(&pli_launcher.ckpt->job->node.rows[r->task->first].pid), dir, false);
+}
+
 // As many at a time as there are processors.
 static void start_dumps(void)
 {
-    long n_free = pli_ckpt.error == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    long n_free = pli_launcher.ckpt->error == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         n_free -= rank_of(t)->dump.pid > 0;
     }
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL && n_free > 0;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL);
+         t != NULL && n_free > 0; t = pli_job_next(pli_launcher.ckpt->job, t)) {
         struct pli_ckpt_rank *r = rank_of(t);
         if (!r->is_wanted || r->is_dumped || r->dump.pid > 0) {
             continue;
         }
-        if (!pli_criu_dump(r, &pli_ckpt.plan)) {
+        if (!dump(r)) {
             pli_ckpt_fail(errno, "CRIU cannot be started, or its directory not be made");
-            pli_ckpt_ranks_call_back();
+            pli_ckpt_ranks_resume();
             return;
         }
         r->dump.done = dump_done;
@@ -203,26 +288,59 @@ static void start_dumps(void)
     }
 }
 
+static uint64_t inode_of(int fd)
+{
+    struct stat st;
+    return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+// The pipe that is standard input of a rank, 0: it is something else.
+static uint64_t input_of(pid_t pid)
+{
+    char path[64], link[64];
+    unsigned long ino = 0;
+    snprintf(path, sizeof path, "/proc/%d/fd/0", (int)pid);
+    ssize_t n = readlink(path, link, sizeof link - 1);
+    link[n > 0 ? n : 0] = '\0';
+    return sscanf(link, "pipe:[%lu]", &ino) == 1 ? ino : 0;
+}
+
+// The ranks that are written, as the manifest describes them; of the heap.
+static struct pli_manifest_task *list_ranks(const struct pli_job *job, uint32_t *n_out)
+{
+    struct pli_manifest_task *all = calloc(job->n_task + 1, sizeof *all);
+    *n_out = 0;
+    for (struct pli_proc_task *t = pli_job_next(job, NULL); all != NULL && t != NULL;
+         t = pli_job_next(job, t)) {
+        const struct pli_ckpt_rank *r = rank_of(t);
+        if (r->is_wanted) {
+            all[(*n_out)++] =
+                (struct pli_manifest_task){ t->first,
+                                            (int32_t)atomic_load(&job->node.rows[t->first].pid),
+                                            input_of(t->pid),
+                                            inode_of(t->out.watch.fd),
+                                            inode_of(t->err.watch.fd),
+                                            inode_of(r->resume_fd),
+                                            job->here };
+        }
+    }
+    return all;
+}
+
 static bool write_node(void *arg, int report)
 {
     char path[PATH_MAX + 16];
     (void)arg;
-    snprintf(path, sizeof path, "%s/node.img", pli_ckpt.plan.temp);
-    return pli_ckpt_node_write(pli_ckpt.job->node_fd, path, report);
+    snprintf(path, sizeof path, "%s/node.img", pli_launcher.ckpt->plan.temp);
+    return pli_ckpt_node_write(pli_launcher.ckpt->job->node_fd, path, report);
 }
 
-// What is to be said of the ranks, while their ropes are there.
+// What is to be said of the ranks, while their pipes are there.
 static bool describe(void)
 {
-    struct pli_ckpt_what what = { 0 };
-    what.tasks = pli_ckpt_list(pli_ckpt.job, pli_ckpt.ranks, &what.n);
-    if (what.tasks != NULL && pli_ckpt.job->is_daemon) {
-        pli_ckpt_daemon_note(what.tasks, what.n);
-        return true;
-    }
-    bool is_good = what.tasks != NULL && pli_ckpt_describe(&pli_ckpt.plan, &what);
-    free(what.tasks);
-    return is_good;
+    uint32_t n;
+    struct pli_manifest_task *tasks = list_ranks(pli_launcher.ckpt->job, &n);
+    return tasks != NULL && pli_launcher.ckpt->role->ranks->describe(tasks, n);
 }
 
 // Connections of the program itself: their other ends do not stand still, and know nothing of a
@@ -230,8 +348,8 @@ static bool describe(void)
 static bool are_alone(void)
 {
     char socket[160];
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL); t != NULL;
-         t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         if (rank_of(t)->is_wanted && pli_ckpt_sockets_find(t->pid, false, socket, sizeof socket)) {
             pli_ckpt_fail(ENOTSUP,
                           "rank %u cannot be written: its %s, whose other end would know nothing "
@@ -246,58 +364,54 @@ static bool are_alone(void)
 // All stand still: write them.
 static void start_writing(void)
 {
-    if (pli_ckpt.error != 0) { // one died while they emptied their connections
-        pli_ckpt_ranks_call_back();
+    if (pli_launcher.ckpt->error != 0) { // one died while they emptied their connections
+        pli_ckpt_ranks_resume();
         return;
     }
     pli_ckpt_go(PLI_CKPT_DUMPING);
-    pli_ckpt.park.at = 0;
-    if (pli_ckpt.plan.temp[0] == '\0') { // others are moved: mine only wait
-        pli_ckpt_ranks_call_back();
+    pli_launcher.ckpt->deadline.at = 0;
+    if (pli_launcher.ckpt->plan.temp[0] == '\0') { // others are moved: mine only wait
+        pli_ckpt_ranks_resume();
         return;
     }
-    const struct pli_proc_task *busy =
-        pli_ckpt.is_move ? pli_migrate_daemon_parent(pli_ckpt.job) : NULL;
-    if (busy != NULL) {
-        pli_ckpt_fail(ENOTSUP, "rank %u has started processes of its own", busy->rank);
-        pli_ckpt_ranks_call_back();
+    if (!pli_launcher.ckpt->role->ranks->may_write() || !are_alone()) {
+        pli_ckpt_ranks_resume();
         return;
     }
-    if (!are_alone()) {
-        pli_ckpt_ranks_call_back();
+    pli_ckpt_remove(pli_launcher.ckpt->plan.temp);
+    if (mkdir(pli_launcher.ckpt->plan.temp, 0700) != 0 || !describe() ||
+        !pli_helper_fork(&pli_launcher.ckpt->node, write_node, NULL)) {
+        pli_ckpt_fail(errno, "%.300s cannot be written: %s", pli_launcher.ckpt->plan.temp,
+                      strerror(errno));
+        pli_ckpt_ranks_resume();
         return;
     }
-    pli_ckpt_remove(pli_ckpt.plan.temp);
-    if (mkdir(pli_ckpt.plan.temp, 0700) != 0 || !describe() ||
-        !pli_helper_fork(&pli_ckpt.node, write_node, NULL)) {
-        pli_ckpt_fail(errno, "%.300s cannot be written: %s", pli_ckpt.plan.temp, strerror(errno));
-        pli_ckpt_ranks_call_back();
-        return;
-    }
-    pli_ckpt.node.done = node_done;
-    pli_helper_watch(&pli_ckpt.node);
-    pli_loop_timer(&pli_ckpt.show, (uint64_t)SHOW_MS * PLI_MS);
+    pli_launcher.ckpt->node.done = node_done;
+    pli_helper_watch(&pli_launcher.ckpt->node);
+    pli_loop_timer(&pli_launcher.ckpt->show, (uint64_t)SHOW_MS * PLI_MS);
     start_dumps();
 }
 
-static void check_parked(void)
+static void check_stopped(void)
 {
-    bool is_part = pli_ckpt.job->is_daemon;
-    if (pli_ckpt.has_net && pli_ckpt.state == PLI_CKPT_PARKING) {
-        if (pli_ckpt_net_are(pli_ckpt.ranks, pli_ckpt.job, PLI_CKPT_STOPPED)) {
-            pli_ckpt.park.at = 0;
-            is_part ? pli_ckpt_daemon_report(PLI_PART_STOPPED) : pli_ckpt_ranks_drain();
+    if (pli_launcher.ckpt->has_net && pli_launcher.ckpt->state == PLI_CKPT_STOPPING) {
+        if (are_all(STOPPED)) {
+            pli_launcher.ckpt->deadline.at = 0;
+            pli_launcher.ckpt->role->ranks->stopped();
         }
         return;
     }
-    if (pli_ckpt.state == PLI_CKPT_DRAINING && !pli_ckpt.is_leaving &&
-        pli_ckpt_net_are(pli_ckpt.ranks, pli_ckpt.job, PLI_CKPT_DRAINED)) {
-        is_part ? pli_ckpt_daemon_report(PLI_PART_DRAINED) : pli_ckpt_ranks_leave();
+    if (pli_launcher.ckpt->state == PLI_CKPT_DRAINING && !pli_launcher.ckpt->is_leaving &&
+        are_all(DRAINED)) {
+        pli_launcher.ckpt->role->ranks->drained();
         return;
     }
-    bool is_out = pli_ckpt.has_net ? pli_ckpt.is_leaving : pli_ckpt.state == PLI_CKPT_PARKING;
-    if (is_out && (pli_ckpt.state == PLI_CKPT_PARKING || pli_ckpt.state == PLI_CKPT_DRAINING) &&
-        pli_ckpt_net_are(pli_ckpt.ranks, pli_ckpt.job, PLI_CKPT_LEFT)) {
+    bool is_out = pli_launcher.ckpt->has_net ? pli_launcher.ckpt->is_leaving
+                                             : pli_launcher.ckpt->state == PLI_CKPT_STOPPING;
+    if (is_out &&
+        (pli_launcher.ckpt->state == PLI_CKPT_STOPPING ||
+         pli_launcher.ckpt->state == PLI_CKPT_DRAINING) &&
+        are_all(LEFT)) {
         start_writing();
     }
 }
@@ -305,64 +419,66 @@ static void check_parked(void)
 void pli_ckpt_ranks_drain(void)
 {
     if (pli_ckpt_go(PLI_CKPT_DRAINING)) {
-        pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_FREEZE_DRAIN);
-        check_parked();
+        say_all(PLI_FREEZE_DRAIN);
+        check_stopped();
     }
 }
 
 void pli_ckpt_ranks_leave(void)
 {
-    pli_ckpt.is_leaving = true;
-    pli_ckpt_net_say(pli_ckpt.ranks, pli_ckpt.job, PLI_FREEZE_LEAVE);
-    check_parked();
+    pli_launcher.ckpt->is_leaving = true;
+    say_all(PLI_FREEZE_LEAVE);
+    check_stopped();
 }
 
 void pli_ckpt_drained(struct pli_proc_task *t)
 {
     struct pli_ckpt_rank *r = rank_of(t);
-    if (r != NULL && pli_ckpt.state == PLI_CKPT_DRAINING) {
+    if (r != NULL && pli_launcher.ckpt->state == PLI_CKPT_DRAINING) {
         r->is_drained = true;
-        check_parked();
+        check_stopped();
     }
 }
 
-void pli_ckpt_parked(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int rope)
+void pli_ckpt_frozen(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int resume_fd)
 {
     struct pli_ckpt_rank *r = rank_of(t);
-    if (r == NULL || pli_ckpt.state != PLI_CKPT_PARKING || !r->is_wanted) {
-        if (rope >= 0 && pli_ckpt.has_net) { // it comes too late
+    if (r == NULL || pli_launcher.ckpt->state != PLI_CKPT_STOPPING || !r->is_wanted) {
+        if (resume_fd >= 0 && pli_launcher.ckpt->has_net) { // it comes too late
             const struct pli_freeze_word w = { .what = PLI_FREEZE_STAY };
-            ssize_t n = write(rope, &w, sizeof w);
+            ssize_t n = write(resume_fd, &w, sizeof w);
             (void)n;
-            close(rope);
-        } else if (rope >= 0) {
-            pli_ckpt_resume_call(t, rope);
+            close(resume_fd);
+        } else if (resume_fd >= 0) {
+            pli_ckpt_resume_call(t, resume_fd);
         }
         return;
     }
-    if (rope >= 0) {
-        r->rope = rope;
-        if (pli_ckpt.has_net) {
-            check_parked();
+    if (resume_fd >= 0) {
+        r->resume_fd = resume_fd;
+        if (pli_launcher.ckpt->has_net) {
+            check_stopped();
         }
         return;
     }
     if (msg->code == EAGAIN) {
-        pli_ckpt.is_again = true;
+        pli_launcher.ckpt->is_again = true;
     } else {
         pli_ckpt_fail(msg->code, "rank %u cannot be stopped: %s", t->rank, msg->text);
     }
-    pli_ckpt_ranks_call_back();
+    pli_ckpt_ranks_resume();
 }
 
 void pli_ckpt_hung_up(struct pli_proc_task *t)
 {
     struct pli_ckpt_rank *r = rank_of(t);
-    if (r != NULL && (pli_ckpt.state == PLI_CKPT_PARKING || pli_ckpt.state == PLI_CKPT_DRAINING) &&
-        r->rope >= 0) {
-        r->is_parked = true;
+    if (r != NULL &&
+        (pli_launcher.ckpt->state == PLI_CKPT_STOPPING ||
+         pli_launcher.ckpt->state == PLI_CKPT_DRAINING) &&
+        r->resume_fd >= 0) {
+        r->is_frozen = true;
         pli_listener_part(t->first);
-        check_parked();
+        check_stopped();
     }
 }
 
@@ -373,57 +489,69 @@ void pli_ckpt_gone(struct pli_proc_task *t)
         return;
     }
     r->is_wanted = false;
-    if (r->rope >= 0) {
-        close(r->rope);
-        r->rope = -1;
+    if (r->resume_fd >= 0) {
+        close(r->resume_fd);
+        r->resume_fd = -1;
     }
-    if (pli_ckpt.state == PLI_CKPT_PARKING && t->status == 0) {
-        pli_ckpt.n_rank--; // it had ended in good order before the signal came
-        check_parked();
+    if (pli_launcher.ckpt->state == PLI_CKPT_STOPPING && t->status == 0) {
+        pli_launcher.ckpt->n_rank--; // it had ended in good order before the signal came
+        check_stopped();
         return;
     }
-    if (pli_ckpt.state == PLI_CKPT_CALLING) { // its image is good all the same
+    if (pli_launcher.ckpt->state == PLI_CKPT_RESUMING) { // its image is good all the same
         pli_ckpt_resume_gone(t);
         return;
     }
     pli_ckpt_fail(ECHILD, "rank %u died", t->rank);
-    if (pli_ckpt.state == PLI_CKPT_DRAINING) { // the others cannot stay as they are any more
-        check_parked();
+    if (pli_launcher.ckpt->state ==
+        PLI_CKPT_DRAINING) { // the others cannot stay as they are any more
+        check_stopped();
         return;
     }
-    pli_ckpt_ranks_call_back();
+    pli_ckpt_ranks_resume();
 }
 
 static void show_fire(struct pli_timer *t)
 {
     uint32_t n = 0;
-    if (pli_ckpt.state == PLI_CKPT_SEALING) {
+    if (pli_launcher.ckpt->state == PLI_CKPT_COMMITTING) {
         pli_say("checkpoint %u: the ranks go on; the images are checked and put on the disk",
-                pli_ckpt.plan.number);
+                pli_launcher.ckpt->plan.number);
         return;
     }
-    if (pli_ckpt.state != PLI_CKPT_DUMPING) {
+    if (pli_launcher.ckpt->state != PLI_CKPT_DUMPING) {
         return;
     }
-    for (struct pli_proc_task *k = pli_job_next(pli_ckpt.job, NULL); k != NULL;
-         k = pli_job_next(pli_ckpt.job, k)) {
+    for (struct pli_proc_task *k = pli_job_next(pli_launcher.ckpt->job, NULL); k != NULL;
+         k = pli_job_next(pli_launcher.ckpt->job, k)) {
         n += rank_of(k)->is_dumped;
     }
-    pli_say("checkpoint %u: %u of %u ranks written", pli_ckpt.plan.number, n, pli_ckpt.n_rank);
+    pli_say("checkpoint %u: %u of %u ranks written", pli_launcher.ckpt->plan.number, n,
+            pli_launcher.ckpt->n_rank);
     pli_loop_timer(t, (uint64_t)SHOW_MS * PLI_MS);
 }
 
-void pli_ckpt_ranks_open(void)
+bool pli_ckpt_ranks_open(struct pli_job *job)
 {
-    pli_ckpt.park.fire = park_fire;
-    pli_ckpt.show.fire = show_fire;
+    char why[PLI_CKPT_WHY];
+    if (job->opt.ckpt_dir != NULL && !pli_criu_check(why)) {
+        pli_say("checkpoints cannot be made: %s", why);
+        return false;
+    }
+    pli_launcher.ckpt->deadline.fire = deadline_fire;
+    pli_launcher.ckpt->show.fire = show_fire;
+    pli_launcher.ckpt->has_net = (job->node.header->net & PLI_NODE_HAS_DOOR) != 0;
+    pli_launcher.ckpt->ranks =
+        calloc(job->n_first + job->node.header->n_more, sizeof *pli_launcher.ckpt->ranks);
+    return pli_launcher.ckpt->ranks != NULL && pli_ckpt_resume_open(job, pli_ckpt_all_back);
 }
 
 void pli_ckpt_ranks_drop(void)
 {
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL);
-         t != NULL && pli_ckpt.ranks != NULL; t = pli_job_next(pli_ckpt.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL);
+         t != NULL && pli_launcher.ckpt->ranks != NULL;
+         t = pli_job_next(pli_launcher.ckpt->job, t)) {
         pli_helper_kill(&rank_of(t)->dump);
     }
-    pli_helper_kill(&pli_ckpt.node);
+    pli_helper_kill(&pli_launcher.ckpt->node);
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Listens on an abstract socket of mpiexec's own. Who connects and says which row it is, and is the
-// process of that row, gets the node memory; the connection is its control socket from then on.
+// Listens on an abstract socket of mpiexec's own. A process that connects, says which row it is and
+// is the process of that row gets the node memory; the connection is its control socket from then
+// on.
 #include "launcher/ckpt/ckpt_resume.h"
 
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/base/accept.h"
 #include "boot/ctl_wire.h"
 #include "base/fdpass.h"
@@ -23,35 +26,25 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// Somebody who has connected and not said who it is yet.
-struct caller {
-    struct pli_watch watch; // first: the loop gets it
-    struct caller *next;    // of those that are over
+// A process that has connected and not said which it is yet.
+struct pli_ckpt_caller {
+    struct pli_watch watch;       // first: the loop gets it
+    struct pli_ckpt_caller *next; // of those that are over
 };
-
-static struct {
-    struct pli_watch listener;
-    struct pli_job *job;
-    struct pli_freeze_word word;
-    bool *is_called; // by slot
-    uint32_t n_called;
-    bool is_held; // nobody gets a door yet
-    void (*all_back)(struct pli_job *job);
-    struct caller *spare; // not freed: an event of this turn may name one
-} b = { .listener = { .fd = -1 } };
 
 static void one_less(struct pli_proc_task *t)
 {
-    bool *is_called = &b.is_called[pli_job_slot(b.job, t)];
+    bool *is_called =
+        &pli_launcher.ckpt->resume.is_called[pli_job_slot(pli_launcher.ckpt->resume.job, t)];
     if (*is_called) {
         *is_called = false;
-        if (--b.n_called == 0) {
-            b.all_back(b.job);
+        if (--pli_launcher.ckpt->resume.n_called == 0) {
+            pli_launcher.ckpt->resume.all_back(pli_launcher.ckpt->resume.job);
         }
     }
 }
 
-static bool give_door(const struct pli_proc_task *t, int fd)
+static bool give_accept_socket(const struct pli_proc_task *t, int fd)
 {
     char byte = 0;
     int ours = -1, theirs = -1;
@@ -67,39 +60,40 @@ static bool give_door(const struct pli_proc_task *t, int fd)
     return is_given;
 }
 
-// The memory and, where there is a network, a door.
+// The memory and, where there is a network, a socket for incoming connections.
 static bool give_back(const struct pli_proc_task *t, int fd)
 {
     char byte = 0;
-    return pli_fdpass_over(fd, &byte, 1, &b.job->node_fd, 1, MSG_DONTWAIT) == 1 &&
-           (b.is_held || give_door(t, fd));
+    return pli_fdpass_over(fd, &byte, 1, &pli_launcher.ckpt->resume.job->node_fd, 1,
+                           MSG_DONTWAIT) == 1 &&
+           (pli_launcher.ckpt->resume.is_held || give_accept_socket(t, fd));
 }
 
 void pli_ckpt_resume_hold(void)
 {
-    b.is_held = true;
+    pli_launcher.ckpt->resume.is_held = true;
 }
 
 bool pli_ckpt_resume_is_held(void)
 {
-    return b.is_held;
+    return pli_launcher.ckpt->resume.is_held;
 }
 
 void pli_ckpt_resume_let(void)
 {
-    b.is_held = false;
-    for (struct pli_proc_task *t = pli_job_next(b.job, NULL); t != NULL;
-         t = pli_job_next(b.job, t)) {
-        if (!t->is_over && !give_door(t, t->control.fd)) {
-            pli_say("rank %u did not get its door: %s", t->rank, strerror(errno));
+    pli_launcher.ckpt->resume.is_held = false;
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->resume.job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->resume.job, t)) {
+        if (!t->is_over && !give_accept_socket(t, t->control.fd)) {
+            pli_say("rank %u did not get its accept socket: %s", t->rank, strerror(errno));
         }
     }
 }
 
 static struct pli_proc_task *task_of(uint32_t row, pid_t pid)
 {
-    for (struct pli_proc_task *t = pli_job_next(b.job, NULL); t != NULL;
-         t = pli_job_next(b.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->resume.job, NULL); t != NULL;
+         t = pli_job_next(pli_launcher.ckpt->resume.job, t)) {
         if (t->first == row && t->n == 1 && t->pid == pid && !t->is_over) {
             return t;
         }
@@ -124,10 +118,10 @@ static void caller_fire(struct pli_watch *w, uint32_t events)
                                   ? task_of(msg.row, who.pid)
                                   : NULL;
     int keep = t != NULL ? dup(fd) : -1, yes = 1;
-    struct caller *me = (struct caller *)w;
+    struct pli_ckpt_caller *me = (struct pli_ckpt_caller *)w;
     pli_loop_close(w);
-    me->next = b.spare;
-    b.spare = me;
+    me->next = pli_launcher.ckpt->resume.spare;
+    pli_launcher.ckpt->resume.spare = me;
     if (t == NULL || keep < 0) {
         if (keep >= 0) {
             close(keep);
@@ -148,9 +142,12 @@ static void listener_fire(struct pli_watch *w, uint32_t events)
 {
     (void)events;
     int fd = pli_accept_own(w); // the name can be seen by every user of the host
-    struct caller *c = fd < 0 ? NULL : b.spare != NULL ? b.spare : calloc(1, sizeof *c);
-    if (c != NULL && c == b.spare) {
-        b.spare = c->next;
+    struct pli_ckpt_caller *c = fd < 0 ? NULL
+                                : pli_launcher.ckpt->resume.spare != NULL
+                                    ? pli_launcher.ckpt->resume.spare
+                                    : calloc(1, sizeof *c);
+    if (c != NULL && c == pli_launcher.ckpt->resume.spare) {
+        pli_launcher.ckpt->resume.spare = c->next;
     }
     if (c == NULL) {
         if (fd >= 0) {
@@ -164,7 +161,7 @@ static void listener_fire(struct pli_watch *w, uint32_t events)
 
 bool pli_ckpt_resume_open(struct pli_job *job, void (*all_back)(struct pli_job *job))
 {
-    if (b.listener.fd >= 0) {
+    if (pli_launcher.ckpt->resume.listener.fd >= 0) {
         return true;
     }
     uint64_t random = 0;
@@ -172,38 +169,43 @@ bool pli_ckpt_resume_open(struct pli_job *job, void (*all_back)(struct pli_job *
     if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
         random = (uint64_t)(uintptr_t)job;
     }
-    int n = snprintf(b.word.name, sizeof b.word.name, "pliant-back-%d-%016llx", (int)getpid(),
-                     (unsigned long long)random);
-    memcpy(a.sun_path + 1, b.word.name, (size_t)n);
+    int n =
+        snprintf(pli_launcher.ckpt->resume.word.name, sizeof pli_launcher.ckpt->resume.word.name,
+                 "pliant-back-%d-%016llx", (int)getpid(), (unsigned long long)random);
+    memcpy(a.sun_path + 1, pli_launcher.ckpt->resume.word.name, (size_t)n);
     socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-    b.job = job;
-    b.all_back = all_back;
-    b.is_called = calloc(job->n_first + job->node.header->n_more, sizeof *b.is_called);
-    b.listener.fire = listener_fire;
-    b.listener.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (b.is_called == NULL || b.listener.fd < 0 ||
-        bind(b.listener.fd, (struct sockaddr *)&a, len) != 0 || listen(b.listener.fd, 4096) != 0) {
+    pli_launcher.ckpt->resume.job = job;
+    pli_launcher.ckpt->resume.all_back = all_back;
+    pli_launcher.ckpt->resume.is_called = calloc(job->n_first + job->node.header->n_more,
+                                                 sizeof *pli_launcher.ckpt->resume.is_called);
+    pli_launcher.ckpt->resume.listener.fire = listener_fire;
+    pli_launcher.ckpt->resume.listener.fd =
+        socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (pli_launcher.ckpt->resume.is_called == NULL || pli_launcher.ckpt->resume.listener.fd < 0 ||
+        bind(pli_launcher.ckpt->resume.listener.fd, (struct sockaddr *)&a, len) != 0 ||
+        listen(pli_launcher.ckpt->resume.listener.fd, 4096) != 0) {
         pli_say("checkpoints cannot be made: a socket cannot be had: %s", strerror(errno));
         return false;
     }
-    return pli_loop_watch(&b.listener, EPOLLIN);
+    return pli_loop_watch(&pli_launcher.ckpt->resume.listener, EPOLLIN);
 }
 
-void pli_ckpt_resume_call(struct pli_proc_task *t, int rope)
+void pli_ckpt_resume_call(struct pli_proc_task *t, int resume_fd)
 {
-    bool *is_called = &b.is_called[pli_job_slot(b.job, t)];
-    b.n_called += *is_called ? 0 : 1;
+    bool *is_called =
+        &pli_launcher.ckpt->resume.is_called[pli_job_slot(pli_launcher.ckpt->resume.job, t)];
+    pli_launcher.ckpt->resume.n_called += *is_called ? 0 : 1;
     *is_called = true;
-    struct pli_freeze_word word = b.word;
+    struct pli_freeze_word word = pli_launcher.ckpt->resume.word;
     word.row = t->first;
-    ssize_t n = write(rope, &word, sizeof word);
+    ssize_t n = write(resume_fd, &word, sizeof word);
     (void)n; // a rank that is gone is noticed as such
-    close(rope);
+    close(resume_fd);
 }
 
 void pli_ckpt_resume_gone(struct pli_proc_task *t)
 {
-    if (b.job != NULL) {
+    if (pli_launcher.ckpt->resume.job != NULL) {
         one_less(t);
     }
 }

@@ -8,11 +8,11 @@
 struct pli_job;
 struct pli_proc_task;
 
-// all_back is called when nobody who was called is missing any more.
+// all_back is called when all ranks that were called are back.
 bool pli_ckpt_resume_open(struct pli_job *job, void (*all_back)(struct pli_job *job));
-// Call a rank back; the rope is closed.
-void pli_ckpt_resume_call(struct pli_proc_task *t, int rope);
-// Ranks that come from another host wait for their doors, so that none talks to anybody before
+// Call a rank back by its resume pipe, which is closed.
+void pli_ckpt_resume_call(struct pli_proc_task *t, int resume_fd);
+// Ranks that come from another host wait for their accept sockets, so that none communicates before
 // it is certain that it goes on here.
 void pli_ckpt_resume_hold(void);
 bool pli_ckpt_resume_is_held(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sockets of the program itself. Those of the library are closed while a rank stands still.
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_sockets.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A checksum against damage, not against malice: eight independent streams of multiplications,
 // as fast as memory, so that it costs little beside the writing of what it guards.
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_sum.h"
 
 #include <errno.h>
 #include <fcntl.h>

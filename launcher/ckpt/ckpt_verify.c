@@ -3,7 +3,9 @@
 // as are the files they refer to by name, and the rank was not about to end. CRIU looks at none of
 // that itself, and an image that fails at the restart is of no use to anybody. The rank and the
 // other ones stand still meanwhile, so the files are as they were.
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_verify.h"
+
+#include "launcher/base/why.h"
 #include "launcher/ckpt/criu_image.h"
 #include "launcher/ckpt/restart_files.h"
 

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who waits for the checkpoint that is being made: commands by their sockets, ranks by a word in
-// the node memory.
+// The requests that wait for the checkpoint that is being made.
+#include "launcher/ckpt/ckpt_wait.h"
+
 #include "launcher/ranks/rank_request.h"
 #include "base/futex.h"
 #include "boot/launcher_wire.h"
 #include "boot/ckpt_wire.h"
-#include "launcher/ckpt/ckpt.h"
 #include "launcher/ckpt/ckpt_hosts.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/job/job.h"
 
 #include <limits.h>
 #include <stdio.h>
 
-enum { MOST = 16 };
-static void *tokens[MOST];
-
 bool pli_ckpt_wait_add(void *token)
 {
-    for (int i = 0; i < MOST; i++) {
-        if (tokens[i] == NULL) {
-            tokens[i] = token;
+    for (int i = 0; i < PLI_CKPT_N_WAIT; i++) {
+        if (pli_launcher.ckpt->tokens[i] == NULL) {
+            pli_launcher.ckpt->tokens[i] = token;
             return true;
         }
     }
@@ -29,16 +28,17 @@ bool pli_ckpt_wait_add(void *token)
 bool pli_ckpt_wait_is_any(void)
 {
     bool is_any = false;
-    for (int i = 0; i < MOST; i++) {
-        is_any = is_any || tokens[i] != NULL;
+    for (int i = 0; i < PLI_CKPT_N_WAIT; i++) {
+        is_any = is_any || pli_launcher.ckpt->tokens[i] != NULL;
     }
     return is_any;
 }
 
 void pli_ckpt_forget(const void *token)
 {
-    for (int i = 0; i < MOST; i++) {
-        tokens[i] = tokens[i] == token ? NULL : tokens[i];
+    for (int i = 0; i < PLI_CKPT_N_WAIT; i++) {
+        pli_launcher.ckpt->tokens[i] =
+            pli_launcher.ckpt->tokens[i] == token ? NULL : pli_launcher.ckpt->tokens[i];
     }
 }
 
@@ -52,10 +52,10 @@ void pli_ckpt_wait_end(struct pli_job *job, const struct pli_answer *a)
     atomic_store(&save->n_done, atomic_load(&save->n_begun));
     pli_futex_wake(&save->n_done, INT_MAX, false);
     pli_ckpt_hosts_tell(job);
-    for (int i = 0; i < MOST; i++) {
-        if (tokens[i] != NULL) {
-            pli_rank_request_answer(tokens[i], a);
-            tokens[i] = NULL;
+    for (int i = 0; i < PLI_CKPT_N_WAIT; i++) {
+        if (pli_launcher.ckpt->tokens[i] != NULL) {
+            pli_rank_request_answer(pli_launcher.ckpt->tokens[i], a);
+            pli_launcher.ckpt->tokens[i] = NULL;
         }
     }
 }

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One voyage for each clone, on either side of it.
+// A clone on its way to another host: written and sent where it was forked, restored where it goes.
 #include "launcher/ckpt/fork_migrate.h"
 
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
+#include "launcher/base/launcher.h"
 #include "launcher/ckpt/ckpt_resume.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_dir.h"
+#include "launcher/ckpt/ckpt_ranks.h"
+#include "launcher/base/why.h"
+#include "launcher/ckpt/criu_run.h"
+#include "launcher/base/helper.h"
 #include "launcher/job/programs.h"
 #include "launcher/hosts/daemon.h"
 #include "launcher/hosts/image_transfer.h"
@@ -34,13 +40,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { N_END = 3 }; // output, error, rope
+enum { N_END = 3 }; // output, error, resume pipe
 
-struct voyage {
-    struct pli_helper work; // writes the image, or reads it; first
-    struct pli_helper send; // sends it
-    struct pli_watch busy;  // ends when the clone can be written
-    struct voyage *next;    // not freed: an event of this turn may name one
+struct pli_fork_migrate_clone {
+    struct pli_helper work;              // writes the image, or reads it; first
+    struct pli_helper send;              // sends it
+    struct pli_watch busy;               // ends when the clone can be written
+    struct pli_fork_migrate_clone *next; // not freed: an event of this turn may name one
     struct pli_job *job;
     struct pli_daemon_auth_place to;
     uint32_t index;
@@ -52,40 +58,38 @@ struct voyage {
     bool is_begun, is_dropped;
 };
 
-static struct voyage *voyages;
-
-static struct voyage *find(uint32_t index)
+static struct pli_fork_migrate_clone *find(uint32_t index)
 {
-    struct voyage *v = voyages;
+    struct pli_fork_migrate_clone *v = pli_launcher.ckpt->clones;
     while (v != NULL && (v->side == UNUSED || v->index != index)) {
         v = v->next;
     }
     return v;
 }
 
-static struct voyage *add(struct pli_job *job, uint32_t index, int side)
+static struct pli_fork_migrate_clone *add(struct pli_job *job, uint32_t index, int side)
 {
-    struct voyage *v = voyages;
+    struct pli_fork_migrate_clone *v = pli_launcher.ckpt->clones;
     while (v != NULL && v->side != UNUSED) {
         v = v->next;
     }
-    struct voyage *next = v != NULL ? v->next : voyages;
+    struct pli_fork_migrate_clone *next = v != NULL ? v->next : pli_launcher.ckpt->clones;
     if (v == NULL) {
-        v = voyages = pli_say_need(calloc(1, sizeof *v));
+        v = pli_launcher.ckpt->clones = pli_say_need(calloc(1, sizeof *v));
     }
-    *v = (struct voyage){ .work = { .watch = { .fd = -1 }, .report = -1 },
-                          .send = { .watch = { .fd = -1 }, .report = -1 },
-                          .busy = { .fd = -1 },
-                          .next = next,
-                          .job = job,
-                          .index = index,
-                          .pidfd = -1,
-                          .ends = { -1, -1, -1 } };
+    *v = (struct pli_fork_migrate_clone){ .work = { .watch = { .fd = -1 }, .report = -1 },
+                                          .send = { .watch = { .fd = -1 }, .report = -1 },
+                                          .busy = { .fd = -1 },
+                                          .next = next,
+                                          .job = job,
+                                          .index = index,
+                                          .pidfd = -1,
+                                          .ends = { -1, -1, -1 } };
     v->side = side;
     return v;
 }
 
-static void close_ends(struct voyage *v)
+static void close_ends(struct pli_fork_migrate_clone *v)
 {
     for (int i = 0; i < N_END; i++) {
         if (v->ends[i] >= 0) {
@@ -100,13 +104,13 @@ static void end_process(int pidfd, pid_t pid)
 {
     if (pidfd >= 0) {
         syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
-        waitpid(pid, NULL, 0); // ours as an orphan, unless a nest has it
+        waitpid(pid, NULL, 0); // ours as an orphan, unless a PID namespace has it
         close(pidfd);
     }
 }
 
-// Over, however it went. Without others nothing is in the stash that anybody needs.
-static void end(struct voyage *v)
+// Over, however it went. Without others nothing in the temporary directory is needed.
+static void end(struct pli_fork_migrate_clone *v)
 {
     bool is_last = true;
     pli_helper_kill(&v->send);
@@ -115,7 +119,8 @@ static void end(struct voyage *v)
     end_process(v->pidfd, v->pid);
     v->pidfd = -1;
     v->side = UNUSED;
-    for (const struct voyage *o = voyages; o != NULL; o = o->next) {
+    for (const struct pli_fork_migrate_clone *o = pli_launcher.ckpt->clones; o != NULL;
+         o = o->next) {
         is_last = is_last && o->side == UNUSED;
     }
     if (is_last) {
@@ -123,7 +128,8 @@ static void end(struct voyage *v)
     }
 }
 
-static void __attribute__((format(printf, 2, 3))) fail(struct voyage *v, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3)))
+fail(struct pli_fork_migrate_clone *v, const char *fmt, ...)
 {
     char text[200], all[240];
     va_list ap;
@@ -152,7 +158,7 @@ static void berth(struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     uint32_t number = pli_unpack_u32(&u), row = pli_node_row_of(&job->node, f->a);
-    struct voyage *v = find(f->a);
+    struct pli_fork_migrate_clone *v = find(f->a);
     if (v != NULL && v->side == LEAVING && row != UINT32_MAX) {
         pli_daemon_auth_unpack(&v->to, &u);
         // Its parent waits for that.
@@ -160,7 +166,7 @@ static void berth(struct pli_job *job, const struct pli_dframe *f)
     }
 }
 
-static void folder(const struct voyage *v, char *to, size_t cap, bool is_inner)
+static void folder(const struct pli_fork_migrate_clone *v, char *to, size_t cap, bool is_inner)
 {
     int n = snprintf(to, cap, "%.*s/far.%u", PATH_MAX - 64, pli_tmpdir_path(), v->index);
     if (is_inner) {
@@ -176,7 +182,9 @@ static uint64_t inode_of(int fd)
 
 static void sent(struct pli_helper *h, bool is_good)
 {
-    struct voyage *v = (struct voyage *)((char *)h - offsetof(struct voyage, send));
+    struct pli_fork_migrate_clone *v =
+        (struct pli_fork_migrate_clone *)((char *)h -
+                                          offsetof(struct pli_fork_migrate_clone, send));
     char text[PLI_CKPT_WHY], dir[PATH_MAX];
     struct pli_pack p = { 0 };
     if (!is_good) {
@@ -197,7 +205,7 @@ static void sent(struct pli_helper *h, bool is_good)
 
 static void written(struct pli_helper *h, bool is_good)
 {
-    struct voyage *v = (struct voyage *)h;
+    struct pli_fork_migrate_clone *v = (struct pli_fork_migrate_clone *)h;
     char dir[PATH_MAX], log[PATH_MAX + 16], reason[160];
     folder(v, dir, sizeof dir, true);
     if (v->is_dropped) {
@@ -210,7 +218,7 @@ static void written(struct pli_helper *h, bool is_good)
         fail(v, "the clone could not be written: %s", reason);
         return;
     }
-    pli_fault("daemon_ferry_send", v->job->here);
+    pli_fault("daemon_fork_send", v->job->here);
     folder(v, dir, sizeof dir, false);
     v->send.done = sent;
     if (pli_image_transfer_send(&v->send, v->job, &v->to, dir)) {
@@ -220,23 +228,25 @@ static void written(struct pli_helper *h, bool is_good)
     }
 }
 
-// It has given up all that ties it to others, or has ended.
+// It has given up all that connects it with others, or has ended.
 static void write_out(struct pli_watch *w, uint32_t events)
 {
     (void)events;
-    struct voyage *v = (struct voyage *)((char *)w - offsetof(struct voyage, busy));
+    struct pli_fork_migrate_clone *v =
+        (struct pli_fork_migrate_clone *)((char *)w -
+                                          offsetof(struct pli_fork_migrate_clone, busy));
     char dir[PATH_MAX];
     pli_loop_close(w);
     if (v->is_begun) {
         return;
     }
     v->is_begun = true;
-    pli_fault("daemon_ferry_dump", v->job->here);
+    pli_fault("daemon_fork_dump", v->job->here);
     folder(v, dir, sizeof dir, false);
     int error = mkdir(dir, 0700) == 0 ? 0 : errno;
     folder(v, dir, sizeof dir, true);
     v->work.done = written;
-    if (error == 0 && pli_criu_dump_last(&v->work, v->number, dir)) {
+    if (error == 0 && pli_criu_dump(&v->work, (uint32_t)v->number, dir, true)) {
         pli_helper_watch(&v->work);
     } else {
         fail(v, "CRIU cannot be started, or its directory not be made: %s",
@@ -259,7 +269,7 @@ void pli_fork_migrate_depart(struct pli_proc_task *parent, uint32_t row, pid_t p
 {
     const struct pli_node *node = &parent->job->node;
     uint32_t index = row < pli_node_n_used(node) ? node->rows[row].index : UINT32_MAX;
-    struct voyage *v = find(index);
+    struct pli_fork_migrate_clone *v = find(index);
     if (v == NULL || v->side != LEAVING || v->pid != 0 || pid <= 1 || own[3] < 0 ||
         pli_supervisor_is_ending()) {
         kill_stranger(pid, own); // nobody expects it any more
@@ -293,7 +303,7 @@ static uint32_t free_number(void)
         if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) {
             break;
         }
-        number = most / 2 + number % (most / 4); // a nest needs numbers above its own
+        number = most / 2 + number % (most / 4); // a PID namespace needs numbers above its own
         if (kill((pid_t)number, 0) != 0 && errno == ESRCH) {
             return number;
         }
@@ -324,13 +334,13 @@ void pli_fork_migrate_expect_comer(struct pli_job *job, uint32_t index, struct p
 }
 
 // Our number for it.
-static pid_t pid_of(const struct voyage *v)
+static pid_t pid_of(const struct pli_fork_migrate_clone *v)
 {
     return pli_pidns_is_open() ? pli_pidns_find(v->number) : v->number;
 }
 
 // It is a process of this host from now on.
-static struct pli_proc_task *adopt(struct voyage *v)
+static struct pli_proc_task *adopt(struct pli_fork_migrate_clone *v)
 {
     struct pli_job *job = v->job;
     uint32_t row = pli_node_row_of(&job->node, v->index), app = job->node.rows[row].app;
@@ -349,7 +359,7 @@ static struct pli_proc_task *adopt(struct voyage *v)
 
 static void restored(struct pli_helper *h, bool is_good)
 {
-    struct voyage *v = (struct voyage *)h;
+    struct pli_fork_migrate_clone *v = (struct pli_fork_migrate_clone *)h;
     char log[PATH_MAX + 32], reason[160];
     v->pid = is_good ? pid_of(v) : 0;
     if (v->is_dropped) {
@@ -366,7 +376,7 @@ static void restored(struct pli_helper *h, bool is_good)
         fail(v, "the clone could not be restored: %s", reason);
         return;
     }
-    pli_fault("daemon_ferry_restored", v->job->here);
+    pli_fault("daemon_fork_restored", v->job->here);
     struct pli_proc_task *t = adopt(v);
     pli_ckpt_resume_call(t, v->ends[2]);
     v->ends[2] = -1;
@@ -382,7 +392,7 @@ static bool is_free(int number)
                                : kill(number, 0) != 0 && errno == ESRCH;
 }
 
-static bool restore(struct voyage *v, const uint64_t inodes[N_END])
+static bool restore(struct pli_fork_migrate_clone *v, const uint64_t inodes[N_END])
 {
     char dir[PATH_MAX], images[PATH_MAX], log[32];
     struct pli_criu_back b = { .dir = images,
@@ -408,7 +418,7 @@ static bool restore(struct voyage *v, const uint64_t inodes[N_END])
 static void land(struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
-    struct voyage *v = find(f->a);
+    struct pli_fork_migrate_clone *v = find(f->a);
     int number = (int)pli_unpack_u32(&u);
     uint64_t inodes[N_END];
     for (int i = 0; i < N_END; i++) {
@@ -417,7 +427,7 @@ static void land(struct pli_job *job, const struct pli_dframe *f)
     if (v == NULL || v->side != COMING || v->is_begun || u.is_bad || number <= 1) {
         return;
     }
-    pli_fault("daemon_ferry_land", job->here);
+    pli_fault("daemon_fork_restore", job->here);
     v->is_begun = true;
     v->number = number;
     v->work.done = restored;
@@ -441,7 +451,7 @@ void pli_fork_migrate_hear(struct pli_job *job, const struct pli_dframe *f)
 
 void pli_fork_migrate_drop(uint32_t first, uint32_t n)
 {
-    for (struct voyage *v = voyages; v != NULL; v = v->next) {
+    for (struct pli_fork_migrate_clone *v = pli_launcher.ckpt->clones; v != NULL; v = v->next) {
         if (v->side == UNUSED || v->index - first >= n || v->is_dropped) {
             continue;
         }
@@ -455,7 +465,7 @@ void pli_fork_migrate_drop(uint32_t first, uint32_t n)
 
 void pli_fork_migrate_settle(void)
 {
-    for (struct voyage *v = voyages; v != NULL; v = v->next) {
+    for (struct pli_fork_migrate_clone *v = pli_launcher.ckpt->clones; v != NULL; v = v->next) {
         if (v->side != UNUSED && v->work.pid == 0) {
             end(v);
         }

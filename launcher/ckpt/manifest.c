@@ -3,10 +3,12 @@
 // could be taken for something else is %XX.
 #include "launcher/ckpt/manifest.h"
 
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_sum.h"
+#include "launcher/base/why.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +91,7 @@ void pli_manifest_put(FILE *f, const struct pli_manifest *m)
     for (uint32_t i = 0; i < m->n_task; i++) {
         const struct pli_manifest_task *t = &m->tasks[i];
         fprintf(f, "task %u %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %u\n", t->row,
-                t->pid, t->in, t->out, t->err, t->rope, t->host);
+                t->pid, t->in, t->out, t->err, t->resume_pipe, t->host);
     }
     for (uint32_t i = 0; i < m->n_spread; i++) {
         fprintf(f, "spread %u\n", m->spread[i]);

@@ -14,7 +14,7 @@
 struct pli_manifest_task {
     uint32_t row;
     int32_t pid;
-    uint64_t in, out, err, rope;
+    uint64_t in, out, err, resume_pipe;
     uint32_t host; // 0 where there is one
 };
 

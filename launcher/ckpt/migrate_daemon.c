@@ -4,14 +4,20 @@
 #include "base/conf.h"
 #include "base/fault.h"
 #include "launcher/ckpt/ckpt_resume.h"
+#include "launcher/ckpt/ckpt_daemon.h"
 #include "launcher/ckpt/ckpt_head.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_ranks.h"
+#include "launcher/ckpt/criu_run.h"
 #include "launcher/hosts/daemon.h"
 #include "launcher/hosts/image_transfer.h"
 #include "launcher/hosts/dlink.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/ckpt/migrate_daemon.h"
 #include "launcher/hosts/io_forward.h"
+#include "launcher/job/job.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/base/say.h"
 #include "launcher/base/tmpdir.h"
@@ -25,63 +31,77 @@
 enum { LOOK_MS = 5, DRY_MS = 10000 };
 
 static void look(struct pli_timer *t);
-static struct pli_timer timer = { .fire = look };
-static uint64_t dry_end;       // until when their output must be read
-static struct pli_unpack rest; // of what was said of the ranks: rows, and their input
-static struct {
+
+struct pli_migrate_daemon_state {
+    struct pli_timer timer;
+    uint64_t dry_end;       // until when their output must be read
+    struct pli_unpack rest; // of what was said of the ranks: rows, and their input
+    // Sending the images.
     struct pli_helper helper;
     struct pli_daemon_auth_place to;
     bool is_begun, is_over;
-} send = { .helper = { .watch = { .fd = -1 }, .report = -1 } };
+};
+
+// Made when it is first asked for.
+static struct pli_migrate_daemon_state *state(void)
+{
+    struct pli_migrate_daemon_state *m = pli_launcher.ckpt->migrate_daemon;
+    if (m == NULL) {
+        m = pli_launcher.ckpt->migrate_daemon = pli_say_need(calloc(1, sizeof *m));
+        m->timer.fire = look;
+        m->helper = (struct pli_helper)PLI_HELPER_NONE;
+    }
+    return m;
+}
 
 static void look(struct pli_timer *t)
 {
     (void)t;
-    if (pli_ckpt.state == PLI_CKPT_DUMPING) {
-        pli_ckpt_ranks_call_back();
+    if (pli_launcher.ckpt->state == PLI_CKPT_DUMPING) {
+        pli_ckpt_ranks_resume();
     }
 }
 
 static bool is_dry(void)
 {
     uint64_t now = pli_clock_ns();
-    dry_end = dry_end != 0 ? dry_end : now + (uint64_t)DRY_MS * PLI_MS;
-    for (struct pli_proc_task *t = pli_job_next(pli_ckpt.job, NULL);
-         t != NULL && pli_ckpt.error == 0; t = pli_job_next(pli_ckpt.job, t)) {
+    state()->dry_end = state()->dry_end != 0 ? state()->dry_end : now + (uint64_t)DRY_MS * PLI_MS;
+    for (struct pli_proc_task *t = pli_job_next(pli_launcher.ckpt->job, NULL);
+         t != NULL && pli_launcher.ckpt->error == 0; t = pli_job_next(pli_launcher.ckpt->job, t)) {
         if (pli_io_forward_is_dry(&t->out) && pli_io_forward_is_dry(&t->err)) {
             continue;
         }
-        if (now < dry_end) {
-            pli_loop_timer(&timer, (uint64_t)LOOK_MS * PLI_MS);
+        if (now < state()->dry_end) {
+            pli_loop_timer(&state()->timer, (uint64_t)LOOK_MS * PLI_MS);
             return false;
         }
         pli_ckpt_fail(EAGAIN, "nobody reads what rank %u has printed", t->rank);
     }
-    dry_end = 0;
+    state()->dry_end = 0;
     return true;
 }
 
 void pli_migrate_daemon_leave(struct pli_unpack *u)
 {
     char why[PLI_CKPT_WHY];
-    pli_daemon_auth_unpack(&send.to, u);
-    send.is_begun = send.is_over = false;
+    pli_daemon_auth_unpack(&state()->to, u);
+    state()->is_begun = state()->is_over = false;
     if (u->is_bad) {
         pli_ckpt_fail(EPROTO, "mpiexec sent something that makes no sense");
-    } else if (pli_ckpt.job->opt.ckpt_dir == NULL && !pli_criu_check(why)) {
+    } else if (pli_launcher.ckpt->job->opt.ckpt_dir == NULL && !pli_criu_check(why)) {
         pli_ckpt_fail(ENOTSUP, "%s", why);
     } else if (!pli_tmpdir_open()) {
         pli_ckpt_fail(errno, "there is no room for images in PLIANT_IMAGE_DIR, %.200s: %s",
                       pli_conf.image_dir, strerror(errno));
     } else {
-        snprintf(pli_ckpt.plan.temp, sizeof pli_ckpt.plan.temp, "%.*s/out", PATH_MAX - 8,
-                 pli_tmpdir_path());
+        snprintf(pli_launcher.ckpt->plan.temp, sizeof pli_launcher.ckpt->plan.temp, "%.*s/out",
+                 PATH_MAX - 8, pli_tmpdir_path());
     }
 }
 
 static void send_done(struct pli_helper *h, bool is_good)
 {
-    send.is_over = true;
+    state()->is_over = true;
     if (!is_good) {
         char text[PLI_CKPT_WHY];
         pli_helper_reason(h, text, sizeof text);
@@ -95,23 +115,23 @@ bool pli_migrate_daemon_is_sent(void)
     if (!is_dry()) {
         return false;
     }
-    if (pli_ckpt.error == 0 && !send.is_begun) {
-        pli_fault("daemon_move_send", pli_ckpt.job->here);
-        send.helper.done = send_done;
-        send.is_begun =
-            pli_image_transfer_send(&send.helper, pli_ckpt.job, &send.to, pli_ckpt.plan.temp);
-        if (send.is_begun) {
-            pli_helper_watch(&send.helper);
+    if (pli_launcher.ckpt->error == 0 && !state()->is_begun) {
+        pli_fault("daemon_move_send", pli_launcher.ckpt->job->here);
+        state()->helper.done = send_done;
+        state()->is_begun = pli_image_transfer_send(&state()->helper, pli_launcher.ckpt->job,
+                                                    &state()->to, pli_launcher.ckpt->plan.temp);
+        if (state()->is_begun) {
+            pli_helper_watch(&state()->helper);
         } else {
             pli_ckpt_fail(errno, "a process cannot be started: %s", strerror(errno));
         }
     }
-    return pli_ckpt.error != 0 || send.is_over;
+    return pli_launcher.ckpt->error != 0 || state()->is_over;
 }
 
 void pli_migrate_daemon_stay(void)
 {
-    pli_helper_kill(&send.helper);
+    pli_helper_kill(&state()->helper);
     pli_tmpdir_close();
 }
 
@@ -179,17 +199,17 @@ void pli_migrate_daemon_take(struct pli_job *job, const struct pli_dframe *f)
     }
     pli_fault("daemon_move_take", job->here);
     snprintf(m->dir, sizeof m->dir, "%s", pli_tmpdir_path());
-    rest = u;
+    state()->rest = u;
     job->from = m;
 }
 
 void pli_migrate_daemon_restored(void)
 {
-    pli_fault("daemon_move_restored", pli_ckpt.job->here);
+    pli_fault("daemon_move_restored", pli_launcher.ckpt->job->here);
     pli_image_transfer_close(); // the images are read
-    pli_rank_rows_unpack(&rest);
-    pli_io_forward_unpack(&rest);
-    pli_ckpt.state = PLI_CKPT_CALLING;
+    pli_rank_rows_unpack(&state()->rest);
+    pli_io_forward_unpack(&state()->rest);
+    pli_launcher.ckpt->state = PLI_CKPT_RESUMING;
     pli_ckpt_resume_hold();
 }
 

@@ -12,7 +12,11 @@
 #include "launcher/ckpt/ckpt.h"
 #include "launcher/ckpt/ckpt_hosts.h"
 #include "launcher/ckpt/ckpt_head.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_ranks.h"
+#include "launcher/job/job.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/hosts/daemon_auth.h"
 #include "launcher/hosts/head.h"
@@ -38,7 +42,7 @@ enum { AGAIN_MS = 20, LEAVE_MS = 2000 };
 
 static void go_on(struct pli_timer *t);
 
-static struct {
+struct pli_migrate_ranks_state {
     enum {
         NONE,
         STARTING, // the daemon is on its way
@@ -61,57 +65,67 @@ static struct {
     uint64_t stop_ns;
     struct pli_answer answer;
     char said[PLI_CKPT_WHY]; // by the daemon
-} m = { .link = { .watch = { .fd = -1 } },
-        .old = { .watch = { .fd = -1 } },
-        .timer = { .fire = go_on } };
+};
+
+// Made when it is first asked for.
+static struct pli_migrate_ranks_state *state(void)
+{
+    struct pli_migrate_ranks_state *m = pli_launcher.ckpt->migrate_ranks;
+    if (m == NULL) {
+        m = pli_launcher.ckpt->migrate_ranks = pli_say_need(calloc(1, sizeof *m));
+        m->link.watch.fd = m->old.watch.fd = -1;
+        m->timer.fire = go_on;
+    }
+    return m;
+}
 
 static void tell(uint16_t kind, uint16_t flag, const struct pli_pack *p)
 {
-    struct pli_dframe f = { kind, flag, m.host, 0, p->data, p->len };
-    pli_dlink_send(&m.link, &f);
+    struct pli_dframe f = { kind, flag, state()->host, 0, p->data, p->len };
+    pli_dlink_send(&state()->link, &f);
 }
 
 static void quit(struct pli_dlink *l)
 {
-    struct pli_dframe f = { .kind = PLI_DLINK_QUIT, .host = m.host };
+    struct pli_dframe f = { .kind = PLI_DLINK_QUIT, .host = state()->host };
     pli_dlink_send(l, &f);
 }
 
 // Over when nobody is left behind who has nothing to do there.
 static void finish(void)
 {
-    if (m.stage != LEAVING || m.link.watch.fd >= 0 || m.old.watch.fd >= 0) {
+    if (state()->stage != LEAVING || state()->link.watch.fd >= 0 || state()->old.watch.fd >= 0) {
         return;
     }
-    m.stage = NONE;
+    state()->stage = NONE;
     pli_ckpt_hosts_unmark();
-    if (m.answer.error != 0) {
-        pli_say("no rank was moved: %s", m.answer.text);
+    if (state()->answer.error != 0) {
+        pli_say("no rank was moved: %s", state()->answer.text);
     }
-    if (m.token != NULL) {
-        pli_rank_request_answer(m.token, &m.answer);
-        m.token = NULL;
+    if (state()->token != NULL) {
+        pli_rank_request_answer(state()->token, &state()->answer);
+        state()->token = NULL;
     }
 }
 
 static void leave(int error, const char *why)
 {
     if (error != 0) {
-        pli_refuse(&m.answer, error, "%s", why);
-        quit(&m.link);
+        pli_refuse(&state()->answer, error, "%s", why);
+        quit(&state()->link);
     }
-    m.stage = LEAVING;
+    state()->stage = LEAVING;
     finish();
 }
 
 // It cannot be done. Ranks that stand still are called first.
 static void give_up(int error, const char *why)
 {
-    if (m.stage == STARTING || m.stage == WAITING) {
+    if (state()->stage == STARTING || state()->stage == WAITING) {
         leave(error, why);
-    } else if (m.stage == STOPPING || m.stage == TAKING || m.stage == TAKEN) {
+    } else if (state()->stage == STOPPING || state()->stage == TAKING || state()->stage == TAKEN) {
         pli_ckpt_fail(error, "%s", why);
-        if (pli_ckpt.state == PLI_CKPT_MOVING) {
+        if (pli_launcher.ckpt->state == PLI_CKPT_MOVING) {
             pli_ckpt_head_call();
         }
     }
@@ -121,8 +135,8 @@ static void move_over(int error, const char *why)
 {
     pli_stdin_let();
     if (error == 0) {
-        pli_say("%s; all stood still %.2f s", m.answer.text,
-                (double)(pli_clock_ns() - m.stop_ns) * 1e-9);
+        pli_say("%s; all stood still %.2f s", state()->answer.text,
+                (double)(pli_clock_ns() - state()->stop_ns) * 1e-9);
     }
     leave(error, why);
 }
@@ -144,11 +158,11 @@ static void lost(struct pli_dlink *l, const char *why)
 {
     char text[PLI_CKPT_WHY];
     (void)l;
-    if (m.stage == LEAVING) {
+    if (state()->stage == LEAVING) {
         finish();
         return;
     }
-    snprintf(text, sizeof text, "host %.64s is lost: %.200s", m.to->name, why);
+    snprintf(text, sizeof text, "host %.64s is lost: %.200s", state()->to->name, why);
     give_up(EHOSTDOWN, text);
 }
 
@@ -156,14 +170,14 @@ static void start_ranks(struct pli_unpack *u)
 {
     struct pli_head_means means;
     struct pli_pack p = { 0 };
-    pli_head_side(m.host, &means);
-    m.roll = (struct pli_host_table){ 0 };
-    if (m.stage != TAKING || !pli_host_table_unpack(m.job, u, &m.roll)) {
+    pli_head_side(state()->host, &means);
+    state()->roll = (struct pli_host_table){ 0 };
+    if (state()->stage != TAKING || !pli_host_table_unpack(state()->job, u, &state()->roll)) {
         give_up(EPROTO, "the daemon there said something that makes no sense");
         return;
     }
-    for (uint32_t h = 0; h < m.job->n_host; h++) {
-        pli_host_table_pack_place(h == m.host ? &m.roll : &means.rolls[h], &p);
+    for (uint32_t h = 0; h < state()->job->n_host; h++) {
+        pli_host_table_pack_place(h == state()->host ? &state()->roll : &means.rolls[h], &p);
     }
     pli_pack_u32(&p, 0); // the memory has its process sets
     tell(PLI_DLINK_START, 0, &p);
@@ -172,18 +186,18 @@ static void start_ranks(struct pli_unpack *u)
 
 static void hear_part(uint16_t stage, struct pli_unpack *u)
 {
-    if (stage == PLI_PART_THERE && m.stage == STARTING) {
-        pli_daemon_auth_unpack(&m.dock, u);
+    if (stage == PLI_PART_THERE && state()->stage == STARTING) {
+        pli_daemon_auth_unpack(&state()->dock, u);
         if (u->is_bad) {
             give_up(EPROTO, "the daemon there said something that makes no sense");
             return;
         }
-        m.stage = WAITING;
+        state()->stage = WAITING;
         pli_ckpt_hosts_unmark();
-        pli_loop_timer(&m.timer, 0);
-    } else if (stage == PLI_PART_RESTORED && m.stage == TAKING) {
-        m.stage = TAKEN;
-        pli_loop_timer(&m.timer, 0);
+        pli_loop_timer(&state()->timer, 0);
+    } else if (stage == PLI_PART_RESTORED && state()->stage == TAKING) {
+        state()->stage = TAKEN;
+        pli_loop_timer(&state()->timer, 0);
     }
 }
 
@@ -194,8 +208,8 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     switch (f->kind) {
     case PLI_DLINK_SAY:
-        if (m.said[0] == '\0') { // the first is the reason
-            pli_say_bare(f->data, f->len, m.said, sizeof m.said);
+        if (state()->said[0] == '\0') { // the first is the reason
+            pli_say_bare(f->data, f->len, state()->said, sizeof state()->said);
         }
         break;
     case PLI_DLINK_HELLO:
@@ -207,7 +221,7 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
     case PLI_DLINK_FAILED:
     case PLI_DLINK_CASE:
     case PLI_DLINK_OVER:
-        give_up(EIO, m.said[0] != '\0' ? m.said : "a rank died there");
+        give_up(EIO, state()->said[0] != '\0' ? state()->said : "a rank died there");
         break;
     default:
         break;
@@ -216,13 +230,13 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
 
 bool pli_migrate_ranks_came(int fd, uint32_t host, const struct pli_daemon_handshake_keys *keys)
 {
-    if (m.stage != STARTING || host != m.host || m.link.watch.fd >= 0) {
+    if (state()->stage != STARTING || host != state()->host || state()->link.watch.fd >= 0) {
         return false;
     }
-    m.link.host = host;
-    m.link.hear = hear;
-    m.link.lost = lost;
-    pli_dlink_open(&m.link, fd, keys);
+    state()->link.host = host;
+    state()->link.hear = hear;
+    state()->link.lost = lost;
+    pli_dlink_open(&state()->link, fd, keys);
     pli_ssh_came(host);
     return true;
 }
@@ -231,12 +245,12 @@ static void take_images(void)
 {
     struct pli_pack p = { 0 };
     const struct pli_pack *said = pli_ckpt_head_said();
-    if (m.stage != STOPPING || m.link.watch.fd < 0) {
-        pli_ckpt_fail(EHOSTDOWN, "host %s is lost", m.to->name);
+    if (state()->stage != STOPPING || state()->link.watch.fd < 0) {
+        pli_ckpt_fail(EHOSTDOWN, "host %s is lost", state()->to->name);
         pli_ckpt_head_call();
         return;
     }
-    m.stage = TAKING;
+    state()->stage = TAKING;
     pli_pack_u32(&p, pli_rank_rows_count());
     pli_pack_bytes(&p, said->data, said->len);
     tell(PLI_DLINK_STEP, PLI_PART_TAKE, &p);
@@ -245,14 +259,14 @@ static void take_images(void)
 
 static void pack_way(struct pli_pack *to)
 {
-    pli_daemon_auth_pack(&m.dock, to);
+    pli_daemon_auth_pack(&state()->dock, to);
 }
 
 static void pack_streams(uint32_t host, struct pli_pack *to)
 {
-    for (struct pli_proc_task *t = pli_job_next(m.job, NULL); t != NULL && m.stage == GOING;
-         t = pli_job_next(m.job, t)) {
-        if (t->host == host && host == m.host && !t->is_over) {
+    for (struct pli_proc_task *t = pli_job_next(state()->job, NULL);
+         t != NULL && state()->stage == GOING; t = pli_job_next(state()->job, t)) {
+        if (t->host == host && host == state()->host && !t->is_over) {
             pli_pack_u32(to, t->number);
             pli_pack_u32(to, (uint32_t)t->out.len);
             pli_pack_u32(to, (uint32_t)t->err.len);
@@ -264,14 +278,14 @@ static void pack_streams(uint32_t host, struct pli_pack *to)
 static void tell_ended(void)
 {
     struct pli_pack p = { 0 };
-    for (struct pli_proc_task *t = pli_job_next(m.job, NULL); t != NULL;
-         t = pli_job_next(m.job, t)) {
+    for (struct pli_proc_task *t = pli_job_next(state()->job, NULL); t != NULL;
+         t = pli_job_next(state()->job, t)) {
         if (t->is_over) {
             pli_pack_u32(&p, t->is_spawned ? t->number : t->rank);
             pli_pack_u32(&p, t->n);
         }
     }
-    pli_head_send(m.host, PLI_DLINK_ENDED, 0, 0, p.data, p.len);
+    pli_head_send(state()->host, PLI_DLINK_ENDED, 0, 0, p.data, p.len);
     pli_pack_fini(&p);
 }
 
@@ -279,22 +293,22 @@ static void tell_ended(void)
 static void commit(void)
 {
     struct pli_head_means means;
-    struct pli_dlink *side = pli_head_side(m.host, &means);
+    struct pli_dlink *side = pli_head_side(state()->host, &means);
     struct pli_pack p = { 0 };
     pli_fault("mpiexec_move_commit", 0);
-    pli_dlink_hand(&m.old, side);
-    m.old.hear = ignore;
-    m.old.lost = old_lost;
-    quit(&m.old);
-    pli_dlink_hand(side, &m.link);
-    struct pli_host *h = &m.job->hosts[m.host];
-    h->name = m.to->name;
-    h->is_local = m.to->is_local;
-    means.rolls[m.host] = m.roll;
-    m.stage = GOING;
+    pli_dlink_hand(&state()->old, side);
+    state()->old.hear = ignore;
+    state()->old.lost = old_lost;
+    quit(&state()->old);
+    pli_dlink_hand(side, &state()->link);
+    struct pli_host *h = &state()->job->hosts[state()->host];
+    h->name = state()->to->name;
+    h->is_local = state()->to->is_local;
+    means.rolls[state()->host] = state()->roll;
+    state()->stage = GOING;
     pli_pack_text(&p, h->name);
-    pli_host_table_pack_place(&m.roll, &p);
-    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_PLACE, 0, m.host, p.data, p.len);
+    pli_host_table_pack_place(&state()->roll, &p);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_PLACE, 0, state()->host, p.data, p.len);
     pli_pack_fini(&p);
     tell_ended();
     pli_stdin_let();
@@ -311,16 +325,17 @@ static const struct pli_ckpt_move_ops ops = {
 
 static void go_on(struct pli_timer *t)
 {
-    if (m.stage == WAITING) {
-        pli_stdin_hold(m.host);
-        m.stop_ns = pli_clock_ns();
-        if (pli_ckpt_move(m.host, &ops)) {
-            m.stage = STOPPING;
+    if (state()->stage == WAITING) {
+        pli_stdin_hold(state()->host);
+        state()->stop_ns = pli_clock_ns();
+        if (pli_ckpt_move(state()->host, &ops)) {
+            state()->stage = STOPPING;
         } else {
             pli_stdin_let();
             pli_loop_timer(t, (uint64_t)AGAIN_MS * PLI_MS);
         }
-    } else if (m.stage == TAKEN && pli_ckpt.state == PLI_CKPT_MOVING && pli_ckpt.error == 0) {
+    } else if (state()->stage == TAKEN && pli_launcher.ckpt->state == PLI_CKPT_MOVING &&
+               pli_launcher.ckpt->error == 0) {
         commit();
     }
 }
@@ -328,7 +343,7 @@ static void go_on(struct pli_timer *t)
 static void cannot_reach(uint32_t host, const char *why)
 {
     (void)host;
-    if (m.stage == STARTING) {
+    if (state()->stage == STARTING) {
         give_up(EHOSTUNREACH, why);
     }
 }
@@ -375,10 +390,10 @@ static bool may_move(const struct pli_job *job, struct pli_answer *a)
               "(--checkpoint-dir DIR)";
     } else if (pli_on_failure_is_survived(job)) {
         why = "ranks of a job that goes on after failures (--on-failure) are not moved";
-    } else if (m.stage != NONE || pli_host_join_is_on()) {
+    } else if (state()->stage != NONE || pli_host_join_is_on()) {
         pli_refuse(a, EBUSY,
-                   m.stage != NONE ? "other ranks are being moved; try again"
-                                   : "other hosts are about to join; try again");
+                   state()->stage != NONE ? "other ranks are being moved; try again"
+                                          : "other hosts are about to join; try again");
         return false;
     } else {
         pli_head_side(0, &means);
@@ -434,13 +449,13 @@ static void make_spec(const struct pli_job *job, const struct pli_daemon_spec *f
     struct pli_job as = *job;
     as.hosts = pli_say_need(malloc(job->n_host * sizeof *as.hosts));
     memcpy(as.hosts, job->hosts, job->n_host * sizeof *as.hosts);
-    as.hosts[m.host] = *m.to;
+    as.hosts[state()->host] = *state()->to;
     as.n_task = job->n_first;
     as.opt.restart = NULL;
     as.opt.takes = true;
-    m.spec = *from;
-    m.spec.body = (struct pli_pack){ 0 };
-    pli_daemon_spec_make(&m.spec, &as);
+    state()->spec = *from;
+    state()->spec.body = (struct pli_pack){ 0 };
+    pli_daemon_spec_make(&state()->spec, &as);
     free(as.hosts);
 }
 
@@ -454,18 +469,18 @@ static bool begin(struct pli_job *job, uint32_t host, const char *name)
         return false;
     }
     free(here);
-    m.job = job;
-    m.host = host;
-    m.to = pli_say_need(calloc(1, sizeof *m.to)); // stays: messages may name it
-    *m.to = (struct pli_host){ .name = pli_say_need(strdup(name)),
-                               .is_local = pli_hosts_is_this(name) };
+    state()->job = job;
+    state()->host = host;
+    state()->to = pli_say_need(calloc(1, sizeof *state()->to)); // stays: messages may name it
+    *state()->to = (struct pli_host){ .name = pli_say_need(strdup(name)),
+                                      .is_local = pli_hosts_is_this(name) };
     make_spec(job, means.spec);
-    m.said[0] = '\0';
-    m.stage = STARTING;
+    state()->said[0] = '\0';
+    state()->stage = STARTING;
     pli_fault("mpiexec_move_start", 0);
-    bool is_begun = pli_ssh_one(&m.spec, host, m.to, means.place, cannot_reach);
-    pli_pack_fini(&m.spec.body);
-    m.stage = is_begun ? STARTING : NONE;
+    bool is_begun = pli_ssh_one(&state()->spec, host, state()->to, means.place, cannot_reach);
+    pli_pack_fini(&state()->spec.body);
+    state()->stage = is_begun ? STARTING : NONE;
     return is_begun;
 }
 
@@ -487,25 +502,25 @@ bool pli_migrate_ranks_ask(struct pli_job *job, const char *body, size_t len, vo
         pli_refuse(a, errno, "no daemon can be started for it: %s", strerror(errno));
         return true;
     }
-    m.token = token;
-    m.answer = *a;
+    state()->token = token;
+    state()->answer = *a;
     return false;
 }
 
 void pli_migrate_ranks_forget(const void *token)
 {
-    m.token = m.token == token ? NULL : m.token;
+    state()->token = state()->token == token ? NULL : state()->token;
 }
 
 bool pli_migrate_ranks_is_on(void)
 {
-    return m.stage != NONE;
+    return state()->stage != NONE;
 }
 
 void pli_migrate_ranks_end(void)
 {
-    m.token = NULL;
-    quit(&m.link);
-    pli_dlink_drain(&m.link, LEAVE_MS);
-    pli_dlink_drain(&m.old, LEAVE_MS);
+    state()->token = NULL;
+    quit(&state()->link);
+    pli_dlink_drain(&state()->link, LEAVE_MS);
+    pli_dlink_drain(&state()->old, LEAVE_MS);
 }

@@ -4,7 +4,9 @@
 
 #include "base/clock.h"
 #include "boot/ckpt_wire.h"
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_dir.h"
+#include "launcher/ckpt/ckpt_node.h"
+#include "launcher/base/why.h"
 #include "launcher/ranks/listener.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"

@@ -30,18 +30,9 @@ bool pli_restart_is_image(const struct pli_job *job);
 // The node memory as it was.
 bool pli_restart_node(struct pli_job *job);
 
-// Bring all ranks back, or tell those to come where the state is that was registered. False with a
-// message: none is left.
-bool pli_restart_run(struct pli_job *job, int signals);
-
 // On several hosts. In mpiexec: ranks that shared memory do so again, on hosts that are there now.
 void pli_restart_spread(struct pli_job *job);
 // In a daemon: read what concerns this host. Ends with a message when that cannot be.
 void pli_restart_take(struct pli_job *job);
-// And call the ranks, after all hosts have theirs. False: none wait for that.
-bool pli_restart_call(struct pli_job *job);
-
-// All are there: another number of ranks is a resize, as any other.
-void pli_restart_resize(struct pli_job *job);
 
 #endif

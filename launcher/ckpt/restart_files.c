@@ -4,6 +4,8 @@
 // program itself, must be as it was.
 #include "launcher/ckpt/restart_files.h"
 
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/criu_image.h"
 #include "launcher/base/say.h"
 
@@ -16,9 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char first_cut[PATH_MAX];
-static uint32_t n_cut;
 
 bool pli_restart_files_is_named(const struct pli_criu_file *file)
 {
@@ -39,8 +38,9 @@ static bool cut(const struct pli_criu_file *f, uint32_t rank)
                 rank, f->name, f->size, strerror(errno));
         return false;
     }
-    if (n_cut++ == 0) {
-        snprintf(first_cut, sizeof first_cut, "%s", f->name);
+    if (pli_launcher.ckpt->restart.n_cut++ == 0) {
+        snprintf(pli_launcher.ckpt->restart.first_cut, sizeof pli_launcher.ckpt->restart.first_cut,
+                 "%s", f->name);
     }
     return true;
 }
@@ -90,8 +90,11 @@ bool pli_restart_files(const char *dir, uint32_t rank, enum pli_restart_stage st
 
 void pli_restart_files_say(void)
 {
-    if (n_cut > 0) {
+    if (pli_launcher.ckpt->restart.n_cut > 0) {
         pli_say("%s has grown since the checkpoint and was cut back to what it was then%s",
-                first_cut, n_cut > 1 ? "; so were other files that the ranks write to" : "");
+                pli_launcher.ckpt->restart.first_cut,
+                pli_launcher.ckpt->restart.n_cut > 1
+                    ? "; so were other files that the ranks write to"
+                    : "");
     }
 }

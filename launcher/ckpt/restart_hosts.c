@@ -4,6 +4,8 @@
 #include "launcher/ckpt/restart_hosts.h"
 
 #include "boot/pset.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/job/programs.h"
 #include "launcher/hosts/head.h"
 #include "launcher/job/job.h"
@@ -16,8 +18,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static bool has_past; // in mpiexec
 
 void pli_restart_hosts_pack(struct pli_job *job, struct pli_pack *to)
 {
@@ -50,7 +50,7 @@ static void add_task(struct pli_job *job, uint32_t host, uint32_t row)
 }
 
 // Those who were members of the version before the one that counts may be about to leave it.
-static void begin_renewal(const struct pli_job *job)
+static void begin_resize_notice(const struct pli_job *job)
 {
     uint32_t version = (uint32_t)atomic_load(&job->node.header->world);
     struct pli_pset set = { .n = version > 0 ? job->n_rank : 0 };
@@ -74,10 +74,10 @@ void pli_restart_hosts_take(struct pli_job *job, uint32_t host, struct pli_unpac
     uint32_t n = pli_unpack_count(from, EACH);
     struct pli_unpack list = *from;
     pli_unpack_bytes(from, (size_t)n * EACH);
-    if (!has_past) {
+    if (!pli_launcher.ckpt->restart.has_past) {
         pli_join_replay_take(job, from);
-        begin_renewal(job);
-        has_past = true;
+        begin_resize_notice(job);
+        pli_launcher.ckpt->restart.has_past = true;
     }
     for (uint32_t i = 0; i < n && !from->is_bad; i++) {
         uint32_t index = pli_unpack_u32(&list), works = pli_unpack_u32(&list);

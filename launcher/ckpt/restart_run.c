@@ -1,31 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Brings the processes of a checkpoint back, as children of this mpiexec and with its pipes.
-#include "launcher/ckpt/restart.h"
+#include "launcher/ckpt/restart_run.h"
 
-#include "launcher/ckpt/auto_restart.h"
 #include "base/clock.h"
-#include "boot/launcher_wire.h"
 #include "boot/ckpt_wire.h"
-#include "launcher/ckpt/ckpt.h"
-#include "launcher/ckpt/ckpt_resume.h"
-#include "launcher/ckpt/ckpt_head.h"
-#include "launcher/ckpt/ckpt_priv.h"
-#include "launcher/hosts/daemon.h"
-#include "launcher/ranks/stdin.h"
-#include "launcher/ranks/watchdog.h"
-#include "launcher/job/job.h"
-#include "launcher/ranks/launch.h"
-#include "launcher/hosts/dlink_wire.h"
-#include "launcher/ckpt/manifest.h"
-#include "launcher/ckpt/migrate_daemon.h"
+#include "boot/launcher_wire.h"
 #include "launcher/base/pidns.h"
-#include "launcher/job/members.h"
-#include "launcher/ranks/resize.h"
+#include "launcher/base/say.h"
+#include "launcher/ckpt/ckpt_dir.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
+#include "launcher/ckpt/ckpt_resume.h"
+#include "launcher/ckpt/ckpt_role.h"
+#include "launcher/ckpt/criu_run.h"
+#include "launcher/ckpt/manifest.h"
 #include "launcher/ckpt/restart_files.h"
 #include "launcher/ckpt/restart_ghosts.h"
-#include "launcher/base/say.h"
+#include "launcher/job/job.h"
+#include "launcher/job/members.h"
 #include "launcher/job/rank_rows.h"
+#include "launcher/ranks/launch.h"
+#include "launcher/ranks/resize.h"
 #include "launcher/ranks/spawn.h"
+#include "launcher/ranks/stdin.h"
 #include "launcher/ranks/supervisor.h"
 
 #include <errno.h>
@@ -43,21 +40,15 @@
 
 enum { FREE_MS = 10000, LOOK_MS = 20 }; // for the numbers of processes to become free
 
-struct back {
+struct pli_ckpt_back {
     struct pli_helper criu; // first
     const struct pli_manifest_task *from;
     struct pli_proc_task *task;
-    char *images;       // where CRIU finds them
-    int out, err, rope; // ours
+    char *images;            // where CRIU finds them
+    int out, err, resume_fd; // ours
     bool is_started, is_there;
     bool is_alone; // see pli_restart_ghosts
 };
-
-static struct back *backs;
-static uint32_t n_back;
-static char work[PATH_MAX];
-static bool is_left;    // the user does not want it any more
-static bool is_waiting; // the ranks are there, and not all hosts are ready
 
 static struct pli_proc_task *task_for(struct pli_job *job, uint32_t row)
 {
@@ -74,8 +65,9 @@ static struct pli_proc_task *task_for(struct pli_job *job, uint32_t row)
 static bool plan(struct pli_job *job)
 {
     const struct pli_manifest *m = job->from;
-    n_back = m->n_task;
-    backs = pli_say_need(calloc(n_back + 1, sizeof *backs));
+    pli_launcher.ckpt->restart.n_back = m->n_task;
+    pli_launcher.ckpt->restart.backs = pli_say_need(
+        calloc(pli_launcher.ckpt->restart.n_back + 1, sizeof *pli_launcher.ckpt->restart.backs));
     pli_rank_rows_restore(job, m->spawned);
     if (m->members != NULL) {
         pli_members_adopt(m->members, m->n_member);
@@ -84,7 +76,7 @@ static bool plan(struct pli_job *job)
         job->tasks[i].job = job;
         job->tasks[i].is_over = job->tasks[i].is_exited = true;
     }
-    for (uint32_t i = 0; i < n_back; i++) {
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
         struct pli_proc_task *t = task_for(job, m->tasks[i].row);
         if (t == NULL) {
             pli_say("the checkpoint has a rank %u that the job has not", m->tasks[i].row);
@@ -92,12 +84,13 @@ static bool plan(struct pli_job *job)
         }
         t->is_over = t->is_exited = false;
         job->n_task += t->is_spawned ? 1 : 0;
-        backs[i] = (struct back){ .criu = { .watch = { .fd = -1 }, .report = -1 },
-                                  .from = &m->tasks[i],
-                                  .task = t,
-                                  .out = -1,
-                                  .err = -1,
-                                  .rope = -1 };
+        pli_launcher.ckpt->restart.backs[i] =
+            (struct pli_ckpt_back){ .criu = { .watch = { .fd = -1 }, .report = -1 },
+                                    .from = &m->tasks[i],
+                                    .task = t,
+                                    .out = -1,
+                                    .err = -1,
+                                    .resume_fd = -1 };
     }
     return true;
 }
@@ -107,13 +100,14 @@ static bool plan(struct pli_job *job)
 static bool wait_free(void)
 {
     uint64_t end = pli_clock_ns() + (uint64_t)FREE_MS * PLI_MS;
-    for (uint32_t i = 0; i < n_back;) {
-        if (kill(backs[i].from->pid, 0) != 0 && errno == ESRCH) {
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back;) {
+        if (kill(pli_launcher.ckpt->restart.backs[i].from->pid, 0) != 0 && errno == ESRCH) {
             i++;
         } else if (pli_clock_ns() > end) {
             pli_say("rank %u had the process number %d, which another process has now: the job "
                     "cannot be restarted while that runs. Is the job itself still running?",
-                    backs[i].from->row, backs[i].from->pid);
+                    pli_launcher.ckpt->restart.backs[i].from->row,
+                    pli_launcher.ckpt->restart.backs[i].from->pid);
             return false;
         } else {
             poll(NULL, 0, LOOK_MS);
@@ -122,20 +116,20 @@ static bool wait_free(void)
     return true;
 }
 
-static bool start(struct pli_job *job, struct back *b)
+static bool start(struct pli_job *job, struct pli_ckpt_back *b)
 {
     char log[32];
     struct pli_criu_back back = {
         .dir = b->images,
-        .work = work,
+        .work = pli_launcher.ckpt->restart.work,
         .log = log,
         .fds = { -1, -1, -1, -1 },
-        .inodes = { b->from->out, b->from->err, b->from->rope, b->from->in },
+        .inodes = { b->from->out, b->from->err, b->from->resume_pipe, b->from->in },
     };
     int *theirs = back.fds;
     snprintf(log, sizeof log, "%u.log", b->from->row);
     if (!pli_criu_pipe(0, &b->out, &theirs[0]) || !pli_criu_pipe(0, &b->err, &theirs[1]) ||
-        !pli_criu_pipe(1, &b->rope, &theirs[2])) {
+        !pli_criu_pipe(1, &b->resume_fd, &theirs[2])) {
         return false;
     }
     theirs[3] = pli_stdin_input(job, b->task, pli_launch_null());
@@ -147,7 +141,8 @@ static bool start(struct pli_job *job, struct back *b)
     return b->is_started;
 }
 
-static void images_of(const struct pli_job *job, const struct back *b, char *to, size_t cap)
+static void images_of(const struct pli_job *job, const struct pli_ckpt_back *b, char *to,
+                      size_t cap)
 {
     snprintf(to, cap, "%s/rank.%u", job->from->dir, b->from->row);
 }
@@ -160,9 +155,10 @@ static bool prepare_files(const struct pli_job *job)
     char dir[PATH_MAX + 32];
     bool is_good = true;
     for (size_t s = 0; s < sizeof stages / sizeof *stages; s++) {
-        for (uint32_t i = 0; i < n_back && is_good; i++) {
-            images_of(job, &backs[i], dir, sizeof dir);
-            is_good = pli_restart_files(dir, backs[i].from->row, stages[s]);
+        for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back && is_good; i++) {
+            images_of(job, &pli_launcher.ckpt->restart.backs[i], dir, sizeof dir);
+            is_good =
+                pli_restart_files(dir, pli_launcher.ckpt->restart.backs[i].from->row, stages[s]);
         }
     }
     return is_good;
@@ -172,31 +168,34 @@ static bool prepare_files(const struct pli_job *job)
 static bool prepare_ghosts(const struct pli_job *job)
 {
     char dir[PATH_MAX + 32];
-    for (uint32_t i = 0; i < n_back; i++) {
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
         char to[PATH_MAX];
-        images_of(job, &backs[i], dir, sizeof dir);
-        if (!pli_restart_ghosts(dir, work, to, &backs[i].is_alone)) {
+        images_of(job, &pli_launcher.ckpt->restart.backs[i], dir, sizeof dir);
+        if (!pli_restart_ghosts(dir, pli_launcher.ckpt->restart.work, to,
+                                &pli_launcher.ckpt->restart.backs[i].is_alone)) {
             pli_say("rank %u had files without a name, for which no folder can be made in %s: %s",
-                    backs[i].from->row, work, strerror(errno));
+                    pli_launcher.ckpt->restart.backs[i].from->row, pli_launcher.ckpt->restart.work,
+                    strerror(errno));
             return false;
         }
-        backs[i].images = pli_say_need(strdup(to));
+        pli_launcher.ckpt->restart.backs[i].images = pli_say_need(strdup(to));
     }
     return true;
 }
 
 // Whether it may be restored beside those that are.
-static bool may_begin(const struct back *b, uint32_t n_begun)
+static bool may_begin(const struct pli_ckpt_back *b, uint32_t n_begun)
 {
     bool is = true;
     for (uint32_t i = 0; i < n_begun && b->is_alone; i++) {
-        is = is && !(backs[i].is_alone && backs[i].criu.pid > 0);
+        is = is && !(pli_launcher.ckpt->restart.backs[i].is_alone &&
+                     pli_launcher.ckpt->restart.backs[i].criu.pid > 0);
     }
     return is;
 }
 
 // False with a message: it cannot be.
-static bool begin(struct pli_job *job, struct back *b)
+static bool begin(struct pli_job *job, struct pli_ckpt_back *b)
 {
     if (!start(job, b)) {
         pli_say("CRIU cannot be started: %s", strerror(errno));
@@ -206,7 +205,7 @@ static bool begin(struct pli_job *job, struct back *b)
 }
 
 // How one attempt ended. False with a message: badly.
-static bool collect(struct back *b)
+static bool collect(struct pli_ckpt_back *b)
 {
     int status = 0;
     char log[PATH_MAX + 32], reason[300];
@@ -217,7 +216,7 @@ static bool collect(struct back *b)
         b->is_there = true;
         return true;
     }
-    snprintf(log, sizeof log, "%s/%u.log", work, b->from->row);
+    snprintf(log, sizeof log, "%s/%u.log", pli_launcher.ckpt->restart.work, b->from->row);
     pli_criu_reason(log, WIFSIGNALED(status) ? WTERMSIG(status) : 0, reason, sizeof reason);
     pli_say("rank %u cannot be restored: %s", b->from->row, reason);
     return false;
@@ -241,23 +240,26 @@ static bool restore(struct pli_job *job, int signals)
     long n_most = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t n_next = 0, n_done = 0;
     bool is_good = true;
-    while (is_good && n_done < n_back) {
+    while (is_good && n_done < pli_launcher.ckpt->restart.n_back) {
         struct pollfd p[64 + 1] = { { .fd = signals, .events = POLLIN } };
-        struct back *who[64 + 1];
+        struct pli_ckpt_back *who[64 + 1];
         int n = 1;
         for (uint32_t i = 0; i < n_next; i++) {
-            if (backs[i].criu.pid > 0) {
-                who[n] = &backs[i];
-                p[n++] = (struct pollfd){ .fd = backs[i].criu.watch.fd, .events = POLLIN };
+            if (pli_launcher.ckpt->restart.backs[i].criu.pid > 0) {
+                who[n] = &pli_launcher.ckpt->restart.backs[i];
+                p[n++] = (struct pollfd){ .fd = pli_launcher.ckpt->restart.backs[i].criu.watch.fd,
+                                          .events = POLLIN };
             }
         }
-        if (n <= n_most && n <= 64 && n_next < n_back && may_begin(&backs[n_next], n_next)) {
-            is_good = begin(job, &backs[n_next++]);
+        if (n <= n_most && n <= 64 && n_next < pli_launcher.ckpt->restart.n_back &&
+            may_begin(&pli_launcher.ckpt->restart.backs[n_next], n_next)) {
+            is_good = begin(job, &pli_launcher.ckpt->restart.backs[n_next++]);
             continue;
         }
         poll(p, (nfds_t)n, -1);
-        is_left = (p[0].revents & POLLIN) != 0 && is_asked_to_end(signals);
-        is_good = !is_left;
+        pli_launcher.ckpt->restart.is_left =
+            (p[0].revents & POLLIN) != 0 && is_asked_to_end(signals);
+        is_good = !pli_launcher.ckpt->restart.is_left;
         for (int i = 1; i < n; i++) {
             if ((p[i].revents & POLLIN) != 0) {
                 n_done++;
@@ -269,16 +271,18 @@ static bool restore(struct pli_job *job, int signals)
 }
 
 // Our number for a restored process.
-static pid_t pid_of(const struct back *b)
+static pid_t pid_of(const struct pli_ckpt_back *b)
 {
     return pli_pidns_is_open() ? pli_pidns_find(b->from->pid) : b->from->pid;
 }
 
 static void kill_all(void)
 {
-    for (uint32_t i = 0; i < n_back; i++) {
-        pli_helper_kill(&backs[i].criu);
-        pid_t pid = backs[i].is_there ? pid_of(&backs[i]) : 0;
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
+        pli_helper_kill(&pli_launcher.ckpt->restart.backs[i].criu);
+        pid_t pid = pli_launcher.ckpt->restart.backs[i].is_there
+                        ? pid_of(&pli_launcher.ckpt->restart.backs[i])
+                        : 0;
         if (pid > 0) {
             kill(pid, SIGKILL);
             waitpid(pid, NULL, 0);
@@ -288,15 +292,16 @@ static void kill_all(void)
 
 static bool adopt(struct pli_job *job)
 {
-    for (uint32_t i = 0; i < n_back; i++) {
-        struct pli_proc_task *t = backs[i].task;
-        t->pid = pid_of(&backs[i]);
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
+        struct pli_proc_task *t = pli_launcher.ckpt->restart.backs[i].task;
+        t->pid = pid_of(&pli_launcher.ckpt->restart.backs[i]);
         t->watch.fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
         if (t->watch.fd < 0) {
             pli_say("rank %u was restored and is gone: %s", t->rank, strerror(errno));
             return false;
         }
-        pli_launch_watch(job, t, backs[i].out, backs[i].err);
+        pli_launch_watch(job, t, pli_launcher.ckpt->restart.backs[i].out,
+                         pli_launcher.ckpt->restart.backs[i].err);
         pli_supervisor_follow(t);
     }
     for (uint32_t i = 0; i < job->n_first; i++) {
@@ -348,136 +353,88 @@ static bool offer_state(struct pli_job *job)
     return true;
 }
 
-// On several hosts: the daemons bring the ranks back, which are told what mpiexec knows.
-static bool offer_images(struct pli_job *job)
+void pli_restart_call_all(void)
 {
-    const struct pli_manifest *m = job->from;
-    struct pli_node_save *save = pli_node_save(job->node.header);
-    job->node.header->job = m->job;
-    pli_rank_rows_restore(job, m->spawned);
-    if (m->members != NULL) {
-        pli_members_adopt(m->members, m->n_member);
-    }
-    save->number = m->number;
-    atomic_store(&save->generation, (int)m->generation + 1);
-    atomic_store(&save->n_begun, (int)m->attempt);
-    atomic_store(&save->n_done, (int)m->attempt);
-    pli_say("going on from checkpoint %u with %u rank%s on %u host%s", m->number, m->n_task,
-            m->n_task == 1 ? "" : "s", m->n_host, m->n_host == 1 ? "" : "s");
-    return true;
-}
-
-// Ranks that had ended when the checkpoint was made.
-static void tell_over(const struct pli_job *job)
-{
-    for (uint32_t i = 0; i < job->n_first; i++) {
-        const struct pli_proc_task *t = &job->tasks[i];
-        if (t->is_over) {
-            pli_daemon_send(PLI_DLINK_OUT, STDOUT_FILENO, t->number, NULL, 0);
-            pli_daemon_send(PLI_DLINK_OUT, STDERR_FILENO, t->number, NULL, 0);
-            pli_daemon_send(PLI_DLINK_OVER, 0, t->number, NULL, 0);
-        }
-    }
-}
-
-static void call_all(void)
-{
-    for (uint32_t i = 0; i < n_back; i++) {
-        pli_ckpt_resume_call(backs[i].task, backs[i].rope);
-        backs[i].rope = -1;
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
+        pli_ckpt_resume_call(pli_launcher.ckpt->restart.backs[i].task,
+                             pli_launcher.ckpt->restart.backs[i].resume_fd);
+        pli_launcher.ckpt->restart.backs[i].resume_fd = -1;
     }
 }
 
 bool pli_restart_call(struct pli_job *job)
 {
-    if (job->from == NULL || !is_waiting) {
+    if (job->from == NULL || !pli_launcher.ckpt->restart.is_waiting) {
         return false;
     }
-    is_waiting = false;
-    call_all();
+    pli_launcher.ckpt->restart.is_waiting = false;
+    pli_restart_call_all();
     return true;
 }
 
 // Above the numbers that they and their threads had: CRIU's own processes are there too. In a small
-// namespace, such as another nest, all are low.
+// namespace, such as one of another restart, all are low.
 static pid_t last_pid(void)
 {
     enum { THREADS = 1000 };
     pid_t last = 0;
-    for (uint32_t i = 0; i < n_back; i++) {
-        last = backs[i].from->pid > last ? backs[i].from->pid : last;
+    for (uint32_t i = 0; i < pli_launcher.ckpt->restart.n_back; i++) {
+        last = pli_launcher.ckpt->restart.backs[i].from->pid > last
+                   ? pli_launcher.ckpt->restart.backs[i].from->pid
+                   : last;
     }
     return last + THREADS;
 }
 
-// CRIU could not do it; an older checkpoint may be better.
-static void give_up(struct pli_job *job)
+// Where CRIU writes its messages, and where images with other names for files without one are.
+static bool make_work(const struct pli_job *job)
 {
-    if (job->is_daemon && !job->opt.takes) {
-        pli_ckpt_fail(EIO, "its ranks cannot be restored");
-        pli_ckpt_daemon_report(PLI_PART_RESTORED);
-    } else if (!job->is_daemon) {
-        pli_watchdog_stop();
-        pli_auto_restart_before(job);
+    struct pli_ckpt_restart *all = &pli_launcher.ckpt->restart;
+    char parent[PATH_MAX];
+    snprintf(parent, sizeof parent, "%.*s%s", PATH_MAX - 8, job->from->dir,
+             job->opt.takes
+                 ? ""
+                 : pli_launcher.ckpt->role->ranks->up); // the former is seen by nobody else
+    pli_ckpt_temp(all->work, parent, getpid(), "restart");
+    if (mkdir(all->work, 0700) != 0) {
+        pli_say("%s cannot be made, for the messages of CRIU: %s", all->work, strerror(errno));
+        return false;
     }
+    return true;
 }
 
-bool pli_restart_run(struct pli_job *job, int signals)
+bool pli_restart_ranks(struct pli_job *job, int signals)
 {
-    if (job->from->is_state) {
-        return offer_state(job);
-    }
-    if (pli_job_is_head(job)) {
-        return offer_images(job);
-    }
+    struct pli_ckpt_restart *all = &pli_launcher.ckpt->restart;
     if (!plan(job)) {
         return false;
     }
-    // Where no nest can be had, the numbers must be free.
+    // Where no PID namespace can be had, the numbers must be free.
     job->node.header->is_nested = !job->opt.is_in_place && pli_pidns_open(last_pid());
-    if (job->node.header->is_nested == 0 && !wait_free()) {
-        return false;
-    }
-    char parent[PATH_MAX];
-    snprintf(parent, sizeof parent, "%.*s%s", PATH_MAX - 8, job->from->dir,
-             job->opt.takes   ? "" // nobody else sees it
-             : job->is_daemon ? "/../.."
-                              : "/..");
-    pli_ckpt_temp(work, parent, getpid(), "restart");
-    if (mkdir(work, 0700) != 0) {
-        pli_say("%s cannot be made, for the messages of CRIU: %s", work, strerror(errno));
+    if ((job->node.header->is_nested == 0 && !wait_free()) || !make_work(job)) {
         return false;
     }
     bool is_good = prepare_files(job), is_tried = is_good;
     is_good = is_good && prepare_ghosts(job) && restore(job, signals);
     if (!is_good) {
         kill_all();
-        pli_restart_ghosts_clean(work);
+        pli_restart_ghosts_clean(all->work);
     }
-    pli_ckpt_remove(work);
+    pli_ckpt_remove(all->work);
     pli_restart_files_say();
     if (!is_good || !adopt(job)) {
         kill_all();
-        if (is_tried && !is_left) {
-            give_up(job);
+        if (is_tried && !all->is_left) {
+            pli_launcher.ckpt->role->ranks->unrestored(job);
         }
         return false;
     }
     pli_stdin_begin();
-    if (job->opt.takes) {
-        pli_migrate_daemon_restored();
-        call_all();
-        return true;
-    }
-    if (job->is_daemon) {
-        tell_over(job);
-        is_waiting = true;
-        pli_ckpt_daemon_report(PLI_PART_RESTORED);
-        return true;
-    }
-    pli_say("going on from checkpoint %u with %u ranks", job->from->number, n_back);
-    call_all();
-    pli_ckpt_begin();
-    pli_restart_resize(job);
+    pli_launcher.ckpt->role->ranks->restored(job);
     return true;
+}
+
+bool pli_restart_run(struct pli_job *job, int signals)
+{
+    return job->from->is_state ? offer_state(job) : pli_launcher.ckpt->role->restore(job, signals);
 }

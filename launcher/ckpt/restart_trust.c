@@ -2,7 +2,8 @@
 // Looks at owner and mode.
 #include "launcher/ckpt/restart_trust.h"
 
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/launcher.h"
+#include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/base/say.h"
 
@@ -60,11 +61,11 @@ bool pli_restart_trust(const char *checkpoint, char *why)
 
 void pli_restart_trust_warn(const char *folder, uint32_t number)
 {
-    static bool is_said;
     char path[PATH_MAX + 32], why[PLI_CKPT_WHY];
     snprintf(path, sizeof path, "%s/%u", folder, number);
-    if (!is_said && !(number == 0 ? is_safe(folder, why) : pli_restart_trust(path, why))) {
-        is_said = true;
+    if (!pli_launcher.ckpt->is_trust_said &&
+        !(number == 0 ? is_safe(folder, why) : pli_restart_trust(path, why))) {
+        pli_launcher.ckpt->is_trust_said = true;
         pli_say("mpiexec --restart will refuse these checkpoints: %s", why);
     }
 }

@@ -310,7 +310,7 @@ static void tell_lost(uint32_t host, const char *why)
 {
     struct pli_pack p = { 0 };
     pli_pack_text(&p, why);
-    pli_daemon_send(PLI_TCP_CONN_LOST, 0, host, p.data, p.len);
+    pli_daemon_send(PLI_DLINK_LOST, 0, host, p.data, p.len);
     pli_pack_fini(&p);
 }
 

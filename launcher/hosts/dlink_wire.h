@@ -27,7 +27,7 @@ enum pli_dlink_kind {
     PLI_DLINK_ROWS,      // states of ranks that have changed
     PLI_DLINK_STUCK,     // answer to round `a`: do all my ranks sleep?
     PLI_DLINK_PICTURE,   // answer: the rows of all my ranks, with places in the source
-    PLI_TCP_CONN_LOST,   // host `a`, below me, is lost: why
+    PLI_DLINK_LOST,   // host `a`, below me, is lost: why
     PLI_DLINK_MADE,      // process sets that ranks of mine have made
     PLI_DLINK_AGENT,     // a word of the agent here, `flag`; with PLI_NATIVE_AGENT_UP `a` is the
     // first rank

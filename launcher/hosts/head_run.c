@@ -365,7 +365,7 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
         pli_status_pack_unpack_rows(&job->node, &u, head->sites);
         check_shown();
         break;
-    case PLI_TCP_CONN_LOST:
+    case PLI_DLINK_LOST:
         if (f->a < job->n_host) {
             char *why = pli_unpack_text(&u);
             lose(f->a, why != NULL ? why : "it cannot be reached");

@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "launcher/hosts/file_copy.h"
 #include "launcher/base/tmpdir.h"
+#include "launcher/job/job.h"
 
 #include <errno.h>
 #include <stdio.h>

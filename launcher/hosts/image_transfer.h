@@ -5,11 +5,14 @@
 #ifndef PLI_LAUNCHER_IMAGE_TRANSFER_H
 #define PLI_LAUNCHER_IMAGE_TRANSFER_H
 
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/base/helper.h"
+#include "launcher/base/why.h"
 #include "launcher/hosts/daemon_auth.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct pli_job;
 
 // Be ready to take images into the stash; where they are to be sent. Once it is open it stays so.
 // False: a sentence is in `why` (PLI_CKPT_WHY bytes).

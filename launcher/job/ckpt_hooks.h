@@ -36,7 +36,7 @@ struct pli_ckpt_hooks {
     void (*restart)(struct pli_job *job, bool is_bad); // if it is to be, after that
 
     // What ranks say, and what becomes of them.
-    void (*parked)(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int fd);
+    void (*frozen)(struct pli_proc_task *t, const struct pli_ctl_msg *msg, int fd);
     void (*drained)(struct pli_proc_task *t);
     void (*save)(void);                       // a rank wants a checkpoint
     void (*hung_up)(struct pli_proc_task *t); // its control socket is closed

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Looks for the libraries of other MPIs among those that a program needs.
 #include "launcher/job/foreign_mpi.h"
 
 #include "launcher/base/elf_needed.h"

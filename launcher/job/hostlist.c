@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Expands the brackets of such lists, and the lists of counts beside them.
 #include "launcher/job/hostlist.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads and changes the list of members, rank by rank.
 #include "launcher/job/members.h"
 
 #include "launcher/base/launcher.h"

@@ -206,7 +206,7 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_FROZEN) {
-        pli_launcher.ckpt_hooks->parked(t, msg, take(&own[0]));
+        pli_launcher.ckpt_hooks->frozen(t, msg, take(&own[0]));
         return;
     }
     if (is_mine && msg->kind == PLI_CTL_DRAINED) {

@@ -49,7 +49,7 @@ static void deadlock(void)
                   "way to any.\n",
                   pli_say_name);
     pli_job_status_print(&pli_launcher.job->node, pli_deadlock_is_row_over, pli_launcher.job,
-                      pli_say_plain);
+                         pli_say_plain);
     if (pli_launcher.job->opt.on_deadlock == PLI_DEADLOCK_ABORT) {
         pli_say("the job is ended with exit status %d; --on-deadlock=report leaves it for a "
                 "debugger to look at.",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the launcher tells a rank over its door, a packet socket: somebody has called, and here is
-// the connection. The caller has proved that it belongs to the job. One packet each, with one
-// descriptor. Nothing goes the other way.
+// What the launcher tells a rank over its accept socket, a packet socket: a process has connected,
+// and here is the connection. The caller has proved that it belongs to the job. One packet each,
+// with one descriptor. Nothing goes the other way.
 #ifndef PLI_BOOT_ACCEPT_WIRE_H
 #define PLI_BOOT_ACCEPT_WIRE_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Makes the address out of the process number and its namespace.
 #include "boot/ctl_addr.h"
 
 #include <stddef.h>

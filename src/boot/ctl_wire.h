@@ -8,7 +8,7 @@
 
 enum pli_ctl_kind {
     // I am `row`, and not your own child; may carry a control socket for my own use and then, in a
-    // job with a network, a door
+    // job with a network, an accept socket
     PLI_CTL_HELLO = 1,
     PLI_CTL_ABORT = 2, // end the job with `code`; `text` says why
     PLI_CTL_READY = 4, // a rank of a new version of the world waits for it to count
@@ -17,8 +17,8 @@ enum pli_ctl_kind {
     // own and what I print to: output, error
     PLI_CTL_CLONE = 5,
     // I was forked from the rank whose socket this is, and am to be `row`, whose process is on
-    // another host; I know myself as process `code`. Carries my rope (freeze_wire.h), what I print
-    // to, and a pipe that ends when I can be written to an image
+    // another host; I know myself as process `code`. Carries my resume pipe (freeze_wire.h), what I
+    // print to, and a pipe that ends when I can be written to an image
     PLI_CTL_FAR = 7,
     PLI_CTL_PACT = 6, // `text` is a word about a communicator, see agree_wire.h
     // For checkpoints, see freeze_wire.h

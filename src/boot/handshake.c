@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages carry user data as the machine has it in memory, so two machines of different byte order
-// cannot be in one job anyway; the greeting finds that out, and all numbers on the wire are in the
+// cannot be in one job anyway; the handshake finds that out, and all numbers on the wire are in the
 // machine's order.
 #include "boot/handshake.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two sides of a greeting; whoever uses it moves the bytes. Context: any thread.
+// The two sides of a handshake; whoever uses it moves the bytes. Context: any thread.
 #ifndef PLI_BOOT_HANDSHAKE_H
 #define PLI_BOOT_HANDSHAKE_H
 

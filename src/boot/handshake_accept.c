@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads exactly the bytes of the greeting: what follows is for the process that was called.
+// Reads exactly the bytes of the handshake: what follows is for the process that was called.
 #include "boot/handshake_accept.h"
 
 #include "base/clock.h"

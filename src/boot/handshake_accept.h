@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A caller who has not proved yet that it belongs to the job: the listener's side of the greeting,
+// A caller who has not proved yet that it belongs to the job: the listener's side of the handshake,
 // a step at a time and never waiting. Who listens waits for the descriptor and says when to go on.
 #ifndef PLI_BOOT_HANDSHAKE_ACCEPT_H
 #define PLI_BOOT_HANDSHAKE_ACCEPT_H

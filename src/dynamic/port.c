@@ -43,10 +43,10 @@ struct reply {
 };
 
 // What ends a wait at a port.
-struct vigil {
+struct port_wait {
     struct port port;
-    struct pli_id owner; // who accepts at it; only for who connects
-    struct pli_id guest; // who has connected; only for who accepts
+    struct pli_id owner;  // the process that accepts at it; only where this one connects
+    struct pli_id client; // the process that has connected; only where this one accepts
     struct pli_port_timeout timeout;
     bool is_late;
 };
@@ -128,7 +128,7 @@ static enum pli_err find_owner(const struct port *p, struct pli_id *out)
 // Whether the port is still there, and the time has not run out.
 static enum pli_err look(void *arg)
 {
-    struct vigil *v = arg;
+    struct port_wait *v = arg;
     enum pli_err err = find_owner(&v->port, &v->owner);
     if (err == PLI_OK) {
         err = pli_port_timeout_check(&v->timeout);
@@ -137,18 +137,20 @@ static enum pli_err look(void *arg)
     return err;
 }
 
-// Whether who has connected is still there.
-static enum pli_err look_at_guest(void *arg)
+// Whether the process that has connected is still there.
+static enum pli_err look_at_client(void *arg)
 {
-    const struct vigil *v = arg;
-    return pli_reachable_is_gone(v->guest.proc)
+    const struct port_wait *v = arg;
+    return pli_reachable_is_gone(v->client.proc)
                ? pli_fail(PLI_ERR_PORT, "the process that connected has ended")
                : PLI_OK;
 }
 
-// One who has knocked: let it in. *is_in_out: it is; else it has left, or died, or cannot come.
-static enum pli_err welcome(struct vigil *v, struct pli_comm *comm, const struct hello *hello,
-                            struct pli_comm **bridge_out, bool *is_in_out)
+// Answer a process that has connected. *is_in_out: it is accepted; else it has left, or died, or
+// cannot be reached.
+static enum pli_err answer_client(struct port_wait *v, struct pli_comm *comm,
+                                  const struct hello *hello, struct pli_comm **bridge_out,
+                                  bool *is_in_out)
 {
     struct reply reply = { .why = pli_reachable_check(comm, hello->who.proc) };
     uint32_t word = 0;
@@ -156,13 +158,13 @@ static enum pli_err welcome(struct vigil *v, struct pli_comm *comm, const struct
     if (reply.why != PLI_OK) {
         snprintf(reply.text, sizeof reply.text, "%s", pli_fail_take(NULL));
     }
-    v->guest = hello->who;
+    v->client = hello->who;
     enum pli_err err = pli_first_contact_make(comm, hello->who, true, hello->context, bridge_out);
     if (err != PLI_OK) {
         return err;
     }
     if (pli_first_contact_say(*bridge_out, 1, &reply, sizeof reply) == PLI_OK &&
-        pli_first_contact_hear(*bridge_out, &word, sizeof word, look_at_guest, v) == PLI_OK) {
+        pli_first_contact_hear(*bridge_out, &word, sizeof word, look_at_client, v) == PLI_OK) {
         *is_in_out = word != 0 && reply.why == PLI_OK;
     }
     if (!*is_in_out) {
@@ -173,11 +175,11 @@ static enum pli_err welcome(struct vigil *v, struct pli_comm *comm, const struct
     return PLI_OK;
 }
 
-// The root's part of accepting: a bridge to who connects.
-static enum pli_err let_in(struct vigil *v, const char *name, struct pli_comm *comm,
-                           struct pli_comm **bridge_out)
+// The root's part of accepting: a communicator with the process that connects.
+static enum pli_err accept_client(struct port_wait *v, const char *name, struct pli_comm *comm,
+                                  struct pli_comm **bridge_out)
 {
-    struct pli_comm *door;
+    struct pli_comm *listening;
     struct hello hello;
     struct pli_id me = comm->group->me;
     enum pli_err err = PLI_ERR_PORT;
@@ -187,30 +189,32 @@ static enum pli_err let_in(struct vigil *v, const char *name, struct pli_comm *c
     if (err == PLI_ERR_PORT) {
         return pli_fail(PLI_ERR_PORT, "the port '%s' is not open in this job", name);
     }
-    err = err == PLI_OK ? pli_first_contact_make(comm, me, true, context_of(&v->port), &door) : err;
+    err = err == PLI_OK ? pli_first_contact_make(comm, me, true, context_of(&v->port), &listening)
+                        : err;
     if (err != PLI_OK) {
         return err;
     }
     for (bool is_in = false; err == PLI_OK && !is_in;) {
-        err = pli_first_contact_hear(door, &hello, sizeof hello, look, v);
-        err = err == PLI_OK ? welcome(v, comm, &hello, bridge_out, &is_in) : err;
+        err = pli_first_contact_hear(listening, &hello, sizeof hello, look, v);
+        err = err == PLI_OK ? answer_client(v, comm, &hello, bridge_out, &is_in) : err;
     }
-    pli_first_contact_drop(door);
+    pli_first_contact_drop(listening);
     return err;
 }
 
-// Knock at the door of the owner and hear what it says.
-static enum pli_err talk(struct vigil *v, struct pli_comm *comm, struct pli_comm *bridge,
+// Knock at the listening of the owner and hear what it says.
+static enum pli_err talk(struct port_wait *v, struct pli_comm *comm, struct pli_comm *bridge,
                          uint64_t context)
 {
     struct hello hello = { comm->group->me, context };
     struct reply reply = { 0 };
-    struct pli_comm *door = NULL;
+    struct pli_comm *listening = NULL;
     uint32_t word;
-    enum pli_err err = pli_first_contact_make(comm, v->owner, false, context_of(&v->port), &door);
-    err = err == PLI_OK ? pli_first_contact_say(door, 0, &hello, sizeof hello) : err;
+    enum pli_err err =
+        pli_first_contact_make(comm, v->owner, false, context_of(&v->port), &listening);
+    err = err == PLI_OK ? pli_first_contact_say(listening, 0, &hello, sizeof hello) : err;
     err = err == PLI_OK ? pli_first_contact_hear(bridge, &reply, sizeof reply, look, v) : err;
-    pli_first_contact_drop(door);
+    pli_first_contact_drop(listening);
     word = err == PLI_OK;
     if (err == PLI_OK || v->is_late) { // the owner waits for this word
         enum pli_err said = pli_first_contact_say(bridge, 0, &word, sizeof word);
@@ -221,7 +225,7 @@ static enum pli_err talk(struct vigil *v, struct pli_comm *comm, struct pli_comm
 }
 
 // The root's part of connecting.
-static enum pli_err knock(struct vigil *v, const char *name, struct pli_comm *comm,
+static enum pli_err knock(struct port_wait *v, const char *name, struct pli_comm *comm,
                           struct pli_comm **bridge_out)
 {
     const struct port *p = &v->port;
@@ -248,13 +252,14 @@ static enum pli_err knock(struct vigil *v, const char *name, struct pli_comm *co
 }
 
 // One side of a meeting at a port; make is what its root does, far its place among the two.
-static enum pli_err
-at_port(const char *port, MPI_Info info, int root, struct pli_comm *comm, int far,
-        enum pli_err (*make)(struct vigil *, const char *, struct pli_comm *, struct pli_comm **),
-        struct pli_comm **out)
+static enum pli_err at_port(const char *port, MPI_Info info, int root, struct pli_comm *comm,
+                            int far,
+                            enum pli_err (*make)(struct port_wait *, const char *,
+                                                 struct pli_comm *, struct pli_comm **),
+                            struct pli_comm **out)
 {
     struct pli_comm *bridge = NULL;
-    struct vigil v = { 0 };
+    struct port_wait v = { 0 };
     enum pli_err err = PLI_OK;
     int32_t none = 0;
     if (comm->is_inter) {
@@ -277,7 +282,7 @@ at_port(const char *port, MPI_Info info, int root, struct pli_comm *comm, int fa
 enum pli_err pli_port_accept(const char *port, MPI_Info info, int root, struct pli_comm *comm,
                              struct pli_comm **out)
 {
-    return at_port(port, info, root, comm, 1, let_in, out);
+    return at_port(port, info, root, comm, 1, accept_client, out);
 }
 
 enum pli_err pli_port_connect(const char *port, MPI_Info info, int root, struct pli_comm *comm,

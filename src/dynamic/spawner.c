@@ -187,8 +187,8 @@ enum pli_err pli_spawner_start(const struct pli_spawner_order *order, int root,
 }
 
 // The first of the spawned processes says that it is there.
-static enum pli_err greet(struct pli_comm *world, const struct pli_node_row *row,
-                          struct pli_comm **bridge_out)
+static enum pli_err say_hello(struct pli_comm *world, const struct pli_node_row *row,
+                              struct pli_comm **bridge_out)
 {
     struct pli_id id = { pli_proc.boot->job | row->parent, row->parent_ep };
     uint64_t context = row->parent_context;
@@ -211,7 +211,7 @@ enum pli_err pli_spawner_meet_parent(struct pli_comm *world)
         return err;
     }
     if (world->rank == 0) {
-        why = greet(world, row, &bridge);
+        why = say_hello(world, row, &bridge);
     }
     struct pli_comm *c = NULL;
     err = pli_intercomm_join(world, 0, bridge, 0, why, &c);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Asks the launcher to end the members of a communicator and leave the other ranks alone.
 #include "elastic/abort_group.h"
 
 #include "boot/launcher_wire.h"

@@ -29,7 +29,7 @@ static sigset_t user_mask; // while no signal may come
 #if HAS_RSEQ
 // The kernel forgets where a process keeps its number of the core when that shares memory with
 // another one; sched_getcpu would stand still.
-static void renew_rseq(void)
+static void register_rseq(void)
 {
     if (__rseq_size > 0) {
         enum { LEN = 32 };
@@ -37,7 +37,7 @@ static void renew_rseq(void)
     }
 }
 #else
-static void renew_rseq(void)
+static void register_rseq(void)
 {
 }
 #endif
@@ -119,7 +119,7 @@ enum pli_err pli_fork_split(uint32_t number, int *told_out)
             _exit(0);
         }
         close(pipes[0]);
-        renew_rseq();
+        register_rseq();
         *told_out = pipes[1];
         return PLI_OK;
     }

@@ -20,7 +20,7 @@
 
 enum { MOST = 64 };
 
-static struct keepsake {
+static struct entry {
     char name[PLI_REGISTERED_NAME];
     MPIX_Checkpoint_size_function *size;
     MPIX_Checkpoint_pack_function *pack;
@@ -30,7 +30,7 @@ static struct keepsake {
 static uint32_t n_kept;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct keepsake *find(const char *name)
+static struct entry *find(const char *name)
 {
     for (uint32_t i = 0; i < n_kept; i++) {
         if (strncmp(kept[i].name, name, sizeof kept[i].name) == 0) {
@@ -58,8 +58,8 @@ enum pli_err pli_registered_register(const char *name, MPIX_Checkpoint_size_func
     } else if (n_kept == MOST) {
         err = pli_fail(PLI_ERR_NO_SPACE, "no more than %d names can be registered", MOST);
     } else {
-        struct keepsake *k = &kept[n_kept++];
-        *k = (struct keepsake){ .size = size_fn, .pack = pack_fn, .unpack = unpack_fn, .arg = arg };
+        struct entry *k = &kept[n_kept++];
+        *k = (struct entry){ .size = size_fn, .pack = pack_fn, .unpack = unpack_fn, .arg = arg };
         snprintf(k->name, sizeof k->name, "%s", name);
     }
     pthread_mutex_unlock(&lock);
@@ -71,7 +71,7 @@ static size_t padded(uint64_t n)
     return (size_t)((n + PLI_REGISTERED_ALIGN - 1) / PLI_REGISTERED_ALIGN * PLI_REGISTERED_ALIGN);
 }
 
-static enum pli_err write_one(FILE *f, const struct keepsake *k, const char *path)
+static enum pli_err write_one(FILE *f, const struct entry *k, const char *path)
 {
     MPI_Count bytes = 0;
     struct pli_registered_row row = { .spare = 0 };
@@ -131,7 +131,7 @@ static enum pli_err read_one(FILE *f, int piece, int n_piece, const char *path)
         return pli_fail(PLI_ERR_IO, "%s is cut short", path);
     }
     row.name[sizeof row.name - 1] = '\0';
-    const struct keepsake *k = find(row.name);
+    const struct entry *k = find(row.name);
     if (k == NULL) {
         return pli_fail(PLI_ERR_NAME,
                         "the checkpoint has a state '%s' that the program has not registered",

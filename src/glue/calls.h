@@ -64,7 +64,7 @@
 #include "rma/rma_access.h"
 #include "rma/rma_update.h"
 #include "rma/win.h"
-#include "rma/win_allocate.h"
+#include "rma/win_alloc.h"
 #include "rma/win_attach.h"
 #include "rma/win_attr.h"
 #include "rma/win_flush.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Takes and gives back memory of the arena with an allocator whose list is private to the process.
 #include "msg/arena.h"
 
 #include "boot/boot.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Maps the segment of this process when it is first used, and takes memory from it.
 #include "msg/segment.h"
 
 #include "boot/boot.h"

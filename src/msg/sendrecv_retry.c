@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Keeps the half that was done until the program repeats the call, and does the other half then.
 #include "msg/sendrecv_retry.h"
 
 #include "msg/p2p.h"

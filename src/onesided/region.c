@@ -12,7 +12,7 @@
 #include "onesided/region_msg.h"
 #include "onesided/region_priv.h"
 #include "onesided/region_serve.h"
-#include "onesided/region_typed.h"
+#include "onesided/region_datatype.h"
 #include "onesided/region_ucx.h"
 
 #include <stdlib.h>
@@ -306,8 +306,8 @@ enum pli_err pli_region_put(struct pli_region *r, int to, size_t at, const void 
         struct pli_region_side from = { (void *)src, (MPI_Count)len, byte };
         err = pli_region_flush_ucx(r, to);
         if (err == PLI_OK) {
-            err = pli_region_typed_put_msg(r, &place, len, &from,
-                                           len >= PLI_REGION_LARGE ? &req : NULL);
+            err = pli_region_datatype_put_msg(r, &place, len, &from,
+                                              len >= PLI_REGION_LARGE ? &req : NULL);
         }
     }
     return err == PLI_OK && req != NULL ? pli_region_msg_finish(req, NULL) : err;

@@ -6,7 +6,7 @@
 //
 // A region has a communicator for itself. Offsets count from the start of a member's memory.
 // The functions of this file keep the order of what one member does to one target, and one thread
-// at a time uses them; those of region_typed.h promise no order, and any thread may use them.
+// at a time uses them; those of region_datatype.h promise no order, and any thread may use them.
 // Functions that return an error have left the far side as it was, or part of it written.
 // Context of all: no lock held.
 #ifndef PLI_ONESIDED_REGION_H
@@ -44,7 +44,7 @@ struct pli_region_plan {
     bool has_far;      // some members are far
     bool has_thread;   // the progress thread serves it
     bool may_register; // UCX may reach the memory; without a network that can, nothing happens
-    struct pli_guard *guard; // accumulations of region_typed.h hold it; NULL: there are none
+    struct pli_guard *guard; // accumulations of region_datatype.h hold it; NULL: there are none
     // Whether others may reach these bytes; NULL: all from 0 to size.
     bool (*has)(void *arg, int64_t at, uint64_t len);
     // An access is refused because it is outside of the memory; NULL: its origin is told, no more.

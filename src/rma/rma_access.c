@@ -2,7 +2,7 @@
 // MPI_Put and MPI_Get: a copy where memory is near, the region's access where it is far.
 #include "rma/rma_access.h"
 
-#include "onesided/region_typed.h"
+#include "onesided/region_datatype.h"
 #include "rma/rma_target.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static enum pli_err put(const void *from, MPI_Count n, struct pli_datatype *type
         return err;
     }
     if (t.peer == NULL) {
-        return pli_region_typed_nothing(w->region, out);
+        return pli_region_datatype_nothing(w->region, out);
     }
     if (!pli_datatype_bytes(type, n, &bytes) || bytes > t.bytes) {
         return too_long(bytes, t.bytes);
@@ -32,7 +32,7 @@ static enum pli_err put(const void *from, MPI_Count n, struct pli_datatype *type
     if (!t.peer->is_near) {
         struct pli_region_side side = { (void *)from, n, type };
         struct pli_region_place place = { t.rank, t.at, t.count, t.type };
-        return pli_region_typed_put(w->region, &place, bytes, &side, out);
+        return pli_region_datatype_put(w->region, &place, bytes, &side, out);
     }
     if (type->is_dense && to_type->is_dense) {
         memmove(pli_rma_target_here(&t) + to_type->true_lb, (const char *)from + type->true_lb,
@@ -40,7 +40,7 @@ static enum pli_err put(const void *from, MPI_Count n, struct pli_datatype *type
     } else {
         pli_cursor_copy(from, n, type, pli_rma_target_here(&t), n_to, to_type);
     }
-    return pli_region_typed_nothing(w->region, out);
+    return pli_region_datatype_nothing(w->region, out);
 }
 
 static enum pli_err get(void *to, MPI_Count n, struct pli_datatype *type, int target, MPI_Aint disp,
@@ -54,7 +54,7 @@ static enum pli_err get(void *to, MPI_Count n, struct pli_datatype *type, int ta
         return err;
     }
     if (t.peer == NULL) {
-        return pli_region_typed_nothing(w->region, out);
+        return pli_region_datatype_nothing(w->region, out);
     }
     if (!pli_datatype_bytes(type, n, &room) || room < t.bytes) {
         return too_long(t.bytes, room);
@@ -62,15 +62,15 @@ static enum pli_err get(void *to, MPI_Count n, struct pli_datatype *type, int ta
     if (!t.peer->is_near) {
         struct pli_region_side side = { to, n, type };
         struct pli_region_place place = { t.rank, t.at, t.count, t.type };
-        return t.bytes == 0 ? pli_region_typed_nothing(w->region, out)
-                            : pli_region_typed_get(w->region, &place, t.bytes, &side, out);
+        return t.bytes == 0 ? pli_region_datatype_nothing(w->region, out)
+                            : pli_region_datatype_get(w->region, &place, t.bytes, &side, out);
     }
     if (type->is_dense && from_type->is_dense) {
         memmove((char *)to + type->true_lb, pli_rma_target_here(&t) + from_type->true_lb, t.bytes);
     } else {
         pli_cursor_copy(pli_rma_target_here(&t), n_from, from_type, to, n, type);
     }
-    return pli_region_typed_nothing(w->region, out);
+    return pli_region_datatype_nothing(w->region, out);
 }
 
 enum pli_err pli_rma_access_put(const void *from, MPI_Count n_from, struct pli_datatype *from_type,

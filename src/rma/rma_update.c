@@ -6,7 +6,7 @@
 #include "obj/op.h"
 #include "onesided/region_apply.h"
 #include "onesided/region_layout.h"
-#include "onesided/region_typed.h"
+#include "onesided/region_datatype.h"
 #include "rma/rma_target.h"
 
 #include <stdlib.h>
@@ -64,9 +64,9 @@ static void apply_near(const struct update *u, char *in, char *out)
 static enum pli_err update_near(struct update *u)
 {
     char *in, *in_copy = NULL, *out, *out_copy = NULL;
-    enum pli_err err = pli_region_typed_flatten(&u->from, u->t.bytes, true, &in, &in_copy);
+    enum pli_err err = pli_region_datatype_flatten(&u->from, u->t.bytes, true, &in, &in_copy);
     if (err == PLI_OK) {
-        err = pli_region_typed_flatten(&u->result, u->t.bytes, false, &out, &out_copy);
+        err = pli_region_datatype_flatten(&u->result, u->t.bytes, false, &out, &out_copy);
     }
     if (err == PLI_OK) {
         apply_near(u, in, out);
@@ -90,7 +90,7 @@ static enum pli_err update_far(struct update *u, struct pli_request **out)
 {
     struct pli_region_place to = place_of(u);
     struct pli_region_update far = { u->from, u->result, u->op->which, u->elem, u->t.bytes };
-    return pli_region_typed_update(u->win->region, &to, &far, out);
+    return pli_region_datatype_update(u->win->region, &to, &far, out);
 }
 
 static enum pli_err update(struct update *u, int target, MPI_Aint disp, MPI_Count n_to,
@@ -98,7 +98,7 @@ static enum pli_err update(struct update *u, int target, MPI_Aint disp, MPI_Coun
 {
     enum pli_err err = pli_rma_target_find(u->win, target, disp, n_to, to_type, &u->t);
     if (err != PLI_OK || u->t.peer == NULL) {
-        return err != PLI_OK ? err : pli_region_typed_nothing(u->win->region, out);
+        return err != PLI_OK ? err : pli_region_datatype_nothing(u->win->region, out);
     }
     err = n_to == 0 ? PLI_OK : pli_op_check_accumulate(u->op, to_type);
     if (u->op->which == PLI_OP_NO_OP) {
@@ -114,14 +114,14 @@ static enum pli_err update(struct update *u, int target, MPI_Aint disp, MPI_Coun
         err = check_side(&u->result, &u->t, "result");
     }
     if (err != PLI_OK || u->t.bytes == 0) {
-        return err != PLI_OK ? err : pli_region_typed_nothing(u->win->region, out);
+        return err != PLI_OK ? err : pli_region_datatype_nothing(u->win->region, out);
     }
     u->elem = pli_region_layout_elem(to_type->elem);
     if (!u->t.peer->is_near) {
         return update_far(u, out);
     }
     err = update_near(u);
-    return err == PLI_OK ? pli_region_typed_nothing(u->win->region, out) : err;
+    return err == PLI_OK ? pli_region_datatype_nothing(u->win->region, out) : err;
 }
 
 enum pli_err pli_rma_update(const void *from, MPI_Count n_from, struct pli_datatype *from_type,
@@ -195,7 +195,7 @@ enum pli_err pli_rma_update_swap(const void *from, const void *compare, void *re
     u.elem = pli_region_layout_elem(type);
     if (!u.t.peer->is_near) {
         struct pli_region_place to = place_of(&u);
-        return pli_region_typed_swap(w->region, &to, &u.elem, compare, from, result);
+        return pli_region_datatype_swap(w->region, &to, &u.elem, compare, from, result);
     }
     pli_region_apply_swap(&u.elem, u.t.peer->guard, pli_rma_target_here(&u.t), compare, from,
                           result);

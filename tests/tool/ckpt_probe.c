@@ -354,31 +354,49 @@ static void save(MPI_Comm world)
     step--;
 }
 
-// Whether the state of all is to be saved.
-static int is_wanted(MPI_Comm world)
+// Whether the state of all is to be saved; not by a world that has a newer version, which all are
+// about to take up: the test counts on the ranks of that one.
+static int is_wanted(MPI_Comm world, int version)
 {
-    int wanted = 0, all;
+    int now, mine[2] = { 0, 0 }, all[2];
     if (with_state) {
-        MPIX_Checkpoint_wanted(&wanted);
+        MPIX_Checkpoint_wanted(&mine[0]);
+        MPIX_World_version(&now);
+        mine[1] = now > version;
     }
-    MPI_Allreduce(&wanted, &all, 1, MPI_INT, MPI_MAX, world);
-    return all;
+    MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, world);
+    return all[0] && !all[1];
 }
 
-// Messages go on meanwhile. A test that forgot it is not waited for.
-static void wait_at_gate(MPI_Comm world)
+// Whether all have seen a newer version of the world.
+static int is_outdated(MPI_Comm world, int version)
+{
+    int now, all;
+    MPIX_World_version(&now);
+    MPI_Allreduce(&now, &all, 1, MPI_INT, MPI_MIN, world);
+    return !with_poll && all > version;
+}
+
+// Messages go on meanwhile. When the world has changed the program takes that up, and waits again
+// after the next step. A test that forgot the gate is not waited for.
+static void wait_at_gate(MPI_Comm world, int version)
 {
     enum { PATIENCE_S = 300 };
-    int rank, is_open = 0;
+    static int is_shut; // as rank 0 knows
+    int rank;
     double begin = MPI_Wtime();
     MPI_Comm_rank(world, &rank);
-    while (!is_open) {
-        is_open = rank == 0 && access(gate, F_OK) == 0;
-        MPI_Bcast(&is_open, 1, MPI_INT, 0, world);
+    is_shut = is_shut || step == n_step - 5;
+    for (;;) {
+        is_shut = is_shut && !(rank == 0 && access(gate, F_OK) == 0);
+        MPI_Bcast(&is_shut, 1, MPI_INT, 0, world);
+        if (is_outdated(world, version) || !is_shut) { // in this order: all ask
+            return;
+        }
         if (n_flood > 0) {
             flood(world);
         }
-        if (is_wanted(world)) {
+        if (is_wanted(world, version)) {
             save(world);
         }
         check(MPI_Wtime() - begin < PATIENCE_S, "the gate");
@@ -401,7 +419,7 @@ static void work(MPI_Comm world, int version)
         double mine = rank == 0 ? value * 1.0000001 + step : 0, sum;
         MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, world);
         value = sum; // does not depend on the number of ranks
-        int all = is_wanted(world);
+        int all = is_wanted(world, version);
         if (was_first) {
             use_windows(&p);
         }
@@ -429,8 +447,8 @@ static void work(MPI_Comm world, int version)
             world = MPI_COMM_WORLD;
         }
         nap(nap_ms);
-        if (gate != NULL && step == n_step - 5) {
-            wait_at_gate(world);
+        if (gate != NULL && step >= n_step - 5) {
+            wait_at_gate(world, version);
         }
         if (!follow(&world, &version)) {
             break;

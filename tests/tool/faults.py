@@ -140,30 +140,30 @@ def faults(env, d, in_rank, in_mpiexec, late, *options):
         r, rc, text = ask(env, d, point, *options)
         check(r.rc == 2 and rc == -signal.SIGKILL, f"{point}: {r}\n{rc}\n{text}")
         check(numbers(d) == before or point in late, f"{point}: {os.listdir(d)}")
-    for point in ("seal_sum", "seal_manifest", "seal_rename", "seal_prune"):
+    for point in ("commit_sum", "commit_manifest", "commit_rename", "commit_prune"):
         before = numbers(d)
         r, rc, text = ask(env, d, point, *options)
         check(r.rc == 1 and "was killed" in r.err and rc == 0 and result(text)[0] == want, f"{point}: {r}\n{rc}\n{text}")
-        check((numbers(d) == before) == (point != "seal_prune"), f"{point}: {os.listdir(d)}")
+        check((numbers(d) == before) == (point != "commit_prune"), f"{point}: {os.listdir(d)}")
         tidy(d)
     good(env, d, want)
 
 
 def image(env, d):
     faults(env, d, ("freeze_signal", "freeze_told", "freeze_left", "freeze_called", "freeze_back", "freeze_mapped"),
-           [f"mpiexec_ckpt_{s}" for s in ("wanted", "parking", "dumping", "calling", "sealing", "over")],
+           [f"mpiexec_ckpt_{s}" for s in ("wanted", "stopping", "dumping", "resuming", "committing", "over")],
            ("freeze_called", "freeze_back", "freeze_mapped", "mpiexec_ckpt_over"))
 
 
 def image_tcp(env, d):
     """With connections between the ranks."""
     faults({**env, "PLIANT_NET": "tcp"}, d, ("freeze_told", "freeze_drain", "freeze_drained", "freeze_back", "freeze_mapped"),
-           [f"mpiexec_ckpt_{s}" for s in ("parking", "draining", "dumping", "calling")], ("freeze_back", "freeze_mapped"))
+           [f"mpiexec_ckpt_{s}" for s in ("stopping", "draining", "dumping", "resuming")], ("freeze_back", "freeze_mapped"))
 
 
 def state(env, d):
     faults(env, d, ("state_write", "state_written"),
-           ("mpiexec_state_writing", "mpiexec_state_sealing"), (), "--checkpoint-mode", "state")
+           ("mpiexec_state_writing", "mpiexec_state_committing"), (), "--checkpoint-mode", "state")
 
 
 def killed_while_writing(env, d):

@@ -108,7 +108,7 @@ def state_dies(env, d):
     open_gate(d)
     p = start(env, *args, "call=5")
     check(result(finish(p)) == (want, 3), "it has its result")
-    for fault in ("state_write:2", "state_written:1", "mpiexec_state_writing", "mpiexec_state_sealing"):
+    for fault in ("state_write:2", "state_written:1", "mpiexec_state_writing", "mpiexec_state_committing"):
         p = start({**env, "PLIANT_FAULT": fault}, *args, "call=10")
         text = finish(p)
         check(p.returncode != 0, f"{fault}: {p.returncode}\n{text}")
@@ -317,14 +317,14 @@ def image_dies(env, d):
     text = finish(p)
     check(result(text) == (want, 3) and numbers(d) == [1], text)
     for fault in ("freeze_told:1", "freeze_drain:0", "freeze_drained:2", "freeze_left:1", "daemon_ckpt_stop:1", "daemon_ckpt_drain:0",
-                  "daemon_ckpt_leave:1", "daemon_ckpt_back:0", "mpiexec_ckpt_parking", "mpiexec_ckpt_draining",
-                  "mpiexec_ckpt_dumping", "mpiexec_ckpt_calling", "mpiexec_ckpt_sealing"):
+                  "daemon_ckpt_leave:1", "daemon_ckpt_back:0", "mpiexec_ckpt_stopping", "mpiexec_ckpt_draining",
+                  "mpiexec_ckpt_dumping", "mpiexec_ckpt_resuming", "mpiexec_ckpt_committing"):
         p = start({**env, "PLIANT_FAULT": fault}, *args, "call=10")
         text = finish(p)
         check(p.returncode != 0, f"{fault}: {p.returncode}\n{text}")
         left = left_behind(C, HOSTS)
         check(not left and numbers(d) == [1], f"{fault}: {left} {os.listdir(d)}")
-    for fault in ("seal_sum", "seal_rename"):  # the job goes on
+    for fault in ("commit_sum", "commit_rename"):  # the job goes on
         p = start({**env, "PLIANT_FAULT": fault}, *args, "call=10")
         text = finish(p)
         check(p.returncode == 0 and result(text) == (want, 3) and "was killed" in text, f"{fault}: {p.returncode}\n{text}")

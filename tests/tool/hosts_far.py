@@ -60,7 +60,7 @@ def dies(env, _):
     for fault in ("fork_clone:0", "fork_left:2", "fork_arrived:2", "fork_become:2", "dock_send:0", "dock_take:1"):
         r = run({**env, "PLIANT_FAULT": fault}, "", to=("vc2",))
         check(is_as_before(r), f"{fault}: {r}")
-    for fault in ("daemon_ferry_dump:0", "daemon_ferry_send:0", "daemon_ferry_land:1", "daemon_ferry_restored:1",
+    for fault in ("daemon_fork_dump:0", "daemon_fork_send:0", "daemon_fork_restore:1", "daemon_fork_restored:1",
                   "daemon_move_got:1", "fork_split:0", "fork_made:0", "fork_agreed:0", "fork_agreed:1", "fork_enter:2",
                   "mpiexec_coming", "mpiexec_commit:0", "mpiexec_committed:2", "mpiexec_resized"):
         r = run({**env, "PLIANT_FAULT": fault}, "", to=("vc2",))

@@ -191,6 +191,7 @@ static _Noreturn void refuse_unknown(const struct pli_option_reader *r, const ch
     }
     r->bad("there is no option '%s'%s; see %s --help", typed,
            r->expected != NULL ? r->expected : "", r->tool);
+    abort(); // bad does not return
 }
 
 static void read_number(struct pli_option_use *use)
@@ -320,6 +321,7 @@ void pli_options_no_command(const struct pli_option_reader *r, const char *name)
                best.text, r->tool);
     }
     r->bad("there is no command '%s'; see %s --help", name, r->tool);
+    abort(); // bad does not return
 }
 
 // Print a row of --help: what is typed, and beside it a sentence that is broken into lines.

@@ -81,8 +81,8 @@ struct pli_option_reader {
     const pli_option_take_fn *take; // indexed by `take` of the options
     void *job, *part;               // structs in which values are stored
     const char *expected;           // what is said about an unknown option besides; may be NULL
-    // Prints a sentence about a wrong command line, and ends the process.
-    void (*bad)(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
+    // Prints a sentence about a wrong command line, and ends the process: it must not return.
+    void (*bad)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
 
 // Whether a word is to be read as an option: it begins with a dash and is more than that.

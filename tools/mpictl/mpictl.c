@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpictl: shows running jobs of this host, read from the memory that their mpiexec shares with the
-// ranks, and sends orders to their mpiexec.
+// ranks, and sends requests to their mpiexec.
 #include "base/clock.h"
 #include "base/err.h"
 #include "boot/launcher_wire.h"
 #include "boot/node.h"
 #include "mpictl.h"
 #include "mpictl_options.h"
-#include "order.h"
+#include "ctl_request.h"
 #include "tools/lib/job_status.h"
 
 #include <ctype.h>
@@ -260,8 +260,8 @@ static const char *no_site(uint32_t row)
 static void show_all(long pid, struct pli_node *node)
 {
     struct pli_answer answer;
-    pli_order_ask(pid, PLI_ASK_LOOK, NULL, 0,
-                  &answer); // has the mpiexec collect the state of all hosts
+    pli_ctl_request_send(pid, PLI_ASK_LOOK, NULL, 0,
+                         &answer); // has the mpiexec collect the state of all hosts
     show_states(node);
     if (answer.error != 0) {
         printf("what they wait for cannot be shown: %s\n", answer.text);
@@ -323,7 +323,7 @@ static int checkpoint(const char *which)
 {
     long pid = choose(which);
     struct pli_answer answer;
-    pli_order_ask(pid, PLI_ASK_CHECKPOINT, NULL, 0, &answer);
+    pli_ctl_request_send(pid, PLI_ASK_CHECKPOINT, NULL, 0, &answer);
     if (answer.error != 0) {
         fprintf(stderr, "mpictl: %s\n", answer.text);
         return 1;
@@ -338,8 +338,8 @@ static int wait_for_leavers(long pid, bool is_said)
 {
     struct pli_ask_left left = { (uint32_t)(args.wait_s * 1000), 0 };
     struct pli_answer answer;
-    int fd = pli_order_dial(pid);
-    if (fd < 0 || !pli_order_talk(fd, PLI_ASK_LEFT, &left, sizeof left, &answer)) {
+    int fd = pli_ctl_request_connect(pid);
+    if (fd < 0 || !pli_ctl_request_exchange(fd, PLI_ASK_LEFT, &left, sizeof left, &answer)) {
         puts("the ranks that left are gone, with the whole job");
         return 0;
     }
@@ -384,7 +384,7 @@ static int resize(enum pli_ask_resize_how how, const char *count, const char *wh
     memcpy(body, &want, sizeof want);
     memcpy(body + sizeof want, args.hosts != NULL ? args.hosts : "",
            args.hosts != NULL ? strlen(args.hosts) : 0);
-    pli_order_ask(pid, PLI_ASK_RESIZE, body, (uint32_t)len, &answer);
+    pli_ctl_request_send(pid, PLI_ASK_RESIZE, body, (uint32_t)len, &answer);
     free(body);
     if (answer.error != 0) {
         fprintf(stderr, "mpictl: %s\n", answer.text);
@@ -407,7 +407,7 @@ static int migrate(const char *rank, const char *host, const char *which)
         pli_mpictl_bad("'%s' is not the name of a host", host);
     }
     snprintf(want.host, sizeof want.host, "%s", host);
-    pli_order_ask(choose(which), PLI_ASK_MIGRATE, &want, sizeof want, &answer);
+    pli_ctl_request_send(choose(which), PLI_ASK_MIGRATE, &want, sizeof want, &answer);
     fprintf(answer.error != 0 ? stderr : stdout, "%s%s\n", answer.error != 0 ? "mpictl: " : "",
             answer.text);
     return answer.error != 0;
@@ -534,7 +534,7 @@ int main(int argc, char **argv)
         }
     }
     argv[n] = NULL;
-    pli_order_timeout = args.timeout_s;
+    pli_ctl_request_timeout = args.timeout_s;
     if (n == 0) {
         pli_options_help(&r, stdout);
         return fflush(stdout) == 0 ? 0 : 1;

@@ -39,7 +39,7 @@ struct at {
     char name[64];
 };
 
-struct guest {
+struct caller {
     struct pli_handshake_accept who; // first
     uint64_t key;                    // in the set
 };
@@ -48,9 +48,9 @@ static struct {
     int listener;
     uint64_t key; // of the listener in the set
     struct pli_epollset *set;
-    bool is_crowded;      // the listener is not watched
-    struct guest *guests; // [PLI_HANDSHAKE_ACCEPT_N], made at the first call
-    pthread_mutex_t lock; // guards the guests and the set
+    bool is_crowded;        // the listener is not watched
+    struct caller *callers; // [PLI_HANDSHAKE_ACCEPT_N], made at the first call
+    pthread_mutex_t lock;   // guards the callers and the set
 } net = { .listener = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static size_t at_size(const struct at *at)
@@ -182,7 +182,7 @@ static void add_met(struct pli_node *node, int n)
     pli_futex_wake(&node->header->met, INT_MAX, false);
 }
 
-static enum pli_err open_door(struct pli_boot *boot)
+static enum pli_err open_listener(struct pli_boot *boot)
 {
     uint16_t port = 0;
     enum pli_err err = pli_listen_open(true, &net.listener, &port);
@@ -224,7 +224,7 @@ static enum pli_err lead(const struct pli_kvs *s, const struct pli_kvs_map *m,
 enum pli_err pli_kvs_listen_open(const struct pli_kvs *s, const struct pli_kvs_map *m,
                                  struct pli_boot *boot)
 {
-    enum pli_err err = open_door(boot);
+    enum pli_err err = open_listener(boot);
     if (err != PLI_OK) {
         return err;
     }
@@ -250,7 +250,7 @@ int pli_kvs_listen_fd(struct pli_boot *boot)
     return net.set != NULL ? pli_epollset_fd(net.set) : -1;
 }
 
-static void dismiss(struct guest *g)
+static void drop_caller(struct caller *g)
 {
     pli_epollset_remove(net.set, &g->key, g->who.fd);
     close(g->who.fd);
@@ -258,19 +258,19 @@ static void dismiss(struct guest *g)
 }
 
 // A place for one more. NULL: there is none now, or no memory.
-static struct guest *room(void)
+static struct caller *room(void)
 {
-    if (net.guests == NULL) {
-        net.guests = calloc(PLI_HANDSHAKE_ACCEPT_N, sizeof *net.guests);
-        for (int i = 0; net.guests != NULL && i < PLI_HANDSHAKE_ACCEPT_N; i++) {
-            net.guests[i].who.fd = -1;
+    if (net.callers == NULL) {
+        net.callers = calloc(PLI_HANDSHAKE_ACCEPT_N, sizeof *net.callers);
+        for (int i = 0; net.callers != NULL && i < PLI_HANDSHAKE_ACCEPT_N; i++) {
+            net.callers[i].who.fd = -1;
         }
     }
     struct pli_handshake_accept *who =
-        net.guests == NULL ? NULL
-                           : pli_handshake_accept_room(&net.guests[0].who, sizeof net.guests[0],
-                                                       PLI_HANDSHAKE_ACCEPT_N);
-    return (struct guest *)who; // it is first there
+        net.callers == NULL ? NULL
+                            : pli_handshake_accept_room(&net.callers[0].who, sizeof net.callers[0],
+                                                        PLI_HANDSHAKE_ACCEPT_N);
+    return (struct caller *)who; // it is first there
 }
 
 // PLI_ERR_NO_SPACE: no descriptor is free, and who calls has to wait. PLI_ERR_PENDING: so it has,
@@ -279,7 +279,7 @@ static enum pli_err answer_calls(void)
 {
     struct pli_handshake_accept who;
     for (int i = 0; i < PLI_HANDSHAKE_ACCEPT_AT_ONCE; i++) {
-        struct guest *g = room();
+        struct caller *g = room();
         if (g == NULL) {
             pli_epollset_pause(net.set, net.key, net.listener);
             net.is_crowded = true;
@@ -289,7 +289,7 @@ static enum pli_err answer_calls(void)
             return pli_nofile_is_why(errno) ? PLI_ERR_NO_SPACE : PLI_AGAIN;
         }
         if (g->who.fd >= 0) {
-            dismiss(g);
+            drop_caller(g);
         }
         if (!pli_epollset_watch(net.set, &g->key, who.fd, EPOLLIN, g)) {
             close(who.fd);
@@ -301,7 +301,7 @@ static enum pli_err answer_calls(void)
 }
 
 // Whether this one is let in: then its descriptor is not watched here any more.
-static bool is_let_in(struct pli_boot *boot, struct guest *g, struct pli_caller *out)
+static bool is_let_in(struct pli_boot *boot, struct caller *g, struct pli_caller *out)
 {
     struct pli_handshake_accept *s = &g->who;
     enum pli_err err = pli_handshake_accept_step(s, boot->node.header->secret);
@@ -321,7 +321,7 @@ static bool is_let_in(struct pli_boot *boot, struct guest *g, struct pli_caller 
         memcpy(out->keys, &keys, sizeof out->keys);
         s->fd = -1;
     } else if (err != PLI_AGAIN) {
-        dismiss(g);
+        drop_caller(g);
     }
     return is_good;
 }
@@ -352,13 +352,13 @@ enum pli_err pli_kvs_listen_accept(struct pli_boot *boot, struct pli_caller *out
 
 void pli_kvs_listen_close(void)
 {
-    for (int i = 0; net.guests != NULL && i < PLI_HANDSHAKE_ACCEPT_N; i++) {
-        if (net.guests[i].who.fd >= 0) {
-            dismiss(&net.guests[i]);
+    for (int i = 0; net.callers != NULL && i < PLI_HANDSHAKE_ACCEPT_N; i++) {
+        if (net.callers[i].who.fd >= 0) {
+            drop_caller(&net.callers[i]);
         }
     }
-    free(net.guests);
-    net.guests = NULL;
+    free(net.callers);
+    net.callers = NULL;
     pli_epollset_destroy(net.set);
     net.set = NULL;
     if (net.listener >= 0) {

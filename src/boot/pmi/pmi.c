@@ -185,7 +185,7 @@ static enum pli_err pmi_hosts(uint32_t *host_of)
     return PLI_OK;
 }
 
-static enum pli_err greet(void)
+static enum pli_err start_protocol(void)
 {
     char line[LINE];
     enum pli_err err = tell_launcher("cmd=init pmi_version=1 pmi_subversion=1\n");
@@ -232,7 +232,7 @@ static enum pli_err pmi_open(struct pli_boot *boot)
                               .hosts = pmi_hosts,
                               .finish = pmi_finish,
                               .end = pmi_end };
-    enum pli_err err = greet();
+    enum pli_err err = start_protocol();
     err = err == PLI_OK ? pli_kvs_open(&store, boot) : err;
     if (err == PLI_OK) { // a program that this rank starts is a world of its own
         unsetenv("PMI_FD");

@@ -13,8 +13,8 @@ enum {
     PLI_FRAME_WORKER_MAX = 1 << 16 // bytes of the address of a worker of UCX
 };
 
-// A message: EAGER, SYNC and RTS of msg/msg_wire.h. Requests are named by ids [reqid.h], which only the
-// side that gave them can turn into anything.
+// A message: EAGER, SYNC and RTS of msg/msg_wire.h. Requests are named by ids [reqid.h], which only
+// the side that gave them can turn into anything.
 struct pli_frame {
     uint8_t kind;  // enum pli_msg_kind
     uint8_t flags; // a message: enum pli_form of its data; else zero

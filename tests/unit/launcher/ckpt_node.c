@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of a host comes back as it was, holes included; what is no such image is refused, and
 // nothing is written beyond the end that it names.
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_node.h"
+#include "launcher/base/why.h"
 #include "t.h"
 
 #include <fcntl.h>

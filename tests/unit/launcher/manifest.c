@@ -3,7 +3,8 @@
 // has numbers that fit together.
 #include "launcher/ckpt/manifest.h"
 
-#include "launcher/ckpt/ckpt_priv.h"
+#include "launcher/ckpt/ckpt_sum.h"
+#include "launcher/base/why.h"
 #include "t.h"
 
 #include <inttypes.h>

@@ -272,7 +272,8 @@ static int run_and_report(const struct cmd *c, const struct job *j, int map, boo
     return rc;
 }
 
-// src is the name of the unit in debug information. is_c: whatever the suffix. map: -1, there is none.
+// src is the name of the unit in debug information. is_c: whatever the suffix. map: -1, there is
+// none.
 static int compile(const struct job *j, const struct tools *t, bool is_c, const char *src,
                    const char *in, const char *out, int map)
 {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names in a directory of checkpoints for what is no checkpoint, or none yet. They say whose they
-// are: the directory may be seen from many hosts.
-#include "launcher/ckpt/ckpt_priv.h"
+// A directory of checkpoints: their numbers, and names for what is no checkpoint, or none yet. The
+// latter contain the host and the process they belong to: many hosts may see the directory.
+#include "launcher/ckpt/ckpt_dir.h"
+
+#include "launcher/ckpt/ckpt_plan.h"
 #include "launcher/ckpt/restart_ghosts.h"
 #include "launcher/base/remove_tree.h"
 
@@ -18,6 +20,28 @@
 enum { OLD_S = 24 * 60 * 60 }; // what another host has left, and nobody has touched since
 
 static const char begin[] = ".temp-";
+
+uint32_t pli_ckpt_number_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    char *end;
+    unsigned long n = strtoul(name, &end, 10);
+    return name[0] >= '1' && name[0] <= '9' && *end == '\0' && n < UINT32_MAX ? (uint32_t)n : 0;
+}
+
+uint32_t pli_ckpt_last(const char *dir, uint32_t below)
+{
+    uint32_t last = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        uint32_t n = pli_ckpt_number_of(e->d_name);
+        last = n > last && n < below ? n : last;
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return last;
+}
 
 void pli_ckpt_temp(char to[PATH_MAX], const char *dir, pid_t owner, const char *what)
 {

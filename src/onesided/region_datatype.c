@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An access whose two sides are one run each goes by UCX where that reaches the member. All others
 // are messages of blocks and packed data, or one message for data that is long and in one run.
-#include "onesided/region_typed.h"
+#include "onesided/region_datatype.h"
 
 #include "msg/p2p.h"
 #include "obj/datatype.h"
@@ -15,7 +15,7 @@
 
 enum { MANY_OUT = 64 }; // messages on their way after which an access waits for room
 
-enum pli_err pli_region_typed_nothing(struct pli_region *r, struct pli_request **out)
+enum pli_err pli_region_datatype_nothing(struct pli_region *r, struct pli_request **out)
 {
     return out == NULL ? PLI_OK : pli_p2p_nothing(r->comm, PLI_REQ_SEND | PLI_REQ_NO_STATUS, out);
 }
@@ -106,17 +106,17 @@ static enum pli_err put_piece(struct pli_region *r, int to, const struct pli_reg
     return pli_region_msg_send(m, to, head + bytes);
 }
 
-enum pli_err pli_region_typed_put(struct pli_region *r, const struct pli_region_place *to,
-                                  size_t bytes, const struct pli_region_side *from,
-                                  struct pli_request **out)
+enum pli_err pli_region_datatype_put(struct pli_region *r, const struct pli_region_place *to,
+                                     size_t bytes, const struct pli_region_side *from,
+                                     struct pli_request **out)
 {
     return is_for_ucx(r, to, bytes, from) ? move_by_ucx(r, to, bytes, from, true, out)
-                                          : pli_region_typed_put_msg(r, to, bytes, from, out);
+                                          : pli_region_datatype_put_msg(r, to, bytes, from, out);
 }
 
-enum pli_err pli_region_typed_put_msg(struct pli_region *r, const struct pli_region_place *to,
-                                      size_t bytes, const struct pli_region_side *from,
-                                      struct pli_request **out)
+enum pli_err pli_region_datatype_put_msg(struct pli_region *r, const struct pli_region_place *to,
+                                         size_t bytes, const struct pli_region_side *from,
+                                         struct pli_request **out)
 {
     struct pli_cursor data;
     enum pli_err err = PLI_OK;
@@ -127,7 +127,7 @@ enum pli_err pli_region_typed_put_msg(struct pli_region *r, const struct pli_reg
     if (is_run(to)) {
         struct pli_region_block b = run_of(to, bytes);
         err = bytes > 0 ? put_piece(r, to->member, &b, 1, bytes, &data) : PLI_OK;
-        return err == PLI_OK ? pli_region_typed_nothing(r, out) : err;
+        return err == PLI_OK ? pli_region_datatype_nothing(r, out) : err;
     }
     struct pli_region_layout layout;
     pli_region_layout_init(&layout, to->at, to->count, to->type, NULL, bytes);
@@ -141,7 +141,7 @@ enum pli_err pli_region_typed_put_msg(struct pli_region *r, const struct pli_reg
         }
         err = put_piece(r, to->member, blocks, n, len, &data);
     }
-    return err == PLI_OK ? pli_region_typed_nothing(r, out) : err;
+    return err == PLI_OK ? pli_region_datatype_nothing(r, out) : err;
 }
 
 // Ask for the bytes of some blocks, which go to `to` as (count, type) says.
@@ -192,9 +192,9 @@ static enum pli_err fetch_all(struct pli_region_access *op, const struct pli_reg
     return err;
 }
 
-enum pli_err pli_region_typed_get(struct pli_region *r, const struct pli_region_place *from,
-                                  size_t bytes, const struct pli_region_side *to,
-                                  struct pli_request **out)
+enum pli_err pli_region_datatype_get(struct pli_region *r, const struct pli_region_place *from,
+                                     size_t bytes, const struct pli_region_side *to,
+                                     struct pli_request **out)
 {
     if (is_for_ucx(r, from, bytes, to)) {
         return move_by_ucx(r, from, bytes, to, false, out);
@@ -225,8 +225,8 @@ enum pli_err pli_region_typed_get(struct pli_region *r, const struct pli_region_
     return pli_region_msg_end(op, fetch_all(op, from, bytes, here), out);
 }
 
-enum pli_err pli_region_typed_flatten(const struct pli_region_side *s, size_t bytes, bool is_in,
-                                      char **out, char **copy_out)
+enum pli_err pli_region_datatype_flatten(const struct pli_region_side *s, size_t bytes, bool is_in,
+                                         char **out, char **copy_out)
 {
     *copy_out = NULL;
     if (s->type == NULL) {
@@ -313,20 +313,20 @@ static enum pli_err send_pieces(struct pli_region *r, const struct pli_region_pl
     return err;
 }
 
-enum pli_err pli_region_typed_update(struct pli_region *r, const struct pli_region_place *to,
-                                     const struct pli_region_update *u, struct pli_request **out)
+enum pli_err pli_region_datatype_update(struct pli_region *r, const struct pli_region_place *to,
+                                        const struct pli_region_update *u, struct pli_request **out)
 {
     const struct pli_region_side *result = &u->result;
     if (result->type == NULL) {
         enum pli_err err = send_pieces(r, to, u, NULL, NULL);
-        return err == PLI_OK ? pli_region_typed_nothing(r, out) : err;
+        return err == PLI_OK ? pli_region_datatype_nothing(r, out) : err;
     }
     struct pli_region_access *op = pli_region_msg_begin(r, to->member, out != NULL);
     if (op == NULL) {
         return PLI_ERR_NOMEM;
     }
     char *here;
-    enum pli_err err = pli_region_typed_flatten(result, u->bytes, false, &here, &op->packed);
+    enum pli_err err = pli_region_datatype_flatten(result, u->bytes, false, &here, &op->packed);
     if (op->packed != NULL) {
         op->bytes = u->bytes;
         op->buf = result->buf;
@@ -336,9 +336,9 @@ enum pli_err pli_region_typed_update(struct pli_region *r, const struct pli_regi
     return pli_region_msg_end(op, err == PLI_OK ? send_pieces(r, to, u, op, here) : err, out);
 }
 
-enum pli_err pli_region_typed_swap(struct pli_region *r, const struct pli_region_place *to,
-                                   const struct pli_region_elem *elem, const void *compare,
-                                   const void *from, void *result)
+enum pli_err pli_region_datatype_swap(struct pli_region *r, const struct pli_region_place *to,
+                                      const struct pli_region_elem *elem, const void *compare,
+                                      const void *from, void *result)
 {
     size_t size = elem->size;
     struct pli_region_block b = { to->at, size, 0, 1 };

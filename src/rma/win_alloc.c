@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Win_allocate and MPI_Win_allocate_shared. Guards are in front of the memory.
-#include "rma/win_allocate.h"
+#include "rma/win_alloc.h"
 
 #include "boot/boot.h"
 #include "coll/coll.h"
@@ -95,8 +95,8 @@ static enum pli_err return_window(struct pli_win *w, enum pli_err err, void *bas
     return PLI_OK;
 }
 
-enum pli_err pli_win_allocate(MPI_Aint size, MPI_Aint unit, struct pli_info *info,
-                              struct pli_comm *comm, void *base_out, struct pli_win **out)
+enum pli_err pli_win_alloc(MPI_Aint size, MPI_Aint unit, struct pli_info *info,
+                           struct pli_comm *comm, void *base_out, struct pli_win **out)
 {
     struct pli_win *w = NULL;
     enum pli_err err = prepare(MPI_WIN_FLAVOR_ALLOCATE, size, unit, comm, &w);
@@ -203,8 +203,8 @@ static enum pli_err share(struct pli_win *w, struct pli_comm *comm, struct pli_i
     return err;
 }
 
-enum pli_err pli_win_allocate_shared(MPI_Aint size, MPI_Aint unit, struct pli_info *info,
-                                     struct pli_comm *comm, void *base_out, struct pli_win **out)
+enum pli_err pli_win_alloc_shared(MPI_Aint size, MPI_Aint unit, struct pli_info *info,
+                                  struct pli_comm *comm, void *base_out, struct pli_win **out)
 {
     struct pli_win *w = NULL;
     enum pli_err err = prepare(MPI_WIN_FLAVOR_SHARED, size, unit, comm, &w);
@@ -219,8 +219,8 @@ enum pli_err pli_win_allocate_shared(MPI_Aint size, MPI_Aint unit, struct pli_in
     return return_window(w, err, base_out, out);
 }
 
-enum pli_err pli_win_allocate_query(struct pli_win *w, int rank, MPI_Aint *size_out,
-                                    MPI_Count *unit_out, void *base_out)
+enum pli_err pli_win_alloc_query(struct pli_win *w, int rank, MPI_Aint *size_out,
+                                 MPI_Count *unit_out, void *base_out)
 {
     bool is_first = rank == MPI_PROC_NULL;
     if (w->flavor == MPI_WIN_FLAVOR_DYNAMIC) {

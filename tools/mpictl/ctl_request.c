@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends orders to the mpiexec of a job over its control socket.
-#include "order.h"
+// Sends requests to the mpiexec of a job over its control socket.
+#include "ctl_request.h"
 
 #include "base/clock.h"
 #include "boot/ctl_addr.h"
@@ -22,7 +22,7 @@ enum {
     NS_PER_S = 1000000000
 };
 
-long pli_order_timeout = 60;
+long pli_ctl_request_timeout = 60;
 
 // Whether the job has just begun: its mpiexec may not listen yet.
 static bool is_young(long pid)
@@ -47,7 +47,7 @@ static void check_owner(int fd, long pid)
     }
 }
 
-int pli_order_dial(long pid)
+int pli_ctl_request_connect(long pid)
 {
     struct sockaddr_un a;
     socklen_t size = pli_ctl_addr((pid_t)pid, &a);
@@ -65,8 +65,8 @@ int pli_order_dial(long pid)
     return fd;
 }
 
-bool pli_order_talk(int fd, enum pli_ask_kind kind, const void *body, uint32_t len,
-                    struct pli_answer *answer)
+bool pli_ctl_request_exchange(int fd, enum pli_ask_kind kind, const void *body, uint32_t len,
+                              struct pli_answer *answer)
 {
     struct pli_ask_head head = { kind, len };
     bool is_answered = send(fd, &head, sizeof head, MSG_NOSIGNAL) == (ssize_t)sizeof head &&
@@ -80,13 +80,13 @@ bool pli_order_talk(int fd, enum pli_ask_kind kind, const void *body, uint32_t l
 static void ask_once(long pid, enum pli_ask_kind kind, const void *body, uint32_t len,
                      struct pli_answer *answer)
 {
-    int fd = pli_order_dial(pid);
+    int fd = pli_ctl_request_connect(pid);
     if (fd < 0) {
         pli_mpictl_bad("process %ld is no mpiexec of yours that was started with --elastic, "
                        "--checkpoint-dir or --movable",
                        pid);
     }
-    if (!pli_order_talk(fd, kind, body, len, answer)) {
+    if (!pli_ctl_request_exchange(fd, kind, body, len, answer)) {
         pli_mpictl_bad("mpiexec %ld did not answer: the job has ended", pid);
     }
 }
@@ -100,10 +100,11 @@ static void cut_advice(struct pli_answer *answer)
     }
 }
 
-void pli_order_ask(long pid, enum pli_ask_kind kind, const void *body, uint32_t len,
-                   struct pli_answer *answer)
+void pli_ctl_request_send(long pid, enum pli_ask_kind kind, const void *body, uint32_t len,
+                          struct pli_answer *answer)
 {
-    uint64_t begin = pli_clock_ns(), limit = (uint64_t)pli_order_timeout * NS_PER_S, waited = 0;
+    uint64_t begin = pli_clock_ns(), limit = (uint64_t)pli_ctl_request_timeout * NS_PER_S,
+             waited = 0;
     bool is_shown = false, is_terminal = isatty(STDERR_FILENO) != 0;
     long pause_ms = FIRST_MS;
     for (ask_once(pid, kind, body, len, answer); answer->error == EBUSY && waited < limit;
@@ -127,6 +128,6 @@ void pli_order_ask(long pid, enum pli_ask_kind kind, const void *body, uint32_t 
         cut_advice(answer);
         size_t n = strlen(answer->text);
         snprintf(answer->text + n, sizeof answer->text - n, "; given up after %ld s (--timeout)",
-                 pli_order_timeout);
+                 pli_ctl_request_timeout);
     }
 }

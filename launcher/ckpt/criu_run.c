@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // CRIU, run as a program.
-#include "launcher/ckpt/ckpt_priv.h"
-#include "launcher/base/say.h"
+#include "launcher/ckpt/criu_run.h"
+
+#include "launcher/base/helper.h"
+#include "launcher/base/why.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +17,7 @@
 
 static bool run(const char *const argv[], int *status_out)
 {
-    struct pli_helper h = { .watch = { .fd = -1 }, .report = -1 };
+    struct pli_helper h = PLI_HELPER_NONE;
     if (!pli_helper_exec(&h, argv, NULL)) {
         return false;
     }
@@ -48,30 +50,26 @@ bool pli_criu_check(char *why)
     return false;
 }
 
-static bool dump(struct pli_helper *h, const char *pid, const char *dir, const char *how)
-{
-    const char *const argv[] = {
-        "criu",       "dump",     "--tree", pid,           "--images-dir", dir,
-        "--log-file", "dump.log", "-v1",    "--shell-job", "--file-locks", "--ghost-limit",
-        "256M",       how,        NULL
-    };
-    return mkdir(dir, 0700) == 0 && pli_helper_exec(h, argv, NULL);
-}
-
-bool pli_criu_dump(struct pli_ckpt_rank *r, const struct pli_ckpt_plan *plan)
-{
-    char dir[PATH_MAX + 32], pid[16];
-    snprintf(dir, sizeof dir, "%s/rank.%u", plan->temp, r->task->first);
-    // As the process knows itself: CRIU is where it is.
-    snprintf(pid, sizeof pid, "%u", atomic_load(&plan->job->node.rows[r->task->first].pid));
-    return dump(&r->dump, pid, dir, "--leave-running");
-}
-
-bool pli_criu_dump_last(struct pli_helper *h, int number, const char *dir)
+bool pli_criu_dump(struct pli_helper *h, uint32_t number, const char *dir, bool is_last)
 {
     char pid[16];
-    snprintf(pid, sizeof pid, "%d", number);
-    return dump(h, pid, dir, NULL);
+    snprintf(pid, sizeof pid, "%u", number);
+    const char *const argv[] = { "criu",
+                                 "dump",
+                                 "--tree",
+                                 pid,
+                                 "--images-dir",
+                                 dir,
+                                 "--log-file",
+                                 "dump.log",
+                                 "-v1",
+                                 "--shell-job",
+                                 "--file-locks",
+                                 "--ghost-limit",
+                                 "256M",
+                                 is_last ? NULL : "--leave-running",
+                                 NULL };
+    return mkdir(dir, 0700) == 0 && pli_helper_exec(h, argv, NULL);
 }
 
 bool pli_criu_pipe(int ours, int *ours_out, int *theirs_out)
