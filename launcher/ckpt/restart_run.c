@@ -22,6 +22,7 @@
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/ranks/spawn.h"
+#include "launcher/job/role.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/supervisor.h"
 
@@ -132,7 +133,7 @@ static bool start(struct pli_job *job, struct pli_ckpt_back *b)
         !pli_criu_pipe(1, &b->resume_fd, &theirs[2])) {
         return false;
     }
-    theirs[3] = pli_stdin_input(job, b->task, pli_launch_null());
+    theirs[3] = pli_launcher.role->open_input(job, b->task, pli_launch_null());
     b->is_started = pli_criu_restore(&b->criu, &back);
     for (int i = 0; i < 3; i++) {
         close(theirs[i]);
