@@ -23,6 +23,7 @@
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/ranks/spawn.h"
+#include "launcher/job/role.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/supervisor.h"
 
