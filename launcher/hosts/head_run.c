@@ -177,7 +177,7 @@ static void lose(uint32_t host, const char *why)
 static void hear_case(struct pli_unpack *u, uint32_t rank, bool is_beside)
 {
     struct pli_job *job = pli_launcher.job;
-    const struct pli_proc_task *t = pli_tasks_of(job, rank);
+    struct pli_proc_task *t = pli_tasks_of(job, rank);
     if (t == NULL || t->is_dropped) {
         return;
     }
@@ -188,7 +188,10 @@ static void hear_case(struct pli_unpack *u, uint32_t rank, bool is_beside)
     c.state = pli_unpack_u32(u);
     char *why = pli_unpack_text(u);
     c.why = why != NULL ? why : "";
-    if (!u->is_bad && !pli_resize_is_new(job, c.row)) { // else nobody depends on it
+    if (!u->is_bad && pli_resize_is_new(job, c.row)) {
+        // The resize fails now, or another rank that becomes ready completes it with a dead one.
+        pli_resize_gone(t);
+    } else if (!u->is_bad) {
         (is_beside ? pli_on_failure_beside : pli_supervisor_report)(&c);
     }
     free(why);
