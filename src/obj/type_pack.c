@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum pli_err pli_type_pack_check(const void *buf, MPI_Count size, MPI_Count position,
-                                 MPI_Count count, MPI_Count each)
+static enum pli_err check(const void *buf, MPI_Count size, MPI_Count position, MPI_Count count,
+                          MPI_Count each)
 {
     MPI_Count need;
     if (position < 0 || position > size) {
@@ -35,13 +35,12 @@ enum pli_err pli_type_pack(const void *in, MPI_Count count, struct pli_datatype 
                            MPI_Count out_size, MPI_Count *position, struct pli_comm *comm)
 {
     if (comm != NULL && comm->is_span) { // other processes speak other formats, except for this one
-        enum pli_err far =
-            pli_type_pack_check(out, out_size, *position, count, pli_type_external_each(t));
+        enum pli_err far = check(out, out_size, *position, count, pli_type_external_each(t));
         far = far == PLI_OK ? pli_type_external_put(in, count, t, (char *)out + *position) : far;
         *position += far == PLI_OK ? count * pli_type_external_each(t) : 0;
         return far;
     }
-    enum pli_err err = pli_type_pack_check(out, out_size, *position, count, t->size);
+    enum pli_err err = check(out, out_size, *position, count, t->size);
     if (err == PLI_OK && count * t->size > 0) {
         struct pli_cursor c;
         pli_cursor_init(&c, in, count, t);
@@ -56,7 +55,7 @@ enum pli_err pli_type_pack_unpack(const void *in, MPI_Count in_size, MPI_Count *
 {
     if (comm != NULL && comm->is_span) {
         MPI_Count each = pli_type_external_each(t);
-        enum pli_err far = pli_type_pack_check(in, in_size, *position, count, each);
+        enum pli_err far = check(in, in_size, *position, count, each);
         if (far == PLI_OK) {
             pli_type_external_get((const char *)in + *position, (size_t)(count * each), out, count,
                                   t);
@@ -64,7 +63,7 @@ enum pli_err pli_type_pack_unpack(const void *in, MPI_Count in_size, MPI_Count *
         }
         return far;
     }
-    enum pli_err err = pli_type_pack_check(in, in_size, *position, count, t->size);
+    enum pli_err err = check(in, in_size, *position, count, t->size);
     if (err == PLI_OK && count * t->size > 0) {
         struct pli_cursor c;
         pli_cursor_init(&c, out, count, t);
@@ -360,7 +359,7 @@ enum pli_err pli_type_external(const char *rep, const void *in, MPI_Count count,
 {
     enum pli_err err = check_rep(rep);
     if (err == PLI_OK) {
-        err = pli_type_pack_check(out, out_size, *position, count, t->ext_size);
+        err = check(out, out_size, *position, count, t->ext_size);
     }
     if (err == PLI_OK) {
         struct flow f = { .is_put = true, .ext = at(out, *position) };
@@ -378,7 +377,7 @@ enum pli_err pli_type_external_unpack(const char *rep, const void *in, MPI_Count
 {
     enum pli_err err = check_rep(rep);
     if (err == PLI_OK) {
-        err = pli_type_pack_check(in, in_size, *position, count, t->ext_size);
+        err = check(in, in_size, *position, count, t->ext_size);
     }
     if (err == PLI_OK) {
         struct flow f = { .is_put = false, .ext = at(in, *position), .end = at(in, in_size) };

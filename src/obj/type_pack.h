@@ -44,8 +44,4 @@ void pli_type_external_get(const void *from, size_t len, void *buf, MPI_Count co
 // Whether pli_type_external_put would not fail. Costs nothing where no value can be too large.
 bool pli_type_external_fits(const void *buf, MPI_Count count, const struct pli_datatype *t);
 
-// Whether `need` bytes fit after the position; fails with a sentence.
-enum pli_err pli_type_pack_check(const void *buf, MPI_Count size, MPI_Count position,
-                                 MPI_Count count, MPI_Count each);
-
 #endif
