@@ -66,7 +66,7 @@ class Function:
         self.base, self.returns = m.group(1), (m.group(2) or "int").strip()
         self.name = self.base if self.base.startswith("MPIX_") else prefix + self.base
         self.params, self.has_large, self.call, self.hand, self.doc = [], False, None, None, []
-        self.also, self.removed, self.form = [], None, form
+        self.also, self.removed, self.form, self.errors = [], None, form, None
         for line in lines:
             word = line.split()
             if word == ["large"]:
@@ -77,6 +77,8 @@ class Function:
                 self.hand = word[1:]
             elif word[0] == "also":
                 self.also.append(word[1])
+            elif word[0] == "errors":
+                self.errors = word[1]
             elif word[0] == "removed":
                 self.removed = " ".join(word[1:])
             elif word[0] == "doc":
@@ -234,14 +236,14 @@ def checked_body(f, large):
     params = f.args(large)
     first = next((p for p in params if p.kind.split(":")[-1].removesuffix("+any") in OWNERS and
                   not p.kind.startswith("out:")), None)
-    owner, comm, done = "NULL", None, {}
+    owner, comm, done = f.errors or "NULL", None, {}
     code = [f'    static const char fn[] = "{f.name}{"_c" if large else ""}";']
     after = []
     if first is not None:
-        lines, var = handle_in(first, large, "NULL")
+        lines, var = handle_in(first, large, f.errors or "NULL")
         code += lines
         done[first.name] = var
-        owner = f"&{var}->obj"
+        owner = f.errors or f"&{var}->obj"
         comm = var if first.kind.split(":")[-1].removesuffix("+any") == "comm" else None
     else:  # errors of a request or message belong to its communicator, of a group to its session
         first = next((p for p in params if p.kind in

@@ -9,11 +9,12 @@
 #include "msg/request.h"
 #include "glue/check.h"
 #include "glue/raise.h"
+#include "io/file_async.h"
 #include "obj/status.h"
 
 struct pli_obj *pli_request_calls_request_owner(struct pli_request *r)
 {
-    return r->comm != NULL ? &r->comm->obj : NULL;
+    return r->comm != NULL ? &r->comm->obj : pli_file_async_owner(r);
 }
 
 struct pli_obj *pli_request_calls_message_owner(struct pli_message *m)

@@ -3,6 +3,7 @@
 #include "glue/wait.h"
 
 #include "ft/failure.h"
+#include "io/file_async.h"
 #include "msg/progress.h"
 #include "msg/request.h"
 #include "glue/check.h"
@@ -31,28 +32,41 @@ static inline bool is_active(const struct pli_request *r)
     return (r->flags & PLI_REQ_PERSISTENT) == 0 || (r->flags & PLI_REQ_ACTIVE) != 0;
 }
 
+// Whose handler hears of an error; of an access to a file, which must be open until it is over, the
+// file's.
 static struct pli_obj *owner_of(const struct pli_request *r)
 {
-    return r->comm != NULL ? (struct pli_obj *)r->comm : NULL;
+    return r->comm != NULL ? (struct pli_obj *)r->comm : pli_file_async_owner(r);
+}
+
+// The owner of a request that failed, for use when the request is gone.
+static struct pli_obj *hold_owner(const struct pli_request *r)
+{
+    if (r->comm != NULL) {
+        pli_handle_retain(r->comm);
+    }
+    return owner_of(r);
+}
+
+static void drop_owner(struct pli_obj *owner)
+{
+    if (owner != NULL && pli_handle_kind(owner) == PLI_KIND_COMM) {
+        pli_comm_release((struct pli_comm *)owner);
+    }
 }
 
 // End a done request and raise its error.
 static int finish(const char *fn, MPI_Request *handle, struct pli_request *r, MPI_Status *status)
 {
     bool is_gone;
-    struct pli_obj *owner = owner_of(r);
-    if (owner != NULL && r->err != PLI_OK) {
-        pli_handle_retain(owner); // its handler is needed after the request is gone
-    }
     bool has_failed = r->err != PLI_OK;
+    struct pli_obj *owner = has_failed ? hold_owner(r) : NULL;
     enum pli_err err = pli_request_report(r, status, &is_gone);
     if (is_gone) {
         *handle = MPI_REQUEST_NULL;
     }
-    int rc = pli_glue_return(has_failed ? owner : NULL, fn, err);
-    if (owner != NULL && has_failed) {
-        pli_comm_release((struct pli_comm *)owner);
-    }
+    int rc = pli_glue_return(owner, fn, err);
+    drop_owner(owner);
     return rc;
 }
 
@@ -173,7 +187,7 @@ static int finish_list(const char *fn, MPI_Request reqs[], int n, const int *ind
                        MPI_Status *statuses)
 {
     bool has_failed = false;
-    struct pli_comm *owner = NULL;
+    struct pli_obj *owner = NULL;
     int first = MPI_SUCCESS;
     for (int k = 0; k < n; k++) {
         int i = indices != NULL ? indices[k] : k;
@@ -192,7 +206,7 @@ static int finish_list(const char *fn, MPI_Request reqs[], int n, const int *ind
             if (!has_failed || first == MPI_ERR_PENDING) {
                 first = code;
             }
-            owner = owner == NULL && r->comm != NULL ? pli_comm_retain(r->comm) : owner;
+            owner = owner == NULL ? hold_owner(r) : owner;
             has_failed = true;
             continue;
         }
@@ -202,8 +216,8 @@ static int finish_list(const char *fn, MPI_Request reqs[], int n, const int *ind
             reqs[i] = MPI_REQUEST_NULL;
             continue;
         }
-        if (pli_unlikely(r->err != PLI_OK) && owner == NULL && r->comm != NULL) {
-            owner = pli_comm_retain(r->comm);
+        if (pli_unlikely(r->err != PLI_OK) && owner == NULL) {
+            owner = hold_owner(r);
         }
         int code = finish_one(fn, reqs, i, s);
         if (s != MPI_STATUS_IGNORE) {
@@ -218,8 +232,8 @@ static int finish_list(const char *fn, MPI_Request reqs[], int n, const int *ind
         return MPI_SUCCESS;
     }
     int code = statuses != MPI_STATUSES_IGNORE ? MPI_ERR_IN_STATUS : first;
-    int rc = pli_raise_user(owner != NULL ? &owner->obj : NULL, fn, code);
-    pli_comm_release(owner);
+    int rc = pli_raise_user(owner, fn, code);
+    drop_owner(owner);
     return rc;
 }
 

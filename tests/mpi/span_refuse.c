@@ -6,6 +6,8 @@
 
 #include "obj.h"
 
+#include <unistd.h>
+
 enum { N_PART = 4 };
 
 static int rank, size, per_job;
@@ -120,6 +122,27 @@ static void others(void)
     must_refuse(MPI_Comm_connect("any", MPI_INFO_NULL, 0, world, &inter), "MPI_Comm_connect");
 }
 
+static void files(void)
+{
+    char path[64];
+    MPI_File f;
+    int x = rank, y = -1;
+    if (is_span) {
+        must_refuse(MPI_File_open(world, "/tmp/span_refuse", MPI_MODE_CREATE | MPI_MODE_RDWR,
+                                  MPI_INFO_NULL, &f),
+                    "MPI_File_open");
+    }
+    snprintf(path, sizeof path, "/tmp/span_refuse.%d", (int)getpid());
+    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, mine);
+    T_EQ(MPI_File_open(mine, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                       MPI_INFO_NULL, &f),
+         MPI_SUCCESS);
+    T_EQ(MPI_File_write_at_all(f, rank % per_job * 4, &x, 1, MPI_INT, MPI_STATUS_IGNORE), 0);
+    T_EQ(MPI_File_read_at_all(f, rank % per_job * 4, &y, 1, MPI_INT, MPI_STATUS_IGNORE), 0);
+    T_EQ(y, rank);
+    T_EQ(MPI_File_close(&f), MPI_SUCCESS);
+}
+
 static void windows(void)
 {
     int own[2] = { rank, -1 }, *shared, per = per_job;
@@ -179,6 +202,7 @@ int main(int argc, char **argv)
     partitions();
     survivors();
     windows();
+    files();
     if (is_span) {
         others();
     }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all operations on files share: agreeing on an outcome, buffers, and whether the file is
+// idle.
+#include "io/file.h"
+
+#include "coll/coll.h"
+#include "obj/comm.h"
+#include "obj/datatype.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct pli_datatype *type(MPI_Datatype t)
+{
+    return pli_handle_get(t, PLI_KIND_DATATYPE);
+}
+
+// The first member that failed tells all why.
+enum pli_err pli_file_agree_on(struct pli_comm *comm, enum pli_err err)
+{
+    char text[PLI_FILE_SENTENCE] = "";
+    MPI_Offset mine = 0, worst = 0;
+    if (err != PLI_OK) {
+        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+        mine = (MPI_Offset)(comm->size - comm->rank) << 32 | (MPI_Offset)-err;
+    }
+    enum pli_err coll = pli_coll_allreduce(&mine, &worst, 1, type(MPI_OFFSET),
+                                           pli_handle_get(MPI_MAX, PLI_KIND_OP), comm);
+    if (coll != PLI_OK || worst == 0) {
+        return err != PLI_OK ? pli_fail(err, "%s", text) : coll;
+    }
+    int who = comm->size - (int)(worst >> 32);
+    coll = pli_coll_bcast(text, PLI_FILE_SENTENCE, type(MPI_CHAR), who, comm);
+    if (coll != PLI_OK) {
+        return coll;
+    }
+    enum pli_err why = (enum pli_err) - (int)(worst & 0xffffffff);
+    return who == comm->rank || comm->size == 1 ? pli_fail(why, "%s", text)
+                                                : pli_fail(why, "%s (at rank %d)", text, who);
+}
+
+enum pli_err pli_file_agree(struct pli_file *f, enum pli_err err)
+{
+    return pli_file_agree_on(f->comm, err);
+}
+
+enum pli_err pli_file_check_idle(const struct pli_file *f, const char *call)
+{
+    if (f->split.begin != NULL) {
+        return pli_fail(PLI_ERR_OTHER, "%s was called while %s waits for its end on this file",
+                        call, f->split.begin);
+    }
+    uint32_t n = atomic_load_explicit(&f->n_open, memory_order_acquire);
+    return n == 0 ? PLI_OK
+                  : pli_fail(PLI_ERR_OTHER,
+                             "%s was called while %u nonblocking operations on the file are not "
+                             "complete",
+                             call, n);
+}
+
+void *pli_file_buffer_take(struct pli_file *f)
+{
+    void *buf = atomic_exchange(&f->spare, NULL);
+    buf = buf != NULL ? buf : malloc((size_t)f->hints.buffer);
+    if (buf == NULL) {
+        pli_fail(PLI_ERR_NOMEM, "no memory for a buffer of %lld bytes (hint cb_buffer_size)",
+                 (long long)f->hints.buffer);
+    }
+    return buf;
+}
+
+void pli_file_buffer_give(struct pli_file *f, void *buf)
+{
+    free(atomic_exchange(&f->spare, buf));
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files: what one is, and what all operations on it share. [MPI-5.0 14]
+#ifndef PLI_IO_FILE_H
+#define PLI_IO_FILE_H
+
+#include "base/err.h"
+#include "io/file_hints.h"
+#include "io/file_view.h"
+#include "obj/handle.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_comm;
+struct pli_errhandler;
+struct pli_file_worker;
+struct pli_info;
+struct pli_request;
+struct pli_win;
+
+// A split collective between its two calls.
+struct pli_file_split {
+    const char *begin; // the function that began it; NULL: none is open
+    const void *buf;
+    struct pli_request *request;
+};
+
+struct pli_file {
+    struct pli_obj obj;
+    struct pli_comm *comm;   // the file's alone; that of the window
+    struct pli_win *pointer; // rank 0 has the shared file pointer in it
+    char *name;
+    int fd;
+    int amode;
+    bool can_read; // the descriptor can, also where the program may not
+    bool is_local; // see file_map.h
+    _Atomic bool is_atomic;
+    struct pli_errhandler *errhandler;
+    struct pli_file_hints hints;
+    pthread_mutex_t lock; // of what follows, and of changes that read first
+    MPI_Offset pos;       // the individual pointer, in bytes of the view
+    struct pli_file_view view;
+    struct pli_file_split split;
+    struct pli_file_view *peers; // where this member aggregates: the views of all members
+    int *aggregators;            // ranks
+    int n_aggregator;
+    int my_aggregator; // -1: this member is none
+    struct pli_file_worker *worker;
+    _Atomic(void *) spare;   // a buffer of the size of hints.buffer, kept for the next use
+    _Atomic uint32_t n_open; // nonblocking operations that are not over
+};
+
+enum { PLI_FILE_SENTENCE = 512 }; // room for the reason of an error
+
+// Whether all members are well: where one is not, all fail with its error and its sentence.
+// Collective.
+enum pli_err pli_file_agree(struct pli_file *f, enum pli_err err);
+enum pli_err pli_file_agree_on(struct pli_comm *comm, enum pli_err err);
+// No split collective and no nonblocking operation may be open.
+enum pli_err pli_file_check_idle(const struct pli_file *f, const char *call);
+
+// A buffer of hints.buffer bytes; NULL: no memory, noted. Given back, it is kept for the next
+// caller.
+void *pli_file_buffer_take(struct pli_file *f);
+void pli_file_buffer_give(struct pli_file *f, void *buf);
+
+#endif

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Independent access. Data with gaps in the file is moved with the gaps (data sieving) where pieces
+// are small: one large read, or stores to a mapping of the file, instead of very many small calls.
+#include "io/file_access.h"
+
+#include "io/file.h"
+#include "io/file_datarep.h"
+#include "io/file_map.h"
+#include "io/file_sys.h"
+#include "obj/type_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+enum {
+    N_IOV = 256,
+    LONG_PIECE = 8192, // pieces of memory of this size are not worth a copy
+    BOUNCE = 1 << 20,  // others are collected in so many bytes
+    WRITE_STEP = 2048, // a piece and its gap of less are better written with the gap
+    READ_STEP = 8192,  // the same when reading
+};
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static enum pli_err check_mode(const struct pli_file *f, bool is_write)
+{
+    if (is_write && (f->amode & MPI_MODE_RDONLY) != 0) {
+        return pli_fail(PLI_ERR_READ_ONLY, "file %s was opened with MPI_MODE_RDONLY", f->name);
+    }
+    return is_write || (f->amode & MPI_MODE_WRONLY) == 0
+               ? PLI_OK
+               : pli_fail(PLI_ERR_ACCESS, "file %s was opened with MPI_MODE_WRONLY", f->name);
+}
+
+// Data that is written is converted now, data that is read in the end.
+static enum pli_err convert(struct pli_file_access *a)
+{
+    struct pli_datatype *byte = pli_handle_get(MPI_BYTE, PLI_KIND_DATATYPE);
+    a->stage = malloc(a->len + 1);
+    if (a->stage == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory to convert %zu bytes", a->len);
+    }
+    a->run = a->stage;
+    pli_cursor_init(&a->memory, a->stage, (MPI_Count)a->len, byte);
+    return a->is_write
+               ? pli_file_datarep_write(a->file->view.rep, a->buf, a->count, a->type, a->stage)
+               : PLI_OK;
+}
+
+enum pli_err pli_file_access_begin(struct pli_file_access *a, struct pli_file *f, bool is_write,
+                                   const void *buf, MPI_Count count, struct pli_datatype *type)
+{
+    const struct pli_file_view *v = &f->view;
+    *a = (struct pli_file_access){ .file = f,
+                                   .is_write = is_write,
+                                   .buf = (void *)(uintptr_t)buf,
+                                   .count = count,
+                                   .type = pli_datatype_retain(type) };
+    MPI_Count each = pli_file_datarep_size(v->rep, type), len;
+    enum pli_err err = check_mode(f, is_write);
+    if (err == PLI_OK && __builtin_mul_overflow(each, count, &len)) {
+        err = pli_fail(PLI_ERR_COUNT, "argument count is %lld, which is more than a file can hold",
+                       (long long)count);
+    }
+    if (err == PLI_OK && len % v->unit != 0) {
+        err = pli_fail(PLI_ERR_IO,
+                       "%lld bytes are accessed, which are no whole etypes: one has %lld bytes",
+                       (long long)len, (long long)v->unit);
+    }
+    if (err == PLI_OK && len > 0 && v->layout->size == 0) {
+        err = pli_fail(PLI_ERR_IO,
+                       "the filetype of the view has no data, so nothing can be accessed");
+    }
+    if (err != PLI_OK) {
+        return err;
+    }
+    a->len = (size_t)len;
+    if (v->rep != NULL && len > 0) {
+        return convert(a);
+    }
+    pli_cursor_init(&a->memory, buf, count, type);
+    a->run = pli_datatype_is_run(type, count) ? (char *)a->buf + type->true_lb : NULL;
+    return PLI_OK;
+}
+
+enum pli_err pli_file_access_end(struct pli_file_access *a, enum pli_err err, size_t *bytes_out)
+{
+    size_t bytes = a->done;
+    if (a->stage != NULL && a->len > 0) {
+        // In elements: those that are there as a whole.
+        MPI_Count each = (MPI_Count)a->len / a->count, n = (MPI_Count)a->done / each;
+        if (err == PLI_OK && !a->is_write) {
+            err = pli_file_datarep_read(a->file->view.rep, a->stage, a->done, a->buf, n, a->type);
+        }
+        bytes = (size_t)(n * a->type->size);
+    }
+    free(a->stage);
+    if (a->type != NULL) {
+        pli_datatype_release(a->type);
+    }
+    a->stage = NULL;
+    a->type = NULL;
+    *bytes_out = bytes;
+    return err;
+}
+
+void pli_file_access_pack(const struct pli_file_access *a, size_t from, void *buf, size_t n)
+{
+    if (a->run != NULL) {
+        memcpy(buf, a->run + from, n);
+        return;
+    }
+    struct pli_cursor c = a->memory;
+    pli_cursor_seek(&c, from);
+    pli_cursor_pack(&c, buf, n);
+}
+
+void pli_file_access_unpack(const struct pli_file_access *a, size_t from, const void *buf, size_t n)
+{
+    if (a->run != NULL) {
+        memcpy(a->run + from, buf, n);
+        return;
+    }
+    struct pli_cursor c = a->memory;
+    pli_cursor_seek(&c, from);
+    pli_cursor_unpack(&c, buf, n);
+}
+
+static enum pli_err move_at(const struct pli_file_access *a, void *buf, size_t n, MPI_Offset at,
+                            size_t *moved)
+{
+    const struct pli_file *f = a->file;
+    return a->is_write ? pli_file_sys_write(f->fd, f->name, buf, n, at, moved)
+                       : pli_file_sys_read(f->fd, f->name, buf, n, at, moved);
+}
+
+// Memory in long pieces goes to the system as it is.
+static enum pli_err move_pieces(struct pli_file_access *a, size_t n, MPI_Offset at, size_t *moved)
+{
+    const struct pli_file *f = a->file;
+    struct pli_cursor c = a->memory;
+    struct iovec iov[N_IOV];
+    enum pli_err err = PLI_OK;
+    pli_cursor_seek(&c, a->done);
+    *moved = 0;
+    while (*moved < n && err == PLI_OK) {
+        int n_iov;
+        size_t part, want = pli_cursor_iov(&c, iov, N_IOV, n - *moved, &n_iov);
+        MPI_Offset here = at + (MPI_Offset)*moved;
+        err = a->is_write ? pli_file_sys_writev(f->fd, f->name, iov, n_iov, here, &part)
+                          : pli_file_sys_readv(f->fd, f->name, iov, n_iov, here, &part);
+        *moved += part;
+        if (part < want) {
+            break;
+        }
+    }
+    return err;
+}
+
+// Memory in short pieces is collected first.
+static enum pli_err move_collected(struct pli_file_access *a, size_t n, MPI_Offset at,
+                                   size_t *moved)
+{
+    size_t room = smaller(n, BOUNCE);
+    char *bounce = malloc(room);
+    enum pli_err err =
+        bounce != NULL ? PLI_OK : pli_fail(PLI_ERR_NOMEM, "no memory for %zu bytes", room);
+    *moved = 0;
+    while (*moved < n && err == PLI_OK) {
+        size_t part, want = smaller(room, n - *moved);
+        if (a->is_write) {
+            pli_file_access_pack(a, a->done + *moved, bounce, want);
+        }
+        err = move_at(a, bounce, want, at + (MPI_Offset)*moved, &part);
+        if (!a->is_write) {
+            pli_file_access_unpack(a, a->done + *moved, bounce, part);
+        }
+        *moved += part;
+        if (part < want) {
+            break;
+        }
+    }
+    free(bounce);
+    return err;
+}
+
+// The next n bytes, which are one run of the file. *is_end_out: the file ended.
+static enum pli_err move_run(struct pli_file_access *a, size_t n, MPI_Offset at, bool *is_end_out)
+{
+    size_t moved = 0;
+    enum pli_err err;
+    if (a->run != NULL) {
+        err = move_at(a, a->run + a->done, n, at, &moved);
+    } else if (a->type->size / a->type->plan->runs >= LONG_PIECE) {
+        err = move_pieces(a, n, at, &moved);
+    } else {
+        err = move_collected(a, n, at, &moved);
+    }
+    a->done += moved;
+    *is_end_out = moved < n;
+    return err;
+}
+
+// Each run of the file by itself.
+static enum pli_err move_runs(struct pli_file_access *a, size_t n, bool *is_end_out)
+{
+    struct pli_cursor c;
+    struct iovec iov[N_IOV];
+    enum pli_err err = PLI_OK;
+    pli_file_view_cursor(&a->file->view, &c, NULL, a->pos + (MPI_Offset)a->done, n);
+    while (n > 0 && err == PLI_OK && !*is_end_out) {
+        int n_iov;
+        n -= pli_cursor_iov(&c, iov, N_IOV, n, &n_iov);
+        for (int i = 0; i < n_iov && err == PLI_OK && !*is_end_out; i++) {
+            err = move_run(a, iov[i].iov_len, (MPI_Offset)(uintptr_t)iov[i].iov_base, is_end_out);
+        }
+    }
+    return err;
+}
+
+// A part of the file that is read, and written, with its gaps.
+struct sieve {
+    MPI_Offset lo, hi;
+    size_t n; // bytes of the view in it
+};
+
+static enum pli_err sieve_read(struct pli_file_access *a, const struct sieve *s, char *buf,
+                               bool *is_end_out)
+{
+    const struct pli_file *f = a->file;
+    size_t got;
+    enum pli_err err = pli_file_sys_read(f->fd, f->name, buf, (size_t)(s->hi - s->lo), s->lo, &got);
+    MPI_Offset pos = a->pos + (MPI_Offset)a->done;
+    MPI_Offset n = pli_file_view_before(&f->view, s->lo + (MPI_Offset)got) - pos;
+    n = n < 0 ? 0 : n > (MPI_Offset)s->n ? (MPI_Offset)s->n : n;
+    struct pli_cursor c;
+    pli_file_view_cursor(&f->view, &c, buf - s->lo, pos, (size_t)n);
+    if (a->run != NULL) {
+        pli_cursor_pack(&c, a->run + a->done, (size_t)n);
+    } else {
+        char part[8192];
+        for (size_t at = 0, m; at < (size_t)n; at += m) {
+            m = pli_cursor_pack(&c, part, smaller(sizeof part, (size_t)n - at));
+            pli_file_access_unpack(a, a->done + at, part, m);
+        }
+    }
+    a->done += (size_t)n;
+    *is_end_out = (size_t)n < s->n;
+    return err;
+}
+
+// The bytes of the view in a range of the file, from memory to where offset 0 of the file would be.
+static void store(const struct pli_file_access *a, const struct sieve *s, char *base)
+{
+    struct pli_cursor c;
+    pli_file_view_cursor(&a->file->view, &c, base, a->pos + (MPI_Offset)a->done, s->n);
+    char part[8192];
+    for (size_t at = 0, m; at < s->n; at += m) {
+        m = a->run != NULL ? s->n : smaller(sizeof part, s->n - at);
+        if (a->run == NULL) {
+            pli_file_access_pack(a, a->done + at, part, m);
+        }
+        pli_cursor_unpack(&c, a->run != NULL ? a->run + a->done : part, m);
+    }
+}
+
+// With the hint romio_ds_write=enable all writers of the file lock what they write.
+static enum pli_err rewrite(struct pli_file_access *a, const struct sieve *s)
+{
+    struct pli_file *f = a->file;
+    size_t span = (size_t)(s->hi - s->lo), got = 0;
+    char *buf = malloc(span);
+    if (buf == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a buffer of %zu bytes", span);
+    }
+    enum pli_err err = pli_file_sys_read(f->fd, f->name, buf, span, s->lo, &got);
+    if (err == PLI_OK) {
+        memset(buf + got, 0, span - got);
+        store(a, s, buf - s->lo);
+        err = pli_file_sys_write(f->fd, f->name, buf, span, s->lo, &got);
+    }
+    free(buf);
+    a->done += err == PLI_OK ? s->n : 0;
+    return err;
+}
+
+static enum pli_err sieve_write(struct pli_file_access *a, const struct sieve *s)
+{
+    struct pli_file_map m;
+    bool is_end = false;
+    if (pli_file_map_open(a->file, s->lo, s->hi, &m)) {
+        store(a, s, m.base);
+        pli_file_map_close(&m);
+        a->done += s->n;
+        return PLI_OK;
+    }
+    return a->file->hints.ds_write == PLI_FILE_ENABLE && a->file->can_read
+               ? rewrite(a, s)
+               : move_runs(a, s->n, &is_end);
+}
+
+static bool is_worth(const struct pli_file_access *a, const struct sieve *s)
+{
+    const struct pli_file *f = a->file;
+    enum pli_file_choice choice = a->is_write ? f->hints.ds_write : f->hints.ds_read;
+    const struct pli_datatype *t = f->view.layout;
+    if (choice == PLI_FILE_DISABLE || (a->is_write && !f->is_local && choice != PLI_FILE_ENABLE)) {
+        return false;
+    }
+    size_t piece = (size_t)(t->size / t->plan->runs) + 1, n_piece = s->n / piece + 1;
+    return choice == PLI_FILE_ENABLE ||
+           (size_t)(s->hi - s->lo) / n_piece < (a->is_write ? WRITE_STEP : READ_STEP);
+}
+
+static enum pli_err run_gaps(struct pli_file_access *a)
+{
+    const struct pli_file *f = a->file;
+    // Nothing is read to be written, so a mapping may be large.
+    size_t room = (size_t)(a->is_write && f->is_local ? f->hints.buffer
+                           : a->is_write              ? f->hints.write_sieve
+                                                      : f->hints.read_sieve);
+    bool is_end = false;
+    enum pli_err err = PLI_OK;
+    char *buf = NULL;
+    while (a->done < a->len && err == PLI_OK && !is_end) {
+        MPI_Offset pos = a->pos + (MPI_Offset)a->done;
+        struct sieve s = { .lo = pli_file_view_offset(&f->view, pos) };
+        MPI_Offset n = pli_file_view_before(&f->view, s.lo + (MPI_Offset)room) - pos;
+        s.n = smaller(n > 0 ? (size_t)n : 1, a->len - a->done);
+        s.hi = pli_file_view_end(&f->view, pos + (MPI_Offset)s.n);
+        bool is_run = (size_t)(s.hi - s.lo) == s.n;
+        if (!is_run && !a->is_write && is_worth(a, &s) && buf == NULL &&
+            (buf = malloc(room)) == NULL) {
+            err = pli_fail(PLI_ERR_NOMEM, "no memory for a buffer of %zu bytes", room);
+        } else if (is_run) {
+            err = move_run(a, s.n, s.lo, &is_end);
+        } else if (!is_worth(a, &s)) {
+            err = move_runs(a, s.n, &is_end);
+        } else {
+            err = a->is_write ? sieve_write(a, &s) : sieve_read(a, &s, buf, &is_end);
+        }
+    }
+    free(buf);
+    return err;
+}
+
+static enum pli_err run(struct pli_file_access *a)
+{
+    const struct pli_file_view *v = &a->file->view;
+    bool is_end = false;
+    if (a->len == 0) {
+        return PLI_OK;
+    }
+    if (v->is_dense) {
+        return move_run(a, a->len, pli_file_view_offset(v, a->pos), &is_end);
+    }
+    return v->has_overlap ? move_runs(a, a->len, &is_end) : run_gaps(a);
+}
+
+enum pli_err pli_file_access_run(struct pli_file_access *a)
+{
+    struct pli_file *f = a->file;
+    if (a->len == 0 || !(f->is_atomic || (a->is_write && f->hints.ds_write == PLI_FILE_ENABLE))) {
+        return run(a);
+    }
+    // In atomic mode no access of another rank sees a part of this one.
+    MPI_Offset lo = pli_file_view_offset(&f->view, a->pos);
+    MPI_Offset hi = pli_file_view_end(&f->view, a->pos + (MPI_Offset)a->len);
+    enum pli_err err = pli_file_sys_lock(f->fd, f->name, a->is_write, lo, hi - lo);
+    if (err == PLI_OK) {
+        err = run(a);
+        pli_file_sys_unlock(f->fd, lo, hi - lo);
+    }
+    return err;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One access of one process: so many bytes of its view, from or to its memory. Independent of
+// others.
+#ifndef PLI_IO_FILE_ACCESS_H
+#define PLI_IO_FILE_ACCESS_H
+
+#include "base/err.h"
+#include "obj/datatype.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_file;
+
+struct pli_file_access {
+    struct pli_file *file;
+    bool is_write;
+    MPI_Offset pos; // in the view, in bytes
+    size_t len;     // bytes in the file
+    size_t
+        done; // of those, how many were moved; all before the first failure or the end of the file
+    struct pli_cursor memory; // of the data as it is in the file
+    char *run;                // the same when it is one run, else NULL
+    char *stage;              // the data in another representation, NULL: as the user has it
+    void *buf;                // what the user passed
+    MPI_Count count;
+    struct pli_datatype *type; // retained
+};
+
+// Check what the user asks for and make the data ready; *a needs pli_file_access_end in any case.
+// pos is set by the caller. what: "read" or "write" are allowed by the mode of the file.
+enum pli_err pli_file_access_begin(struct pli_file_access *a, struct pli_file *f, bool is_write,
+                                   const void *buf, MPI_Count count, struct pli_datatype *type);
+// Move the data. Context: any thread.
+enum pli_err pli_file_access_run(struct pli_file_access *a);
+// Give the user what was read, and say how many bytes of memory were moved.
+enum pli_err pli_file_access_end(struct pli_file_access *a, enum pli_err err, size_t *bytes_out);
+
+// Move `n` more bytes of the memory to or from `buf`, from byte `from` of the access on.
+void pli_file_access_pack(const struct pli_file_access *a, size_t from, void *buf, size_t n);
+void pli_file_access_unpack(const struct pli_file_access *a, size_t from, const void *buf,
+                            size_t n);
+
+#endif

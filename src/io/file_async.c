@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The thread of a file, its queue, and requests that end when it has done them.
+#include "io/file_async.h"
+
+#include "base/list.h"
+#include "ckpt/freeze_wire.h"
+#include "io/file.h"
+#include "io/file_access.h"
+#include "io/file_coll.h"
+#include "msg/endpoint.h"
+#include "msg/lane.h"
+#include "msg/process.h"
+#include "msg/request.h"
+#include "obj/comm.h"
+#include "obj/status.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+struct job {
+    struct pli_list link;
+    struct pli_file *file;
+    struct pli_file_access access;
+    enum pli_err err;
+    bool is_coll;
+    size_t bytes;
+    char text[256]; // why it failed
+    struct pli_request *request;
+};
+
+struct pli_file_worker {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t has_work, is_idle;
+    struct pli_list jobs;
+    int n_job; // queued or under way
+    bool is_ending;
+};
+
+static enum pli_err finish(struct pli_request *r, MPI_Status *status)
+{
+    struct job *j = r->ext;
+    pli_status_set_one(status, MPI_ANY_SOURCE, MPI_ANY_TAG, j->bytes);
+    return j->err == PLI_OK ? PLI_OK : pli_fail(j->err, "%s", j->text);
+}
+
+static void clean(struct pli_request *r)
+{
+    free(r->ext);
+}
+
+static const struct pli_request_ops file_ops = {
+    .name = "file access",
+    .start = pli_request_no_start,
+    .cancel = pli_request_no_cancel,
+    .finish = finish,
+    .clean = clean,
+};
+
+struct pli_obj *pli_file_async_owner(const struct pli_request *r)
+{
+    return r->ops == &file_ops ? &((struct job *)r->ext)->file->obj : NULL;
+}
+
+static void note(struct job *j, enum pli_err err)
+{
+    if (err != PLI_OK && j->err == PLI_OK) {
+        snprintf(j->text, sizeof j->text, "%s", pli_fail_take(NULL));
+        j->err = err;
+    }
+}
+
+static void do_job(struct job *j)
+{
+    enum pli_err err = j->err;
+    if (err != PLI_OK) {
+        pli_fail(err, "%s", j->text);
+        j->err = PLI_OK;
+    }
+    err = j->is_coll      ? pli_file_coll_run(&j->access, err)
+          : err != PLI_OK ? err
+                          : pli_file_access_run(&j->access);
+    note(j, pli_file_access_end(&j->access, err, &j->bytes));
+}
+
+// The error is told by finish, so the request itself has none.
+static void complete(struct job *j)
+{
+    struct pli_lane *lane = j->request->lane;
+    struct pli_file *f = j->file;
+    pli_lock_take(&lane->lock);
+    pli_request_complete(j->request, j->err);
+    pli_lock_drop(&lane->lock);
+    atomic_fetch_sub_explicit(&f->n_open, 1, memory_order_release);
+}
+
+static void *body(void *arg)
+{
+    struct pli_file_worker *w = arg;
+    prctl(PR_SET_NAME, "mpi-file");
+    pthread_mutex_lock(&w->lock);
+    for (;;) {
+        while (pli_list_is_empty(&w->jobs) && !w->is_ending) {
+            pthread_cond_wait(&w->has_work, &w->lock);
+        }
+        if (pli_list_is_empty(&w->jobs)) {
+            break;
+        }
+        struct job *j = PLI_CONTAINER(w->jobs.next, struct job, link);
+        pli_list_remove(&j->link);
+        pthread_mutex_unlock(&w->lock);
+        do_job(j);
+        complete(j);
+        pthread_mutex_lock(&w->lock);
+        if (--w->n_job == 0) {
+            pthread_cond_broadcast(&w->is_idle);
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+// Signals are the program's, but for the one with which every thread takes part in a checkpoint.
+static int begin_thread(struct pli_file_worker *w)
+{
+    sigset_t blocked, old;
+    sigfillset(&blocked);
+    sigdelset(&blocked, PLI_FREEZE_SIGNAL);
+    pthread_sigmask(SIG_SETMASK, &blocked, &old);
+    int rc = pthread_create(&w->thread, NULL, body, w);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return rc;
+}
+
+static enum pli_err begin(struct pli_file *f)
+{
+    struct pli_file_worker *w = calloc(1, sizeof *w);
+    if (w == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for nonblocking access");
+    }
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->has_work, NULL);
+    pthread_cond_init(&w->is_idle, NULL);
+    pli_list_init(&w->jobs);
+    pli_process_lock(); // from now on a second thread is inside the library
+    int rc = begin_thread(w);
+    if (rc != 0) {
+        free(w);
+        return pli_fail(PLI_ERR_OTHER,
+                        "no thread can be started for nonblocking access to file %s: %s", f->name,
+                        strerror(rc));
+    }
+    f->worker = w;
+    return PLI_OK;
+}
+
+static void add(struct pli_file_worker *w, struct job *j)
+{
+    pthread_mutex_lock(&w->lock);
+    pli_list_push(&w->jobs, &j->link);
+    w->n_job++;
+    pthread_cond_signal(&w->has_work);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static enum pli_err make(struct pli_file *f, struct job **out)
+{
+    struct pli_lane *lane = f->comm->ep->lane;
+    struct job *j = calloc(1, sizeof *j);
+    struct pli_request *r = NULL;
+    if (j != NULL) {
+        pli_lock_take(&lane->lock);
+        r = pli_request_create(lane);
+        pli_lock_drop(&lane->lock);
+    }
+    if (r == NULL) {
+        free(j);
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a nonblocking access");
+    }
+    r->ops = &file_ops;
+    r->ext = j;
+    j->request = r;
+    j->file = f;
+    *out = j;
+    return PLI_OK;
+}
+
+enum { SMALL = 64 * 1024 };
+
+enum pli_err pli_file_async_start(struct pli_file_access *a, enum pli_err err, bool is_coll,
+                                  struct pli_request **out)
+{
+    struct pli_file *f = a->file;
+    struct job *j = NULL;
+    size_t unused;
+    char text[256] = "";
+    if (err != PLI_OK) {
+        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+    }
+    enum pli_err made = f->worker == NULL && (is_coll || a->len > SMALL) ? begin(f) : PLI_OK;
+    made = made == PLI_OK ? make(f, &j) : made;
+    // An access of one member that cannot be is refused at once.
+    if (made != PLI_OK || (err != PLI_OK && !is_coll)) {
+        if (j != NULL) {
+            pli_request_destroy(j->request);
+        }
+        pli_file_access_end(a, err, &unused);
+        return made != PLI_OK ? made : pli_fail(err, "%s", text);
+    }
+    j->access = *a;
+    j->is_coll = is_coll;
+    j->err = err;
+    memcpy(j->text, text, sizeof text);
+    *out = j->request;
+    atomic_fetch_add_explicit(&f->n_open, 1, memory_order_relaxed);
+    if (f->worker == NULL || (!is_coll && a->len <= SMALL && f->worker->n_job == 0)) {
+        do_job(j); // that is over sooner than a thread would begin
+        complete(j);
+        return PLI_OK;
+    }
+    add(f->worker, j);
+    return PLI_OK;
+}
+
+void pli_file_async_drain(struct pli_file *f)
+{
+    struct pli_file_worker *w = f->worker;
+    if (w == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&w->lock);
+    while (w->n_job > 0) {
+        pthread_cond_wait(&w->is_idle, &w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void pli_file_async_end(struct pli_file *f)
+{
+    struct pli_file_worker *w = f->worker;
+    if (w == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&w->lock);
+    w->is_ending = true;
+    pthread_cond_signal(&w->has_work);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->has_work);
+    pthread_cond_destroy(&w->is_idle);
+    free(w);
+    f->worker = NULL;
+}

@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The range that all members access together is divided among the aggregators, and each part is
+// done in rounds of one buffer. Because offsets rise along a view, what a member has in a round is
+// one range of its stream: members send bytes and no lists, and an aggregator finds their places
+// from the views it was told of.
+#include "io/file_coll.h"
+
+#include "coll/coll.h"
+#include "coll/hostmap.h"
+#include "io/file.h"
+#include "io/file_access.h"
+#include "io/file_map.h"
+#include "io/file_plan.h"
+#include "io/file_sys.h"
+#include "msg/p2p.h"
+#include "msg/progress.h"
+#include "msg/request.h"
+#include "obj/comm.h"
+#include "obj/datatype.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { TAG_DATA = 1, PAGE = 4096 };
+
+// What a member wants, as all of them know.
+struct want {
+    MPI_Offset lo, hi; // in the file; lo == hi: nothing
+    MPI_Offset pos;
+    int64_t len;
+    int64_t flags; // of enum
+};
+enum { FLAG_FAILED = 1, FLAG_ALONE = 2 };
+
+// A collective access under way.
+struct op {
+    struct pli_file *f;
+    struct pli_file_access *a;
+    struct want *wants;
+    MPI_Offset base, part; // aggregator i has [base + i * part, base + (i + 1) * part)
+    MPI_Offset end;
+    int n_round;
+    char *buf, *mail; // aggregator: a buffer of the file, and what comes or goes
+    size_t *sizes;    // aggregator: bytes of each member in this round
+    enum pli_err err; // the first failure of this member
+};
+
+static struct pli_datatype *byte_type(void)
+{
+    return pli_handle_get(MPI_BYTE, PLI_KIND_DATATYPE);
+}
+
+static int64_t round_up(int64_t n, int64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+// Aggregators: one per host, or on a single host one per core; or as many as the user wants in all.
+static enum pli_err choose(struct pli_file *f, const struct pli_hostmap *h, int n_core)
+{
+    int n_host = h != NULL && h->n_host > 0 ? h->n_host : 1;
+    int per_host = n_host > 1 ? 1 : n_core;
+    int n = f->hints.nodes > 0 ? f->hints.nodes : n_host * per_host;
+    n = n > f->comm->size ? f->comm->size : n;
+    f->aggregators = malloc((size_t)n * sizeof *f->aggregators);
+    if (f->aggregators == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for %d aggregators", n);
+    }
+    for (int i = 0; i < n; i++) {
+        // Hosts in turn, then ranks with equal steps between them.
+        f->aggregators[i] = n <= n_host && h != NULL ? h->leaders[(int64_t)i * n_host / n]
+                                                     : (int)((int64_t)i * f->comm->size / n);
+        if (f->aggregators[i] == f->comm->rank) {
+            f->my_aggregator = i;
+        }
+    }
+    f->n_aggregator = n;
+    return pli_file_hints_note_nodes(f, n);
+}
+
+enum pli_err pli_file_coll_begin(struct pli_file *f)
+{
+    // All must choose alike: what rank 0 has of the hints counts.
+    int64_t hints[3] = { f->hints.buffer, f->hints.nodes, sysconf(_SC_NPROCESSORS_ONLN) };
+    enum pli_err err = pli_coll_bcast(hints, sizeof hints, byte_type(), 0, f->comm);
+    f->hints.buffer = hints[0];
+    f->hints.nodes = (int)hints[1];
+    struct pli_hostmap *h = pli_hostmap_open(f->comm);
+    err = err == PLI_OK ? choose(f, h, hints[2] > 0 ? (int)hints[2] : 1) : err;
+    if (h != NULL) {
+        pli_hostmap_close(h);
+    }
+    if (err == PLI_OK && f->my_aggregator >= 0) {
+        f->peers = calloc((size_t)f->comm->size, sizeof *f->peers);
+        err = f->peers != NULL ? PLI_OK
+                               : pli_fail(PLI_ERR_NOMEM,
+                                          "no memory for the views of %d "
+                                          "members",
+                                          f->comm->size);
+        for (int i = 0; err == PLI_OK && i < f->comm->size; i++) {
+            f->peers[i] = (struct pli_file_view){ .layout = byte_type(), .is_dense = true };
+        }
+    }
+    return pli_file_agree(f, err);
+}
+
+static void forget_peers(struct pli_file *f)
+{
+    for (int i = 0; f->peers != NULL && i < f->comm->size; i++) {
+        if (f->peers[i].layout != byte_type()) {
+            pli_file_plan_free(f->peers[i].layout);
+        }
+        f->peers[i].layout = byte_type();
+    }
+}
+
+void pli_file_coll_end(struct pli_file *f)
+{
+    forget_peers(f);
+    free(f->peers);
+    free(f->aggregators);
+    f->peers = NULL;
+    f->aggregators = NULL;
+}
+
+static enum pli_err take_view(struct pli_file *f, int rank, const char *bytes, size_t len)
+{
+    struct pli_file_view *v = &f->peers[rank];
+    struct pli_datatype *t;
+    MPI_Offset disp;
+    if (len < sizeof disp) {
+        return pli_fail(PLI_ERR_OTHER, "rank %d sent a file view that is none", rank);
+    }
+    memcpy(&disp, bytes, sizeof disp);
+    enum pli_err err = pli_file_plan_decode(bytes + sizeof disp, len - sizeof disp, &t);
+    if (err == PLI_OK) {
+        *v = (struct pli_file_view){ .disp = disp, .layout = t, .is_dense = t->is_dense };
+    }
+    return err;
+}
+
+// Every member's view goes to every aggregator; most are a few words.
+static enum pli_err share(struct pli_file *f, const struct pli_file_view *v)
+{
+    struct pli_comm *comm = f->comm;
+    char *plan = NULL;
+    size_t len = 0;
+    enum pli_err err = pli_file_plan_encode(v->layout, &plan, &len);
+    int64_t n = err == PLI_OK ? (int64_t)(len + sizeof v->disp) : 0;
+    int64_t *lens = calloc(2 * (size_t)comm->size + 1, sizeof *lens), *displs = NULL, sum = 0;
+    char *mine = malloc((size_t)n + 1), *all = NULL;
+    err = err == PLI_OK && (lens == NULL || mine == NULL)
+              ? pli_fail(PLI_ERR_NOMEM, "no memory for the views of %d members", comm->size)
+              : err;
+    err = pli_file_agree(f, err);
+    if (err == PLI_OK) {
+        memcpy(mine, &v->disp, sizeof v->disp);
+        memcpy(mine + sizeof v->disp, plan, len);
+        err = pli_coll_allgather(&n, sizeof n, byte_type(), lens, sizeof n, byte_type(), comm);
+        displs = lens + comm->size;
+        for (int i = 0; i < comm->size; i++) {
+            displs[i] = sum;
+            sum += lens[i];
+        }
+        all = malloc((size_t)sum + 1);
+        err = err == PLI_OK && all == NULL ? pli_fail(PLI_ERR_NOMEM, "no memory for file views")
+                                           : err;
+        err = pli_file_agree(f, err);
+    }
+    if (err == PLI_OK) {
+        err = pli_coll_allgatherv(
+            mine, n, byte_type(), all, (struct pli_ints){ .data = lens, .is_wide = true },
+            (struct pli_ints){ .data = displs, .is_wide = true }, byte_type(), comm);
+    }
+    if (err == PLI_OK && f->peers != NULL) {
+        forget_peers(f);
+        for (int i = 0; i < comm->size && err == PLI_OK; i++) {
+            err = take_view(f, i, all + displs[i], (size_t)lens[i]);
+        }
+    }
+    free(plan);
+    free(lens);
+    free(mine);
+    free(all);
+    return err;
+}
+
+enum pli_err pli_file_coll_share_view(struct pli_file *f, const struct pli_file_view *v)
+{
+    return pli_file_agree(f, share(f, v));
+}
+
+static enum pli_file_choice choice(const struct op *o)
+{
+    return o->a->is_write ? o->f->hints.cb_write : o->f->hints.cb_read;
+}
+
+// Members tell each other what they want; whether the two phases are worth it follows for all.
+static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, bool *is_alone_out)
+{
+    struct pli_file_access *a = o->a;
+    const struct pli_file_view *v = &o->f->view;
+    struct want mine = { .flags = err != PLI_OK ? FLAG_FAILED : 0 };
+    if (err == PLI_OK && a->len > 0) {
+        mine.pos = a->pos;
+        mine.len = (int64_t)a->len;
+        mine.lo = pli_file_view_offset(v, a->pos);
+        mine.hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
+    }
+    mine.flags |= choice(o) == PLI_FILE_DISABLE || v->has_overlap ? FLAG_ALONE : 0;
+    enum pli_err coll = pli_coll_allgather(&mine, sizeof mine, byte_type(), o->wants, sizeof mine,
+                                           byte_type(), o->f->comm);
+    MPI_Offset lo = INT64_MAX, hi = 0, last = -1;
+    bool is_mixed = false, must_alone = false;
+    for (int i = 0; coll == PLI_OK && i < o->f->comm->size; i++) {
+        const struct want *w = &o->wants[i];
+        must_alone = must_alone || w->flags != 0;
+        *has_failed_out = *has_failed_out || (w->flags & FLAG_FAILED) != 0;
+        if (w->len > 0) {
+            is_mixed = is_mixed || w->lo < last;
+            last = w->hi > last ? w->hi : last;
+            lo = w->lo < lo ? w->lo : lo;
+            hi = w->hi > hi ? w->hi : hi;
+        }
+    }
+    bool must_together = choice(o) == PLI_FILE_ENABLE;
+    *is_alone_out = must_alone || hi == 0 || (!is_mixed && !must_together);
+    o->base = lo;
+    o->end = hi;
+    return coll;
+}
+
+// Where everybody's part is.
+static void divide(struct op *o)
+{
+    const struct pli_file_hints *h = &o->f->hints;
+    MPI_Offset unit = h->stripe > 0 ? h->stripe : PAGE;
+    o->base = o->base / unit * unit;
+    o->part = round_up((o->end - o->base + o->f->n_aggregator - 1) / o->f->n_aggregator, unit);
+    MPI_Offset most = o->part < o->end - o->base ? o->part : o->end - o->base;
+    o->n_round = (int)((most + h->buffer - 1) / h->buffer);
+}
+
+// The window of an aggregator in a round.
+static void window(const struct op *o, int aggregator, int round, MPI_Offset *lo, MPI_Offset *hi)
+{
+    MPI_Offset begin = o->base + aggregator * o->part, end = begin + o->part;
+    *lo = begin + round * o->f->hints.buffer;
+    *hi = *lo + o->f->hints.buffer;
+    end = end < o->end ? end : o->end;
+    *hi = *hi < end ? *hi : end;
+    *lo = *lo < *hi ? *lo : *hi;
+}
+
+// The bytes of a member's stream that are in a window.
+static size_t share_of(const struct pli_file_view *v, const struct want *w, MPI_Offset lo,
+                       MPI_Offset hi, MPI_Offset *pos_out)
+{
+    MPI_Offset from = w->pos, to = w->pos;
+    if (w->len > 0 && lo < hi && w->lo < hi && w->hi > lo) {
+        MPI_Offset begin = pli_file_view_before(v, lo), end = pli_file_view_before(v, hi);
+        from = begin > w->pos ? begin : w->pos;
+        to = end < w->pos + w->len ? end : w->pos + w->len;
+    }
+    *pos_out = from;
+    return to > from ? (size_t)(to - from) : 0;
+}
+
+static void note(struct op *o, enum pli_err err)
+{
+    if (o->err == PLI_OK) {
+        o->err = err;
+    } else if (err != PLI_OK) {
+        pli_fail_take(NULL);
+    }
+}
+
+static size_t finish(struct op *o, struct pli_request *r)
+{
+    MPI_Status status;
+    bool is_gone;
+    pli_progress_wait(r);
+    size_t bytes = (size_t)r->bytes;
+    note(o, pli_request_report(r, &status, &is_gone));
+    return bytes;
+}
+
+// Data of this member for every aggregator, as requests; buffers[i] is freed by the caller.
+struct letters {
+    struct pli_request **requests;
+    char **buffers;
+    size_t *froms, *sizes;
+};
+
+static void begin_letter(struct op *o, struct letters *l, int i, int round)
+{
+    struct pli_file *f = o->f;
+    MPI_Offset lo, hi, pos;
+    window(o, i, round, &lo, &hi);
+    size_t n = share_of(&f->view, &o->wants[f->comm->rank], lo, hi, &pos);
+    l->requests[i] = NULL;
+    l->buffers[i] = NULL;
+    l->sizes[i] = n;
+    l->froms[i] = (size_t)(pos - o->a->pos);
+    if (n == 0 || i == f->my_aggregator) {
+        return;
+    }
+    char *at = o->a->run != NULL ? o->a->run + l->froms[i] : (l->buffers[i] = malloc(n));
+    if (at == NULL) {
+        note(o, pli_fail(PLI_ERR_NOMEM, "no memory for %zu bytes", n));
+        return;
+    }
+    if (o->a->is_write && o->a->run == NULL) {
+        pli_file_access_pack(o->a, l->froms[i], at, n);
+    }
+    int to = f->aggregators[i];
+    note(o, o->a->is_write ? pli_p2p_isend_on(at, (MPI_Count)n, byte_type(), to, TAG_DATA, f->comm,
+                                              PLI_CHAN_SETUP, 0, &l->requests[i])
+                           : pli_p2p_irecv_on(at, (MPI_Count)n, byte_type(), to, TAG_DATA, f->comm,
+                                              PLI_CHAN_SETUP, &l->requests[i]));
+}
+
+static void end_letter(struct op *o, struct letters *l, int i)
+{
+    size_t got = l->sizes[i];
+    if (l->requests[i] != NULL) {
+        size_t bytes = finish(o, l->requests[i]);
+        got = o->a->is_write ? got : bytes;
+        if (!o->a->is_write) {
+            if (l->buffers[i] != NULL) {
+                pli_file_access_unpack(o->a, l->froms[i], l->buffers[i], got);
+            }
+            o->a->done += got; // less than was wanted where the file ends
+        }
+    }
+    free(l->buffers[i]);
+}
+
+// The window without what nobody wants at its ends; false: nobody wants anything.
+static bool trim(struct op *o, MPI_Offset lo, MPI_Offset hi, MPI_Offset *first, MPI_Offset *last,
+                 size_t *sum_out)
+{
+    *first = hi;
+    *last = lo;
+    *sum_out = 0;
+    for (int i = 0; i < o->f->comm->size; i++) {
+        const struct pli_file_view *v = &o->f->peers[i];
+        MPI_Offset pos;
+        o->sizes[i] = share_of(v, &o->wants[i], lo, hi, &pos);
+        if (o->sizes[i] > 0) {
+            MPI_Offset begin = pli_file_view_offset(v, pos);
+            MPI_Offset end = pli_file_view_end(v, pos + (MPI_Offset)o->sizes[i]);
+            *first = begin < *first ? begin : *first;
+            *last = end > *last ? end : *last;
+            *sum_out += o->sizes[i];
+        }
+    }
+    return *sum_out > 0;
+}
+
+static void place(struct op *o, int rank, MPI_Offset first, const char *from)
+{
+    const struct pli_file_view *v = &o->f->peers[rank];
+    const struct want *w = &o->wants[rank];
+    MPI_Offset begin = pli_file_view_before(v, first);
+    struct pli_cursor c;
+    pli_file_view_cursor(v, &c, o->buf - first, begin > w->pos ? begin : w->pos, o->sizes[rank]);
+    pli_cursor_unpack(&c, from, o->sizes[rank]);
+}
+
+// Data of this member itself does not travel.
+static void place_own(struct op *o, MPI_Offset first)
+{
+    struct pli_file *f = o->f;
+    int me = f->comm->rank;
+    const struct want *w = &o->wants[me];
+    MPI_Offset begin = pli_file_view_before(&f->view, first);
+    begin = begin > w->pos ? begin : w->pos;
+    struct pli_cursor c;
+    pli_file_view_cursor(&f->view, &c, o->buf - first, begin, o->sizes[me]);
+    size_t from = (size_t)(begin - w->pos);
+    if (o->a->run != NULL) {
+        pli_cursor_unpack(&c, o->a->run + from, o->sizes[me]);
+        return;
+    }
+    char part[8192];
+    for (size_t at = 0, n; at < o->sizes[me]; at += n) {
+        n = o->sizes[me] - at < sizeof part ? o->sizes[me] - at : sizeof part;
+        pli_file_access_pack(o->a, from + at, part, n);
+        pli_cursor_unpack(&c, part, n);
+    }
+}
+
+// Take the data of as many members as fit the second buffer, and put it into place; then the next.
+static void collect(struct op *o, MPI_Offset first)
+{
+    struct pli_file *f = o->f;
+    int n = f->comm->size, from = 0;
+    struct pli_request **requests = calloc((size_t)n, sizeof(struct pli_request *));
+    if (requests == NULL) {
+        note(o, pli_fail(PLI_ERR_NOMEM, "no memory for %d requests", n));
+        return;
+    }
+    while (from < n) {
+        size_t used = 0;
+        int to = from;
+        for (; to < n && (used == 0 || used + o->sizes[to] <= (size_t)f->hints.buffer); to++) {
+            if (to != f->comm->rank && o->sizes[to] > 0) {
+                note(o, pli_p2p_irecv_on(o->mail + used, (MPI_Count)o->sizes[to], byte_type(), to,
+                                         TAG_DATA, f->comm, PLI_CHAN_SETUP, &requests[to]));
+                used += o->sizes[to];
+            }
+        }
+        if (f->comm->rank >= from && f->comm->rank < to && o->sizes[f->comm->rank] > 0) {
+            place_own(o, first);
+        }
+        used = 0;
+        for (int i = from; i < to; i++) {
+            if (requests[i] != NULL) {
+                finish(o, requests[i]);
+                requests[i] = NULL;
+                place(o, i, first, o->mail + used);
+            }
+            used += i != f->comm->rank ? o->sizes[i] : 0;
+        }
+        from = to;
+    }
+    free(requests);
+}
+
+// The rest of a view that is one run.
+static size_t take_run(const struct pli_cursor *c, size_t len, struct iovec *out)
+{
+    uintptr_t at = (uintptr_t)c->buf + (uintptr_t)c->type->true_lb + c->done;
+    *out = (struct iovec){ .iov_base = (void *)at, .iov_len = len };
+    return len;
+}
+
+// Where a file cannot be mapped: every run of every member by itself.
+static void write_runs(struct op *o, MPI_Offset first)
+{
+    struct pli_file *f = o->f;
+    for (int i = 0; i < f->comm->size; i++) {
+        const struct pli_file_view *v = &f->peers[i];
+        MPI_Offset begin = pli_file_view_before(v, first);
+        size_t left = o->sizes[i];
+        struct pli_cursor c;
+        pli_file_view_cursor(v, &c, o->buf - first,
+                             begin > o->wants[i].pos ? begin : o->wants[i].pos, left);
+        while (left > 0 && o->err == PLI_OK) {
+            struct iovec iov;
+            int n;
+            size_t done;
+            left -= v->is_dense ? take_run(&c, left, &iov) : pli_cursor_iov(&c, &iov, 1, left, &n);
+            note(o, pli_file_sys_write(f->fd, f->name, iov.iov_base, iov.iov_len,
+                                       first + ((char *)iov.iov_base - o->buf), &done));
+        }
+    }
+}
+
+// What lies between the data of members belongs to others: it is not written.
+static void write_window(struct op *o, MPI_Offset first, MPI_Offset last, bool has_gaps)
+{
+    struct pli_file *f = o->f;
+    struct pli_file_map m;
+    size_t done;
+    if (has_gaps && pli_file_map_open(f, first, last, &m)) {
+        char *own = o->buf;
+        o->buf = m.base + first;
+        collect(o, first);
+        o->buf = own;
+        pli_file_map_close(&m);
+        return;
+    }
+    collect(o, first);
+    if (o->err == PLI_OK && has_gaps) {
+        write_runs(o, first);
+    } else if (o->err == PLI_OK) {
+        note(o, pli_file_sys_write(f->fd, f->name, o->buf, (size_t)(last - first), first, &done));
+    }
+}
+
+static void read_own(struct op *o, MPI_Offset first, MPI_Offset end)
+{
+    struct pli_file *f = o->f;
+    int me = f->comm->rank;
+    const struct want *w = &o->wants[me];
+    MPI_Offset begin = pli_file_view_before(&f->view, first), stop;
+    begin = begin > w->pos ? begin : w->pos;
+    stop = pli_file_view_before(&f->view, end);
+    size_t n = stop > begin ? (size_t)(stop - begin) : 0, from = (size_t)(begin - w->pos);
+    n = n < o->sizes[me] ? n : o->sizes[me];
+    struct pli_cursor c;
+    pli_file_view_cursor(&f->view, &c, o->buf - first, begin, n);
+    char part[8192];
+    for (size_t at = 0, m; at < n; at += m) {
+        m = n - at < sizeof part ? n - at : sizeof part;
+        if (o->a->run != NULL) {
+            m = n;
+            pli_cursor_pack(&c, o->a->run + from, n);
+        } else {
+            pli_cursor_pack(&c, part, m);
+            pli_file_access_unpack(o->a, from + at, part, m);
+        }
+    }
+    o->a->done += n;
+}
+
+// What members wanted of this window, as far as the file has it; a member that wanted something
+// gets a message in any case.
+static void send_window(struct op *o, MPI_Offset first, MPI_Offset end)
+{
+    struct pli_file *f = o->f;
+    int n = f->comm->size, from = 0;
+    struct pli_request **requests = calloc((size_t)n, sizeof(struct pli_request *));
+    if (requests == NULL) {
+        note(o, pli_fail(PLI_ERR_NOMEM, "no memory for %d requests", n));
+        return;
+    }
+    while (from < n) {
+        size_t used = 0;
+        int to = from;
+        for (; to < n && (used == 0 || used + o->sizes[to] <= (size_t)f->hints.buffer); to++) {
+            if (to == f->comm->rank || o->sizes[to] == 0) {
+                continue;
+            }
+            const struct pli_file_view *v = &f->peers[to];
+            const struct want *w = &o->wants[to];
+            MPI_Offset begin = pli_file_view_before(v, first), stop = pli_file_view_before(v, end);
+            begin = begin > w->pos ? begin : w->pos;
+            size_t have = stop > begin ? (size_t)(stop - begin) : 0;
+            have = have < o->sizes[to] ? have : o->sizes[to];
+            struct pli_cursor c;
+            pli_file_view_cursor(v, &c, o->buf - first, begin, have);
+            pli_cursor_pack(&c, o->mail + used, have);
+            note(o, pli_p2p_isend_on(o->mail + used, (MPI_Count)have, byte_type(), to, TAG_DATA,
+                                     f->comm, PLI_CHAN_SETUP, 0, &requests[to]));
+            used += o->sizes[to];
+        }
+        for (int i = from; i < to; i++) {
+            if (requests[i] != NULL) {
+                finish(o, requests[i]);
+                requests[i] = NULL;
+            }
+        }
+        from = to;
+    }
+    free(requests);
+}
+
+static void read_window(struct op *o, MPI_Offset first, MPI_Offset last)
+{
+    struct pli_file *f = o->f;
+    size_t got = 0;
+    note(o, pli_file_sys_read(f->fd, f->name, o->buf, (size_t)(last - first), first, &got));
+    send_window(o, first, first + (MPI_Offset)got);
+    if (o->sizes[f->comm->rank] > 0) {
+        read_own(o, first, first + (MPI_Offset)got);
+    }
+}
+
+static void aggregate(struct op *o, int round)
+{
+    MPI_Offset lo, hi, first, last;
+    size_t sum;
+    window(o, o->f->my_aggregator, round, &lo, &hi);
+    if (!trim(o, lo, hi, &first, &last, &sum)) {
+        return;
+    }
+    if (o->a->is_write) {
+        write_window(o, first, last, sum < (size_t)(last - first));
+    } else {
+        read_window(o, first, last);
+    }
+}
+
+static void do_round(struct op *o, struct letters *l, int round)
+{
+    int n = o->f->n_aggregator;
+    for (int i = 0; i < n; i++) {
+        begin_letter(o, l, i, round);
+    }
+    if (o->f->my_aggregator >= 0) {
+        aggregate(o, round);
+    }
+    for (int i = 0; i < n; i++) {
+        end_letter(o, l, i);
+    }
+}
+
+// Memory for both phases; without it this member could not take its part, so all must know first.
+static enum pli_err prepare(struct op *o, struct letters *l)
+{
+    size_t n = (size_t)o->f->n_aggregator;
+    l->requests = calloc(n, sizeof(struct pli_request *));
+    l->buffers = calloc(n, sizeof(char *));
+    l->froms = calloc(2 * n, sizeof *l->froms);
+    l->sizes = l->froms + n;
+    bool is_short = l->requests == NULL || l->buffers == NULL || l->froms == NULL;
+    if (o->f->my_aggregator >= 0) {
+        o->sizes = malloc((size_t)o->f->comm->size * sizeof *o->sizes);
+        o->buf = pli_file_buffer_take(o->f);
+        o->mail = malloc((size_t)o->f->hints.buffer);
+        is_short = is_short || o->sizes == NULL || o->buf == NULL || o->mail == NULL;
+    }
+    return is_short ? pli_fail(PLI_ERR_NOMEM,
+                               "no memory for a collective access to file %s (hint "
+                               "cb_buffer_size)",
+                               o->f->name)
+                    : PLI_OK;
+}
+
+static enum pli_err run_together(struct op *o)
+{
+    struct letters l = { .requests = NULL };
+    divide(o);
+    enum pli_err err = pli_file_agree(o->f, prepare(o, &l));
+    bool is_ready = err == PLI_OK;
+    for (int round = 0; is_ready && round < o->n_round; round++) {
+        do_round(o, &l, round);
+    }
+    if (o->buf != NULL) {
+        pli_file_buffer_give(o->f, o->buf);
+    }
+    free(o->mail);
+    free(o->sizes);
+    free(l.requests);
+    free(l.buffers);
+    free(l.froms);
+    if (is_ready && o->a->is_write) {
+        o->a->done = o->err == PLI_OK ? o->a->len : 0;
+    }
+    return is_ready ? o->err : err;
+}
+
+enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
+{
+    struct op o = { .f = a->file, .a = a };
+    bool is_alone = true, has_failed = false;
+    o.wants = malloc((size_t)a->file->comm->size * sizeof *o.wants);
+    if (o.wants == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a collective access of %d members",
+                        a->file->comm->size);
+    }
+    enum pli_err why = err;
+    char text[256] = "";
+    if (why != PLI_OK) {
+        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+    }
+    enum pli_err coll = meet(&o, err, &has_failed, &is_alone);
+    if (coll != PLI_OK) {
+        err = coll;
+    } else if (has_failed) { // then nothing is moved at all
+        err = pli_file_agree(a->file, why == PLI_OK ? PLI_OK : pli_fail(why, "%s", text));
+    } else if (is_alone) {
+        err = pli_file_agree(a->file, pli_file_access_run(a));
+    } else {
+        err = pli_file_agree(a->file, run_together(&o));
+    }
+    free(o.wants);
+    return err;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collective access in two phases: members exchange data with a few of them, the aggregators, which
+// read and write large contiguous parts of the file. [MPI-5.0 14.4.2]
+#ifndef PLI_IO_FILE_COLL_H
+#define PLI_IO_FILE_COLL_H
+
+#include "base/err.h"
+
+struct pli_file;
+struct pli_file_access;
+struct pli_file_view;
+
+// Choose the aggregators when the file is opened; collective.
+enum pli_err pli_file_coll_begin(struct pli_file *f);
+void pli_file_coll_end(struct pli_file *f);
+
+// Tell the aggregators what this member sees of the file from now on; collective.
+enum pli_err pli_file_coll_share_view(struct pli_file *f, const struct pli_file_view *v);
+
+// Move the data of all members; err: what this one failed with before. All members get the same
+// error. Context: no other collective on the file's communicator is under way.
+enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err);
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads hints in the spellings that ROMIO made common.
+#include "io/file_hints.h"
+
+#include "base/log.h"
+#include "io/file.h"
+#include "obj/info.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KIB = 1024, MIB = 1024 * 1024 };
+
+// A positive number with nothing behind it; false: it is none.
+static bool read_size(const char *value, int64_t least, int64_t most, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(value, &end, 10);
+    if (errno != 0 || end == value || *end != '\0' || n < least || n > most) {
+        return false;
+    }
+    *out = n;
+    return true;
+}
+
+static bool read_choice(const char *value, enum pli_file_choice *out)
+{
+    static const char *const words[] = { "automatic", "enable", "disable" };
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(value, words[i]) == 0) {
+            *out = (enum pli_file_choice)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+struct hint {
+    const char *key, *standard; // standard: the value at first, NULL: none
+    bool (*read)(struct pli_file_hints *h, const char *value);
+};
+
+#define SIZE_HINT(name, field, least, most)                                                        \
+    static bool name(struct pli_file_hints *h, const char *value)                                  \
+    {                                                                                              \
+        return read_size(value, least, most, &h->field);                                           \
+    }
+#define CHOICE_HINT(name, field)                                                                   \
+    static bool name(struct pli_file_hints *h, const char *value)                                  \
+    {                                                                                              \
+        return read_choice(value, &h->field);                                                      \
+    }
+
+SIZE_HINT(read_buffer, buffer, 4 * KIB, INT64_C(1) << 40)
+SIZE_HINT(read_ind_rd, read_sieve, 4 * KIB, INT64_C(1) << 40)
+SIZE_HINT(read_ind_wr, write_sieve, 4 * KIB, INT64_C(1) << 40)
+SIZE_HINT(read_stripe, stripe, 0, INT64_C(1) << 40)
+CHOICE_HINT(read_cb_read, cb_read)
+CHOICE_HINT(read_cb_write, cb_write)
+CHOICE_HINT(read_ds_read, ds_read)
+CHOICE_HINT(read_ds_write, ds_write)
+CHOICE_HINT(read_map, map)
+
+static bool read_nodes(struct pli_file_hints *h, const char *value)
+{
+    int64_t n;
+    bool is = read_size(value, 1, INT32_MAX, &n);
+    h->nodes = is ? (int)n : h->nodes;
+    return is;
+}
+
+static bool read_collective(struct pli_file_hints *h, const char *value)
+{
+    bool is_on = strcmp(value, "true") == 0, is_off = strcmp(value, "false") == 0;
+    if (is_off) {
+        h->cb_read = h->cb_write = PLI_FILE_DISABLE;
+    }
+    return is_on || is_off;
+}
+
+static const struct hint hints[] = {
+    { "cb_buffer_size", "16777216", read_buffer },
+    { "ind_rd_buffer_size", "4194304", read_ind_rd },
+    { "ind_wr_buffer_size", "524288", read_ind_wr },
+    { "romio_cb_read", "automatic", read_cb_read },
+    { "romio_cb_write", "automatic", read_cb_write },
+    { "romio_ds_read", "automatic", read_ds_read },
+    { "romio_ds_write", "automatic", read_ds_write },
+    { "pliant_map", "automatic", read_map },
+    { "collective_buffering", NULL, read_collective },
+    { "cb_nodes", NULL, read_nodes },
+    { "striping_unit", NULL, read_stripe },
+};
+
+enum { N_HINT = sizeof hints / sizeof hints[0] };
+
+static const struct hint *find(const char *key)
+{
+    for (int i = 0; i < N_HINT; i++) {
+        if (strcmp(hints[i].key, key) == 0) {
+            return &hints[i];
+        }
+    }
+    return NULL;
+}
+
+static enum pli_err take_one(struct pli_file *f, const char *key, const char *value)
+{
+    const struct hint *h = find(key);
+    if (h != NULL && !h->read(&f->hints, value)) {
+        pli_log(PLI_WARN, "file %s: hint %s is \"%s\", which it cannot be; it stays as it was",
+                f->name, key, value);
+        return PLI_OK;
+    }
+    return pli_info_set(f->hints.info, key, value);
+}
+
+enum pli_err pli_file_hints_take(struct pli_file *f, struct pli_info *info)
+{
+    enum pli_err err = PLI_OK;
+    if (f->hints.info == NULL) {
+        err = pli_info_create(&f->hints.info);
+        for (int i = 0; i < N_HINT && err == PLI_OK; i++) {
+            err = hints[i].standard != NULL ? take_one(f, hints[i].key, hints[i].standard) : PLI_OK;
+        }
+    }
+    int n = 0;
+    if (err == PLI_OK && info != NULL) {
+        err = pli_info_get_nkeys(info, &n);
+    }
+    for (int i = 0; i < n && err == PLI_OK; i++) {
+        char key[MPI_MAX_INFO_KEY + 1];
+        err = pli_info_get_nthkey(info, i, key);
+        err = err == PLI_OK ? take_one(f, key, pli_info_find(info, key)) : err;
+    }
+    return err;
+}
+
+enum pli_err pli_file_hints_note_nodes(struct pli_file *f, int n)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", n);
+    f->hints.nodes = n;
+    return pli_info_set(f->hints.info, "cb_nodes", text);
+}
+
+// The size of the buffer and the members that aggregate stay as they were when the file was opened:
+// others know them.
+enum pli_err pli_file_hints_set(struct pli_file *f, struct pli_info *info)
+{
+    int64_t buffer = f->hints.buffer;
+    int nodes = f->hints.nodes;
+    char text[24];
+    enum pli_err err = pli_file_check_idle(f, "MPI_File_set_info");
+    err = err == PLI_OK ? pli_file_hints_take(f, info) : err;
+    f->hints.buffer = buffer;
+    snprintf(text, sizeof text, "%lld", (long long)buffer);
+    err = err == PLI_OK ? pli_info_set(f->hints.info, "cb_buffer_size", text) : err;
+    return err == PLI_OK ? pli_file_hints_note_nodes(f, nodes) : err;
+}
+
+enum pli_err pli_file_hints_get(struct pli_file *f, struct pli_info **out)
+{
+    return pli_info_dup(f->hints.info, out);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A part of a file as memory: data with gaps is stored without touching what lies in the gaps,
+// which others may write at the same time.
+#ifndef PLI_IO_FILE_MAP_H
+#define PLI_IO_FILE_MAP_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct pli_file;
+
+struct pli_file_map {
+    void *start;
+    size_t len;
+    char *base; // where offset 0 of the file would be
+};
+
+// Whether the file is on a file system whose mappings and writes agree, which those of one host do.
+bool pli_file_map_is_local(int fd);
+
+// Map a range of the file for writing; the file has space there afterwards. False: it cannot be
+// had, and the caller writes in another way, which tells why. Context: any thread.
+bool pli_file_map_open(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                       struct pli_file_map *out);
+void pli_file_map_close(struct pli_file_map *m);
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opens and closes files: rank 0 makes the file, and all members fail where one does.
+#include "io/file_open.h"
+
+#include "coll/coll.h"
+#include "io/file.h"
+#include "io/file_async.h"
+#include "io/file_coll.h"
+#include "io/file_map.h"
+#include "io/file_query.h"
+#include "io/file_shared.h"
+#include "io/file_sys.h"
+#include "obj/comm.h"
+#include "obj/datatype.h"
+#include "obj/errhandler.h"
+#include "obj/info.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// Names of file systems before the name of a file, as ROMIO has them.
+static const char *path_of(const char *name)
+{
+    static const char *const prefixes[] = { "ufs:",    "nfs:",   "lustre:", "gpfs:",
+                                            "beegfs:", "pvfs2:", "xfs:",    "testfs:" };
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        size_t n = strlen(prefixes[i]);
+        if (strncmp(name, prefixes[i], n) == 0) {
+            return name + n;
+        }
+    }
+    return name;
+}
+
+static enum pli_err check_amode(const struct pli_comm *comm, const char *name, int amode)
+{
+    int all = MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_EXCL |
+              MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN |
+              MPI_MODE_WRONLY;
+    int way = amode & (MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY);
+    if (comm->is_inter) {
+        return pli_fail(PLI_ERR_COMM, "argument comm is an intercommunicator, but files need an "
+                                      "intracommunicator");
+    }
+    if (comm->is_span) {
+        return pli_comm_refuse_span(comm, "files");
+    }
+    if (name == NULL || path_of(name)[0] == '\0') {
+        return pli_fail(PLI_ERR_BAD_FILE, "argument filename is %s",
+                        name == NULL ? "NULL" : "empty");
+    }
+    if ((amode & ~all) != 0 || way == 0 || (way & (way - 1)) != 0) {
+        return pli_fail(PLI_ERR_AMODE,
+                        "argument amode is %d, but must have exactly one of MPI_MODE_RDONLY, "
+                        "MPI_MODE_WRONLY and MPI_MODE_RDWR, and other MPI_MODE_ bits of files only",
+                        amode);
+    }
+    if (way == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) != 0) {
+        return pli_fail(PLI_ERR_AMODE, "argument amode has MPI_MODE_RDONLY together with "
+                                       "MPI_MODE_CREATE or MPI_MODE_EXCL");
+    }
+    return way != MPI_MODE_RDWR || (amode & MPI_MODE_SEQUENTIAL) == 0
+               ? PLI_OK
+               : pli_fail(PLI_ERR_AMODE,
+                          "argument amode has MPI_MODE_RDWR together with MPI_MODE_SEQUENTIAL");
+}
+
+// A file that is only written is opened for reading too, where that is allowed: accesses with gaps
+// are faster then.
+static enum pli_err open_one(struct pli_file *f, int flags)
+{
+    int way = (f->amode & MPI_MODE_RDONLY) != 0 ? O_RDONLY : O_RDWR;
+    f->can_read = true;
+    f->fd = open(f->name, way | flags | O_CLOEXEC, 0666);
+    if (f->fd < 0 && errno == EACCES && (f->amode & MPI_MODE_WRONLY) != 0) {
+        f->can_read = false;
+        f->fd = open(f->name, O_WRONLY | flags | O_CLOEXEC, 0666);
+    }
+    if (f->fd < 0) {
+        return pli_file_sys_fail(errno, "open", f->name, 0, -1);
+    }
+    f->is_local = pli_file_map_is_local(f->fd);
+    return PLI_OK;
+}
+
+// Rank 0 makes the file, so that one of all does.
+static enum pli_err open_all(struct pli_file *f)
+{
+    int flags = ((f->amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) |
+                ((f->amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0);
+    enum pli_err err = f->comm->rank == 0 ? open_one(f, flags) : PLI_OK;
+    if (f->comm->size == 1) {
+        return err;
+    }
+    err = pli_file_agree(f, err);
+    if (err == PLI_OK && f->comm->rank != 0) {
+        err = open_one(f, 0);
+    }
+    return pli_file_agree(f, err);
+}
+
+static void destroy(struct pli_file *f)
+{
+    pli_file_async_end(f);
+    pli_file_coll_end(f);
+    pli_file_shared_destroy(f);
+    pli_file_view_release(&f->view);
+    pli_errhandler_release(f->errhandler);
+    pli_info_release(f->hints.info);
+    if (f->fd >= 0) {
+        close(f->fd);
+    }
+    free(atomic_load(&f->spare));
+    free(f->name);
+    pthread_mutex_destroy(&f->lock);
+    pli_handle_destroy(f, sizeof *f);
+}
+
+static void enter_kind(void)
+{
+    pli_errhandler_keep(PLI_KIND_FILE, offsetof(struct pli_file, errhandler));
+}
+
+static enum pli_err create(const char *name, int amode, struct pli_info *info,
+                           struct pli_file **out)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, enter_kind);
+    struct pli_file *f = pli_handle_create(PLI_KIND_FILE, sizeof *f);
+    if (f == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a file");
+    }
+    f->fd = -1;
+    f->my_aggregator = -1;
+    f->amode = amode;
+    f->name = strdup(path_of(name));
+    f->errhandler = pli_errhandler_of(pli_errhandler_no_file);
+    pthread_mutex_init(&f->lock, NULL);
+    pli_file_view_init(&f->view);
+    *out = f;
+    return f->name != NULL ? pli_file_hints_take(f, info)
+                           : pli_fail(PLI_ERR_NOMEM, "no memory for the name of a file");
+}
+
+// Members must have said the same.
+static enum pli_err check_same(struct pli_comm *comm, int amode)
+{
+    int pair[2] = { amode, -amode }, most[2] = { 0 };
+    enum pli_err err = pli_coll_allreduce(pair, most, 2, pli_handle_get(MPI_INT, PLI_KIND_DATATYPE),
+                                          pli_handle_get(MPI_MAX, PLI_KIND_OP), comm);
+    return err != PLI_OK || most[0] == -most[1]
+               ? err
+               : pli_fail(PLI_ERR_NOT_SAME, "argument amode is %d here, but differs between ranks",
+                          amode);
+}
+
+enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
+                           struct pli_info *info, struct pli_file **out)
+{
+    struct pli_file *f = NULL;
+    enum pli_err err = check_amode(comm, name, amode);
+    if (comm->is_inter || comm->is_span) {
+        return err;
+    }
+    err = err == PLI_OK ? create(name, amode, info, &f) : err;
+    err = pli_file_agree_on(comm, err);
+    err = err == PLI_OK ? check_same(comm, amode) : err;
+    err = err == PLI_OK ? pli_file_shared_create(f, comm) : err;
+    err = err == PLI_OK ? open_all(f) : err;
+    err = err == PLI_OK ? pli_file_coll_begin(f) : err;
+    MPI_Offset size = 0;
+    if (err == PLI_OK && (amode & MPI_MODE_APPEND) != 0) {
+        err = pli_file_get_size(f, &size);
+        f->pos = size;
+        MPI_Offset was;
+        if (err == PLI_OK && f->comm->rank == 0) {
+            err = pli_file_shared_advance(f, size, &was);
+        }
+        err = pli_file_agree(f, err);
+    }
+    if (err != PLI_OK && f != NULL) {
+        char text[PLI_FILE_SENTENCE];
+        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+        destroy(f);
+        return pli_fail(err, "%s", text);
+    }
+    *out = f;
+    return err;
+}
+
+enum pli_err pli_file_open_close(struct pli_file *f)
+{
+    enum pli_err err = pli_file_check_idle(f, "MPI_File_close");
+    err = pli_file_agree(f, err);
+    if (err != PLI_OK) {
+        return err;
+    }
+    // What another host wrote last may be refused only now.
+    if (close(f->fd) != 0 && errno != EINTR) {
+        err = pli_file_sys_fail(errno, "close", f->name, 0, -1);
+    }
+    f->fd = -1;
+    err = pli_file_agree(f, err);
+    if (f->comm->rank == 0 && (f->amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && unlink(f->name) != 0 &&
+        err == PLI_OK) {
+        err = pli_file_sys_fail(errno, "delete", f->name, 0, -1);
+    }
+    char text[PLI_FILE_SENTENCE] = "";
+    if (err != PLI_OK) {
+        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+    }
+    destroy(f);
+    return err == PLI_OK ? PLI_OK : pli_fail(err, "%s", text);
+}
+
+enum pli_err pli_file_open_delete(const char *name, struct pli_info *info)
+{
+    (void)info;
+    if (name == NULL || path_of(name)[0] == '\0') {
+        return pli_fail(PLI_ERR_BAD_FILE, "argument filename is %s",
+                        name == NULL ? "NULL" : "empty");
+    }
+    return unlink(path_of(name)) == 0 ? PLI_OK
+                                      : pli_file_sys_fail(errno, "delete", path_of(name), 0, -1);
+}

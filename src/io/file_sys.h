@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// System calls on files, repeated until all is done, and what their errors mean to MPI.
+#ifndef PLI_IO_FILE_SYS_H
+#define PLI_IO_FILE_SYS_H
+
+#include "base/err.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct iovec;
+
+// Fails with the class that errno stands for and a sentence: "cannot write 512 bytes at offset 0 of
+// file x: No space left on device". what: "write"; len < 0: no bytes are named. Context: any
+// thread.
+enum pli_err pli_file_sys_fail(int error, const char *what, const char *name, MPI_Offset at,
+                               long long len);
+
+// Read or write all of `len` bytes at an offset. Reading ends early at the end of the file:
+// *done_out says how many bytes were moved, also on failure.
+enum pli_err pli_file_sys_read(int fd, const char *name, void *buf, size_t len, MPI_Offset at,
+                               size_t *done_out);
+enum pli_err pli_file_sys_write(int fd, const char *name, const void *buf, size_t len,
+                                MPI_Offset at, size_t *done_out);
+// The same with several pieces of memory, which are changed.
+enum pli_err pli_file_sys_readv(int fd, const char *name, struct iovec *iov, int n, MPI_Offset at,
+                                size_t *done_out);
+enum pli_err pli_file_sys_writev(int fd, const char *name, struct iovec *iov, int n, MPI_Offset at,
+                                 size_t *done_out);
+
+// Lock a range of the file against other processes, other threads with a descriptor of their own
+// and, on NFS, other hosts; waits. is_write: alone, else together with other readers. len 0: to the
+// end.
+enum pli_err pli_file_sys_lock(int fd, const char *name, bool is_write, MPI_Offset at,
+                               MPI_Offset len);
+void pli_file_sys_unlock(int fd, MPI_Offset at, MPI_Offset len);
+
+#endif

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What files are beside reading and writing: modes, sizes, pointers, hints, representations,
+// errors.
+#include "t.h"
+
+#include <mpi.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int me, n;
+static char path[64];
+
+static int class_of(int code)
+{
+    int class;
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+static void check_open(void)
+{
+    MPI_File f;
+    MPI_Group group, world;
+    int amode, same;
+    MPI_Offset size;
+    T_EQ(class_of(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &f)),
+         MPI_ERR_NO_SUCH_FILE);
+    T_EQ(class_of(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY | MPI_MODE_RDWR,
+                                MPI_INFO_NULL, &f)),
+         MPI_ERR_AMODE);
+    T_EQ(class_of(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY | MPI_MODE_CREATE,
+                                MPI_INFO_NULL, &f)),
+         MPI_ERR_AMODE);
+    T_EQ(class_of(MPI_File_open(MPI_COMM_WORLD, "/proc/no/such", MPI_MODE_CREATE | MPI_MODE_WRONLY,
+                                MPI_INFO_NULL, &f)),
+         MPI_ERR_NO_SUCH_FILE);
+    if (n > 1) { // members that do not agree
+        T_EQ(class_of(MPI_File_open(MPI_COMM_WORLD, path,
+                                    MPI_MODE_CREATE | (me == 0 ? MPI_MODE_RDWR : MPI_MODE_WRONLY),
+                                    MPI_INFO_NULL, &f)),
+             MPI_ERR_NOT_SAME);
+    }
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR,
+                       MPI_INFO_NULL, &f),
+         0);
+    T_EQ(MPI_File_get_amode(f, &amode), 0);
+    T_EQ(amode, MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR);
+    T_EQ(MPI_File_get_group(f, &group), 0);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_compare(group, world, &same);
+    T_EQ(same, MPI_IDENT);
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+    T_EQ(MPI_File_set_size(f, 1000), 0);
+    T_EQ(MPI_File_get_size(f, &size), 0);
+    T_EQ(size, 1000);
+    T_EQ(MPI_File_preallocate(f, 5000), 0);
+    T_EQ(MPI_File_get_size(f, &size), 0);
+    T_EQ(size, 5000);
+    T_EQ(class_of(MPI_File_set_size(f, -1)), MPI_ERR_ARG);
+    T_EQ(MPI_File_sync(f), 0);
+    T_EQ(MPI_File_close(&f), 0);
+    T_EQ(
+        class_of(MPI_File_open(MPI_COMM_WORLD, path,
+                               MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR, MPI_INFO_NULL, &f)),
+        MPI_ERR_FILE_EXISTS);
+    T_EQ(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &f), 0);
+    T_EQ(class_of(MPI_File_write(f, &me, 1, MPI_INT, MPI_STATUS_IGNORE)), MPI_ERR_READ_ONLY);
+    T_EQ(class_of(MPI_File_set_size(f, 0)), MPI_ERR_READ_ONLY);
+    T_EQ(MPI_File_close(&f), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                       MPI_INFO_NULL, &f),
+         0);
+    T_EQ(MPI_File_close(&f), 0);
+    T_OK(access(path, F_OK) != 0);
+    T_EQ(class_of(MPI_File_delete(path, MPI_INFO_NULL)), MPI_ERR_NO_SUCH_FILE);
+}
+
+static void check_pointers(void)
+{
+    MPI_File f;
+    MPI_Offset at;
+    MPI_Status s;
+    int x[4] = { 10 * me, 10 * me + 1, 10 * me + 2, 10 * me + 3 }, y[4] = { 0 }, count;
+    MPI_Datatype every;
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f),
+         0);
+    MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)sizeof(int) * n, &every);
+    MPI_Type_commit(&every);
+    T_EQ(
+        MPI_File_set_view(f, me * (MPI_Offset)sizeof(int), MPI_INT, every, "native", MPI_INFO_NULL),
+        0);
+    T_EQ(MPI_File_write_all(f, x, 4, MPI_INT, &s), 0);
+    MPI_Get_count(&s, MPI_INT, &count);
+    T_EQ(count, 4);
+    T_EQ(MPI_File_get_position(f, &at), 0);
+    T_EQ(at, 4);
+    T_EQ(MPI_File_get_byte_offset(f, 3, &at), 0);
+    T_EQ(at, (MPI_Offset)sizeof(int) * (3 * n + me));
+    T_EQ(MPI_File_seek(f, -1, MPI_SEEK_END), 0);
+    T_EQ(MPI_File_get_position(f, &at), 0);
+    T_EQ(at, 3);
+    T_EQ(MPI_File_read(f, y, 4, MPI_INT, &s), 0); // one is left
+    MPI_Get_count(&s, MPI_INT, &count);
+    T_EQ(count, 1);
+    T_EQ(y[0], 10 * me + 3);
+    T_EQ(class_of(MPI_File_seek(f, -100, MPI_SEEK_SET)), MPI_ERR_ARG);
+    T_EQ(MPI_File_seek(f, 1, MPI_SEEK_SET), 0);
+    T_EQ(MPI_File_seek(f, 1, MPI_SEEK_CUR), 0);
+    T_EQ(MPI_File_read(f, y, 1, MPI_INT, MPI_STATUS_IGNORE), 0);
+    T_EQ(y[0], 10 * me + 2);
+    MPI_Offset disp;
+    MPI_Datatype etype, filetype;
+    char rep[MPI_MAX_DATAREP_STRING];
+    T_EQ(MPI_File_get_view(f, &disp, &etype, &filetype, rep), 0);
+    T_EQ(disp, me * (MPI_Offset)sizeof(int));
+    T_OK(etype == MPI_INT && filetype != MPI_INT);
+    T_STR(rep, "native");
+    MPI_Type_free(&filetype);
+    MPI_Type_free(&every);
+    T_EQ(class_of(MPI_File_set_view(f, 0, MPI_INT, MPI_CHAR, "native", MPI_INFO_NULL)),
+         MPI_ERR_TYPE);
+    T_EQ(class_of(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, "romulan", MPI_INFO_NULL)),
+         MPI_ERR_UNSUPPORTED_DATAREP);
+    T_EQ(MPI_File_close(&f), 0);
+}
+
+static void check_shared(void)
+{
+    MPI_File f;
+    MPI_Offset at;
+    int sum = 0, x[3], seen[64] = { 0 };
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f),
+         0);
+    T_EQ(MPI_File_set_size(f, 0), 0);
+    T_EQ(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL), 0);
+    for (int i = 0; i < 4; i++) { // records of three words, in any order, none lost
+        x[0] = x[1] = x[2] = 4 * me + i + 1;
+        T_EQ(MPI_File_write_shared(f, x, 3, MPI_INT, MPI_STATUS_IGNORE), 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    T_EQ(MPI_File_get_position_shared(f, &at), 0);
+    T_EQ(at, 12 * n);
+    MPI_Barrier(MPI_COMM_WORLD);
+    T_EQ(MPI_File_seek_shared(f, 0, MPI_SEEK_SET), 0);
+    for (int i = 0; i < 4; i++) {
+        MPI_Request r;
+        T_EQ(MPI_File_iread_shared(f, x, 3, MPI_INT, &r), 0);
+        T_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), 0);
+        T_OK(x[0] == x[1] && x[1] == x[2] && x[0] >= 1 && x[0] <= 4 * n);
+        seen[x[0] % 64]++;
+        sum += x[0];
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    T_EQ(sum, 4 * n * (4 * n + 1) / 2);
+    T_EQ(MPI_File_seek_shared(f, 0, MPI_SEEK_SET), 0);
+    x[0] = x[1] = me;
+    T_EQ(MPI_File_write_ordered(f, x, me % 2 + 1, MPI_INT, MPI_STATUS_IGNORE), 0);
+    T_EQ(MPI_File_seek_shared(f, 0, MPI_SEEK_SET), 0);
+    T_EQ(MPI_File_read_ordered_begin(f, x, me % 2 + 1, MPI_INT), 0);
+    int y = 0;
+    T_EQ(class_of(MPI_File_read_all(f, &y, 1, MPI_INT, MPI_STATUS_IGNORE)), MPI_ERR_OTHER);
+    T_EQ(MPI_File_read_ordered_end(f, x, MPI_STATUS_IGNORE), 0);
+    T_EQ(x[0], me);
+    T_EQ(x[me % 2], me);
+    T_EQ(MPI_File_close(&f), 0);
+    (void)seen;
+}
+
+static int n_converted;
+
+static int extent(MPI_Datatype t, MPI_Aint *out, void *extra)
+{
+    int size;
+    MPI_Type_size(t, &size);
+    *out = 2 * size;
+    (void)extra;
+    return MPI_SUCCESS;
+}
+
+// Every int twice.
+static int put(void *user, MPI_Datatype t, int count, void *file, MPI_Offset at, void *extra)
+{
+    (void)t, (void)at, (void)extra;
+    for (int i = 0; i < count; i++) {
+        ((int *)file)[2 * i] = ((int *)file)[2 * i + 1] = ((int *)user)[i];
+    }
+    n_converted++;
+    return MPI_SUCCESS;
+}
+
+static int get(void *user, MPI_Datatype t, int count, void *file, MPI_Offset at, void *extra)
+{
+    (void)t, (void)at, (void)extra;
+    for (int i = 0; i < count; i++) {
+        ((int *)user)[i] = ((int *)file)[2 * i];
+    }
+    n_converted++;
+    return MPI_SUCCESS;
+}
+
+static void check_datareps(void)
+{
+    char rep[16];
+    snprintf(rep, sizeof rep, "twice%d", me);
+    MPI_File f;
+    MPI_Status s;
+    MPI_Aint size;
+    int x[2] = { 0x01020304, me }, y[2] = { 0 }, count;
+    long big[2] = { me + 1, 7 }, back[2] = { 0 };
+    unsigned char raw[8] = { 0 };
+    T_EQ(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR, MPI_INFO_NULL, &f), 0);
+    T_EQ(MPI_File_set_view(f, 100 * me, MPI_INT, MPI_INT, "external32", MPI_INFO_NULL), 0);
+    T_EQ(MPI_File_write_at(f, 0, x, 2, MPI_INT, &s), 0);
+    MPI_Get_count(&s, MPI_INT, &count);
+    T_EQ(count, 2);
+    T_EQ(MPI_File_read_at(f, 0, y, 2, MPI_INT, MPI_STATUS_IGNORE), 0);
+    T_OK(y[0] == x[0] && y[1] == me);
+    T_EQ(MPI_File_get_type_extent(f, MPI_LONG, &size), 0);
+    T_EQ(size, 4);
+    T_EQ(MPI_File_set_view(f, 100 * me, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL), 0);
+    T_EQ(MPI_File_read_at(f, 0, raw, 4, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    T_OK(raw[0] == 1 && raw[3] == 4);
+    T_EQ(MPI_File_set_view(f, 100 * me, MPI_LONG, MPI_LONG, "external32", MPI_INFO_NULL), 0);
+    T_EQ(MPI_File_write_at_all(f, 1, big, 2, MPI_LONG, MPI_STATUS_IGNORE), 0);
+    T_EQ(MPI_File_read_at_all(f, 1, back, 2, MPI_LONG, MPI_STATUS_IGNORE), 0);
+    T_OK(back[0] == me + 1 && back[1] == 7);
+    T_EQ(MPI_File_set_view(f, 1000 + 100 * me, MPI_INT, MPI_INT, rep, MPI_INFO_NULL), 0);
+    T_EQ(MPI_File_write(f, x, 2, MPI_INT, &s), 0);
+    MPI_Get_count(&s, MPI_INT, &count);
+    T_EQ(count, 2);
+    T_EQ(MPI_File_read_at(f, 1, y, 1, MPI_INT, &s), 0);
+    T_EQ(y[0], me);
+    T_OK(n_converted > 0);
+    T_EQ(MPI_File_close(&f), 0);
+}
+
+static int n_error;
+
+static void note(MPI_File *f, int *code, ...)
+{
+    (void)f, (void)code;
+    n_error++;
+}
+
+static void check_errors(void)
+{
+    MPI_File f;
+    MPI_Errhandler e;
+    MPI_Request r;
+    char text[MPI_MAX_ERROR_STRING];
+    int len, x = 0;
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_WRONLY, MPI_INFO_NULL, &f), 0);
+    MPI_File_create_errhandler(note, &e);
+    T_EQ(MPI_File_set_errhandler(f, e), 0);
+    int code = MPI_File_read(f, &x, 1, MPI_INT, MPI_STATUS_IGNORE);
+    T_EQ(class_of(code), MPI_ERR_ACCESS);
+    MPI_Error_string(code, text, &len);
+    T_HAS(text, "MPI_MODE_WRONLY");
+    T_EQ(n_error, 1);
+    // One member's mistake is an error of all, and nothing is written.
+    code = MPI_File_write_at_all(f, me == n - 1 ? -1 : 100000, &x, 1, MPI_INT, MPI_STATUS_IGNORE);
+    T_EQ(class_of(code), MPI_ERR_ARG);
+    MPI_Offset size;
+    T_EQ(MPI_File_get_size(f, &size), 0);
+    T_OK(size < 100000);
+    T_EQ(n_error, 2);
+    T_EQ(MPI_File_iwrite_at_all(f, me == 0 ? -1 : 0, &x, 1, MPI_INT, &r), 0);
+    T_EQ(class_of(MPI_Wait(&r, MPI_STATUS_IGNORE)), MPI_ERR_ARG);
+    T_EQ(n_error, 3);
+    MPI_Errhandler_free(&e);
+    T_EQ(MPI_File_close(&f), 0);
+}
+
+static void check_hints(void)
+{
+    MPI_File f;
+    MPI_Info info, used;
+    char value[64];
+    int flag;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "cb_buffer_size", "1048576");
+    MPI_Info_set(info, "striping_factor", "4");
+    MPI_Info_set(info, "some_hint_of_others", "x");
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, info, &f), 0);
+    T_EQ(MPI_File_get_info(f, &used), 0);
+    MPI_Info_get(used, "cb_buffer_size", 63, value, &flag);
+    T_OK(flag);
+    T_STR(value, "1048576");
+    MPI_Info_get(used, "some_hint_of_others", 63, value, &flag);
+    T_OK(flag);
+    MPI_Info_get(used, "cb_nodes", 63, value, &flag);
+    T_OK(flag && atoi(value) >= 1);
+    MPI_Info_free(&used);
+    MPI_Info_free(&info);
+    T_EQ(MPI_File_close(&f), 0);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    snprintf(path, sizeof path, "/tmp/io_basic.%d", (int)getpid());
+    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+    char rep[16]; // ranks may share a process
+    snprintf(rep, sizeof rep, "twice%d", me);
+    T_EQ(MPI_Register_datarep(rep, get, put, extent, NULL), 0);
+    T_EQ(class_of(MPI_Register_datarep(rep, get, put, extent, NULL)), MPI_ERR_DUP_DATAREP);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_open();
+    check_pointers();
+    check_shared();
+    check_datareps();
+    check_errors();
+    check_hints();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        unlink(path);
+    }
+    MPI_Finalize();
+    return t_status();
+}
