@@ -90,11 +90,11 @@ static void do_job(struct job *j)
 static void complete(struct job *j)
 {
     struct pli_lane *lane = j->request->lane;
-    struct pli_file *f = j->file;
+    // Before: the thread that waits for the request may close the file as soon as it is done.
+    atomic_fetch_sub_explicit(&j->file->n_open, 1, memory_order_release);
     pli_lock_take(&lane->lock);
     pli_request_complete(j->request, j->err);
     pli_lock_drop(&lane->lock);
-    atomic_fetch_sub_explicit(&f->n_open, 1, memory_order_release);
 }
 
 static void *body(void *arg)
@@ -188,6 +188,14 @@ static enum pli_err make(struct pli_file *f, struct job **out)
     return PLI_OK;
 }
 
+static bool is_busy(struct pli_file_worker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    bool is = w->n_job > 0;
+    pthread_mutex_unlock(&w->lock);
+    return is;
+}
+
 enum { SMALL = 64 * 1024 };
 
 enum pli_err pli_file_async_start(struct pli_file_access *a, enum pli_err err, bool is_coll,
@@ -216,7 +224,7 @@ enum pli_err pli_file_async_start(struct pli_file_access *a, enum pli_err err, b
     memcpy(j->text, text, sizeof text);
     *out = j->request;
     atomic_fetch_add_explicit(&f->n_open, 1, memory_order_relaxed);
-    if (f->worker == NULL || (!is_coll && a->len <= SMALL && f->worker->n_job == 0)) {
+    if (f->worker == NULL || (!is_coll && a->len <= SMALL && !is_busy(f->worker))) {
         do_job(j); // that is over sooner than a thread would begin
         complete(j);
         return PLI_OK;

@@ -65,13 +65,13 @@ static enum pli_err check_order(const struct pli_datatype *layout, bool is_writt
         look(&o, layout->plan, layout->extent); // the next repetition
     }
     if (o.falls || layout->true_lb < 0) {
-        return pli_fail(PLI_ERR_TYPE, "argument filetype has a displacement that is negative or "
+        return pli_fail(PLI_ERR_IO, "argument filetype has a displacement that is negative or "
                                       "lower than the one before it; in a view they must rise");
     }
     *overlaps_out = o.overlaps;
     return !o.overlaps || !is_written
                ? PLI_OK
-               : pli_fail(PLI_ERR_TYPE, "argument filetype has the same bytes of the file twice, "
+               : pli_fail(PLI_ERR_IO, "argument filetype has the same bytes of the file twice, "
                                         "which a file that was opened for writing does not allow");
 }
 
