@@ -44,18 +44,24 @@ enum pli_err pli_file_agree(struct pli_file *f, enum pli_err err)
     return pli_file_agree_on(f->comm, err);
 }
 
+enum pli_err pli_file_check_split(const struct pli_file *f, const char *call)
+{
+    return f->split.begin == NULL
+               ? PLI_OK
+               : pli_fail(PLI_ERR_OTHER, "%s was called while %s waits for its end on this file",
+                          call, f->split.begin);
+}
+
 enum pli_err pli_file_check_idle(const struct pli_file *f, const char *call)
 {
-    if (f->split.begin != NULL) {
-        return pli_fail(PLI_ERR_OTHER, "%s was called while %s waits for its end on this file",
-                        call, f->split.begin);
-    }
+    enum pli_err err = pli_file_check_split(f, call);
     uint32_t n = atomic_load_explicit(&f->n_open, memory_order_acquire);
-    return n == 0 ? PLI_OK
-                  : pli_fail(PLI_ERR_OTHER,
-                             "%s was called while %u nonblocking operations on the file are not "
-                             "complete",
-                             call, n);
+    return n == 0 || err != PLI_OK
+               ? err
+               : pli_fail(PLI_ERR_OTHER,
+                          "%s was called while %u nonblocking operations on the file are not "
+                          "complete",
+                          call, n);
 }
 
 void *pli_file_buffer_take(struct pli_file *f)

@@ -59,7 +59,9 @@ enum { PLI_FILE_SENTENCE = 512 }; // room for the reason of an error
 // Collective.
 enum pli_err pli_file_agree(struct pli_file *f, enum pli_err err);
 enum pli_err pli_file_agree_on(struct pli_comm *comm, enum pli_err err);
-// No split collective and no nonblocking operation may be open.
+// No split collective may be open.
+enum pli_err pli_file_check_split(const struct pli_file *f, const char *call);
+// The same, and no nonblocking operation.
 enum pli_err pli_file_check_idle(const struct pli_file *f, const char *call);
 
 // A buffer of hints.buffer bytes; NULL: no memory, noted. Given back, it is kept for the next

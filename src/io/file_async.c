@@ -246,6 +246,12 @@ void pli_file_async_drain(struct pli_file *f)
     pthread_mutex_unlock(&w->lock);
 }
 
+enum pli_err pli_file_async_settle(struct pli_file *f, const char *call)
+{
+    pli_file_async_drain(f);
+    return pli_file_check_split(f, call);
+}
+
 void pli_file_async_end(struct pli_file *f)
 {
     struct pli_file_worker *w = f->worker;

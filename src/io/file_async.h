@@ -20,6 +20,8 @@ enum pli_err pli_file_async_start(struct pli_file_access *a, enum pli_err err, b
                                   struct pli_request **out);
 // Wait until all operations that began before are over. Context: no lock held.
 void pli_file_async_drain(struct pli_file *f);
+// The same for a collective call that changes the file; fails while a split collective is open.
+enum pli_err pli_file_async_settle(struct pli_file *f, const char *call);
 // The file is closed.
 void pli_file_async_end(struct pli_file *f);
 

@@ -4,6 +4,7 @@
 
 #include "coll/coll.h"
 #include "io/file.h"
+#include "io/file_async.h"
 #include "io/file_datarep.h"
 #include "io/file_sys.h"
 #include "obj/comm.h"
@@ -23,7 +24,7 @@ static struct pli_datatype *type(MPI_Datatype t)
 static enum pli_err check_resize(struct pli_file *f, MPI_Offset size, const char *call)
 {
     MPI_Offset pair[2] = { size, -size }, most[2] = { 0 };
-    enum pli_err err = pli_file_check_idle(f, call);
+    enum pli_err err = pli_file_async_settle(f, call);
     if (err == PLI_OK && size < 0) {
         err = pli_fail(PLI_ERR_ARG, "argument size is %lld, but must not be negative",
                        (long long)size);
@@ -90,7 +91,7 @@ enum pli_err pli_file_get_amode(struct pli_file *f, int *out)
 
 enum pli_err pli_file_set_atomicity(struct pli_file *f, int flag)
 {
-    enum pli_err err = pli_file_check_idle(f, "MPI_File_set_atomicity");
+    enum pli_err err = pli_file_async_settle(f, "MPI_File_set_atomicity");
     int pair[2] = { flag != 0, flag == 0 }, most[2] = { 0 };
     err = pli_file_agree(f, err);
     err = err == PLI_OK ? pli_coll_allreduce(pair, most, 2, type(MPI_INT),
@@ -114,7 +115,7 @@ enum pli_err pli_file_get_atomicity(struct pli_file *f, int *out)
 
 enum pli_err pli_file_sync(struct pli_file *f)
 {
-    enum pli_err err = pli_file_check_idle(f, "MPI_File_sync");
+    enum pli_err err = pli_file_async_settle(f, "MPI_File_sync");
     if (err == PLI_OK && (f->amode & MPI_MODE_RDONLY) == 0 && fsync(f->fd) != 0 &&
         errno != EINVAL && errno != ENOSYS) {
         err = pli_file_sys_fail(errno, "sync", f->name, 0, -1);

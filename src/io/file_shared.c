@@ -5,6 +5,7 @@
 
 #include "coll/coll.h"
 #include "io/file.h"
+#include "io/file_async.h"
 #include "io/file_seek.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
@@ -113,7 +114,7 @@ enum pli_err pli_file_shared_offset(struct pli_file *f, MPI_Offset *out)
 enum pli_err pli_file_shared_seek(struct pli_file *f, MPI_Offset offset, int whence)
 {
     MPI_Offset mine[2] = { offset, whence }, first[2] = { offset, whence }, now = 0, to = 0;
-    enum pli_err err = pli_file_check_idle(f, "MPI_File_seek_shared");
+    enum pli_err err = pli_file_async_settle(f, "MPI_File_seek_shared");
     if (err == PLI_OK && (f->amode & MPI_MODE_SEQUENTIAL) != 0) {
         err = pli_fail(PLI_ERR_UNSUPPORTED,
                        "the file was opened with MPI_MODE_SEQUENTIAL: its pointer cannot be moved");

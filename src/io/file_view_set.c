@@ -3,6 +3,7 @@
 #include "io/file_view_set.h"
 
 #include "io/file.h"
+#include "io/file_async.h"
 #include "io/file_coll.h"
 #include "io/file_datarep.h"
 #include "io/file_hints.h"
@@ -66,13 +67,13 @@ static enum pli_err check_order(const struct pli_datatype *layout, bool is_writt
     }
     if (o.falls || layout->true_lb < 0) {
         return pli_fail(PLI_ERR_IO, "argument filetype has a displacement that is negative or "
-                                      "lower than the one before it; in a view they must rise");
+                                    "lower than the one before it; in a view they must rise");
     }
     *overlaps_out = o.overlaps;
     return !o.overlaps || !is_written
                ? PLI_OK
                : pli_fail(PLI_ERR_IO, "argument filetype has the same bytes of the file twice, "
-                                        "which a file that was opened for writing does not allow");
+                                      "which a file that was opened for writing does not allow");
 }
 
 static enum pli_err check(MPI_Offset disp, const struct pli_datatype *etype,
@@ -134,7 +135,7 @@ enum pli_err pli_file_view_set(struct pli_file *f, MPI_Offset disp, struct pli_d
 {
     struct pli_file_view v;
     MPI_Offset at = disp;
-    enum pli_err err = pli_file_check_idle(f, "MPI_File_set_view");
+    enum pli_err err = pli_file_async_settle(f, "MPI_File_set_view");
     if (err == PLI_OK && disp == MPI_DISPLACEMENT_CURRENT) {
         err = (f->amode & MPI_MODE_SEQUENTIAL) == 0
                   ? pli_fail(PLI_ERR_ARG, "argument disp is MPI_DISPLACEMENT_CURRENT, but the file "
