@@ -23,6 +23,7 @@ struct pli_win_lock_server {
     bool must_release;       // that is to be done; guarded by the lane's lock
     int n_release;           // threads that do it; guarded by the lane's lock
     struct pli_win_failure_listener failures;
+    bool is_listening; // to failures, in a list that other windows change
 };
 
 static void reply(struct pli_region *r, const struct pli_win *w, int to, uint32_t tag,
@@ -142,13 +143,14 @@ enum pli_err pli_win_lock_open(struct pli_win *w)
 
 void pli_win_lock_listen(struct pli_win *w)
 {
+    w->locks->is_listening = true;
     pli_win_failure_listen(&w->locks->failures);
 }
 
 void pli_win_lock_stop(struct pli_win *w)
 {
     struct pli_win_lock_server *s = w->locks;
-    if (s == NULL || s->failures.link.next == NULL) {
+    if (s == NULL || !s->is_listening) {
         return;
     }
     pli_win_failure_stop(&s->failures);
