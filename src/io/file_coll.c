@@ -361,13 +361,19 @@ static bool trim(struct op *o, MPI_Offset lo, MPI_Offset hi, MPI_Offset *first, 
     return *sum_out > 0;
 }
 
+// Where in a member's stream what it wants of the file from `first` on begins.
+static MPI_Offset begin_of(const struct pli_file_view *v, const struct want *w, MPI_Offset first)
+{
+    MPI_Offset begin = pli_file_view_before(v, first);
+    return begin > w->pos ? begin : w->pos;
+}
+
 static void place(struct op *o, int rank, MPI_Offset first, const char *from)
 {
     const struct pli_file_view *v = &o->f->peers[rank];
-    const struct want *w = &o->wants[rank];
-    MPI_Offset begin = pli_file_view_before(v, first);
     struct pli_cursor c;
-    pli_file_view_cursor(v, &c, o->buf - first, begin > w->pos ? begin : w->pos, o->sizes[rank]);
+    pli_file_view_cursor(v, &c, o->buf - first, begin_of(v, &o->wants[rank], first),
+                         o->sizes[rank]);
     pli_cursor_unpack(&c, from, o->sizes[rank]);
 }
 
@@ -377,8 +383,7 @@ static void place_own(struct op *o, MPI_Offset first)
     struct pli_file *f = o->f;
     int me = f->comm->rank;
     const struct want *w = &o->wants[me];
-    MPI_Offset begin = pli_file_view_before(&f->view, first);
-    begin = begin > w->pos ? begin : w->pos;
+    MPI_Offset begin = begin_of(&f->view, w, first);
     struct pli_cursor c;
     pli_file_view_cursor(&f->view, &c, o->buf - first, begin, o->sizes[me]);
     size_t from = (size_t)(begin - w->pos);
@@ -445,11 +450,9 @@ static void write_runs(struct op *o, MPI_Offset first)
     struct pli_file *f = o->f;
     for (int i = 0; i < f->comm->size; i++) {
         const struct pli_file_view *v = &f->peers[i];
-        MPI_Offset begin = pli_file_view_before(v, first);
         size_t left = o->sizes[i];
         struct pli_cursor c;
-        pli_file_view_cursor(v, &c, o->buf - first,
-                             begin > o->wants[i].pos ? begin : o->wants[i].pos, left);
+        pli_file_view_cursor(v, &c, o->buf - first, begin_of(v, &o->wants[i], first), left);
         while (left > 0 && o->err == PLI_OK) {
             struct iovec iov;
             int n;
@@ -488,9 +491,7 @@ static void read_own(struct op *o, MPI_Offset first, MPI_Offset end)
     struct pli_file *f = o->f;
     int me = f->comm->rank;
     const struct want *w = &o->wants[me];
-    MPI_Offset begin = pli_file_view_before(&f->view, first), stop;
-    begin = begin > w->pos ? begin : w->pos;
-    stop = pli_file_view_before(&f->view, end);
+    MPI_Offset begin = begin_of(&f->view, w, first), stop = pli_file_view_before(&f->view, end);
     size_t n = stop > begin ? (size_t)(stop - begin) : 0, from = (size_t)(begin - w->pos);
     n = n < o->sizes[me] ? n : o->sizes[me];
     struct pli_cursor c;
@@ -529,8 +530,7 @@ static void send_window(struct op *o, MPI_Offset first, MPI_Offset end)
             }
             const struct pli_file_view *v = &f->peers[to];
             const struct want *w = &o->wants[to];
-            MPI_Offset begin = pli_file_view_before(v, first), stop = pli_file_view_before(v, end);
-            begin = begin > w->pos ? begin : w->pos;
+            MPI_Offset begin = begin_of(v, w, first), stop = pli_file_view_before(v, end);
             size_t have = stop > begin ? (size_t)(stop - begin) : 0;
             have = have < o->sizes[to] ? have : o->sizes[to];
             struct pli_cursor c;

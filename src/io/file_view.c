@@ -65,11 +65,6 @@ static MPI_Count clamp(MPI_Count x, MPI_Count most)
     return x < 0 ? 0 : x > most ? most : x;
 }
 
-static MPI_Count block_len(const struct pli_type_node *p, MPI_Count i)
-{
-    return p->starts != NULL ? p->starts[i + 1] - p->starts[i] : p->len;
-}
-
 static MPI_Count before(const struct pli_type_node *p, MPI_Count x);
 
 static MPI_Count before_blocks(const struct pli_type_node *p, MPI_Count x)
@@ -87,7 +82,7 @@ static MPI_Count before_blocks(const struct pli_type_node *p, MPI_Count x)
         return 0;
     }
     MPI_Count last = lo - 1, start = p->starts != NULL ? p->starts[last] : last * p->len;
-    return start + clamp(x - p->disps[last], block_len(p, last));
+    return start + clamp(x - p->disps[last], pli_type_plan_block(p, last));
 }
 
 // Of part i of a loop or list.

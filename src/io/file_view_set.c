@@ -13,11 +13,6 @@
 
 #include <stdio.h>
 
-static MPI_Count block_len(const struct pli_type_node *p, MPI_Count i)
-{
-    return p->starts != NULL ? p->starts[i + 1] - p->starts[i] : p->len;
-}
-
 // How the blocks of a filetype follow each other.
 struct order {
     MPI_Count begin, end; // of the block before
@@ -45,7 +40,7 @@ static void look(struct order *o, const struct pli_type_node *p, MPI_Count base)
         } else if (p->kind == PLI_NODE_LIST) {
             look(o, p->kids[i], base + p->disps[i]);
         } else if (p->kind == PLI_NODE_BLOCKS) {
-            follow(o, base + p->disps[i], block_len(p, i));
+            follow(o, base + p->disps[i], pli_type_plan_block(p, i));
         } else {
             follow(o, base + (p->kind == PLI_NODE_STRIDED ? i * p->stride : 0), p->len);
         }

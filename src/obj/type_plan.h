@@ -37,6 +37,12 @@ struct pli_type_node {
     struct pli_type_node *next; // owned by the same type
 };
 
+// Bytes of run i of PLI_NODE_BLOCKS.
+static inline MPI_Count pli_type_plan_block(const struct pli_type_node *p, MPI_Count i)
+{
+    return p->starts != NULL ? p->starts[i + 1] - p->starts[i] : p->len;
+}
+
 // One part of a list: n times a node, stride apart, from disp on. node may be NULL: no data.
 struct pli_type_part {
     const struct pli_type_node *node;
