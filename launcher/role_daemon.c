@@ -22,6 +22,7 @@
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/supervisor.h"
 #include "launcher/ranks/watchdog.h"
+#include "launcher/role_common.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,16 +40,6 @@ static int run(struct pli_job *job, char **argv, int signals)
 static void print_place(const struct pli_job *job, const struct pli_proc_task *t, FILE *to)
 {
     fprintf(to, "host %s: %s", job->hosts[job->here].name, pli_binding_text(t->place));
-}
-
-static bool has_begun(void)
-{
-    return true;
-}
-
-static void all_started(const struct pli_job *job)
-{
-    (void)job; // mpiexec says when all hosts start
 }
 
 static void cannot_go_on(int status)
@@ -109,16 +100,6 @@ static bool take_failure(struct pli_job *job, const struct pli_case *c)
     return false;
 }
 
-static void replace_failed(struct pli_job *job)
-{
-    (void)job;
-}
-
-static void send_news(const struct pli_news *n)
-{
-    (void)n; // it came from mpiexec
-}
-
 static void agree(struct pli_job *job, const struct pli_agree_word *word)
 {
     (void)job;
@@ -142,21 +123,6 @@ static bool forward_request(uint16_t kind, uint32_t id, const void *body, size_t
 static void drop_request(uint32_t id)
 {
     pli_daemon_send(PLI_DLINK_ASK, 0, id, NULL, 0);
-}
-
-static void answer_request(uint32_t host, uint32_t id, const struct pli_answer *answer)
-{
-    (void)host; // none comes from another host
-    (void)id;
-    (void)answer;
-}
-
-static bool collect_status(const struct pli_job *job, void *token, struct pli_answer *a)
-{
-    (void)job;
-    (void)token;
-    (void)a;
-    return true; // all of this host is in its memory
 }
 
 static bool refuse_request(struct pli_job *job, const char *body, size_t len, void *token,
@@ -214,17 +180,6 @@ static enum pli_host_join join_hosts(struct pli_job *job, const char *list, uint
     return PLI_HOST_JOIN_DONE;
 }
 
-static void announce_world(const struct pli_world_version *w)
-{
-    (void)w; // it came from mpiexec
-}
-
-static bool may_work(const struct pli_job *job, const struct pli_node_row *r)
-{
-    (void)job;
-    return atomic_load(&r->state) == PLI_NODE_RUNNING;
-}
-
 // The agent of an IMPI client on this host: mpiexec passes words between the agents.
 
 static bool open_agent_stderr(int err[2])
@@ -257,8 +212,8 @@ const struct pli_role pli_role_daemon = {
     .plan = pli_daemon_run_prepare,
     .run = run,
     .print_place = print_place,
-    .has_begun = has_begun,
-    .all_started = all_started,
+    .has_begun = pli_role_has_begun,
+    .all_started = pli_role_all_started,
     .cannot_go_on = cannot_go_on,
     .clean_up = clean_up,
     .signal = pli_supervisor_signal,
@@ -275,15 +230,15 @@ const struct pli_role pli_role_daemon = {
     .local_rank = pli_environment_local_rank,
     .report = pli_daemon_report,
     .take_failure = take_failure,
-    .replace_failed = replace_failed,
-    .send_news = send_news,
+    .replace_failed = pli_role_replace_failed,
+    .send_news = pli_role_send_news,
     .agree = agree,
     .is_stuck = pli_deadlock_is_stuck,
     .show_ranks = show_ranks,
     .forward_request = forward_request,
     .drop_request = drop_request,
-    .answer_request = answer_request,
-    .collect_status = collect_status,
+    .answer_request = pli_role_answer_request,
+    .collect_status = pli_role_collect_status,
     .migrate = refuse_request,
     .spawn = refuse_request,
     .spawn_ranks = spawn_ranks,
@@ -294,8 +249,8 @@ const struct pli_role pli_role_daemon = {
     .add_clone = pli_spawn_daemon_clone,
     .rank_ready = rank_ready,
     .join_hosts = join_hosts,
-    .announce_world = announce_world,
-    .may_work = may_work,
+    .announce_world = pli_role_announce_world,
+    .may_work = pli_role_may_work,
     .open_agent_stderr = open_agent_stderr,
     .agent_said = agent_said,
     .agent_up = agent_up,

@@ -38,6 +38,7 @@
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/supervisor.h"
 #include "launcher/run.h"
+#include "launcher/role_common.h"
 #include "tools/lib/job_status.h"
 
 #include <fcntl.h>
@@ -110,16 +111,6 @@ static bool has_begun(void)
     return pli_launcher.head->is_started;
 }
 
-static void all_started(const struct pli_job *job)
-{
-    (void)job; // it starts none
-}
-
-static void cannot_go_on(int status)
-{
-    (void)status; // the supervisor knows already
-}
-
 // Processes. None runs under this process.
 
 static void end_process(struct pli_job *job, uint32_t row)
@@ -138,24 +129,7 @@ static void task_over(const struct pli_proc_task *t)
     (void)t;
 }
 
-static bool watches_host(const struct pli_job *job, uint32_t host)
-{
-    (void)job;
-    (void)host;
-    return true;
-}
-
 // Failures.
-
-static bool take_failure(struct pli_job *job, const struct pli_case *c)
-{
-    return pli_spawn_fail_take(job, c) || pli_on_failure_take(job, c);
-}
-
-static void replace_failed(struct pli_job *job)
-{
-    (void)job; // it counts against the slots of its host until it is over: see head_run.c
-}
 
 static void send_news(const struct pli_news *n)
 {
@@ -173,20 +147,6 @@ static bool show_ranks(void (*done)(void))
 }
 
 // Requests of ranks.
-
-static bool forward_request(uint16_t kind, uint32_t id, const void *body, size_t len)
-{
-    (void)kind;
-    (void)id;
-    (void)body;
-    (void)len;
-    return false;
-}
-
-static void drop_request(uint32_t id)
-{
-    (void)id; // none was forwarded
-}
 
 static void answer_request(uint32_t host, uint32_t id, const struct pli_answer *answer)
 {
@@ -228,33 +188,9 @@ static bool may_work(const struct pli_job *job, const struct pli_node_row *r)
 
 // The agents of an IMPI client are those of its daemons.
 
-static bool open_agent_stderr(int err[2])
-{
-    (void)err;
-    return true;
-}
-
-static void agent_said(const char *text, size_t len)
-{
-    (void)text;
-    (void)len;
-}
-
 static void agent_up(struct pli_job *job)
 {
     (void)job;
-}
-
-static void agent_word(char word, const void *data, size_t len)
-{
-    (void)word;
-    (void)data;
-    (void)len;
-}
-
-static void agent_over(void)
-{
-    // head_run.c hears it from the daemons
 }
 
 const struct pli_role pli_role_head = {
@@ -262,8 +198,8 @@ const struct pli_role pli_role_head = {
     .run = run,
     .print_place = print_place,
     .has_begun = has_begun,
-    .all_started = all_started,
-    .cannot_go_on = cannot_go_on,
+    .all_started = pli_role_all_started,
+    .cannot_go_on = pli_role_cannot_go_on,
     .clean_up = pli_head_run_finish,
     .signal = pli_head_signal,
     .end_process = end_process,
@@ -273,19 +209,19 @@ const struct pli_role pli_role_head = {
     .task_over = task_over,
     .host_name = pli_hosts_name,
     .where = pli_hosts_where,
-    .watches_host = watches_host,
+    .watches_host = pli_role_watches_host,
     .rows = &pli_rank_rows_head,
     .base_env = pli_environment_make,
     .local_rank = pli_environment_local_rank,
     .report = pli_supervisor_judge,
-    .take_failure = take_failure,
-    .replace_failed = replace_failed,
+    .take_failure = pli_role_take_failure,
+    .replace_failed = pli_role_replace_failed,
     .send_news = send_news,
     .agree = pli_agreement_hear,
     .is_stuck = pli_head_run_is_stuck,
     .show_ranks = show_ranks,
-    .forward_request = forward_request,
-    .drop_request = drop_request,
+    .forward_request = pli_role_forward_request,
+    .drop_request = pli_role_drop_request,
     .answer_request = answer_request,
     .collect_status = pli_status_collect_ask,
     .migrate = pli_migrate_ranks_ask,
@@ -300,10 +236,10 @@ const struct pli_role pli_role_head = {
     .join_hosts = pli_host_join_own,
     .announce_world = announce_world,
     .may_work = may_work,
-    .open_agent_stderr = open_agent_stderr,
-    .agent_said = agent_said,
+    .open_agent_stderr = pli_role_open_agent_stderr,
+    .agent_said = pli_role_agent_said,
     .agent_up = agent_up,
-    .agent_word = agent_word,
-    .agent_over = agent_over,
+    .agent_word = pli_role_agent_word,
+    .agent_over = pli_role_agent_over,
     .end_agents = pli_impi_agents_are_over,
 };

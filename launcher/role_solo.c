@@ -34,6 +34,7 @@
 #include "launcher/ranks/supervisor.h"
 #include "launcher/ranks/watchdog.h"
 #include "launcher/run.h"
+#include "launcher/role_common.h"
 #include "tools/lib/job_status.h"
 
 #include <errno.h>
@@ -132,22 +133,12 @@ static void print_place(const struct pli_job *job, const struct pli_proc_task *t
     fputs(pli_binding_text(t->place), to);
 }
 
-static bool has_begun(void)
-{
-    return true;
-}
-
 static void all_started(const struct pli_job *job)
 {
     if (job->opt.is_verbose) {
         pli_say("%u ranks in %u processes started in %.1f ms", job->n_rank, job->n_first,
                 (double)(pli_clock_ns() - job->start_ns) / 1e6);
     }
-}
-
-static void cannot_go_on(int status)
-{
-    (void)status; // the supervisor knows already
 }
 
 static void clean_up(const struct pli_job *job, bool is_bad)
@@ -192,13 +183,6 @@ static void nowhere_else(const struct pli_job *job, const struct pli_proc_task *
     to[0] = '\0';
 }
 
-static bool watches_host(const struct pli_job *job, uint32_t host)
-{
-    (void)job;
-    (void)host;
-    return true;
-}
-
 static void local_rank(const struct pli_job *job, const struct pli_node_row *row,
                        uint32_t *rank_out, uint32_t *size_out)
 {
@@ -209,16 +193,6 @@ static void local_rank(const struct pli_job *job, const struct pli_node_row *row
 
 // Failures.
 
-static bool take_failure(struct pli_job *job, const struct pli_case *c)
-{
-    return pli_spawn_fail_take(job, c) || pli_on_failure_take(job, c);
-}
-
-static void send_news(const struct pli_news *n)
-{
-    (void)n; // it is in the memory of this host
-}
-
 static bool show_ranks(void (*done)(void))
 {
     pli_job_status_sites(NULL); // where each waits is in its row
@@ -227,35 +201,6 @@ static bool show_ranks(void (*done)(void))
 }
 
 // Requests of ranks.
-
-static bool forward_request(uint16_t kind, uint32_t id, const void *body, size_t len)
-{
-    (void)kind;
-    (void)id;
-    (void)body;
-    (void)len;
-    return false;
-}
-
-static void drop_request(uint32_t id)
-{
-    (void)id; // none was forwarded
-}
-
-static void answer_request(uint32_t host, uint32_t id, const struct pli_answer *answer)
-{
-    (void)host; // none comes from another host
-    (void)id;
-    (void)answer;
-}
-
-static bool collect_status(const struct pli_job *job, void *token, struct pli_answer *a)
-{
-    (void)job;
-    (void)token;
-    (void)a;
-    return true; // all is in the memory of this host
-}
 
 static bool migrate(struct pli_job *job, const char *body, size_t len, void *token,
                     struct pli_answer *a)
@@ -317,30 +262,7 @@ static enum pli_host_join join_hosts(struct pli_job *job, const char *list, uint
     return PLI_HOST_JOIN_DONE;
 }
 
-static void announce_world(const struct pli_world_version *w)
-{
-    (void)w; // its word is in the memory of this host
-}
-
-static bool may_work(const struct pli_job *job, const struct pli_node_row *r)
-{
-    (void)job;
-    return atomic_load(&r->state) == PLI_NODE_RUNNING;
-}
-
 // The agent of an IMPI client.
-
-static bool open_agent_stderr(int err[2])
-{
-    (void)err;
-    return true;
-}
-
-static void agent_said(const char *text, size_t len)
-{
-    (void)text; // it has our standard error
-    (void)len;
-}
 
 static void agent_up(struct pli_job *job)
 {
@@ -349,25 +271,13 @@ static void agent_up(struct pli_job *job)
     }
 }
 
-static void agent_word(char word, const void *data, size_t len)
-{
-    (void)word; // for agents of other hosts, and there are none
-    (void)data;
-    (void)len;
-}
-
-static void agent_over(void)
-{
-    // pli_impi_agent_is_over says so
-}
-
 const struct pli_role pli_role_solo = {
     .plan = plan,
     .run = run,
     .print_place = print_place,
-    .has_begun = has_begun,
+    .has_begun = pli_role_has_begun,
     .all_started = all_started,
-    .cannot_go_on = cannot_go_on,
+    .cannot_go_on = pli_role_cannot_go_on,
     .clean_up = clean_up,
     .signal = pli_supervisor_signal,
     .end_process = pli_supervisor_end_process,
@@ -377,21 +287,21 @@ const struct pli_role pli_role_solo = {
     .task_over = task_over,
     .host_name = host_name,
     .where = nowhere_else,
-    .watches_host = watches_host,
+    .watches_host = pli_role_watches_host,
     .rows = &pli_rank_rows_solo,
     .base_env = pli_environment_make,
     .local_rank = local_rank,
     .report = pli_supervisor_judge,
-    .take_failure = take_failure,
+    .take_failure = pli_role_take_failure,
     .replace_failed = pli_resize_replace,
-    .send_news = send_news,
+    .send_news = pli_role_send_news,
     .agree = pli_agreement_hear,
     .is_stuck = pli_deadlock_is_stuck,
     .show_ranks = show_ranks,
-    .forward_request = forward_request,
-    .drop_request = drop_request,
-    .answer_request = answer_request,
-    .collect_status = collect_status,
+    .forward_request = pli_role_forward_request,
+    .drop_request = pli_role_drop_request,
+    .answer_request = pli_role_answer_request,
+    .collect_status = pli_role_collect_status,
     .migrate = migrate,
     .spawn = spawn,
     .spawn_ranks = spawn_ranks,
@@ -402,12 +312,12 @@ const struct pli_role pli_role_solo = {
     .add_clone = pli_resize_add_clone,
     .rank_ready = pli_resize_ready,
     .join_hosts = join_hosts,
-    .announce_world = announce_world,
-    .may_work = may_work,
-    .open_agent_stderr = open_agent_stderr,
-    .agent_said = agent_said,
+    .announce_world = pli_role_announce_world,
+    .may_work = pli_role_may_work,
+    .open_agent_stderr = pli_role_open_agent_stderr,
+    .agent_said = pli_role_agent_said,
     .agent_up = agent_up,
-    .agent_word = agent_word,
-    .agent_over = agent_over,
+    .agent_word = pli_role_agent_word,
+    .agent_over = pli_role_agent_over,
     .end_agents = pli_impi_agent_leave,
 };
