@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations and error handlers of the program: they get no argument of their own, so the library below
-// calls them through the table that is set here.
+// Operations and error handlers of the program: they get no argument of their own, so the library
+// below calls them through the table that is set here.
 #include "foreign_calls.h"
 
 // As src/obj/user_calls.h has it.

@@ -266,8 +266,11 @@ def pointer_tables(abi, standard):
             ours = standard["MPI_C_FLOAT_COMPLEX"]
         elif name == "MPI_LONG_LONG_INT":
             ours = standard["MPI_LONG_LONG"]
+        if name is None:
+            out.append(f"_Alignas(8) char pli_object_{symbol}[{size}] __asm__(\"{symbol}\");")
+            continue
         out += [f"_Alignas(64) struct {{ struct F_object object; char rest[{size} - sizeof(struct F_object)]; }}",
-                f"pli_object_{symbol} __asm__(\"{symbol}\") = {{ {{ PLI_FOREIGN_MAGIC, {ours} }}, {{ 0 }} }}; // {name or '-'}"]
+                f"pli_object_{symbol} __asm__(\"{symbol}\") = {{ {{ PLI_FOREIGN_MAGIC, {ours} }}, {{ 0 }} }}; // {name}"]
     out += ["", "struct F_object *const pli_foreign_builtin_out[1024] = {"]
     out += [f"    [{standard[name]}] = &{value}," for name, (ctype, value) in abi.const.items()
             if value in abi.objects and name in standard]
@@ -501,9 +504,10 @@ def lacking_source(abi):
     out = [f"// Functions of {abi.mpi} that Pliant MPI does not have: the first call ends the program.",
            '#include "foreign_env.h"', ""]
     for name in abi.lacks:
-        pname = name.replace("MPI", "PMPI", 1)
-        out += [f"void {pname}(void);", f"void {pname}(void)", "{", f'    pli_foreign_env_lacks("{name}");', "}",
-                f'void {name}(void) __attribute__((weak, alias("{pname}")));', ""]
+        pname = re.sub(r"^MPI(X?)_", r"PMPI\1_", name)
+        out += [f"void {pname}(void);", f"void {pname}(void)", "{", f'    pli_foreign_env_lacks("{name}");', "}", ""]
+        if pname != name:
+            out += [f'void {name}(void) __attribute__((weak, alias("{pname}")));', ""]
     return "\n".join(out)
 
 
