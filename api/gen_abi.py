@@ -26,6 +26,7 @@ HAND = {
     "Session_create_errhandler": "pli_foreign_error_session",
     "Comm_get_attr": "pli_foreign_attr_comm", "Attr_get": "pli_foreign_attr_comm",
     "Win_get_attr": "pli_foreign_attr_win", "Type_get_contents": "pli_foreign_type_contents",
+    "Buffer_attach": "pli_foreign_buffer_attach", "Buffer_detach": "pli_foreign_buffer_detach",
     "Get_version": "pli_foreign_env_version", "Status_c2f": "pli_foreign_env_status_c2f",
     "Status_f2c": "pli_foreign_env_status_f2c",
 }
