@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The buffer of MPI_Bsend. A program makes it large enough with MPI_BSEND_OVERHEAD, of which it has the
-// other MPI's smaller value: one that has room for ours in its place is attached.
+// The buffer of MPI_Bsend. A program makes it large enough with MPI_BSEND_OVERHEAD, of which it
+// has the other MPI's smaller value: one that has room for ours in its place is attached.
 #include "foreign_calls.h"
 
 #include <pthread.h>

@@ -197,6 +197,10 @@ static inline F_File pli_foreign_file_f2c(MPI_Fint i)
     return pli_foreign_file_out(pli_std_MPI_File_fromint(i));
 }
 
+// Error codes and classes (foreign_error.c).
+int pli_foreign_error_in(int code);
+int pli_foreign_error_out(int code);
+
 // The special addresses. MPI_BOTTOM is NULL everywhere.
 static inline void *pli_foreign_buffer_in(const void *buf)
 {
@@ -222,8 +226,8 @@ static inline void pli_foreign_status_unset(MPI_Status *s)
 
 enum { PLI_FOREIGN_CANCELLED = 2 }; // word of MPI_internal (src/obj/status.h)
 
-// The count of bytes has a mark in bit 63. Where there are 63 bits, ones in all above bit 47 are the
-// mark; a message with the mark is never as long.
+// The count of bytes has a mark in bit 63. Where there are 63 bits, ones in all above bit 47 are
+// the mark; a message with the mark is never as long.
 #define PLI_FOREIGN_MARK ((uint64_t)0x7fff << 48)
 
 static inline void pli_foreign_status_out(F_Status *to, const MPI_Status *from)

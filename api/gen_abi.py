@@ -42,7 +42,7 @@ SETS = {
     "order": r"MPI_ORDER_", "distribution": r"MPI_DISTRIBUTE_(?!DFLT)", "darg": r"MPI_DISTRIBUTE_DFLT",
     "typeclass": r"MPI_TYPECLASS_", "split": r"MPI_COMM_TYPE_", "combiner": r"MPI_COMBINER_",
     "flavor": r"MPI_WIN_FLAVOR_", "model": ["MPI_WIN_UNIFIED", "MPI_WIN_SEPARATE"],
-    "error": r"MPIX?_ERR_(?!LASTCODE)",
+    "class": r"MPIX?_ERR_(?!LASTCODE)",
     "keyval": ["MPI_KEYVAL_INVALID", "MPI_TAG_UB", "MPI_IO", "MPI_HOST", "MPI_WTIME_IS_GLOBAL", "MPI_APPNUM",
                "MPI_LASTUSEDCODE", "MPI_UNIVERSE_SIZE", "MPI_WIN_BASE", "MPI_WIN_DISP_UNIT", "MPI_WIN_SIZE",
                "MPI_WIN_CREATE_FLAVOR", "MPI_WIN_MODEL"],
@@ -79,7 +79,7 @@ TEXT = {
 
 class Abi:
     """The table of another MPI's ABI."""
-    first = {"error": 0x4000, "keyval": 1 << 30}  # our numbers of what a program adds begin there
+    first = {"keyval": 1 << 30}  # our numbers of what a program adds begin there
 
     def __init__(self, path):
         self.const, self.objects, self.same, self.lacks, self.handles, self.also = {}, {}, [], [], {}, []
