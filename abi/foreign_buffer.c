@@ -18,7 +18,8 @@ int pli_foreign_buffer_attach_large(void *buffer, MPI_Count size)
     // As many messages as fit in theirs, each with our overhead.
     MPI_Count more = size > 0 ? (size / F_MPI_BSEND_OVERHEAD + 1) * MPI_BSEND_OVERHEAD : 0;
     void *room = buffer != NULL && size > 0 ? malloc((size_t)(size + more)) : NULL;
-    if (room == NULL) { // a wrong argument, which the call explains, or no memory: then it does with less
+    if (room ==
+        NULL) { // a wrong argument, which the call explains, or no memory: then it does with less
         int err = pli_std_MPI_Buffer_attach_c(buffer, size);
         return err == 0 ? 0 : pli_foreign_error_out(err);
     }
