@@ -91,7 +91,7 @@ demo: $(BUILD)/CMakeCache.txt
 
 bench: all
 	@tools/setup/need bench
-	@python3 bench/run.py --build $(BUILD) $(if $(QUICK),--quick) $(B)
+	@python3 bench/$(if $(filter abi,$(B)),abi.py,run.py) --build $(BUILD) $(if $(QUICK),--quick) $(filter-out abi,$(B))
 
 bench-startup: all
 	@tools/setup/need bench
