@@ -7,6 +7,7 @@
 #   make test-hosts every MPI test with its ranks on 3 virtual hosts (root), by mpiexec and under a
 #                   Slurm of its own; T=regex for some
 #   make test-upc-plain   C programs from Debian's sources through gcc and upcc (network)
+#   make test-abi-world   programs of Debian packages on this MPI and on their own; needs a network
 #   make test-upc-fuzz    feed the UPC translator mutated programs for SECONDS (60)
 #   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance
 #   make bench-startup   time and memory of start-up over the number of ranks, with plots
@@ -32,7 +33,7 @@ comma := ,
 BUILD := build$(if $(SANITIZE),-$(subst $(comma),+,$(SANITIZE)))
 CONFIGURE := cmake -S . -B $(BUILD) -G Ninja -DPLIANT_SANITIZE=$(SANITIZE) -DPLIANT_WERROR=$(WERROR)
 
-.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain test-upc-fuzz bench bench-startup bench-hosts bench-upc \
+.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain test-upc-fuzz test-abi-world bench bench-startup bench-hosts bench-upc \
         bench-elastic style install clean help build-test bench-impi
 
 all: $(BUILD)/CMakeCache.txt
@@ -81,6 +82,9 @@ test-hosts: $(BUILD)/CMakeCache.txt
 
 test-upc-plain: all
 	@tests/upc/plain.sh $(if $(TIME),--time) $(CURDIR)/$(BUILD)/bin $(WORK)
+
+test-abi-world: all
+	@python3 tests/abi/packages.py --build $(BUILD) $(T)
 
 test-upc-fuzz:
 	@tests/upc/fuzz/run.sh $(or $(SECONDS),60)
