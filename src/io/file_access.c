@@ -7,6 +7,7 @@
 #include "io/file_datarep.h"
 #include "io/file_map.h"
 #include "io/file_sys.h"
+#include "obj/cursor.h"
 #include "obj/type_plan.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 // blocks is ever made.
 #include "io/file_view.h"
 
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "obj/type_plan.h"
 

@@ -7,6 +7,7 @@
 #include "msg/p2p.h"
 #include "msg/progress.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "onesided/region_priv.h"
 

@@ -2,6 +2,7 @@
 // MPI_Put and MPI_Get: a copy where memory is near, the region's access where it is far.
 #include "rma/rma_access.h"
 
+#include "obj/cursor.h"
 #include "onesided/region_datatype.h"
 #include "rma/rma_near.h"
 #include "rma/rma_target.h"

@@ -2,6 +2,7 @@
 // Accumulations: of near memory here, under its guard; of far memory by the region.
 #include "rma/rma_update.h"
 
+#include "obj/cursor.h"
 #include "obj/datatype_number.h"
 #include "obj/op.h"
 #include "onesided/region_apply.h"
