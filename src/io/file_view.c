@@ -60,6 +60,11 @@ MPI_Offset pli_file_view_end(const struct pli_file_view *v, MPI_Offset pos)
     return pos == 0 ? v->disp : pli_file_view_offset(v, pos - 1) + 1;
 }
 
+MPI_Count pli_file_view_piece(const struct pli_file_view *v)
+{
+    return v->layout->size / v->layout->plan->runs;
+}
+
 static MPI_Count clamp(MPI_Count x, MPI_Count most)
 {
     return x < 0 ? 0 : x > most ? most : x;
