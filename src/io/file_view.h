@@ -41,4 +41,16 @@ MPI_Offset pli_file_view_before(const struct pli_file_view *v, MPI_Offset offset
 void pli_file_view_cursor(const struct pli_file_view *v, struct pli_cursor *c, const char *base,
                           MPI_Offset pos, size_t len);
 
+// What one member writes: `len` bytes of its stream from `pos` on.
+struct pli_file_view_piece {
+    const struct pli_file_view *view;
+    MPI_Offset pos;
+    size_t len;
+};
+
+// Whether pieces, which all lie in [first, last), leave no byte of it out. They may overlap: then
+// their lengths tell nothing. False too where there is no memory to find out.
+bool pli_file_view_are_whole(const struct pli_file_view_piece *pieces, int n, MPI_Offset first,
+                             MPI_Offset last);
+
 #endif
