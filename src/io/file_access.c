@@ -20,6 +20,7 @@ enum {
     // What a system call costs is worth so many bytes that are moved for nothing:
     WRITE_STEP = 4096, // a piece and its gap of no more are stored in a mapping
     READ_STEP = 6144,  // a piece twice and its gap of less are read with the gap
+    MOST_GAPS = 64,    // an atomic write that spans more times its size reserves no space
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -329,7 +330,7 @@ static bool is_worth(const struct pli_file_access *a, const struct sieve *s)
     if (choice == PLI_FILE_DISABLE || (a->is_write && !f->is_local && choice != PLI_FILE_ENABLE)) {
         return false;
     }
-    size_t piece = (size_t)pli_file_view_piece(&f->view) + 1, n_piece = s->n / piece + 1;
+    size_t piece = (size_t)pli_file_view_run_length(&f->view) + 1, n_piece = s->n / piece + 1;
     size_t step = (size_t)(s->hi - s->lo) / n_piece;
     return choice == PLI_FILE_ENABLE ||
            (a->is_write ? step <= WRITE_STEP : step + piece < READ_STEP);
@@ -377,6 +378,15 @@ static enum pli_err run(struct pli_file_access *a)
     return v->has_overlap ? move_runs(a, a->len, &is_end) : run_gaps(a);
 }
 
+// Space for all of an atomic write, so that a full disk does not leave half of it. With very wide
+// gaps that would take much more than is written.
+static enum pli_err reserve(const struct pli_file_access *a, MPI_Offset lo, MPI_Offset hi)
+{
+    const struct pli_file *f = a->file;
+    return (size_t)(hi - lo) / MOST_GAPS <= a->len ? pli_file_sys_reserve(f->fd, f->name, lo, hi)
+                                                   : PLI_OK;
+}
+
 enum pli_err pli_file_access_run(struct pli_file_access *a)
 {
     struct pli_file *f = a->file;
@@ -386,10 +396,13 @@ enum pli_err pli_file_access_run(struct pli_file_access *a)
     // In atomic mode no access of another rank sees a part of this one.
     MPI_Offset lo = pli_file_view_offset(&f->view, a->pos);
     MPI_Offset hi = pli_file_view_end(&f->view, a->pos + (MPI_Offset)a->len);
+    pthread_mutex_lock(&f->range);
     enum pli_err err = pli_file_sys_lock(f->fd, f->name, a->is_write, lo, hi - lo);
     if (err == PLI_OK) {
-        err = run(a);
+        err = a->is_write && f->is_atomic ? reserve(a, lo, hi) : PLI_OK;
+        err = err == PLI_OK ? run(a) : err;
         pli_file_sys_unlock(f->fd, lo, hi - lo);
     }
+    pthread_mutex_unlock(&f->range);
     return err;
 }

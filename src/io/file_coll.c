@@ -24,7 +24,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { TAG_DATA = 1, PAGE = 4096, LONG_PIECE = 2048 };
+// The tag is negative: a death of any member ends the wait for one that left because of it.
+enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048 };
 
 // What a member wants, as all of them know.
 struct want {
@@ -202,7 +203,7 @@ static enum pli_file_choice choice(const struct op *o)
 // host are read as fast by itself, and without a second copy.
 static bool is_fine(const struct op *o)
 {
-    return o->a->is_write || !o->f->is_local || pli_file_view_piece(&o->f->view) < LONG_PIECE;
+    return o->a->is_write || !o->f->is_local || pli_file_view_run_length(&o->f->view) < LONG_PIECE;
 }
 
 // Members tell each other what they want; whether the two phases are worth it follows for all.
@@ -218,7 +219,9 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
         mine.hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
         mine.flags |= is_fine(o) ? FLAG_FINE : 0;
     }
-    mine.flags |= choice(o) == PLI_FILE_DISABLE || v->has_overlap ? FLAG_ALONE : 0;
+    // In atomic mode everybody locks what it accesses.
+    bool is_alone = choice(o) == PLI_FILE_DISABLE || v->has_overlap || o->f->is_atomic;
+    mine.flags |= is_alone ? FLAG_ALONE : 0;
     enum pli_err coll = pli_coll_allgather(&mine, sizeof mine, byte_type(), o->wants, sizeof mine,
                                            byte_type(), o->f->comm);
     MPI_Offset lo = INT64_MAX, hi = 0, last = -1;
@@ -287,14 +290,16 @@ static void note(struct op *o, enum pli_err err)
     }
 }
 
+// Returns how many bytes came; none where it failed.
 static size_t finish(struct op *o, struct pli_request *r)
 {
     MPI_Status status;
     bool is_gone;
     pli_progress_wait(r);
     size_t bytes = (size_t)r->bytes;
-    note(o, pli_request_report(r, &status, &is_gone));
-    return bytes;
+    enum pli_err err = pli_request_report(r, &status, &is_gone);
+    note(o, err);
+    return err == PLI_OK ? bytes : 0;
 }
 
 // Data of this member for every aggregator, as requests; buffers[i] is freed by the caller.
@@ -434,9 +439,10 @@ static void collect(struct op *o, MPI_Offset first)
         used = 0;
         for (int i = from; i < to; i++) {
             if (requests[i] != NULL) {
-                finish(o, requests[i]);
+                if (finish(o, requests[i]) > 0) {
+                    place(o, i, first, o->mail + used);
+                }
                 requests[i] = NULL;
-                place(o, i, first, o->mail + used);
             }
             used += i != f->comm->rank ? o->sizes[i] : 0;
         }
@@ -479,7 +485,7 @@ static void write_window(struct op *o, MPI_Offset first, MPI_Offset last, bool h
     struct pli_file *f = o->f;
     struct pli_file_map m;
     size_t done;
-    if (has_gaps && pli_file_map_open(f, first, last, &m)) {
+    if (has_gaps && o->err == PLI_OK && pli_file_map_open(f, first, last, &m)) {
         char *own = o->buf;
         o->buf = m.base + first;
         collect(o, first);
@@ -582,6 +588,25 @@ static void read_window(struct op *o, MPI_Offset first, MPI_Offset last)
     }
 }
 
+// Whether the window is written without gaps.
+static bool is_whole(const struct op *o, MPI_Offset first, MPI_Offset last, size_t sum)
+{
+    const struct pli_file *f = o->f;
+    struct pli_file_view_piece *pieces =
+        sum < (size_t)(last - first) ? NULL : malloc((size_t)f->comm->size * sizeof *pieces);
+    int n = 0;
+    for (int i = 0; pieces != NULL && i < f->comm->size; i++) {
+        if (o->sizes[i] > 0) {
+            const struct pli_file_view *v = &f->peers[i];
+            pieces[n++] =
+                (struct pli_file_view_piece){ v, begin_of(v, &o->wants[i], first), o->sizes[i] };
+        }
+    }
+    bool is = pieces != NULL && pli_file_view_are_whole(pieces, n, first, last);
+    free(pieces);
+    return is;
+}
+
 static void aggregate(struct op *o, int round)
 {
     MPI_Offset lo, hi, first, last;
@@ -591,7 +616,7 @@ static void aggregate(struct op *o, int round)
         return;
     }
     if (o->a->is_write) {
-        write_window(o, first, last, sum < (size_t)(last - first));
+        write_window(o, first, last, !is_whole(o, first, last, sum));
     } else {
         read_window(o, first, last);
     }
@@ -681,5 +706,5 @@ enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
         err = pli_file_agree(a->file, run_together(&o));
     }
     free(o.wants);
-    return err;
+    return pli_file_settle(a->file, err);
 }
