@@ -80,9 +80,10 @@ def build(bench, who, folder, results):
     return ready
 
 
-def measure(bench, ready, i, quick, results, hosts):
+def measure(bench, ready, i, quick, results, hosts, folder):
     """One run of each contender, another one first each time."""
     args = bench.quick_args if quick and bench.quick_args is not None else bench.args
+    args = [a.format(folder=folder) for a in args]
     order = list(ready)
     for c in order[i % len(order):] + order[:i % len(order)] if order else []:
         if (bench.name, c.name) in results.failed:
@@ -209,7 +210,7 @@ def main():
     try:
         for i in range(runs):
             for bench in benches:
-                measure(bench, programs[bench.name], i, args.quick, results, hosts)
+                measure(bench, programs[bench.name], i, args.quick, results, hosts, folder)
             print(f"bench: round {i + 1} of {runs}, {time.time() - begin:.0f} s", file=sys.stderr)
     finally:
         if hosts is not None:

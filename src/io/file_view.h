@@ -36,9 +36,23 @@ MPI_Offset pli_file_view_offset(const struct pli_file_view *v, MPI_Offset pos);
 MPI_Offset pli_file_view_end(const struct pli_file_view *v, MPI_Offset pos);
 // How many bytes of the stream are before an offset of the file.
 MPI_Offset pli_file_view_before(const struct pli_file_view *v, MPI_Offset offset);
+// How long a run of the view is, on average; not with a filetype without data.
+MPI_Count pli_file_view_run_length(const struct pli_file_view *v);
 // A cursor over the stream from pos on, at least len bytes; `base` is where offset 0 of the file is
 // (or would be) in memory.
 void pli_file_view_cursor(const struct pli_file_view *v, struct pli_cursor *c, const char *base,
                           MPI_Offset pos, size_t len);
+
+// What one member writes: `len` bytes of its stream from `pos` on.
+struct pli_file_view_piece {
+    const struct pli_file_view *view;
+    MPI_Offset pos;
+    size_t len;
+};
+
+// Whether pieces, which all lie in [first, last), leave no byte of it out. They may overlap: then
+// their lengths tell nothing. False too where there is no memory to find out.
+bool pli_file_view_are_whole(const struct pli_file_view_piece *pieces, int n, MPI_Offset first,
+                             MPI_Offset last);
 
 #endif
