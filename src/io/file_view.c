@@ -61,6 +61,11 @@ MPI_Offset pli_file_view_offset(const struct pli_file_view *v, MPI_Offset pos)
     return (MPI_Offset)(uintptr_t)at.iov_base;
 }
 
+bool pli_file_view_is_ordered(const struct pli_file_view *v, MPI_Offset pos, size_t len)
+{
+    return !v->has_overlap && (!v->is_once || pos + (MPI_Offset)len <= v->layout->size);
+}
+
 MPI_Offset pli_file_view_end(const struct pli_file_view *v, MPI_Offset pos)
 {
     return pos == 0 ? v->disp : pli_file_view_offset(v, pos - 1) + 1;
@@ -153,7 +158,7 @@ MPI_Offset pli_file_view_before(const struct pli_file_view *v, MPI_Offset offset
     if (v->is_dense) {
         return x;
     }
-    MPI_Count i = t->extent > 0 ? x / t->extent : 0;
+    MPI_Count i = t->extent > 0 && !v->is_once ? x / t->extent : 0;
     return i * t->size + before(t->plan, x + t->true_lb - i * t->extent);
 }
 
@@ -188,7 +193,8 @@ static bool are_records_apart(const struct pli_file_view_piece *p, int n, struct
     MPI_Offset period = p[0].view->layout->extent;
     for (int i = 0; i < n; i++) {
         const struct pli_datatype *t = p[i].view->layout;
-        if (p[i].view->is_dense || t->plan->runs != 1 || t->extent != period || t->size > period) {
+        if (p[i].view->is_dense || p[i].view->is_once || t->plan->runs != 1 ||
+            t->extent != period || t->size > period) {
             return false;
         }
         r[i].lo = (p[i].view->disp + t->true_lb) % period;

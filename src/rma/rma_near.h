@@ -8,8 +8,8 @@
 #include "obj/datatype.h"
 #include "rma/win.h"
 
-// Where a run of bytes of a near member is, in an epoch that is open. NULL: it is something else, or
-// wrong; pli_rma_target_find tells.
+// Where a run of bytes of a near member is, in an epoch that is open. NULL: it is something else,
+// or wrong; pli_rma_target_find tells.
 static inline char *pli_rma_near_at(const struct pli_win *w, int rank, MPI_Aint disp,
                                     MPI_Count count, const struct pli_datatype *type, size_t *bytes)
 {
