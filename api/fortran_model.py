@@ -162,7 +162,9 @@ def is_distinct(small, large):
     """Whether a compiler can tell the two forms of a generic name apart by type or number of arguments."""
     if len(small.args) != len(large.args):
         return True
-    return any(a.old_type() != b.old_type() for a, b in zip(small.args, large.args))
+    wide = ("aint", "offset", "count")  # of one kind, whatever they are called
+    return any(a.old_type() != b.old_type() and not (a.conv in wide and b.conv in wide)
+               for a, b in zip(small.args, large.args))
 
 
 def words_of(function, param):

@@ -77,7 +77,7 @@ const void *pli_argument_keep(const void *bytes, size_t n)
         struct kept *next;
         size_t n;
         unsigned char bytes[];
-    } *all;
+    } * all;
     static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&guard);
     struct kept *k = all;

@@ -70,33 +70,33 @@ static inline void pli_argument_set_ierror(int *ierror, int err)
 
 // For each kind of handle: one to C, one to Fortran, and arrays. An array of n comes back in `few` where it fits there, else in
 // memory of the heap; NULL when there is none. pli_argument_x_done writes an array back, where it may have changed, and frees it.
-#define PLI_ARGUMENT_HANDLE(word, Type, Function)                                                                      \
-    static inline Type pli_argument_##word(int fortran)                                                                \
-    {                                                                                                                  \
-        return __builtin_expect((unsigned)fortran < PLI_ARGUMENT_PREDEFINED, 1)                                        \
-                   ? (Type)(intptr_t)fortran                                                                           \
-                   : P##Function##_fromint(fortran);                                                                   \
-    }                                                                                                                  \
-    static inline int pli_argument_from_##word(Type handle)                                                            \
-    {                                                                                                                  \
-        return (uintptr_t)handle < PLI_ARGUMENT_PREDEFINED ? (int)(intptr_t)handle                                     \
-                                                           : P##Function##_toint(handle);                              \
-    }                                                                                                                  \
-    static inline Type *pli_argument_##word##s(const int *fortran, int n, Type *few)                                   \
-    {                                                                                                                  \
-        Type *all = pli_argument_space(n, sizeof *all, few);                                                           \
-        for (int i = 0; all != NULL && i < n; i++) {                                                                   \
-            all[i] = fortran != NULL ? pli_argument_##word(fortran[i]) : (Type)0;                                      \
-        }                                                                                                              \
-        return all;                                                                                                    \
-    }                                                                                                                  \
-    static inline void pli_argument_##word##s_back(int *fortran, int n, const Type *all)                               \
-    {                                                                                                                  \
-        for (int i = 0; i < n; i++) {                                                                                  \
-            if (all[i] != (Type)0) {                                                                                   \
-                fortran[i] = pli_argument_from_##word(all[i]);                                                         \
-            }                                                                                                          \
-        }                                                                                                              \
+#define PLI_ARGUMENT_HANDLE(word, Type, Function)                                                  \
+    static inline Type pli_argument_##word(int fortran)                                            \
+    {                                                                                              \
+        return __builtin_expect((unsigned)fortran < PLI_ARGUMENT_PREDEFINED, 1)                    \
+                   ? (Type)(intptr_t)fortran                                                       \
+                   : P##Function##_fromint(fortran);                                               \
+    }                                                                                              \
+    static inline int pli_argument_from_##word(Type handle)                                        \
+    {                                                                                              \
+        return (uintptr_t)handle < PLI_ARGUMENT_PREDEFINED ? (int)(intptr_t)handle                 \
+                                                           : P##Function##_toint(handle);          \
+    }                                                                                              \
+    static inline Type *pli_argument_##word##s(const int *fortran, int n, Type *few)               \
+    {                                                                                              \
+        Type *all = pli_argument_space(n, sizeof *all, few);                                       \
+        for (int i = 0; all != NULL && i < n; i++) {                                               \
+            all[i] = fortran != NULL ? pli_argument_##word(fortran[i]) : (Type)0;                  \
+        }                                                                                          \
+        return all;                                                                                \
+    }                                                                                              \
+    static inline void pli_argument_##word##s_back(int *fortran, int n, const Type *all)           \
+    {                                                                                              \
+        for (int i = 0; i < n; i++) {                                                              \
+            if (all[i] != (Type)0) {                                                               \
+                fortran[i] = pli_argument_from_##word(all[i]);                                     \
+            }                                                                                      \
+        }                                                                                          \
     }
 
 // Room for n things of a size: `few` where they fit there; NULL: no memory. pli_argument_drop gives it back.
