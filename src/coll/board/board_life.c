@@ -141,7 +141,7 @@ static uint32_t row_of(struct pli_id id)
 // What rank 0 sends to the others: where the board is, and how members meet there.
 struct invitation {
     uint64_t offset;
-    uint64_t is_flat;
+    uint32_t is_flat, is_crowded;
 };
 
 static struct invitation invite(const struct pli_comm *comm, const struct pli_hostmap *hosts)
@@ -154,8 +154,8 @@ static struct invitation invite(const struct pli_comm *comm, const struct pli_ho
     for (int i = 0; w != NULL && i < n_member; i++) {
         w->members[i].proc = pli_group_at(comm->group, hosts->members[i]).proc;
     }
-    bool is_flat = n_member <= FLAT_MAX && !pli_lane_is_crowded();
-    return (struct invitation){ w != NULL ? pli_arena_offset(w) : 0, is_flat };
+    bool is_crowded = pli_lane_is_crowded(), is_flat = n_member <= FLAT_MAX && !is_crowded;
+    return (struct invitation){ w != NULL ? pli_arena_offset(w) : 0, is_flat, is_crowded };
 }
 
 static enum pli_err send_invitation(struct pli_comm *comm, const struct pli_hostmap *hosts, int me,
@@ -255,6 +255,7 @@ struct pli_board *pli_board_life_make(struct pli_comm *comm, const struct pli_ho
     b->n = hosts->n_member;
     b->me = me;
     b->is_flat = inv.is_flat;
+    b->is_crowded = inv.is_crowded;
     b->ring_room = PLI_BOARD_RING;
     b->last_woken = b->only = -1;
     list_boxes(b, lanes, n_row);
