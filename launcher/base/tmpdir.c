@@ -78,7 +78,7 @@ static _Noreturn void keep(int fd)
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();
-    prctl(PR_SET_NAME, "pliant-stash");
+    prctl(PR_SET_NAME, "pliant-cleaner");
     if (dup2(fd, 0) == 0 && dup2(self->lock_fd, 1) == 1 && chdir("/") == 0) {
         syscall(SYS_close_range, 2, ~0U, 0);
         do {

@@ -137,7 +137,7 @@ bool pli_ckpt_move(uint32_t host, const struct pli_ckpt_move_ops *ops)
     }
     pli_launcher.ckpt->is_move = true;
     pli_launcher.ckpt->move_ops = ops;
-    pli_launcher.ckpt->mover = host;
+    pli_launcher.ckpt->moved_host = host;
     pli_ckpt_go(PLI_CKPT_WAITING);
     pli_ckpt_clear();
     pli_launcher.ckpt->interval.at = 0;

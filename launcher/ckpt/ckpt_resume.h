@@ -16,7 +16,7 @@ void pli_ckpt_resume_call(struct pli_proc_task *t, int resume_fd);
 // it is certain that it goes on here.
 void pli_ckpt_resume_hold(void);
 bool pli_ckpt_resume_is_held(void);
-void pli_ckpt_resume_let(void);
+void pli_ckpt_resume_release(void);
 void pli_ckpt_resume_gone(struct pli_proc_task *t); // it will not come
 
 #endif

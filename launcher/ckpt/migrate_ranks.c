@@ -133,7 +133,7 @@ static void give_up(int error, const char *why)
 
 static void move_over(int error, const char *why)
 {
-    pli_stdin_let();
+    pli_stdin_release();
     if (error == 0) {
         pli_say("%s; all stood still %.2f s", state()->answer.text,
                 (double)(pli_clock_ns() - state()->stop_ns) * 1e-9);
@@ -183,9 +183,9 @@ static void start_ranks(struct pli_unpack *u)
     pli_pack_fini(&p);
 }
 
-static void hear_part(uint16_t stage, struct pli_unpack *u)
+static void hear_stage(uint16_t stage, struct pli_unpack *u)
 {
-    if (stage == PLI_PART_THERE && state()->stage == STARTING) {
+    if (stage == PLI_CKPT_STAGE_READY && state()->stage == STARTING) {
         pli_daemon_addr_unpack(&state()->dock, u);
         if (u->is_bad) {
             give_up(EPROTO, "the daemon there said something that makes no sense");
@@ -194,7 +194,7 @@ static void hear_part(uint16_t stage, struct pli_unpack *u)
         state()->stage = WAITING;
         pli_ckpt_hosts_unmark();
         pli_loop_timer(&state()->timer, 0);
-    } else if (stage == PLI_PART_RESTORED && state()->stage == TAKING) {
+    } else if (stage == PLI_CKPT_STAGE_RESTORED && state()->stage == TAKING) {
         state()->stage = TAKEN;
         pli_loop_timer(&state()->timer, 0);
     }
@@ -214,11 +214,11 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
     case PLI_DLINK_HELLO:
         start_ranks(&u);
         break;
-    case PLI_DLINK_PART:
-        hear_part(f->flag, &u);
+    case PLI_DLINK_CKPT_STAGE:
+        hear_stage(f->flag, &u);
         break;
     case PLI_DLINK_FAILED:
-    case PLI_DLINK_CASE:
+    case PLI_DLINK_FAILURE:
     case PLI_DLINK_OVER:
         give_up(EIO, state()->said[0] != '\0' ? state()->said : "a rank died there");
         break;
@@ -252,11 +252,11 @@ static void take_images(void)
     state()->stage = TAKING;
     pli_pack_u32(&p, pli_rank_rows_count());
     pli_pack_bytes(&p, said->data, said->len);
-    tell(PLI_DLINK_STEP, PLI_PART_TAKE, &p);
+    tell(PLI_DLINK_CKPT_STEP, PLI_CKPT_STEP_RESTORE, &p);
     pli_pack_fini(&p);
 }
 
-static void pack_way(struct pli_pack *to)
+static void pack_destination(struct pli_pack *to)
 {
     pli_daemon_addr_pack(&state()->dock, to);
 }
@@ -306,16 +306,16 @@ static void commit(void)
     state()->stage = GOING;
     pli_pack_text(&p, h->name);
     pli_host_table_pack_place(&state()->info, &p);
-    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_PLACE, 0, state()->host, p.data, p.len);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_ADDRESS, 0, state()->host, p.data, p.len);
     pli_pack_fini(&p);
     tell_ended();
-    pli_stdin_let();
+    pli_stdin_release();
     pli_ckpt_head_call();
     pli_fault("mpiexec_move_committed", 0);
 }
 
 static const struct pli_ckpt_move_ops ops = {
-    .pack_way = pack_way,
+    .pack_destination = pack_destination,
     .take = take_images,
     .pack_streams = pack_streams,
     .over = move_over,
@@ -329,7 +329,7 @@ static void go_on(struct pli_timer *t)
         if (pli_ckpt_move(state()->host, &ops)) {
             state()->stage = STOPPING;
         } else {
-            pli_stdin_let();
+            pli_stdin_release();
             pli_loop_timer(t, (uint64_t)AGAIN_MS * PLI_MS);
         }
     } else if (state()->stage == TAKEN && pli_launcher.ckpt->state == PLI_CKPT_MOVING &&
@@ -448,7 +448,7 @@ static void make_spec(const struct pli_job *job, const struct pli_daemon_spec *f
     as.hosts[state()->host] = *state()->to;
     as.n_task = job->n_first;
     as.opt.restart = NULL;
-    as.opt.takes = true;
+    as.opt.takes_moved = true;
     state()->spec = *from;
     state()->spec.body = (struct pli_pack){ 0 };
     pli_daemon_spec_make(&state()->spec, &as);

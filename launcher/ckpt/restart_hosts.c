@@ -74,10 +74,10 @@ void pli_restart_hosts_take(struct pli_job *job, uint32_t host, struct pli_unpac
     uint32_t n = pli_unpack_count(from, EACH);
     struct pli_unpack list = *from;
     pli_unpack_bytes(from, (size_t)n * EACH);
-    if (!pli_launcher.ckpt->restart.has_past) {
+    if (!pli_launcher.ckpt->restart.has_replay) {
         pli_join_replay_take(job, from);
         begin_resize_notice(job);
-        pli_launcher.ckpt->restart.has_past = true;
+        pli_launcher.ckpt->restart.has_replay = true;
     }
     for (uint32_t i = 0; i < n && !from->is_bad; i++) {
         uint32_t index = pli_unpack_u32(&list), works = pli_unpack_u32(&list);

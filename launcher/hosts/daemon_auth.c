@@ -85,7 +85,7 @@ static unsigned count_source(const unsigned char *source)
 
 // Hang up on the oldest of those who have said nothing of worth: of this source, or of the source
 // that has the most. False: there is none.
-static bool evict(const unsigned char *source)
+static bool drop_oldest(const unsigned char *source)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     struct pli_daemon_auth_caller *oldest = NULL;
@@ -166,7 +166,7 @@ static void let_in(struct pli_daemon_auth_caller *k)
 
 // Read what has come. Exactly the bytes of the handshake: what follows is for who gets the
 // connection.
-static void knock_fire(struct pli_watch *w, uint32_t events)
+static void handshake_fire(struct pli_watch *w, uint32_t events)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     (void)events;
@@ -199,7 +199,7 @@ static void knock_fire(struct pli_watch *w, uint32_t events)
     }
 }
 
-static struct pli_daemon_auth_caller *new_knock(void)
+static struct pli_daemon_auth_caller *new_caller(void)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     struct pli_daemon_auth_caller *k = self->callers;
@@ -233,16 +233,16 @@ static void begin(int fd)
     unsigned char source[16];
     source_of(fd, source);
     if (count_source(source) >= MAX_SOURCE) {
-        evict(source);
+        drop_oldest(source);
     } else if (self->n_silent >= MAX_SILENT) {
-        evict(NULL);
+        drop_oldest(NULL);
     }
-    struct pli_daemon_auth_caller *k = new_knock();
+    struct pli_daemon_auth_caller *k = new_caller();
     if (k == NULL) {
         close(fd);
         return;
     }
-    k->watch = (struct pli_watch){ .fd = fd, .fire = knock_fire };
+    k->watch = (struct pli_watch){ .fd = fd, .fire = handshake_fire };
     memcpy(k->source, source, sizeof source);
     k->since = pli_clock_ns();
     k->is_greeted = false;
@@ -252,7 +252,7 @@ static void begin(int fd)
         pli_loop_timer(&self->timer, (uint64_t)TICK_MS * PLI_MS);
     }
     pli_loop_watch(&k->watch, EPOLLIN);
-    knock_fire(&k->watch, EPOLLIN); // a caller of ours speaks at once, and often has by now
+    handshake_fire(&k->watch, EPOLLIN); // a caller of ours speaks at once, and often has by now
 }
 
 static void listener_fire(struct pli_watch *w, uint32_t events)
@@ -262,7 +262,7 @@ static void listener_fire(struct pli_watch *w, uint32_t events)
         int fd = pli_accept_one(w);
         if (fd < 0) {
             if (pli_loop_events(w) == 0 &&
-                evict(NULL)) { // for want of a descriptor: there is one again
+                drop_oldest(NULL)) { // for want of a descriptor: there is one again
                 pli_loop_watch(w, EPOLLIN);
             }
             return;

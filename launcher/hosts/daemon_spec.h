@@ -17,7 +17,7 @@ struct pli_daemon_spec {
     unsigned char secret[PLI_DAEMON_HANDSHAKE_SECRET];
     uint64_t job_id;
     struct pli_daemon_tree tree;
-    uint32_t pass;                // of a host that joins: what it calls itself, 0: its number
+    uint32_t join_id;             // of a host that joins: what it calls itself, 0: its number
     char **launcher;              // words before the name of the host; NULL: srun has started all
     char *agent;                  // program to run there
     struct pli_daemon_addr place; // whom to call
@@ -26,7 +26,7 @@ struct pli_daemon_spec {
 
 enum pli_daemon_spec_result { PLI_DAEMON_SPEC_GOOD, PLI_DAEMON_SPEC_BAD, PLI_DAEMON_SPEC_VERSION };
 
-// Put job and spec->tree, pass, launcher, agent and job_id into spec->body.
+// Put job and spec->tree, join_id, launcher, agent and job_id into spec->body.
 void pli_daemon_spec_make(struct pli_daemon_spec *spec, const struct pli_job *job);
 
 // All for one daemon: length, version, secret, place, body.

@@ -28,7 +28,7 @@ void pli_head_signal(struct pli_job *job, int sig, const struct pli_proc_task *b
 // Input for a task; none: its end.
 void pli_head_input(const struct pli_proc_task *task, const void *data, size_t len);
 // So many bytes of a task's output have been printed: its host may send as many again.
-void pli_head_took(struct pli_output_lines *s, size_t n);
+void pli_head_credit(struct pli_output_lines *s, size_t n);
 
 // A task that came later is about to be started on its host.
 void pli_head_add(struct pli_proc_task *task);

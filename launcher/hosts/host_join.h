@@ -32,14 +32,14 @@ bool pli_host_join_may_grow(struct pli_answer *a);
 bool pli_host_join_is_missed(const struct pli_job *job, uint32_t host);
 
 // False: not for a host that joins.
-bool pli_host_join_came(int fd, uint32_t pass, const struct pli_daemon_handshake_keys *keys);
+bool pli_host_join_came(int fd, uint32_t join_id, const struct pli_daemon_handshake_keys *keys);
 bool pli_host_join_is_on(void); // hosts are on their way
 void pli_host_join_end(void);   // the job is over
 
 // Hosts that are about to join the job: pli_launcher.host_join.
 struct pli_host_join_state {
     uint32_t n, n_here; // hosts, and those that have said hello; n 0: there are none
-    uint32_t pass;      // of the first of them
+    uint32_t join_id;   // of the first of them
     pli_host_join_fn done;
     void *arg;
     char said[1024]; // by one of them: the reason, if it fails

@@ -59,8 +59,8 @@ void pli_join_replay_pack(struct pli_job *job, struct pli_pack *to)
     for (uint32_t i = 0; i < h->n_world; i++) {
         pli_pack_u32(to, atomic_load(&job->node.procs[i].has_ended));
     }
-    pli_rank_rows_pack_past(job, to);
-    pli_failure_news_pack_past(job, to);
+    pli_rank_rows_pack_replay(job, to);
+    pli_failure_news_pack_replay(job, to);
     pli_pack_u32(to, h->world_size);
     pli_pack_u32(to, (uint32_t)atomic_load(&h->world));
 }
@@ -74,8 +74,8 @@ void pli_join_replay_take(struct pli_job *job, struct pli_unpack *from)
             pli_node_set_ended(&job->node, h->base + i);
         }
     }
-    pli_rank_rows_take_past(job, from);
-    pli_failure_news_take_past(job, from);
+    pli_rank_rows_take_replay(job, from);
+    pli_failure_news_take_replay(job, from);
     h->world_size = pli_unpack_u32(from);
     atomic_store(&h->world, (int)pli_unpack_u32(from));
 }

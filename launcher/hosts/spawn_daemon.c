@@ -106,9 +106,9 @@ static void expect_far(struct pli_job *job, uint32_t index, uint32_t parent, uin
         return;
     }
     if (p->host == job->here) {
-        pli_launcher.ckpt_hooks->expect_leaver(job, index, a);
+        pli_launcher.ckpt_hooks->expect_outgoing(job, index, a);
     } else if (host == job->here) {
-        pli_launcher.ckpt_hooks->expect_comer(job, index, a);
+        pli_launcher.ckpt_hooks->expect_incoming(job, index, a);
     }
 }
 
@@ -238,11 +238,11 @@ void pli_spawn_daemon_drop(struct pli_job *job, const struct pli_dframe *f)
     }
 }
 
-void pli_spawn_daemon_settle(void)
+void pli_spawn_daemon_commit(void)
 {
     struct pli_spawn_daemon_state *self = pli_launcher.spawn_daemon;
     const struct pli_spawn_daemon_order *o = self->orders;
-    pli_launcher.ckpt_hooks->settle_clones();
+    pli_launcher.ckpt_hooks->commit_clones();
     while (o != NULL) {
         const struct pli_spawn_daemon_order *next = o->next;
         if (o->is_clones) {

@@ -153,7 +153,7 @@ static void start(struct pli_spawn_head_order *o)
             pli_head_add(t);
         }
     }
-    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_GO, 0, o->id, NULL, 0);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_START_LATER, 0, o->id, NULL, 0);
 }
 
 // All hosts know of all clones: they may come. Their output will.
@@ -238,24 +238,25 @@ static void to_berth(const struct pli_job *job, const struct pli_dframe *f)
         o = o->next;
     }
     if (o != NULL) {
-        pli_head_send(host_of(job, o->parents[f->a - o->first]), PLI_DLINK_TO_BERTH, 0, f->a,
+        pli_head_send(host_of(job, o->parents[f->a - o->first]), PLI_DLINK_SEND_CLONE, 0, f->a,
                       f->data, f->len);
     }
 }
 
-void pli_spawn_head_far(struct pli_job *job, uint32_t host, const struct pli_dframe *f)
+void pli_spawn_head_hear_clone(struct pli_job *job, uint32_t host, const struct pli_dframe *f)
 {
     char why[240];
-    if (f->kind == PLI_DLINK_BERTH) {
+    if (f->kind == PLI_DLINK_CLONE_READY) {
         to_berth(job, f);
         return;
     }
-    const struct pli_proc_task *t = f->kind == PLI_DLINK_FAR ? pli_job_find_task(job, f->a) : NULL;
+    const struct pli_proc_task *t =
+        f->kind == PLI_DLINK_CLONE_SENT ? pli_job_find_task(job, f->a) : NULL;
     if (t == NULL || t->is_dropped) {
         return;
     }
     if (f->flag == 0) {
-        pli_head_send(t->host, PLI_DLINK_LAND, 0, f->a, f->data, f->len);
+        pli_head_send(t->host, PLI_DLINK_RESTORE_CLONE, 0, f->a, f->data, f->len);
         return;
     }
     snprintf(why, sizeof why, "host %.40s: %.*s", job->hosts[host].name,
@@ -364,7 +365,7 @@ static bool announce(struct pli_spawn_head_order *o, const char *body, size_t le
     enum pli_coming what = o->parents != NULL    ? PLI_COMING_CLONES
                            : o->list.version > 0 ? PLI_COMING_RANKS
                                                  : PLI_COMING_SPAWNED;
-    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_COMING, (uint16_t)what, o->id, p.data, p.len);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_EXPECT, (uint16_t)what, o->id, p.data, p.len);
     pli_pack_fini(&p);
     return true;
 }

@@ -34,9 +34,9 @@ void pli_spawn_head_successor(struct pli_job *job, uint32_t rank, uint32_t dead,
 // their first index already. The list of parents stays where it is until then.
 bool pli_spawn_head_clones(struct pli_job *job, const struct pli_role_clones *c, void *token,
                            struct pli_answer *a);
-// PLI_DLINK_BERTH: a host is ready for a clone of another one. PLI_DLINK_FAR: it was sent there, or
+// PLI_DLINK_CLONE_READY: a host is ready for a clone of another one. PLI_DLINK_CLONE_SENT: it was sent there, or
 // why not. Other frames are not for us.
-void pli_spawn_head_far(struct pli_job *job, uint32_t host, const struct pli_dframe *f);
+void pli_spawn_head_hear_clone(struct pli_job *job, uint32_t host, const struct pli_dframe *f);
 // Take the start of processes back.
 void pli_spawn_head_undo(struct pli_job *job, uint32_t first, uint32_t n);
 // Nobody waits for this answer any more.

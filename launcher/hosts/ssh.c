@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TAIL = 2048, PATIENCE_S = 30, LEAVE_MS = 1000 };
+enum { TAIL = 2048, TIMEOUT_S = 30, LEAVE_MS = 1000 };
 
 // One such process.
 struct pli_ssh_runner {
@@ -263,7 +263,7 @@ static bool start(struct pli_ssh_runner *r, char **argv)
     self->runners = r;
     pli_loop_watch(&r->watch, EPOLLIN);
     pli_loop_watch(&r->out, EPOLLIN);
-    pli_loop_timer(&r->timer, (uint64_t)PATIENCE_S * 1000 * PLI_MS);
+    pli_loop_timer(&r->timer, (uint64_t)TIMEOUT_S * 1000 * PLI_MS);
     in_fire(&r->in, EPOLLOUT);
     return true;
 }

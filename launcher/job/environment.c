@@ -256,12 +256,12 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task 
         [LOCAL_RANK] = local_rank,
         [LOCAL_SIZE] = local_size,
     };
-    char way_in[24] = "";
+    char listen_text[24] = "";
     if (door >= 0) {
-        snprintf(way_in, sizeof way_in, ",door=%d", door);
+        snprintf(listen_text, sizeof listen_text, ",door=%d", door);
     }
     snprintf(self->own[OWN_BOOT], sizeof self->own[0], "%s=fd=%d,row=%u,n=%u,ctl=%d%s%s",
-             own_names[OWN_BOOT], job->node_fd, task->first, task->n, ctl, way_in,
+             own_names[OWN_BOOT], job->node_fd, task->first, task->n, ctl, listen_text,
              job->opt.is_line ? ",line=1" : "");
     if (job->wake_fd > 0) {
         size_t n = strlen(self->own[OWN_BOOT]);

@@ -70,28 +70,28 @@ struct pli_options {
     double timeout;     // seconds; 0: none
     double grace;       // seconds between asking to end and killing; below 0: by occasion
     const char *bind, *map;
-    uint32_t elastic_min, elastic_max; // ranks the job may have; max 0: as many as it began with
-    bool is_resize_error;              // a resize is told by MPI_WORLD_RESIZED
-    const char *ckpt_dir;              // where checkpoints go; NULL: none are made
-    double ckpt_interval;              // seconds from one to the next, 0: only on request
-    uint32_t ckpt_keep;                // how many are kept
-    const char *ckpt_mark;             // on several hosts: by which daemons know the directory
-    uint64_t restart_sum;              // and the checkpoint
-    bool is_state;                     // of what programs register, not of processes
-    bool takes_foreign;                // programs of another MPI are started too
-    bool is_movable;                   // every process has a memory of its own, and can be moved
-    bool takes;                        // in a daemon: its ranks come from another host
-    bool joins;                        // in a daemon: its host was not there at the start
-    bool is_in_place;                  // restored ranks get no numbers of their own
-    const char *restart;               // a checkpoint to go on from, or a directory of them
-    uint32_t max_restarts;             // in a row without a new checkpoint
-    struct pli_auto_restart again;     // what this mpiexec was told by the one before it
-    const char *behind;                // the program runs already: how to find it
-    uint32_t per_host;                 // ranks on each host, 0: by slots
-    uint32_t upc_groups;               // 0: not said
+    uint32_t elastic_min, elastic_max;    // ranks the job may have; max 0: as many as it began with
+    bool is_resize_error;                 // a resize is told by MPI_WORLD_RESIZED
+    const char *ckpt_dir;                 // where checkpoints go; NULL: none are made
+    double ckpt_interval;                 // seconds from one to the next, 0: only on request
+    uint32_t ckpt_keep;                   // how many are kept
+    const char *ckpt_mark;                // on several hosts: by which daemons know the directory
+    uint64_t restart_sum;                 // and the checkpoint
+    bool is_state;                        // of what programs register, not of processes
+    bool takes_foreign;                   // programs of another MPI are started too
+    bool is_movable;                      // every process has a memory of its own, and can be moved
+    bool takes_moved;                     // in a daemon: its ranks come from another host
+    bool is_joining;                      // in a daemon: its host was not there at the start
+    bool is_in_place;                     // restored ranks get no numbers of their own
+    const char *restart;                  // a checkpoint to go on from, or a directory of them
+    uint32_t max_restarts;                // in a row without a new checkpoint
+    struct pli_auto_restart auto_restart; // what this mpiexec was told by the one before it
+    const char *singleton;                // the program runs already: how to find it
+    uint32_t per_host;                    // ranks on each host, 0: by slots
+    uint32_t upc_groups;                  // 0: not said
     const char *launcher, *agent; // how to reach hosts, and what to start there; NULL: as usual
     bool is_line;                 // the user watches: ranks show each line when it is complete
-    int64_t feed;                 // rank that gets standard input, or PLI_STDIN_
+    int64_t stdin_rank;           // rank that gets standard input, or PLI_STDIN_
     enum pli_on_failure on_failure;
     enum pli_on_deadlock on_deadlock;
     enum pli_when color;

@@ -29,7 +29,7 @@ void pli_members_drop_plan(void);
 
 // Who lives and is no member of the next version; the caller frees the list.
 uint32_t *pli_members_leavers(const struct pli_job *job, uint32_t *n_out);
-void pli_members_turn(void); // the next version counts
+void pli_members_advance(void); // the next version counts
 
 // Members of the world: pli_launcher.members.
 struct pli_members_state {

@@ -85,7 +85,7 @@ static void fill(struct pli_job *job, const uint32_t *share)
 }
 
 // One to each host in turn, to those whose share is not used up.
-static void deal(struct pli_job *job, const uint32_t *share)
+static void place_in_turn(struct pli_job *job, const uint32_t *share)
 {
     uint32_t round = 1;
     for (uint32_t i = 0, h = 0, n_full = 0; i < job->n_task; h = (h + 1) % job->n_host) {
@@ -160,7 +160,7 @@ static void part(struct pli_job *job)
 // pretended or reached by srun; and images of a job on one host stay what they are.
 static bool may_be_joined(const struct pli_job *job)
 {
-    return job->opt.elastic_max > 0 && job->opt.impi_server == NULL && job->opt.behind == NULL &&
+    return job->opt.elastic_max > 0 && job->opt.impi_server == NULL && job->opt.singleton == NULL &&
            !pli_launcher.ckpt_hooks->is_image(job) &&
            pli_environment_get(&job->apps[0], "PLIANT_FAKE_HOSTS") == NULL &&
            !pli_allocation_is_by_srun(job);
@@ -182,7 +182,7 @@ void pli_rank_map_tasks(struct pli_job *job)
     uint32_t *share = pli_say_need(calloc(job->n_host, sizeof *share));
     find_shares(job, share);
     if (is_by_node(job)) {
-        deal(job, share);
+        place_in_turn(job, share);
     } else {
         fill(job, share);
     }

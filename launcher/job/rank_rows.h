@@ -34,7 +34,7 @@ void pli_rank_rows_fill(struct pli_job *job, uint32_t host, const struct pli_nod
 uint32_t pli_rank_rows_at(const struct pli_job *job, uint32_t index);
 
 // No task of this host has the row any more; its process is gone, or never was.
-void pli_rank_rows_let(const struct pli_job *job, uint32_t row);
+void pli_rank_rows_release(const struct pli_job *job, uint32_t row);
 void pli_rank_rows_cancel(struct pli_job *job, uint32_t row);
 // A process elsewhere has ended. Context: a daemon.
 void pli_rank_rows_ended(struct pli_job *job, uint32_t index);
@@ -53,8 +53,8 @@ void pli_rank_rows_restore(const struct pli_job *job, uint32_t count);
 void pli_rank_rows_adopt(const struct pli_job *job, uint32_t row);
 
 // Those in use, for a host that joins; and there.
-void pli_rank_rows_pack_past(const struct pli_job *job, struct pli_pack *to);
-void pli_rank_rows_take_past(struct pli_job *job, struct pli_unpack *from);
+void pli_rank_rows_pack_replay(const struct pli_job *job, struct pli_pack *to);
+void pli_rank_rows_take_replay(struct pli_job *job, struct pli_unpack *from);
 
 enum { PLI_RANK_ROWS_N_LEVEL = 3 };
 

@@ -26,9 +26,9 @@
 #include <unistd.h>
 
 enum {
-    PARENT_MS = 5,   // for a rank's parent to collect it, after which its status can be read
-    N_PATIENCE = 80, // times
-    N_OWN = 4        // descriptors that come with a word
+    PARENT_MS = 5, // for a rank's parent to collect it, after which its status can be read
+    N_TRY = 80,    // times
+    N_OWN = 4      // descriptors that come with a word
 };
 
 enum knowledge { KNOWN, NOT_YET, NEVER };
@@ -56,7 +56,7 @@ static enum knowledge exit_of(int pidfd, int *status_out)
 static void judge(struct pli_proc_task *t, uint32_t row, pid_t pid, int pidfd)
 {
     const struct pli_node_row *r = &t->job->node.rows[row];
-    struct pli_case c = { .task = t, .row = row, .pid = pid, .why = "" };
+    struct pli_rank_failure c = { .task = t, .row = row, .pid = pid, .why = "" };
     c.state = atomic_load_explicit(&r->state, memory_order_acquire);
     int status;
     if (c.state == PLI_NODE_ABORTED) {
@@ -79,7 +79,7 @@ static void indirect_over(struct pli_timer *timer)
     struct pli_node *node = &g->task->job->node;
     int status;
     if (atomic_load_explicit(&node->rows[g->row].state, memory_order_acquire) == PLI_NODE_RUNNING &&
-        exit_of(g->watch.fd, &status) == NOT_YET && g->n_look++ < N_PATIENCE) {
+        exit_of(g->watch.fd, &status) == NOT_YET && g->n_look++ < N_TRY) {
         pli_loop_timer(timer, (uint64_t)PARENT_MS * PLI_MS);
         return;
     }
@@ -216,13 +216,13 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
         pli_launcher.ckpt_hooks->save();
     }
     if (is_mine && msg->kind == PLI_CTL_ABORT) {
-        struct pli_case c = { .task = t,
-                              .row = msg->row,
-                              .pid = pid,
-                              .fault = PLI_FAULT_ABORT,
-                              .number = msg->code,
-                              .state = PLI_NODE_ABORTED,
-                              .why = msg->text };
+        struct pli_rank_failure c = { .task = t,
+                                      .row = msg->row,
+                                      .pid = pid,
+                                      .fault = PLI_FAULT_ABORT,
+                                      .number = msg->code,
+                                      .state = PLI_NODE_ABORTED,
+                                      .why = msg->text };
         pli_supervisor_report(&c);
     }
 }

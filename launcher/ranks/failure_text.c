@@ -70,7 +70,7 @@ enum pli_failure_kind pli_failure_text_missed(const struct pli_job *job,
     return is ? PLI_FAULT_NO_INIT : fault;
 }
 
-int pli_failure_text_status(const struct pli_case *c)
+int pli_failure_text_status(const struct pli_rank_failure *c)
 {
     switch (c->fault) {
     case PLI_FAULT_NONE:
@@ -100,7 +100,7 @@ enum pli_failure_kind pli_failure_text_fault(int status, uint32_t state, int *nu
 }
 
 // "was killed by signal 11, SIGSEGV (...)"
-static void what(const struct pli_case *c, char *to, size_t cap)
+static void what(const struct pli_rank_failure *c, char *to, size_t cap)
 {
     int i;
     switch (c->fault) {
@@ -132,7 +132,7 @@ static void what(const struct pli_case *c, char *to, size_t cap)
     }
 }
 
-static void when(const struct pli_case *c, char *to, size_t cap)
+static void when(const struct pli_rank_failure *c, char *to, size_t cap)
 {
     const char *text = "";
     if (c->fault == PLI_FAULT_ABORT) {
@@ -149,7 +149,7 @@ static void when(const struct pli_case *c, char *to, size_t cap)
 }
 
 // "rank 3", or "UPC thread 2 of group 0 (no rank)".
-static void who(const struct pli_job *job, const struct pli_case *c, char *to, size_t cap)
+static void who(const struct pli_job *job, const struct pli_rank_failure *c, char *to, size_t cap)
 {
     const struct pli_node_row *row = &job->node.rows[c->row];
     if (row->index - job->base < job->n_rank || row->version > 0) {
@@ -163,7 +163,7 @@ static void who(const struct pli_job *job, const struct pli_case *c, char *to, s
     }
 }
 
-static void hint(const struct pli_job *job, const struct pli_case *c, char *to, size_t cap)
+static void hint(const struct pli_job *job, const struct pli_rank_failure *c, char *to, size_t cap)
 {
     const char *program = c->task->app->argv[0];
     to[0] = '\0';
@@ -201,7 +201,7 @@ static void hint(const struct pli_job *job, const struct pli_case *c, char *to, 
     }
 }
 
-void pli_failure_text_say(const struct pli_job *job, const struct pli_case *c, bool is_end)
+void pli_failure_text_say(const struct pli_job *job, const struct pli_rank_failure *c, bool is_end)
 {
     char what_text[512], when_text[80], hint_text[1024], others[80] = "", who_text[64];
     who(job, c, who_text, sizeof who_text);
@@ -228,7 +228,7 @@ void pli_failure_text_say(const struct pli_job *job, const struct pli_case *c, b
             others, hint_text);
 }
 
-void pli_failure_text_say_short(const struct pli_job *job, const struct pli_case *c)
+void pli_failure_text_say_short(const struct pli_job *job, const struct pli_rank_failure *c)
 {
     char what_text[512], when_text[80], who_text[64], where[300];
     who(job, c, who_text, sizeof who_text);

@@ -70,7 +70,7 @@ void pli_on_failure_begin(struct pli_job *job)
     }
 }
 
-static uint32_t how(const struct pli_case *c)
+static uint32_t how(const struct pli_rank_failure *c)
 {
     uint32_t number = (uint32_t)c->number & PLI_FAILURE_NUMBER;
     return c->fault == PLI_FAULT_SIGNAL ? PLI_FAILURE_SIGNAL | number
@@ -79,7 +79,7 @@ static uint32_t how(const struct pli_case *c)
 }
 
 // The next one that died.
-static void mark(struct pli_job *job, uint32_t row, const struct pli_case *c)
+static void mark(struct pli_job *job, uint32_t row, const struct pli_rank_failure *c)
 {
     const struct pli_node *node = &job->node;
     const struct pli_node_row *r = &node->rows[row];
@@ -183,7 +183,7 @@ void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, str
     free(is_in);
 }
 
-bool pli_on_failure_take(struct pli_job *job, const struct pli_case *c)
+bool pli_on_failure_take(struct pli_job *job, const struct pli_rank_failure *c)
 {
     struct pli_on_failure_state *self = pli_launcher.on_failure;
     const struct pli_proc_task *t = c->task;
@@ -206,7 +206,7 @@ bool pli_on_failure_take(struct pli_job *job, const struct pli_case *c)
     return true;
 }
 
-void pli_on_failure_beside(const struct pli_case *c)
+void pli_on_failure_beside(const struct pli_rank_failure *c)
 {
     struct pli_job *job = c->task->job;
     if (pli_on_failure_is_survived(job)) {
@@ -219,7 +219,7 @@ void pli_on_failure_lose(struct pli_job *job, uint32_t host,
                          bool (*is_new)(const struct pli_job *job, uint32_t row))
 {
     struct pli_on_failure_state *self = pli_launcher.on_failure;
-    struct pli_case gone = { .fault = PLI_FAULT_VANISHED, .row = UINT32_MAX };
+    struct pli_rank_failure gone = { .fault = PLI_FAULT_VANISHED, .row = UINT32_MAX };
     if (!pli_on_failure_is_survived(job)) {
         return;
     }

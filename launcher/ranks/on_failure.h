@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct pli_answer;
-struct pli_case;
+struct pli_rank_failure;
 struct pli_job;
 
 // Ends mpiexec with a sentence where that cannot be. Context: before anything is started.
@@ -17,9 +17,9 @@ void pli_on_failure_check(const struct pli_job *job);
 void pli_on_failure_begin(struct pli_job *job);
 // Something happened to a rank. True: the job goes on without it; the others are told, and with
 // respawn another one is started in its place.
-bool pli_on_failure_take(struct pli_job *job, const struct pli_case *c);
+bool pli_on_failure_take(struct pli_job *job, const struct pli_rank_failure *c);
 // The same, for a rank that went with another one of its process.
-void pli_on_failure_beside(const struct pli_case *c);
+void pli_on_failure_beside(const struct pli_rank_failure *c);
 // Do what a request of kind PLI_ASK_ABORT says: end some processes, and tell the others. A refusal
 // where nobody would be left, or the job does not survive such things.
 void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, struct pli_answer *a);

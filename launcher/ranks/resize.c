@@ -82,8 +82,8 @@ static bool commit(struct pli_job *job, struct pli_answer *a)
     if (is_good) {
         pli_launcher.role->announce_world(&w);
         begin_renewal(job);
-        pli_world_version_turn(job, &w);
-        pli_members_turn();
+        pli_world_version_advance(job, &w);
+        pli_members_advance();
         a->first = w.version;
         a->n = w.n_member;
     }

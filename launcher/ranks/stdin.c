@@ -218,7 +218,7 @@ static int add_reader(void)
 
 bool pli_stdin_is_fed(const struct pli_job *job, const struct pli_proc_task *task)
 {
-    int64_t to = job->opt.feed;
+    int64_t to = job->opt.stdin_rank;
     return to == PLI_STDIN_ALL || (to >= task->rank && to < (int64_t)task->rank + task->n);
 }
 
@@ -274,7 +274,7 @@ void pli_stdin_hold(uint32_t host)
     self->still = host;
 }
 
-void pli_stdin_let(void)
+void pli_stdin_release(void)
 {
     struct pli_stdin_state *self = pli_launcher.stdin;
     self->still = UINT32_MAX;
@@ -294,7 +294,7 @@ static bool may_inherit(const struct pli_job *job)
 
 int pli_stdin_input(struct pli_job *job, struct pli_proc_task *task, int null_fd)
 {
-    int64_t to = job->opt.feed;
+    int64_t to = job->opt.stdin_rank;
     if (task->is_spawned) {
         return null_fd;
     }

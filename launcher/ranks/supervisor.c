@@ -204,7 +204,7 @@ void pli_supervisor_end(int status)
 }
 
 // Whether the others may depend on the rank that failed.
-static bool is_fatal(const struct pli_case *c)
+static bool is_fatal(const struct pli_rank_failure *c)
 {
     struct pli_supervisor_state *self = pli_launcher.supervisor;
     if (c->fault == PLI_FAULT_ABORT) {
@@ -222,7 +222,7 @@ static bool is_fatal(const struct pli_case *c)
     return false;
 }
 
-static bool is_crash(const struct pli_case *c)
+static bool is_crash(const struct pli_rank_failure *c)
 {
     return c->fault == PLI_FAULT_SIGNAL && c->number != SIGTERM && c->number != SIGKILL;
 }
@@ -250,14 +250,14 @@ void pli_supervisor_over(struct pli_proc_task *t)
     }
 }
 
-void pli_supervisor_report(const struct pli_case *c)
+void pli_supervisor_report(const struct pli_rank_failure *c)
 {
     if (c->fault != PLI_FAULT_NONE) {
         pli_launcher.role->report(c);
     }
 }
 
-void pli_supervisor_judge(const struct pli_case *c)
+void pli_supervisor_judge(const struct pli_rank_failure *c)
 {
     struct pli_supervisor_state *self = pli_launcher.supervisor;
     if (self->state != S_RUN) {
@@ -302,7 +302,7 @@ static void judge_task(struct pli_proc_task *t)
     if (t->is_dropped) {
         return;
     }
-    struct pli_case c = { .task = t, .row = t->first, .pid = t->pid, .why = "" };
+    struct pli_rank_failure c = { .task = t, .row = t->first, .pid = t->pid, .why = "" };
     c.state = t->n == 1 && t->indirect == NULL ? state_of(t->first) : PLI_NODE_EMPTY;
     for (uint32_t r = t->first; r < t->first + t->n; r++) {
         if (pli_launcher.job->node.rows[r].pid == (uint32_t)t->pid) {

@@ -50,7 +50,7 @@ static bool carries(int dir, const char *pid, const char *cookie)
     return is_found;
 }
 
-static bool kill_carrier(int dir, const char *name, const char *cookie)
+static bool kill_if_of_job(int dir, const char *name, const char *cookie)
 {
     // The descriptor is opened first: then it is the same process that is looked at and killed.
     int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)atoi(name), 0);
@@ -74,7 +74,7 @@ static int sweep_once(const char *cookie)
     snprintf(me, sizeof me, "%d", (int)getpid());
     for (struct dirent *d; (d = readdir(proc)) != NULL;) {
         if (isdigit((unsigned char)d->d_name[0]) && strcmp(d->d_name, me) != 0) {
-            n += kill_carrier(dirfd(proc), d->d_name, cookie);
+            n += kill_if_of_job(dirfd(proc), d->d_name, cookie);
         }
     }
     closedir(proc);
@@ -158,7 +158,7 @@ bool pli_watchdog_start(struct pli_job *job, char **argv)
         pli_node_unmap(&job->node);
         // Moved ranks are in a process namespace, which the kernel ends; others of the job may be
         // on this host.
-        keep(fds[0], claim, job->opt.takes ? NULL : cookie);
+        keep(fds[0], claim, job->opt.takes_moved ? NULL : cookie);
     }
     close(fds[0]);
     self->pipe_fd = fds[1];
