@@ -69,7 +69,7 @@ bool pli_role_collect_status(const struct pli_job *job, void *token, struct pli_
 
 void pli_role_announce_world(const struct pli_world_version *w)
 {
-    (void)w; // its word is in the memory of this host
+    (void)w; // its message is in the memory of this host
 }
 
 bool pli_role_may_work(const struct pli_job *job, const struct pli_node_row *r)

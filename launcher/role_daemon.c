@@ -137,7 +137,7 @@ static bool refuse_request(struct pli_job *job, const char *body, size_t len, vo
     return true;
 }
 
-// Processes that come later, as mpiexec says: see spawn_daemon.h.
+// Processes that are started later, as mpiexec says: see spawn_daemon.h.
 
 static void spawn_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
                         const char *hosts, struct pli_answer *a)
@@ -181,7 +181,7 @@ static enum pli_host_join join_hosts(struct pli_job *job, const char *list, uint
     return PLI_HOST_JOIN_DONE;
 }
 
-// The agent of an IMPI client on this host: mpiexec passes words between the agents.
+// The agent of an IMPI client on this host: mpiexec passes messages between the agents.
 
 static bool open_agent_stderr(int err[2])
 {

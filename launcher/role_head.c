@@ -152,7 +152,7 @@ static void answer_request(uint32_t host, uint32_t id, const struct pli_answer *
     pli_head_send(host, PLI_DLINK_ANSWER, 0, id, answer, sizeof *answer);
 }
 
-// Processes that come later.
+// Processes that are started later.
 
 static void spawn_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
                         const char *hosts, struct pli_answer *a)

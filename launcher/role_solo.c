@@ -213,7 +213,7 @@ static bool migrate(struct pli_job *job, const char *body, size_t len, void *tok
     return true;
 }
 
-// Processes that come later.
+// Processes that are started later.
 
 static bool spawn(struct pli_job *job, const char *body, size_t len, void *token,
                   struct pli_answer *a)

@@ -74,7 +74,8 @@ bool pli_helper_fork(struct pli_helper *h, bool (*fn)(void *arg, int report), vo
 }
 
 // A CRIU that is killed in the moment in which its code is in a rank costs that rank its life: a
-// system without memory is to look for somebody else. What is restored keeps its own wish.
+// system that runs out of memory should kill another process. A restored process keeps its own
+// setting.
 static void spare(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -100,8 +101,9 @@ static _Noreturn void become(const char *const argv[], int null, const int *keep
 
 enum { KILLED = 128, N_SIGNAL = 64 }; // exit status: and the signal, as shells have it
 
-// Stand between mpiexec and the program: CRIU changes its rights, and the kernel then forgets which
-// signal it should get when its parent dies. Ends as the program does; kills it when mpiexec goes.
+// This process stays between mpiexec and the program: CRIU changes its credentials, and the kernel
+// then forgets which signal it should get when its parent dies. It ends as the program does, and
+// kills the program when mpiexec is gone.
 static _Noreturn void run_guarded(const char *const argv[], int null, int life_pipe)
 {
     int status = 1;

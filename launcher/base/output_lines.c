@@ -130,7 +130,7 @@ static bool take(struct pli_output_lines *s)
     ssize_t n = want > 0 ? read(s->watch.fd, s->buf + s->len, want) : 0;
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         if (s->left != UINT64_MAX) {
-            s->is_ended = true; // someone else took what the process had left
+            s->is_ended = true; // another reader took what the process had left
         }
         return false;
     }

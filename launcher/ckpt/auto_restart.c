@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpiexec executes itself anew, with --restart: nothing of the job that failed is left in it but
-// its process number, so who watches it sees one mpiexec, and one exit status.
+// Restarts a job after a failure: mpiexec executes itself anew, with --restart: nothing of the job
+// that failed is left in it but its process number, so a process that watches it sees one mpiexec,
+// and one exit status.
 //
 // A checkpoint that is made in between is progress, and the count of restarts begins anew. A job
 // that dies again and again at the same place makes none there, and ends.

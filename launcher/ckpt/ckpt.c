@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One checkpoint at a time. The ranks stand still from the first that stops until the last image is
-// written; sums, the disk and the name come afterwards, while they work on. Whatever goes wrong,
-// they resume, and the checkpoints that were there stay as they are.
+// Makes checkpoints, one at a time. The ranks stand still from the first that stops until the last
+// image is written; sums, the disk and the name come afterwards, while they work on. Whatever goes
+// wrong, they resume, and the checkpoints that were there stay as they are.
 #include "launcher/ckpt/ckpt.h"
 
 #include "base/clock.h"

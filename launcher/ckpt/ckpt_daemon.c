@@ -62,7 +62,8 @@ void pli_ckpt_daemon_report(enum pli_ckpt_stage stage)
         pli_restart_hosts_pack(pli_launcher.ckpt->job, &p);
     }
     if (stage == PLI_CKPT_STAGE_STOPPED) {
-        pli_daemon_report_changes(); // what they have made until now is known everywhere before they go on
+        // All hosts learn what the ranks have made before the ranks go on.
+        pli_daemon_report_changes();
     }
     pli_daemon_send(PLI_DLINK_CKPT_STAGE, (uint16_t)stage, 0, p.data, p.len);
     pli_pack_fini(&p);

@@ -17,24 +17,25 @@ enum pli_ckpt_phase {
     PLI_CKPT_N_PHASE
 };
 
-// What mpiexec says to all hosts (PLI_DLINK_CKPT_STEP). Numbers are appended and never reused.
+// What mpiexec tells all hosts to do (PLI_DLINK_CKPT_STEP). Numbers are appended and never reused.
 enum pli_ckpt_step {
-    PLI_CKPT_STEP_STOP = 1, // let the ranks stand still
-    PLI_CKPT_STEP_DRAIN,    // all do everywhere: empty the connections
-    PLI_CKPT_STEP_DUMP,     // all are empty: write the ranks; where follows, empty: do not
-    PLI_CKPT_STEP_RESUME,   // call them back
-    PLI_CKPT_STEP_RESTORE // to a daemon that is to have the ranks of another: these (migrate_daemon.c)
+    PLI_CKPT_STEP_STOP = 1, // stop the ranks
+    PLI_CKPT_STEP_DRAIN,    // all ranks have stopped, on all hosts: empty the connections
+    PLI_CKPT_STEP_DUMP,     // all connections are empty: write the ranks to the directory that
+                            // follows; an empty name: do not write them
+    PLI_CKPT_STEP_RESUME,   // resume the ranks
+    PLI_CKPT_STEP_RESTORE   // restore these ranks of another host (migrate_daemon.c)
 };
 
-// How far a host is (PLI_DLINK_CKPT_STAGE): an error or none, its reason, whether it would work later,
-// how many ranks; with PLI_CKPT_STAGE_WRITTEN the clock and the ranks.
+// How far a host is (PLI_DLINK_CKPT_STAGE): an error or none, its reason, whether it would work
+// later, how many ranks; with PLI_CKPT_STAGE_WRITTEN the clock and the ranks.
 enum pli_ckpt_stage {
     PLI_CKPT_STAGE_ASKED = 1, // a rank wants a checkpoint
     PLI_CKPT_STAGE_STOPPED,
     PLI_CKPT_STAGE_DRAINED,
     PLI_CKPT_STAGE_WRITTEN,
     PLI_CKPT_STAGE_RESUMED,
-    PLI_CKPT_STAGE_RESTORED, // the ranks of a checkpoint are there, and wait to be called
+    PLI_CKPT_STAGE_RESTORED, // the ranks of a checkpoint are there, and wait to be resumed
     PLI_CKPT_STAGE_READY     // this daemon is ready to take the ranks of another
 };
 

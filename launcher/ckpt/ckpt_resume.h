@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that stood still come back through one socket, and get their memory there.
+// Resumes ranks that stood still: they connect to one socket, and get their memory there.
 #ifndef PLI_LAUNCHER_CKPT_RESUME_H
 #define PLI_LAUNCHER_CKPT_RESUME_H
 
@@ -10,7 +10,7 @@ struct pli_proc_task;
 
 // all_back is called when all ranks that were called are back.
 bool pli_ckpt_resume_open(struct pli_job *job, void (*all_back)(struct pli_job *job));
-// Call a rank back by its resume pipe, which is closed.
+// Resume a rank by its resume pipe, which is closed then.
 void pli_ckpt_resume_call(struct pli_proc_task *t, int resume_fd);
 // Ranks that come from another host wait for their accept sockets, so that none communicates before
 // it is certain that it goes on here.

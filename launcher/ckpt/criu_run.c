@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRIU, run as a program.
+// Runs CRIU as a program.
 #include "launcher/ckpt/criu_run.h"
 
 #include "launcher/base/helper.h"

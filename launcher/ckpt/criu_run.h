@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRIU, run as a program.
+// Runs CRIU as a program.
 #ifndef PLI_LAUNCHER_CRIU_RUN_H
 #define PLI_LAUNCHER_CRIU_RUN_H
 

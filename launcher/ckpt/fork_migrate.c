@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A clone on its way to another host: written and sent where it was forked, restored where it goes.
+// Moves a clone to another host: written and sent where it was forked, restored where it goes.
 #include "launcher/ckpt/fork_migrate.h"
 
 #include "base/fault.h"
@@ -99,7 +99,8 @@ static void close_ends(struct pli_fork_migrate_clone *v)
     }
 }
 
-// A clone that will be nobody. Its number may be another's already, what the descriptor means not.
+// End a clone that will not become a rank. Its process number may belong to another process by now;
+// its pidfd still means the clone.
 static void end_process(int pidfd, pid_t pid)
 {
     if (pidfd >= 0) {
@@ -109,7 +110,8 @@ static void end_process(int pidfd, pid_t pid)
     }
 }
 
-// Over, however it went. Without others nothing in the temporary directory is needed.
+// The clone is done with, however that went. Without other clones nothing in the temporary
+// directory is needed.
 static void end(struct pli_fork_migrate_clone *v)
 {
     bool is_last = true;
@@ -272,7 +274,7 @@ void pli_fork_migrate_depart(struct pli_proc_task *parent, uint32_t row, pid_t p
     struct pli_fork_migrate_clone *v = find(index);
     if (v == NULL || v->side != LEAVING || v->pid != 0 || pid <= 1 || own[3] < 0 ||
         pli_supervisor_is_ending()) {
-        kill_unexpected(pid, own); // nobody expects it any more
+        kill_unexpected(pid, own); // it is not expected any more
         return;
     }
     v->pid = pid;
@@ -333,7 +335,7 @@ void pli_fork_migrate_expect_incoming(struct pli_job *job, uint32_t index, struc
     pli_pack_fini(&p);
 }
 
-// Our number for it.
+// The number it has in this process's PID namespace.
 static pid_t pid_of(const struct pli_fork_migrate_clone *v)
 {
     return pli_pidns_is_open() ? pli_pidns_find(v->number) : v->number;
@@ -456,7 +458,7 @@ void pli_fork_migrate_drop(uint32_t first, uint32_t n)
             continue;
         }
         v->is_dropped = true;
-        if (v->work.pid > 0) { // CRIU leaves a process in pieces when it is stopped
+        if (v->work.pid > 0) { // a CRIU that is stopped leaves a damaged process
             continue;
         }
         end(v);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemons' side of a move: one lets go of its ranks, the other takes them.
+// Does the daemons' part of a move: one dumps its ranks, the other restores them.
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/fault.h"
@@ -76,7 +76,7 @@ static bool is_dry(void)
             pli_loop_timer(&state()->timer, (uint64_t)LOOK_MS * PLI_MS);
             return false;
         }
-        pli_ckpt_fail(EAGAIN, "nobody reads what rank %u has printed", t->rank);
+        pli_ckpt_fail(EAGAIN, "the output of rank %u is not read", t->rank);
     }
     state()->dry_end = 0;
     return true;

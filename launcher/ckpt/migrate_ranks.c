@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpiexec's side of a move. The daemon that is to have the ranks is started first, and says what is
-// wrong there before anybody stands still. Until its ranks are all back, and wait for their doors,
-// those they were made from only stand still, and are called back whatever goes wrong.
+// Moves ranks to another host, in mpiexec. The daemon that is to have the ranks is started first,
+// and reports what is wrong there before any rank stops. Until its ranks are all restored, and wait
+// for their accept sockets, the original ones only stand still, and resume whatever goes wrong.
 #include "launcher/ckpt/migrate_ranks.h"
 
 #include "launcher/hosts/host_join.h"
@@ -91,7 +91,7 @@ static void quit(struct pli_dlink *l)
     pli_dlink_send(l, &f);
 }
 
-// Over when nobody is left behind who has nothing to do there.
+// The move is over when the daemon that has no ranks any more has ended.
 static void finish(void)
 {
     if (state()->stage != LEAVING || state()->link.watch.fd >= 0 || state()->old.watch.fd >= 0) {
@@ -273,7 +273,7 @@ static void pack_streams(uint32_t host, struct pli_pack *to)
     }
 }
 
-// Who has ended, also since the memory was written.
+// Which processes have ended, also since the memory was written.
 static void tell_ended(void)
 {
     struct pli_pack p = { 0 };
@@ -366,7 +366,7 @@ static uint32_t list_ranks(const struct pli_job *job, uint32_t host, char *to, s
     return n;
 }
 
-// The last who came as this rank: another one may be about to leave.
+// The last process that came as this rank: another one may be about to leave.
 static const struct pli_proc_task *task_of(const struct pli_job *job, uint32_t rank)
 {
     const struct pli_proc_task *found = NULL;
@@ -377,7 +377,7 @@ static const struct pli_proc_task *task_of(const struct pli_job *job, uint32_t r
     return found;
 }
 
-// What the job as such lacks.
+// Whether the job as a whole can do it.
 static bool may_move(const struct pli_job *job, struct pli_answer *a)
 {
     const char *why = NULL;

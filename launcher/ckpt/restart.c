@@ -98,8 +98,8 @@ static bool is_checkpoint(const char *dir)
     return access(path, F_OK) == 0;
 }
 
-// The newest good one above floor, below another if that is not 0; what is wrong with newer ones is
-// said.
+// The newest good checkpoint above floor, and below `below` if that is not 0; a message tells what
+// is wrong with newer ones.
 static struct pli_manifest *find(const char *dir, uint32_t floor, uint32_t below)
 {
     char path[PATH_MAX + 32], why[PLI_CKPT_WHY];
@@ -254,7 +254,7 @@ bool pli_restart_node(struct pli_job *job)
     gethostname(h->host, sizeof h->host - 1);
     h->n_core = pli_binding_n_core(job);
     job->round = (uint32_t)atomic_exchange(&h->freeze, 0);
-    if (!job->opt.takes_moved) { // else nobody is restarted
+    if (!job->opt.takes_moved) { // else no process is restarted
         pli_node_save(h)->error = 0;
         pli_node_save(h)->number = m->number;
         atomic_fetch_add(&pli_node_save(h)->generation, 1);

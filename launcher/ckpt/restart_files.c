@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRIU restores no file that has another size than at the dump. A job that goes on after the
-// checkpoint writes to its files, so that would be nearly all. What it only reads, such as the
-// program itself, must be as it was.
+// Checks and truncates the files that restored ranks have open. CRIU restores no file that has
+// another size than at the dump. A job that goes on after the checkpoint writes to its files, so
+// that would be nearly all. What it only reads, such as the program itself, must be as it was.
 #include "launcher/ckpt/restart_files.h"
 
 #include "launcher/base/launcher.h"

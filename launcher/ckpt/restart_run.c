@@ -62,7 +62,7 @@ static struct pli_proc_task *task_for(struct pli_job *job, uint32_t row)
     return row >= h->n_row && row - h->n_row < h->n_more ? pli_spawn_adopt(job, row) : NULL;
 }
 
-// Who was alive gets a task; the others are over.
+// A process that was alive gets a task; the others are over.
 static bool plan(struct pli_job *job)
 {
     const struct pli_manifest *m = job->from;
@@ -326,7 +326,7 @@ void pli_restart_resize(struct pli_job *job)
     if (job->restart_n == 0 || job->restart_n == n) {
         return;
     }
-    if (o->elastic_max == 0) { // nobody said how many it may have
+    if (o->elastic_max == 0) { // no limit of ranks was given
         o->elastic_min = n < ask.n ? n : ask.n;
         o->elastic_max = n > ask.n ? n : ask.n;
         pli_say("the job had %u ranks and is resized to %u, which the program must follow as after "
@@ -396,7 +396,7 @@ static bool make_work(const struct pli_job *job)
     snprintf(parent, sizeof parent, "%.*s%s", PATH_MAX - 8, job->from->dir,
              job->opt.takes_moved
                  ? ""
-                 : pli_launcher.ckpt->role->ranks->up); // the former is seen by nobody else
+                 : pli_launcher.ckpt->role->ranks->up); // no other process sees the former
     pli_ckpt_temp(all->work, parent, getpid(), "restart");
     if (mkdir(all->work, 0700) != 0) {
         pli_say("%s cannot be made, for the messages of CRIU: %s", all->work, strerror(errno));

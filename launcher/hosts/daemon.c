@@ -29,7 +29,8 @@ static void send_failure(const struct pli_rank_failure *c, bool is_beside)
     pli_pack_u32(&p, (uint32_t)c->number);
     pli_pack_u32(&p, c->state);
     pli_pack_text(&p, c->why);
-    // Those that came later are known by their numbers among the jobs that IMPI has joined, too.
+    // Processes that were started later are known by their numbers among the jobs that IMPI has
+    // joined, too.
     uint32_t rank = job->node.rows[c->row].index - (c->task->is_spawned ? 0 : job->base);
     pli_daemon_send(PLI_DLINK_FAILURE, is_beside, rank, p.data, p.len);
     pli_pack_fini(&p);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Listening. A caller who has not proved anything costs a descriptor, so there are bounds: on how
-// many have not said a valid hello, for one source and for all, and on how long they take. Who has
-// said one is of the job, and is never hung up on in favour of others.
+// Listens for daemons. A caller that has not proved anything costs a descriptor, so there are
+// limits: on how many have not sent a valid hello, for one source and for all, and on how long they
+// take. A caller that has sent one is of the job, and is never dropped in favour of others.
 #include "launcher/hosts/daemon_auth.h"
 
 #include "launcher/base/launcher.h"
@@ -83,8 +83,8 @@ static unsigned count_source(const unsigned char *source)
     return n;
 }
 
-// Hang up on the oldest of those who have said nothing of worth: of this source, or of the source
-// that has the most. False: there is none.
+// Drop the oldest caller that has not sent a valid hello: of this source, or of the source that has
+// the most. False: there is none.
 static bool drop_oldest(const unsigned char *source)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
@@ -139,7 +139,7 @@ static bool is_ours(const struct pli_daemon_auth_caller *k)
     return memcmp(here.bytes, loop.bytes, sizeof here.bytes) == 0;
 }
 
-// Nobody else is at it with the same hello, which may have been overheard.
+// No other caller has sent the same hello, which may have been overheard.
 static bool is_first(const struct pli_daemon_auth_caller *me)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
@@ -164,8 +164,8 @@ static void let_in(struct pli_daemon_auth_caller *k)
     explicit_bzero(&keys, sizeof keys);
 }
 
-// Read what has come. Exactly the bytes of the handshake: what follows is for who gets the
-// connection.
+// Read what has come. Exactly the bytes of the handshake: what follows is for the code that gets
+// the connection.
 static void handshake_fire(struct pli_watch *w, uint32_t events)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;

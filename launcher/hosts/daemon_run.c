@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a daemon: read the job from standard input, call mpiexec, run the tasks, and end when
+// Runs a daemon: it reads the job from standard input, calls mpiexec, runs the tasks, and ends when
 // mpiexec says so or is gone.
 #include "launcher/hosts/daemon_run.h"
 
@@ -388,11 +388,11 @@ void pli_daemon_run_prepare(struct pli_job *job)
     pli_launcher.ckpt_hooks->check_dir(job, daemon->spec.job_id);
     pli_launcher.ckpt_hooks->read_restart(job);
     for (uint32_t a = 0; a < job->n_app; a++) {
-        bool is_used = job->n_task == 0; // by those who come later
+        bool is_used = job->n_task == 0; // by processes that are started later
         for (uint32_t i = 0; i < job->n_task; i++) {
             is_used |= job->tasks[i].app == &job->apps[a];
         }
-        pli_environment_adopt(&job->apps[a]); // processes that come later have it too
+        pli_environment_adopt(&job->apps[a]); // processes that are started later have it too
         if (is_used) {
             pli_program_find(&job->apps[a], job->opt.takes_foreign);
         }
@@ -457,7 +457,7 @@ static void leave(void)
     pli_image_transfer_close();
     pli_watchdog_stop();
     pli_impi_agent_end();
-    // Those below have heard it too; what they say until they are gone is not worth hearing.
+    // The daemons below leave too; their frames until they are gone do not matter.
     for (uint32_t i = 0; i < daemon->n_below; i++) {
         pli_dlink_drain(&daemon->below[i], DRAIN_MS);
     }

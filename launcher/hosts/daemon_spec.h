@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a daemon is told before it can call back, over its standard input: the secret of the job,
-// whom to call, and what to run. It travels inside ssh, so that neither the secret nor the
+// Tells a daemon over its standard input, before it can call back: the secret of the job, the
+// addresses to call, and what to run. It travels inside ssh, so that neither the secret nor the
 // environment is seen on a command line or on the network.
 #ifndef PLI_LAUNCHER_DAEMON_SPEC_H
 #define PLI_LAUNCHER_DAEMON_SPEC_H
@@ -20,7 +20,7 @@ struct pli_daemon_spec {
     uint32_t join_id;             // of a host that joins: what it calls itself, 0: its number
     char **launcher;              // words before the name of the host; NULL: srun has started all
     char *agent;                  // program to run there
-    struct pli_daemon_addr place; // whom to call
+    struct pli_daemon_addr place; // the addresses to call
     struct pli_pack body;         // what is the same for all
 };
 

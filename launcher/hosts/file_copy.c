@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files over a socket. Nobody is believed: names and sizes are looked at, and a verdict ends it.
+// Copies files over a socket. The other side is not trusted: names and sizes are checked, and the
+// receiver ends with a verdict.
 #include "launcher/hosts/file_copy.h"
 
 #include "base/fd_wait.h"
@@ -56,7 +57,7 @@ static bool send_head(struct transfer *h, const char *name, uint64_t size)
         char name[PATH_MAX];
     } all = { .head = { htole32((uint32_t)strlen(name)), htole32(h->n_file), htole64(size) } };
     memcpy(all.name, name, strlen(name));
-    // At once: behind the end the verdict may come at any time.
+    // Flushed at once: after the end the verdict may come at any time.
     return send_some(h, &all, sizeof all.head + strlen(name));
 }
 

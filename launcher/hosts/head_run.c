@@ -484,7 +484,7 @@ bool pli_head_run_is_stuck(struct pli_job *job, uint64_t *mark_out)
         balance += s->balance;
         mark = (mark ^ s->mark) * 0x100000001b3u + h;
     }
-    if (!is_stuck || !head->is_started || n_here == 0) { // where all have ended nobody waits
+    if (!is_stuck || !head->is_started || n_here == 0) { // where all have ended no rank waits
         return false;
     }
     // They all seem to be; only answers to one question, asked when they did, count.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One group of hosts at a time. Their places in the list of hosts are behind the last, and count
-// when all have said hello. A daemon of an attempt that was given up may call later: each has a
-// number of its own, by which it is known.
+// Lets hosts join a running job, one group at a time. Their entries follow the last one of the list
+// of hosts, and count when all have said hello. A daemon of an attempt that was given up may call
+// later: each has a number of its own, by which it is known.
 #include "launcher/hosts/host_join.h"
 
 #include "launcher/base/launcher.h"
@@ -61,7 +61,7 @@ bool pli_host_join_is_on(void)
     return self->n > 0;
 }
 
-// Nobody is on the way any more.
+// No host is joining any more.
 static void finish(const struct pli_answer *a)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
@@ -115,7 +115,7 @@ static void lost(struct pli_dlink *l, const char *why)
     give_up(EHOSTDOWN, self->said[0] != '\0' ? self->said : text);
 }
 
-// Where everybody is, and what there has been.
+// The addresses of all hosts, and what has become of the job.
 static void introduce(uint32_t host, const struct pli_host_table *host_info)
 {
     struct pli_pack places = { 0 }, past = { 0 };
@@ -185,7 +185,7 @@ static void hear_hello(const struct pli_dlink *l, struct pli_unpack *u)
     }
 }
 
-// What a daemon says while it is not one of the job.
+// A frame of a daemon whose host has not joined yet.
 static void hear(struct pli_dlink *l, const struct pli_dframe *f)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
@@ -239,7 +239,7 @@ static bool start_one(uint32_t i)
     return is_begun;
 }
 
-// What the job as such lacks.
+// Whether the job as a whole can do it.
 static void check_job(const struct pli_job *job, const char *list, struct pli_answer *a)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
@@ -263,7 +263,7 @@ static void check_job(const struct pli_job *job, const char *list, struct pli_an
     }
 }
 
-// Note the hosts of the list that are not of the job, behind those that are. Returns how many.
+// Add the hosts of the list that are not of the job after those that are. Returns how many.
 static uint32_t list_new(struct pli_job *job, const char *list, uint32_t n_start,
                          struct pli_answer *a)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hosts that join a job while it runs. Their daemons are started, and say what is wrong there; when
 // all are fit, the others learn of them and they learn what has become of the job, in one turn.
-// Until then nobody knows of them, and whatever fails leaves the job as it was.
+// Until then they do not count, and whatever fails leaves the job as it was.
 #ifndef PLI_LAUNCHER_HOST_JOIN_H
 #define PLI_LAUNCHER_HOST_JOIN_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends and takes images.
+// Sends images of processes to another host, and receives them, each in a process of its own.
 #include "launcher/hosts/image_transfer.h"
 
 #include "launcher/base/launcher.h"

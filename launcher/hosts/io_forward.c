@@ -44,7 +44,7 @@ static void move_on(struct pli_output_lines *s)
         want = want < s->left ? want : (size_t)s->left;
         ssize_t n = want > 0 ? read(s->watch.fd, buf, want) : 0;
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-            s->is_ended = s->left != UINT64_MAX; // someone else took what the process had left
+            s->is_ended = s->left != UINT64_MAX; // another reader took what the process had left
             is_more = false;
         } else if (n <= 0) {
             s->is_ended = true;
@@ -52,7 +52,7 @@ static void move_on(struct pli_output_lines *s)
             send_out(s, buf, (size_t)n);
             s->len += (size_t)n;
             s->left -= s->left != UINT64_MAX ? (uint64_t)n : 0;
-            is_more = s->left != UINT64_MAX; // others want their turn too
+            is_more = s->left != UINT64_MAX; // other streams get their turn
         }
     }
     if (s->is_ended && !s->is_over) {

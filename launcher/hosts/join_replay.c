@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the memory of mpiexec into that of a host that joins.
+// Copies what has become of the job from the memory of mpiexec into that of a host that joins.
 #include "launcher/hosts/join_replay.h"
 
 #include "boot/pset.h"

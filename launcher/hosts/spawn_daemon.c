@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notes who will come, and starts those who come here.
+// Notes which processes will be started, and starts those of this host.
 #include "launcher/hosts/spawn_daemon.h"
 
 #include "launcher/base/launcher.h"
@@ -97,7 +97,7 @@ static bool has_task(const struct pli_job *job, uint32_t number)
     return t != NULL;
 }
 
-// Those who change the host on their way leave here, come here, or neither.
+// Clones that go to another host leave this one, come here, or neither.
 static void expect_far(struct pli_job *job, uint32_t index, uint32_t parent, uint32_t host,
                        struct pli_answer *a)
 {

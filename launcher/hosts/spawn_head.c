@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says where processes go, and sees to it that all of an order are started, or none.
+// Decides where new processes go, and sees to it that all of an order are started, or none.
 #include "launcher/hosts/spawn_head.h"
 
 #include "launcher/base/launcher.h"
@@ -37,9 +37,9 @@ struct pli_spawn_head_order {
     uint32_t id, first;
     uint32_t n_wait; // hosts that have not answered
     enum state state;
-    void *token;             // who waits, NULL: nobody
+    void *token;             // the request that waits, NULL: none
     const uint32_t *parents; // of clones, which come by themselves; NULL: they are started
-    bool is_our_choice;      // nobody has said where the clones go
+    bool is_our_choice;      // the request does not say where the clones go
     bool is_refused;         // and it was a bad one
     char *body;              // the request, of one that waits
     size_t len;
@@ -66,7 +66,7 @@ static void unlist(const struct pli_spawn_head_order *o)
     *at = o->next;
 }
 
-// All is said and done: tell who asked.
+// The order is done: answer the request.
 static void finish(struct pli_spawn_head_order *o, const struct pli_answer *a)
 {
     unlist(o);
@@ -88,7 +88,7 @@ static void send_drop(uint32_t id, enum state state, uint32_t first, uint32_t n)
     pli_pack_fini(&p);
 }
 
-// Nobody is to come.
+// Cancel all processes of the order.
 static void undo(struct pli_spawn_head_order *o)
 {
     send_drop(o->id, o->state, o->first, o->list.n_all);
@@ -97,7 +97,7 @@ static void undo(struct pli_spawn_head_order *o)
     }
 }
 
-// One host cannot: nobody is to.
+// One host cannot start its processes, so none is started.
 static void take_back(struct pli_spawn_head_order *o, const char *why)
 {
     struct pli_answer a = { 0 };
@@ -330,7 +330,8 @@ static bool place(struct pli_spawn_head_order *o, struct pli_answer *a)
     return a->error == 0;
 }
 
-// Tell all hosts who will come. `body`: the request, with the programs; none for new ranks.
+// Tell all hosts which processes will be started. `body`: the request, with the programs; none for
+// new ranks.
 static bool announce(struct pli_spawn_head_order *o, const char *body, size_t len,
                      struct pli_answer *a)
 {

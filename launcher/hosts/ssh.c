@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One process of ssh (or the like) for each host that is started from here; or one srun for all.
+// Starts daemons: one process of ssh (or the like) for each host that is started from here, or one
+// srun for all.
 #include "launcher/hosts/ssh.h"
 
 #include "launcher/base/launcher.h"
@@ -71,8 +72,8 @@ static char **split(const char *text)
     return words;
 }
 
-// ssh cannot ask anybody anything here, and a host that is down is to be known in seconds. What the
-// user says comes first, and counts.
+// ssh cannot ask the user anything here, and a host that is down should be known in seconds.
+// Options of the user come first, and count.
 static void add_ssh_options(char **words)
 {
     static char *const options[] = { "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", NULL };

@@ -18,7 +18,7 @@ extern char **environ;
 enum { OWN_BOOT, OWN_JOB, OWN_NUMBERS };
 enum number { RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, N_NUMBER };
 
-// Behind ours, names that scripts know from MPICH, Open MPI and Slurm. None of them makes another
+// After ours, names that scripts know from MPICH, Open MPI and Slurm. None of them makes another
 // MPI, or our library, believe that its launcher has started it: for that PMI_FD is missing, and
 // what PMIx and Slurm tell of a step.
 static const struct {

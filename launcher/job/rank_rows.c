@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rows are free, and from when on.
+// Gives rows of the node memory to processes that are started later, and takes them back.
 #include "launcher/job/rank_rows.h"
 
 #include "launcher/base/launcher.h"
@@ -83,7 +83,7 @@ static enum level level_of(const struct pli_node *node, uint32_t row)
     return atomic_load(&node->rows[row].n_held) == 0 ? FREE : FREE_IF_NEEDED;
 }
 
-// Give back the memory of those who are gone and whom nobody remembers.
+// Give back the memory of processes that have ended and that no communicator contains.
 static void tidy(const struct pli_job *job)
 {
     struct pli_rank_rows_state *self = pli_launcher.rank_rows;
@@ -161,7 +161,7 @@ bool pli_rank_rows_take(const struct pli_job *job, uint32_t n, uint32_t *index_o
     if (first == UINT32_MAX) {
         pli_refuse(a, ENOSPC,
                    "there is room for %u spawned processes at a time%s, and too many are running "
-                   "or left messages that nobody has received",
+                   "or left messages that were not received",
                    n_room, why_room(h));
         return false;
     }

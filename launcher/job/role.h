@@ -86,8 +86,8 @@ struct pli_role {
     bool (*migrate)(struct pli_job *job, const char *body, size_t len, void *token,
                     struct pli_answer *a);
 
-    // Processes that come later. Where a bool is returned: true, the answer is there; false, it
-    // comes later, by pli_rank_request_answer(token).
+    // Processes that are started later. Where a bool is returned: true, the answer is there; false,
+    // it comes later, by pli_rank_request_answer(token).
     bool (*spawn)(struct pli_job *job, const char *body, size_t len, void *token,
                   struct pli_answer *a);
     void (*spawn_ranks)(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,

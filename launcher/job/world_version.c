@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One word in the memory of a host says which version counts there.
+// Makes the next version of the world the current one, by one word in the memory of each host.
 #include "launcher/job/world_version.h"
 
 #include "base/fault.h"

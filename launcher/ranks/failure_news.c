@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpiexec decides in which order things happened; hosts hear of them one after the other, so all
-// see the same.
+// Writes failures and agreements into the memory of this host. mpiexec decides in which order they
+// happened and sends them in that order, so all hosts see the same.
 #include "launcher/ranks/failure_news.h"
 
 #include "launcher/job/role.h"
@@ -41,7 +41,7 @@ static void write_failed(struct pli_job *job, const struct pli_news *n)
     }
 }
 
-// Who has voted here has made the mark, and it stays.
+// A member that has voted here has made the mark, and it stays.
 static void write_agreed(struct pli_node *node, const struct pli_news *n)
 {
     const struct pli_failure_mark *m = pli_failure_find(node->header, n->key);

@@ -27,13 +27,14 @@ static const struct {
     { SIGILL, "an instruction this processor does not know",
       "Was it built for another machine (-march=native elsewhere)? " },
     { SIGKILL, "not its own doing",
-      "Someone killed it, most likely the system for lack of memory: see dmesg, or the memory "
+      "It was killed from outside, most likely by the system for lack of memory: see dmesg, or the "
+      "memory "
       "limit of "
       "the container or batch job. " },
-    { SIGTERM, "someone asked it to end", "It was not mpiexec. " },
+    { SIGTERM, "another process asked it to end", "It was not mpiexec. " },
     { SIGXCPU, "it used up its processor time", "See ulimit -t. " },
     { SIGXFSZ, "it wrote too large a file", "See ulimit -f. " },
-    { SIGPIPE, "it wrote to a pipe that nobody reads", NULL },
+    { SIGPIPE, "it wrote to a pipe that has no reader", NULL },
     { SIGTRAP, "a trap, as from a debugger or a failed check", NULL },
     { SIGSYS, "a forbidden system call", "A sandbox or container may be too strict. " },
 };
@@ -274,7 +275,7 @@ void pli_failure_text_say_states(const struct pli_job *job)
     pli_say("%s.", text);
 }
 
-// A rank that reads from the terminal itself is stopped by it: a hang that nobody would understand.
+// A rank that reads from the terminal itself is stopped by it, which would look like a hang.
 void pli_failure_text_stopped(void)
 {
     siginfo_t info = { 0 };

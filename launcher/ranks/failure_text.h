@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words for what went wrong.
+// Words messages about failed ranks.
 #ifndef PLI_LAUNCHER_FAILURE_TEXT_H
 #define PLI_LAUNCHER_FAILURE_TEXT_H
 
@@ -15,7 +15,7 @@ enum pli_failure_kind {
     PLI_FAULT_SIGNAL,   // number: the signal
     PLI_FAULT_CODE,     // number: the exit status
     PLI_FAULT_SILENT,   // exit status 0 without MPI_Finalize
-    PLI_FAULT_VANISHED, // a grandchild: nobody told how
+    PLI_FAULT_VANISHED, // a grandchild: it is not known how
     PLI_FAULT_ABORT,    // number: the code given to MPI_Abort
     PLI_FAULT_NO_INIT,  // exit status 0 without MPI_Init, where others wait for it
 };

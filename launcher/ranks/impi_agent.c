@@ -175,7 +175,7 @@ static void agent_fire(struct pli_watch *w, uint32_t events)
     }
     pli_loop_close(w);
     pli_loop_close(&self->control);
-    if (self->said.fd >= 0) { // its last words come before its end
+    if (self->said.fd >= 0) { // its last message comes before its end
         said_fire(&self->said, 0);
     }
     self->is_over = true;

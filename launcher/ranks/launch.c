@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vfork and exec, with all that a rank inherits set up in between.
+// Starts processes with vfork and exec, with all that a rank inherits set up in between.
 #include "launcher/ranks/launch.h"
 
 #include "launcher/base/launcher.h"
@@ -31,8 +31,8 @@
 #include <unistd.h>
 
 enum {
-    FDS_PER_TASK = 5, // pidfd, control, output, error, door
-    FDS_PER_RANK = 3, // pidfd, control and door, of those that a task starts itself
+    FDS_PER_TASK = 5, // pidfd, control, output, error, accept socket
+    FDS_PER_RANK = 3, // pidfd, control and accept socket, of those that a task starts itself
     FDS_BESIDE = 32
 };
 
@@ -131,7 +131,7 @@ static _Noreturn void child(struct start *s)
     struct pli_launch_state *self = pli_launcher.launch;
     const struct pli_app *app = s->task->app;
     // A group, so that one kill reaches what a wrapper script starts. Where mpiexec's session is
-    // out of sight, in a container or a process namespace, a session: CRIU dumps nobody whose
+    // out of sight, in a container or a process namespace, a session: CRIU dumps no process whose
     // leader it cannot see.
     if (getsid(0) != 0 || setsid() < 0) {
         setpgid(0, 0);
@@ -227,7 +227,7 @@ void pli_launch_print(struct pli_job *job, struct pli_proc_task *t, int out, int
     pli_output_lines_open(&t->err, err, pli_launcher.output->err, label);
 }
 
-// Say why a task was not started, or note it for who asked.
+// Say why a task was not started, or keep the reason for the process that asked.
 __attribute__((format(printf, 4, 5))) static void
 complain(const struct pli_job *job, const struct pli_proc_task *t, char *why, const char *fmt, ...)
 {

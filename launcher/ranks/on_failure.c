@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank died of is written into the memory of all hosts, a count of the dead and one of the
-// news are raised, and all who sleep are woken. The ranks look when they have nothing to do.
+// Handles the failure of a rank. Its cause is written into the memory of all hosts, the counts of
+// the dead and of the news are raised, and all sleeping ranks are woken. Ranks look at the counts
+// when they have nothing else to do.
 #include "launcher/ranks/on_failure.h"
 
 #include "launcher/base/launcher.h"
@@ -116,7 +117,7 @@ static bool leaves_one(const struct pli_node *node, const bool *is_in)
     return false;
 }
 
-// The rows of those to end; NULL: the list is not one of this job.
+// The rows of the processes to end; NULL: the list is not one of this job.
 static bool *read_members(const struct pli_node *node, const char *list, size_t n, uint32_t index)
 {
     bool *is_in = calloc((size_t)pli_node_n_used(node) + 1, sizeof *is_in);
@@ -170,7 +171,7 @@ void pli_on_failure_abort(struct pli_job *job, const char *body, size_t len, str
                       ? read_members(&job->node, body + sizeof ask, n, ask.index)
                       : NULL;
     if (is_in == NULL || !leaves_one(&job->node, is_in)) {
-        pli_refuse(a, ESRCH, "nobody would be left");
+        pli_refuse(a, ESRCH, "no process would be left");
         free(is_in);
         return;
     }

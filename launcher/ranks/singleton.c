@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program is a task without a process of ours, and an indirect rank in it.
+// Adopts a program that was started without mpiexec: it becomes a task without a child process,
+// with one indirect rank in it.
 #include "launcher/ranks/singleton.h"
 
 #include "launcher/base/launcher.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the process ended is kept in its row, which is used again only after all of its world are
-// gone: the process that spawned it asks before that.
+// Finds out how a spawned process failed to start. That is kept in its row, which is used again
+// only after all processes of its world are gone: the process that spawned it asks before that.
 #include "launcher/ranks/spawn_fail.h"
 
 #include "launcher/job/role.h"

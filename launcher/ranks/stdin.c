@@ -59,7 +59,7 @@ static void close_reader(struct pli_stdin_reader *r)
     }
 }
 
-// Nobody reads any more, or nothing is left to read.
+// No rank reads any more, or nothing is left to read.
 static void stop(void)
 {
     struct pli_stdin_state *self = pli_launcher.stdin;
@@ -84,7 +84,7 @@ static void look_again(struct pli_timer *t)
     move_on();
 }
 
-// Read when everybody has what was read before. False: nothing is to be had now.
+// Read when all ranks have what was read before. False: there is nothing to read now.
 static bool refill(void)
 {
     struct pli_stdin_state *self = pli_launcher.stdin;
@@ -144,7 +144,7 @@ static bool give(struct pli_stdin_reader *r)
     return true;
 }
 
-// Give everybody what is held. True when all have it and someone wants more.
+// Give every rank what is held. True when all have it and a rank wants more.
 static bool give_all(void)
 {
     struct pli_stdin_state *self = pli_launcher.stdin;

@@ -277,7 +277,7 @@ void pli_supervisor_judge(const struct pli_rank_failure *c)
         self->status = pli_failure_text_status(c);
     }
     if (is_quiet) {
-        // who ended the job has said why, or had no reason to
+        // the part that ended the job has said why, or had no reason to
     } else if (!self->has_failed) {
         pli_failure_text_say(pli_launcher.job, c, end);
     } else {
@@ -333,7 +333,7 @@ void pli_supervisor_check(struct pli_proc_task *t)
     }
     t->is_over = true;
     pli_launcher.job->n_over++;
-    for (uint32_t r = t->first; r < t->first + t->n; r++) { // who waits for it need not any more
+    for (uint32_t r = t->first; r < t->first + t->n; r++) { // processes that wait for it are woken
         pli_node_set_ended(&pli_launcher.job->node, pli_launcher.job->node.rows[r].index);
         pli_listener_shut(r);
     }

@@ -54,7 +54,7 @@ void pli_supervisor_signal(struct pli_job *job, int sig, const struct pli_proc_t
 // In a daemon: mpiexec is gone, or has no use for it any more.
 void pli_supervisor_kill(void);
 
-// All tasks are over, and their output is out (or nobody wants it).
+// All tasks are over, and their output is out (or is not wanted).
 bool pli_supervisor_is_done(const struct pli_job *job);
 
 // Clean up what a bad end may have left; the exit status of mpiexec, which is `status` where

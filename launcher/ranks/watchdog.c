@@ -102,8 +102,8 @@ static void rename_self(char **argv)
     prctl(PR_SET_NAME, "pliant-watchdog");
 }
 
-// cookie NULL: nobody else is looked for.
-// claim: on the folder of checkpoints, until the last process is ended; or -1.
+// cookie NULL: no other process is looked for.
+// claim: the lock of the folder of checkpoints, held until the last process has ended; or -1.
 static _Noreturn void keep(int fd, int claim, const char *cookie)
 {
     struct pli_watchdog_state *self = pli_launcher.watchdog;
@@ -114,7 +114,7 @@ static _Noreturn void keep(int fd, int claim, const char *cookie)
     if (chdir("/") != 0 || dup2(fd, 0) < 0) {
         _exit(1);
     }
-    // Above all the pipes that someone waits on.
+    // Above all the pipes that other processes wait on.
     syscall(SYS_close_range, claim >= 0 && dup2(claim, 1) == 1 ? 2 : 1, ~0U, 0);
     char word;
     ssize_t n;
