@@ -156,7 +156,7 @@ void pli_fork_migrate_expect_outgoing(struct pli_job *job, uint32_t index, struc
     }
 }
 
-static void berth(struct pli_job *job, const struct pli_dframe *f)
+static void hear_send_clone(struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     uint32_t number = pli_unpack_u32(&u), row = pli_node_row_of(&job->node, f->a);
@@ -417,7 +417,7 @@ static bool restore(struct pli_fork_migrate_clone *v, const uint64_t inodes[N_EN
     return is_good;
 }
 
-static void land(struct pli_job *job, const struct pli_dframe *f)
+static void hear_restore_clone(struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     struct pli_fork_migrate_clone *v = find(f->a);
@@ -445,9 +445,9 @@ static void land(struct pli_job *job, const struct pli_dframe *f)
 void pli_fork_migrate_hear(struct pli_job *job, const struct pli_dframe *f)
 {
     if (f->kind == PLI_DLINK_SEND_CLONE) {
-        berth(job, f);
+        hear_send_clone(job, f);
     } else if (f->kind == PLI_DLINK_RESTORE_CLONE) {
-        land(job, f);
+        hear_restore_clone(job, f);
     }
 }
 

@@ -172,12 +172,12 @@ const struct pli_proc_task *pli_migrate_daemon_parent(const struct pli_job *job)
 void pli_migrate_daemon_ready(void)
 {
     char why[PLI_CKPT_WHY];
-    struct pli_daemon_addr dock;
+    struct pli_daemon_addr image_addr;
     struct pli_pack p = { 0 };
-    if (!pli_criu_check(why) || !pli_image_transfer_open(&dock, why)) {
+    if (!pli_criu_check(why) || !pli_image_transfer_open(&image_addr, why)) {
         pli_say_bad("%s", why);
     }
-    pli_daemon_addr_pack(&dock, &p);
+    pli_daemon_addr_pack(&image_addr, &p);
     pli_daemon_send(PLI_DLINK_CKPT_STAGE, PLI_CKPT_STAGE_READY, 0, p.data, p.len);
     pli_pack_fini(&p);
 }

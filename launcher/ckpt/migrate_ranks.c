@@ -60,7 +60,7 @@ struct pli_migrate_ranks_state {
     struct pli_dlink link, old; // to the daemon there, to the one here when it has lost them
     struct pli_daemon_spec spec;
     struct pli_host_table info;
-    struct pli_daemon_addr dock; // where it takes the images
+    struct pli_daemon_addr image_addr; // where it takes the images
     struct pli_timer timer;
     uint64_t stop_ns;
     struct pli_answer answer;
@@ -186,7 +186,7 @@ static void start_ranks(struct pli_unpack *u)
 static void hear_stage(uint16_t stage, struct pli_unpack *u)
 {
     if (stage == PLI_CKPT_STAGE_READY && state()->stage == STARTING) {
-        pli_daemon_addr_unpack(&state()->dock, u);
+        pli_daemon_addr_unpack(&state()->image_addr, u);
         if (u->is_bad) {
             give_up(EPROTO, "the daemon there said something that makes no sense");
             return;
@@ -258,7 +258,7 @@ static void take_images(void)
 
 static void pack_destination(struct pli_pack *to)
 {
-    pli_daemon_addr_pack(&state()->dock, to);
+    pli_daemon_addr_pack(&state()->image_addr, to);
 }
 
 static void pack_streams(uint32_t host, struct pli_pack *to)

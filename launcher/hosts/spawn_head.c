@@ -230,7 +230,7 @@ void pli_spawn_head_hear(uint16_t kind, uint32_t id, const char *why, size_t len
 }
 
 // A host is ready for a clone: its parent's host learns of it.
-static void to_berth(const struct pli_job *job, const struct pli_dframe *f)
+static void tell_parent_host(const struct pli_job *job, const struct pli_dframe *f)
 {
     struct pli_spawn_head_state *self = pli_launcher.spawn_head;
     const struct pli_spawn_head_order *o = self->orders;
@@ -247,7 +247,7 @@ void pli_spawn_head_hear_clone(struct pli_job *job, uint32_t host, const struct 
 {
     char why[240];
     if (f->kind == PLI_DLINK_CLONE_READY) {
-        to_berth(job, f);
+        tell_parent_host(job, f);
         return;
     }
     const struct pli_proc_task *t =

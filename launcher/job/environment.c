@@ -240,7 +240,7 @@ void pli_environment_local_rank(const struct pli_job *job, const struct pli_node
 }
 
 void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task *task, int ctl,
-                          int door)
+                          int accept_fd)
 {
     struct pli_environment_state *self = pli_launcher.environment;
     const struct pli_node_header *h = job->node.header;
@@ -257,8 +257,8 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task 
         [LOCAL_SIZE] = local_size,
     };
     char listen_text[24] = "";
-    if (door >= 0) {
-        snprintf(listen_text, sizeof listen_text, ",door=%d", door);
+    if (accept_fd >= 0) {
+        snprintf(listen_text, sizeof listen_text, ",door=%d", accept_fd);
     }
     snprintf(self->own[OWN_BOOT], sizeof self->own[0], "%s=fd=%d,row=%u,n=%u,ctl=%d%s%s",
              own_names[OWN_BOOT], job->node_fd, task->first, task->n, ctl, listen_text,

@@ -114,7 +114,7 @@ bool pli_launch_check(const struct pli_job *job)
 // What the child needs, prepared before: between vfork and exec it only makes system calls.
 struct start {
     const struct pli_proc_task *task;
-    int in, out, err, ctl, door;
+    int in, out, err, ctl, accept_fd;
     volatile int error; // written by the child, in our memory
     const char *volatile step;
 };
@@ -145,7 +145,8 @@ static _Noreturn void child(struct start *s)
     bool is_other = pli_pidns_is_open() && s->in == self->null_fd;
     int in = is_other ? open("/dev/null", O_RDONLY | O_CLOEXEC) : s->in;
     if (dup2(in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0 ||
-        fcntl(s->ctl, F_SETFD, 0) != 0 || (s->door >= 0 && fcntl(s->door, F_SETFD, 0) != 0)) {
+        fcntl(s->ctl, F_SETFD, 0) != 0 ||
+        (s->accept_fd >= 0 && fcntl(s->accept_fd, F_SETFD, 0) != 0)) {
         child_fail(s, "cannot set up its descriptors");
     }
     setrlimit(RLIMIT_NOFILE, &self->user_files);
@@ -254,7 +255,7 @@ bool pli_launch_start(struct pli_job *job, struct pli_proc_task *t, char *why)
                    pli_listener_pair(&fds[6], &fds[7]);
     int yes = 1;
     struct start s = {
-        .task = t, .out = fds[1], .err = fds[3], .ctl = fds[5], .door = fds[7], .step = ""
+        .task = t, .out = fds[1], .err = fds[3], .ctl = fds[5], .accept_fd = fds[7], .step = ""
     };
     s.in = is_made ? pli_launcher.role->open_input(job, t, self->null_fd) : -1;
     if (s.in < 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) != 0 ||
@@ -266,7 +267,7 @@ bool pli_launch_start(struct pli_job *job, struct pli_proc_task *t, char *why)
     }
     setsockopt(fds[4], SOL_SOCKET, PLI_CONTROL_MSGS_PASS_PIDFD, &yes,
                sizeof yes); // from Linux 6.5 on
-    pli_environment_fill(job, t, s.ctl, s.door);
+    pli_environment_fill(job, t, s.ctl, s.accept_fd);
     pid_t pid = vfork();
     if (pid == 0) {
         child(&s);

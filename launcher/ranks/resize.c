@@ -59,7 +59,7 @@ static bool go(const struct pli_job *job, enum state to)
 }
 
 // The ranks that are notified leave the version that counts now.
-static void begin_renewal(const struct pli_job *job)
+static void begin_resize_notify(const struct pli_job *job)
 {
     uint32_t n = pli_members_size(job);
     uint32_t *all = pli_say_need(malloc((n + 1) * sizeof *all));
@@ -81,7 +81,7 @@ static bool commit(struct pli_job *job, struct pli_answer *a)
     bool is_good = pli_world_version_make(job, &w, a);
     if (is_good) {
         pli_launcher.role->announce_world(&w);
-        begin_renewal(job);
+        begin_resize_notify(job);
         pli_world_version_advance(job, &w);
         pli_members_advance();
         a->first = w.version;
