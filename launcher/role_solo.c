@@ -44,7 +44,7 @@
 
 static void plan(struct pli_job *job)
 {
-    for (uint32_t a = 0; a < job->n_app && job->opt.behind == NULL; a++) {
+    for (uint32_t a = 0; a < job->n_app && job->opt.singleton == NULL; a++) {
         pli_program_find(&job->apps[a], job->opt.takes_foreign);
     }
     pli_binding_plan(job);
@@ -97,7 +97,7 @@ static bool make_node(struct pli_job *job)
 
 static bool open_node(struct pli_job *job)
 {
-    return job->opt.behind != NULL     ? pli_singleton_map(job)
+    return job->opt.singleton != NULL  ? pli_singleton_map(job)
            : pli_restart_is_image(job) ? pli_restart_node(job)
                                        : make_node(job);
 }
@@ -117,7 +117,7 @@ static int run(struct pli_job *job, char **argv, int signals)
     bool is_controlled = job->opt.elastic_max > 0 || job->opt.ckpt_dir != NULL;
     if ((is_controlled && !pli_control_open()) ||
         (job->from != NULL && !pli_restart_run(job, signals)) ||
-        (job->opt.behind != NULL && !pli_singleton_adopt(job))) {
+        (job->opt.singleton != NULL && !pli_singleton_adopt(job))) {
         pli_output_flush(); // with what was said of the reason
         pli_watchdog_stop();
         return 1;
@@ -213,7 +213,7 @@ static bool migrate(struct pli_job *job, const char *body, size_t len, void *tok
     return true;
 }
 
-// Processes that come later.
+// Processes that are started later.
 
 static bool spawn(struct pli_job *job, const char *body, size_t len, void *token,
                   struct pli_answer *a)
@@ -315,7 +315,7 @@ const struct pli_role pli_role_solo = {
     .open_agent_stderr = pli_role_open_agent_stderr,
     .agent_said = pli_role_agent_said,
     .agent_up = agent_up,
-    .agent_word = pli_role_agent_word,
+    .agent_message = pli_role_agent_message,
     .agent_over = pli_role_agent_over,
     .end_agents = pli_impi_agent_leave,
 };

@@ -33,7 +33,7 @@
 
 enum {
     STOP_MS = 20000, // for all ranks to stand still
-    SHOW_MS = 2000   // between two words about progress
+    SHOW_MS = 2000   // between two messages about progress
 };
 
 static void check_stopped(void);
@@ -75,7 +75,7 @@ static struct pli_ckpt_rank *rank_of(const struct pli_proc_task *t)
                : NULL;
 }
 
-// A word for all ranks that stand still.
+// A message for all ranks that stand still.
 static void say_all(uint32_t what)
 {
     const struct pli_freeze_word w = { .what = what };

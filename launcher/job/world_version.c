@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One word in the memory of a host says which version counts there.
+// Makes the next version of the world the current one, by one word in the memory of each host.
 #include "launcher/job/world_version.h"
 
 #include "base/fault.h"
@@ -93,7 +93,7 @@ bool pli_world_version_make(struct pli_job *job, const struct pli_world_version 
     return true;
 }
 
-void pli_world_version_turn(struct pli_job *job, const struct pli_world_version *w)
+void pli_world_version_advance(struct pli_job *job, const struct pli_world_version *w)
 {
     struct pli_node_header *h = job->node.header;
     pli_fault("mpiexec_commit", job->fault_number);
@@ -142,7 +142,7 @@ bool pli_world_version_take(struct pli_job *job, struct pli_unpack *from, struct
     if (from->is_bad) {
         pli_refuse(a, EINVAL, "mpiexec sent something that makes no sense");
     } else if (pli_world_version_make(job, &w, a)) {
-        pli_world_version_turn(job, &w);
+        pli_world_version_advance(job, &w);
     }
     free(members);
     free(leavers);

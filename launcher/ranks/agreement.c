@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Votes come here from all hosts, and results go to all. Nobody else decides, so it does not matter
-// who dies: what was said is here, and who hears nothing has lost mpiexec and ends.
+// Decides agreements of communicators on several hosts. Votes come here from all hosts, and results
+// go to all. Only mpiexec decides, so it does not matter which rank dies: its votes are here, and a
+// host that gets no result has lost mpiexec and ends.
 #include "launcher/ranks/agreement.h"
 
 #include "launcher/base/launcher.h"
@@ -102,7 +103,7 @@ static bool is_over(const struct pli_job *job, const struct pli_agreement_entry 
     return true;
 }
 
-// Forget what nobody has any more.
+// Forget communicators that no process has any more.
 static void sweep(struct pli_job *job)
 {
     struct pli_agreement_state *self = pli_launcher.agreement;
@@ -135,7 +136,7 @@ void pli_agreement_hear(struct pli_job *job, const struct pli_agree_word *word)
     }
     struct pli_agreement_entry *e = find(word);
     if (e == NULL) {
-        return; // who left it is the last to speak of it
+        return; // the last member that left has spoken for it
     }
     switch (word->what) {
     case PLI_AGREE_MEMBERS:

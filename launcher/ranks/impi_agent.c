@@ -159,7 +159,7 @@ static void control_fire(struct pli_watch *w, uint32_t events)
         now_up(pli_launcher.job);
     } else if (n == 1) {
         const struct pli_native_agent_mail *mail = pli_native_agent_mail(&pli_launcher.job->node);
-        pli_launcher.role->agent_word(word, mail->data, mail->len);
+        pli_launcher.role->agent_message(word, mail->data, mail->len);
     } else if (n == 0) {
         pli_loop_close(w); // its end is told by the other descriptor
     }
@@ -175,7 +175,7 @@ static void agent_fire(struct pli_watch *w, uint32_t events)
     }
     pli_loop_close(w);
     pli_loop_close(&self->control);
-    if (self->said.fd >= 0) { // its last words come before its end
+    if (self->said.fd >= 0) { // its last message comes before its end
         said_fire(&self->said, 0);
     }
     self->is_over = true;

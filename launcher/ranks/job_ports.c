@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table is the one in mpiexec's own memory, which has a row for every process of the job.
+// Serves ports and published names from the table in mpiexec's memory, which has a row for every
+// process of the job.
 #include "launcher/ranks/job_ports.h"
 
 #include "base/err.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Callers are not trusted until they have proved to be of the job: each has a few seconds and a few
-// dozen bytes, and when there are too many of them those make room that have proved least.
+// Accepts connections for the ranks of this host. A caller is not trusted until it has proved to be
+// of the job: it has a few seconds and a few dozen bytes, and when there are too many callers those
+// that have proved least are dropped.
 #include "launcher/ranks/listener.h"
 
 #include "launcher/base/launcher.h"
@@ -105,7 +106,7 @@ static void admit(struct pli_listener_caller *s)
 {
     struct pli_listener_state *self = pli_launcher.listener;
     const struct pli_node_proc *to = pli_node_find(self->node, s->who.join.to);
-    // With pretended hosts every process of the job is behind this listener.
+    // With pretended hosts every process of the job is reached through this listener.
     bool is_here = to != NULL && to->row < pli_node_n_used(self->node) &&
                    self->node->rows[to->row].index == s->who.join.to;
     if (!is_here || pli_node_find(self->node, s->who.join.from) == NULL ||
