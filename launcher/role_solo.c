@@ -72,8 +72,8 @@ static enum pli_err create_node(struct pli_job *job, uint32_t n_pretend)
     uint32_t n = job->n_rank + job->n_extra;
     const struct pli_node_plan plan = { .n_row = n, .n_world = n, .n_host = n_pretend };
     if (job->opt.impi_server != NULL) {
-        return pli_node_create_gate(job->n_rank, pli_impi_agent_memory(job), &job->node,
-                                    &job->node_fd);
+        return pli_node_create_gateway(job->n_rank, pli_impi_agent_memory(job), &job->node,
+                                       &job->node_fd);
     }
     return n_pretend > 1 ? pli_node_create_for(&plan, &job->node, &job->node_fd)
                          : pli_node_create(n, &job->node, &job->node_fd);

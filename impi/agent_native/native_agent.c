@@ -51,26 +51,26 @@ static void log_line(void *arg, enum pli_impi_log_level level, const char *line)
 static void one(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
     switch (cell->kind) {
-    case PLI_MSG_GATE_SEND:
-    case PLI_MSG_GATE_OFFER:
+    case PLI_MSG_GATEWAY_SEND:
+    case PLI_MSG_GATEWAY_OFFER:
         pli_native_agent_out_send(a, cell);
         break;
-    case PLI_MSG_GATE_MORE:
+    case PLI_MSG_GATEWAY_MORE:
         pli_native_agent_out_more(a, cell);
         break;
-    case PLI_MSG_GATE_CANCEL:
+    case PLI_MSG_GATEWAY_CANCEL:
         pli_native_agent_out_cancel(a, cell);
         break;
-    case PLI_MSG_GATE_ACCEPT:
+    case PLI_MSG_GATEWAY_ACCEPT:
         pli_native_agent_in_accept(a, cell);
         break;
-    case PLI_MSG_GATE_DONE:
+    case PLI_MSG_GATEWAY_DONE:
         pli_native_agent_in_done(a, cell);
         break;
-    case PLI_MSG_GATE_UNSENT:
+    case PLI_MSG_GATEWAY_UNSENT:
         pli_native_agent_in_unsent(a, cell);
         break;
-    case PLI_MSG_GATE_BYE:
+    case PLI_MSG_GATEWAY_BYE:
         a->n_bye++;
         break;
     default:
@@ -145,13 +145,13 @@ static enum pli_impi_err turn(struct pli_native_agent *a)
 
 static bool prepare(struct pli_native_agent *a)
 {
-    a->gate = pli_node_gate(a->node);
+    a->gateway = pli_node_gateway(a->node);
     a->n_row = a->node->header->n_row;
     a->next_id = 1;
     pli_list_init(&a->outs);
     if (!pli_native_agent_box_init(a) ||
-        !pli_native_agent_heap_init(&a->heap, a->conf->node_fd, a->gate->heap,
-                                    a->gate->heap_size) ||
+        !pli_native_agent_heap_init(&a->heap, a->conf->node_fd, a->gateway->heap,
+                                    a->gateway->heap_size) ||
         pli_shm_open(&a->shm, a->node, pli_node_agent(a->node), 0) != PLI_OK) {
         pli_native_agent_fail(a, "no memory");
         return false;

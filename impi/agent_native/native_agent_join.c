@@ -13,13 +13,13 @@
 
 struct pli_native_agent_mail *pli_native_agent_mail(const struct pli_node *node)
 {
-    return (struct pli_native_agent_mail *)(node->base + pli_node_gate(node)->heap);
+    return (struct pli_native_agent_mail *)(node->base + pli_node_gateway(node)->heap);
 }
 
 static bool post(struct pli_native_agent *a, char word, const void *data, size_t len)
 {
     struct pli_native_agent_mail *mail = pli_native_agent_mail(a->node);
-    if (len > a->gate->heap_size - sizeof *mail) {
+    if (len > a->gateway->heap_size - sizeof *mail) {
         return false;
     }
     mail->len = len;
@@ -61,7 +61,7 @@ static uint64_t name_of(const struct pli_impi_job *job)
 static bool publish(struct pli_native_agent *a)
 {
     const struct pli_impi_job *job = pli_impi_net_job(a->net);
-    struct pli_gateway *g = a->gate;
+    struct pli_gateway *g = a->gateway;
     struct pli_node_header *h = a->node->header;
     if (job->n_host > PLI_GATEWAY_N_HOST) {
         pli_native_agent_fail(a, "the job has %u hosts, more than the %d there is room for",

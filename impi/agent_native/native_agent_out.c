@@ -62,7 +62,7 @@ static void tell(struct pli_native_agent *a, const struct pli_native_agent_out *
 // of which may be torn.
 static uint64_t ring_for(const struct pli_native_agent *a, uint64_t size, uint64_t each)
 {
-    uint64_t datalen = a->gate->datalen;
+    uint64_t datalen = a->gateway->datalen;
     uint64_t ring = RING > 2 * datalen ? RING / datalen * datalen : 2 * datalen;
     return each > 0 && datalen % each == 0 && ring < size ? ring : 0;
 }
@@ -86,7 +86,7 @@ static const void *make_room(struct pli_native_agent *a, struct pli_native_agent
 static const void *place(struct pli_native_agent *a, struct pli_native_agent_out *o,
                          const struct pli_shm_cell *cell)
 {
-    if (cell->kind == PLI_MSG_GATE_OFFER) {
+    if (cell->kind == PLI_MSG_GATEWAY_OFFER) {
         return make_room(a, o, cell->word[1]);
     }
     o->data = malloc(o->size > 0 ? o->size : 1);
@@ -115,9 +115,9 @@ static bool enter(struct pli_native_agent *a, struct pli_native_agent_out *o)
 void pli_native_agent_out_send(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
     struct pli_native_agent_out *o = calloc(1, sizeof *o);
-    bool is_offer = cell->kind == PLI_MSG_GATE_OFFER;
+    bool is_offer = cell->kind == PLI_MSG_GATEWAY_OFFER;
     bool is_sync = (cell->flags & PLI_MSG_IS_SYNC) != 0;
-    uint32_t datalen = a->gate->datalen;
+    uint32_t datalen = a->gateway->datalen;
     if (o == NULL) {
         pli_native_agent_fail(a, "no memory for a message");
         return;
@@ -157,7 +157,7 @@ void pli_native_agent_out_send(struct pli_native_agent *a, const struct pli_shm_
         return;
     }
     if (is_offer) {
-        tell(a, o, PLI_MSG_GATE_ROOM, o->id, o->slot, o->size < datalen ? o->size : datalen);
+        tell(a, o, PLI_MSG_GATEWAY_ROOM, o->id, o->slot, o->size < datalen ? o->size : datalen);
     }
 }
 
@@ -181,7 +181,7 @@ void pli_native_agent_out_left(void *arg, uint64_t req, uint64_t upto)
     struct pli_gateway_slot *slot = (struct pli_gateway_slot *)(a->node->base + o->slot);
     atomic_store_explicit(&slot->gone, upto, memory_order_release);
     if (o->ready < o->size && o->ready - upto <= o->ring / 2) {
-        tell(a, o, PLI_MSG_GATE_GONE, 0, 0, 0);
+        tell(a, o, PLI_MSG_GATEWAY_GONE, 0, 0, 0);
     }
 }
 
@@ -197,16 +197,16 @@ void pli_native_agent_out_cancel(struct pli_native_agent *a, const struct pli_sh
         struct pli_native_agent_out gone = { .request = cell->word[0],
                                              .row = row,
                                              .lane = cell->src_lane };
-        tell(a, &gone, PLI_MSG_GATE_CANCELLED, 0, 0, 0);
+        tell(a, &gone, PLI_MSG_GATEWAY_CANCELLED, 0, 0, 0);
         return;
     }
     struct pli_impi_cancel c = { o->src, o->dst, o->req };
     enum pli_impi_cancel_result result = PLI_IMPI_CANCEL_LATE;
     if (pli_impi_engine_cancel(a->engine, &c, &result) != PLI_IMPI_OK ||
         result == PLI_IMPI_CANCEL_LATE) {
-        tell(a, o, PLI_MSG_GATE_CANCELLED, 0, 0, 0);
+        tell(a, o, PLI_MSG_GATEWAY_CANCELLED, 0, 0, 0);
     } else if (result == PLI_IMPI_CANCEL_DONE) {
-        tell(a, o, PLI_MSG_GATE_CANCELLED, 1, 0, 0);
+        tell(a, o, PLI_MSG_GATEWAY_CANCELLED, 1, 0, 0);
         destroy(a, o);
     } else {
         o->is_cancelling = true;
@@ -237,7 +237,7 @@ void pli_native_agent_out_matched(void *arg, uint64_t req)
     }
     o->is_matched = true;
     if (o->tells) {
-        tell(a, o, PLI_MSG_GATE_MATCHED, 0, 0, 0);
+        tell(a, o, PLI_MSG_GATEWAY_MATCHED, 0, 0, 0);
     }
     settle(a, o);
 }
@@ -250,7 +250,7 @@ void pli_native_agent_out_cancelled(void *arg, uint64_t req, bool yes)
         return;
     }
     o->is_cancelling = false;
-    tell(a, o, PLI_MSG_GATE_CANCELLED, yes, 0, 0);
+    tell(a, o, PLI_MSG_GATEWAY_CANCELLED, yes, 0, 0);
     if (yes) {
         destroy(a, o);
     } else {

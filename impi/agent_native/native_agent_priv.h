@@ -49,7 +49,7 @@ struct pli_native_agent_in {
 struct pli_native_agent {
     const struct pli_native_agent_conf *conf;
     struct pli_node *node;
-    struct pli_gateway *gate;
+    struct pli_gateway *gateway;
     struct pli_shm shm; // the agent's own mailbox and blocks
     struct pli_impi_net *net;
     struct pli_impi_engine *engine;

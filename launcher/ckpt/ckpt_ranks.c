@@ -540,7 +540,7 @@ bool pli_ckpt_ranks_open(struct pli_job *job)
     }
     pli_launcher.ckpt->deadline.fire = deadline_fire;
     pli_launcher.ckpt->show.fire = show_fire;
-    pli_launcher.ckpt->has_net = (job->node.header->net & PLI_NODE_HAS_DOOR) != 0;
+    pli_launcher.ckpt->has_net = (job->node.header->net & PLI_NODE_HAS_NET) != 0;
     pli_launcher.ckpt->ranks =
         calloc(job->n_first + job->node.header->n_more, sizeof *pli_launcher.ckpt->ranks);
     return pli_launcher.ckpt->ranks != NULL && pli_ckpt_resume_open(job, pli_ckpt_all_back);

@@ -260,7 +260,7 @@ bool pli_restart_node(struct pli_job *job)
         atomic_fetch_add(&pli_node_save(h)->generation, 1);
         atomic_store(&pli_node_save(h)->n_done, atomic_load(&pli_node_save(h)->n_begun));
     }
-    return job->is_daemon || (h->net & PLI_NODE_HAS_DOOR) == 0 || pli_listener_again(&job->node);
+    return job->is_daemon || (h->net & PLI_NODE_HAS_NET) == 0 || pli_listener_again(&job->node);
 }
 
 void pli_restart_spread(struct pli_job *job)

@@ -258,14 +258,14 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task 
     };
     char listen_text[24] = "";
     if (accept_fd >= 0) {
-        snprintf(listen_text, sizeof listen_text, ",door=%d", accept_fd);
+        snprintf(listen_text, sizeof listen_text, ",accept=%d", accept_fd);
     }
     snprintf(self->own[OWN_BOOT], sizeof self->own[0], "%s=fd=%d,row=%u,n=%u,ctl=%d%s%s",
              own_names[OWN_BOOT], job->node_fd, task->first, task->n, ctl, listen_text,
              job->opt.is_line ? ",line=1" : "");
     if (job->wake_fd > 0) {
         size_t n = strlen(self->own[OWN_BOOT]);
-        snprintf(self->own[OWN_BOOT] + n, sizeof self->own[0] - n, ",gate=%d", job->wake_fd);
+        snprintf(self->own[OWN_BOOT] + n, sizeof self->own[0] - n, ",gateway=%d", job->wake_fd);
     }
     if (task->app->n_upc > 0) {
         size_t n = strlen(self->own[OWN_BOOT]);

@@ -102,7 +102,7 @@ void pli_world_version_advance(struct pli_job *job, const struct pli_world_versi
     pli_fault("mpiexec_committed", job->fault_number);
     pli_futex_wake(&h->world, INT_MAX, false);
     if ((h->mode & PLI_NODE_TELLS) != 0) {
-        atomic_fetch_add_explicit(&h->alarm, 1, memory_order_seq_cst);
+        atomic_fetch_add_explicit(&h->n_news, 1, memory_order_seq_cst);
         pli_shm_wake_node(&job->node);
     }
 }

@@ -194,7 +194,7 @@ static void hear(struct pli_proc_task *t, const struct pli_ctl_msg *msg, struct 
         add_indirect(t, msg->row, pid, take(&from->fd), take(&own[0]));
         return;
     }
-    if (is_mine && msg->kind == PLI_CTL_PACT) {
+    if (is_mine && msg->kind == PLI_CTL_AGREE) {
         struct pli_agree_word word;
         memcpy(&word, msg->text, sizeof word);
         pli_launcher.role->agree(t->job, &word);

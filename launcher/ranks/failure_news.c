@@ -14,7 +14,7 @@
 
 static void notify_ranks(struct pli_node *node)
 {
-    atomic_fetch_add_explicit(&node->header->alarm, 1, memory_order_seq_cst);
+    atomic_fetch_add_explicit(&node->header->n_news, 1, memory_order_seq_cst);
     pli_shm_wake_node(node);
 }
 
@@ -48,7 +48,7 @@ static void write_agreed(struct pli_node *node, const struct pli_news *n)
     if (m == NULL) {
         return; // no member here
     }
-    struct pli_failure_pact *p = (struct pli_failure_pact *)(node->base + m->pact);
+    struct pli_failure_agreement *p = (struct pli_failure_agreement *)(node->base + m->agreement);
     p->outcomes[n->seq % PLI_FAILURE_AHEAD] = n->outcome;
     atomic_store_explicit(&p->results[n->seq % PLI_FAILURE_AHEAD],
                           (uint64_t)n->seq << 32 | n->n_failed, memory_order_release);
@@ -99,7 +99,8 @@ static void write_dropped(struct pli_node *node, uint64_t key)
 {
     const struct pli_failure_mark *m = pli_failure_find(node->header, key);
     if (m != NULL) {
-        struct pli_failure_pact *p = (struct pli_failure_pact *)(node->base + m->pact);
+        struct pli_failure_agreement *p =
+            (struct pli_failure_agreement *)(node->base + m->agreement);
         atomic_store_explicit(&p->is_dropped, 1, memory_order_release);
     }
     drop_revoked(node, key);

@@ -113,7 +113,7 @@ void pli_impi_agent_tell(char word, const void *data, size_t len)
 {
     struct pli_impi_agent_state *self = pli_launcher.impi_agent;
     if (self->pid <= 0 || self->is_over ||
-        len > pli_node_gate(&pli_launcher.job->node)->heap_size / 2) {
+        len > pli_node_gateway(&pli_launcher.job->node)->heap_size / 2) {
         return;
     }
     if (len > 0) {
@@ -128,7 +128,7 @@ void pli_impi_agent_tell(char word, const void *data, size_t len)
 static void now_up(struct pli_job *job)
 {
     struct pli_impi_agent_state *self = pli_launcher.impi_agent;
-    const struct pli_gateway *g = pli_node_gate(&job->node);
+    const struct pli_gateway *g = pli_node_gateway(&job->node);
     self->is_up = true;
     job->base = g->clients[g->client].first;
     if (job->opt.is_verbose && job->here == 0) {

@@ -251,7 +251,7 @@ static _Noreturn void die(const char *what)
 
 static bool has_net(void)
 {
-    return (p.boot->node.header->net & PLI_NODE_HAS_DOOR) != 0;
+    return (p.boot->node.header->net & PLI_NODE_HAS_NET) != 0;
 }
 
 static bool tell_drained(void)

@@ -42,7 +42,7 @@ static int sock_of(const struct pli_sock_conn *e)
 
 static void take_accepted(void)
 {
-    struct pli_door_msg msg;
+    struct pli_accept_msg msg;
     int fd;
     while (pli_fdpass_take(pli_sock.boot->accept_fd, &msg, sizeof msg, &fd, MSG_DONTWAIT) > 0) {
         struct pli_caller c = { fd, msg.proc, msg.lane, msg.to_lane, msg.protect, { { 0 } } };

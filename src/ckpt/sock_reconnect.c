@@ -106,7 +106,7 @@ static bool call(struct pli_sock_conn *e)
 // Somebody has called: one of those we wait for, or a new one.
 static bool come(void)
 {
-    struct pli_door_msg msg;
+    struct pli_accept_msg msg;
     struct pli_sock_mark mark = { 0 };
     int fd;
     if (!pli_fd_wait_wait(pli_sock.boot->accept_fd, POLLIN, COME_MS)) {

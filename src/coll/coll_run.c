@@ -103,7 +103,7 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
 {
     const struct pli_coll_algo *algo = NULL;
     enum pli_err err = pli_coll_args_check(a);
-    if (err == PLI_OK && __builtin_expect(pli_request_is_mortal, 0)) {
+    if (err == PLI_OK && __builtin_expect(pli_request_may_be_withdrawn, 0)) {
         err = pli_failure_enter(pli_coll_kind_info[a->kind].name, a->comm);
     }
     if (err == PLI_OK) {
@@ -114,7 +114,7 @@ enum pli_err pli_coll_run_now(struct pli_coll_args *a)
     }
     if (algo->direct != NULL) {
         err = algo->direct(a);
-        if (__builtin_expect(err != PLI_OK && pli_request_is_mortal, 0)) {
+        if (__builtin_expect(err != PLI_OK && pli_request_may_be_withdrawn, 0)) {
             err = recheck_failures(a, err);
         }
         return __builtin_expect(err == PLI_OK || is_for_root(a, err), 1) ? PLI_OK : err;
@@ -134,7 +134,7 @@ enum pli_err pli_coll_run_begin(struct pli_coll_args *a, bool is_persistent,
     const struct pli_coll_algo *algo = NULL;
     struct pli_sched *s = NULL;
     enum pli_err err = pli_coll_args_check(a);
-    if (err == PLI_OK && __builtin_expect(pli_request_is_mortal, 0)) {
+    if (err == PLI_OK && __builtin_expect(pli_request_may_be_withdrawn, 0)) {
         err = pli_failure_enter(pli_coll_kind_info[a->kind].name, a->comm);
     }
     if (err == PLI_OK) {

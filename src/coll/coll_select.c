@@ -283,7 +283,7 @@ static enum pli_err can_do(const struct pli_coll_algo *r, const struct pli_coll_
         return PLI_OK;
     }
     struct pli_board *b = is_blocking ? pli_comm_state_board(a->comm) : NULL;
-    if (b == NULL || (r->needs & CORES && b->is_crowded && r != forced[a->kind])) {
+    if (b == NULL || (r->needs & CORES && b->is_oversubscribed && r != forced[a->kind])) {
         return PLI_AGAIN;
     }
     return r->needs & WINDOW ? pli_board_widen(b, a, pli_board_window_need(a)) : PLI_OK;

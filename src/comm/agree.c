@@ -31,7 +31,7 @@ struct op {
     struct pli_task task;
     struct pli_request *request;
     struct pli_comm *comm;
-    struct pli_failure_pact *pact;
+    struct pli_failure_agreement *agreement;
     uint32_t seq;
     uint32_t value;
     uint32_t seen; // of the news, when the votes were last counted
@@ -43,7 +43,7 @@ struct op {
 
 static _Atomic uint64_t *result_of(const struct op *o)
 {
-    return &o->pact->results[o->seq % PLI_FAILURE_AHEAD];
+    return &o->agreement->results[o->seq % PLI_FAILURE_AHEAD];
 }
 
 // Decide if all votes are there.
@@ -52,7 +52,7 @@ static void decide(const struct op *o)
     const struct pli_node *node = &pli_boot.node;
     uint32_t n_failed = atomic_load_explicit(&node->header->n_failed, memory_order_acquire);
     uint64_t before = atomic_load_explicit(result_of(o), memory_order_acquire);
-    if (o->pact->is_wide || !pli_agree_count_is_full(node, o->pact, o->seq, n_failed)) {
+    if (o->agreement->is_wide || !pli_agree_count_is_full(node, o->agreement, o->seq, n_failed)) {
         return; // who is on several hosts does not see all votes, and has told the launcher
     }
     uint64_t result = (uint64_t)o->seq << SEQ_SHIFT | n_failed;
@@ -70,7 +70,7 @@ static int poll(struct pli_poller *p)
     uint32_t news = atomic_load_explicit(pli_failure_news, memory_order_acquire);
     bool is_first = !o->has_voted && o->seq <= o->comm->n_agreed + PLI_FAILURE_AHEAD;
     if (is_first) {
-        pli_revoke_table_vote(o->comm, o->pact, o->seq, o->value, o->flag == NULL);
+        pli_revoke_table_vote(o->comm, o->agreement, o->seq, o->value, o->flag == NULL);
         o->has_voted = true;
     }
     if (o->has_voted && (is_first || news != o->seen)) {
@@ -143,8 +143,9 @@ static enum pli_err settle(const struct op *o, uint32_t n_failed)
     const struct pli_comm *c = o->comm;
     struct pli_comm *made = NULL;
     struct pli_failure_outcome is =
-        o->pact->is_wide ? o->pact->outcomes[o->seq % PLI_FAILURE_AHEAD]
-                         : pli_agree_count_count(&pli_boot.node, o->pact, o->seq, n_failed);
+        o->agreement->is_wide
+            ? o->agreement->outcomes[o->seq % PLI_FAILURE_AHEAD]
+            : pli_agree_count_count(&pli_boot.node, o->agreement, o->seq, n_failed);
     if (o->flag != NULL) {
         *o->flag = (int)is.flags[c->is_inter ? !mine(c) : 0];
         return is.is_known ? PLI_OK : PLI_ERR_PROC_FAILED;
@@ -225,8 +226,8 @@ static enum pli_err begin(struct pli_comm *c, struct op like, struct pli_request
     o->task.run = run;
     o->request = r;
     o->comm = c;
-    o->pact = pli_revoke_table_pact(m);
-    o->seq = ++c->n_pact;
+    o->agreement = pli_revoke_table_agreement(m);
+    o->seq = ++c->n_agreement;
     pli_request_hold(c);
     r->comm = c;
     r->ops = like.flag != NULL ? &agree_ops : &shrink_ops;

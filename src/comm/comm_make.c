@@ -98,7 +98,7 @@ enum pli_err pli_comm_make_sub(struct pli_comm *parent, struct pli_group *group,
                                struct pli_comm **out)
 {
     uint64_t context;
-    enum pli_err err = tag == PLI_SETUP_CREATE && pli_request_is_mortal
+    enum pli_err err = tag == PLI_SETUP_CREATE && pli_request_may_be_withdrawn
                            ? pli_failure_enter("the making of a communicator", parent)
                            : PLI_OK;
     err = err == PLI_OK ? agree(parent, group, tag, &context) : err;

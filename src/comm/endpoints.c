@@ -286,7 +286,7 @@ static enum pli_err build(struct pli_comm *parent, const struct offers *all, uin
         for (int i = 0; i < n; i++) {
             eps[i]->is_crowding = true;
         }
-        atomic_fetch_add_explicit(&pli_proc.n_crowd, n, memory_order_relaxed);
+        atomic_fetch_add_explicit(&pli_proc.n_oversubscribed, n, memory_order_relaxed);
     }
     struct shape s = { .parent = parent,
                        .context = all->context,

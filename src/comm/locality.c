@@ -69,7 +69,7 @@ int pli_locality_level(const char *name)
 uint64_t pli_locality_node(void)
 {
     // Jobs that IMPI joins go by one number, and each counts its own hosts.
-    uint64_t client = pli_boot.gate != NULL ? pli_boot.gate->client : 0;
+    uint64_t client = pli_boot.gateway != NULL ? pli_boot.gateway->client : 0;
     return pli_boot.job | client << 16 | pli_boot.host;
 }
 

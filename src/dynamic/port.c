@@ -230,7 +230,7 @@ static enum pli_err knock(struct port_wait *v, const char *name, struct pli_comm
 {
     const struct port *p = &v->port;
     enum pli_err err = PLI_OK;
-    if (pli_boot.gate != NULL && is_ours(p) &&
+    if (pli_boot.gateway != NULL && is_ours(p) &&
         p->job.launcher != pli_proc.boot->node.header->launcher) {
         return pli_reachable_refuse_joined();
     }

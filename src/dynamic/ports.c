@@ -22,26 +22,26 @@ static bool is_alone(void)
     return here()->header->n_host == 1;
 }
 
-static enum pli_err ask(struct pli_ask_tie *what, struct pli_answer *a)
+static enum pli_err ask(struct pli_ask_port *what, struct pli_answer *a)
 {
-    enum pli_err err = pli_launcher_call(NULL, PLI_ASK_TIE, what, sizeof *what, a);
+    enum pli_err err = pli_launcher_call(NULL, PLI_ASK_PORT, what, sizeof *what, a);
     a->text[sizeof a->text - 1] = '\0';
     return err != PLI_OK || a->error == 0 ? err : pli_fail((enum pli_err)a->error, "%s", a->text);
 }
 
-static enum pli_err ask_port(enum pli_ask_tie_what what, uint64_t cookie, struct pli_id who,
+static enum pli_err ask_port(enum pli_ask_port_what what, uint64_t cookie, struct pli_id who,
                              struct pli_answer *a)
 {
-    struct pli_ask_tie t = {
+    struct pli_ask_port t = {
         .what = what, .owner = (uint32_t)who.proc, .ep = who.ep, .cookie = cookie
     };
     return ask(&t, a);
 }
 
-static enum pli_err ask_name(enum pli_ask_tie_what what, const char *service, const char *port,
+static enum pli_err ask_name(enum pli_ask_port_what what, const char *service, const char *port,
                              struct pli_answer *a)
 {
-    struct pli_ask_tie t = { .what = what, .owner = pli_proc.boot->index };
+    struct pli_ask_port t = { .what = what, .owner = pli_proc.boot->index };
     if (port != NULL && strlen(port) >= sizeof t.port) {
         return pli_fail(PLI_ERR_ARG,
                         "argument port_name is longer than the %zu characters that a job on "
@@ -61,7 +61,7 @@ enum pli_err pli_ports_open(uint32_t *place_out, uint64_t *cookie_out)
     if (err != PLI_OK || is_alone()) {
         return err;
     }
-    err = ask_port(PLI_ASK_TIE_OPEN, *cookie_out, (struct pli_id){ .proc = pli_proc.boot->index },
+    err = ask_port(PLI_ASK_PORT_OPEN, *cookie_out, (struct pli_id){ .proc = pli_proc.boot->index },
                    &a);
     if (err != PLI_OK) {
         pli_jobtab_close_port(here(), *place_out, *cookie_out);
@@ -73,7 +73,7 @@ enum pli_err pli_ports_close(uint32_t place, uint64_t cookie)
 {
     struct pli_answer a = { 0 };
     enum pli_err err = pli_jobtab_close_port(here(), place, cookie);
-    return is_alone() ? err : ask_port(PLI_ASK_TIE_CLOSE, cookie, (struct pli_id){ 0 }, &a);
+    return is_alone() ? err : ask_port(PLI_ASK_PORT_CLOSE, cookie, (struct pli_id){ 0 }, &a);
 }
 
 enum pli_err pli_ports_own(uint32_t place, uint64_t cookie, struct pli_id me)
@@ -83,7 +83,7 @@ enum pli_err pli_ports_own(uint32_t place, uint64_t cookie, struct pli_id me)
     if (is_alone()) {
         return is_here ? PLI_OK : pli_fail(PLI_ERR_PORT, "the port is not open");
     }
-    return ask_port(PLI_ASK_TIE_OWN, cookie, me, &a);
+    return ask_port(PLI_ASK_PORT_OWN, cookie, me, &a);
 }
 
 enum pli_err pli_ports_owner(uint32_t place, uint64_t cookie, struct pli_id *owner_out)
@@ -91,7 +91,7 @@ enum pli_err pli_ports_owner(uint32_t place, uint64_t cookie, struct pli_id *own
     struct pli_answer a = { 0 };
     enum pli_err err = PLI_OK;
     if (!is_alone()) {
-        err = ask_port(PLI_ASK_TIE_OWNER, cookie, (struct pli_id){ 0 }, &a);
+        err = ask_port(PLI_ASK_PORT_OWNER, cookie, (struct pli_id){ 0 }, &a);
     } else if (!pli_jobtab_port_owner(here(), place, cookie, &a.first, &a.n)) {
         err = pli_fail(PLI_ERR_PORT, "the port is not open");
     }
@@ -102,13 +102,13 @@ enum pli_err pli_ports_owner(uint32_t place, uint64_t cookie, struct pli_id *own
 enum pli_err pli_ports_publish(const char *service, const char *port)
 {
     struct pli_answer a = { 0 };
-    enum pli_err err = is_alone() ? PLI_OK : ask_name(PLI_ASK_TIE_PUBLISH, service, port, &a);
+    enum pli_err err = is_alone() ? PLI_OK : ask_name(PLI_ASK_PORT_PUBLISH, service, port, &a);
     if (err != PLI_OK) {
         return err;
     }
     err = pli_jobtab_publish(here(), pli_proc.boot->index, service, port);
     if (err != PLI_OK && !is_alone()) {
-        ask_name(PLI_ASK_TIE_UNPUBLISH, service, NULL, &a);
+        ask_name(PLI_ASK_PORT_UNPUBLISH, service, NULL, &a);
     }
     return err;
 }
@@ -119,7 +119,7 @@ enum pli_err pli_ports_unpublish(const char *service)
     enum pli_err err = pli_jobtab_unpublish(here(), service);
     if (!is_alone()) {
         pli_fail_take(NULL); // it may have been published on another host
-        err = ask_name(PLI_ASK_TIE_UNPUBLISH, service, NULL, &a);
+        err = ask_name(PLI_ASK_PORT_UNPUBLISH, service, NULL, &a);
     }
     return err;
 }
@@ -132,7 +132,7 @@ enum pli_err pli_ports_lookup(const char *service, char *port_out)
                    ? PLI_OK
                    : pli_fail(PLI_ERR_NAME, "no rank of this job has published it");
     }
-    enum pli_err err = ask_name(PLI_ASK_TIE_LOOKUP, service, NULL, &a);
+    enum pli_err err = ask_name(PLI_ASK_PORT_LOOKUP, service, NULL, &a);
     snprintf(port_out, PLI_JOBTAB_PORT, "%s", a.text);
     return err;
 }

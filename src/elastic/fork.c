@@ -31,7 +31,7 @@ static enum pli_err check(int m, const struct pli_comm *world)
                         "has argument m = %d, but it must be 1 to %d, the number of ranks", m,
                         world->size);
     }
-    if (!pli_ucx_quiesce_is_calm()) { // UCX reaches memory of windows, or of UPC
+    if (!pli_ucx_quiesce_is_done()) { // UCX reaches memory of windows, or of UPC
         size_t n = pli_handle_live(PLI_KIND_WIN);
         if (n > 0) {
             return pli_fail(PLI_ERR_OTHER, "has %zu windows; free them before", n);

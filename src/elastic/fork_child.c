@@ -105,7 +105,7 @@ enum pli_err pli_fork_child_may(void)
                         "(OpenMP: omp_pause_resource_all)",
                         n);
     }
-    if (boot->gate != NULL) {
+    if (boot->gateway != NULL) {
         return pli_fail(PLI_ERR_UNSUPPORTED,
                         "is in a job of several MPIs; ranks of such jobs are not cloned");
     }

@@ -196,7 +196,7 @@ static enum pli_err enter(struct pli_comm *c, uint32_t n)
     return tell(c);
 }
 
-static const struct pli_failure_resize ops = { .hear = hear, .tell = tell, .enter = enter };
+static const struct pli_failure_resize ops = { .handle = hear, .tell = tell, .enter = enter };
 
 PLI_START void pli_resize_error_prepare(void)
 {

@@ -19,7 +19,6 @@
 #include "obj/cursor.h"
 #include "obj/datatype.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -701,16 +700,13 @@ enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
         return pli_fail(PLI_ERR_NOMEM, "no memory for a collective access of %d members",
                         a->file->comm->size);
     }
-    enum pli_err why = err;
-    char text[256] = "";
-    if (why != PLI_OK) {
-        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
-    }
+    struct pli_fail_saved why;
+    pli_fail_save(&why, err);
     enum pli_err coll = meet(&o, err, &has_failed, &is_alone);
     if (coll != PLI_OK) {
         err = coll;
     } else if (has_failed) { // then nothing is moved at all
-        err = pli_file_agree(a->file, why == PLI_OK ? PLI_OK : pli_fail(why, "%s", text));
+        err = pli_file_agree(a->file, pli_fail_repeat(&why));
     } else if (is_alone) {
         err = pli_file_agree(a->file, pli_file_access_run(a));
     } else {

@@ -183,7 +183,7 @@ static void wait_long(const _Atomic uint64_t *word, uint64_t phase, const char *
         }
         pli_cpu_relax();
     }
-    for (int i = 0; i < GIVE_WAY && pli_lane_is_crowded() && pli_cpu_give_way(); i++) {
+    for (int i = 0; i < GIVE_WAY && pli_lane_is_oversubscribed() && pli_cpu_give_way(); i++) {
         if (is_of(atomic_load_explicit(word, memory_order_acquire), phase)) {
             return;
         }

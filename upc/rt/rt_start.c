@@ -162,7 +162,7 @@ static void map_all(const struct shape *s)
     for (int t = 0; t < pli_rt.n; t++) {
         map_thread(s, segs, t);
     }
-    pli_rt.is_flat = !pli_rt.has_far && pli_rt.n <= 16 && !pli_lane_is_crowded() &&
+    pli_rt.is_flat = !pli_rt.has_far && pli_rt.n <= 16 && !pli_lane_is_oversubscribed() &&
                      (uint32_t)pli_rt.n <= h->n_core;
 }
 
