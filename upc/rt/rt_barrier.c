@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { GIVE_WAY = 3 }; // times to let others run before the lane is looked after (bench-upc)
+enum { YIELDS = 3 }; // sched_yield calls before the lane is polled (measured by bench-upc)
 
 // A word: phase, kind, value.
 enum kind { ANY, VALUE, OWN }; // OWN: a meeting of the runtime itself, which value says what for
@@ -183,7 +183,7 @@ static void wait_long(const _Atomic uint64_t *word, uint64_t phase, const char *
         }
         pli_cpu_relax();
     }
-    for (int i = 0; i < GIVE_WAY && pli_lane_is_crowded() && pli_cpu_give_way(); i++) {
+    for (int i = 0; i < YIELDS && pli_lane_is_crowded() && pli_cpu_give_way(); i++) {
         if (is_of(atomic_load_explicit(word, memory_order_acquire), phase)) {
             return;
         }
@@ -224,7 +224,7 @@ static void notify(struct rt_thread *me, enum kind kind, uint32_t value)
     }
     me->phase++;
     if (me->phase % 16 == 0) {
-        pli_progress_once(me->lane); // others may need us for something else
+        pli_progress_once(me->lane); // other processes may wait for an answer of this one
     }
     post(me, word_of(me->phase, kind, value));
 }
