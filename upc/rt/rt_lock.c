@@ -48,7 +48,7 @@ void pli_upc_lock_free(pli_upc_pts p)
 
 void pli_upc_all_lock_free(pli_upc_pts p)
 {
-    pli_rt_barrier_meet(RT_ALL_LOCK_FREE);
+    pli_rt_barrier_sync(RT_ALL_LOCK_FREE);
     if (rt_me()->me == 0) {
         pli_upc_lock_free(p);
     }
