@@ -201,7 +201,7 @@ static enum pli_impi_err give_up(struct pli_impi_net *net)
                      net->host, net->job->host[net->host].client, h, net->job->host[h].client);
     } else if (net->has_said && net->is_server_dialing) {
         pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR,
-                     "cannot reach the server: nobody listens at %s after %d s", net->where,
+                     "cannot reach the server: no process listens at %s after %d s", net->where,
                      net->conf.timeout_s);
     } else {
         pli_impi_log(&net->conf.log, PLI_IMPI_LOG_ERROR, "port %u: no job after %d s", net->port,
