@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that come in. A few bytes go to the rank in a cell, some in a block of ours that the
-// rank gives back by itself, more in the gateway's memory, where the rest is received once the rank
-// has found the receive.
+// Incoming messages. The smallest go to the rank in a cell, small ones in a block of the agent that
+// the rank releases, larger ones in the gateway's memory, where the rest is received once the rank
+// has matched the message.
 #include "impi/agent_native/native_agent_priv.h"
 
 #include "impi/agent_native/native_agent_cid.h"
@@ -48,7 +48,7 @@ void *pli_native_agent_in_room(void *arg, const struct pli_impi_arrival *m)
     return slot != 0 ? a->node->base + slot + sizeof(struct pli_gateway_slot) : NULL;
 }
 
-static void give(struct pli_native_agent *a, void *room)
+static void give_back(struct pli_native_agent *a, void *room)
 {
     if (is_in_block(a, room)) {
         pli_shm_block_done((struct pli_shm_block *)room - 1);
@@ -62,7 +62,7 @@ static void give(struct pli_native_agent *a, void *room)
 
 void pli_native_agent_in_dropped(void *arg, void *room)
 {
-    give(arg, room);
+    give_back(arg, room);
 }
 
 static void destroy(struct pli_native_agent *a, struct pli_native_agent_in *in)
@@ -77,7 +77,7 @@ static void destroy(struct pli_native_agent *a, struct pli_native_agent_in *in)
     free(in);
 }
 
-// A message of which something is still to come or to be said.
+// A message that is not complete yet, or whose sender still waits for an answer.
 static struct pli_native_agent_in *remember(struct pli_native_agent *a,
                                             const struct pli_impi_arrival *m, uint64_t slot)
 {
@@ -94,7 +94,7 @@ static struct pli_native_agent_in *remember(struct pli_native_agent *a,
                                         .here = m->len };
     if (pli_impi_idmap_add(&a->in_by_id, in->id, in) != PLI_IMPI_OK ||
         (in->handle != 0 && pli_impi_idmap_add(&a->in_by_handle, in->handle, in) != PLI_IMPI_OK)) {
-        return NULL; // the agent is about to give up
+        return NULL; // the agent has failed and is about to end
     }
     return in;
 }
@@ -164,7 +164,7 @@ void pli_native_agent_in_received(void *arg, uint64_t handle, enum pli_impi_err 
     }
 }
 
-// The rank has found the receive.
+// The rank has matched the message.
 void pli_native_agent_in_accept(struct pli_native_agent *a, const struct pli_shm_cell *cell)
 {
     struct pli_native_agent_in *in = pli_impi_idmap_find(&a->in_by_id, cell->word[0]);
