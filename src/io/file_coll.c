@@ -82,15 +82,10 @@ static enum pli_err choose(struct pli_file *f, const struct pli_hostmap *h, int 
     return pli_file_hints_note_nodes(f, n);
 }
 
-enum pli_err pli_file_coll_begin(struct pli_file *f)
+enum pli_err pli_file_coll_begin(struct pli_file *f, int n_core)
 {
-    // All must choose alike: what rank 0 has of the hints counts.
-    int64_t hints[3] = { f->hints.buffer, f->hints.nodes, sysconf(_SC_NPROCESSORS_ONLN) };
-    enum pli_err err = pli_coll_bcast(hints, sizeof hints, byte_type(), 0, f->comm);
-    f->hints.buffer = hints[0];
-    f->hints.nodes = (int)hints[1];
     struct pli_hostmap *h = pli_hostmap_open(f->comm);
-    err = err == PLI_OK ? choose(f, h, hints[2] > 0 ? (int)hints[2] : 1) : err;
+    enum pli_err err = choose(f, h, n_core > 0 ? n_core : 1);
     if (h != NULL) {
         pli_hostmap_close(h);
     }
@@ -105,7 +100,7 @@ enum pli_err pli_file_coll_begin(struct pli_file *f)
             f->peers[i] = (struct pli_file_view){ .layout = byte_type(), .is_dense = true };
         }
     }
-    return pli_file_agree(f, err);
+    return err;
 }
 
 static void forget_peers(struct pli_file *f)
