@@ -43,8 +43,9 @@ struct pli_file {
     char *name;
     int fd;
     int amode;
-    bool can_read; // the descriptor can, also where the program may not
-    bool is_local; // see file_map.h
+    bool can_read;  // the descriptor can, also where the program may not
+    bool is_local;  // see file_map.h
+    bool has_uring; // see file_uring.h
     _Atomic bool is_atomic;
     struct pli_errhandler *errhandler;
     struct pli_file_hints hints;

@@ -9,9 +9,9 @@
 #include "coll/hostmap.h"
 #include "io/file.h"
 #include "io/file_access.h"
+#include "io/file_block.h"
 #include "io/file_map.h"
 #include "io/file_plan.h"
-#include "io/file_sys.h"
 #include "msg/p2p.h"
 #include "msg/progress.h"
 #include "msg/request.h"
@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 // The tag is negative: a death of any member ends the wait for one that left because of it.
-enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048 };
+enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048, N_RUN = 128 };
 
 // What a member wants, as all of them know.
 struct want {
@@ -458,18 +458,22 @@ static size_t take_run(const struct pli_cursor *c, size_t len, struct iovec *out
 static void write_runs(struct op *o, MPI_Offset first)
 {
     struct pli_file *f = o->f;
+    struct iovec iov[N_RUN];
+    struct pli_file_piece pieces[N_RUN];
     for (int i = 0; i < f->comm->size; i++) {
         const struct pli_file_view *v = &f->peers[i];
-        size_t left = o->sizes[i];
+        size_t left = o->sizes[i], done;
         struct pli_cursor c;
         pli_file_view_cursor(v, &c, o->buf - first, begin_of(v, &o->wants[i], first), left);
         while (left > 0 && o->err == PLI_OK) {
-            struct iovec iov;
-            int n;
-            size_t done;
-            left -= v->is_dense ? take_run(&c, left, &iov) : pli_cursor_iov(&c, &iov, 1, left, &n);
-            note(o, pli_file_sys_write(f->fd, f->name, iov.iov_base, iov.iov_len,
-                                       first + ((char *)iov.iov_base - o->buf), &done));
+            int n = 1;
+            left -=
+                v->is_dense ? take_run(&c, left, iov) : pli_cursor_iov(&c, iov, N_RUN, left, &n);
+            for (int k = 0; k < n; k++) {
+                char *at = iov[k].iov_base;
+                pieces[k] = (struct pli_file_piece){ at, iov[k].iov_len, first + (at - o->buf), 0 };
+            }
+            note(o, pli_file_block_pieces(f, true, pieces, n, &done));
         }
     }
 }
@@ -492,7 +496,7 @@ static void write_window(struct op *o, MPI_Offset first, MPI_Offset last, bool h
     if (o->err == PLI_OK && has_gaps) {
         write_runs(o, first);
     } else if (o->err == PLI_OK) {
-        note(o, pli_file_sys_write(f->fd, f->name, o->buf, (size_t)(last - first), first, &done));
+        note(o, pli_file_block_move(f, true, o->buf, (size_t)(last - first), first, &done));
     }
 }
 
@@ -571,7 +575,7 @@ static void read_window(struct op *o, MPI_Offset first, MPI_Offset last)
     if (is_mapped) {
         o->buf = m.base + first;
     } else {
-        note(o, pli_file_sys_read(f->fd, f->name, o->buf, got, first, &got));
+        note(o, pli_file_block_move(f, false, o->buf, got, first, &got));
     }
     send_window(o, first, first + (MPI_Offset)got);
     if (o->sizes[f->comm->rank] > 0) {

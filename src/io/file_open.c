@@ -11,6 +11,7 @@
 #include "io/file_query.h"
 #include "io/file_shared.h"
 #include "io/file_sys.h"
+#include "io/file_uring.h"
 #include "msg/process.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
@@ -95,6 +96,7 @@ static enum pli_err open_one(struct pli_file *f, int flags)
         return pli_file_sys_fail(errno, "open", f->name, 0, -1);
     }
     f->is_local = pli_file_map_is_local(f->fd);
+    f->has_uring = pli_file_uring_is_wanted(f->fd);
     return PLI_OK;
 }
 
