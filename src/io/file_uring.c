@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads liburing when it is wanted first. A ring lives as long as one access: making one takes less
-// than 0.1 ms, and checkpoints wait for the access, not for the file to be closed.
+// Loads liburing when it is wanted first. A ring and the thread that has it live as long as one
+// access: making them takes 0.1 ms, and checkpoints wait for the access, not for the file to be
+// closed.
 #include "io/file_uring.h"
 
 #include "base/conf.h"
 #include "base/log.h"
 #include "ckpt/freeze_hold.h"
+#include "ckpt/freeze_wire.h"
 #include "io/file_block.h"
 
 #include <dlfcn.h>
@@ -14,6 +16,7 @@
 #include <linux/magic.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statfs.h>
@@ -162,16 +165,46 @@ static void run(struct io_uring *ring, bool is_write, int fd, struct pli_file_pi
     }
 }
 
+// What the thread of an access is told.
+struct access {
+    bool is_write;
+    int fd;
+    struct pli_file_piece *pieces;
+    int n;
+};
+
+static void *move(void *arg)
+{
+    const struct access *a = arg;
+    struct io_uring ring;
+    if (lib.init(DEPTH, &ring, 0) == 0) { // not: no memory for it now
+        run(&ring, a->is_write, a->fd, a->pieces, a->n);
+        lib.exit(&ring);
+    }
+    return NULL;
+}
+
+// The kernel gives a thread with a ring helpers, which stay for seconds after the ring is closed
+// but not longer than the thread; nobody can dump a process that has them.
 void pli_file_uring_move(bool is_write, int fd, struct pli_file_piece *pieces, int n)
 {
-    struct io_uring ring;
+    struct access a = { is_write, fd, pieces, n };
+    sigset_t blocked, old;
+    pthread_t thread;
     for (int i = 0; i < n; i++) {
         pieces[i].done = 0;
     }
+    if (pli_freeze_is_waited_for()) {
+        return;
+    }
+    sigfillset(&blocked); // signals are the program's
+    sigdelset(&blocked, PLI_FREEZE_SIGNAL);
     pli_freeze_hold();
-    if (lib.init(DEPTH, &ring, 0) == 0) { // not: no memory for it now
-        run(&ring, is_write, fd, pieces, n);
-        lib.exit(&ring);
+    pthread_sigmask(SIG_SETMASK, &blocked, &old);
+    int rc = pthread_create(&thread, NULL, move, &a);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (rc == 0) {
+        pthread_join(thread, NULL);
     }
     pli_freeze_let();
 }
