@@ -8,6 +8,7 @@
 #include "io/file_datarep.h"
 #include "io/file_map.h"
 #include "io/file_sys.h"
+#include "obj/cursor.h"
 #include "obj/type_plan.h"
 
 #include <stdlib.h>
@@ -390,7 +391,8 @@ static enum pli_err run(struct pli_file_access *a)
     if (v->is_dense) {
         return move_run(a, a->len, pli_file_view_offset(v, a->pos), &is_end);
     }
-    return v->has_overlap ? move_runs(a, a->len, &is_end) : run_gaps(a);
+    return pli_file_view_is_ordered(v, a->pos, a->len) ? run_gaps(a)
+                                                       : move_runs(a, a->len, &is_end);
 }
 
 // Space for all of an atomic write, so that a full disk does not leave half of it. With very wide
@@ -409,8 +411,11 @@ enum pli_err pli_file_access_run(struct pli_file_access *a)
         return run(a);
     }
     // In atomic mode no access of another rank sees a part of this one.
-    MPI_Offset lo = pli_file_view_offset(&f->view, a->pos);
-    MPI_Offset hi = pli_file_view_end(&f->view, a->pos + (MPI_Offset)a->len);
+    MPI_Offset lo = 0, hi = INT64_MAX;
+    if (pli_file_view_is_ordered(&f->view, a->pos, a->len)) {
+        lo = pli_file_view_offset(&f->view, a->pos);
+        hi = pli_file_view_end(&f->view, a->pos + (MPI_Offset)a->len);
+    }
     pthread_mutex_lock(&f->range);
     enum pli_err err = pli_file_sys_lock(f->fd, f->name, a->is_write, lo, hi - lo);
     if (err == PLI_OK) {

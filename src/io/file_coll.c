@@ -16,6 +16,7 @@
 #include "msg/progress.h"
 #include "msg/request.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <stdio.h>
@@ -122,18 +123,26 @@ void pli_file_coll_end(struct pli_file *f)
     f->aggregators = NULL;
 }
 
+// What stands before the plan of a view that is told to others.
+struct view_head {
+    MPI_Offset disp;
+    int64_t is_once;
+};
+
 static enum pli_err take_view(struct pli_file *f, int rank, const char *bytes, size_t len)
 {
     struct pli_file_view *v = &f->peers[rank];
     struct pli_datatype *t;
-    MPI_Offset disp;
-    if (len < sizeof disp) {
+    struct view_head head;
+    if (len < sizeof head) {
         return pli_fail(PLI_ERR_OTHER, "rank %d sent a file view that is none", rank);
     }
-    memcpy(&disp, bytes, sizeof disp);
-    enum pli_err err = pli_file_plan_decode(bytes + sizeof disp, len - sizeof disp, &t);
+    memcpy(&head, bytes, sizeof head);
+    enum pli_err err = pli_file_plan_decode(bytes + sizeof head, len - sizeof head, &t);
     if (err == PLI_OK) {
-        *v = (struct pli_file_view){ .disp = disp, .layout = t, .is_dense = t->is_dense };
+        *v = (struct pli_file_view){
+            .disp = head.disp, .layout = t, .is_dense = t->is_dense, .is_once = head.is_once != 0
+        };
     }
     return err;
 }
@@ -145,7 +154,8 @@ static enum pli_err share(struct pli_file *f, const struct pli_file_view *v)
     char *plan = NULL;
     size_t len = 0;
     enum pli_err err = pli_file_plan_encode(v->layout, &plan, &len);
-    int64_t n = err == PLI_OK ? (int64_t)(len + sizeof v->disp) : 0;
+    struct view_head head = { v->disp, v->is_once };
+    int64_t n = err == PLI_OK ? (int64_t)(len + sizeof head) : 0;
     int64_t *lens = calloc(2 * (size_t)comm->size + 1, sizeof *lens), *displs = NULL, sum = 0;
     char *mine = malloc((size_t)n + 1), *all = NULL;
     err = err == PLI_OK && (lens == NULL || mine == NULL)
@@ -153,8 +163,8 @@ static enum pli_err share(struct pli_file *f, const struct pli_file_view *v)
               : err;
     err = pli_file_agree(f, err);
     if (err == PLI_OK) {
-        memcpy(mine, &v->disp, sizeof v->disp);
-        memcpy(mine + sizeof v->disp, plan, len);
+        memcpy(mine, &head, sizeof head);
+        memcpy(mine + sizeof head, plan, len);
         err = pli_coll_allgather(&n, sizeof n, byte_type(), lens, sizeof n, byte_type(), comm);
         displs = lens + comm->size;
         for (int i = 0; i < comm->size; i++) {
@@ -215,7 +225,8 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
         mine.flags |= is_fine(o) ? FLAG_FINE : 0;
     }
     // In atomic mode everybody locks what it accesses.
-    bool is_alone = choice(o) == PLI_FILE_DISABLE || v->has_overlap || o->f->is_atomic;
+    bool is_alone = choice(o) == PLI_FILE_DISABLE || o->f->is_atomic ||
+                    !pli_file_view_is_ordered(v, a->pos, a->len);
     mine.flags |= is_alone ? FLAG_ALONE : 0;
     enum pli_err coll = pli_coll_allgather(&mine, sizeof mine, byte_type(), o->wants, sizeof mine,
                                            byte_type(), o->f->comm);

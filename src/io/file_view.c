@@ -3,6 +3,7 @@
 // blocks is ever made.
 #include "io/file_view.h"
 
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "obj/type_plan.h"
 
@@ -58,6 +59,11 @@ MPI_Offset pli_file_view_offset(const struct pli_file_view *v, MPI_Offset pos)
     pli_file_view_cursor(v, &c, NULL, pos, 1);
     pli_cursor_iov(&c, &at, 1, 1, &n);
     return (MPI_Offset)(uintptr_t)at.iov_base;
+}
+
+bool pli_file_view_is_ordered(const struct pli_file_view *v, MPI_Offset pos, size_t len)
+{
+    return !v->has_overlap && (!v->is_once || pos + (MPI_Offset)len <= v->layout->size);
 }
 
 MPI_Offset pli_file_view_end(const struct pli_file_view *v, MPI_Offset pos)
@@ -152,7 +158,7 @@ MPI_Offset pli_file_view_before(const struct pli_file_view *v, MPI_Offset offset
     if (v->is_dense) {
         return x;
     }
-    MPI_Count i = t->extent > 0 ? x / t->extent : 0;
+    MPI_Count i = t->extent > 0 && !v->is_once ? x / t->extent : 0;
     return i * t->size + before(t->plan, x + t->true_lb - i * t->extent);
 }
 
@@ -187,7 +193,7 @@ static bool find_step(const struct pli_file_view_piece *p, MPI_Offset *step, str
     const struct pli_datatype *t = p->view->layout;
     const struct pli_type_node *node = t->plan;
     MPI_Offset at = p->view->disp;
-    if (p->view->is_dense) {
+    if (p->view->is_dense || p->view->is_once) {
         return false;
     }
     if (node->kind == PLI_NODE_STRIDED && p->pos + (MPI_Offset)p->len <= t->size) {
