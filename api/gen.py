@@ -8,7 +8,8 @@ A stanza is a function name without MPI_ and one line per parameter: kind, name,
 `call f` says which function does the work: it gets looked-up objects and widened
 counts and returns enum pli_err. `collective` stands for three functions and their callees (gen_coll.py). `hand f` passes the arguments as they are and returns what f
 returns. A second name after either is for a large-count form that needs a function of its own. `also f` is
-another name of the same function. `removed f` names what to use in place of one that MPI has no more. A stanza with
+another name of the same function. `fortran` and the words behind an @ are for the Fortran interfaces
+(fortran_model.py). `removed f` names what to use in place of one that MPI has no more. A stanza with
 neither call nor hand is declared but not exported. `doc` lines describe the function.
 HANDLES, NUMBERS and PLAIN below are the kinds; docs/design/api.md says what a body does with each.
 """
@@ -39,6 +40,7 @@ class Param:
     def __init__(self, line):
         m = re.match(r"\s+(\S+)\s+(\S+)\s+(.*)$", line)
         self.kind, self.name, types = m.group(1), m.group(2), m.group(3)
+        types, _, self.note = types.partition("@")  # what Fortran needs to know besides (fortran_model.py)
         side, _, kind = self.kind.partition(":")
         self.side = side if side in ("send", "recv") else None  # of a collective's data
         if self.side:
@@ -66,7 +68,7 @@ class Function:
         self.base, self.returns = m.group(1), (m.group(2) or "int").strip()
         self.name = self.base if self.base.startswith("MPIX_") else prefix + self.base
         self.params, self.has_large, self.call, self.hand, self.doc = [], False, None, None, []
-        self.also, self.removed, self.form, self.errors = [], None, form, None
+        self.also, self.removed, self.form, self.errors, self.fortran = [], None, form, None, []
         for line in lines:
             word = line.split()
             if word == ["large"]:
@@ -79,6 +81,8 @@ class Function:
                 self.also.append(word[1])
             elif word[0] == "errors":
                 self.errors = word[1]
+            elif word[0] == "fortran":
+                self.fortran = word[1:]
             elif word[0] == "removed":
                 self.removed = " ".join(word[1:])
             elif word[0] == "doc":
@@ -310,6 +314,9 @@ def entry(f, large):
     out.append("}")
     alias = re.sub(r"\b" + name + r"\(", f"{name}(", f.proto("", large))
     out.append(f'{alias} __attribute__((weak, alias("{pname}")));')
+    # For libraries that offer other ABIs (gen_abi.py).
+    second = re.sub(r"\b" + name + r"\(", f"pli_std_{name}(", f.proto("", large))
+    out.append(f'{second} __attribute__((alias("{pname}")));')
     for also in f.also:
         for prefix, how in (("P", ""), ("", "weak, ")):
             out.append(f'{f.proto(prefix, large, also)} __attribute__(({how}alias("{pname}")));')
@@ -334,6 +341,7 @@ def exports(functions):
                     n = name + ("_c" if large else "")
                     names += [n, n.replace("MPI", "PMPI", 1)]
     names.append("pli_upc_*")  # the runtime of UPC programs
+    names += ["pli_std_*", "pli_handle_base", "pli_handle_used", "pli_user_calls"]  # libraries of other ABIs
     listed = "  global:\n" + "".join(f"    {n};\n" for n in names)
     return "{\n" + listed + "  local: *;\n};\n"
 

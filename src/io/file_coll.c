@@ -16,6 +16,7 @@
 #include "msg/progress.h"
 #include "msg/request.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@
 #include <unistd.h>
 
 // The tag is negative: a death of any member ends the wait for one that left because of it.
-enum { TAG_DATA = -20, PAGE = 4096 };
+enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048 };
 
 // What a member wants, as all of them know.
 struct want {
@@ -34,7 +35,7 @@ struct want {
     int64_t len;
     int64_t flags; // of enum
 };
-enum { FLAG_FAILED = 1, FLAG_ALONE = 2 };
+enum { FLAG_FAILED = 1, FLAG_ALONE = 2, FLAG_FINE = 4 };
 
 // A collective access under way.
 struct op {
@@ -208,6 +209,13 @@ static enum pli_file_choice choice(const struct op *o)
     return o->a->is_write ? o->f->hints.cb_write : o->f->hints.cb_read;
 }
 
+// Whether this member would do better with others to read its data. Long pieces of a file of this
+// host are read as fast by itself, and without a second copy.
+static bool is_fine(const struct op *o)
+{
+    return o->a->is_write || !o->f->is_local || pli_file_view_run_length(&o->f->view) < LONG_PIECE;
+}
+
 // Members tell each other what they want; whether the two phases are worth it follows for all.
 static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, bool *is_alone_out)
 {
@@ -219,6 +227,7 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
         mine.len = (int64_t)a->len;
         mine.lo = pli_file_view_offset(v, a->pos);
         mine.hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
+        mine.flags |= is_fine(o) ? FLAG_FINE : 0;
     }
     // In atomic mode everybody locks what it accesses.
     bool is_alone = choice(o) == PLI_FILE_DISABLE || o->f->is_atomic ||
@@ -227,10 +236,11 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
     enum pli_err coll = pli_coll_allgather(&mine, sizeof mine, byte_type(), o->wants, sizeof mine,
                                            byte_type(), o->f->comm);
     MPI_Offset lo = INT64_MAX, hi = 0, last = -1;
-    bool is_mixed = false, must_alone = false;
+    bool is_mixed = false, must_alone = false, any_fine = false;
     for (int i = 0; coll == PLI_OK && i < o->f->comm->size; i++) {
         const struct want *w = &o->wants[i];
-        must_alone = must_alone || w->flags != 0;
+        must_alone = must_alone || (w->flags & ~FLAG_FINE) != 0;
+        any_fine = any_fine || (w->flags & FLAG_FINE) != 0;
         *has_failed_out = *has_failed_out || (w->flags & FLAG_FAILED) != 0;
         if (w->len > 0) {
             is_mixed = is_mixed || w->lo < last;
@@ -240,7 +250,7 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
         }
     }
     bool must_together = choice(o) == PLI_FILE_ENABLE;
-    *is_alone_out = must_alone || hi == 0 || (!is_mixed && !must_together);
+    *is_alone_out = must_alone || hi == 0 || (!(is_mixed && any_fine) && !must_together);
     o->base = lo;
     o->end = hi;
     return coll;
@@ -570,11 +580,22 @@ static void send_window(struct op *o, MPI_Offset first, MPI_Offset end)
 static void read_window(struct op *o, MPI_Offset first, MPI_Offset last)
 {
     struct pli_file *f = o->f;
-    size_t got = 0;
-    note(o, pli_file_sys_read(f->fd, f->name, o->buf, (size_t)(last - first), first, &got));
+    struct pli_file_map m;
+    char *own = o->buf;
+    size_t got = (size_t)(last - first);
+    bool is_mapped = pli_file_map_open_read(f, first, last, &m);
+    if (is_mapped) {
+        o->buf = m.base + first;
+    } else {
+        note(o, pli_file_sys_read(f->fd, f->name, o->buf, got, first, &got));
+    }
     send_window(o, first, first + (MPI_Offset)got);
     if (o->sizes[f->comm->rank] > 0) {
         read_own(o, first, first + (MPI_Offset)got);
+    }
+    o->buf = own;
+    if (is_mapped) {
+        pli_file_map_close(&m);
     }
 }
 

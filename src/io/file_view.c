@@ -3,6 +3,7 @@
 // blocks is ever made.
 #include "io/file_view.h"
 
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "obj/type_plan.h"
 
@@ -68,6 +69,11 @@ bool pli_file_view_is_ordered(const struct pli_file_view *v, MPI_Offset pos, siz
 MPI_Offset pli_file_view_end(const struct pli_file_view *v, MPI_Offset pos)
 {
     return pos == 0 ? v->disp : pli_file_view_offset(v, pos - 1) + 1;
+}
+
+MPI_Count pli_file_view_run_length(const struct pli_file_view *v)
+{
+    return v->layout->size / v->layout->plan->runs;
 }
 
 static MPI_Count clamp(MPI_Count x, MPI_Count most)
