@@ -114,7 +114,7 @@ static enum pli_err open_first(struct pli_file *f, struct pli_comm *comm, struct
     enum pli_err err = f->comm != NULL ? open_one(f, flags) : PLI_ERR_NOMEM;
     *out = (struct opened){ .err = err,
                             .buffer = f->hints.buffer,
-                            .nodes = f->hints.nodes,
+                            .nodes = f->hints.nodes > 0 ? f->hints.nodes : f->hints.stripes,
                             .n_core = sysconf(_SC_NPROCESSORS_ONLN) };
     out->word = err == PLI_OK ? pli_file_shared_offer(f, comm) : out->word;
     return err;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What files cost: the memory of a collective write, which has a limit whatever the number of
-// ranks, and threads, which none has that does not need it.
+// ranks, and threads, which none has that does not need it. And hints, which change that.
 #include "t.h"
 
 #include <dirent.h>
@@ -131,6 +131,41 @@ static void threads(const char *path)
     T_EQ(MPI_File_close(&f), MPI_SUCCESS);
 }
 
+// Every hint of docs/io.md can be read back; a value that cannot be is left out.
+static void hints(const char *path)
+{
+    static const char *const rows[][3] = {
+        // what is passed, and what is read back
+        { "cb_buffer_size", "1048576", "1048576" },     { "cb_nodes", "1", "1" },
+        { "romio_cb_write", "ENABLE", "ENABLE" },       { "romio_cb_read", "disable", "disable" },
+        { "collective_buffering", "true", "true" },     { "ind_rd_buffer_size", "65536", "65536" },
+        { "ind_wr_buffer_size", "many", "524288" },     { "romio_ds_read", "enable", "enable" },
+        { "romio_ds_write", "sometimes", "automatic" }, { "pliant_map", "disable", "disable" },
+        { "striping_unit", "65536", "65536" },          { "striping_factor", "7", "7" },
+        { "romio_lustre_co_ratio", "2", "2" }, // not known: kept
+    };
+    enum { N_ROW = sizeof rows / sizeof rows[0] };
+    MPI_Info info, used;
+    MPI_File f;
+    MPI_Info_create(&info);
+    for (int i = 0; i < N_ROW; i++) {
+        MPI_Info_set(info, rows[i][0], rows[i][1]);
+    }
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &f),
+         MPI_SUCCESS);
+    T_EQ(MPI_File_get_info(f, &used), MPI_SUCCESS);
+    for (int i = 0; i < N_ROW; i++) {
+        char value[64] = "";
+        int len = sizeof value, flag = 0;
+        MPI_Info_get_string(used, rows[i][0], &len, value, &flag);
+        T_EQ(flag, 1);
+        T_STR(value, rows[i][2]);
+    }
+    MPI_Info_free(&used);
+    MPI_Info_free(&info);
+    T_EQ(MPI_File_close(&f), MPI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     char path[128];
@@ -142,6 +177,7 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "/tmp/pliant-io-limits-%d", id);
     threads(path);
     memory(path);
+    hints(path);
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == 0) {
         unlink(path);
