@@ -23,7 +23,8 @@ def main():
         sys.exit(__doc__)
     api, out = sys.argv[1:]
     all_routines = model.routines(api)
-    for chapter in sorted({r.chapter for r in all_routines}):
+    skip = ("constants", "types")
+    for chapter in sorted(n[:-4] for n in os.listdir(api) if n.endswith(".api") and n[:-4] not in skip):
         those = [r for r in all_routines if r.chapter == chapter]
         for prefix in ("", "p"):
             gen.write(os.path.join(out, "glue", f"{prefix}glue_{chapter}.c"), fortran_glue.source(chapter, those, prefix))

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The common blocks of mpif.h and of the modules. Only the addresses of their members mean something.
+// The common blocks of mpif.h and of the modules. Only the addresses of their members mean
+// something.
 struct pli_special {
     int bottom, in_place, buffer_automatic;
     int unweighted[1], weights_empty[1], errcodes_ignore[1];
@@ -17,7 +18,8 @@ struct pli_special {
 struct pli_special_argv {
     char argv_null, argvs_null;
 };
-// A program's own common block takes the place of the library's, so the address is looked up at run time.
+// A program's own common block takes the place of the library's, so the address is looked up at
+// run time.
 extern struct pli_special pliant_mpi_special_;
 extern struct pli_special_argv pliant_mpi_argv_;
 
@@ -25,7 +27,7 @@ enum {
     PLI_ARGUMENT_FEW = 64,   // arrays of so many handles need no memory from the heap
     PLI_ARGUMENT_SHORT = 256 // nor do strings of so many bytes
 };
-#define PLI_ARGUMENT_PREDEFINED 0x1000 // handles below are the same number in C and in Fortran
+#define PLI_ARGUMENT_PREDEFINED 0x400 // handles below are constants of the standard ABI, the same number in C and in Fortran
 
 static inline bool pli_argument_is_special(const void *p)
 {
@@ -68,8 +70,9 @@ static inline void pli_argument_set_ierror(int *ierror, int err)
     }
 }
 
-// For each kind of handle: one to C, one to Fortran, and arrays. An array of n comes back in `few` where it fits there, else in
-// memory of the heap; NULL when there is none. pli_argument_x_done writes an array back, where it may have changed, and frees it.
+// For each kind of handle: one to C, one to Fortran, and arrays. An array of n comes back in
+// `few` where it fits there, else in memory of the heap; NULL when there is none.
+// pli_argument_x_done writes an array back, where it may have changed, and frees it.
 #define PLI_ARGUMENT_HANDLE(word, Type, Function)                                                  \
     static inline Type pli_argument_##word(int fortran)                                            \
     {                                                                                              \
@@ -99,7 +102,8 @@ static inline void pli_argument_set_ierror(int *ierror, int err)
         }                                                                                          \
     }
 
-// Room for n things of a size: `few` where they fit there; NULL: no memory. pli_argument_drop gives it back.
+// Room for n things of a size: `few` where they fit there; NULL: no memory. pli_argument_drop
+// gives it back.
 void *pli_argument_space(int n, size_t size, void *few);
 void pli_argument_drop(void *space, void *few);
 
@@ -115,26 +119,31 @@ PLI_ARGUMENT_HANDLE(win, MPI_Win, MPI_Win)
 PLI_ARGUMENT_HANDLE(file, MPI_File, MPI_File)
 PLI_ARGUMENT_HANDLE(message, MPI_Message, MPI_Message)
 
-// How many elements an array has that is as long as the communicator says; 0 where that cannot be found out, and the call fails.
+// How many elements an array has that is as long as the communicator says; 0 where that cannot be
+// found out, and the call fails.
 int pli_argument_size(MPI_Comm comm);
 int pli_argument_sources(MPI_Comm comm);
 int pli_argument_destinations(MPI_Comm comm);
-// Whether the caller is the root of a call on a communicator: elsewhere many arguments are not looked at.
+// Whether the caller is the root of a call on a communicator: elsewhere many arguments are not
+// looked at.
 bool pli_argument_is_root(MPI_Comm comm, int root);
 
-// A copy of an array that stays for good: nonblocking calls may read their arrays until they are complete. Equal contents are kept
-// once. NULL: no memory.
+// A copy of an array that stays for good: nonblocking calls may read their arrays until they are
+// complete. Equal contents are kept once. NULL: no memory.
 const void *pli_argument_keep(const void *bytes, size_t n);
 
 // An array of default INTEGERs where C has addresses.
 MPI_Aint *pli_argument_widen(const int *fortran, int n, MPI_Aint *few);
 
-// A string for C, without the blanks at its end (and with `trim` at its beginning); NULL: no memory.
+// A string for C, without the blanks at its end (and with `trim` at its beginning); NULL: no
+// memory.
 char *pli_argument_string(const char *fortran, size_t length, bool trim, char *few);
-// Room for a string that C writes, `length` bytes with its NUL, filled with what the variable holds: it stays when C writes none.
+// Room for a string that C writes, `length` bytes with its NUL, filled with what the variable
+// holds: it stays when C writes none.
 char *pli_argument_text(const char *fortran, size_t fortran_length, size_t length, char *few);
 void pli_argument_text_back(char *fortran, size_t fortran_length, const char *text);
-// n strings; strings until a blank one; n lists of such. One block of memory that ends with NULL; NULL: no memory.
+// n strings; strings until a blank one; n lists of such. One block of memory that ends with NULL;
+// NULL: no memory.
 char **pli_argument_strings(const char *fortran, int n, size_t length, bool trim);
 char **pli_argument_argv(const char *fortran, size_t stride, size_t length);
 char ***pli_argument_argvs(const char *fortran, int n, size_t length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values of attributes that Fortran sets and reads. A value lives in a cell, one for each value, that stays for good: C has
-// no means to tell when the last attribute that points to it is gone.
+// Values of attributes that Fortran sets and reads. A value lives in a cell, one for each value,
+// that stays for good: C has no means to tell when the last attribute that points to it is gone.
 #include "fortran/attribute.h"
 
 #include <pthread.h>

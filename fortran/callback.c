@@ -10,12 +10,10 @@
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
-// ---- without state ------------------------------------------------------------------------------------------------
-
 enum { N_OP = 256, N_ERRHANDLER = 64 };
 
-// The index of a procedure in a table, where it is entered when it is new; -1: the table is full. An entry stays for good: C may
-// call it as long as an operation that was freed is in use.
+// The index of a procedure in a table, where it is entered when it is new; -1: the table is full.
+// An entry stays for good: C may call it as long as an operation that was freed is in use.
 static int enter(pli_procedure **table, int n, pli_procedure *procedure)
 {
     pthread_mutex_lock(&guard);
@@ -46,10 +44,9 @@ static void call_handler(pli_procedure *procedure, int handle, int *code)
     ((void (*)(int *, int *))procedure)(&handle, code);
 }
 
-#define TIMES_16(F, n)                                                                             \
-    F(n##0)                                                                                        \
-    F(n##1) F(n##2) F(n##3) F(n##4) F(n##5) F(n##6) F(n##7) F(n##8) F(n##9) F(n##a) F(n##b)        \
-        F(n##c) F(n##d) F(n##e) F(n##f)
+#define FIRST_8(F, n) F(n##0) F(n##1) F(n##2) F(n##3) F(n##4) F(n##5) F(n##6) F(n##7)
+#define OTHER_8(F, n) F(n##8) F(n##9) F(n##a) F(n##b) F(n##c) F(n##d) F(n##e) F(n##f)
+#define TIMES_16(F, n) FIRST_8(F, n) OTHER_8(F, n)
 #define TIMES_64(F) TIMES_16(F, 0x0) TIMES_16(F, 0x1) TIMES_16(F, 0x2) TIMES_16(F, 0x3)
 #define TIMES_256(F)                                                                               \
     TIMES_64(F)                                                                                    \
@@ -150,8 +147,6 @@ MPI_Session_errhandler_function *pli_callback_session_errhandler(pli_procedure *
     return i >= 0 ? all[i] : NULL;
 }
 
-// ---- with state ---------------------------------------------------------------------------------------------------
-
 struct pli_callback {
     pli_procedure *procedure[3]; // in the order of the arguments
     MPI_Aint extra;
@@ -179,7 +174,8 @@ struct pli_callback *pli_callback_state(pli_procedure *a, pli_procedure *b, pli_
     return s;
 }
 
-// The old functions have default INTEGERs for the extra state and the values, the others such of address kind.
+// The old functions have default INTEGERs for the extra state and the values, the others such of
+// address kind.
 static int copy_attribute(int handle, int keyval, struct pli_callback *s, void *in, void *out,
                           int *flag)
 {
@@ -340,8 +336,6 @@ static int convert_write_c(void *userbuf, MPI_Datatype type, MPI_Count count, vo
                    position, state);
 }
 
-// ---- predefined procedures, called and recognised by these names ----------------------------------------------------
-
 void mpi_conversion_fn_null_(void);
 void mpi_conversion_fn_null_c_(void);
 
@@ -411,8 +405,6 @@ PREDEFINED(mpi_comm_, MPI_Aint)
 PREDEFINED(mpi_type_, MPI_Aint)
 PREDEFINED(mpi_win_, MPI_Aint)
 
-// ---- checkpoints --------------------------------------------------------------------------------------------------
-
 int pli_callback_checkpoint_size(void *state, MPI_Count *bytes)
 {
     struct pli_callback *s = state;
@@ -439,8 +431,6 @@ int pli_callback_checkpoint_unpack(void *state, int piece, int n_pieces, const v
         &s->extra, &piece, &n_pieces, buf, &bytes, &ierror);
     return ierror;
 }
-
-// ---- errors -------------------------------------------------------------------------------------------------------
 
 int pli_callback_fail_full(void)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Procedures of a Fortran program that MPI calls: for each a C function that converts the arguments and calls it.
+// Procedures of a Fortran program that MPI calls: for each a C function that converts the
+// arguments and calls it.
 #ifndef PLI_FORTRAN_CALLBACK_H
 #define PLI_FORTRAN_CALLBACK_H
 
@@ -7,8 +8,8 @@
 
 typedef void pli_procedure(void); // any procedure of Fortran
 
-// Operations and error handlers get no state from C, so each procedure has a C function of its own, of a fixed number of
-// them. NULL: there are none left.
+// Operations and error handlers get no state from C, so each procedure has a C function of its
+// own, of a fixed number of them. NULL: there are none left.
 MPI_User_function *pli_callback_op(pli_procedure *procedure);
 MPI_User_function_c *pli_callback_op_c(pli_procedure *procedure);
 MPI_Comm_errhandler_function *pli_callback_comm_errhandler(pli_procedure *procedure);
@@ -18,7 +19,8 @@ MPI_Session_errhandler_function *pli_callback_session_errhandler(pli_procedure *
 
 // The others get this as their extra state.
 struct pli_callback;
-// `is_request`: it is freed with the generalised request it is for. Otherwise it stays for good, and equal ones are one. NULL: no memory.
+// `is_request`: it is freed with the generalised request it is for. Otherwise it stays for good,
+// and equal ones are one. NULL: no memory.
 struct pli_callback *pli_callback_state(pli_procedure *a, pli_procedure *b, pli_procedure *c,
                                         MPI_Aint extra, int is_request);
 
@@ -43,7 +45,8 @@ MPIX_Checkpoint_size_function pli_callback_checkpoint_size;
 MPIX_Checkpoint_pack_function pli_callback_checkpoint_pack;
 MPIX_Checkpoint_unpack_function pli_callback_checkpoint_unpack;
 
-// Raise the error that says that there is no C function left for a procedure, or no memory; the error code.
+// Raise the error that says that there is no C function left for a procedure, or no memory; the
+// error code.
 int pli_callback_fail_full(void);
 int pli_callback_fail_memory(void);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles that C writes when a request is complete (MPIX_Comm_ishrink): Fortran's variables get them then.
+// Handles that C writes when a request is complete (MPIX_Comm_ishrink): Fortran's variables get
+// them then.
 #ifndef PLI_FORTRAN_LATER_H
 #define PLI_FORTRAN_LATER_H
 
