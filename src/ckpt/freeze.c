@@ -450,23 +450,30 @@ static bool is_calm(void)
 // Whether the process may be dumped now; else the launcher hears why not.
 static bool may_leave(void)
 {
+    static const char held[] = "it has a request open at mpiexec, or is inside io_uring";
     char text[120] = "thread ";
     const char *why;
     if (!is_calm()) {
         tell(EAGAIN, "it has not left UCX", -1);
         return false;
     }
+    if (pli_freeze_is_held()) { // then it may have threads of the kernel, which take no signals
+        pli_freeze_note_wait();
+        tell(EAGAIN, held, -1);
+        return false;
+    }
     pid_t tid = stop_others();
     if (tid == 0 && !is_calm()) { // a thread has made a lane
         tell(EAGAIN, "it has not left UCX", -1);
+    } else if (pli_freeze_is_held()) {
+        pli_freeze_note_wait();
+        tell(EAGAIN, held, -1);
     } else if (tid != 0) {
         pli_text_add_number(text, sizeof text, (uint64_t)tid);
         pli_text_add(text, sizeof text, " does not take signal ");
         pli_text_add_number(text, sizeof text, (uint64_t)PLI_FREEZE_SIGNAL);
         pli_text_add(text, sizeof text, ": it blocks it");
         tell(EBUSY, text, -1);
-    } else if (pli_freeze_is_held()) {
-        tell(EAGAIN, "it has a request open at mpiexec", -1);
     } else if (pli_freeze_is_forbidden(&why)) {
         tell(ENOTSUP, why, -1);
     } else if (atomic_load(&p.boot->is_linked)) {

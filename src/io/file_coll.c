@@ -9,9 +9,9 @@
 #include "coll/hostmap.h"
 #include "io/file.h"
 #include "io/file_access.h"
+#include "io/file_block.h"
 #include "io/file_map.h"
 #include "io/file_plan.h"
-#include "io/file_sys.h"
 #include "msg/p2p.h"
 #include "msg/progress.h"
 #include "msg/request.h"
@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 // The tag is negative: a death of any member ends the wait for one that left because of it.
-enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048 };
+enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048, N_RUN = 128 };
 
 // What a member wants, as all of them know.
 struct want {
@@ -83,15 +83,10 @@ static enum pli_err choose(struct pli_file *f, const struct pli_hostmap *h, int 
     return pli_file_hints_note_nodes(f, n);
 }
 
-enum pli_err pli_file_coll_begin(struct pli_file *f)
+enum pli_err pli_file_coll_begin(struct pli_file *f, int n_core)
 {
-    // All must choose alike: what rank 0 has of the hints counts.
-    int64_t hints[3] = { f->hints.buffer, f->hints.nodes, sysconf(_SC_NPROCESSORS_ONLN) };
-    enum pli_err err = pli_coll_bcast(hints, sizeof hints, byte_type(), 0, f->comm);
-    f->hints.buffer = hints[0];
-    f->hints.nodes = (int)hints[1];
     struct pli_hostmap *h = pli_hostmap_open(f->comm);
-    err = err == PLI_OK ? choose(f, h, hints[2] > 0 ? (int)hints[2] : 1) : err;
+    enum pli_err err = choose(f, h, n_core > 0 ? n_core : 1);
     if (h != NULL) {
         pli_hostmap_close(h);
     }
@@ -106,7 +101,7 @@ enum pli_err pli_file_coll_begin(struct pli_file *f)
             f->peers[i] = (struct pli_file_view){ .layout = byte_type(), .is_dense = true };
         }
     }
-    return pli_file_agree(f, err);
+    return err;
 }
 
 static void forget_peers(struct pli_file *f)
@@ -474,18 +469,22 @@ static size_t take_run(const struct pli_cursor *c, size_t len, struct iovec *out
 static void write_runs(struct op *o, MPI_Offset first)
 {
     struct pli_file *f = o->f;
+    struct iovec iov[N_RUN];
+    struct pli_file_piece pieces[N_RUN];
     for (int i = 0; i < f->comm->size; i++) {
         const struct pli_file_view *v = &f->peers[i];
-        size_t left = o->sizes[i];
+        size_t left = o->sizes[i], done;
         struct pli_cursor c;
         pli_file_view_cursor(v, &c, o->buf - first, begin_of(v, &o->wants[i], first), left);
         while (left > 0 && o->err == PLI_OK) {
-            struct iovec iov;
-            int n;
-            size_t done;
-            left -= v->is_dense ? take_run(&c, left, &iov) : pli_cursor_iov(&c, &iov, 1, left, &n);
-            note(o, pli_file_sys_write(f->fd, f->name, iov.iov_base, iov.iov_len,
-                                       first + ((char *)iov.iov_base - o->buf), &done));
+            int n = 1;
+            left -=
+                v->is_dense ? take_run(&c, left, iov) : pli_cursor_iov(&c, iov, N_RUN, left, &n);
+            for (int k = 0; k < n; k++) {
+                char *at = iov[k].iov_base;
+                pieces[k] = (struct pli_file_piece){ at, iov[k].iov_len, first + (at - o->buf), 0 };
+            }
+            note(o, pli_file_block_pieces(f, true, pieces, n, &done));
         }
     }
 }
@@ -508,7 +507,7 @@ static void write_window(struct op *o, MPI_Offset first, MPI_Offset last, bool h
     if (o->err == PLI_OK && has_gaps) {
         write_runs(o, first);
     } else if (o->err == PLI_OK) {
-        note(o, pli_file_sys_write(f->fd, f->name, o->buf, (size_t)(last - first), first, &done));
+        note(o, pli_file_block_move(f, true, o->buf, (size_t)(last - first), first, &done));
     }
 }
 
@@ -587,7 +586,7 @@ static void read_window(struct op *o, MPI_Offset first, MPI_Offset last)
     if (is_mapped) {
         o->buf = m.base + first;
     } else {
-        note(o, pli_file_sys_read(f->fd, f->name, o->buf, got, first, &got));
+        note(o, pli_file_block_move(f, false, o->buf, got, first, &got));
     }
     send_window(o, first, first + (MPI_Offset)got);
     if (o->sizes[f->comm->rank] > 0) {
