@@ -46,6 +46,7 @@ help:
 $(BUILD)/CMakeCache.txt:
 	@tools/setup/need build
 	@tools/setup/need ucx || echo "building without UCX: fast networks will be used over TCP"
+	@tools/setup/need uring || echo "building without liburing: files will be accessed without io_uring"
 	@tools/setup/need fortran || echo "building without Fortran: mpifort will say what to install"
 	@$(CONFIGURE) >$(BUILD).log 2>&1 || { cat $(BUILD).log; rm -rf $(BUILD) $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log

@@ -453,23 +453,30 @@ static bool can_be_dumped(void)
 // Whether the process may be dumped now; if not, the launcher is told why.
 static bool may_freeze(void)
 {
+    static const char held[] = "it has a request open at mpiexec, or is inside io_uring";
     char text[120] = "thread ";
     const char *why;
     if (!can_be_dumped()) {
         report(EAGAIN, "it has not left UCX", -1);
         return false;
     }
+    if (pli_freeze_is_held()) { // then it may have threads of the kernel, which take no signals
+        pli_freeze_note_wait();
+        report(EAGAIN, held, -1);
+        return false;
+    }
     pid_t tid = stop_others();
     if (tid == 0 && !can_be_dumped()) { // a thread has made a lane
         report(EAGAIN, "it has not left UCX", -1);
+    } else if (pli_freeze_is_held()) {
+        pli_freeze_note_wait();
+        report(EAGAIN, held, -1);
     } else if (tid != 0) {
         pli_text_add_number(text, sizeof text, (uint64_t)tid);
         pli_text_add(text, sizeof text, " does not take signal ");
         pli_text_add_number(text, sizeof text, (uint64_t)PLI_FREEZE_SIGNAL);
         pli_text_add(text, sizeof text, ": it blocks it");
         report(EBUSY, text, -1);
-    } else if (pli_freeze_is_held()) {
-        report(EAGAIN, "it has a request open at mpiexec", -1);
     } else if (pli_freeze_is_forbidden(&why)) {
         report(ENOTSUP, why, -1);
     } else if (atomic_load(&p.boot->is_linked)) {

@@ -5,12 +5,17 @@
 
 #include <stdbool.h>
 
-// Between the two this process has a connection to the launcher and cannot be dumped; a checkpoint
-// waits. Context: any thread.
+// Between the two this process has something that cannot be dumped, as a connection to the launcher
+// or a ring of io_uring; a checkpoint waits. Context: any thread.
 void pli_freeze_hold(void);
 void pli_freeze_let(void);
 // Async-signal-safe.
 bool pli_freeze_is_held(void);
+// A checkpoint found the process held, and will ask again; whether that was in the last second:
+// then who can do without holding does, so that it is not found so each time. The first is
+// async-signal-safe.
+void pli_freeze_note_wait(void);
+bool pli_freeze_is_waited_for(void);
 
 // Say that this process can never be dumped; why: a static string.
 void pli_freeze_forbid(const char *why);

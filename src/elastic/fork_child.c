@@ -53,8 +53,8 @@ static enum pli_err check_objects(void)
         enum pli_kind kind;
         const char *what;
     } kinds[] = { { PLI_KIND_MESSAGE, "matched messages (MPI_Mprobe) that it has not received" },
-                  { PLI_KIND_WIN, "windows" },
-                  { PLI_KIND_FILE, "files (MPI_File_open)" } };
+                  { PLI_KIND_FILE, "files (MPI_File_open)" }, // each has a window
+                  { PLI_KIND_WIN, "windows" } };
     struct uncloneable uncloneable = { 0, 0 };
     size_t n = 0;
     pli_comm_each(count_uncloneable, &uncloneable);

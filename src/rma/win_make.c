@@ -8,6 +8,7 @@
 #include "comm/comm_make.h"
 #include "msg/process.h"
 #include "obj/comm.h"
+#include "obj/info.h"
 #include "onesided/region_lock.h"
 #include "rma/win.h"
 #include "rma/win_free.h"
@@ -114,6 +115,7 @@ enum pli_err pli_win_make(struct pli_win *w, struct pli_comm *comm, struct pli_i
     if (infos == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a window of %d members", comm->size);
     }
+    w->is_first_only = pli_info_find(info, "pliant_first_only") != NULL;
     w->unit_int = w->unit > INT32_MAX ? MPI_UNDEFINED : (int)w->unit;
     enum pli_err err = exchange(w, comm, why, infos);
     if (err == PLI_OK) {
