@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-// The place of a value that the program is given the address of. Guarded by nothing: all writers of a place
-// write what is there already, but for the last two.
+// The place of a value that the program is given the address of. Guarded by nothing: all writers
+// of a place write what is there already, but for the last two.
 enum place { HOST, IO, LAST_CODE, FLAVOR, MODEL = FLAVOR + 8, N_PLACE = MODEL + 4 };
 static int values[N_PLACE];
 

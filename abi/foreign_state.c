@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Callbacks that get an argument of their own (extra_state): there the function of the program is kept
-// beside the program's argument, and ours in its place changes the handles.
+// Callbacks that get an argument of their own (extra_state): there the function of the program is
+// kept beside the program's argument, and ours in its place changes the handles.
 #include "foreign_calls.h"
 
 #include <stdlib.h>
@@ -25,8 +25,8 @@ struct state {
     F_Datarep_conversion_function_c *read_c, *write_c;
 };
 
-// A key may be in use after it was freed, and a data representation lives as long as the program: only
-// a generalized request gives its memory back.
+// A key may be in use after it was freed, and a data representation lives as long as the program:
+// only a generalized request gives its memory back.
 static struct state *make(struct state like)
 {
     struct state *s = malloc(sizeof *s);
@@ -62,8 +62,8 @@ PLI_FOREIGN_KEYVAL(win, Win)
 #define pli_foreign_type_out pli_foreign_datatype_out
 PLI_FOREIGN_KEYVAL(type, Datatype)
 
-// The functions that MPI itself has for copying and deleting. Where one has several addresses they do
-// what they say all the same.
+// The functions that MPI itself has for copying and deleting. Where one has several addresses they
+// do what they say all the same.
 #if F_HANDLES_ARE_INTS
 int MPIR_Dup_fn(F_Comm comm, int keyval, void *extra_state, void *in, void *out, int *flag);
 int MPIR_Dup_fn(F_Comm comm, int keyval, void *extra_state, void *in, void *out, int *flag)

@@ -45,7 +45,7 @@
 static void plan(struct pli_job *job)
 {
     for (uint32_t a = 0; a < job->n_app && job->opt.singleton == NULL; a++) {
-        pli_program_find(&job->apps[a], job->opt.takes_foreign);
+        pli_program_find(&job->apps[a], &job->opt);
     }
     pli_binding_plan(job);
     if (job->opt.is_report && !job->opt.is_dry) {

@@ -394,7 +394,7 @@ void pli_daemon_run_prepare(struct pli_job *job)
         }
         pli_environment_adopt(&job->apps[a]); // processes that are started later have it too
         if (is_used) {
-            pli_program_find(&job->apps[a], job->opt.takes_foreign);
+            pli_program_find(&job->apps[a], &job->opt);
         }
     }
     pli_binding_plan(job);

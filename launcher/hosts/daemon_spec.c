@@ -76,6 +76,7 @@ static void write_options(struct pli_pack *p, const struct pli_options *o)
                      (o->takes_foreign ? F_FOREIGN : 0);
     pli_pack_u32(p, flags);
     pli_pack_u32(p, (uint32_t)o->on_failure);
+    pli_pack_u32(p, (uint32_t)o->abi);
     pli_pack_u64(p, (uint64_t)o->stdin_rank);
     pli_pack_text(p, o->bind);
     pli_pack_text(p, o->map);
@@ -191,6 +192,7 @@ static void read_options(struct pli_unpack *u, struct pli_options *o)
     o->is_movable = (flags & F_MOVABLE) != 0;
     o->takes_foreign = (flags & F_FOREIGN) != 0;
     o->is_joining = (flags & F_JOINS) != 0;
+    o->abi = (enum pli_abi)pli_unpack_u32(u);
     o->stdin_rank = (int64_t)pli_unpack_u64(u);
     o->bind = pli_unpack_text(u);
     o->map = pli_unpack_text(u);

@@ -3,6 +3,7 @@
 #include "launcher/job/environment.h"
 
 #include "launcher/base/launcher.h"
+#include "launcher/job/abi_path.h"
 #include "launcher/job/role.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
@@ -125,7 +126,7 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
     while (environ[n_env] != NULL) {
         n_env++;
     }
-    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 2);
+    size_t cap = (size_t)(n_env + all->n_edit + mine->n_edit + N_OWN + 3);
     app->env = pli_say_need(calloc(cap, sizeof *app->env));
     app->env_said = pli_say_need(calloc(cap, sizeof *app->env_said));
     for (int i = 0; i < n_env; i++) {
@@ -141,9 +142,38 @@ void pli_environment_make(const struct pli_job *job, struct pli_app *app)
         snprintf(count, sizeof count, "%" PRIu32, app->endpoints);
         set(app, &n, "PLIANT_ENDPOINTS", count);
     }
+    app->env_own = n; // for pli_environment_get
+    char *path = pli_abi_path_make(&job->opt, pli_environment_get(app, "LD_LIBRARY_PATH"));
+    if (path != NULL) {
+        set(app, &n, "LD_LIBRARY_PATH", path);
+        free(path);
+    }
     app->env_own = n;
     for (int i = 0; i < N_OWN; i++) {
         app->env[n + i] = self->own[i];
+    }
+}
+
+void pli_environment_shorten(struct pli_app *app, const char *name, const char *begin)
+{
+    size_t len = strlen(name), n = strlen(begin);
+    for (int i = 0; i < app->env_own; i++) {
+        const char *value = app->env[i] + len + 1;
+        if (!is_named(app->env[i], name, len) || strncmp(value, begin, n) != 0 ||
+            (value[n] != ':' && value[n] != '\0')) {
+            continue;
+        }
+        if (value[n] == ':') {
+            char *shorter;
+            pli_say_need(asprintf(&shorter, "%s=%s", name, value + n + 1) >= 0 ? shorter : NULL);
+            app->env[i] = shorter;
+            return;
+        }
+        // The last one takes its place; then come the variables of the task.
+        app->env[i] = app->env[--app->env_own];
+        memmove(&app->env[app->env_own], &app->env[app->env_own + 1],
+                (N_OWN + 1) * sizeof *app->env);
+        return;
     }
 }
 

@@ -64,6 +64,9 @@ struct pli_auto_restart {
     uint32_t below; // those from this number on cannot be restored, 0: not known
 };
 
+// Programs that were built with which MPI run; in the order of --abi.
+enum pli_abi { PLI_ABI_AUTO, PLI_ABI_MPICH, PLI_ABI_OPENMPI, PLI_ABI_STANDARD, PLI_ABI_NONE };
+
 struct pli_options {
     bool is_label, is_dry, is_verbose, is_report;
     bool has_endpoints; // a part asks for some: all are told how many they have
@@ -78,7 +81,8 @@ struct pli_options {
     const char *ckpt_mark;                // on several hosts: by which daemons know the directory
     uint64_t restart_sum;                 // and the checkpoint
     bool is_state;                        // of what programs register, not of processes
-    bool takes_foreign;                   // programs of another MPI are started too
+    bool takes_foreign;                   // programs of another MPI are started as they are
+    enum pli_abi abi;                     // whose programs run on this MPI
     bool is_movable;                      // every process has a memory of its own, and can be moved
     bool takes_moved;                     // in a daemon: its ranks come from another host
     bool is_joining;                      // in a daemon: its host was not there at the start
