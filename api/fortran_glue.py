@@ -45,6 +45,8 @@ class Body:
                 self.passed[a.cname] = getattr(self, "do_" + a.conv)(a)
         if any(a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "inout" for a in routine.args):
             self.after.append("    pli_later_settle();")
+        if initialises(routine):
+            self.after += ["    if (err == MPI_SUCCESS) {", "        pli_register_sizes();", "    }"]
 
     def need(self, var, **how):
         """After the arguments are made: fail where this one is NULL."""
@@ -342,6 +344,10 @@ def function(routine, prefix, for_f08=False):
     return "\n".join(lines) + "\n"
 
 
+def initialises(routine):
+    return routine.function.base in ("Init", "Init_thread", "Init_endpoints", "Session_init")
+
+
 def by_reference(routine):
     """Whether the extra state is that of a request: it may change."""
     return any(a.callback == "MPI_Grequest_query_function" for a in routine.args)
@@ -355,7 +361,8 @@ def needs_f08(routine):
 def source(chapter, routines, prefix):
     out = [f"// The Fortran procedures {prefix}mpi_*_ of {chapter}.api. Generated from the API table.",
            '#include "fortran/argument.h"', '#include "fortran/attribute.h"', '#include "fortran/callback.h"',
-           '#include "fortran/later.h"', "", "#include <stdlib.h>", ""]
+           '#include "fortran/later.h"', *(['#include "fortran/register.h"'] if any(map(initialises, routines)) else []),
+           "", "#include <stdlib.h>", ""]
     for routine in routines:
         out.append(function(routine, prefix))
         if needs_f08(routine):
