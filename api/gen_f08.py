@@ -398,13 +398,31 @@ def synopsis(forms):
     out = []
     for r in (r for r in forms if not r.is_old):
         args = [a.name for a in r.args] + ([] if r.result else ["ierror"])
+        name = generic(r.name, r, forms[0])
+        if name is None:
+            continue  # the same as the form before it
         note = " !(_c)" if r.large else ""
-        name = r.name[:-2] if r.large else r.name
         out.append(f"{name}({', '.join(args)}){note}" if not r.result else f"{r.result} {name}({', '.join(args)}){note}")
         out += ["    " + declare(r, a, True) for a in r.args]
         if not r.result:
             out.append("    INTEGER, OPTIONAL, INTENT(OUT) :: ierror")
     return out
+
+
+def old_synopsis(routine):
+    """The form of mpif.h and the module mpi: lines."""
+    args = [a.name.upper() for a in routine.args] + ([] if routine.result else ["IERROR"])
+    by_type = {}
+    for a in routine.args:
+        shape = "(*)" if is_choice(a) else f"(MPI_STATUS_SIZE{',*' if a.extent else ''})" if a.conv == "status" else a.shape().upper()
+        if a.conv == "callback":
+            by_type.setdefault("EXTERNAL", []).append(a.name.upper())
+        else:
+            by_type.setdefault(a.old_type() or "<type>", []).append(a.name.upper() + shape)
+    if not routine.result:
+        by_type.setdefault("INTEGER", []).append("IERROR")
+    first = f"{routine.name.upper()}({', '.join(args)})"
+    return [f"{routine.result} {first}" if routine.result else first] + [f"    {t} {', '.join(v)}" for t, v in by_type.items()]
 
 
 def main():
