@@ -43,8 +43,11 @@ class Body:
         for a in routine.args:
             if not a.result:
                 self.passed[a.cname] = getattr(self, "do_" + a.conv)(a)
-        if any(a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "inout" for a in routine.args):
-            self.after.append("    pli_later_settle();")
+        waited = next((a for a in routine.args if a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "inout"), None)
+        if waited is not None:
+            count = f"*{waited.extent}" if waited.extent else "1"
+            self.before.append(f"    int *saved = pli_pending_before({waited.name}, {count});")
+            self.after += [f"    pli_pending_after(saved, {waited.name}, {count});", "    pli_later_settle();"]
 
     def need(self, var, **how):
         """After the arguments are made: fail where this one is NULL."""
@@ -340,7 +343,7 @@ def has_unused(routine):
 def source(chapter, routines, prefix):
     out = [f"// The Fortran procedures {prefix}mpi_*_ of {chapter}.api. Generated from the API table.",
            '#include "fortran/argument.h"', '#include "fortran/attribute.h"', '#include "fortran/callback.h"',
-           '#include "fortran/later.h"', "", "#include <stdlib.h>", ""]
+           '#include "fortran/later.h"', '#include "fortran/pending.h"', "", "#include <stdlib.h>", ""]
     for routine in routines:
         out.append(function(routine, prefix))
         if has_unused(routine):

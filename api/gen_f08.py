@@ -267,7 +267,7 @@ class Buffer:
     view      as one element of a datatype made for the `count` elements of `type`
     blocks    as elements of a datatype with the extent of a block of `count` elements; each rank or partition has one
     units     as elements of a datatype in place of `type`; `count` is an array and stays
-    copy      in memory of its own, copied before the call and after it
+    copy      in memory of its own, copied before the call and when it is complete
     address   as the address of its first element
     whole     not at all: the memory must be contiguous
     """
@@ -328,11 +328,19 @@ def string_lines(routine):
     return [f"    size_t {a.name}_length = {a.name}->elem_len;" for a in routine.args if a.conv.startswith("string")]
 
 
+def request_of(routine):
+    """The name of the request that a call makes, for one that is complete once; None: there is none."""
+    if routine.function.name.endswith("_init"):
+        return None
+    return next((a.name for a in routine.args if a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "out"), None)
+
+
 def slow_lines(routine, prefix, buffers):
     """The call when some buffer is not contiguous."""
     given = {a.name: f"{a.name}->base_addr" for a in routine.args if is_by_descriptor(a)}
     before, after = [], []
-    may_copy = not routine.is_nonblocking()
+    keep = request_of(routine)  # a copy lives until its request is complete
+    may_copy = not routine.is_nonblocking() or keep is not None
     for b in buffers:
         n = b.arg.name
         given[n] = f"{n}_to.addr"
@@ -349,12 +357,13 @@ def slow_lines(routine, prefix, buffers):
             if not unit:
                 given[b.count.name] = f"{n}_to.is_changed ? &{n}_to.{wide} : {b.count.name}"
         out = "true" if b.arg.direction != "in" else "false"
-        after.append(f"    pli_f08_finish({n}, &{n}_to, {out});")
+        after.append(f"    pli_f08_keep({n}, &{n}_to, {out}, err == MPI_SUCCESS ? {keep} : NULL);" if keep else
+                     f"    pli_f08_finish({n}, &{n}_to, {out});")
     lines = [f"    struct pli_f08_buffer {b.arg.name}_to = {{ 0 }};" for b in buffers]
     lines += ["    int err = MPI_SUCCESS;"] + before
-    lines += ["    if (err == MPI_SUCCESS) {", "        " + call_of(routine, prefix, given), "    } else {",
-              f"        err = {fail_line(routine)};", "        if (ierror != NULL) {", "            *ierror = err;", "        }",
-              "    }"]
+    call = call_of(routine, prefix, given).replace(", ierror", ", &err", 1)
+    lines += ["    if (err == MPI_SUCCESS) {", "        " + call, "    } else {",
+              f"        err = {fail_line(routine)};", "    }", "    if (ierror != NULL) {", "        *ierror = err;", "    }"]
     return lines + after
 
 

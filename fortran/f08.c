@@ -2,6 +2,8 @@
 // Sections of arrays in calls of mpi_f08, and the few procedures that only Fortran has.
 #include "fortran/f08.h"
 
+#include "fortran/pending.h"
+
 #include <string.h>
 
 // An error code whose text says what to do; the class itself where no code can be had.
@@ -11,7 +13,7 @@ static int section_error(void)
     if (code == 0 && PMPI_Add_error_code(MPI_ERR_BUFFER, &code) == MPI_SUCCESS) {
         PMPI_Add_error_string(
             code, "the array section given as a buffer is not contiguous, and no datatype can say "
-                  "where its parts lie: copy it to a contiguous array, or use the blocking call");
+                  "where its parts lie: copy it to a contiguous array");
     }
     return code != 0 ? code : MPI_ERR_BUFFER;
 }
@@ -75,6 +77,23 @@ void pli_f08_finish(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool c
         pli_cdesc_release(&to->view);
     }
     pli_cdesc_unpack(d, to->packed, changed);
+}
+
+void pli_f08_keep(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool changed,
+                  const int *request)
+{
+    if (request == NULL || to->packed == NULL) {
+        pli_f08_finish(d, to, request != NULL && changed);
+        return;
+    }
+    if (pli_pending_add(*request, d, to->packed, changed) != MPI_SUCCESS) {
+        // Nobody would copy the result back: the call becomes a blocking one. The request stays and is complete.
+        int flag = 0;
+        MPI_Request handle = PMPI_Request_fromint(*request);
+        while (!flag && PMPI_Request_get_status(handle, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
+        }
+        pli_f08_finish(d, to, changed);
+    }
 }
 
 int pli_f08_fail_comm(const void *h, int err)

@@ -29,6 +29,10 @@ int pli_f08_address(const struct pli_cdesc *d, struct pli_f08_buffer *to);
 // After the call, and after an error: free what was made; a copy is put back when `changed`.
 void pli_f08_finish(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool changed);
 
+// The same after a nonblocking call: a copy belongs to the request, unless the call failed (NULL).
+void pli_f08_keep(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool changed,
+                  const int *request);
+
 // Call the error handler of the communicator, window or file whose Fortran handle is at h; NULL: that of
 // MPI_COMM_SELF. They return what the procedure returns.
 int pli_f08_fail_comm(const void *h, int err);

@@ -35,6 +35,7 @@ program f08_sections
   call partitioned()
   call collective()
   call reductions()
+  call copied()
   call one_sided()
   call files()
   call kinds_of_arrays()
@@ -242,6 +243,37 @@ contains
     call must(b(2, 1) == merge(12, 1024, rank == 0), 'scan')
   end subroutine
 
+  ! The results come to their places when the requests are complete, by whatever call.
+  subroutine copied()
+    integer, asynchronous :: a(6, 4), b(6, 4), c(6, 4), d(3, 4)
+    type(MPI_Request) :: reqs(3)
+    logical :: flag
+    integer :: which, n, places(3)
+    call fill(a)
+    b = -1
+    c = -1
+    call MPI_Iallreduce(a(1::2, 2::2), b(1::2, 2::2), 6, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, reqs(1))
+    call MPI_Iallreduce(a(2::2, 2::2), c(2::2, 2::2), 6_MPI_COUNT_KIND, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, reqs(2))
+    d = -1
+    call MPI_Ialltoall(a(1:3, :), 6, MPI_INTEGER, d, 6, MPI_INTEGER, MPI_COMM_WORLD, reqs(3))
+    call MPI_Wait(reqs(1), MPI_STATUS_IGNORE)
+    call must(b(1, 2) == 1042 .and. b(5, 4) == 1090 .and. count(b == -1) == 18, 'iallreduce and wait')
+    call MPI_Waitall(3, reqs, MPI_STATUSES_IGNORE)
+    call must(c(2, 2) == 1022 .and. c(6, 4) == 1046 .and. count(c == -1) == 18, 'iallreduce and waitall')
+    call must(all(d(:, 4) == 1000 + 10 * (2 * rank + 2) + [1, 2, 3]), 'ialltoall over columns')
+    b = -1
+    call MPI_Iscan(a(1::2, 2::2), b(1::2, 2::2), 6, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, reqs(1))
+    flag = .false.
+    do while (.not. flag)
+      call MPI_Testany(3, reqs, which, flag, MPI_STATUS_IGNORE)
+    end do
+    call must(which == 1 .and. b(1, 2) == merge(21, 1042, rank == 0), 'iscan and testany')
+    b = -1
+    call MPI_Iallreduce(MPI_IN_PLACE, b(2, :), 4, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, reqs(2))
+    call MPI_Waitsome(3, reqs, n, places, MPI_STATUSES_IGNORE)
+    call must(n == 1 .and. places(1) == 2 .and. all(b(2, :) == -2) .and. count(b == -1) == 20, 'in place and waitsome')
+  end subroutine
+
   subroutine one_sided()
     integer, asynchronous :: mem(24)
     integer, asynchronous :: a(6, 4), b(6, 4)
@@ -419,7 +451,7 @@ contains
     call MPI_Comm_dup(MPI_COMM_WORLD, comm)
     call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN)
     call fill(a)
-    call MPI_Iallreduce(a(1::2, :), b, 12, MPI_INTEGER, MPI_SUM, comm, req, ie)
+    call MPI_Allreduce_init(a(1::2, :), b, 12, MPI_INTEGER, MPI_SUM, comm, MPI_INFO_NULL, req, ie)
     call MPI_Error_class(ie, class)
     call MPI_Error_string(ie, text, n)
     call must(class == MPI_ERR_BUFFER .and. index(text(1:n), 'not contiguous') > 0, 'reason')
