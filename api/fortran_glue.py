@@ -242,10 +242,19 @@ class Body:
         return f"pli_callback_{words}"
 
     def do_extra(self, a):
+        if by_reference(self.routine):
+            return self.request_extra(a)
         procedures = [b.name for b in self.routine.args if b.conv == "callback"] + ["NULL"] * 2
-        is_request = int(self.routine.name == "MPI_Grequest_start")
         self.before.append(f"    struct pli_callback *{a.name}_ = "
-                           f"pli_callback_state({', '.join(procedures[:3])}, *{a.name}, {is_request});")
+                           f"pli_callback_state({', '.join(procedures[:3])}, *{a.name});")
+        self.need(f"{a.name}_")
+        return f"{a.name}_"
+
+    def request_extra(self, a):
+        """The older interfaces hand the variable itself to the procedures, as programs are used to; mpi_f08 its value."""
+        procedures = ", ".join(b.name for b in self.routine.args if b.conv == "callback")
+        place = "NULL" if self.for_f08 else a.name
+        self.before.append(f"    struct pli_callback *{a.name}_ = pli_callback_request({procedures}, *{a.name}, {place});")
         self.need(f"{a.name}_")
         return f"{a.name}_"
 
@@ -309,7 +318,7 @@ def parameters(routine):
 
 def function(routine, prefix, for_f08=False):
     names = f08_names(routine, prefix) if for_f08 else names_of(routine, prefix)
-    if not for_f08 and not routine.is_old and not routine.buffers() and not has_unused(routine):
+    if not for_f08 and not routine.is_old and not routine.buffers() and not needs_f08(routine):
         names += f08_names(routine, prefix)
     params = parameters(routine)
     returns = routine.function.returns if routine.result else "void"
@@ -336,8 +345,14 @@ def function(routine, prefix, for_f08=False):
     return "\n".join(lines) + "\n"
 
 
-def has_unused(routine):
-    return any(a.conv == "address_unused" for a in routine.args)
+def by_reference(routine):
+    """Whether the extra state is that of a request: it may change."""
+    return any(a.callback == "MPI_Grequest_query_function" for a in routine.args)
+
+
+def needs_f08(routine):
+    """Whether a routine without buffers is not the same in mpi_f08."""
+    return by_reference(routine) or any(a.conv == "address_unused" for a in routine.args)
 
 
 def source(chapter, routines, prefix):
@@ -346,6 +361,6 @@ def source(chapter, routines, prefix):
            '#include "fortran/later.h"', '#include "fortran/pending.h"', "", "#include <stdlib.h>", ""]
     for routine in routines:
         out.append(function(routine, prefix))
-        if has_unused(routine):
+        if needs_f08(routine):
             out.append(function(routine, prefix, for_f08=True))
     return "\n".join(out)
