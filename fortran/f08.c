@@ -87,7 +87,8 @@ void pli_f08_keep(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool cha
         return;
     }
     if (pli_pending_add(*request, d, to->packed, changed) != MPI_SUCCESS) {
-        // Nobody would copy the result back: the call becomes a blocking one. The request stays and is complete.
+        // Nobody would copy the result back: the call becomes a blocking one. The request stays and
+        // is complete.
         int flag = 0;
         MPI_Request handle = PMPI_Request_fromint(*request);
         while (!flag && PMPI_Request_get_status(handle, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
@@ -114,7 +115,7 @@ int pli_f08_fail_file(const void *h, int err)
     return err;
 }
 
-// ---- what C does not have; the names are those that a Fortran compiler makes ----
+// What C does not have; the names are those that a Fortran compiler makes.
 
 static void success(int *ierror)
 {

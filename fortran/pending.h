@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of array sections that nonblocking calls work on: what a copy got is put back when the request is complete.
+// Copies of array sections that nonblocking calls work on: what a copy got is put back when the
+// request is complete.
 #ifndef PLI_FORTRAN_PENDING_H
 #define PLI_FORTRAN_PENDING_H
 
@@ -15,8 +16,8 @@ int pli_pending_add(int request, const struct pli_cdesc *d, void *packed, bool c
 int *pli_pending_copy(const int *requests, int n);
 void pli_pending_complete(int *saved, const int *requests, int n);
 
-// Around each call that may complete requests: those that were there and are null afterwards are complete.
-// Context: any thread. NULL when nothing waits, or without memory for the list.
+// Around each call that may complete requests: those that were there and are null afterwards are
+// complete. Context: any thread. NULL when nothing waits, or without memory for the list.
 static inline int *pli_pending_before(const int *requests, int n)
 {
     bool is_idle = atomic_load_explicit(&pli_pending_count, memory_order_relaxed) == 0;

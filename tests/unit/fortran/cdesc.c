@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sections of Fortran arrays as datatypes: what a datatype picks out of a section is what the same count and type pick
-// out of a contiguous copy of it.
+// Sections of Fortran arrays as datatypes: what a datatype picks out of a section is what the same
+// count and type pick out of a contiguous copy of it.
 #include "fortran/cdesc.h"
 #include "t.h"
 
@@ -26,7 +26,8 @@ static struct pli_cdesc_dim *dims(struct section *s)
     return s->head.dim;
 }
 
-// A section with the given extents and steps (in elements) of an array that is `array` long in each dimension.
+// A section with the given extents and steps (in elements) of an array that is `array` long in each
+// dimension.
 static void make(struct section *s, size_t elem, int rank, const int *extent, const int *step,
                  const int *array)
 {
@@ -156,8 +157,8 @@ static void test_blocks(void)
     check_blocks(&s, 1, MPI_INT, 6, MPI_ERR_BUFFER); // half an element
 }
 
-// Every extent, stride and size of elements, with datatypes that fill elements, parts of them, several of them,
-// and such with gaps.
+// Every extent, stride and size of elements, with datatypes that fill elements, parts of them,
+// several of them, and such with gaps.
 static void test_random(void)
 {
     MPI_Datatype row, gaps, dup, mixed;
