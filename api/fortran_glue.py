@@ -318,7 +318,7 @@ def parameters(routine):
 
 def function(routine, prefix, for_f08=False):
     names = f08_names(routine, prefix) if for_f08 else names_of(routine, prefix)
-    if not for_f08 and not routine.is_old and not routine.buffers() and not needs_f08(routine):
+    if not for_f08 and not routine.is_old and not needs_f08(routine):
         names += f08_names(routine, prefix)
     params = parameters(routine)
     returns = routine.function.returns if routine.result else "void"

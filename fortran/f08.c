@@ -137,7 +137,35 @@ void pmpi_f_sync_reg_f08ts_(const struct pli_cdesc *buf)
     (void)buf; // that it was called is enough: the compiler believes that the buffer changed
 }
 
+// For compilers that pass buffers by address.
+void pmpi_f_sync_reg_f08_(void *buf);
+void pmpi_f_sync_reg_f08_(void *buf)
+{
+    (void)buf;
+}
+
+void mpi_f_sync_reg_f08_(void *buf) __attribute__((weak, alias("pmpi_f_sync_reg_f08_")));
 void mpi_sizeof_f08ts_(const struct pli_cdesc *x, int *size, int *ierror)
     __attribute__((weak, alias("pmpi_sizeof_f08ts_")));
 void mpi_f_sync_reg_f08ts_(const struct pli_cdesc *buf)
     __attribute__((weak, alias("pmpi_f_sync_reg_f08ts_")));
+
+// The three forms of a status have one layout.
+void pmpi_status_f2f08_f08_(const int *f_status, MPI_Status *f08_status, int *ierror);
+void pmpi_status_f2f08_f08_(const int *f_status, MPI_Status *f08_status, int *ierror)
+{
+    memcpy(f08_status, f_status, sizeof *f08_status);
+    success(ierror);
+}
+
+void pmpi_status_f082f_f08_(const MPI_Status *f08_status, int *f_status, int *ierror);
+void pmpi_status_f082f_f08_(const MPI_Status *f08_status, int *f_status, int *ierror)
+{
+    memcpy(f_status, f08_status, sizeof *f08_status);
+    success(ierror);
+}
+
+void mpi_status_f2f08_f08_(const int *f_status, MPI_Status *f08_status, int *ierror)
+    __attribute__((weak, alias("pmpi_status_f2f08_f08_")));
+void mpi_status_f082f_f08_(const MPI_Status *f08_status, int *f_status, int *ierror)
+    __attribute__((weak, alias("pmpi_status_f082f_f08_")));

@@ -85,3 +85,16 @@ must_say "-I$scratch/copy/lib/pliant/fortran/gfortran-[0-9]+ " copy/bin/mpifort 
 for file in mpi.mod mpi_f08.mod libpliant_mpimod.a; do
     ls copy/lib/pliant/fortran/gfortran-*/$file >/dev/null || fail "$file was not made"
 done
+
+# The modules for compilers that cannot hand over descriptors, with this one: buffers go by address.
+mkdir -p address/lib/pliant/fortran address/bin
+cp -r "$BUILD_DIR/lib/pliant/fortran/source" address/lib/pliant/fortran
+cp "$BUILD_DIR/bin/mpifort" address/bin
+ln -s "$BUILD_DIR/include" address/include
+ln -s "$BUILD_DIR"/lib/lib*.so* address/lib
+echo 'this is no Fortran' >address/lib/pliant/fortran/source/probe_descriptor.f90
+must_say "buffers by address" address/bin/mpifort --build-modules gfortran
+sed 's/rank == 0/rank == 0 .and. .not. MPI_SUBARRAYS_SUPPORTED/' hello.f90 >hello_address.f90
+address/bin/mpifort -o by_address hello_address.f90
+nm by_address | grep -q mpi_allreduce_f08_ || fail "buffers went by descriptor"
+must_say '^sum 3$' mpiexec -n 3 ./by_address
