@@ -70,7 +70,7 @@ BENCHES = [
     Bench("hosts_alltoall", "coll", 4, ["alltoall", "8", "1024", "65536"], hosts=2),
     Bench("hosts_start", "init", 64, hosts=4, wall="start"),
     Bench("ring16", "ring", 16),
-    Bench("fortran", "fortran", 2, bind=True),
+    Bench("fortran_lat", "fortran", 2, bind=True),
     Bench("fortran_c", "lat", 2, ["8"], bind=True),  # the same in C, measured at the same time
     Bench("idle", "idle", 9),
     Bench("mem", "mem", 32),
