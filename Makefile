@@ -8,7 +8,8 @@
 #                   Slurm of its own; T=regex for some
 #   make test-upc-plain   C programs from Debian's sources through gcc and upcc (network)
 #   make test-upc-fuzz    feed the UPC translator mutated programs for SECONDS (60)
-#   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance
+#   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance,
+#                   BEFORE=dir for an earlier build in place of the peers
 #   make bench-startup   time and memory of start-up over the number of ranks, with plots
 #   make bench-upc    UPC flat and in groups, triad, barrier, single gets and puts, with plots
 #   make bench-hosts  the part of make bench that runs between virtual hosts (root)
@@ -92,7 +93,7 @@ demo: $(BUILD)/CMakeCache.txt
 
 bench: all
 	@tools/setup/need bench
-	@python3 bench/run.py --build $(BUILD) $(if $(QUICK),--quick) $(B)
+	@python3 bench/run.py --build $(BUILD) $(if $(QUICK),--quick) $(if $(BEFORE),--before $(BEFORE)) $(B)
 
 bench-startup: all
 	@tools/setup/need bench

@@ -314,6 +314,9 @@ def entry(f, large):
     out.append("}")
     alias = re.sub(r"\b" + name + r"\(", f"{name}(", f.proto("", large))
     out.append(f'{alias} __attribute__((weak, alias("{pname}")));')
+    # For libraries that offer other ABIs (gen_abi.py).
+    second = re.sub(r"\b" + name + r"\(", f"pli_std_{name}(", f.proto("", large))
+    out.append(f'{second} __attribute__((alias("{pname}")));')
     for also in f.also:
         for prefix, how in (("P", ""), ("", "weak, ")):
             out.append(f'{f.proto(prefix, large, also)} __attribute__(({how}alias("{pname}")));')
@@ -338,6 +341,7 @@ def exports(functions):
                     n = name + ("_c" if large else "")
                     names += [n, n.replace("MPI", "PMPI", 1)]
     names.append("pli_upc_*")  # the runtime of UPC programs
+    names += ["pli_std_*", "pli_handle_base", "pli_handle_used", "pli_user_calls"]  # libraries of other ABIs
     listed = "  global:\n" + "".join(f"    {n};\n" for n in names)
     return "{\n" + listed + "  local: *;\n};\n"
 

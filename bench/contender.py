@@ -41,12 +41,17 @@ class Contender:
                 program, *args]
 
 
-def contenders(build):
+def pliant(build, name="pliant", title="Pliant MPI"):
+    """Pliant MPI as built in a folder."""
     bin_folder = os.path.join(build, "bin")
+    return Contender(name, title, os.path.join(bin_folder, "mpicc"),
+                     os.path.join(bin_folder, "mpiexec"), ["--bind-to", "core"], ["--bind-to", "none"],
+                     tcp={"PLIANT_NET": "tcp"})
+
+
+def contenders(build):
     return [
-        Contender("pliant", "Pliant MPI", os.path.join(bin_folder, "mpicc"),
-                  os.path.join(bin_folder, "mpiexec"), ["--bind-to", "core"], ["--bind-to", "none"],
-                  tcp={"PLIANT_NET": "tcp"}),
+        pliant(build),
         Contender("mpich", "MPICH", "mpicc.mpich", "mpiexec.hydra", ["-bind-to", "core"], [],
                   tcp={"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}),
         # Its launcher refuses root and more ranks than cores unless told otherwise.
@@ -59,7 +64,8 @@ def contenders(build):
 
 
 def version_of(contender):
-    asked = {"pliant": [os.path.join(os.path.dirname(contender.launch), "mpiinfo"), "--version"],
+    ours = [os.path.join(os.path.dirname(contender.launch), "mpiinfo"), "--version"]
+    asked = {"pliant": ours, "before": ours,
              "mpich": ["mpiexec.hydra", "--version"], "openmpi": ["mpirun.openmpi", "--version"]}
     try:
         out = subprocess.run(asked[contender.name], capture_output=True, text=True, check=False,

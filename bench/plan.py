@@ -46,6 +46,18 @@ def collectives():
         yield Bench(op, "commop", 16, [op])
 
 
+IO_PLACES = {"tmpfs": "/dev/shm", "disk": "{folder}"}
+IO_RANKS = (2, 4, 8)
+IO_QUICK = ["floor", "block_write", "block_read", "write_all", "log", "open"]
+
+
+def files():
+    for place, folder in IO_PLACES.items():
+        for ranks in IO_RANKS:
+            yield Bench(f"io_{place}{ranks}", "io", ranks, [folder, place], bind=ranks == 2,
+                        quick_args=[folder, place, *(IO_QUICK if ranks > 2 else [])])
+
+
 BENCHES = [
     Bench("lat", "lat", 2, bind=True, quick_args=["8", "1024", "4096"]),
     Bench("bw", "bw", 2, bind=True, quick_args=["65536", "1048576", "4194304"]),
@@ -87,6 +99,7 @@ BENCHES = [
     Bench("ep_allreduce", "ep_coll", 2, ["2", "8", "1024", "65536", "1048576"], ours_only=True,
           quick_args=["2", "8", "1024"]),
     *collectives(),
+    *files(),
 ]
 
 
@@ -108,6 +121,38 @@ def collective_aims():
                           f"size={size} ranks={ranks}", 1.0)
     for op in ("comm_dup", "comm_split"):
         yield Aim(f"{op}, 16 ranks", op, "size=0 ranks=16", 0.5)
+
+
+# What is measured on files: the number, its size, words for people, and the least ratio to the better
+# of the others.
+IO_LINES = [
+    ("block_write", 1 << 20, "write 1 MiB blocks", 1.0),
+    ("block_write_all", 1 << 20, "write 1 MiB blocks together", 1.0),
+    ("block_read", 1 << 20, "read 1 MiB blocks", 1.0),
+    ("block_read_all", 1 << 20, "read 1 MiB blocks together", 1.0),
+    *[(f"mixed_{way}{how}", size, f"{way} records of {size_word(size)} by turns{words}", 2.0)
+      for size in (64, 512, 4096) for how, words in (("_all", " together"), ("", ""))
+      for way in ("write", "read")],
+    *[(f"array_{way}", n, f"{way} a {n}-D array by blocks", 1.0) for n in (2, 3)
+      for way in ("write", "read")],
+    ("log", 200, "log of 200 B lines with the shared pointer", 5.0),
+]
+
+
+def file_aims():
+    for place in IO_PLACES:
+        for ranks in IO_RANKS:
+            where = f"place={place} ranks={ranks}"
+            there = f"{place}, {ranks} ranks"
+            for name, size, words, limit in IO_LINES:
+                yield Aim(f"{words}, {there}", f"io_{name}", f"size={size} {where}", limit, "higher")
+            yield Aim(f"write an array while computing, {there}", "io_overlap", f"size=2 {where}", 1.0)
+            yield Aim(f"open and close a file, {there}", "io_open", f"size=0 {where}", 1.0)
+            for name in ("block_write", "block_read", "block_write_all", "block_read_all"):
+                way = "write" if "write" in name else "read"
+                yield Aim(f"{way} 1 MiB blocks{' together' if 'all' in name else ''} beside system calls, {there}",
+                          f"io_{name}", f"size={1 << 20} {where}", 0.9, "higher",
+                          own=f"io_floor_{way} size={1 << 20} {where}")
 
 
 AIMS = [
@@ -169,4 +214,5 @@ AIMS = [
           "ep_allreduce", f"size={size} ranks=2 threads=2", 1.0, own=f"ep_allreduce size={size} ranks=4 threads=1")
       for size in (8, *COLL_SIZES)],
     *collective_aims(),
+    *file_aims(),
 ]

@@ -8,6 +8,7 @@
 #include "impi/agent_native/native_agent.h"
 #include "launcher/base/refuse.h"
 #include "launcher/hosts/daemon.h"
+#include "launcher/hosts/daemon_state.h"
 #include "launcher/hosts/daemon_run.h"
 #include "launcher/hosts/io_forward.h"
 #include "launcher/hosts/spawn_daemon.h"

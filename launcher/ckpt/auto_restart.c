@@ -18,7 +18,6 @@
 #include "launcher/ckpt/restart.h"
 #include "launcher/base/say.h"
 #include "launcher/base/output.h"
-#include "launcher/hosts/daemon_spec.h"
 #include "launcher/ranks/failure_text.h"
 
 #include <errno.h>
@@ -69,13 +68,11 @@ void pli_auto_restart_lost(void)
 // The hosts that are left, as --hosts has them; NULL: they are those that the job began with.
 static char *hosts_left(const struct pli_job *job)
 {
-    struct pli_head_means means;
     struct pli_pack list = { 0 };
     if (job->n_host == 0) {
         return NULL;
     }
-    pli_head_side(0, &means);
-    bool is_other = job->n_host > means.spec->tree.n;
+    bool is_other = job->n_host > pli_head_n_first();
     for (uint32_t h = 0; h < job->n_host; h++) {
         const struct pli_host *host = &job->hosts[h];
         bool is_address = strchr(host->name, ':') != NULL;

@@ -15,7 +15,7 @@
 #include "launcher/ckpt/restart_hosts.h"
 #include "launcher/ckpt/restart_run.h"
 #include "launcher/hosts/daemon.h"
-#include "launcher/hosts/dlink.h"
+#include "launcher/hosts/dlink_frame.h"
 #include "launcher/hosts/io_forward.h"
 #include "launcher/job/job.h"
 #include "launcher/job/rank_rows.h"

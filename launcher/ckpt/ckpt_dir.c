@@ -3,7 +3,7 @@
 // latter contain the host and the process they belong to: many hosts may see the directory.
 #include "launcher/ckpt/ckpt_dir.h"
 
-#include "launcher/ckpt/ckpt_plan.h"
+#include "launcher/ckpt/ckpt_commit.h"
 #include "launcher/ckpt/restart_ghosts.h"
 #include "launcher/base/remove_tree.h"
 

@@ -18,7 +18,7 @@
 #include "launcher/ckpt/manifest.h"
 #include "launcher/ckpt/restart_hosts.h"
 #include "launcher/ckpt/restart_run.h"
-#include "launcher/hosts/dlink.h"
+#include "launcher/hosts/dlink_frame.h"
 #include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"

@@ -7,8 +7,8 @@
 #include "launcher/base/helper.h"
 #include "launcher/base/loop.h"
 #include "launcher/base/pack.h"
-#include "launcher/ckpt/ckpt_steps.h"
-#include "launcher/ckpt/ckpt_plan.h"
+#include "launcher/ckpt/ckpt_phase.h"
+#include "launcher/ckpt/ckpt_commit.h"
 #include "launcher/base/say.h"
 
 #include <limits.h>

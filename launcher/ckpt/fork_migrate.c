@@ -5,6 +5,7 @@
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
 #include "launcher/base/launcher.h"
+#include "launcher/hosts/daemon_addr.h"
 #include "launcher/ckpt/ckpt_resume.h"
 #include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_dir.h"
@@ -16,7 +17,7 @@
 #include "launcher/hosts/image_transfer.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/launch.h"
-#include "launcher/hosts/dlink.h"
+#include "launcher/hosts/dlink_frame.h"
 #include "launcher/base/pidns.h"
 #include "launcher/base/refuse.h"
 #include "launcher/ckpt/restart_ghosts.h"
@@ -47,7 +48,7 @@ struct pli_fork_migrate_clone {
     struct pli_watch busy;               // ends when the clone can be written
     struct pli_fork_migrate_clone *next; // not freed: an event of this turn may name one
     struct pli_job *job;
-    struct pli_daemon_auth_place to;
+    struct pli_daemon_addr to;
     uint32_t index;
     enum { UNUSED, LEAVING, COMING } side;
     pid_t pid;       // of the process here, 0: none
@@ -159,7 +160,7 @@ static void berth(struct pli_job *job, const struct pli_dframe *f)
     uint32_t number = pli_unpack_u32(&u), row = pli_node_row_of(&job->node, f->a);
     struct pli_fork_migrate_clone *v = find(f->a);
     if (v != NULL && v->side == LEAVING && row != UINT32_MAX) {
-        pli_daemon_auth_unpack(&v->to, &u);
+        pli_daemon_addr_unpack(&v->to, &u);
         // Its parent waits for that.
         atomic_store(&job->node.rows[row].pid, u.is_bad ? 0 : number);
     }
@@ -313,10 +314,10 @@ static uint32_t free_number(void)
 void pli_fork_migrate_expect_comer(struct pli_job *job, uint32_t index, struct pli_answer *a)
 {
     char why[PLI_CKPT_WHY];
-    struct pli_daemon_auth_place place;
+    struct pli_daemon_addr place;
     struct pli_pack p = { 0 };
     uint32_t number = free_number();
-    if (!pli_criu_check(why) || !pli_daemon_dock(&place, why) ||
+    if (!pli_criu_check(why) || !pli_image_transfer_open(&place, why) ||
         !pli_ckpt_resume_open(job, pli_ckpt_all_back)) {
         pli_refuse(a, ENOTSUP, "%.*s", (int)strcspn(why, ";"), why);
         return;
@@ -327,7 +328,7 @@ void pli_fork_migrate_expect_comer(struct pli_job *job, uint32_t index, struct p
     }
     add(job, index, COMING);
     pli_pack_u32(&p, number);
-    pli_daemon_auth_pack(&place, &p);
+    pli_daemon_addr_pack(&place, &p);
     pli_daemon_send(PLI_DLINK_BERTH, 0, index, p.data, p.len);
     pli_pack_fini(&p);
 }

@@ -7,13 +7,14 @@
 #include "launcher/ckpt/ckpt_daemon.h"
 #include "launcher/ckpt/ckpt_head.h"
 #include "launcher/base/launcher.h"
+#include "launcher/hosts/daemon_addr.h"
 #include "launcher/ckpt/ckpt_phase.h"
 #include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_ranks.h"
 #include "launcher/ckpt/criu_run.h"
 #include "launcher/hosts/daemon.h"
 #include "launcher/hosts/image_transfer.h"
-#include "launcher/hosts/dlink.h"
+#include "launcher/hosts/dlink_frame.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/ckpt/migrate_daemon.h"
 #include "launcher/hosts/io_forward.h"
@@ -38,7 +39,7 @@ struct pli_migrate_daemon_state {
     struct pli_unpack rest; // of what was said of the ranks: rows, and their input
     // Sending the images.
     struct pli_helper helper;
-    struct pli_daemon_auth_place to;
+    struct pli_daemon_addr to;
     bool is_begun, is_over;
 };
 
@@ -84,7 +85,7 @@ static bool is_dry(void)
 void pli_migrate_daemon_leave(struct pli_unpack *u)
 {
     char why[PLI_CKPT_WHY];
-    pli_daemon_auth_unpack(&state()->to, u);
+    pli_daemon_addr_unpack(&state()->to, u);
     state()->is_begun = state()->is_over = false;
     if (u->is_bad) {
         pli_ckpt_fail(EPROTO, "mpiexec sent something that makes no sense");
@@ -171,12 +172,12 @@ const struct pli_proc_task *pli_migrate_daemon_parent(const struct pli_job *job)
 void pli_migrate_daemon_there(void)
 {
     char why[PLI_CKPT_WHY];
-    struct pli_daemon_auth_place dock;
+    struct pli_daemon_addr dock;
     struct pli_pack p = { 0 };
-    if (!pli_criu_check(why) || !pli_daemon_dock(&dock, why)) {
+    if (!pli_criu_check(why) || !pli_image_transfer_open(&dock, why)) {
         pli_say_bad("%s", why);
     }
-    pli_daemon_auth_pack(&dock, &p);
+    pli_daemon_addr_pack(&dock, &p);
     pli_daemon_send(PLI_DLINK_PART, PLI_PART_THERE, 0, p.data, p.len);
     pli_pack_fini(&p);
 }

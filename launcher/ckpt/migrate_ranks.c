@@ -18,7 +18,7 @@
 #include "launcher/ckpt/ckpt_ranks.h"
 #include "launcher/job/job.h"
 #include "launcher/ranks/stdin.h"
-#include "launcher/hosts/daemon_auth.h"
+#include "launcher/hosts/daemon_addr.h"
 #include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
@@ -59,8 +59,8 @@ struct pli_migrate_ranks_state {
     struct pli_host *to;        // where
     struct pli_dlink link, old; // to the daemon there, to the one here when it has lost them
     struct pli_daemon_spec spec;
-    struct pli_host_table roll;
-    struct pli_daemon_auth_place dock; // where it takes the images
+    struct pli_host_table info;
+    struct pli_daemon_addr dock; // where it takes the images
     struct pli_timer timer;
     uint64_t stop_ns;
     struct pli_answer answer;
@@ -168,16 +168,15 @@ static void lost(struct pli_dlink *l, const char *why)
 
 static void start_ranks(struct pli_unpack *u)
 {
-    struct pli_head_means means;
     struct pli_pack p = { 0 };
-    pli_head_side(state()->host, &means);
-    state()->roll = (struct pli_host_table){ 0 };
-    if (state()->stage != TAKING || !pli_host_table_unpack(state()->job, u, &state()->roll)) {
+    state()->info = (struct pli_host_table){ 0 };
+    if (state()->stage != TAKING || !pli_host_table_unpack(state()->job, u, &state()->info)) {
         give_up(EPROTO, "the daemon there said something that makes no sense");
         return;
     }
     for (uint32_t h = 0; h < state()->job->n_host; h++) {
-        pli_host_table_pack_place(h == state()->host ? &state()->roll : &means.rolls[h], &p);
+        pli_host_table_pack_place(h == state()->host ? &state()->info : &pli_head_host_info()[h],
+                                  &p);
     }
     pli_pack_u32(&p, 0); // the memory has its process sets
     tell(PLI_DLINK_START, 0, &p);
@@ -187,7 +186,7 @@ static void start_ranks(struct pli_unpack *u)
 static void hear_part(uint16_t stage, struct pli_unpack *u)
 {
     if (stage == PLI_PART_THERE && state()->stage == STARTING) {
-        pli_daemon_auth_unpack(&state()->dock, u);
+        pli_daemon_addr_unpack(&state()->dock, u);
         if (u->is_bad) {
             give_up(EPROTO, "the daemon there said something that makes no sense");
             return;
@@ -259,7 +258,7 @@ static void take_images(void)
 
 static void pack_way(struct pli_pack *to)
 {
-    pli_daemon_auth_pack(&state()->dock, to);
+    pli_daemon_addr_pack(&state()->dock, to);
 }
 
 static void pack_streams(uint32_t host, struct pli_pack *to)
@@ -292,8 +291,7 @@ static void tell_ended(void)
 // From here on they are there and nowhere else.
 static void commit(void)
 {
-    struct pli_head_means means;
-    struct pli_dlink *side = pli_head_side(state()->host, &means);
+    struct pli_dlink *side = pli_head_link(state()->host);
     struct pli_pack p = { 0 };
     pli_fault("mpiexec_move_commit", 0);
     pli_dlink_hand(&state()->old, side);
@@ -304,10 +302,10 @@ static void commit(void)
     struct pli_host *h = &state()->job->hosts[state()->host];
     h->name = state()->to->name;
     h->is_local = state()->to->is_local;
-    means.rolls[state()->host] = state()->roll;
+    pli_head_host_info()[state()->host] = state()->info;
     state()->stage = GOING;
     pli_pack_text(&p, h->name);
-    pli_host_table_pack_place(&state()->roll, &p);
+    pli_host_table_pack_place(&state()->info, &p);
     pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_PLACE, 0, state()->host, p.data, p.len);
     pli_pack_fini(&p);
     tell_ended();
@@ -382,7 +380,6 @@ static const struct pli_proc_task *task_of(const struct pli_job *job, uint32_t r
 // What the job as such lacks.
 static bool may_move(const struct pli_job *job, struct pli_answer *a)
 {
-    struct pli_head_means means;
     const char *why = NULL;
     if (job->opt.is_state || (job->opt.ckpt_dir == NULL && !job->opt.is_movable)) {
         why = "a rank goes to another host as an image of its process, for which it has to be "
@@ -396,11 +393,10 @@ static bool may_move(const struct pli_job *job, struct pli_answer *a)
                                           : "other hosts are about to join; try again");
         return false;
     } else {
-        pli_head_side(0, &means);
-        why = means.spec->launcher == NULL
+        why = pli_head_spec()->launcher == NULL
                   ? "hosts of this job were reached with srun, which starts no daemon later; "
                     "mpiexec --launcher ssh can move ranks"
-              : means.spec->tree.n > means.spec->tree.fan
+              : pli_head_n_first() > pli_head_spec()->tree.fan
                   ? "daemons of this job start each other; mpiexec --movable, or a larger "
                     "PLIANT_LAUNCH_FAN, lets mpiexec start them all"
                   : pli_ckpt_obstacle(job);
@@ -461,9 +457,7 @@ static void make_spec(const struct pli_job *job, const struct pli_daemon_spec *f
 
 static bool begin(struct pli_job *job, uint32_t host, const char *name)
 {
-    struct pli_head_means means;
     char *here = getcwd(NULL, 0);
-    pli_head_side(host, &means);
     if (here == NULL || (job->opt.ckpt_dir != NULL && !pli_ckpt_hosts_mark_dir(job))) {
         free(here);
         return false;
@@ -474,11 +468,11 @@ static bool begin(struct pli_job *job, uint32_t host, const char *name)
     state()->to = pli_say_need(calloc(1, sizeof *state()->to)); // stays: messages may name it
     *state()->to = (struct pli_host){ .name = pli_say_need(strdup(name)),
                                       .is_local = pli_hosts_is_this(name) };
-    make_spec(job, means.spec);
+    make_spec(job, pli_head_spec());
     state()->said[0] = '\0';
     state()->stage = STARTING;
     pli_fault("mpiexec_move_start", 0);
-    bool is_begun = pli_ssh_one(&state()->spec, host, state()->to, means.place, cannot_reach);
+    bool is_begun = pli_ssh_one(&state()->spec, host, state()->to, pli_head_addr(), cannot_reach);
     pli_pack_fini(&state()->spec.body);
     state()->stage = is_begun ? STARTING : NONE;
     return is_begun;

@@ -19,7 +19,6 @@
 #include "launcher/job/job.h"
 #include "launcher/job/members.h"
 #include "launcher/job/rank_rows.h"
-#include "launcher/job/role.h"
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/ranks/spawn.h"

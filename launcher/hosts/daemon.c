@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tells mpiexec what happens on the host of a daemon.
 #include "launcher/hosts/daemon.h"
+#include "launcher/hosts/daemon_state.h"
 
 #include "boot/pset.h"
 #include "launcher/base/launcher.h"
 #include "launcher/hosts/host_table.h"
-#include "launcher/hosts/image_transfer.h"
 #include "launcher/hosts/status_pack.h"
 #include "launcher/job/ckpt_hooks.h"
 #include "launcher/job/job.h"
@@ -84,11 +84,4 @@ void pli_daemon_look(void)
         pli_daemon_send(PLI_DLINK_FREED, 0, 0, p.data, p.len);
     }
     pli_pack_fini(&p);
-}
-
-bool pli_daemon_dock(struct pli_daemon_auth_place *out, char *why)
-{
-    struct pli_job *job = pli_launcher.job;
-    struct pli_daemon *daemon = pli_launcher.daemon;
-    return pli_image_transfer_open(job, daemon->spec.secret, pli_launcher.daemon->came, out, why);
 }

@@ -272,7 +272,7 @@ static void listener_fire(struct pli_watch *w, uint32_t events)
 }
 
 // All addresses that others may use; then the loopback, for daemons on this host.
-static bool list_addresses(struct pli_daemon_auth_place *place)
+static bool list_addresses(struct pli_daemon_addr *place)
 {
     uint16_t n = 0;
     pli_conf_load();
@@ -287,7 +287,7 @@ static bool list_addresses(struct pli_daemon_auth_place *place)
 }
 
 bool pli_daemon_auth_open(const unsigned char *secret, pli_daemon_auth_came_fn came,
-                          struct pli_daemon_auth_place *out)
+                          struct pli_daemon_addr *out)
 {
     struct pli_daemon_auth_state *self = pli_launcher.daemon_auth;
     if (self->listener.fd >= 0) {
@@ -317,38 +317,6 @@ void pli_daemon_auth_close(void)
     pli_loop_close(&self->listener);
     for (struct pli_daemon_auth_caller *k = self->callers; k != NULL; k = k->next) {
         drop(k);
-    }
-}
-
-void pli_daemon_auth_pack(const struct pli_daemon_auth_place *place, struct pli_pack *to)
-{
-    pli_pack_u32(to, place->port);
-    pli_pack_u64(to, place->stack);
-    pli_pack_bytes(to, place->id, sizeof place->id);
-    pli_pack_u32(to, place->n_addr);
-    for (uint32_t i = 0; i < place->n_addr; i++) {
-        pli_pack_u32(to, place->addr[i].family);
-        pli_pack_bytes(to, place->addr[i].bytes, sizeof place->addr[i].bytes);
-    }
-}
-
-void pli_daemon_auth_unpack(struct pli_daemon_auth_place *place, struct pli_unpack *from)
-{
-    *place = (struct pli_daemon_auth_place){ .port = (uint16_t)pli_unpack_u32(from) };
-    place->stack = pli_unpack_u64(from);
-    const void *id = pli_unpack_bytes(from, sizeof place->id);
-    if (id != NULL) {
-        memcpy(place->id, id, sizeof place->id);
-    }
-    uint32_t n = pli_unpack_count(from, 20);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t family = pli_unpack_u32(from);
-        const void *bytes = pli_unpack_bytes(from, 16);
-        if (bytes != NULL && place->n_addr < N_ADDR) {
-            struct pli_node_addr *a = &place->addr[place->n_addr++];
-            a->family = family == 6 ? 6 : 4;
-            memcpy(a->bytes, bytes, 16);
-        }
     }
 }
 

@@ -34,7 +34,7 @@ struct attempt {
 };
 
 struct call {
-    const struct pli_daemon_auth_place *place;
+    const struct pli_daemon_addr *place;
     struct pli_daemon_handshake_known known;
     uint32_t host;
     bool is_connected; // one was, at some time
@@ -169,7 +169,7 @@ static void explain(const struct call *c, char *why, size_t cap)
     }
 }
 
-int pli_daemon_auth_call(const struct pli_daemon_auth_place *place, const unsigned char *secret,
+int pli_daemon_auth_call(const struct pli_daemon_addr *place, const unsigned char *secret,
                          uint32_t host, struct pli_daemon_handshake_keys *keys_out, char *why,
                          size_t cap)
 {

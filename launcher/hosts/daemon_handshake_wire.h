@@ -18,6 +18,7 @@
 #define PLI_DAEMON_HANDSHAKE_MAGIC "PLIANT\0\2" // the last byte is the version
 
 enum { PLI_DAEMON_HANDSHAKE_NONCE = 32, PLI_DAEMON_HANDSHAKE_MAC = 32 };
+enum { PLI_DAEMON_HANDSHAKE_SECRET = 32, PLI_DAEMON_HANDSHAKE_ID = 16 }; // known before
 
 struct pli_daemon_handshake_hello {
     char magic[8];

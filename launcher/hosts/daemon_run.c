@@ -8,12 +8,12 @@
 #include "launcher/ranks/failure_news.h"
 #include "launcher/job/ckpt_hooks.h"
 #include "launcher/hosts/daemon.h"
+#include "launcher/hosts/daemon_state.h"
 #include "launcher/ranks/rank_request.h"
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
-#include "boot/pset.h"
 #include "launcher/ranks/impi_agent.h"
 #include "launcher/hosts/image_transfer.h"
 #include "launcher/ranks/listener.h"
@@ -38,7 +38,6 @@
 #include "launcher/hosts/status_pack.h"
 #include "launcher/hosts/daemon_spec.h"
 #include "launcher/hosts/daemon_tree.h"
-#include "launcher/ranks/failure_text.h"
 #include "launcher/ranks/deadlock.h"
 #include "launcher/ranks/supervisor.h"
 #include "launcher/job/world_version.h"
@@ -342,6 +341,11 @@ static void cannot_reach(uint32_t host, const char *why)
     leave_early(1);
 }
 
+bool pli_daemon_run_listen(struct pli_daemon_addr *out)
+{
+    return pli_daemon_auth_open(pli_launcher.daemon->spec.secret, came, out);
+}
+
 static bool start_below(void)
 {
     struct pli_job *job = pli_launcher.job;
@@ -359,8 +363,8 @@ static bool start_below(void)
                                                .lost = lost_below,
                                                .watch = { .fd = -1 } };
     }
-    struct pli_daemon_auth_place place;
-    if (!pli_daemon_auth_open(daemon->spec.secret, came, &place)) {
+    struct pli_daemon_addr place;
+    if (!pli_daemon_run_listen(&place)) {
         return false;
     }
     for (uint32_t h = 0; h < job->n_host; h++) {
@@ -493,7 +497,6 @@ int pli_daemon_run_main(struct pli_job *job, char **argv)
     char name[256] = "", why[1024] = "", *theirs = NULL;
     struct pli_daemon_handshake_keys keys;
     daemon->program = argv;
-    daemon->came = came;
     daemon->look_timer.fire = look;
     job->is_daemon = true;
     job->start_ns = pli_clock_ns();

@@ -128,14 +128,14 @@ void pli_daemon_spec_make(struct pli_daemon_spec *spec, const struct pli_job *jo
     free(here);
 }
 
-void pli_daemon_spec_write(const struct pli_daemon_spec *spec,
-                           const struct pli_daemon_auth_place *place, struct pli_pack *to)
+void pli_daemon_spec_write(const struct pli_daemon_spec *spec, const struct pli_daemon_addr *place,
+                           struct pli_pack *to)
 {
     struct pli_pack all = { 0 };
     pli_pack_text(&all, PLIANT_VERSION);
     pli_pack_u32(&all, PLI_DLINK_VERSION);
     pli_pack_bytes(&all, spec->secret, sizeof spec->secret);
-    pli_daemon_auth_pack(place, &all);
+    pli_daemon_addr_pack(place, &all);
     pli_pack_bytes(&all, spec->body.data, spec->body.len);
     pli_pack_bytes(to, magic, sizeof magic);
     pli_pack_u64(to, all.len);
@@ -306,7 +306,7 @@ enum pli_daemon_spec_result pli_daemon_spec_read(struct pli_daemon_spec *spec, i
     if (secret != NULL) {
         memcpy(spec->secret, secret, sizeof spec->secret);
     }
-    pli_daemon_auth_unpack(&spec->place, &u);
+    pli_daemon_addr_unpack(&spec->place, &u);
     if (u.is_bad) {
         return PLI_DAEMON_SPEC_BAD;
     }

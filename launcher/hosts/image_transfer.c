@@ -3,8 +3,12 @@
 #include "launcher/hosts/image_transfer.h"
 
 #include "launcher/base/launcher.h"
+#include "launcher/base/say.h"
 #include "base/conf.h"
+#include "launcher/base/helper.h"
+#include "launcher/hosts/daemon_auth.h"
 #include "base/fault.h"
+#include "launcher/hosts/daemon_run.h"
 #include "launcher/hosts/file_copy.h"
 #include "launcher/base/tmpdir.h"
 #include "launcher/job/job.h"
@@ -25,7 +29,7 @@ enum { STALL_MS = 20000 }; // a silence that long means that the other side is g
 
 struct cargo {
     const struct pli_job *job;
-    const struct pli_daemon_auth_place *to;
+    const struct pli_daemon_addr *to;
     const char *dir;
 };
 
@@ -61,7 +65,7 @@ static bool send_all(void *arg, int report)
 }
 
 bool pli_image_transfer_send(struct pli_helper *h, const struct pli_job *job,
-                             const struct pli_daemon_auth_place *to, const char *dir)
+                             const struct pli_daemon_addr *to, const char *dir)
 {
     struct cargo c = { job, to, dir };
     return pli_helper_fork(h, send_all, &c);
@@ -115,9 +119,7 @@ void pli_image_transfer_take(int fd, const struct pli_daemon_handshake_keys *key
     close(fd);
 }
 
-bool pli_image_transfer_open(const struct pli_job *job, const unsigned char *secret,
-                             pli_daemon_auth_came_fn came, struct pli_daemon_auth_place *out,
-                             char *why)
+bool pli_image_transfer_open(struct pli_daemon_addr *out, char *why)
 {
     struct pli_image_transfer_state *self = pli_launcher.image_transfer;
     if (!pli_tmpdir_open()) {
@@ -125,11 +127,11 @@ bool pli_image_transfer_open(const struct pli_job *job, const unsigned char *sec
                  pli_conf.image_dir, strerror(errno));
         return false;
     }
-    if (!pli_daemon_auth_open(secret, came, out)) {
+    if (!pli_daemon_run_listen(out)) {
         snprintf(why, PLI_CKPT_WHY, "it cannot listen for images");
         return false;
     }
-    self->here = job->here;
+    self->here = pli_launcher.job->here;
     return true;
 }
 

@@ -8,7 +8,6 @@
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
 #include "launcher/base/say.h"
-#include "launcher/ranks/supervisor.h"
 
 #include <stdlib.h>
 #include <string.h>

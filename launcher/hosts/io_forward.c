@@ -6,7 +6,6 @@
 #include "launcher/hosts/daemon.h"
 #include "launcher/job/job.h"
 #include "launcher/hosts/dlink.h"
-#include "launcher/base/say.h"
 
 #include <errno.h>
 #include <fcntl.h>

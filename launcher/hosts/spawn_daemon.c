@@ -3,6 +3,7 @@
 #include "launcher/hosts/spawn_daemon.h"
 
 #include "launcher/base/launcher.h"
+#include "launcher/base/pack.h"
 #include "launcher/job/ckpt_hooks.h"
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
@@ -10,7 +11,7 @@
 #include "launcher/hosts/daemon.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/dlink.h"
+#include "launcher/hosts/dlink_frame.h"
 #include "launcher/base/refuse.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/base/say.h"

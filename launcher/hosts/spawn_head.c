@@ -3,6 +3,7 @@
 #include "launcher/hosts/spawn_head.h"
 
 #include "launcher/base/launcher.h"
+#include "launcher/base/pack.h"
 #include "launcher/job/role.h"
 #include "launcher/job/host_names.h"
 #include "launcher/hosts/host_join.h"
@@ -12,14 +13,13 @@
 #include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
-#include "launcher/hosts/dlink.h"
+#include "launcher/hosts/dlink_frame.h"
 #include "launcher/base/refuse.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/job/rank_rows.h"
 #include "launcher/base/say.h"
 #include "launcher/ranks/spawn.h"
 #include "launcher/job/rank_map.h"
-#include "launcher/job/tasks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -250,7 +250,7 @@ void pli_spawn_head_far(struct pli_job *job, uint32_t host, const struct pli_dfr
         to_berth(job, f);
         return;
     }
-    const struct pli_proc_task *t = f->kind == PLI_DLINK_FAR ? pli_tasks_find(job, f->a) : NULL;
+    const struct pli_proc_task *t = f->kind == PLI_DLINK_FAR ? pli_job_find_task(job, f->a) : NULL;
     if (t == NULL || t->is_dropped) {
         return;
     }

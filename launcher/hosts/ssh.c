@@ -5,7 +5,6 @@
 #include "launcher/base/launcher.h"
 #include "launcher/job/allocation.h"
 #include "base/clock.h"
-#include "base/conf.h"
 #include "launcher/hosts/ssh_error.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
@@ -101,17 +100,6 @@ char **pli_ssh_words(const struct pli_job *job)
         add_ssh_options(words);
     }
     return words;
-}
-
-const char *pli_ssh_words_of(uint32_t host)
-{
-    struct pli_ssh_state *self = pli_launcher.ssh;
-    for (struct pli_ssh_runner *r = self->runners; r != NULL; r = r->next) {
-        if (r->host == host || r->host == UINT32_MAX) {
-            return r->tail;
-        }
-    }
-    return "";
 }
 
 static void fail(struct pli_ssh_runner *r, int status)
@@ -314,7 +302,7 @@ static char **words_for(const struct pli_daemon_spec *spec, uint32_t host,
 }
 
 bool pli_ssh_one(const struct pli_daemon_spec *spec, uint32_t host, const struct pli_host *at,
-                 const struct pli_daemon_auth_place *place,
+                 const struct pli_daemon_addr *place,
                  void (*failed)(uint32_t host, const char *why))
 {
     struct pli_ssh_runner *r = pli_say_need(calloc(1, sizeof *r));
@@ -329,7 +317,7 @@ bool pli_ssh_one(const struct pli_daemon_spec *spec, uint32_t host, const struct
     return is_started;
 }
 
-static void start_srun(const struct pli_daemon_auth_place *place,
+static void start_srun(const struct pli_daemon_addr *place,
                        void (*failed)(uint32_t host, const char *why))
 {
     struct pli_ssh_state *self = pli_launcher.ssh;
@@ -372,7 +360,7 @@ static void start_srun(const struct pli_daemon_auth_place *place,
 }
 
 void pli_ssh_begin(const struct pli_job *job, const struct pli_daemon_spec *spec, int64_t me,
-                   const struct pli_daemon_auth_place *place,
+                   const struct pli_daemon_addr *place,
                    void (*failed)(uint32_t host, const char *why))
 {
     pli_launcher.ssh->spec = spec;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What files of job, ranks and hosts tell or ask those of ckpt, which are above them. ckpt fills
-// the one table (ckpt/ckpt_hooks.c), main.c puts it into pli_launcher.
+// the one table (ckpt/ckpt_hook_table.c), main.c puts it into pli_launcher.
 #ifndef PLI_LAUNCHER_CKPT_HOOKS_H
 #define PLI_LAUNCHER_CKPT_HOOKS_H
 
@@ -72,7 +72,5 @@ struct pli_ckpt_hooks {
     void (*drop_clones)(uint32_t first, uint32_t n);
     void (*settle_clones)(void);
 };
-
-extern const struct pli_ckpt_hooks pli_ckpt_hooks;
 
 #endif

@@ -200,4 +200,10 @@ static inline uint32_t pli_job_slot(const struct pli_job *job, const struct pli_
                          : (uint32_t)(t - job->tasks);
 }
 
+// The task with this number; one that was started later has the number of its process. NULL: there
+// is none.
+struct pli_proc_task *pli_job_find_task(const struct pli_job *job, uint32_t number);
+// The task that a process of the job belongs to.
+struct pli_proc_task *pli_job_task_of(const struct pli_job *job, uint32_t rank);
+
 #endif

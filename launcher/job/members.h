@@ -12,7 +12,6 @@ struct pli_job;
 uint32_t pli_members_size(const struct pli_job *job);
 uint32_t pli_members_living(const struct pli_job *job);
 uint32_t pli_members_at(uint32_t rank); // index of the process
-bool pli_members_is_dead(const struct pli_job *job, uint32_t rank);
 
 // The list as a checkpoint has it; NULL: as the job began.
 uint32_t *pli_members_list(uint32_t *n_out);

@@ -6,7 +6,6 @@
 #include "launcher/base/accept.h"
 #include "launcher/ranks/rank_request.h"
 #include "boot/ctl_addr.h"
-#include "launcher/job/job.h"
 #include "launcher/base/say.h"
 
 #include <errno.h>

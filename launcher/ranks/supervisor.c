@@ -5,7 +5,6 @@
 #include "launcher/base/launcher.h"
 #include "launcher/job/role.h"
 #include "launcher/job/ckpt_hooks.h"
-#include "base/clock.h"
 #include "launcher/ranks/listener.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/impi_agent.h"

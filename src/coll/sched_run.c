@@ -9,6 +9,7 @@
 #include "msg/p2p.h"
 #include "msg/progress.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "obj/op.h"
 #include "obj/status.h"

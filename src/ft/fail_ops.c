@@ -8,8 +8,8 @@
 #include "ft/reclaim.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
-#include "msg/protocol.h"
 #include "msg/request.h"
+#include "msg/rndv.h"
 #include "msg/unexpected.h"
 #include "net/net.h"
 
@@ -37,7 +37,7 @@ static void fail_local(struct pli_lane *lane, struct pli_match *m)
         i = i->later;
         if (err != PLI_OK) {
             pli_match_take(m, &p->item);
-            pli_deliver_parcel_destroy(p);
+            pli_unexpected_destroy(p);
             pli_request_complete(send, err);
         }
     }

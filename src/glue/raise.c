@@ -9,6 +9,7 @@
 #include "obj/comm.h"
 #include "obj/errhandler.h"
 #include "obj/session.h"
+#include "obj/user_calls.h"
 #include "rma/win.h"
 
 #include <stdio.h>
@@ -81,11 +82,36 @@ static _Noreturn void end_job(const struct pli_obj *owner, const char *fn, int c
     _exit(status);
 }
 
+// A handler of a program that was built with another MPI gets that MPI's handle and code.
+static void run_foreign(const struct pli_errhandler *e, void *h, int *code)
+{
+    switch (e->on) {
+    case PLI_KIND_COMM:
+        pli_user_calls->comm(e->fn.comm, &(MPI_Comm){ h }, code);
+        break;
+    case PLI_KIND_WIN:
+        pli_user_calls->win(e->fn.win, &(MPI_Win){ h }, code);
+        break;
+    case PLI_KIND_FILE:
+        pli_user_calls->file(e->fn.file, &(MPI_File){ h }, code);
+        break;
+    case PLI_KIND_SESSION:
+        pli_user_calls->session(e->fn.session, &(MPI_Session){ h }, code);
+        break;
+    default:
+        break; // MPI_ERRORS_RETURN
+    }
+}
+
 static int run_handler(struct pli_errhandler *e, struct pli_obj *owner, void *h, const char *fn,
                        int code)
 {
     if (e == &pli_errhandler_fatal || e == &pli_errhandler_abort) {
         end_job(owner, fn, code, e == &pli_errhandler_abort);
+    }
+    if (pli_user_calls != NULL) {
+        run_foreign(e, h, &code);
+        return code;
     }
     switch (e->on) {
     case PLI_KIND_COMM:

@@ -3,7 +3,9 @@
 // idle.
 #include "io/file.h"
 
+#include "boot/boot.h"
 #include "coll/coll.h"
+#include "comm/agree.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
 
@@ -42,6 +44,37 @@ enum pli_err pli_file_agree_on(struct pli_comm *comm, enum pli_err err)
 enum pli_err pli_file_agree(struct pli_file *f, enum pli_err err)
 {
     return pli_file_agree_on(f->comm, err);
+}
+
+enum pli_err pli_file_settle_on(struct pli_comm *comm, const char *name, enum pli_err err)
+{
+    if (comm->size == 1 || (pli_boot.node.header->mode & PLI_NODE_SURVIVES) == 0) {
+        return err;
+    }
+    char text[PLI_FILE_SENTENCE] = "";
+    if (err != PLI_OK) {
+        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+    }
+    int is_well = err == PLI_OK;
+    enum pli_err agreed = pli_agree_agree(comm, &is_well);
+    if (agreed == PLI_ERR_PROC_FAILED) {
+        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+        return pli_fail(agreed, "a collective call on file %s is not complete: %s", name, text);
+    }
+    if (err != PLI_OK) {
+        return pli_fail(err, "%s", text);
+    }
+    // Deaths that the program knows of do not make an agreement fail.
+    return agreed != PLI_OK || is_well
+               ? agreed
+               : pli_fail(PLI_ERR_PROC_FAILED,
+                          "a collective call on file %s failed at another rank: a member died",
+                          name);
+}
+
+enum pli_err pli_file_settle(struct pli_file *f, enum pli_err err)
+{
+    return pli_file_settle_on(f->comm, f->name, err);
 }
 
 enum pli_err pli_file_check_split(const struct pli_file *f, const char *call)

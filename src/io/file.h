@@ -40,8 +40,9 @@ struct pli_file {
     _Atomic bool is_atomic;
     struct pli_errhandler *errhandler;
     struct pli_file_hints hints;
-    pthread_mutex_t lock; // of what follows, and of changes that read first
-    MPI_Offset pos;       // the individual pointer, in bytes of the view
+    pthread_mutex_t range; // held with a lock of a range of the file, which threads would share
+    pthread_mutex_t lock;  // of what follows, and of changes that read first
+    MPI_Offset pos;        // the individual pointer, in bytes of the view
     struct pli_file_view view;
     struct pli_file_split split;
     struct pli_file_view *peers; // where this member aggregates: the views of all members
@@ -59,6 +60,10 @@ enum { PLI_FILE_SENTENCE = 512 }; // room for the reason of an error
 // Collective.
 enum pli_err pli_file_agree(struct pli_file *f, enum pli_err err);
 enum pli_err pli_file_agree_on(struct pli_comm *comm, enum pli_err err);
+// The last step of a collective call. In a job that survives failures, where one member hears of a
+// death and another does not: all of them fail, or none. Every member calls it, whatever happened.
+enum pli_err pli_file_settle(struct pli_file *f, enum pli_err err);
+enum pli_err pli_file_settle_on(struct pli_comm *comm, const char *name, enum pli_err err);
 // No split collective may be open.
 enum pli_err pli_file_check_split(const struct pli_file *f, const char *call);
 // The same, and no nonblocking operation.

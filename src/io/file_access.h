@@ -5,6 +5,7 @@
 #define PLI_IO_FILE_ACCESS_H
 
 #include "base/err.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <mpi.h>

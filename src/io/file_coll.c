@@ -16,6 +16,7 @@
 #include "msg/progress.h"
 #include "msg/request.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <stdio.h>
@@ -24,7 +25,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { TAG_DATA = 1, PAGE = 4096 };
+// The tag is negative: a death of any member ends the wait for one that left because of it.
+enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048 };
 
 // What a member wants, as all of them know.
 struct want {
@@ -33,7 +35,7 @@ struct want {
     int64_t len;
     int64_t flags; // of enum
 };
-enum { FLAG_FAILED = 1, FLAG_ALONE = 2 };
+enum { FLAG_FAILED = 1, FLAG_ALONE = 2, FLAG_FINE = 4 };
 
 // A collective access under way.
 struct op {
@@ -126,18 +128,26 @@ void pli_file_coll_end(struct pli_file *f)
     f->aggregators = NULL;
 }
 
+// What stands before the plan of a view that is told to others.
+struct view_head {
+    MPI_Offset disp;
+    int64_t is_once;
+};
+
 static enum pli_err take_view(struct pli_file *f, int rank, const char *bytes, size_t len)
 {
     struct pli_file_view *v = &f->peers[rank];
     struct pli_datatype *t;
-    MPI_Offset disp;
-    if (len < sizeof disp) {
+    struct view_head head;
+    if (len < sizeof head) {
         return pli_fail(PLI_ERR_OTHER, "rank %d sent a file view that is none", rank);
     }
-    memcpy(&disp, bytes, sizeof disp);
-    enum pli_err err = pli_file_plan_decode(bytes + sizeof disp, len - sizeof disp, &t);
+    memcpy(&head, bytes, sizeof head);
+    enum pli_err err = pli_file_plan_decode(bytes + sizeof head, len - sizeof head, &t);
     if (err == PLI_OK) {
-        *v = (struct pli_file_view){ .disp = disp, .layout = t, .is_dense = t->is_dense };
+        *v = (struct pli_file_view){
+            .disp = head.disp, .layout = t, .is_dense = t->is_dense, .is_once = head.is_once != 0
+        };
     }
     return err;
 }
@@ -149,7 +159,8 @@ static enum pli_err share(struct pli_file *f, const struct pli_file_view *v)
     char *plan = NULL;
     size_t len = 0;
     enum pli_err err = pli_file_plan_encode(v->layout, &plan, &len);
-    int64_t n = err == PLI_OK ? (int64_t)(len + sizeof v->disp) : 0;
+    struct view_head head = { v->disp, v->is_once };
+    int64_t n = err == PLI_OK ? (int64_t)(len + sizeof head) : 0;
     int64_t *lens = calloc(2 * (size_t)comm->size + 1, sizeof *lens), *displs = NULL, sum = 0;
     char *mine = malloc((size_t)n + 1), *all = NULL;
     err = err == PLI_OK && (lens == NULL || mine == NULL)
@@ -157,8 +168,8 @@ static enum pli_err share(struct pli_file *f, const struct pli_file_view *v)
               : err;
     err = pli_file_agree(f, err);
     if (err == PLI_OK) {
-        memcpy(mine, &v->disp, sizeof v->disp);
-        memcpy(mine + sizeof v->disp, plan, len);
+        memcpy(mine, &head, sizeof head);
+        memcpy(mine + sizeof head, plan, len);
         err = pli_coll_allgather(&n, sizeof n, byte_type(), lens, sizeof n, byte_type(), comm);
         displs = lens + comm->size;
         for (int i = 0; i < comm->size; i++) {
@@ -198,6 +209,13 @@ static enum pli_file_choice choice(const struct op *o)
     return o->a->is_write ? o->f->hints.cb_write : o->f->hints.cb_read;
 }
 
+// Whether this member would do better with others to read its data. Long pieces of a file of this
+// host are read as fast by itself, and without a second copy.
+static bool is_fine(const struct op *o)
+{
+    return o->a->is_write || !o->f->is_local || pli_file_view_run_length(&o->f->view) < LONG_PIECE;
+}
+
 // Members tell each other what they want; whether the two phases are worth it follows for all.
 static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, bool *is_alone_out)
 {
@@ -209,15 +227,20 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
         mine.len = (int64_t)a->len;
         mine.lo = pli_file_view_offset(v, a->pos);
         mine.hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
+        mine.flags |= is_fine(o) ? FLAG_FINE : 0;
     }
-    mine.flags |= choice(o) == PLI_FILE_DISABLE || v->has_overlap ? FLAG_ALONE : 0;
+    // In atomic mode everybody locks what it accesses.
+    bool is_alone = choice(o) == PLI_FILE_DISABLE || o->f->is_atomic ||
+                    !pli_file_view_is_ordered(v, a->pos, a->len);
+    mine.flags |= is_alone ? FLAG_ALONE : 0;
     enum pli_err coll = pli_coll_allgather(&mine, sizeof mine, byte_type(), o->wants, sizeof mine,
                                            byte_type(), o->f->comm);
     MPI_Offset lo = INT64_MAX, hi = 0, last = -1;
-    bool is_mixed = false, must_alone = false;
+    bool is_mixed = false, must_alone = false, any_fine = false;
     for (int i = 0; coll == PLI_OK && i < o->f->comm->size; i++) {
         const struct want *w = &o->wants[i];
-        must_alone = must_alone || w->flags != 0;
+        must_alone = must_alone || (w->flags & ~FLAG_FINE) != 0;
+        any_fine = any_fine || (w->flags & FLAG_FINE) != 0;
         *has_failed_out = *has_failed_out || (w->flags & FLAG_FAILED) != 0;
         if (w->len > 0) {
             is_mixed = is_mixed || w->lo < last;
@@ -227,7 +250,7 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
         }
     }
     bool must_together = choice(o) == PLI_FILE_ENABLE;
-    *is_alone_out = must_alone || hi == 0 || (!is_mixed && !must_together);
+    *is_alone_out = must_alone || hi == 0 || (!(is_mixed && any_fine) && !must_together);
     o->base = lo;
     o->end = hi;
     return coll;
@@ -278,14 +301,16 @@ static void note(struct op *o, enum pli_err err)
     }
 }
 
+// Returns how many bytes came; none where it failed.
 static size_t finish(struct op *o, struct pli_request *r)
 {
     MPI_Status status;
     bool is_gone;
     pli_progress_wait(r);
     size_t bytes = (size_t)r->bytes;
-    note(o, pli_request_report(r, &status, &is_gone));
-    return bytes;
+    enum pli_err err = pli_request_report(r, &status, &is_gone);
+    note(o, err);
+    return err == PLI_OK ? bytes : 0;
 }
 
 // Data of this member for every aggregator, as requests; buffers[i] is freed by the caller.
@@ -425,9 +450,10 @@ static void collect(struct op *o, MPI_Offset first)
         used = 0;
         for (int i = from; i < to; i++) {
             if (requests[i] != NULL) {
-                finish(o, requests[i]);
+                if (finish(o, requests[i]) > 0) {
+                    place(o, i, first, o->mail + used);
+                }
                 requests[i] = NULL;
-                place(o, i, first, o->mail + used);
             }
             used += i != f->comm->rank ? o->sizes[i] : 0;
         }
@@ -470,7 +496,7 @@ static void write_window(struct op *o, MPI_Offset first, MPI_Offset last, bool h
     struct pli_file *f = o->f;
     struct pli_file_map m;
     size_t done;
-    if (has_gaps && pli_file_map_open(f, first, last, &m)) {
+    if (has_gaps && o->err == PLI_OK && pli_file_map_open(f, first, last, &m)) {
         char *own = o->buf;
         o->buf = m.base + first;
         collect(o, first);
@@ -554,12 +580,42 @@ static void send_window(struct op *o, MPI_Offset first, MPI_Offset end)
 static void read_window(struct op *o, MPI_Offset first, MPI_Offset last)
 {
     struct pli_file *f = o->f;
-    size_t got = 0;
-    note(o, pli_file_sys_read(f->fd, f->name, o->buf, (size_t)(last - first), first, &got));
+    struct pli_file_map m;
+    char *own = o->buf;
+    size_t got = (size_t)(last - first);
+    bool is_mapped = pli_file_map_open_read(f, first, last, &m);
+    if (is_mapped) {
+        o->buf = m.base + first;
+    } else {
+        note(o, pli_file_sys_read(f->fd, f->name, o->buf, got, first, &got));
+    }
     send_window(o, first, first + (MPI_Offset)got);
     if (o->sizes[f->comm->rank] > 0) {
         read_own(o, first, first + (MPI_Offset)got);
     }
+    o->buf = own;
+    if (is_mapped) {
+        pli_file_map_close(&m);
+    }
+}
+
+// Whether the window is written without gaps.
+static bool is_whole(const struct op *o, MPI_Offset first, MPI_Offset last, size_t sum)
+{
+    const struct pli_file *f = o->f;
+    struct pli_file_view_piece *pieces =
+        sum < (size_t)(last - first) ? NULL : malloc((size_t)f->comm->size * sizeof *pieces);
+    int n = 0;
+    for (int i = 0; pieces != NULL && i < f->comm->size; i++) {
+        if (o->sizes[i] > 0) {
+            const struct pli_file_view *v = &f->peers[i];
+            pieces[n++] =
+                (struct pli_file_view_piece){ v, begin_of(v, &o->wants[i], first), o->sizes[i] };
+        }
+    }
+    bool is = pieces != NULL && pli_file_view_are_whole(pieces, n, first, last);
+    free(pieces);
+    return is;
 }
 
 static void aggregate(struct op *o, int round)
@@ -571,7 +627,7 @@ static void aggregate(struct op *o, int round)
         return;
     }
     if (o->a->is_write) {
-        write_window(o, first, last, sum < (size_t)(last - first));
+        write_window(o, first, last, !is_whole(o, first, last, sum));
     } else {
         read_window(o, first, last);
     }
@@ -661,5 +717,5 @@ enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
         err = pli_file_agree(a->file, run_together(&o));
     }
     free(o.wants);
-    return err;
+    return pli_file_settle(a->file, err);
 }

@@ -69,16 +69,25 @@ static enum pli_err check_amode(const struct pli_comm *comm, const char *name, i
                           "argument amode has MPI_MODE_RDWR together with MPI_MODE_SEQUENTIAL");
 }
 
+static int open_path(const char *name, int flags)
+{
+    int fd;
+    do {
+        fd = open(name, flags | O_CLOEXEC, 0666);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 // A file that is only written is opened for reading too, where that is allowed: accesses with gaps
 // are faster then.
 static enum pli_err open_one(struct pli_file *f, int flags)
 {
     int way = (f->amode & MPI_MODE_RDONLY) != 0 ? O_RDONLY : O_RDWR;
     f->can_read = true;
-    f->fd = open(f->name, way | flags | O_CLOEXEC, 0666);
+    f->fd = open_path(f->name, way | flags);
     if (f->fd < 0 && errno == EACCES && (f->amode & MPI_MODE_WRONLY) != 0) {
         f->can_read = false;
-        f->fd = open(f->name, O_WRONLY | flags | O_CLOEXEC, 0666);
+        f->fd = open_path(f->name, O_WRONLY | flags);
     }
     if (f->fd < 0) {
         return pli_file_sys_fail(errno, "open", f->name, 0, -1);
@@ -116,6 +125,7 @@ static void destroy(struct pli_file *f)
     }
     free(atomic_load(&f->spare));
     free(f->name);
+    pthread_mutex_destroy(&f->range);
     pthread_mutex_destroy(&f->lock);
     pli_handle_destroy(f, sizeof *f);
 }
@@ -139,6 +149,7 @@ static enum pli_err create(const char *name, int amode, struct pli_info *info,
     f->amode = amode;
     f->name = strdup(path_of(name));
     f->errhandler = pli_errhandler_of(pli_errhandler_no_file);
+    pthread_mutex_init(&f->range, NULL);
     pthread_mutex_init(&f->lock, NULL);
     pli_file_view_init(&f->view);
     *out = f;
@@ -158,6 +169,28 @@ static enum pli_err check_same(struct pli_comm *comm, int amode)
                           amode);
 }
 
+// Both pointers of a file that is appended to begin at its end.
+static enum pli_err seek_end(struct pli_file *f)
+{
+    MPI_Offset size = 0, was;
+    enum pli_err err = pli_file_get_size(f, &size);
+    f->pos = size;
+    if (err == PLI_OK && f->comm->rank == 0) {
+        err = pli_file_shared_advance(f, size, &was);
+    }
+    return pli_file_agree(f, err);
+}
+
+static enum pli_err refuse(struct pli_file *f, enum pli_err err)
+{
+    char text[PLI_FILE_SENTENCE];
+    snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+    if (f != NULL) {
+        destroy(f);
+    }
+    return pli_fail(err, "%s", text);
+}
+
 enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
                            struct pli_info *info, struct pli_file **out)
 {
@@ -170,51 +203,68 @@ enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
     err = pli_file_agree_on(comm, err);
     err = err == PLI_OK ? check_same(comm, amode) : err;
     err = err == PLI_OK ? pli_file_shared_create(f, comm) : err;
-    err = err == PLI_OK ? open_all(f) : err;
-    err = err == PLI_OK ? pli_file_coll_begin(f) : err;
-    MPI_Offset size = 0;
-    if (err == PLI_OK && (amode & MPI_MODE_APPEND) != 0) {
-        err = pli_file_get_size(f, &size);
-        f->pos = size;
-        MPI_Offset was;
-        if (err == PLI_OK && f->comm->rank == 0) {
-            err = pli_file_shared_advance(f, size, &was);
+    err = pli_file_settle_on(comm, name != NULL ? name : "", err);
+    if (err != PLI_OK) {
+        if (f != NULL) {
+            pli_file_shared_drop(f); // some may have none
         }
-        err = pli_file_agree(f, err);
+        return refuse(f, err);
     }
-    if (err != PLI_OK && f != NULL) {
-        char text[PLI_FILE_SENTENCE];
-        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
-        destroy(f);
-        return pli_fail(err, "%s", text);
+    err = open_all(f);
+    err = err == PLI_OK ? pli_file_coll_begin(f) : err;
+    err = err == PLI_OK && (amode & MPI_MODE_APPEND) != 0 ? seek_end(f) : err;
+    err = pli_file_settle(f, err);
+    if (err != PLI_OK) {
+        return refuse(f, err);
     }
     *out = f;
-    return err;
+    return PLI_OK;
 }
 
-enum pli_err pli_file_open_close(struct pli_file *f)
+static enum pli_err close_all(struct pli_file *f)
 {
-    enum pli_err err = pli_file_check_idle(f, "MPI_File_close");
-    err = pli_file_agree(f, err);
-    if (err != PLI_OK) {
-        return err;
-    }
+    enum pli_err err = PLI_OK;
     // What another host wrote last may be refused only now.
     if (close(f->fd) != 0 && errno != EINTR) {
         err = pli_file_sys_fail(errno, "close", f->name, 0, -1);
     }
     f->fd = -1;
     err = pli_file_agree(f, err);
-    if (f->comm->rank == 0 && (f->amode & MPI_MODE_DELETE_ON_CLOSE) != 0 && unlink(f->name) != 0 &&
-        err == PLI_OK) {
-        err = pli_file_sys_fail(errno, "delete", f->name, 0, -1);
+    if ((f->amode & MPI_MODE_DELETE_ON_CLOSE) == 0) {
+        return err;
     }
-    char text[PLI_FILE_SENTENCE] = "";
+    // After all have closed it: NFS would keep it under another name.
+    enum pli_err gone = PLI_OK;
+    if (f->comm->rank == 0 && unlink(f->name) != 0) {
+        gone = pli_file_sys_fail(errno, "delete", f->name, 0, -1);
+    }
+    gone = pli_file_agree(f, gone);
+    return err == PLI_OK ? gone : err;
+}
+
+// A file whose members died is closed by those who live.
+static enum pli_err forgive_deaths(enum pli_err err)
+{
+    if (err != PLI_ERR_PROC_FAILED) {
+        return err;
+    }
+    pli_fail_take(NULL);
+    return PLI_OK;
+}
+
+enum pli_err pli_file_open_close(struct pli_file *f)
+{
+    enum pli_err err = pli_file_agree(f, pli_file_check_idle(f, "MPI_File_close"));
+    err = forgive_deaths(pli_file_settle(f, err));
     if (err != PLI_OK) {
-        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+        return err;
     }
-    destroy(f);
-    return err == PLI_OK ? PLI_OK : pli_fail(err, "%s", text);
+    // After an error the handle stays, with its error handler, until it is closed once more.
+    err = f->fd >= 0 ? forgive_deaths(close_all(f)) : PLI_OK;
+    if (err == PLI_OK) {
+        destroy(f);
+    }
+    return err;
 }
 
 enum pli_err pli_file_open_delete(const char *name, struct pli_info *info)

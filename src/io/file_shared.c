@@ -44,6 +44,13 @@ enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm)
     return err == PLI_OK ? pli_coll_barrier(f->comm) : err;
 }
 
+void pli_file_shared_drop(struct pli_file *f)
+{
+    pli_win_free_local(f->pointer);
+    f->pointer = NULL;
+    f->comm = NULL;
+}
+
 void pli_file_shared_destroy(struct pli_file *f)
 {
     if (f->pointer != NULL) {

@@ -14,6 +14,8 @@ struct pli_file;
 // Make the pointer, at 0, and with it the communicator of the file. Collective.
 enum pli_err pli_file_shared_create(struct pli_file *f, struct pli_comm *comm);
 void pli_file_shared_destroy(struct pli_file *f);
+// The same where other members may have none: nobody waits.
+void pli_file_shared_drop(struct pli_file *f);
 
 // Move the pointer by n etypes, and tell where it was. Context: no lock held.
 enum pli_err pli_file_shared_advance(struct pli_file *f, MPI_Offset n, MPI_Offset *before_out);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -142,6 +143,22 @@ enum pli_err pli_file_sys_writev(int fd, const char *name, struct iovec *iov, in
                                  size_t *done_out)
 {
     return move(true, fd, name, iov, n, at, done_out);
+}
+
+enum pli_err pli_file_sys_reserve(int fd, const char *name, MPI_Offset lo, MPI_Offset hi)
+{
+    struct rlimit most;
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+        (rlim_t)hi > most.rlim_cur) {
+        return pli_file_sys_fail(EFBIG, "write", name, lo, hi - lo);
+    }
+    int rc;
+    do {
+        rc = fallocate(fd, FALLOC_FL_KEEP_SIZE, lo, hi - lo);
+    } while (rc != 0 && errno == EINTR);
+    return rc == 0 || (errno != ENOSPC && errno != EDQUOT)
+               ? PLI_OK
+               : pli_file_sys_fail(errno, "write", name, lo, hi - lo);
 }
 
 // Locks that belong to the open file, not to the process: threads that are ranks exclude each

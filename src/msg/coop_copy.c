@@ -9,8 +9,8 @@
 
 #include "msg/lane.h"
 #include "msg/request.h"
-#include "msg/protocol.h"
 #include "msg/msg_wire.h"
+#include "msg/rndv.h"
 #include "obj/datatype.h"
 
 #include <stdlib.h>

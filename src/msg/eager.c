@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first message of a send: all of the data when it is small, else the offer of it.
-#include "msg/protocol.h"
+#include "msg/eager.h"
 
 #include "base/clock.h"
 #include "base/conf.h"
@@ -11,6 +11,7 @@
 #include "msg/request.h"
 #include "net/net.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 
 #include "msg/lane.h"
 #include "msg/unexpected.h"
-#include "msg/protocol.h"
 #include "obj/comm.h"
 
 #include <pthread.h>
@@ -130,7 +129,7 @@ static void drop_kept(struct pli_endpoint *ep)
     while (ep->match.arrival.first != NULL) {
         struct pli_match_item *i = ep->match.arrival.first;
         pli_match_take(&ep->match, i);
-        pli_deliver_parcel_destroy(PLI_CONTAINER(i, struct pli_unexpected, item));
+        pli_unexpected_destroy(PLI_CONTAINER(i, struct pli_unexpected, item));
     }
 }
 

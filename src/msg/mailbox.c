@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transport of processes whose mailbox this process can write to, because both map the memory
 // of one job or of two jobs on this host that have met.
+#include "msg/mailbox.h"
+
 #include "base/list.h"
 #include "boot/boot.h"
+#include "msg/eager.h"
 #include "msg/failure_hooks.h"
 #include "msg/lane.h"
-#include "msg/protocol.h"
 #include "msg/request.h"
+#include "msg/rndv.h"
 #include "net/net.h"
 #include "net/shm/other_job.h"
 

@@ -3,14 +3,17 @@
 #include "msg/p2p.h"
 
 #include "base/conf.h"
+#include "msg/deliver.h"
+#include "msg/eager.h"
 #include "msg/endpoint.h"
 #include "msg/external32.h"
 #include "msg/failure_hooks.h"
 #include "msg/fastpath.h"
 #include "msg/lane.h"
+#include "msg/local.h"
 #include "msg/packed.h"
+#include "msg/probe.h"
 #include "msg/progress.h"
-#include "msg/protocol.h"
 #include "msg/request.h"
 #include "msg/unexpected.h"
 #include "net/net.h"
@@ -112,7 +115,7 @@ static inline enum pli_err start_recv(struct pli_request *r, int source)
         struct pli_match_item *i = pli_match_find(m, r->item.context, source, r->item.tag);
         if (i != NULL) {
             pli_match_take(m, i);
-            pli_deliver_parcel(r, PLI_CONTAINER(i, struct pli_unexpected, item));
+            pli_deliver_unexpected(r, PLI_CONTAINER(i, struct pli_unexpected, item));
             return PLI_OK;
         }
     }
@@ -383,10 +386,11 @@ enum pli_err pli_p2p_imrecv(void *buf, MPI_Count count, struct pli_datatype *typ
     struct pli_comm *comm = message->comm;
     struct pli_lane *lane = comm->ep->lane;
     pli_lock_take(&lane->lock);
-    struct pli_request *r = make(buf, count, type, message->parcel->item.tag, comm, PLI_CHAN_P2P);
+    struct pli_request *r =
+        make(buf, count, type, message->unexpected->item.tag, comm, PLI_CHAN_P2P);
     if (r != NULL) {
         r->ops = &recv_ops;
-        pli_deliver_parcel(r, message->parcel);
+        pli_deliver_unexpected(r, message->unexpected);
     }
     pli_lock_drop(&lane->lock);
     if (r == NULL) {

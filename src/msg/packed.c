@@ -3,9 +3,10 @@
 #include "msg/packed.h"
 
 #include "base/log.h"
+#include "msg/deliver.h"
 #include "msg/external32.h"
-#include "msg/p2p.h"
-#include "msg/protocol.h"
+#include "msg/rndv.h"
+#include "obj/cursor.h"
 #include "obj/type_pack.h"
 
 #include <stdlib.h>

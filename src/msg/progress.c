@@ -7,12 +7,13 @@
 #include "base/fault.h"
 #include "base/futex.h"
 #include "boot/boot.h"
+#include "msg/deliver.h"
 #include "msg/external32.h"
 #include "msg/failure_hooks.h"
 #include "msg/msg_wire.h"
 #include "msg/progress_thread.h"
-#include "msg/protocol.h"
 #include "msg/request.h"
+#include "msg/rndv.h"
 #include "msg/wait_record.h"
 #include "net/net.h"
 #include "net/shm/shm_sleep.h"
@@ -82,7 +83,7 @@ static int poll(struct pli_lane *lane)
         n += retry_stalled(lane);
     }
     if (!pli_list_is_empty(&lane->streams)) {
-        n += pli_rndv_pump(lane);
+        n += pli_rndv_push(lane);
     }
     if (!pli_list_is_empty(&lane->pollers)) {
         n += run_pollers(lane);

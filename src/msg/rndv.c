@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Large messages: the receiver asks, the sender pumps the data through its blocks while the
 // receiver empties them, both cores copying at once; or the receiver reads the sender's memory.
-#include "msg/protocol.h"
+#include "msg/rndv.h"
 
 #include "base/conf.h"
 #include "base/log.h"
@@ -10,9 +10,12 @@
 #include "msg/unexpected.h"
 #include "msg/request.h"
 #include "msg/coop_copy.h"
+#include "msg/eager.h"
 #include "msg/msg_wire.h"
 #include "msg/endpoint.h"
+#include "msg/local.h"
 #include "net/net.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <errno.h>
@@ -210,7 +213,7 @@ static bool push_piece(struct pli_request *send)
     return true;
 }
 
-int pli_rndv_pump(struct pli_lane *lane)
+int pli_rndv_push(struct pli_lane *lane)
 {
     int n_pushed = 0;
     struct pli_list *at = lane->streams.next;
@@ -272,7 +275,7 @@ void pli_rndv_forget(struct pli_lane *lane, struct pli_conn *from, uint64_t remo
         struct pli_unexpected *p = PLI_CONTAINER(i, struct pli_unexpected, item);
         if (p->conn == from && p->remote == remote && p->kind != PLI_MSG_EAGER) {
             pli_match_take(&to->match, i);
-            pli_deliver_parcel_destroy(p);
+            pli_unexpected_destroy(p);
             pli_lane_note(from, PLI_MSG_UNSENT, remote, 1, 0);
             return;
         }

@@ -101,10 +101,6 @@ struct pli_net_lane {
 
 extern struct pli_net_lane pli_net_none; // of lanes without one
 
-// The transports, in order of preference; ends with NULL. [net_list.c]
-extern const struct pli_net_ops pli_mailbox_ops, pli_ucx_net_ops, pli_tcp_ops, pli_gateway_ops;
-extern const struct pli_net_ops *const pli_net_list[];
-
 // For slots that a transport has no use for. Context: as the slot's.
 enum pli_err pli_net_no_open(struct pli_lane *lane);
 void pli_net_no_leave(struct pli_lane *lane);

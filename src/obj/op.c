@@ -2,10 +2,12 @@
 // Reduction operations: which exist, what they are defined on, and applying them.
 #include "obj/op.h"
 #include "base/cpu.h"
+#include "obj/cursor.h"
 
 #include "obj/datatype.h"
 #include "obj/handle_predefined.h"
 #include "obj/op_kernel.h"
+#include "obj/user_calls.h"
 
 #include <limits.h>
 #include <string.h>
@@ -151,12 +153,20 @@ static void apply_user(struct pli_op *op, const char *in, char *inout, MPI_Count
 {
     MPI_Datatype handle = pli_handle_of(type, PLI_KIND_DATATYPE);
     if (op->is_large) {
-        op->user_c((void *)in, inout, &count, &handle);
+        if (pli_user_calls == NULL) {
+            op->user_c((void *)in, inout, &count, &handle);
+        } else {
+            pli_user_calls->op_c(op->user_c, (void *)in, inout, &count, &handle);
+        }
         return;
     }
     while (count > 0) {
         int n = count > INT_MAX ? INT_MAX : (int)count;
-        op->user((void *)in, inout, &n, &handle);
+        if (pli_user_calls == NULL) {
+            op->user((void *)in, inout, &n, &handle);
+        } else {
+            pli_user_calls->op(op->user, (void *)in, inout, &n, &handle);
+        }
         n = count > INT_MAX ? INT_MAX : (int)count;
         in = (const char *)((uintptr_t)in + (uintptr_t)(n * type->extent));
         inout = (char *)((uintptr_t)inout + (uintptr_t)(n * type->extent));

@@ -6,6 +6,7 @@
 #include "boot/boot.h"
 #include "boot/gateway_wire.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype_priv.h"
 #include "obj/type_blocks.h"
 

@@ -4,6 +4,7 @@
 #include "onesided/region_datatype.h"
 
 #include "msg/p2p.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "onesided/region_layout.h"
 #include "onesided/region_msg.h"

@@ -2,6 +2,9 @@
 // A cursor walks through the datatype; runs of one length, one step apart, become one block.
 #include "onesided/region_layout.h"
 
+#include "obj/cursor.h"
+#include "obj/datatype.h"
+
 #include <sys/uio.h>
 
 enum { BATCH = 64 };

@@ -219,7 +219,7 @@ enum pli_err pli_passive_unlock(int rank, struct pli_win *w)
         w->access = PLI_ACCESS_NONE;
     }
     pli_lock_drop(&w->lock);
-    pli_win_flush_poll(w);
+    pli_win_flush_poll_at(w, rank);
     err = err == PLI_OK ? pli_win_flush_fault(w, rank) : err;
     return err == PLI_OK ? pli_rma_target_alive(w, rank) : err;
 }
@@ -362,7 +362,7 @@ enum pli_err pli_passive_flush(int rank, struct pli_win *w)
     enum pli_err err = may_flush(w, rank);
     if (err == PLI_OK) {
         err = pli_win_flush(w, rank, "MPI_Win_flush");
-        pli_win_flush_poll(w);
+        pli_win_flush_poll_at(w, rank);
     }
     return err;
 }
@@ -386,7 +386,7 @@ enum pli_err pli_passive_flush_local(int rank, struct pli_win *w)
     enum pli_err err = may_flush(w, rank);
     if (err == PLI_OK) {
         pli_win_flush_local(w, rank, "MPI_Win_flush_local");
-        pli_win_flush_poll(w);
+        pli_win_flush_poll_at(w, rank);
         err = pli_win_flush_fault(w, rank);
         err = err == PLI_OK ? pli_rma_target_alive(w, rank) : err;
     }

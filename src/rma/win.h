@@ -81,6 +81,7 @@ struct pli_win {
     struct pli_win_attached *attached; // attached memory
     struct pli_region *region;         // how far members are reached, and how they reach this one
     struct pli_win_lock_server *locks; // the members that wait for this one's lock
+    _Atomic uint32_t n_near_flush;     // flushes; a lost count does no harm
     char name[MPI_MAX_OBJECT_NAME];
 };
 

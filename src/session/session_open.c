@@ -10,7 +10,7 @@
 #include "msg/lane.h"
 #include "ft/failure.h"
 #include "msg/process.h"
-#include "net/net.h"
+#include "net/list/net_list.h"
 #include "obj/comm.h"
 #include "obj/errhandler.h"
 #include "obj/info.h"

@@ -14,7 +14,7 @@
 #include "ft/failure.h"
 #include "msg/process.h"
 #include "msg/progress_thread.h"
-#include "net/net.h"
+#include "net/list/net_list.h"
 #include "onesided/region.h"
 #include "msg/segment.h"
 #include "comm/implicit_init.h"

@@ -8,6 +8,7 @@
 #include "ft/failure.h"
 #include "msg/arena.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <string.h>

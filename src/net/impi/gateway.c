@@ -2,20 +2,21 @@
 // The transport to processes of other MPI jobs of an IMPI job, a rank's side of it: through the
 // mailbox of the agent, in external32. Data that does not fit a block goes through the gateway's
 // memory, where the agent sends it from and receives it to. [docs/design/impi.md]
-#include "boot/boot.h"
+#include "net/impi/gateway.h"
+
 #include "base/list.h"
 #include "base/log.h"
+#include "boot/boot.h"
 #include "boot/gateway_wire.h"
+#include "msg/eager.h"
 #include "msg/endpoint.h"
 #include "msg/external32.h"
 #include "msg/lane.h"
 #include "msg/unexpected.h"
 #include "msg/request.h"
-#include "msg/protocol.h"
 #include "msg/msg_wire.h"
 #include "net/net.h"
 #include "obj/datatype.h"
-#include "obj/type_pack.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -361,8 +362,8 @@ static const void *data_of(struct pli_lane *lane, const struct pli_shm_cell *cel
 static void keep(struct pli_lane *lane, struct pli_endpoint *ep, const struct pli_shm_cell *cell)
 {
     bool is_heap = cell->kind == PLI_MSG_GATE_HEAP;
-    struct pli_unexpected *p = pli_deliver_parcel_of(ep, conn_of(lane, cell->src_proc), cell,
-                                                     is_heap ? sizeof cell->word[1] : cell->size);
+    struct pli_unexpected *p = pli_unexpected_of(ep, conn_of(lane, cell->src_proc), cell,
+                                                 is_heap ? sizeof cell->word[1] : cell->size);
     p->is_external = true;
     p->pid = cell->src_proc;
     p->address = cell->word[1]; // the sender's number
@@ -372,10 +373,10 @@ static void keep(struct pli_lane *lane, struct pli_endpoint *ep, const struct pl
     } else {
         struct pli_shm_block *block;
         const void *data = data_of(lane, cell, &block);
-        pli_deliver_fill(p, data, block);
+        pli_unexpected_fill(p, data, block);
     }
-    pli_deliver_hold(lane, cell->size + sizeof *p);
-    pli_deliver_keep(p);
+    pli_unexpected_hold(lane, cell->size + sizeof *p);
+    pli_unexpected_keep(p);
 }
 
 static void got_message(struct pli_lane *lane, const struct pli_shm_cell *cell)
@@ -419,7 +420,7 @@ static void got_unsend(struct pli_lane *lane, const struct pli_shm_cell *cell)
         if (p->kind >= PLI_MSG_GATE_MSG && p->pid == proc && p->address == cell->word[0]) {
             uint64_t id = p->remote;
             pli_match_take(&ep->match, i);
-            pli_deliver_parcel_destroy(p);
+            pli_unexpected_destroy(p);
             pli_lane_note(from, PLI_MSG_GATE_UNSENT, cell->word[0], id, (uint64_t)proc << 1 | 1);
             return;
         }

@@ -21,14 +21,8 @@ int pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how);
 bool pli_shm_order(void);
 void pli_shm_retract(struct pli_shm *s);
 
-// wake_sock.c: make a bell and tell writers of it; it is also what this process rings others' with.
-// Its descriptor is readable when it was rung. -1 with errno.
-int pli_wake_sock_open(struct pli_shm *s);
-void pli_wake_sock_drop(int fd); // it is about to be closed
-void pli_wake_sock_ring(const struct pli_shm_mailbox *box);
-// No ring is certain to arrive: who sleeps by a bell looks at its mailbox again after this.
-enum { PLI_WAKE_SOCK_NS = 1000000000 };
-
+// Register with the kernel for these barriers. Start-up only.
+void pli_shm_sleep_init(void);
 // The process is the image of another that had opened lanes: tell the kernel anew what it needs to
 // know. Async-signal-safe.
 void pli_shm_again(const struct pli_node *node);

@@ -2,9 +2,10 @@
 // The bell of a mailbox: a datagram socket whose name and key are in the mailbox. A filter in the
 // kernel drops every datagram that does not bear the key, so processes of other users, who can
 // guess the name but cannot read the mailbox, neither wake its owner nor fill the socket.
+#include "net/shm/wake_sock.h"
+
 #include "base/log.h"
 #include "net/shm/shm.h"
-#include "net/shm/shm_sleep.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -112,7 +113,7 @@ static bool send_ring(int fd, const struct sockaddr_un *to, size_t n_name, uint6
 // kernel says the same when too many rings of this process lie unread in the bells of others, which
 // are stopped perhaps. A socket that has sent nothing tells the two apart. When there is none to be
 // had the ring is lost, and the sleeper looks by itself after PLI_WAKE_SOCK_NS.
-void pli_wake_sock_ring(const struct pli_shm_mailbox *box)
+void pli_wake_sock_send(const struct pli_shm_mailbox *box)
 {
     struct sockaddr_un a = { .sun_family = AF_UNIX };
     uint32_t n = box->n_bell;

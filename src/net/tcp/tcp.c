@@ -5,9 +5,11 @@
 #include "boot/boot.h"
 #include "msg/lane.h"
 #include "msg/msg_wire.h"
-#include "msg/protocol.h"
 #include "msg/request.h"
+#include "msg/rndv.h"
 #include "net/tcp/tcp_conn.h"
+#include "net/tcp/tcp_connect.h"
+#include "net/tcp/tcp_lane.h"
 
 enum pli_err pli_tcp_connect(struct pli_conn *c, uint64_t proc)
 {
@@ -27,7 +29,7 @@ bool pli_tcp_disconnect(struct pli_conn *c)
 
 static void note(struct pli_conn *c, int kind, const uint64_t word[3])
 {
-    pli_tcp_conn_say(c->net, kind, word[0], word[1], word[2]);
+    pli_tcp_conn_note(c->net, kind, word[0], word[1], word[2]);
 }
 
 // Ask the other host for the data, which will be read straight to its place.
@@ -67,7 +69,7 @@ enum pli_err pli_tcp_fate(const struct pli_conn *c, bool has_died, bool is_send)
 
 void pli_tcp_fail_conn(struct pli_conn *c, bool has_died)
 {
-    pli_tcp_fail(c->net, has_died);
+    pli_tcp_connect_fail(c->net, has_died);
 }
 
 const struct pli_net_ops pli_tcp_ops = {

@@ -7,10 +7,12 @@
 #include "base/conf.h"
 #include "base/log.h"
 #include "msg/request.h"
-#include "msg/protocol.h"
-#include "net/ucx/ucx_conn.h"
 #include "msg/msg_wire.h"
+#include "msg/rndv.h"
 #include "net/tcp/secure.h"
+#include "net/tcp/tcp_bypass.h"
+#include "net/tcp/tcp_connect.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <errno.h>
@@ -44,7 +46,7 @@ bool pli_tcp_conn_create(struct pli_tcp_lane *net, struct pli_conn *c)
     pli_list_init(&l->streams);
     pli_list_push(&net->links, &l->at);
     c->net = l;
-    if (net->ucx != NULL && !pli_ucx_worker_create(l)) {
+    if (net->ucx != NULL && !net->bypass->create(l)) {
         pli_list_remove(&l->at);
         c->net = NULL;
         free(l);
@@ -70,7 +72,7 @@ bool pli_tcp_conn_destroy(struct pli_tcp_conn *l)
     if (l->state != PLI_TCP_CONN_IDLE || !l->is_gone || l->net->is_judged ||
         pli_tcp_conn_has_unsent(l) || !pli_list_is_empty(&l->streams) ||
         !pli_list_is_empty(&l->conn->open) || pli_reqid_has(&l->net->reqids, l->conn) ||
-        has_dead(l) || (l->ucx != NULL && !pli_ucx_worker_destroy(l))) {
+        has_dead(l) || (l->ucx != NULL && !l->net->bypass->destroy(l))) {
         return false;
     }
     enum pli_reqid_kind kind;
@@ -92,13 +94,13 @@ static bool has_unwritten(const struct pli_tcp_conn *l)
 {
     return is_writing(l) || l->next != NULL || !pli_list_is_empty(&l->notes) ||
            !pli_list_is_empty(&l->streams) ||
-           (l->ucx != NULL && l->state != PLI_TCP_CONN_IDLE && pli_ucx_worker_has_hail(l->ucx)) ||
+           (l->ucx != NULL && l->state != PLI_TCP_CONN_IDLE && l->net->bypass->has_address(l)) ||
            (!pli_list_is_empty(&l->pending) && !l->by_ucx);
 }
 
 bool pli_tcp_conn_has_unsent(const struct pli_tcp_conn *l)
 {
-    return has_unwritten(l) || (l->ucx != NULL && pli_ucx_conn_has_unsent(l));
+    return has_unwritten(l) || (l->ucx != NULL && l->net->bypass->has_unsent(l));
 }
 
 static void set_head(struct pli_tcp_conn *l, int kind)
@@ -151,7 +153,7 @@ static bool is_small(const struct pli_tcp_conn *l, const struct pli_request *r)
     return r->size <= (uint64_t)most && (pli_conf.eager_max > 0 || r->size == 0) && !l->is_full;
 }
 
-bool pli_tcp_conn_address(struct pli_tcp_conn *l, struct pli_request *r, struct pli_frame *head)
+bool pli_tcp_conn_fill_head(struct pli_tcp_conn *l, struct pli_request *r, struct pli_frame *head)
 {
     bool is_sync = (r->flags & PLI_REQ_SYNC) != 0;
     bool is_eager = is_small(l, r);
@@ -184,7 +186,7 @@ static void issue(struct pli_tcp_conn *l, struct pli_request *r)
 {
     set_head(l, PLI_MSG_NONE);
     l->req = r;
-    if (pli_tcp_conn_address(l, r, &l->head)) {
+    if (pli_tcp_conn_fill_head(l, r, &l->head)) {
         set_body(l, r, 0, r->size);
     }
 }
@@ -209,10 +211,9 @@ static bool next(struct pli_tcp_conn *l)
         set_head(l, PLI_MSG_MOVE);
         return true;
     }
-    if (l->ucx != NULL && pli_ucx_worker_has_hail(l->ucx) &&
-        (!l->ucx->is_again || pli_list_is_empty(&l->notes))) {
+    if (l->ucx != NULL && l->net->bypass->may_write_address(l)) {
         set_head(l, PLI_MSG_WORKER);
-        l->body = pli_ucx_worker_hail(l, &l->head);
+        l->body = l->net->bypass->write_address(l, &l->head);
         l->body_left = l->body_len = l->head.len;
         return true;
     }
@@ -363,11 +364,11 @@ void pli_tcp_conn_start(struct pli_request *r)
     if (__builtin_expect(l->is_gone, 0)) {
         pli_list_push(&l->pending, &r->link);
         if (!pli_tcp_conn_forget(l)) {
-            pli_tcp_conn_lose(l, "it has left MPI");
+            pli_tcp_connect_lose(l, "it has left MPI");
         }
         return;
     }
-    bool must_wait = l->ucx != NULL && pli_ucx_quiesce_is_due(l->net);
+    bool must_wait = l->ucx != NULL && l->net->bypass->must_wait(l->net);
     if (l->state == PLI_TCP_CONN_UP && !has_unwritten(l) && !must_wait) {
         issue(l, r);
         pli_tcp_conn_push(l);
@@ -375,13 +376,13 @@ void pli_tcp_conn_start(struct pli_request *r)
     }
     pli_list_push(&l->pending, &r->link);
     if (l->state == PLI_TCP_CONN_IDLE) {
-        pli_tcp_conn_dial(l);
+        pli_tcp_connect_dial(l);
     } else if (must_wait && l->state == PLI_TCP_CONN_UP && pli_list_is_empty(&l->busy)) {
         pli_list_push(&l->net->busy, &l->busy);
     }
 }
 
-void pli_tcp_conn_say(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
+void pli_tcp_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2)
 {
     if (l->state >= PLI_TCP_CONN_LOST || l->is_gone) {
         return; // nobody is there to hear it
@@ -404,7 +405,7 @@ void pli_tcp_conn_say(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1
     n->frame.word[2] = w2;
     pli_list_push(&l->notes, &n->link);
     if (l->state == PLI_TCP_CONN_IDLE) {
-        pli_tcp_conn_dial(l);
+        pli_tcp_connect_dial(l);
     }
 }
 
@@ -423,7 +424,7 @@ void pli_tcp_conn_stream(struct pli_tcp_conn *l, struct pli_request *send, uint6
     send->moved = 0;
     send->bytes = want;
     if (l->by_ucx) {
-        pli_ucx_conn_stream(l, send, in_pieces);
+        l->net->bypass->stream(l, send, in_pieces);
         return;
     }
     pli_list_push(&l->streams, &send->link);
@@ -450,9 +451,7 @@ bool pli_tcp_conn_forget(struct pli_tcp_conn *l)
         pli_list_remove(n);
         free(n);
     }
-    if (l->ucx != NULL) {
-        pli_ucx_conn_hush(l);
-    }
+    bool is_clear = l->ucx == NULL || l->net->bypass->forget(l);
     struct pli_list *at = l->pending.next;
     while (at != &l->pending) {
         struct pli_request *r = PLI_CONTAINER(at, struct pli_request, link);
@@ -462,8 +461,7 @@ bool pli_tcp_conn_forget(struct pli_tcp_conn *l)
             pli_request_complete(r, PLI_OK);
         }
     }
-    return pli_list_is_empty(&l->pending) && !pli_reqid_has(&l->net->reqids, l->conn) &&
-           (l->ucx == NULL || l->ucx->n_access == 0);
+    return pli_list_is_empty(&l->pending) && !pli_reqid_has(&l->net->reqids, l->conn) && is_clear;
 }
 
 void pli_tcp_conn_unsend(struct pli_request *send)

@@ -16,10 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct pli_caller;
 struct pli_dial;
 struct pli_epollset;
-struct pli_ucx_worker;
+struct pli_tcp_bypass_ops;
+struct pli_ucx_worker; // net/ucx's
 struct pli_ucx_conn;
 
 // Something with a descriptor that the lane watches.
@@ -78,7 +78,7 @@ struct pli_tcp_conn {
     struct pli_list notes;     // answers to be written, before all else
     struct pli_list streams;   // sends whose receiver has asked for the data
     bool by_ucx;               // messages go by UCX, now or as soon as they can
-    struct pli_ucx_conn *ucx;  // NULL: the lane does not use UCX
+    struct pli_ucx_conn *ucx;  // what UCX has for it; NULL: the lane does not use UCX
     struct pli_fd_watch dial_watch;
     struct pli_dial *dial;
     uint64_t lost_ns;
@@ -113,6 +113,7 @@ struct pli_tcp_lane {
     _Atomic int watcher;        // a thread sleeps on the descriptors
     char *room;                 // to read into
     struct pli_ucx_worker *ucx; // NULL: it does not use UCX
+    const struct pli_tcp_bypass_ops *bypass; // how to call UCX, where `ucx` is not NULL
     struct pli_reqid_table reqids;
 };
 
@@ -122,7 +123,7 @@ static inline struct pli_tcp_lane *pli_tcp_lane_of(const struct pli_lane *lane)
     return (struct pli_tcp_lane *)lane->polled;
 }
 
-// tcp_conn.c: a link for a conn that was just made. False: no memory.
+// Make a connection for a conn that was just made. False: no memory.
 bool pli_tcp_conn_create(struct pli_tcp_lane *net, struct pli_conn *c);
 // Its end, when the other side has left and nothing is under way; false: not yet.
 bool pli_tcp_conn_destroy(struct pli_tcp_conn *l);
@@ -130,15 +131,15 @@ bool pli_tcp_conn_destroy(struct pli_tcp_conn *l);
 // not done.
 void pli_tcp_conn_start(struct pli_request *r);
 void pli_tcp_conn_unsend(struct pli_request *send);
-// A note over the connection itself, whatever messages go by.
-void pli_tcp_conn_say(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
-// The receiver asks for `want` bytes of an offered send, to be named by its own ticket.
-void pli_tcp_conn_stream(struct pli_tcp_conn *l, struct pli_request *send, uint64_t ticket,
+// Write a note to the socket, even while messages go by UCX.
+void pli_tcp_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
+// The receiver asks for `want` bytes of an offered send; its own id is in the frames.
+void pli_tcp_conn_stream(struct pli_tcp_conn *l, struct pli_request *send, uint64_t reqid,
                          uint64_t want, bool in_pieces);
-// The data of a stream is out.
+// The data of a stream was sent.
 void pli_tcp_conn_end_stream(struct pli_tcp_conn *l, struct pli_request *send);
 // Fill the head of the first frame of a send; true: the data goes with it.
-bool pli_tcp_conn_address(struct pli_tcp_conn *l, struct pli_request *r, struct pli_frame *head);
+bool pli_tcp_conn_fill_head(struct pli_tcp_conn *l, struct pli_request *r, struct pli_frame *head);
 // The next n bytes of a send, from byte `from`: where they are, or packed into *bounce_out.
 const char *pli_tcp_conn_data(struct pli_request *r, uint64_t from, uint64_t n, char **bounce_out);
 int pli_tcp_conn_push(struct pli_tcp_conn *l); // write what can be written; how much was done
@@ -146,52 +147,5 @@ bool pli_tcp_conn_has_unsent(const struct pli_tcp_conn *l);
 // The other side has left in good order. What it would have kept and never read is done with, as in
 // shared memory; false: something waits for an answer that will not come.
 bool pli_tcp_conn_forget(struct pli_tcp_conn *l);
-
-// tcp_connect.c: connecting, and losing the connection.
-void pli_tcp_conn_dial(struct pli_tcp_conn *l);
-void pli_tcp_conn_adopt(struct pli_tcp_lane *net,
-                        const struct pli_caller *c); // takes the descriptor
-void pli_tcp_conn_lose(struct pli_tcp_conn *l, const char *why);
-// Its descriptor is no socket: a checkpoint was made. False: no other connection goes on for it.
-bool pli_tcp_resume(struct pli_tcp_sock *s);
-void pli_tcp_conn_left(struct pli_tcp_conn *l);  // all it said before it left has come after all
-void pli_tcp_conn_moved(struct pli_tcp_sock *s); // it has carried its last frame
-void pli_tcp_conn_hang_up(struct pli_tcp_sock *s,
-                          const char *why); // the other side closed, or it broke
-// Dials that take too long, links lost long enough ago, hosts that do not answer. Now and then.
-void pli_tcp_conn_judge(struct pli_tcp_lane *net);
-// tcp_fail.c: withdraw what can never complete, after bad news; has_died: its process did.
-void pli_tcp_fail(struct pli_tcp_conn *l, bool has_died);
-
-// ucx_worker.c, of net/ucx/ucx_conn.h: the connection of a link ended, look once more; is its way
-// broken?
-void pli_ucx_worker_finish(struct pli_tcp_conn *l);
-void pli_ucx_worker_judge(struct pli_tcp_conn *l, uint64_t now);
-bool pli_ucx_worker_is_read(const struct pli_tcp_conn *l); // nothing more can come by UCX
-void pli_ucx_quiesce_retire(bool is_over); // MPI is being left; UCX before, where images are made
-void pli_ucx_conn_bury(struct pli_tcp_conn *l); // nothing is under way any more when it returns
-
-// tcp_recv.c: read what is there. How many messages or pieces.
-int pli_tcp_recv_read(struct pli_tcp_sock *s);
-// However it came: a message of which all is here, or a note about one. False: the link is lost.
-void pli_tcp_recv_arrive(struct pli_tcp_conn *l, const struct pli_frame *f, const char *body);
-bool pli_tcp_recv_note(struct pli_tcp_conn *l, const struct pli_frame *f);
-// The other side says what it must not. False.
-bool pli_tcp_recv_refuse(struct pli_tcp_conn *l, const char *what);
-void pli_tcp_recv_resume(struct pli_tcp_sock *s); // the other connection has ended
-void pli_tcp_recv_feed(struct pli_tcp_sock *s, const char *data, size_t n); // was read elsewhere
-void pli_tcp_recv_drop(struct pli_tcp_sock *s); // the frame under way will not be complete
-void pli_tcp_recv_see(struct pli_fd_watch *e, uint32_t events);
-enum { PLI_TCP_RECV_ROOM = 128 * 1024 };
-
-// tcp_lane.c: make the network side of a lane, if the job has one and it is not there; drop it in a
-// forked process.
-enum pli_err pli_tcp_lane_open(struct pli_lane *lane);
-void pli_tcp_lane_leave(struct pli_lane *lane);
-bool pli_tcp_lane_watch(struct pli_tcp_lane *net, struct pli_fd_watch *e, uint32_t events);
-void pli_tcp_lane_unwatch(struct pli_tcp_lane *net,
-                          struct pli_fd_watch *e); // before its fd is closed
-void pli_tcp_lane_heat(struct pli_tcp_lane *net,
-                       struct pli_tcp_sock *s); // look at it at every poll
 
 #endif

@@ -10,7 +10,7 @@
 // next one; what belongs to nobody any more is dropped there and here. After a checkpoint the
 // connections of a process are other ones: the reader of each finds out when it reads, and goes on
 // where it was, first with what was on its way.
-#include "net/tcp/tcp_conn.h"
+#include "net/tcp/tcp_connect.h"
 
 #include "base/clock.h"
 #include "base/conf.h"
@@ -22,11 +22,14 @@
 #include "msg/endpoint.h"
 #include "msg/failure_hooks.h"
 #include "msg/msg_wire.h"
-#include "msg/protocol.h"
 #include "msg/request.h"
+#include "msg/rndv.h"
 #include "net/tcp/dial.h"
 #include "net/tcp/secure.h"
-#include "net/ucx/ucx_conn.h"
+#include "net/tcp/tcp_bypass.h"
+#include "net/tcp/tcp_conn.h"
+#include "net/tcp/tcp_lane.h"
+#include "net/tcp/tcp_recv.h"
 #include "obj/comm.h"
 
 #include <fcntl.h>
@@ -97,7 +100,7 @@ static void close_sock(struct pli_tcp_sock *s)
     }
 }
 
-void pli_tcp_conn_moved(struct pli_tcp_sock *s)
+void pli_tcp_connect_moved(struct pli_tcp_sock *s)
 {
     close_sock(s);
 }
@@ -110,7 +113,7 @@ static void close_dial(struct pli_tcp_conn *l)
     l->dial_watch.fd = -1;
 }
 
-void pli_tcp_conn_lose(struct pli_tcp_conn *l, const char *why)
+void pli_tcp_connect_lose(struct pli_tcp_conn *l, const char *why)
 {
     if (l->state >= PLI_TCP_CONN_LOST) {
         return;
@@ -143,7 +146,7 @@ static bool has_other(const struct pli_tcp_sock *s)
     return false;
 }
 
-void pli_tcp_conn_hang_up(struct pli_tcp_sock *s, const char *why)
+void pli_tcp_connect_closed(struct pli_tcp_sock *s, const char *why)
 {
     struct pli_tcp_conn *l = s->link;
     if (s->left == 0 && s->n_head == 0 && has_other(s)) {
@@ -151,13 +154,13 @@ void pli_tcp_conn_hang_up(struct pli_tcp_sock *s, const char *why)
         return;
     }
     if (l->ucx != NULL) {
-        pli_ucx_worker_finish(l);
+        l->net->bypass->finish(l);
     }
     bool is_clean = l->has_left && s->left == 0 && s->n_head == 0;
     bool is_last = l->state == PLI_TCP_CONN_UP;
     if (!is_clean || (is_last && !pli_tcp_conn_forget(l))) {
         l->is_open_ended = s->left == 0 && s->n_head == 0;
-        pli_tcp_conn_lose(l, is_clean ? "it has left MPI" : why != NULL ? why : "it hung up");
+        pli_tcp_connect_lose(l, is_clean ? "it has left MPI" : why != NULL ? why : "it hung up");
         return;
     }
     close_sock(s);
@@ -168,7 +171,7 @@ void pli_tcp_conn_hang_up(struct pli_tcp_sock *s, const char *why)
     }
 }
 
-void pli_tcp_conn_left(struct pli_tcp_conn *l)
+void pli_tcp_connect_left(struct pli_tcp_conn *l)
 {
     if (l->state != PLI_TCP_CONN_LOST || !pli_tcp_conn_forget(l)) {
         return;
@@ -195,15 +198,15 @@ static void take(struct pli_tcp_conn *l, int fd, const unsigned char keys[2][32]
         }
         free(s);
         pli_dial_end(fd);
-        pli_tcp_conn_lose(l, why);
+        pli_tcp_connect_lose(l, why);
         return;
     }
-    s->watch = (struct pli_fd_watch){ .fd = fd, .see = pli_tcp_recv_see, .net = l->net };
+    s->watch = (struct pli_fd_watch){ .fd = fd, .see = pli_tcp_recv_ready, .net = l->net };
     s->link = l;
     pli_list_push(&l->net->socks, &s->at);
     l->net->n_sock++;
     if (!pli_tcp_lane_watch(l->net, &s->watch, EPOLLIN)) {
-        pli_tcp_conn_lose(l, "the connection cannot be watched");
+        pli_tcp_connect_lose(l, "the connection cannot be watched");
         return;
     }
     bool is_second = l->out != NULL;
@@ -216,7 +219,7 @@ static void take(struct pli_tcp_conn *l, int fd, const unsigned char keys[2][32]
     }
     if (is_second && l->old == NULL && pli_proc.boot->index < l->conn->proc) {
         l->old = s;
-        pli_tcp_conn_say(l, PLI_MSG_MERGE, 0, 0, 0);
+        pli_tcp_conn_note(l, PLI_MSG_MERGE, 0, 0, 0);
     }
     pli_tcp_conn_push(l);
 }
@@ -234,7 +237,7 @@ static void watch_dial(struct pli_tcp_conn *l)
     l->dial_watch.fd = pli_dial_fd(l->dial);
     if (l->dial_watch.fd >= 0 &&
         !pli_tcp_lane_watch(l->net, &l->dial_watch, pli_dial_events(l->dial))) {
-        pli_tcp_conn_lose(l, "the connection cannot be watched");
+        pli_tcp_connect_lose(l, "the connection cannot be watched");
     }
 }
 
@@ -252,7 +255,7 @@ static void step_dial(struct pli_tcp_conn *l)
         return;
     }
     if (err != PLI_AGAIN) {
-        pli_tcp_conn_lose(l, pli_fail_take(NULL));
+        pli_tcp_connect_lose(l, pli_fail_take(NULL));
         return;
     }
     watch_dial(l);
@@ -267,7 +270,7 @@ static void dial_see(struct pli_fd_watch *e, uint32_t events)
     }
 }
 
-void pli_tcp_conn_dial(struct pli_tcp_conn *l)
+void pli_tcp_connect_dial(struct pli_tcp_conn *l)
 {
     struct pli_boot *boot = pli_proc.boot;
     struct pli_boot_way way = { 0 };
@@ -288,14 +291,14 @@ void pli_tcp_conn_dial(struct pli_tcp_conn *l)
     };
     l->dial_watch = (struct pli_fd_watch){ .fd = -1, .see = dial_see, .net = l->net };
     if (err != PLI_OK || pli_dial_open(&call, &l->dial) != PLI_OK) {
-        pli_tcp_conn_lose(l, pli_fail_take(NULL));
+        pli_tcp_connect_lose(l, pli_fail_take(NULL));
         return;
     }
     go(l, PLI_TCP_CONN_DIALING);
     watch_dial(l);
 }
 
-void pli_tcp_conn_adopt(struct pli_tcp_lane *net, const struct pli_caller *c)
+void pli_tcp_connect_accept(struct pli_tcp_lane *net, const struct pli_caller *c)
 {
     uint64_t proc = (net->base.lane->proc & ~(uint64_t)UINT32_MAX) | c->proc;
     struct pli_conn *conn = pli_lane_conn(net->base.lane, (struct pli_id){ proc, c->lane });
@@ -309,9 +312,9 @@ void pli_tcp_conn_adopt(struct pli_tcp_lane *net, const struct pli_caller *c)
     }
     if (c->protect != pli_secure_level()) {
         pli_dial_end(c->fd);
-        pli_tcp_conn_lose(l,
-                          "it has another PLIANT_NET_PROTECT than this process; all ranks need the "
-                          "same");
+        pli_tcp_connect_lose(
+            l, "it has another PLIANT_NET_PROTECT than this process; all ranks need the "
+               "same");
         return;
     }
     if (l->state == PLI_TCP_CONN_DIALING) {
@@ -374,7 +377,7 @@ static void bury(struct pli_tcp_conn *l)
     free(l->bounce);
     l->bounce = NULL;
     if (l->ucx != NULL) {
-        pli_ucx_conn_bury(l);
+        l->net->bypass->bury(l);
     }
     while (!pli_list_is_empty(&l->streams)) {
         pli_list_remove(l->streams.next); // their ids are out
@@ -411,12 +414,13 @@ static void drain(struct pli_tcp_conn *l)
             at = l->net->socks.next; // there may be more, and others may be gone
         }
     }
-    bool is_over = (l->state == PLI_TCP_CONN_LOST || l->is_gone) && pli_ucx_worker_is_read(l);
+    bool is_over = (l->state == PLI_TCP_CONN_LOST || l->is_gone) &&
+                   (l->ucx == NULL || l->net->bypass->is_finished(l));
     if (!is_over && pli_clock_ns() - l->died_ns > LAST_WORDS_NS) {
         is_over = true;
     }
     if (is_over) {
-        pli_tcp_conn_lose(l, "it died");
+        pli_tcp_connect_lose(l, "it died");
         bury(l);
     }
 }
@@ -436,11 +440,11 @@ static void judge_up(struct pli_tcp_conn *l)
         char why[80];
         snprintf(why, sizeof why, "its host has not answered for %u s",
                  info.tcpi_last_ack_recv / 1000);
-        pli_tcp_conn_lose(l, why);
+        pli_tcp_connect_lose(l, why);
     }
 }
 
-void pli_tcp_conn_judge(struct pli_tcp_lane *net)
+void pli_tcp_connect_check(struct pli_tcp_lane *net)
 {
     uint64_t now = pli_clock_ns();
     bool is_time = now - net->judged_ns > JUDGE_NS;
@@ -461,7 +465,7 @@ void pli_tcp_conn_judge(struct pli_tcp_lane *net)
             judge_up(l);
         }
         if (l->ucx != NULL && l->state == PLI_TCP_CONN_UP) {
-            pli_ucx_worker_judge(l, now);
+            net->bypass->check(l, now);
         }
     }
     net->is_judged = false;
@@ -474,7 +478,7 @@ static void detach(struct pli_tcp_conn *l)
         l->bounce = malloc(l->body_left);
         if (l->bounce == NULL) {
             l->req = NULL;
-            pli_tcp_conn_lose(l, "there is no memory for a message that was begun");
+            pli_tcp_connect_lose(l, "there is no memory for a message that was begun");
             return;
         }
         memcpy(l->bounce, l->body, l->body_left);
@@ -515,7 +519,7 @@ static void withdraw(struct pli_tcp_conn *l, struct pli_request *r, enum pli_err
         unlist(&l->pending, r);
         unlist(&l->streams, r);
         if (l->net->ucx != NULL) {
-            unlist(&l->net->ucx->streams, r);
+            l->net->bypass->unqueue(l, r);
         }
     } else {
         divert(l, r);
@@ -548,7 +552,7 @@ static void fail_tickets(struct pli_tcp_conn *l)
             }
             continue;
         }
-        if (l->ucx != NULL && pli_ucx_conn_doom(l, r)) {
+        if (l->ucx != NULL && l->net->bypass->is_in_use(l, r)) {
             continue;
         }
         l->n_asked -= kind == PLI_REQID_RECV;
@@ -590,7 +594,7 @@ static void fail_unsent(struct pli_tcp_conn *l)
     }
 }
 
-void pli_tcp_fail(struct pli_tcp_conn *l, bool has_died)
+void pli_tcp_connect_fail(struct pli_tcp_conn *l, bool has_died)
 {
     if (l->state == PLI_TCP_CONN_DEAD) {
         return;
@@ -628,7 +632,7 @@ static enum found replace(struct pli_tcp_sock *s, const char **kept_out, size_t 
     return found;
 }
 
-bool pli_tcp_resume(struct pli_tcp_sock *s)
+bool pli_tcp_connect_resume(struct pli_tcp_sock *s)
 {
     struct pli_tcp_conn *l = s->link;
     const char *kept = NULL;
@@ -643,7 +647,7 @@ bool pli_tcp_resume(struct pli_tcp_sock *s)
     }
     uint32_t events = s->rest != NULL ? 0 : s->is_armed ? EPOLLIN | EPOLLOUT : EPOLLIN;
     if (found == FAILED || (!is_bare && !pli_tcp_lane_watch(l->net, &s->watch, events))) {
-        pli_tcp_conn_lose(l, "the connection cannot be watched");
+        pli_tcp_connect_lose(l, "the connection cannot be watched");
     } else {
         s->watch.is_bare = is_bare;
         l->is_deaf = s == l->out ? false : l->is_deaf;

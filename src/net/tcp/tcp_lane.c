@@ -3,7 +3,7 @@
 // and lets threads sleep on all of them and on the mailbox at once: they wait in the kernel's poll,
 // and a process that writes to their mailbox rings a bell, a datagram socket whose name is in the
 // mailbox (see docs/design/network.md for why).
-#include "net/tcp/tcp_conn.h"
+#include "net/tcp/tcp_lane.h"
 
 #include "base/clock.h"
 #include "base/cpu.h"
@@ -16,8 +16,12 @@
 #include "msg/msg_wire.h"
 #include "msg/progress.h"
 #include "net/shm/shm_sleep.h"
+#include "net/shm/wake_sock.h"
 #include "net/tcp/dial.h"
-#include "net/ucx/ucx_conn.h"
+#include "net/tcp/tcp_bypass.h"
+#include "net/tcp/tcp_conn.h"
+#include "net/tcp/tcp_connect.h"
+#include "net/tcp/tcp_recv.h"
 #include "obj/comm.h"
 
 #include <errno.h>
@@ -85,11 +89,11 @@ static void cover_hot(struct pli_tcp_lane *net)
 {
     struct pli_tcp_sock *s = net->hot;
     if (s != NULL && s->watch.is_bare && !pli_tcp_lane_watch(net, &s->watch, EPOLLIN)) {
-        pli_tcp_conn_lose(s->link, "the connection cannot be watched");
+        pli_tcp_connect_lose(s->link, "the connection cannot be watched");
     }
 }
 
-void pli_tcp_lane_heat(struct pli_tcp_lane *net, struct pli_tcp_sock *s)
+void pli_tcp_lane_set_active(struct pli_tcp_lane *net, struct pli_tcp_sock *s)
 {
     if (net->hot != s) {
         cover_hot(net);
@@ -181,7 +185,7 @@ static void see_door(struct pli_fd_watch *e, uint32_t events)
     enum pli_err err;
     while ((err = boot->ops->accept(boot, &c)) == PLI_OK) {
         if (c.to_lane == net->base.lane->index) {
-            pli_tcp_conn_adopt(net, &c);
+            pli_tcp_connect_accept(net, &c);
         } else {
             pass_on(&c);
         }
@@ -211,7 +215,7 @@ static int take_waiting(struct pli_tcp_lane *net)
     pthread_mutex_unlock(&guard);
     while (w != NULL) {
         struct waiting *next = w->next;
-        pli_tcp_conn_adopt(net, &w->caller);
+        pli_tcp_connect_accept(net, &w->caller);
         free(w);
         w = next;
         n++;
@@ -311,10 +315,7 @@ static int poll_lane(struct pli_net_lane *base, enum pli_net_poll why)
     net->skip = 0;
     int n = 0;
     if (net->ucx != NULL) {
-        n = pli_ucx_worker_poll(net->ucx);
-        if (net->ucx->is_unsettled || (must && pli_ucx_quiesce_is_wanted())) {
-            pli_ucx_quiesce_poll(net->ucx);
-        }
+        n = net->bypass->poll(net, must);
     }
     if (net->hot != NULL && pli_tcp_recv_read(net->hot) > 0) {
         count_hot(net);
@@ -323,7 +324,7 @@ static int poll_lane(struct pli_net_lane *base, enum pli_net_poll why)
     net->n_look++;
     bool is_steady = net->hot != NULL;
     uint32_t every = net->n_sock > 1 ? LOOK_MANY : LOOK_ONE;
-    if (net->ucx != NULL && !is_steady && pli_ucx_worker_is_steady(net->ucx)) {
+    if (net->ucx != NULL && !is_steady && net->bypass->is_steady(net)) {
         is_steady = true;
         every = LOOK_UCX;
     }
@@ -335,7 +336,7 @@ static int poll_lane(struct pli_net_lane *base, enum pli_net_poll why)
         n += push_busy(net);
     }
     if (must || net->n_dying > 0 || net->n_look % JUDGE_EVERY == 0) {
-        pli_tcp_conn_judge(net);
+        pli_tcp_connect_check(net);
     }
     if (!pli_list_is_empty(&net->dead)) {
         free_dead(net);
@@ -359,7 +360,9 @@ static void freeze(struct pli_net_lane *base, bool is_leaving)
     }
     close(fd);
     if (!is_leaving) {
-        pli_ucx_quiesce_parked();
+        if (net->ucx != NULL) {
+            net->bypass->thawed();
+        }
         pli_tcp_lane_watch(net, &net->bell, EPOLLIN);
         atomic_store_explicit(&net->must_look, 1, memory_order_relaxed);
         pli_shm_wake(net->base.lane->shm.box);
@@ -385,7 +388,7 @@ static void bye(struct pli_net_lane *base)
         struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
         at = at->next;
         if (l->state == PLI_TCP_CONN_UP) {
-            pli_tcp_conn_say(l, PLI_MSG_BYE, l->ucx != NULL ? pli_ucx_worker_leave(l) : 0, 0, 0);
+            pli_tcp_conn_note(l, PLI_MSG_BYE, l->ucx != NULL ? net->bypass->bye(l) : 0, 0, 0);
         }
     }
 }
@@ -466,9 +469,8 @@ static void sleep_on_descriptors(struct pli_tcp_lane *const nets[], int n, uint6
     for (int i = 0; i < n; i++) {
         fds[n_fd++] = (struct pollfd){ .fd = pli_epollset_fd(nets[i]->set), .events = POLLIN };
         if (nets[i]->ucx != NULL) {
-            fds[n_fd++] =
-                (struct pollfd){ .fd = pli_ucx_worker_fd(nets[i]->ucx), .events = POLLIN };
-            is_quiet = is_quiet && pli_ucx_worker_arm(nets[i]);
+            fds[n_fd++] = (struct pollfd){ .fd = nets[i]->bypass->fd(nets[i]), .events = POLLIN };
+            is_quiet = is_quiet && nets[i]->bypass->arm(nets[i]);
         }
     }
     if (is_quiet) {
@@ -526,7 +528,7 @@ static uint64_t patience(struct pli_net_lane *base)
     for (struct pli_list *at = net->links.next; at != &net->links && !is_soon; at = at->next) {
         struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
         is_soon = l->state == PLI_TCP_CONN_UP && (pli_tcp_conn_has_unsent(l) || is_unsure(l) ||
-                                                  (l->ucx != NULL && pli_ucx_worker_is_unsure(l)));
+                                                  (l->ucx != NULL && net->bypass->is_unsure(l)));
     }
     pli_lock_drop(&net->base.lane->lock);
     return is_soon ? SOON_NS : 0;
@@ -535,7 +537,7 @@ static uint64_t patience(struct pli_net_lane *base)
 static bool is_busy(struct pli_net_lane *base)
 {
     const struct pli_tcp_lane *net = of(base);
-    return net->ucx != NULL && pli_ucx_worker_is_busy(net->ucx);
+    return net->ucx != NULL && net->bypass->is_busy(net);
 }
 
 static const struct pli_net_lane_ops lane_ops = {
@@ -610,14 +612,15 @@ void pli_tcp_lane_leave(struct pli_lane *lane)
         pli_list_push(&net->dead, &s->at);
     }
     free_dead(net);
+    if (net->ucx != NULL) {
+        net->bypass->leave(net);
+    }
     while (!pli_list_is_empty(&net->links)) {
         struct pli_tcp_conn *l = PLI_CONTAINER(net->links.next, struct pli_tcp_conn, at);
         pli_list_remove(&l->at);
         pli_dial_close(l->dial);
-        free(l->ucx);
         free(l);
     }
-    pli_ucx_worker_clone(net);
     forget_calls(lane->index);
     pli_epollset_destroy(net->set);
     pli_wake_sock_drop(net->bell.fd);

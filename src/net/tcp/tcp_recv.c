@@ -2,17 +2,22 @@
 // Reading from a link. One read takes the heads and small messages of many frames into the lane's
 // room. Where a body is longer than what has come, its rest is read straight to where it belongs:
 // the user's buffer, if a receive is known and has no holes.
-#include "net/tcp/tcp_conn.h"
+#include "net/tcp/tcp_recv.h"
 
 #include "base/log.h"
+#include "msg/deliver.h"
 #include "msg/endpoint.h"
 #include "net/tcp/frame.h"
 #include "msg/unexpected.h"
 #include "msg/request.h"
-#include "msg/protocol.h"
-#include "net/ucx/ucx_conn.h"
 #include "msg/msg_wire.h"
+#include "msg/rndv.h"
 #include "net/tcp/secure.h"
+#include "net/tcp/tcp_bypass.h"
+#include "net/tcp/tcp_conn.h"
+#include "net/tcp/tcp_connect.h"
+#include "net/tcp/tcp_lane.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <errno.h>
@@ -33,7 +38,7 @@ bool pli_tcp_recv_refuse(struct pli_tcp_conn *l, const char *what)
 {
     char why[120];
     snprintf(why, sizeof why, "it sent nonsense (%s)", what);
-    pli_tcp_conn_lose(l, why);
+    pli_tcp_connect_lose(l, why);
     return false;
 }
 
@@ -48,7 +53,7 @@ static struct pli_unexpected *make_parcel(struct pli_tcp_conn *l, struct pli_end
                                           const struct pli_frame *f)
 {
     bool has_data = f->kind != PLI_MSG_RTS;
-    struct pli_unexpected *p = pli_deliver_parcel_create(ep, has_data ? f->len : 0);
+    struct pli_unexpected *p = pli_unexpected_create(ep, has_data ? f->len : 0);
     p->item.context = f->context;
     p->item.source = f->src_rank;
     p->item.tag = f->tag;
@@ -58,7 +63,7 @@ static struct pli_unexpected *make_parcel(struct pli_tcp_conn *l, struct pli_end
     p->form = f->flags;
     p->remote = f->ticket;
     if (has_data) {
-        pli_deliver_hold(ep->lane, f->len + sizeof *p);
+        pli_unexpected_hold(ep->lane, f->len + sizeof *p);
     }
     return p;
 }
@@ -93,7 +98,7 @@ void pli_tcp_recv_arrive(struct pli_tcp_conn *l, const struct pli_frame *f, cons
     if (recv == NULL) {
         struct pli_unexpected *p = make_parcel(l, ep, f);
         memcpy(p->data, body, f->len);
-        pli_deliver_keep(p);
+        pli_unexpected_keep(p);
     } else if (f->kind == PLI_MSG_RTS) {
         pli_deliver_offer(recv, l->conn, f->ticket, f->size, 0, 0, f->flags);
     } else {
@@ -134,13 +139,13 @@ static void keep_or_deliver(struct pli_tcp_sock *s, struct pli_unexpected *p)
     if (recv == NULL) {
         recv = match(p->ep, f);
         if (recv == NULL) {
-            pli_deliver_keep(p);
+            pli_unexpected_keep(p);
             return;
         }
         acknowledge(s->link, f);
     }
     pli_deliver_take(recv, p->data, p->size, p->form);
-    pli_deliver_parcel_destroy(p);
+    pli_unexpected_destroy(p);
 }
 
 // A piece of a large message is to come. False: nobody asked for it.
@@ -186,16 +191,26 @@ static bool expect_worker(struct pli_tcp_sock *s, const struct pli_frame *f)
     s->to = s->worker;
     if (s->worker == NULL) {
         s->left = 0;
-        pli_tcp_conn_lose(s->link, "there is no memory for what it sent");
+        pli_tcp_connect_lose(s->link, "there is no memory for what it sent");
     }
     return s->worker != NULL;
+}
+
+// The address of the other side's worker came. One that has no worker says so in its answer.
+static void hear_address(struct pli_tcp_conn *l, const struct pli_frame *f, const char *address)
+{
+    if (l->ucx != NULL) {
+        l->net->bypass->connect(l, f, address);
+    } else {
+        pli_tcp_conn_note(l, PLI_MSG_WORKER, 0, 0, 0);
+    }
 }
 
 static void end_worker(struct pli_tcp_sock *s)
 {
     char *worker = s->worker;
     s->worker = NULL;
-    pli_ucx_worker_meet(s->link, &s->frame, worker);
+    hear_address(s->link, &s->frame, worker);
     free(worker);
 }
 
@@ -241,7 +256,7 @@ void pli_tcp_recv_drop(struct pli_tcp_sock *s)
         !(pli_request_is_mortal && is_put_off(s))) {
         pli_request_complete(s->recv, PLI_ERR_PROC_ABORTED);
     }
-    pli_deliver_parcel_destroy(s->parcel);
+    pli_unexpected_destroy(s->parcel);
     s->recv = NULL;
     s->parcel = NULL;
 }
@@ -311,6 +326,19 @@ bool pli_tcp_recv_note(struct pli_tcp_conn *l, const struct pli_frame *f)
     }
 }
 
+// The other side leaves UCX. A process without UCX has nothing to leave.
+static bool hear_closing(struct pli_tcp_conn *l, const struct pli_frame *f)
+{
+    if (l->ucx != NULL) {
+        return l->net->bypass->closing(l, f);
+    }
+    if (f->kind == PLI_MSG_AWAY) {
+        pli_tcp_conn_note(l, PLI_MSG_AWAY, 0, 0, 0);
+        pli_tcp_conn_note(l, PLI_MSG_OVER, 0, 0, 0);
+    }
+    return true;
+}
+
 // What is about the connection itself.
 static bool hear_note(struct pli_tcp_sock *s, const struct pli_frame *f)
 {
@@ -328,15 +356,15 @@ static bool hear_note(struct pli_tcp_sock *s, const struct pli_frame *f)
         if (s != l->old) {
             return pli_tcp_recv_refuse(l, "a move to nowhere");
         }
-        pli_tcp_conn_moved(s);
+        pli_tcp_connect_moved(s);
         return true;
     case PLI_MSG_BYE:
-        l->has_left = l->ucx == NULL || pli_ucx_worker_bye(l, f->word[0]);
+        l->has_left = l->ucx == NULL || l->net->bypass->hear_bye(l, f->word[0]);
         return true;
     case PLI_MSG_AWAY:
     case PLI_MSG_OVER:
     case PLI_MSG_MET:
-        return pli_ucx_quiesce_hear(l, f);
+        return hear_closing(l, f);
     default:
         return pli_tcp_recv_note(l, f);
     }
@@ -351,7 +379,7 @@ static bool hear(struct pli_tcp_sock *s, const struct pli_frame *f, const char *
     }
     s->link->has_left = s->link->has_left && f->kind >= PLI_MSG_AWAY; // these say nothing new
     if (f->kind == PLI_MSG_WORKER && f->len <= n) {
-        pli_ucx_worker_meet(s->link, f, body);
+        hear_address(s->link, f, body);
         return true;
     }
     if (f->kind > PLI_MSG_RTS && f->kind != PLI_MSG_DATA && f->kind != PLI_MSG_WORKER) {
@@ -379,7 +407,7 @@ static bool hear(struct pli_tcp_sock *s, const struct pli_frame *f, const char *
 static bool is_early(const struct pli_tcp_sock *s)
 {
     const struct pli_tcp_conn *l = s->link;
-    return (l->old != NULL && s == l->out) || (l->ucx != NULL && pli_ucx_quiesce_is_behind(l->ucx));
+    return (l->old != NULL && s == l->out) || (l->ucx != NULL && l->net->bypass->is_behind(l));
 }
 
 // False: no memory, and the link is lost.
@@ -387,7 +415,7 @@ static bool put_off(struct pli_tcp_sock *s, const char *at, size_t n)
 {
     s->rest = malloc(n);
     if (s->rest == NULL) {
-        pli_tcp_conn_lose(s->link, "there is no memory for what it sent");
+        pli_tcp_connect_lose(s->link, "there is no memory for what it sent");
         return false;
     }
     memcpy(s->rest, at, n);
@@ -468,7 +496,7 @@ void pli_tcp_recv_feed(struct pli_tcp_sock *s, const char *data, size_t n)
     }
     char *all = s->secure == NULL ? malloc(head + n) : NULL;
     if (all == NULL) {
-        pli_tcp_conn_lose(s->link, "there is no memory for what it sent");
+        pli_tcp_connect_lose(s->link, "there is no memory for what it sent");
         return;
     }
     memcpy(all, &s->frame, head);
@@ -498,18 +526,18 @@ static size_t read_once(struct pli_tcp_sock *s, bool *is_more_out)
                                   : recvmsg(s->watch.fd, &mh, MSG_DONTWAIT);
     *is_more_out = false;
     if (n <= 0) {
-        if (n < 0 && errno == ENOTSOCK && pli_tcp_resume(s)) {
+        if (n < 0 && errno == ENOTSOCK && pli_tcp_connect_resume(s)) {
             *is_more_out = true;
             return 1;
         }
         if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
             bool is_silent = errno == ETIMEDOUT || errno == EHOSTUNREACH; // keepalive found out
-            pli_tcp_conn_hang_up(s, n == 0      ? NULL
-                                    : is_silent ? "its host does not answer"
-                                    : errno == EBADMSG
-                                        ? "what came from it is not what it sent; somebody on the "
-                                          "network has altered it"
-                                        : strerror(errno));
+            pli_tcp_connect_closed(
+                s, n == 0             ? NULL
+                   : is_silent        ? "its host does not answer"
+                   : errno == EBADMSG ? "what came from it is not what it sent; somebody on the "
+                                        "network has altered it"
+                                      : strerror(errno));
         }
         return 0;
     }
@@ -542,12 +570,12 @@ int pli_tcp_recv_read(struct pli_tcp_sock *s)
     return n;
 }
 
-void pli_tcp_recv_see(struct pli_fd_watch *e, uint32_t events)
+void pli_tcp_recv_ready(struct pli_fd_watch *e, uint32_t events)
 {
     struct pli_tcp_sock *s = (struct pli_tcp_sock *)e;
     if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && pli_tcp_recv_read(s) > 0 && e->fd >= 0) {
         if (!s->link->by_ucx) {
-            pli_tcp_lane_heat(e->net, s);
+            pli_tcp_lane_set_active(e->net, s);
         }
         e->net->every = 1;
     }

@@ -10,10 +10,15 @@
 #include "base/log.h"
 #include "ckpt/freeze.h"
 #include "msg/msg_wire.h"
-#include "msg/protocol.h"
 #include "msg/request.h"
+#include "msg/rndv.h"
 #include "net/tcp/frame.h"
+#include "net/tcp/tcp_bypass.h"
 #include "net/tcp/tcp_conn.h"
+#include "net/tcp/tcp_connect.h"
+#include "net/tcp/tcp_recv.h"
+#include "net/ucx/ucx_quiesce.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <stdlib.h>
@@ -168,7 +173,7 @@ static void end_bad(struct op *o, const char *why)
     strand(o);
     note_broken(l, why);
     if (l->is_gone && !pli_tcp_conn_forget(l)) {
-        pli_tcp_conn_lose(l, "it has left MPI");
+        pli_tcp_connect_lose(l, "it has left MPI");
     }
 }
 
@@ -185,13 +190,13 @@ static void end(struct op *o, const char *why)
     }
     give_op(o);
     if (l != NULL && is_doomed) { // what has not ended with it can be withdrawn now
-        pli_tcp_fail(l, false);
+        pli_tcp_connect_fail(l, false);
     }
 }
 
 // UCX cannot be told to let go of memory that it reads or writes for a side that lives; that ends
 // soon, as the other side moves on.
-bool pli_ucx_conn_doom(struct pli_tcp_conn *l, struct pli_request *r)
+static bool is_in_use(struct pli_tcp_conn *l, struct pli_request *r)
 {
     struct pli_list *ops = &l->ucx->ops;
     for (struct pli_list *at = ops->next; at != ops; at = at->next) {
@@ -243,7 +248,7 @@ static void issue(struct pli_tcp_conn *l, struct pli_request *r)
     struct op *o = take_op(l, r);
     const char *data = NULL;
     uint64_t n = 0;
-    if (pli_tcp_conn_address(l, r, &o->head.frame) && r->size > 0) {
+    if (pli_tcp_conn_fill_head(l, r, &o->head.frame) && r->size > 0) {
         n = r->size;
         data = pli_tcp_conn_data(r, 0, n, &o->bounce);
         o->head.frame.len = (uint32_t)n;
@@ -260,7 +265,7 @@ void pli_ucx_conn_start(struct pli_request *r)
     }
     pli_list_push(&l->pending, &r->link);
     if (l->state == PLI_TCP_CONN_IDLE) {
-        pli_tcp_conn_dial(l);
+        pli_tcp_connect_dial(l);
     }
 }
 
@@ -299,7 +304,7 @@ void pli_ucx_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w
     *n = (struct note){ .kind = kind, .word = { w0, w1, w2 } };
     pli_list_push(&l->ucx->notes, &n->at);
     if (l->state == PLI_TCP_CONN_IDLE) {
-        pli_tcp_conn_dial(l);
+        pli_tcp_connect_dial(l);
     }
 }
 
@@ -311,7 +316,7 @@ void pli_ucx_conn_push(struct pli_tcp_conn *l)
         if (l->by_ucx) {
             issue_note(l, n->kind, n->word);
         } else if (!is_of_ucx(n->kind)) {
-            pli_tcp_conn_say(l, n->kind, n->word[0], n->word[1], n->word[2]);
+            pli_tcp_conn_note(l, n->kind, n->word[0], n->word[1], n->word[2]);
         }
         free(n);
     }
@@ -322,7 +327,7 @@ void pli_ucx_conn_push(struct pli_tcp_conn *l)
     }
 }
 
-void pli_ucx_conn_hush(struct pli_tcp_conn *l)
+static void drop_notes(struct pli_tcp_conn *l)
 {
     while (!pli_list_is_empty(&l->ucx->notes)) {
         struct note *n = PLI_CONTAINER(l->ucx->notes.next, struct note, at);
@@ -341,7 +346,7 @@ static void issue_data(struct pli_tcp_conn *l, struct pli_request *send, uint64_
     post(o, pli_tcp_conn_data(send, send->moved, n, &o->bounce), n, is_large);
 }
 
-void pli_ucx_conn_stream(struct pli_tcp_conn *l, struct pli_request *send, bool in_pieces)
+static void stream(struct pli_tcp_conn *l, struct pli_request *send, bool in_pieces)
 {
     if (l->ucx->is_broken || l->state != PLI_TCP_CONN_UP) {
         return; // its ticket is out, and ends with the link
@@ -358,7 +363,7 @@ void pli_ucx_conn_stream(struct pli_tcp_conn *l, struct pli_request *send, bool 
     go_on_with(l, send);
 }
 
-static int pump(struct pli_ucx_worker *u)
+static int push_pieces(struct pli_ucx_worker *u)
 {
     int done = 0;
     while (done < PIECES && !pli_list_is_empty(&u->streams)) {
@@ -383,7 +388,7 @@ static void flush_all(struct pli_tcp_conn *l)
     }
 }
 
-bool pli_ucx_conn_has_unsent(const struct pli_tcp_conn *l)
+static bool has_unsent(const struct pli_tcp_conn *l)
 {
     return !pli_list_is_empty(&l->ucx->ops) || !pli_list_is_empty(&l->ucx->notes) ||
            (!l->ucx->is_refused && !pli_list_is_empty(&l->pending));
@@ -463,12 +468,12 @@ static void free_spare_ops(struct pli_ucx_worker *u)
 }
 
 // UCX must not touch the buffers of requests that have failed.
-void pli_ucx_conn_bury(struct pli_tcp_conn *l)
+static void bury(struct pli_tcp_conn *l)
 {
     struct pli_ucx_conn *u = l->ucx;
     u->is_broken = true;
-    pli_ucx_worker_wait(u, false);
-    pli_ucx_conn_hush(l);
+    pli_ucx_conn_set_waiting(u, false);
+    drop_notes(l);
     take_streams(l, false);
     if (u->peer != NULL) {
         pli_ucx_part(u->peer);
@@ -581,7 +586,7 @@ static void hear(void *arg, const void *head, size_t n_head, const void *data, s
     if (hear_frame(l, &h.frame, data, n, offer) && has_all(l->ucx) &&
         l->ucx->n_in == l->ucx->bye_at) {
         l->has_left = true;
-        pli_tcp_conn_left(l);
+        pli_tcp_connect_left(l);
     }
 }
 
@@ -597,14 +602,14 @@ static void lost(void *arg, const char *why)
 
 static const struct pli_ucx_calls calls = { hear, lost };
 
-enum pli_err pli_ucx_worker_start(struct pli_ucx_worker *u)
+enum pli_err pli_ucx_conn_start_worker(struct pli_ucx_worker *u)
 {
     pli_ucx_quiesce_count(1);
     enum pli_err err = pli_ucx_open(&calls, u, &u->ucx);
     if (err == PLI_OK) {
         u->address = pli_ucx_address(u->ucx, &u->n_address);
         if (u->address == NULL || u->n_address > PLI_FRAME_WORKER_MAX) {
-            pli_ucx_worker_stop(u);
+            pli_ucx_conn_stop_worker(u);
             return pli_fail(PLI_ERR_OTHER, "its address cannot be had");
         }
     } else {
@@ -613,50 +618,13 @@ enum pli_err pli_ucx_worker_start(struct pli_ucx_worker *u)
     return err;
 }
 
-void pli_ucx_worker_stop(struct pli_ucx_worker *u)
+void pli_ucx_conn_stop_worker(struct pli_ucx_worker *u)
 {
     pli_ucx_close(u->ucx);
     u->ucx = NULL;
     free(u->address);
     u->address = NULL;
     pli_ucx_quiesce_count(-1);
-}
-
-enum pli_err pli_ucx_worker_open(struct pli_tcp_lane *net)
-{
-    const char *why;
-    if (!pli_ucx_is_chosen(&why)) {
-        return PLI_OK;
-    }
-    struct pli_ucx_worker *u = calloc(1, sizeof *u);
-    if (u == NULL) {
-        return pli_fail(PLI_ERR_NOMEM, "no memory for the network side of a lane");
-    }
-    u->net = net;
-    u->may_lend = !pli_freeze_is_open() && !pli_request_is_mortal;
-    if (!u->may_lend) {
-        pli_ucx_keep_apart(pli_request_is_mortal);
-    }
-    u->is_must = strcmp(pli_conf.net, "auto") != 0;
-    pli_list_init(&u->streams);
-    pli_list_init(&u->free);
-    u->is_unsettled = pli_ucx_quiesce_is_wanted();
-    enum pli_err err = u->is_unsettled ? PLI_OK : pli_ucx_worker_start(u);
-    if (err != PLI_OK) {
-        const char *what = pli_fail_take(NULL);
-        if (u->is_must) {
-            err = pli_fail(PLI_ERR_OTHER, "PLIANT_NET=%s, but %s", pli_conf.net, what);
-        } else {
-            pli_log(PLI_INFO, "%s, but %s; using tcp", why, what);
-            err = PLI_OK;
-        }
-        free(u);
-        return err;
-    }
-    net->ucx = u;
-    pli_ucx_quiesce_open();
-    pli_log(PLI_DEBUG, "lane %d uses UCX: %s", net->base.lane->index, why);
-    return PLI_OK;
 }
 
 // What comes late for who had it before bears another key.
@@ -680,7 +648,7 @@ static bool take_place(struct pli_ucx_worker *u, uint32_t *out)
     return true;
 }
 
-bool pli_ucx_worker_create(struct pli_tcp_conn *l)
+static bool create(struct pli_tcp_conn *l)
 {
     struct pli_ucx_worker *u = l->net->ucx;
     struct pli_ucx_conn *x = calloc(1, sizeof *x);
@@ -701,7 +669,7 @@ bool pli_ucx_worker_create(struct pli_tcp_conn *l)
     return true;
 }
 
-bool pli_ucx_worker_destroy(struct pli_tcp_conn *l)
+static bool destroy(struct pli_tcp_conn *l)
 {
     struct pli_ucx_conn *x = l->ucx;
     struct pli_ucx_worker *u = x->lane;
@@ -709,7 +677,7 @@ bool pli_ucx_worker_destroy(struct pli_tcp_conn *l)
         (x->peer != NULL && !pli_ucx_part(x->peer))) {
         return false;
     }
-    pli_ucx_worker_wait(x, false);
+    pli_ucx_conn_set_waiting(x, false);
     u->n_met -= x->peer != NULL;
     u->places[x->place] = NULL;
     u->n_spare++;
@@ -718,32 +686,50 @@ bool pli_ucx_worker_destroy(struct pli_tcp_conn *l)
     return true;
 }
 
-void pli_ucx_worker_clone(struct pli_tcp_lane *net)
+static void leave_lane(struct pli_tcp_lane *net)
 {
     struct pli_ucx_worker *u = net->ucx;
-    if (u != NULL) {
-        free_spare_ops(u);
-        free(u->places);
-        free(u);
-        net->ucx = NULL;
+    for (struct pli_list *at = net->links.next; at != &net->links; at = at->next) {
+        struct pli_tcp_conn *l = PLI_CONTAINER(at, struct pli_tcp_conn, at);
+        free(l->ucx);
+        l->ucx = NULL;
     }
+    free_spare_ops(u);
+    free(u->places);
+    free(u);
+    net->ucx = NULL;
 }
 
-int pli_ucx_worker_poll(struct pli_ucx_worker *u)
+static int poll_lane(struct pli_tcp_lane *net, bool must_look)
 {
-    if (u->ucx == NULL) {
-        return 0;
+    struct pli_ucx_worker *u = net->ucx;
+    int n = 0;
+    if (u->ucx != NULL) {
+        n = pli_ucx_progress(u->ucx);
+        n += pli_list_is_empty(&u->streams) ? 0 : push_pieces(u);
     }
-    int n = pli_ucx_progress(u->ucx);
-    return pli_list_is_empty(&u->streams) ? n : n + pump(u);
+    if (u->is_unsettled || (must_look && pli_ucx_quiesce_is_wanted())) {
+        pli_ucx_quiesce_poll(u);
+    }
+    return n;
 }
 
-int pli_ucx_worker_fd(const struct pli_ucx_worker *u)
+static bool is_steady(const struct pli_tcp_lane *net)
 {
-    return u->ucx != NULL ? pli_ucx_fd(u->ucx) : -1;
+    return net->ucx->n_met > 0 && net->ucx->n_wait == 0;
 }
 
-bool pli_ucx_worker_arm(struct pli_tcp_lane *net)
+static bool is_busy(const struct pli_tcp_lane *net)
+{
+    return net->ucx->n_op > 0 || !pli_list_is_empty(&net->ucx->streams);
+}
+
+static int lane_fd(const struct pli_tcp_lane *net)
+{
+    return net->ucx->ucx != NULL ? pli_ucx_fd(net->ucx->ucx) : -1;
+}
+
+static bool arm(struct pli_tcp_lane *net)
 {
     pli_lock_take(&net->base.lane->lock);
     bool is_quiet = net->ucx->ucx == NULL || pli_ucx_arm(net->ucx->ucx);
@@ -751,11 +737,22 @@ bool pli_ucx_worker_arm(struct pli_tcp_lane *net)
     return is_quiet;
 }
 
-const char *pli_ucx_worker_hail(struct pli_tcp_conn *l, struct pli_frame *head)
+static bool has_address(const struct pli_tcp_conn *l)
+{
+    return !l->ucx->has_hailed;
+}
+
+// After messages have gone over the connection the address follows the notes of that time.
+static bool may_write_address(const struct pli_tcp_conn *l)
+{
+    return has_address(l) && (!l->ucx->is_again || pli_list_is_empty(&l->notes));
+}
+
+static const char *write_address(struct pli_tcp_conn *l, struct pli_frame *head)
 {
     const struct pli_ucx_worker *u = l->ucx->lane;
     l->ucx->has_hailed = true;
-    pli_ucx_worker_wait(l->ucx, l->ucx->peer == NULL && !l->ucx->is_refused);
+    pli_ucx_conn_set_waiting(l->ucx, l->ucx->peer == NULL && !l->ucx->is_refused);
     head->word[0] = l->ucx->place;
     head->word[1] = l->ucx->key;
     head->word[2] = l->ucx->is_again;
@@ -767,7 +764,7 @@ const char *pli_ucx_worker_hail(struct pli_tcp_conn *l, struct pli_frame *head)
 static void refuse(struct pli_tcp_conn *l, const char *why)
 {
     if (l->ucx->lane->is_must) {
-        pli_tcp_conn_lose(l, why);
+        pli_tcp_connect_lose(l, why);
         return;
     }
     pli_log(PLI_INFO, "messages to rank %u go over tcp: %s", l->conn->proc, why);
@@ -777,23 +774,19 @@ static void refuse(struct pli_tcp_conn *l, const char *why)
     pli_tcp_conn_push(l);
 }
 
-void pli_ucx_worker_meet(struct pli_tcp_conn *l, const struct pli_frame *f, const char *address)
+static void connect(struct pli_tcp_conn *l, const struct pli_frame *f, const char *address)
 {
     struct pli_ucx_conn *x = l->ucx;
-    if (x == NULL) {
-        pli_tcp_conn_say(l, PLI_MSG_WORKER, 0, 0, 0); // there is no worker here
-        return;
-    }
     if (l->state >= PLI_TCP_CONN_LOST || !pli_ucx_quiesce_may_meet(l)) {
         return;
     }
     if (f->word[2] != 0) {
-        pli_tcp_conn_say(l, PLI_MSG_MET, 0, 0, 0);
+        pli_tcp_conn_note(l, PLI_MSG_MET, 0, 0, 0);
     }
     if (x->peer != NULL || x->is_refused) {
         return;
     }
-    pli_ucx_worker_wait(x, false);
+    pli_ucx_conn_set_waiting(x, false);
     if (f->len == 0) {
         refuse(l, "it does not use UCX");
         return;
@@ -808,14 +801,14 @@ void pli_ucx_worker_meet(struct pli_tcp_conn *l, const struct pli_frame *f, cons
     pli_ucx_conn_push(l);
 }
 
-bool pli_ucx_worker_bye(struct pli_tcp_conn *l, uint64_t n)
+static bool hear_bye(struct pli_tcp_conn *l, uint64_t n)
 {
     l->ucx->has_bye = true;
     l->ucx->bye_at = n;
     return l->ucx->n_in >= n;
 }
 
-uint64_t pli_ucx_worker_leave(struct pli_tcp_conn *l)
+static uint64_t bye(struct pli_tcp_conn *l)
 {
     if (!l->has_left) {
         flush_all(l);
@@ -823,7 +816,7 @@ uint64_t pli_ucx_worker_leave(struct pli_tcp_conn *l)
     return l->ucx->n_out;
 }
 
-void pli_ucx_worker_finish(struct pli_tcp_conn *l)
+static void finish(struct pli_tcp_conn *l)
 {
     for (int i = 0; i < FINAL_LOOKS && !has_all(l->ucx) && l->ucx->lane->ucx != NULL; i++) {
         pli_ucx_progress(l->ucx->lane->ucx);
@@ -831,18 +824,18 @@ void pli_ucx_worker_finish(struct pli_tcp_conn *l)
 }
 
 // A way that broke although the other side lives and the connection stands.
-void pli_ucx_worker_judge(struct pli_tcp_conn *l, uint64_t now)
+static void check(struct pli_tcp_conn *l, uint64_t now)
 {
     struct pli_ucx_conn *x = l->ucx;
     if (x->is_broken && x->broken_ns == 0) {
         x->broken_ns = now;
     }
     if (x->is_broken && !l->has_left && now - x->broken_ns > GRACE_NS) {
-        pli_tcp_conn_lose(l, x->why);
+        pli_tcp_connect_lose(l, x->why);
     }
 }
 
-bool pli_ucx_worker_is_unsure(struct pli_tcp_conn *l)
+static bool is_unsure(struct pli_tcp_conn *l)
 {
     struct pli_ucx_conn *x = l->ucx;
     if (x->is_refused || x->peer == NULL || x->is_broken || l->has_left || x->sure == x->said) {
@@ -855,8 +848,90 @@ bool pli_ucx_worker_is_unsure(struct pli_tcp_conn *l)
     return true;
 }
 
-bool pli_ucx_worker_is_read(const struct pli_tcp_conn *l)
+static bool is_finished(const struct pli_tcp_conn *l)
 {
     const struct pli_ucx_conn *x = l->ucx;
-    return x == NULL || x->peer == NULL || x->is_broken || has_all(x);
+    return x->peer == NULL || x->is_broken || has_all(x);
+}
+
+static bool forget(struct pli_tcp_conn *l)
+{
+    drop_notes(l);
+    return l->ucx->n_access == 0;
+}
+
+static void unqueue(struct pli_tcp_conn *l, struct pli_request *r)
+{
+    if (pli_list_has(&l->net->ucx->streams, &r->link)) {
+        pli_list_remove(&r->link);
+    }
+}
+
+const struct pli_tcp_bypass_ops pli_ucx_conn_bypass = {
+    .poll = poll_lane,
+    .is_steady = is_steady,
+    .is_busy = is_busy,
+    .fd = lane_fd,
+    .arm = arm,
+    .thawed = pli_ucx_quiesce_thawed,
+    .leave = leave_lane,
+    .create = create,
+    .destroy = destroy,
+    .has_address = has_address,
+    .may_write_address = may_write_address,
+    .write_address = write_address,
+    .connect = connect,
+    .closing = pli_ucx_quiesce_closing,
+    .must_wait = pli_ucx_quiesce_is_due,
+    .stream = stream,
+    .has_unsent = has_unsent,
+    .is_unsure = is_unsure,
+    .is_behind = pli_ucx_quiesce_is_behind,
+    .bye = bye,
+    .hear_bye = hear_bye,
+    .finish = finish,
+    .is_finished = is_finished,
+    .forget = forget,
+    .check = check,
+    .is_in_use = is_in_use,
+    .unqueue = unqueue,
+    .bury = bury,
+};
+
+enum pli_err pli_ucx_conn_open(struct pli_tcp_lane *net)
+{
+    const char *why;
+    if (!pli_ucx_is_chosen(&why)) {
+        return PLI_OK;
+    }
+    struct pli_ucx_worker *u = calloc(1, sizeof *u);
+    if (u == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for the network side of a lane");
+    }
+    u->net = net;
+    u->may_lend = !pli_freeze_is_open() && !pli_request_is_mortal;
+    if (!u->may_lend) {
+        pli_ucx_keep_apart(pli_request_is_mortal);
+    }
+    u->is_must = strcmp(pli_conf.net, "auto") != 0;
+    pli_list_init(&u->streams);
+    pli_list_init(&u->free);
+    u->is_unsettled = pli_ucx_quiesce_is_wanted();
+    enum pli_err err = u->is_unsettled ? PLI_OK : pli_ucx_conn_start_worker(u);
+    if (err != PLI_OK) {
+        const char *what = pli_fail_take(NULL);
+        if (u->is_must) {
+            err = pli_fail(PLI_ERR_OTHER, "PLIANT_NET=%s, but %s", pli_conf.net, what);
+        } else {
+            pli_log(PLI_INFO, "%s, but %s; using tcp", why, what);
+            err = PLI_OK;
+        }
+        free(u);
+        return err;
+    }
+    net->ucx = u;
+    net->bypass = &pli_ucx_conn_bypass;
+    pli_ucx_quiesce_open();
+    pli_log(PLI_DEBUG, "lane %d uses UCX: %s", net->base.lane->index, why);
+    return PLI_OK;
 }

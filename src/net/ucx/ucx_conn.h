@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct pli_tcp_bypass_ops;
 struct pli_tcp_conn;
 struct pli_tcp_lane;
 struct pli_request;
@@ -74,82 +75,23 @@ struct pli_ucx_conn {
     struct pli_list stranded; // those that failed: they end with the link
 };
 
-// ucx_worker.c. Make the worker of a lane, if the job's messages are to go by UCX; fails when it
-// cannot be had and the user wants nothing else.
-enum pli_err pli_ucx_worker_open(struct pli_tcp_lane *net);
-bool pli_ucx_worker_create(struct pli_tcp_conn *l);          // false: no memory
-enum pli_err pli_ucx_worker_start(struct pli_ucx_worker *u); // make its worker
-void pli_ucx_worker_stop(struct pli_ucx_worker *u);          // and end it; no link may use it
-void pli_ucx_worker_clone(struct pli_tcp_lane *net); // of a process that was forked: forget it
-// The end of a link's part; false: something is under way, or UCX cannot let go of the other side.
-bool pli_ucx_worker_destroy(struct pli_tcp_conn *l);
-int pli_ucx_worker_poll(struct pli_ucx_worker *u); // how much was done
-int pli_ucx_worker_fd(const struct pli_ucx_worker *u);
-bool pli_ucx_worker_arm(struct pli_tcp_lane *net); // false: there is something to do. No lock held.
+// Make the worker of a lane, if the job's messages are to go by UCX; fails when it cannot be had
+// and the user wants nothing else.
+enum pli_err pli_ucx_conn_open(struct pli_tcp_lane *net);
+enum pli_err pli_ucx_conn_start_worker(struct pli_ucx_worker *u);
+void pli_ucx_conn_stop_worker(struct pli_ucx_worker *u); // no connection may use it
 
-static inline void pli_ucx_worker_wait(struct pli_ucx_conn *x, bool is_waiting)
+static inline void pli_ucx_conn_set_waiting(struct pli_ucx_conn *x, bool is_waiting)
 {
     x->lane->n_wait += (uint32_t)is_waiting - (uint32_t)x->is_waiting;
     x->is_waiting = is_waiting;
 }
 
-static inline bool pli_ucx_worker_is_steady(const struct pli_ucx_worker *u)
-{
-    return u->n_met > 0 && u->n_wait == 0;
-}
-
-static inline bool pli_ucx_worker_is_busy(const struct pli_ucx_worker *u)
-{
-    return u->n_op > 0 || !pli_list_is_empty(&u->streams);
-}
-
-// My address for the other side: whether it is still to be written, and the body of that frame.
-static inline bool pli_ucx_worker_has_hail(const struct pli_ucx_conn *x)
-{
-    return !x->has_hailed;
-}
-const char *pli_ucx_worker_hail(struct pli_tcp_conn *l, struct pli_frame *head);
-// The other side's came.
-void pli_ucx_worker_meet(struct pli_tcp_conn *l, const struct pli_frame *f, const char *address);
-// The other side leaves, and has sent so many messages; true: all of them are here.
-bool pli_ucx_worker_bye(struct pli_tcp_conn *l, uint64_t n);
-uint64_t pli_ucx_worker_leave(struct pli_tcp_conn *l); // so do we: how many
-// Whether the other side may not have all that was sent to it; it is asked.
-bool pli_ucx_worker_is_unsure(struct pli_tcp_conn *l);
-
-// ucx_quiesce.c, see net/ucx/ucx_quiesce.h: what the other side says of leaving UCX, over the
-// connection.
-void pli_ucx_quiesce_poll(struct pli_ucx_worker *u);
-void pli_ucx_quiesce_open(void); // start-up only
-bool pli_ucx_quiesce_hear(struct pli_tcp_conn *l,
-                          const struct pli_frame *f); // false: the link is lost
-bool pli_ucx_quiesce_may_meet(
-    struct pli_tcp_conn *l);       // its address came; false: it is told to wait
-void pli_ucx_quiesce_count(int n); // of workers that are open
-// Whether a send must wait for the next poll: who only sends would never leave.
-bool pli_ucx_quiesce_is_due(struct pli_tcp_lane *net);
-bool pli_ucx_quiesce_is_wanted(void); // whether it is to be left, or stay so. Context: any
-void pli_ucx_quiesce_parked(void);    // the process goes on. Context: pli_freeze_on_move
-
-// Whether frames of the connection must wait for messages that UCX still has.
-static inline bool pli_ucx_quiesce_is_behind(const struct pli_ucx_conn *x)
-{
-    return x->has_away && !x->is_even;
-}
-
-// tcp_recv.c: all that went by UCX before is here; take apart what was put off.
-void pli_tcp_recv_catch_up(struct pli_tcp_conn *l);
-
-// ucx_conn.c: sending.
+extern const struct pli_tcp_bypass_ops pli_ucx_conn_bypass;
 void pli_ucx_conn_leave(struct pli_tcp_conn *l); // what has waited goes over the connection
-// A request is to be withdrawn; true: UCX has its memory, and when it has not, it is tried again.
-bool pli_ucx_conn_doom(struct pli_tcp_conn *l, struct pli_request *r);
 void pli_ucx_conn_start(struct pli_request *r);
 void pli_ucx_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
-void pli_ucx_conn_stream(struct pli_tcp_conn *l, struct pli_request *send, bool in_pieces);
-bool pli_ucx_conn_has_unsent(const struct pli_tcp_conn *l);
 void pli_ucx_conn_push(struct pli_tcp_conn *l); // the workers have met: what has waited goes out
-void pli_ucx_conn_hush(struct pli_tcp_conn *l); // nobody hears notes any more
 
 // Access to the other side's memory, in no order with anything else; a flush ends when all puts
 // before it are there.

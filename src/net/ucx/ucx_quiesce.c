@@ -15,6 +15,8 @@
 #include "ckpt/freeze.h"
 #include "msg/lane.h"
 #include "net/tcp/tcp_conn.h"
+#include "net/tcp/tcp_lane.h"
+#include "net/tcp/tcp_recv.h"
 #include "msg/progress.h"
 #include "net/ucx/ucx_conn.h"
 #include "msg/msg_wire.h"
@@ -83,7 +85,7 @@ static bool has_far_memory(void)
     return has;
 }
 
-void pli_ucx_quiesce_retire(bool is_over)
+void pli_ucx_quiesce_close(bool is_over)
 {
     static bool is_left; // one process, one end at a time
     if (!is_over) {
@@ -130,7 +132,7 @@ static bool ask_to_park(void)
     return pli_ucx_quiesce_is_calm();
 }
 
-void pli_ucx_quiesce_parked(void)
+void pli_ucx_quiesce_thawed(void)
 {
     atomic_store(&park_until, 0);
 }
@@ -140,6 +142,11 @@ void pli_ucx_quiesce_open(void)
     pli_freeze_on_ask(ask_to_park);
 }
 
+bool pli_ucx_quiesce_is_behind(const struct pli_tcp_conn *l)
+{
+    return l->ucx->has_away && !l->ucx->is_even;
+}
+
 static void begin(struct pli_tcp_conn *l, bool is_mine)
 {
     struct pli_ucx_conn *x = l->ucx;
@@ -147,9 +154,9 @@ static void begin(struct pli_tcp_conn *l, bool is_mine)
     x->is_mine = is_mine;
     x->said_over = x->has_over = false;
     x->has_hailed = true;
-    pli_ucx_worker_wait(x, false);
+    pli_ucx_conn_set_waiting(x, false);
     if (l->state == PLI_TCP_CONN_UP) {
-        pli_tcp_conn_say(l, PLI_MSG_AWAY, x->n_out, 0, 0);
+        pli_tcp_conn_note(l, PLI_MSG_AWAY, x->n_out, 0, 0);
     }
     pli_ucx_conn_leave(l);
     stir(x->lane);
@@ -172,7 +179,7 @@ static void end(struct pli_tcp_conn *l)
 static void step(struct pli_tcp_conn *l)
 {
     struct pli_ucx_conn *x = l->ucx;
-    if (pli_ucx_quiesce_is_behind(x) && x->n_in == x->away_at) {
+    if (pli_ucx_quiesce_is_behind(l) && x->n_in == x->away_at) {
         x->is_even = true;
         pli_tcp_recv_catch_up(l);
     }
@@ -185,7 +192,7 @@ static void step(struct pli_tcp_conn *l)
         }
         if (!x->said_over) {
             x->said_over = true;
-            pli_tcp_conn_say(l, PLI_MSG_OVER, 0, 0, 0);
+            pli_tcp_conn_note(l, PLI_MSG_OVER, 0, 0, 0);
         }
         if (!x->has_over) {
             return;
@@ -206,14 +213,14 @@ static void come_back(struct pli_tcp_conn *l)
     x->is_again = l->state == PLI_TCP_CONN_UP;
     l->by_ucx = true;
     if (l->net->hot != NULL && l->net->hot->link == l) {
-        pli_tcp_lane_heat(l->net, NULL);
+        pli_tcp_lane_set_active(l->net, NULL);
     }
     pli_tcp_conn_push(l);
 }
 
 static void reopen(struct pli_ucx_worker *u)
 {
-    if (pli_ucx_worker_start(u) != PLI_OK) {
+    if (pli_ucx_conn_start_worker(u) != PLI_OK) {
         pli_log(u->is_must ? PLI_WARN : PLI_INFO,
                 "UCX was left for a checkpoint or a fork, and cannot be had again: %s; using tcp",
                 pli_fail_take(NULL));
@@ -257,7 +264,7 @@ void pli_ucx_quiesce_poll(struct pli_ucx_worker *u)
     net->is_judged = is_judged;
     if (is_wanted && is_out && u->ucx != NULL && u->n_op == 0) {
         pli_log(PLI_DEBUG, "lane %d has left UCX", net->base.lane->index);
-        pli_ucx_worker_stop(u);
+        pli_ucx_conn_stop_worker(u);
     }
     u->is_unsettled = is_wanted || is_leaving || (u->ucx == NULL && !u->is_given_up);
 }
@@ -275,22 +282,9 @@ bool pli_ucx_quiesce_may_meet(struct pli_tcp_conn *l)
     return x->phase == PLI_UCX_CONN_IN;
 }
 
-// Who has no UCX has nothing to leave.
-static bool answer_plainly(struct pli_tcp_conn *l, int kind)
-{
-    if (kind == PLI_MSG_AWAY) {
-        pli_tcp_conn_say(l, PLI_MSG_AWAY, 0, 0, 0);
-        pli_tcp_conn_say(l, PLI_MSG_OVER, 0, 0, 0);
-    }
-    return true;
-}
-
-bool pli_ucx_quiesce_hear(struct pli_tcp_conn *l, const struct pli_frame *f)
+bool pli_ucx_quiesce_closing(struct pli_tcp_conn *l, const struct pli_frame *f)
 {
     struct pli_ucx_conn *x = l->ucx;
-    if (x == NULL) {
-        return answer_plainly(l, f->kind);
-    }
     stir(x->lane);
     switch (f->kind) {
     case PLI_MSG_AWAY:

@@ -17,6 +17,8 @@ static struct pli_tcp_conn l;
 static void make_link(void)
 {
     lane.net = &net;
+    net.ucx = &lane;
+    net.bypass = &pli_ucx_conn_bypass;
     ucx.lane = &lane;
     l = (struct pli_tcp_conn){
         .conn = &conn, .net = &net, .ucx = &ucx, .state = PLI_TCP_CONN_DIALING

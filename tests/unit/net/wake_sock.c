@@ -3,6 +3,7 @@
 // does not know the key of a bell neither wakes its owner nor keeps others from doing so.
 #include "net/shm/shm.h"
 #include "net/shm/shm_sleep.h"
+#include "net/shm/wake_sock.h"
 
 #include "t.h"
 

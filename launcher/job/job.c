@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks of the command line are in the order of ranks; those that came later are in a list.
-#include "launcher/job/tasks.h"
-
+// Finds the tasks of a job. Those of the command line are in the order of ranks; those that were
+// started later are in a list.
 #include "launcher/job/job.h"
 
-struct pli_proc_task *pli_tasks_find(const struct pli_job *job, uint32_t number)
+struct pli_proc_task *pli_job_find_task(const struct pli_job *job, uint32_t number)
 {
     struct pli_proc_task *t = job->spawned;
     if (number < job->n_first) {
@@ -16,7 +15,7 @@ struct pli_proc_task *pli_tasks_find(const struct pli_job *job, uint32_t number)
     return t;
 }
 
-struct pli_proc_task *pli_tasks_of(const struct pli_job *job, uint32_t rank)
+struct pli_proc_task *pli_job_task_of(const struct pli_job *job, uint32_t rank)
 {
     uint32_t low = 0, high = job->n_first;
     for (uint32_t i = 0; rank >= job->n_rank && i < job->n_first; i++) {
@@ -26,7 +25,7 @@ struct pli_proc_task *pli_tasks_of(const struct pli_job *job, uint32_t rank)
         }
     }
     if (rank >= job->n_rank) {
-        return pli_tasks_find(job, rank);
+        return pli_job_find_task(job, rank);
     }
     while (high - low > 1) { // tasks are in the order of ranks
         uint32_t mid = (low + high) / 2;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table by which the folders below call checkpoints, restarts and moves.
+#include "launcher/ckpt/ckpt_hook_table.h"
+
 #include "launcher/job/ckpt_hooks.h"
 
 #include "launcher/ckpt/auto_restart.h"
@@ -17,7 +19,7 @@
 #include "launcher/ckpt/restart.h"
 #include "launcher/ckpt/restart_run.h"
 
-const struct pli_ckpt_hooks pli_ckpt_hooks = {
+const struct pli_ckpt_hooks pli_ckpt_hook_table = {
     .check_options = pli_restart_check,
     .read_again = pli_auto_restart_read,
     .is_image = pli_restart_is_image,

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transports that exist. A connection belongs to the first that reaches the process.
-#include "net/net.h"
+// Lists the transports. A connection belongs to the first one that reaches the process.
+#include "net/list/net_list.h"
+
+#include "msg/mailbox.h"
+#include "net/impi/gateway.h"
+#include "net/tcp/tcp.h"
+#include "net/ucx/ucx_net.h"
 
 #include <stddef.h>
 
