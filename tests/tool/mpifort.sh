@@ -74,6 +74,16 @@ readelf -d "$BUILD_DIR/lib/libpliant_mpifort.so" | grep -q 'NEEDED.*gfortran' &&
 nm -D --undefined-only "$BUILD_DIR/lib/libpliant_mpifort.so" | awk '{print $2}' | grep -vE '^P?MPIX?_' | grep -E 'pli_|pliant' &&
     fail "libpliant_mpifort calls functions that no other MPI has"
 
+# A deadlock is reported with the line of the Fortran source.
+sed 's/call MPI_Allreduce.*/call MPI_Recv(total, 1, MPI_INTEGER, 1 - rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE)/' hello.f90 >dead.f90
+mpifort -g -o dead dead.f90
+must_fail 123 "rank 0 receives from rank 1, tag 3, on MPI_COMM_WORLD, called at dead.f90:7" mpiexec -n 2 ./dead
+# A wrong argument is named.
+sed 's/MPI_INTEGER, MPI_SUM/MPI_DATATYPE_NULL, MPI_SUM/' hello.f90 >wrong.f90
+mpifort -o wrong wrong.f90
+out=$(mpiexec -n 1 ./wrong 2>&1) && fail "a wrong argument went unnoticed: $out"
+grep -q 'MPI_Allreduce: argument datatype' <<<"$out" || fail "the wrong argument is not named: $out"
+
 # The modules can be made again by the one command, in a copy of the installation.
 mkdir -p copy/bin copy/lib/pliant
 cp "$BUILD_DIR/bin/mpifort" copy/bin
