@@ -217,7 +217,7 @@ contains
     end do
     call must(count(b == -1) == 12, 'alltoall leaves the rest alone')
     b = -1
-    call MPI_Alltoallv(a(1:3, :), [5, 7], [0, 5], MPI_INTEGER, b(2:4, :), [5 + 2 * rank, 5 + 2 * rank], [0, 5 + 2 * rank], &
+    call MPI_Alltoallv(a(1:3, :), [5, 6], [0, 5], MPI_INTEGER, b(2:4, :), [5 + rank, 5 + rank], [0, 5 + rank], &
                        MPI_INTEGER, MPI_COMM_WORLD, ie)
     call must(ie == MPI_SUCCESS, 'alltoallv over columns')
     call must(b(2, 1) == merge(11, 10 * 2 + 3, rank == 0) .and. count(b(2:4, :) /= -1) == merge(10, 12, rank == 0), &
