@@ -46,6 +46,8 @@ class Body:
         waited = next((a for a in routine.args if a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "inout"), None)
         if waited is not None:
             count = f"*{waited.extent}" if waited.extent else "1"
+            if routine.name in ("MPI_Start", "MPI_Startall"):
+                self.before.append(f"    pli_pending_start({waited.name}, {count});")
             self.before.append(f"    int *saved = pli_pending_before({waited.name}, {count});")
             self.after += [f"    pli_pending_after(saved, {waited.name}, {count});", "    pli_later_settle();"]
 

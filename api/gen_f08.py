@@ -329,8 +329,8 @@ def string_lines(routine):
 
 
 def request_of(routine):
-    """The name of the request that a call makes, for one that is complete once; None: there is none."""
-    if routine.function.name.endswith("_init"):
+    """The name of the request that a call makes; None: there is none, or its buffer is used between start and end."""
+    if routine.function.name in ("MPI_Psend_init", "MPI_Precv_init"):
         return None
     return next((a.name for a in routine.args if a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "out"), None)
 
@@ -341,6 +341,7 @@ def slow_lines(routine, prefix, buffers):
     before, after = [], []
     keep = request_of(routine)  # a copy lives until its request is complete
     may_copy = not routine.is_nonblocking() or keep is not None
+    is_persistent = str(routine.function.name.endswith("_init")).lower()
     for b in buffers:
         n = b.arg.name
         given[n] = f"{n}_to.addr"
@@ -357,7 +358,7 @@ def slow_lines(routine, prefix, buffers):
             if not unit:
                 given[b.count.name] = f"{n}_to.is_changed ? &{n}_to.{wide} : {b.count.name}"
         out = "true" if b.arg.direction != "in" else "false"
-        after.append(f"    pli_f08_keep({n}, &{n}_to, {out}, err == MPI_SUCCESS ? {keep} : NULL);" if keep else
+        after.append(f"    pli_f08_keep({n}, &{n}_to, {out}, err == MPI_SUCCESS ? {keep} : NULL, {is_persistent});" if keep else
                      f"    pli_f08_finish({n}, &{n}_to, {out});")
     lines = [f"    struct pli_f08_buffer {b.arg.name}_to = {{ 0 }};" for b in buffers]
     lines += ["    int err = MPI_SUCCESS;"] + before

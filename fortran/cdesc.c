@@ -353,25 +353,33 @@ void pli_cdesc_release(struct pli_cdesc_view *view)
     }
 }
 
-// Calls for each run of neighbours would be faster; this is the way of the few calls that must
-// copy.
-static void copy(const struct pli_cdesc *d, unsigned char *packed, bool is_out)
+// Runs of neighbours could be copied at once; this is the way of the few calls that must copy.
+void pli_cdesc_gather(const struct pli_cdesc *d, void *packed)
 {
     struct shape s = shape_of(d);
-    size_t elem = d->elem_len;
+    unsigned char *to = packed;
     for (MPI_Count i = 0; i < s.size; i++) {
-        unsigned char *at = (unsigned char *)d->base_addr + place_of(&s, i);
-        memcpy(is_out ? at : packed + (size_t)i * elem, is_out ? packed + (size_t)i * elem : at,
-               elem);
+        memcpy(to + (size_t)i * d->elem_len, (unsigned char *)d->base_addr + place_of(&s, i),
+               d->elem_len);
+    }
+}
+
+void pli_cdesc_scatter(const struct pli_cdesc *d, const void *packed)
+{
+    struct shape s = shape_of(d);
+    const unsigned char *from = packed;
+    for (MPI_Count i = 0; i < s.size; i++) {
+        memcpy((unsigned char *)d->base_addr + place_of(&s, i), from + (size_t)i * d->elem_len,
+               d->elem_len);
     }
 }
 
 void *pli_cdesc_pack(const struct pli_cdesc *d)
 {
     MPI_Count bytes = pli_cdesc_size(d) * (MPI_Count)d->elem_len;
-    unsigned char *packed = malloc(bytes > 0 ? (size_t)bytes : 1);
+    void *packed = malloc(bytes > 0 ? (size_t)bytes : 1);
     if (packed != NULL) {
-        copy(d, packed, false);
+        pli_cdesc_gather(d, packed);
     }
     return packed;
 }
@@ -379,7 +387,7 @@ void *pli_cdesc_pack(const struct pli_cdesc *d)
 void pli_cdesc_unpack(const struct pli_cdesc *d, void *packed, bool changed)
 {
     if (packed != NULL && changed) {
-        copy(d, packed, true);
+        pli_cdesc_scatter(d, packed);
     }
     free(packed);
 }

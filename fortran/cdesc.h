@@ -64,6 +64,10 @@ void *pli_cdesc_pack(const struct pli_cdesc *d);
 // Put them back when `changed`, and free the memory. NULL is left alone.
 void pli_cdesc_unpack(const struct pli_cdesc *d, void *packed, bool changed);
 
+// The two halves of it: between the section and memory that pli_cdesc_pack made.
+void pli_cdesc_gather(const struct pli_cdesc *d, void *packed);
+void pli_cdesc_scatter(const struct pli_cdesc *d, const void *packed);
+
 // How many elements there are. Not for arrays of assumed size, which are plain.
 MPI_Count pli_cdesc_size(const struct pli_cdesc *d);
 

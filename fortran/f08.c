@@ -12,8 +12,8 @@ static int section_error(void)
     static int code; // two threads may make two codes: both say the same
     if (code == 0 && PMPI_Add_error_code(MPI_ERR_BUFFER, &code) == MPI_SUCCESS) {
         PMPI_Add_error_string(
-            code, "the array section given as a buffer is not contiguous, and no datatype can say "
-                  "where its parts lie: copy it to a contiguous array");
+            code, "the array section given as a buffer is not contiguous, as it must be "
+                  "here: copy it to a contiguous array");
     }
     return code != 0 ? code : MPI_ERR_BUFFER;
 }
@@ -53,8 +53,10 @@ int pli_f08_copy(const struct pli_cdesc *d, struct pli_f08_buffer *to)
     to->addr = d->base_addr;
     if (!pli_cdesc_is_plain(d)) {
         to->addr = to->packed = pli_cdesc_pack(d);
+        to->record = pli_pending_prepare(d); // now, because it must not fail after the call
     }
-    return pli_cdesc_is_plain(d) || to->packed != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    return pli_cdesc_is_plain(d) || (to->packed != NULL && to->record != NULL) ? MPI_SUCCESS
+                                                                               : MPI_ERR_NO_MEM;
 }
 
 int pli_f08_refuse(const struct pli_cdesc *d, struct pli_f08_buffer *to)
@@ -77,24 +79,17 @@ void pli_f08_finish(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool c
         pli_cdesc_release(&to->view);
     }
     pli_cdesc_unpack(d, to->packed, changed);
+    pli_pending_destroy(to->record);
 }
 
 void pli_f08_keep(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool changed,
-                  const int *request)
+                  const int *request, bool is_persistent)
 {
     if (request == NULL || to->packed == NULL) {
         pli_f08_finish(d, to, request != NULL && changed);
         return;
     }
-    if (pli_pending_add(*request, d, to->packed, changed) != MPI_SUCCESS) {
-        // Nobody would copy the result back: the call becomes a blocking one. The request stays and
-        // is complete.
-        int flag = 0;
-        MPI_Request handle = PMPI_Request_fromint(*request);
-        while (!flag && PMPI_Request_get_status(handle, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
-        }
-        pli_f08_finish(d, to, changed);
-    }
+    pli_pending_add(to->record, *request, to->packed, changed, is_persistent);
 }
 
 int pli_f08_fail_comm(const void *h, int err)

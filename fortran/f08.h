@@ -9,6 +9,8 @@
 #define pli_f08_unlikely(x) __builtin_expect(!!(x), 0)
 #define pli_f08_cold __attribute__((cold, noinline))
 
+struct pli_pending;
+
 // A buffer as the procedures of mpif.h take it. Where is_changed is set, type and count are used in
 // place of the program's.
 struct pli_f08_buffer {
@@ -17,6 +19,7 @@ struct pli_f08_buffer {
     int type, small;
     MPI_Count count;
     void *packed; // a copy of the section; NULL: there is none
+    struct pli_pending *record;
     struct pli_cdesc_view view;
 };
 
@@ -33,7 +36,7 @@ void pli_f08_finish(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool c
 
 // The same after a nonblocking call: a copy belongs to the request, unless the call failed (NULL).
 void pli_f08_keep(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool changed,
-                  const int *request);
+                  const int *request, bool is_persistent);
 
 // Call the error handler of the communicator, window or file whose Fortran handle is at h; NULL:
 // that of MPI_COMM_SELF. They return what the procedure returns.

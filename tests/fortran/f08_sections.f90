@@ -36,6 +36,7 @@ program f08_sections
   call collective()
   call reductions()
   call copied()
+  call persistent_copies()
   call one_sided()
   call files()
   call kinds_of_arrays()
@@ -441,9 +442,36 @@ contains
     call MPI_Type_free(gaps)
   end subroutine
 
-  ! What no datatype can say is refused with a reason, and nothing is harmed.
-  subroutine refused()
+  ! A copy for each start of a persistent request.
+  subroutine persistent_copies()
     integer, asynchronous :: a(6, 4), b(6, 4)
+    type(MPI_Request) :: req
+    integer :: round
+    logical :: flag
+    call MPI_Allreduce_init(a(1::2, 2::2), b(1::2, 2::2), 6, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, req)
+    do round = 1, 3
+      a = round
+      b = -1
+      call MPI_Start(req)
+      flag = .false.
+      if (round == 2) then
+        do while (.not. flag)
+          call MPI_Test(req, flag, MPI_STATUS_IGNORE)
+        end do
+      else
+        call MPI_Wait(req, MPI_STATUS_IGNORE)
+      end if
+      call must(all(b(1::2, 2::2) == 2 * round) .and. count(b == -1) == 18, 'persistent reduction')
+    end do
+    b = -1
+    call MPI_Request_free(req)
+    call must(all(b == -1), 'nothing comes after the request is freed')
+  end subroutine
+
+  ! Memory of a window must be contiguous; what is not is refused with a reason, and nothing is harmed.
+  subroutine refused()
+    integer, asynchronous :: a(6, 4)
+    type(MPI_Win) :: win
     type(MPI_Request) :: req
     type(MPI_Comm) :: comm
     character(len=MPI_MAX_ERROR_STRING) :: text
@@ -451,10 +479,14 @@ contains
     call MPI_Comm_dup(MPI_COMM_WORLD, comm)
     call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN)
     call fill(a)
-    call MPI_Allreduce_init(a(1::2, :), b, 12, MPI_INTEGER, MPI_SUM, comm, MPI_INFO_NULL, req, ie)
+    call MPI_Win_create(a(1::2, :), 48_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, comm, win, ie)
     call MPI_Error_class(ie, class)
     call MPI_Error_string(ie, text, n)
     call must(class == MPI_ERR_BUFFER .and. index(text(1:n), 'not contiguous') > 0, 'reason')
+    ! Partitions that lie in two columns: the program fills them after the start, so there can be no copy.
+    call MPI_Psend_init(a(1:3, :), 3, 4_MPI_COUNT_KIND, MPI_INTEGER, other, 0, comm, MPI_INFO_NULL, req, ie)
+    call MPI_Error_class(ie, class)
+    call must(class == MPI_ERR_BUFFER, 'partitions over columns')
     call MPI_Send(a(1::2, 1), 4, MPI_INTEGER, other, 0, comm, ie)
     call MPI_Error_class(ie, class)
     call must(class == MPI_ERR_COUNT, 'more elements than the section has')
