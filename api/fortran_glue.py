@@ -43,10 +43,15 @@ class Body:
         for a in routine.args:
             if not a.result:
                 self.passed[a.cname] = getattr(self, "do_" + a.conv)(a)
-        if any(a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "inout" for a in routine.args):
-            self.after.append("    pli_later_settle();")
         if initialises(routine):
             self.after += ["    if (err == MPI_SUCCESS) {", "        pli_register_sizes();", "    }"]
+        waited = next((a for a in routine.args if a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "inout"), None)
+        if waited is not None:
+            count = f"*{waited.extent}" if waited.extent else "1"
+            if routine.name in ("MPI_Start", "MPI_Startall"):
+                self.before.append(f"    pli_pending_start({waited.name}, {count});")
+            self.before.append(f"    int *saved = pli_pending_before({waited.name}, {count});")
+            self.after += [f"    pli_pending_after(saved, {waited.name}, {count});", "    pli_later_settle();"]
 
     def need(self, var, **how):
         """After the arguments are made: fail where this one is NULL."""
@@ -317,7 +322,7 @@ def parameters(routine):
 
 def function(routine, prefix, for_f08=False):
     names = f08_names(routine, prefix) if for_f08 else names_of(routine, prefix)
-    if not for_f08 and not routine.is_old and not routine.buffers() and not needs_f08(routine):
+    if not for_f08 and not routine.is_old and not needs_f08(routine):
         names += f08_names(routine, prefix)
     params = parameters(routine)
     returns = routine.function.returns if routine.result else "void"
@@ -361,8 +366,8 @@ def needs_f08(routine):
 def source(chapter, routines, prefix):
     out = [f"// The Fortran procedures {prefix}mpi_*_ of {chapter}.api. Generated from the API table.",
            '#include "fortran/argument.h"', '#include "fortran/attribute.h"', '#include "fortran/callback.h"',
-           '#include "fortran/later.h"', *(['#include "fortran/register.h"'] if any(map(initialises, routines)) else []),
-           "", "#include <stdlib.h>", ""]
+           '#include "fortran/later.h"', '#include "fortran/pending.h"',
+           *(['#include "fortran/register.h"'] if any(map(initialises, routines)) else []), "", "#include <stdlib.h>", ""]
     for routine in routines:
         out.append(function(routine, prefix))
         if needs_f08(routine):
