@@ -54,6 +54,7 @@ $(BUILD)/CMakeCache.txt:
 # Other MPIs are looked for when the build is configured: again, for they may have come just now.
 test: $(BUILD)/CMakeCache.txt
 	@tools/setup/need build test
+	@tools/setup/need fortran || echo "tests of Fortran are skipped"
 	@tools/setup/need peers || echo "tests that need other MPIs or launchers are skipped"
 	@$(CONFIGURE) >/dev/null
 	@cmake --build $(BUILD) -j$(JOBS)

@@ -43,8 +43,15 @@ class Body:
         for a in routine.args:
             if not a.result:
                 self.passed[a.cname] = getattr(self, "do_" + a.conv)(a)
-        if any(a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "inout" for a in routine.args):
-            self.after.append("    pli_later_settle();")
+        if initialises(routine):
+            self.after += ["    if (err == MPI_SUCCESS) {", "        pli_register_sizes();", "    }"]
+        waited = next((a for a in routine.args if a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "inout"), None)
+        if waited is not None:
+            count = f"*{waited.extent}" if waited.extent else "1"
+            if routine.name in ("MPI_Start", "MPI_Startall"):
+                self.before.append(f"    pli_pending_start({waited.name}, {count});")
+            self.before.append(f"    int *saved = pli_pending_before({waited.name}, {count});")
+            self.after += [f"    pli_pending_after(saved, {waited.name}, {count});", "    pli_later_settle();"]
 
     def need(self, var, **how):
         """After the arguments are made: fail where this one is NULL."""
@@ -239,10 +246,19 @@ class Body:
         return f"pli_callback_{words}"
 
     def do_extra(self, a):
+        if by_reference(self.routine):
+            return self.request_extra(a)
         procedures = [b.name for b in self.routine.args if b.conv == "callback"] + ["NULL"] * 2
-        is_request = int(self.routine.name == "MPI_Grequest_start")
         self.before.append(f"    struct pli_callback *{a.name}_ = "
-                           f"pli_callback_state({', '.join(procedures[:3])}, *{a.name}, {is_request});")
+                           f"pli_callback_state({', '.join(procedures[:3])}, *{a.name});")
+        self.need(f"{a.name}_")
+        return f"{a.name}_"
+
+    def request_extra(self, a):
+        """The older interfaces hand the variable itself to the procedures, as programs are used to; mpi_f08 its value."""
+        procedures = ", ".join(b.name for b in self.routine.args if b.conv == "callback")
+        place = "NULL" if self.for_f08 else a.name
+        self.before.append(f"    struct pli_callback *{a.name}_ = pli_callback_request({procedures}, *{a.name}, {place});")
         self.need(f"{a.name}_")
         return f"{a.name}_"
 
@@ -306,7 +322,7 @@ def parameters(routine):
 
 def function(routine, prefix, for_f08=False):
     names = f08_names(routine, prefix) if for_f08 else names_of(routine, prefix)
-    if not for_f08 and not routine.is_old and not routine.buffers() and not has_unused(routine):
+    if not for_f08 and not routine.is_old and not needs_f08(routine):
         names += f08_names(routine, prefix)
     params = parameters(routine)
     returns = routine.function.returns if routine.result else "void"
@@ -333,16 +349,27 @@ def function(routine, prefix, for_f08=False):
     return "\n".join(lines) + "\n"
 
 
-def has_unused(routine):
-    return any(a.conv == "address_unused" for a in routine.args)
+def initialises(routine):
+    return routine.function.base in ("Init", "Init_thread", "Init_endpoints", "Session_init")
+
+
+def by_reference(routine):
+    """Whether the extra state is that of a request: it may change."""
+    return any(a.callback == "MPI_Grequest_query_function" for a in routine.args)
+
+
+def needs_f08(routine):
+    """Whether a routine without buffers is not the same in mpi_f08."""
+    return by_reference(routine) or any(a.conv == "address_unused" for a in routine.args)
 
 
 def source(chapter, routines, prefix):
     out = [f"// The Fortran procedures {prefix}mpi_*_ of {chapter}.api. Generated from the API table.",
            '#include "fortran/argument.h"', '#include "fortran/attribute.h"', '#include "fortran/callback.h"',
-           '#include "fortran/later.h"', "", "#include <stdlib.h>", ""]
+           '#include "fortran/later.h"', '#include "fortran/pending.h"',
+           *(['#include "fortran/register.h"'] if any(map(initialises, routines)) else []), "", "#include <stdlib.h>", ""]
     for routine in routines:
         out.append(function(routine, prefix))
-        if has_unused(routine):
+        if needs_f08(routine):
             out.append(function(routine, prefix, for_f08=True))
     return "\n".join(out)

@@ -10,6 +10,8 @@ SPECIAL = ["MPI_BOTTOM", "MPI_IN_PLACE", "MPI_BUFFER_AUTOMATIC", "MPI_UNWEIGHTED
            "MPI_ERRCODES_IGNORE(1)", "MPI_STATUS_IGNORE(MPI_STATUS_SIZE)", "MPI_STATUSES_IGNORE(MPI_STATUS_SIZE,1)"]
 SPECIAL_ARGV = ["MPI_ARGV_NULL(1)", "MPI_ARGVS_NULL(1,1)"]
 SPECIAL_BLOCK, ARGV_BLOCK = "PLIANT_MPI_SPECIAL", "PLIANT_MPI_ARGV"
+# What MPI 3.0 took out and the ABI has no value for: no type was made so, so programs that ask never hear it.
+REMOVED = [("MPI_COMBINER_HVECTOR_INTEGER", -1), ("MPI_COMBINER_HINDEXED_INTEGER", -2), ("MPI_COMBINER_STRUCT_INTEGER", -3)]
 KIND_NAMES = [name for name, _ in KINDS]
 
 
@@ -51,7 +53,7 @@ def functions(routines):
 def declarations(constants, block, with_procedures):
     """The statements that mpif.h and the module share; each fits on a line of fixed form."""
     out = []
-    for name, value in STATUS + KINDS + list(numbers(constants)):
+    for name, value in STATUS + KINDS + list(numbers(constants)) + REMOVED:
         out += [f"INTEGER {name}", f"PARAMETER ({name}={value})"]
     for name, value in offsets(constants):
         out += [f"INTEGER(KIND=MPI_OFFSET_KIND) {name}", f"PARAMETER ({name}={value})"]
@@ -113,7 +115,8 @@ def declare(a, cptr):
                 f"TYPE(*), DIMENSION(*){intent} :: {a.name}"]
     if cptr and a.conv == "address":
         kind = "TYPE(C_PTR)"
-    intent = f", INTENT({a.direction.upper()})" if a.f08_intent() else ""
+    may_change = a.conv == "extra"  # MPI_Grequest_start hands the variable on
+    intent = f", INTENT({a.direction.upper()})" if a.f08_intent() and not may_change else ""
     return [f"{kind}{intent} :: {a.name}{dimensions(a)}"]
 
 

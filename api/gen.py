@@ -451,11 +451,26 @@ def see_also(f, known):
     return [n for n in dict.fromkeys(named) if n in known and n not in f.names()]
 
 
-def man_page(f, example, known):
+def fortran_synopsis(api):
+    """By name of a function: the lines of its Fortran forms, of mpi_f08 and the older one."""
+    import fortran_model  # they read the table by this module
+    import gen_f08
+    found = {}
+    for routine in fortran_model.routines(api):
+        found.setdefault(routine.function.name, []).append(routine)
+    lines = {}
+    for name, forms in found.items():
+        new, old = gen_f08.synopsis(forms), gen_f08.old_synopsis(forms[0])
+        lines[name] = ([".sp", "use mpi_f08", ".sp"] + new if new else []) + [".sp", "use mpi, or include 'mpif.h'", ".sp"] + old
+    return lines
+
+
+def man_page(f, example, known, fortran):
     title = f.doc[0]
     lines = [f'.TH {f.name} 3 "" "Pliant MPI" "MPI functions"', ".SH NAME",
              f"{f.name} \\- {title}", ".SH SYNOPSIS", ".nf", "#include <mpi.h>", ".sp"]
     lines += [f.proto("", large) + ";" for large in f.forms()]
+    lines += [line.replace("'mpif.h'", "\\(aqmpif.h\\(aq") for line in fortran]
     description = [f.doc[1:2]] + [[".PP", more] for more in f.doc[2:]]
     lines += [".fi", ".SH DESCRIPTION"] + [line for part in description for line in part]
     if f.removed:
@@ -512,10 +527,11 @@ def main():
     check_examples(flat, examples)
     check_docs(flat)
     known = {f.name for f in flat if f.implemented()}
+    fortran = fortran_synopsis(api)
     for f in flat:
         if f.implemented():
             folder = os.path.join(out, "man", "man3")
-            write(os.path.join(folder, f.name + ".3"), man_page(f, examples.get(f.name), known))
+            write(os.path.join(folder, f.name + ".3"), man_page(f, examples.get(f.name), known, fortran.get(f.name, [])))
             for other in f.also:
                 write(os.path.join(folder, other + ".3"), f".so man3/{f.name}.3\n")
 

@@ -267,7 +267,7 @@ class Buffer:
     view      as one element of a datatype made for the `count` elements of `type`
     blocks    as elements of a datatype with the extent of a block of `count` elements; each rank or partition has one
     units     as elements of a datatype in place of `type`; `count` is an array and stays
-    copy      in memory of its own, copied before the call and after it
+    copy      in memory of its own, copied before the call and when it is complete
     address   as the address of its first element
     whole     not at all: the memory must be contiguous
     """
@@ -328,11 +328,20 @@ def string_lines(routine):
     return [f"    size_t {a.name}_length = {a.name}->elem_len;" for a in routine.args if a.conv.startswith("string")]
 
 
+def request_of(routine):
+    """The name of the request that a call makes; None: there is none, or its buffer is used between start and end."""
+    if routine.function.name in ("MPI_Psend_init", "MPI_Precv_init"):
+        return None
+    return next((a.name for a in routine.args if a.conv == "handle" and a.handle == "MPI_Request" and a.direction == "out"), None)
+
+
 def slow_lines(routine, prefix, buffers):
     """The call when some buffer is not contiguous."""
     given = {a.name: f"{a.name}->base_addr" for a in routine.args if is_by_descriptor(a)}
     before, after = [], []
-    may_copy = not routine.is_nonblocking()
+    keep = request_of(routine)  # a copy lives until its request is complete
+    may_copy = not routine.is_nonblocking() or keep is not None
+    is_persistent = str(routine.function.name.endswith("_init")).lower()
     for b in buffers:
         n = b.arg.name
         given[n] = f"{n}_to.addr"
@@ -349,12 +358,13 @@ def slow_lines(routine, prefix, buffers):
             if not unit:
                 given[b.count.name] = f"{n}_to.is_changed ? &{n}_to.{wide} : {b.count.name}"
         out = "true" if b.arg.direction != "in" else "false"
-        after.append(f"    pli_f08_finish({n}, &{n}_to, {out});")
+        after.append(f"    pli_f08_keep({n}, &{n}_to, {out}, err == MPI_SUCCESS ? {keep} : NULL, {is_persistent});" if keep else
+                     f"    pli_f08_finish({n}, &{n}_to, {out});")
     lines = [f"    struct pli_f08_buffer {b.arg.name}_to = {{ 0 }};" for b in buffers]
     lines += ["    int err = MPI_SUCCESS;"] + before
-    lines += ["    if (err == MPI_SUCCESS) {", "        " + call_of(routine, prefix, given), "    } else {",
-              f"        err = {fail_line(routine)};", "        if (ierror != NULL) {", "            *ierror = err;", "        }",
-              "    }"]
+    call = call_of(routine, prefix, given).replace(", ierror", ", &err", 1)
+    lines += ["    if (err == MPI_SUCCESS) {", "        " + call, "    } else {",
+              f"        err = {fail_line(routine)};", "    }", "    if (ierror != NULL) {", "        *ierror = err;", "    }"]
     return lines + after
 
 
@@ -398,13 +408,31 @@ def synopsis(forms):
     out = []
     for r in (r for r in forms if not r.is_old):
         args = [a.name for a in r.args] + ([] if r.result else ["ierror"])
+        name = generic(r.name, r, forms[0])
+        if name is None:
+            continue  # the same as the form before it
         note = " !(_c)" if r.large else ""
-        name = r.name[:-2] if r.large else r.name
         out.append(f"{name}({', '.join(args)}){note}" if not r.result else f"{r.result} {name}({', '.join(args)}){note}")
         out += ["    " + declare(r, a, True) for a in r.args]
         if not r.result:
             out.append("    INTEGER, OPTIONAL, INTENT(OUT) :: ierror")
     return out
+
+
+def old_synopsis(routine):
+    """The form of mpif.h and the module mpi: lines."""
+    args = [a.name.upper() for a in routine.args] + ([] if routine.result else ["IERROR"])
+    by_type = {}
+    for a in routine.args:
+        shape = "(*)" if is_choice(a) else f"(MPI_STATUS_SIZE{',*' if a.extent else ''})" if a.conv == "status" else a.shape().upper()
+        if a.conv == "callback":
+            by_type.setdefault("EXTERNAL", []).append(a.name.upper())
+        else:
+            by_type.setdefault(a.old_type() or "<type>", []).append(a.name.upper() + shape)
+    if not routine.result:
+        by_type.setdefault("INTEGER", []).append("IERROR")
+    first = f"{routine.name.upper()}({', '.join(args)})"
+    return [f"{routine.result} {first}" if routine.result else first] + [f"    {t} {', '.join(v)}" for t, v in by_type.items()]
 
 
 def main():

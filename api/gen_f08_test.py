@@ -81,7 +81,7 @@ def call_lines(routine, name):
     classes = ", ".join("MPI_SUCCESS" if e == "SUCCESS" else f"MPI_ERR_{e}" for e in dict.fromkeys(allowed(routine)))
     expected = f"[integer :: {'MPI_SUCCESS' if may_succeed(routine) else ''}{', ' if classes and may_succeed(routine) else ''}{classes}]"
     out = ["    call reset()"] + gen_f08.wrap(f"call {name}({', '.join(args + ['ie'])})", "    ")
-    return out + gen_f08.wrap(f"call judge({expected}, '{name}{' with large counts' if routine.large else ''}')", "    ")
+    return out + gen_f08.wrap(f"call judge({expected}, '{name}{'!(_c)' if routine.large else ''}')", "    ")
 
 
 def procedure_lines(cb):

@@ -22,11 +22,13 @@ class Contender:
             self.why_not = f"{launch} is not there"
 
     def build(self, program, folder):
-        """Compile bench/<program>.c; the path, or None after saying why."""
-        source = os.path.join(HERE, program + ".c")
+        """Compile bench/<program>.c, or .f90; the path, or None after saying why."""
+        source, compiler = os.path.join(HERE, program + ".c"), self.compiler
+        if not os.path.exists(source):
+            source, compiler = source[:-2] + ".f90", compiler.replace("mpicc", "mpifort")
         out = os.path.join(folder, self.name, program)
         os.makedirs(os.path.dirname(out), exist_ok=True)
-        run = subprocess.run([self.compiler, "-O2", "-o", out, source], capture_output=True,
+        run = subprocess.run([compiler, "-O2", "-o", out, source], capture_output=True,
                              text=True, check=False)
         if run.returncode == 0:
             return out

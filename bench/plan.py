@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 @dataclass
 class Bench:
     name: str                 # what people type: make bench B=name
-    program: str              # bench/<program>.c
+    program: str              # bench/<program>.c, or .f90
     ranks: int
     args: list = field(default_factory=list)
     bind: bool = False        # a core for each rank
@@ -85,6 +85,8 @@ BENCHES = [
     Bench("hosts_alltoall", "coll", 4, ["alltoall", "8", "1024", "65536"], hosts=2),
     Bench("hosts_start", "init", 64, hosts=4, wall="start"),
     Bench("ring16", "ring", 16),
+    Bench("fortran_lat", "fortran", 2, bind=True),
+    Bench("fortran_c", "lat", 2, ["8"], bind=True),  # the same in C, measured at the same time
     Bench("idle", "idle", 9),
     Bench("mem", "mem", 32),
     Bench("init64", "init", 64, wall="init_wall"),
@@ -165,6 +167,8 @@ AIMS = [
     Aim("latency 8 B", "lat", "size=8 ranks=2", 0.80),
     Aim("latency 1 KiB", "lat", "size=1024 ranks=2", 0.90),
     Aim("latency 4 KiB", "lat", "size=4096 ranks=2", 0.90),
+    Aim("latency 8 B by mpi_f08", "fortran", "size=8 ranks=2", 0.80),
+    Aim("latency 8 B by mpi_f08 beside C", "fortran", "size=8 ranks=2", 1.10, own="lat size=8 ranks=2"),
     Aim("message rate 8 B, window 64", "rate", "size=8 window=64 ranks=2", 1.3, "higher"),
     Aim("bandwidth 64 KiB", "bw", "size=65536 ranks=2", 1.3, "higher"),
     Aim("bandwidth 1 MiB", "bw", "size=1048576 ranks=2", 1.3, "higher"),

@@ -149,28 +149,36 @@ MPI_Session_errhandler_function *pli_callback_session_errhandler(pli_procedure *
 
 struct pli_callback {
     pli_procedure *procedure[3]; // in the order of the arguments
-    MPI_Aint extra;
+    MPI_Aint extra, *variable;   // the extra state, and of a request where it lies
     struct pli_callback *next;
 };
 
 struct pli_callback *pli_callback_state(pli_procedure *a, pli_procedure *b, pli_procedure *c,
-                                        MPI_Aint extra, int is_request)
+                                        MPI_Aint extra)
 {
     static struct pli_callback *all; // guarded by guard
     pthread_mutex_lock(&guard);
-    struct pli_callback *s = is_request ? NULL : all;
+    struct pli_callback *s = all;
     while (s != NULL && (s->procedure[0] != a || s->procedure[1] != b || s->procedure[2] != c ||
                          s->extra != extra)) {
         s = s->next;
     }
     if (s == NULL && (s = malloc(sizeof *s)) != NULL) {
-        *s = (struct pli_callback){ .procedure = { a, b, c }, .extra = extra };
-        if (!is_request) {
-            s->next = all;
-            all = s;
-        }
+        *s = (struct pli_callback){ .procedure = { a, b, c }, .extra = extra, .next = all };
+        all = s;
     }
     pthread_mutex_unlock(&guard);
+    return s;
+}
+
+struct pli_callback *pli_callback_request(pli_procedure *query, pli_procedure *release,
+                                          pli_procedure *cancel, MPI_Aint extra, MPI_Aint *variable)
+{
+    struct pli_callback *s = malloc(sizeof *s);
+    if (s != NULL) {
+        *s = (struct pli_callback){ .procedure = { query, release, cancel }, .extra = extra };
+        s->variable = variable != NULL ? variable : &s->extra;
+    }
     return s;
 }
 
@@ -268,7 +276,7 @@ int pli_callback_grequest_query(void *state, MPI_Status *status)
 {
     struct pli_callback *s = state;
     int ierror = MPI_SUCCESS;
-    ((void (*)(MPI_Aint *, MPI_Status *, int *))s->procedure[0])(&s->extra, status, &ierror);
+    ((void (*)(MPI_Aint *, MPI_Status *, int *))s->procedure[0])(s->variable, status, &ierror);
     return ierror;
 }
 
@@ -276,7 +284,7 @@ int pli_callback_grequest_free(void *state)
 {
     struct pli_callback *s = state;
     int ierror = MPI_SUCCESS;
-    ((void (*)(MPI_Aint *, int *))s->procedure[1])(&s->extra, &ierror);
+    ((void (*)(MPI_Aint *, int *))s->procedure[1])(s->variable, &ierror);
     free(s);
     return ierror;
 }
@@ -285,7 +293,7 @@ int pli_callback_grequest_cancel(void *state, int complete)
 {
     struct pli_callback *s = state;
     int ierror = MPI_SUCCESS, is_complete = complete != 0;
-    ((void (*)(MPI_Aint *, int *, int *))s->procedure[2])(&s->extra, &is_complete, &ierror);
+    ((void (*)(MPI_Aint *, int *, int *))s->procedure[2])(s->variable, &is_complete, &ierror);
     return ierror;
 }
 

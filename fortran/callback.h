@@ -19,10 +19,14 @@ MPI_Session_errhandler_function *pli_callback_session_errhandler(pli_procedure *
 
 // The others get this as their extra state.
 struct pli_callback;
-// `is_request`: it is freed with the generalised request it is for. Otherwise it stays for good,
-// and equal ones are one. NULL: no memory.
+// It stays for good, and equal ones are one. NULL: no memory.
 struct pli_callback *pli_callback_state(pli_procedure *a, pli_procedure *b, pli_procedure *c,
-                                        MPI_Aint extra, int is_request);
+                                        MPI_Aint extra);
+// For a generalised request, with which it is freed. `variable` is the program's extra state, which
+// its procedures may change; NULL: they get a copy.
+struct pli_callback *pli_callback_request(pli_procedure *query, pli_procedure *release,
+                                          pli_procedure *cancel, MPI_Aint extra,
+                                          MPI_Aint *variable);
 
 MPI_Copy_function pli_callback_copy;
 MPI_Delete_function pli_callback_delete;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sections of Fortran arrays as datatypes: nested vectors where the datatype fits into the elements, a list of bytes
-// where it does not.
+// Sections of Fortran arrays as datatypes: nested vectors where the datatype fits into the
+// elements, a list of bytes where it does not.
 #include "fortran/cdesc.h"
 
 #include <stdint.h>
@@ -91,8 +91,8 @@ static void free_pieces(struct pieces *p)
     }
 }
 
-// n whole elements from the first on, each filled by `leaf`, as pieces: rows of the highest dimension, then what is
-// left over in the one below, and so on.
+// n whole elements from the first on, each filled by `leaf`, as pieces: rows of the highest
+// dimension, then what is left over in the one below, and so on.
 static int add_elements(struct pieces *p, const struct shape *s, MPI_Count n, MPI_Datatype leaf)
 {
     MPI_Datatype row[MAX_RANK]; // row[k]: all of the dimensions below k
@@ -135,8 +135,9 @@ static bool is_derived(int combiner)
            combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER;
 }
 
-// A datatype that is a row of another without gaps becomes that other and a longer count: so an array of contiguous
-// blocks can be cut anywhere. *mine is what the caller frees afterwards, unless it is MPI_DATATYPE_NULL.
+// A datatype that is a row of another without gaps becomes that other and a longer count: so an
+// array of contiguous blocks can be cut anywhere. *mine is what the caller frees afterwards, unless
+// it is MPI_DATATYPE_NULL.
 static void reduce_type(MPI_Count *count, MPI_Datatype *type, MPI_Datatype *mine)
 {
     MPI_Count n_int, n_addr, n_large, n_type;
@@ -169,8 +170,9 @@ static void reduce_type(MPI_Count *count, MPI_Datatype *type, MPI_Datatype *mine
     }
 }
 
-// The byte offsets that a datatype picks out, in the order of its type map. Packing tells them: memory in which each
-// byte says where it lies is packed, once for each byte of the offset. NULL: no memory.
+// The byte offsets that a datatype picks out, in the order of its type map. Packing tells them:
+// memory in which each byte says where it lies is packed, once for each byte of the offset. NULL:
+// no memory.
 static int64_t *offsets_of(MPI_Datatype type, MPI_Count size, MPI_Count lb, MPI_Count extent)
 {
     unsigned char *from = malloc((size_t)extent), *to = malloc((size_t)size);
@@ -199,7 +201,8 @@ static int64_t *offsets_of(MPI_Datatype type, MPI_Count size, MPI_Count lb, MPI_
     return at;
 }
 
-// Datatypes that do not fit into the elements: the bytes, one by one, each looked up in the section.
+// Datatypes that do not fit into the elements: the bytes, one by one, each looked up in the
+// section.
 static int bytes_type(const struct pli_cdesc *d, const struct shape *s, MPI_Count count,
                       MPI_Datatype type, MPI_Datatype *out)
 {
@@ -350,24 +353,33 @@ void pli_cdesc_release(struct pli_cdesc_view *view)
     }
 }
 
-// Calls for each run of neighbours would be faster; this is the way of the few calls that must copy.
-static void copy(const struct pli_cdesc *d, unsigned char *packed, bool is_out)
+// Runs of neighbours could be copied at once; this is the way of the few calls that must copy.
+void pli_cdesc_gather(const struct pli_cdesc *d, void *packed)
 {
     struct shape s = shape_of(d);
-    size_t elem = d->elem_len;
+    unsigned char *to = packed;
     for (MPI_Count i = 0; i < s.size; i++) {
-        unsigned char *at = (unsigned char *)d->base_addr + place_of(&s, i);
-        memcpy(is_out ? at : packed + (size_t)i * elem, is_out ? packed + (size_t)i * elem : at,
-               elem);
+        memcpy(to + (size_t)i * d->elem_len, (unsigned char *)d->base_addr + place_of(&s, i),
+               d->elem_len);
+    }
+}
+
+void pli_cdesc_scatter(const struct pli_cdesc *d, const void *packed)
+{
+    struct shape s = shape_of(d);
+    const unsigned char *from = packed;
+    for (MPI_Count i = 0; i < s.size; i++) {
+        memcpy((unsigned char *)d->base_addr + place_of(&s, i), from + (size_t)i * d->elem_len,
+               d->elem_len);
     }
 }
 
 void *pli_cdesc_pack(const struct pli_cdesc *d)
 {
     MPI_Count bytes = pli_cdesc_size(d) * (MPI_Count)d->elem_len;
-    unsigned char *packed = malloc(bytes > 0 ? (size_t)bytes : 1);
+    void *packed = malloc(bytes > 0 ? (size_t)bytes : 1);
     if (packed != NULL) {
-        copy(d, packed, false);
+        pli_cdesc_gather(d, packed);
     }
     return packed;
 }
@@ -375,7 +387,7 @@ void *pli_cdesc_pack(const struct pli_cdesc *d)
 void pli_cdesc_unpack(const struct pli_cdesc *d, void *packed, bool changed)
 {
     if (packed != NULL && changed) {
-        copy(d, packed, true);
+        pli_cdesc_scatter(d, packed);
     }
     free(packed);
 }

@@ -2,6 +2,8 @@
 // Sections of arrays in calls of mpi_f08, and the few procedures that only Fortran has.
 #include "fortran/f08.h"
 
+#include "fortran/pending.h"
+
 #include <string.h>
 
 // An error code whose text says what to do; the class itself where no code can be had.
@@ -10,8 +12,8 @@ static int section_error(void)
     static int code; // two threads may make two codes: both say the same
     if (code == 0 && PMPI_Add_error_code(MPI_ERR_BUFFER, &code) == MPI_SUCCESS) {
         PMPI_Add_error_string(
-            code, "the array section given as a buffer is not contiguous, and no datatype can say "
-                  "where its parts lie: copy it to a contiguous array, or use the blocking call");
+            code, "the array section given as a buffer is not contiguous, as it must be "
+                  "here: copy it to a contiguous array");
     }
     return code != 0 ? code : MPI_ERR_BUFFER;
 }
@@ -51,8 +53,10 @@ int pli_f08_copy(const struct pli_cdesc *d, struct pli_f08_buffer *to)
     to->addr = d->base_addr;
     if (!pli_cdesc_is_plain(d)) {
         to->addr = to->packed = pli_cdesc_pack(d);
+        to->record = pli_pending_prepare(d); // now, because it must not fail after the call
     }
-    return pli_cdesc_is_plain(d) || to->packed != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    return pli_cdesc_is_plain(d) || (to->packed != NULL && to->record != NULL) ? MPI_SUCCESS
+                                                                               : MPI_ERR_NO_MEM;
 }
 
 int pli_f08_refuse(const struct pli_cdesc *d, struct pli_f08_buffer *to)
@@ -75,6 +79,17 @@ void pli_f08_finish(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool c
         pli_cdesc_release(&to->view);
     }
     pli_cdesc_unpack(d, to->packed, changed);
+    pli_pending_destroy(to->record);
+}
+
+void pli_f08_keep(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool changed,
+                  const int *request, bool is_persistent)
+{
+    if (request == NULL || to->packed == NULL) {
+        pli_f08_finish(d, to, request != NULL && changed);
+        return;
+    }
+    pli_pending_add(to->record, *request, to->packed, changed, is_persistent);
 }
 
 int pli_f08_fail_comm(const void *h, int err)
@@ -95,7 +110,7 @@ int pli_f08_fail_file(const void *h, int err)
     return err;
 }
 
-// ---- what C does not have; the names are those that a Fortran compiler makes ----
+// What C does not have; the names are those that a Fortran compiler makes.
 
 static void success(int *ierror)
 {
@@ -117,7 +132,35 @@ void pmpi_f_sync_reg_f08ts_(const struct pli_cdesc *buf)
     (void)buf; // that it was called is enough: the compiler believes that the buffer changed
 }
 
+// For compilers that pass buffers by address.
+void pmpi_f_sync_reg_f08_(void *buf);
+void pmpi_f_sync_reg_f08_(void *buf)
+{
+    (void)buf;
+}
+
+void mpi_f_sync_reg_f08_(void *buf) __attribute__((weak, alias("pmpi_f_sync_reg_f08_")));
 void mpi_sizeof_f08ts_(const struct pli_cdesc *x, int *size, int *ierror)
     __attribute__((weak, alias("pmpi_sizeof_f08ts_")));
 void mpi_f_sync_reg_f08ts_(const struct pli_cdesc *buf)
     __attribute__((weak, alias("pmpi_f_sync_reg_f08ts_")));
+
+// The three forms of a status have one layout.
+void pmpi_status_f2f08_f08_(const int *f_status, MPI_Status *f08_status, int *ierror);
+void pmpi_status_f2f08_f08_(const int *f_status, MPI_Status *f08_status, int *ierror)
+{
+    memcpy(f08_status, f_status, sizeof *f08_status);
+    success(ierror);
+}
+
+void pmpi_status_f082f_f08_(const MPI_Status *f08_status, int *f_status, int *ierror);
+void pmpi_status_f082f_f08_(const MPI_Status *f08_status, int *f_status, int *ierror)
+{
+    memcpy(f_status, f08_status, sizeof *f08_status);
+    success(ierror);
+}
+
+void mpi_status_f2f08_f08_(const int *f_status, MPI_Status *f08_status, int *ierror)
+    __attribute__((weak, alias("pmpi_status_f2f08_f08_")));
+void mpi_status_f082f_f08_(const MPI_Status *f08_status, int *f_status, int *ierror)
+    __attribute__((weak, alias("pmpi_status_f082f_f08_")));

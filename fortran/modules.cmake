@@ -1,9 +1,13 @@
 # Which Fortran compilers there are, and the modules for each. build-modules does the work, here and for those who
 # call mpifort --build-modules later.
 set(PLIANT_FC "" CACHE STRING "The Fortran compiler of mpifort; empty: gfortran, or another that is found")
-set(FORTRAN_FOUND "")  # "name of the folder;command" pairs, flat
-set(FORTRAN_NAMES "")
-foreach(candidate ${PLIANT_FC} gfortran flang-new flang flang-new-19 flang-new-16 ifx nvfortran)
+option(PLIANT_FORTRAN "Make the Fortran modules for the compilers that are found" ON)
+set(FORTRAN_NAMES "") # of the folders; the commands are in FORTRAN_COMMAND_<name>
+set(candidates "")
+if(PLIANT_FORTRAN)
+    set(candidates ${PLIANT_FC} gfortran flang-new flang flang-new-19 flang-new-16 ifx nvfortran)
+endif()
+foreach(candidate ${candidates})
     find_program(PLIANT_FC_${candidate} ${candidate})
     mark_as_advanced(PLIANT_FC_${candidate})
     if(NOT PLIANT_FC_${candidate})

@@ -35,6 +35,8 @@ program f08_sections
   call partitioned()
   call collective()
   call reductions()
+  call copied()
+  call persistent_copies()
   call one_sided()
   call files()
   call kinds_of_arrays()
@@ -216,7 +218,7 @@ contains
     end do
     call must(count(b == -1) == 12, 'alltoall leaves the rest alone')
     b = -1
-    call MPI_Alltoallv(a(1:3, :), [5, 7], [0, 5], MPI_INTEGER, b(2:4, :), [5 + 2 * rank, 5 + 2 * rank], [0, 5 + 2 * rank], &
+    call MPI_Alltoallv(a(1:3, :), [5, 6], [0, 5], MPI_INTEGER, b(2:4, :), [5 + rank, 5 + rank], [0, 5 + rank], &
                        MPI_INTEGER, MPI_COMM_WORLD, ie)
     call must(ie == MPI_SUCCESS, 'alltoallv over columns')
     call must(b(2, 1) == merge(11, 10 * 2 + 3, rank == 0) .and. count(b(2:4, :) /= -1) == merge(10, 12, rank == 0), &
@@ -240,6 +242,37 @@ contains
     call must(all(b(2::2, 1) == a(1::2, 1) + a(2::2, 1)), 'reduce_local')
     call MPI_Scan(a(2::2, 1), b(2::2, 1), 3, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
     call must(b(2, 1) == merge(12, 1024, rank == 0), 'scan')
+  end subroutine
+
+  ! The results come to their places when the requests are complete, by whatever call.
+  subroutine copied()
+    integer, asynchronous :: a(6, 4), b(6, 4), c(6, 4), d(3, 4)
+    type(MPI_Request) :: reqs(3)
+    logical :: flag
+    integer :: which, n, places(3)
+    call fill(a)
+    b = -1
+    c = -1
+    call MPI_Iallreduce(a(1::2, 2::2), b(1::2, 2::2), 6, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, reqs(1))
+    call MPI_Iallreduce(a(2::2, 2::2), c(2::2, 2::2), 6_MPI_COUNT_KIND, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, reqs(2))
+    d = -1
+    call MPI_Ialltoall(a(1:3, :), 6, MPI_INTEGER, d, 6, MPI_INTEGER, MPI_COMM_WORLD, reqs(3))
+    call MPI_Wait(reqs(1), MPI_STATUS_IGNORE)
+    call must(b(1, 2) == 1042 .and. b(5, 4) == 1090 .and. count(b == -1) == 18, 'iallreduce and wait')
+    call MPI_Waitall(3, reqs, MPI_STATUSES_IGNORE)
+    call must(c(2, 2) == 1022 .and. c(6, 4) == 1046 .and. count(c == -1) == 18, 'iallreduce and waitall')
+    call must(all(d(:, 4) == 1000 + 10 * (2 * rank + 2) + [1, 2, 3]), 'ialltoall over columns')
+    b = -1
+    call MPI_Iscan(a(1::2, 2::2), b(1::2, 2::2), 6, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, reqs(1))
+    flag = .false.
+    do while (.not. flag)
+      call MPI_Testany(3, reqs, which, flag, MPI_STATUS_IGNORE)
+    end do
+    call must(which == 1 .and. b(1, 2) == merge(21, 1042, rank == 0), 'iscan and testany')
+    b = -1
+    call MPI_Iallreduce(MPI_IN_PLACE, b(2, :), 4, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, reqs(2))
+    call MPI_Waitsome(3, reqs, n, places, MPI_STATUSES_IGNORE)
+    call must(n == 1 .and. places(1) == 2 .and. all(b(2, :) == -2) .and. count(b == -1) == 20, 'in place and waitsome')
   end subroutine
 
   subroutine one_sided()
@@ -409,9 +442,36 @@ contains
     call MPI_Type_free(gaps)
   end subroutine
 
-  ! What no datatype can say is refused with a reason, and nothing is harmed.
-  subroutine refused()
+  ! A copy for each start of a persistent request.
+  subroutine persistent_copies()
     integer, asynchronous :: a(6, 4), b(6, 4)
+    type(MPI_Request) :: req
+    integer :: round
+    logical :: flag
+    call MPI_Allreduce_init(a(1::2, 2::2), b(1::2, 2::2), 6, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, req)
+    do round = 1, 3
+      a = round
+      b = -1
+      call MPI_Start(req)
+      flag = .false.
+      if (round == 2) then
+        do while (.not. flag)
+          call MPI_Test(req, flag, MPI_STATUS_IGNORE)
+        end do
+      else
+        call MPI_Wait(req, MPI_STATUS_IGNORE)
+      end if
+      call must(all(b(1::2, 2::2) == 2 * round) .and. count(b == -1) == 18, 'persistent reduction')
+    end do
+    b = -1
+    call MPI_Request_free(req)
+    call must(all(b == -1), 'nothing comes after the request is freed')
+  end subroutine
+
+  ! Memory of a window must be contiguous; what is not is refused with a reason, and nothing is harmed.
+  subroutine refused()
+    integer, asynchronous :: a(6, 4)
+    type(MPI_Win) :: win
     type(MPI_Request) :: req
     type(MPI_Comm) :: comm
     character(len=MPI_MAX_ERROR_STRING) :: text
@@ -419,10 +479,14 @@ contains
     call MPI_Comm_dup(MPI_COMM_WORLD, comm)
     call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN)
     call fill(a)
-    call MPI_Iallreduce(a(1::2, :), b, 12, MPI_INTEGER, MPI_SUM, comm, req, ie)
+    call MPI_Win_create(a(1::2, :), 48_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, comm, win, ie)
     call MPI_Error_class(ie, class)
     call MPI_Error_string(ie, text, n)
     call must(class == MPI_ERR_BUFFER .and. index(text(1:n), 'not contiguous') > 0, 'reason')
+    ! Partitions that lie in two columns: the program fills them after the start, so there can be no copy.
+    call MPI_Psend_init(a(1:3, :), 3, 4_MPI_COUNT_KIND, MPI_INTEGER, other, 0, comm, MPI_INFO_NULL, req, ie)
+    call MPI_Error_class(ie, class)
+    call must(class == MPI_ERR_BUFFER, 'partitions over columns')
     call MPI_Send(a(1::2, 1), 4, MPI_INTEGER, other, 0, comm, ie)
     call MPI_Error_class(ie, class)
     call must(class == MPI_ERR_COUNT, 'more elements than the section has')

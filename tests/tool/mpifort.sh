@@ -74,6 +74,16 @@ readelf -d "$BUILD_DIR/lib/libpliant_mpifort.so" | grep -q 'NEEDED.*gfortran' &&
 nm -D --undefined-only "$BUILD_DIR/lib/libpliant_mpifort.so" | awk '{print $2}' | grep -vE '^P?MPIX?_' | grep -E 'pli_|pliant' &&
     fail "libpliant_mpifort calls functions that no other MPI has"
 
+# A deadlock is reported with the line of the Fortran source.
+sed 's/call MPI_Allreduce.*/call MPI_Recv(total, 1, MPI_INTEGER, 1 - rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE)/' hello.f90 >dead.f90
+mpifort -g -o dead dead.f90
+must_fail 123 "rank 0 receives from rank 1, tag 3, on MPI_COMM_WORLD, called at dead.f90:7" mpiexec -n 2 ./dead
+# A wrong argument is named.
+sed 's/MPI_INTEGER, MPI_SUM/MPI_DATATYPE_NULL, MPI_SUM/' hello.f90 >wrong.f90
+mpifort -o wrong wrong.f90
+out=$(mpiexec -n 1 ./wrong 2>&1) && fail "a wrong argument went unnoticed: $out"
+grep -q 'MPI_Allreduce: argument datatype' <<<"$out" || fail "the wrong argument is not named: $out"
+
 # The modules can be made again by the one command, in a copy of the installation.
 mkdir -p copy/bin copy/lib/pliant
 cp "$BUILD_DIR/bin/mpifort" copy/bin
@@ -85,3 +95,16 @@ must_say "-I$scratch/copy/lib/pliant/fortran/gfortran-[0-9]+ " copy/bin/mpifort 
 for file in mpi.mod mpi_f08.mod libpliant_mpimod.a; do
     ls copy/lib/pliant/fortran/gfortran-*/$file >/dev/null || fail "$file was not made"
 done
+
+# The modules for compilers that cannot hand over descriptors, with this one: buffers go by address.
+mkdir -p address/lib/pliant/fortran address/bin
+cp -r "$BUILD_DIR/lib/pliant/fortran/source" address/lib/pliant/fortran
+cp "$BUILD_DIR/bin/mpifort" address/bin
+ln -s "$BUILD_DIR/include" address/include
+ln -s "$BUILD_DIR"/lib/lib*.so* address/lib
+echo 'this is no Fortran' >address/lib/pliant/fortran/source/probe_descriptor.f90
+must_say "buffers by address" address/bin/mpifort --build-modules gfortran
+sed 's/rank == 0/rank == 0 .and. .not. MPI_SUBARRAYS_SUPPORTED/' hello.f90 >hello_address.f90
+address/bin/mpifort -o by_address hello_address.f90
+nm by_address | grep -q mpi_allreduce_f08_ || fail "buffers went by descriptor"
+must_say '^sum 3$' mpiexec -n 3 ./by_address

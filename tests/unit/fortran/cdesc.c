@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sections of Fortran arrays as datatypes: what a datatype picks out of a section is what the same count and type pick
-// out of a contiguous copy of it.
+// Sections of Fortran arrays as datatypes: what a datatype picks out of a section is what the same
+// count and type pick out of a contiguous copy of it.
 #include "fortran/cdesc.h"
 #include "t.h"
 
@@ -11,28 +11,30 @@ enum { MAX_BYTES = 1 << 18, MAX_RANK = 15 };
 
 static unsigned char memory[MAX_BYTES];
 
+// Room for a descriptor of the highest rank.
 struct section {
-    struct pli_cdesc head;
-    struct pli_cdesc_dim dim[MAX_RANK];
+    _Alignas(struct pli_cdesc) unsigned char room[sizeof(struct pli_cdesc) +
+                                                  MAX_RANK * sizeof(struct pli_cdesc_dim)];
 };
 
 static struct pli_cdesc *desc(struct section *s)
 {
-    return &s->head;
+    return (struct pli_cdesc *)(void *)s->room;
 }
 
 static struct pli_cdesc_dim *dims(struct section *s)
 {
-    return s->head.dim;
+    return desc(s)->dim;
 }
 
-// A section with the given extents and steps (in elements) of an array that is `array` long in each dimension.
+// A section with the given extents and steps (in elements) of an array that is `array` long in each
+// dimension.
 static void make(struct section *s, size_t elem, int rank, const int *extent, const int *step,
                  const int *array)
 {
     memset(s, 0, sizeof *s);
-    s->head.elem_len = elem;
-    s->head.rank = (signed char)rank;
+    desc(s)->elem_len = elem;
+    desc(s)->rank = (signed char)rank;
     ptrdiff_t below = (ptrdiff_t)elem, first = 0;
     for (int i = 0; i < rank; i++) {
         dims(s)[i].extent = extent[i];
@@ -40,7 +42,7 @@ static void make(struct section *s, size_t elem, int rank, const int *extent, co
         first += step[i] < 0 ? -below * step[i] * (extent[i] - 1) : 0;
         below *= array[i];
     }
-    s->head.base_addr = memory + first;
+    desc(s)->base_addr = memory + first;
 }
 
 static unsigned char *contiguous(struct section *s)
@@ -56,12 +58,12 @@ static void check_pack(struct section *s)
     unsigned char *copy = contiguous(s);
     MPI_Count index[MAX_RANK] = { 0 }, n = pli_cdesc_size(desc(s));
     for (MPI_Count i = 0; i < n; i++) {
-        unsigned char *at = s->head.base_addr;
-        for (int k = 0; k < s->head.rank; k++) {
+        unsigned char *at = desc(s)->base_addr;
+        for (int k = 0; k < desc(s)->rank; k++) {
             at += index[k] * dims(s)[k].sm;
         }
-        T_OK(memcmp(at, copy + (size_t)i * s->head.elem_len, s->head.elem_len) == 0);
-        for (int k = 0; k < s->head.rank && ++index[k] == dims(s)[k].extent; k++) {
+        T_OK(memcmp(at, copy + (size_t)i * desc(s)->elem_len, desc(s)->elem_len) == 0);
+        for (int k = 0; k < desc(s)->rank && ++index[k] == dims(s)[k].extent; k++) {
             index[k] = 0;
         }
     }
@@ -156,8 +158,8 @@ static void test_blocks(void)
     check_blocks(&s, 1, MPI_INT, 6, MPI_ERR_BUFFER); // half an element
 }
 
-// Every extent, stride and size of elements, with datatypes that fill elements, parts of them, several of them,
-// and such with gaps.
+// Every extent, stride and size of elements, with datatypes that fill elements, parts of them,
+// several of them, and such with gaps.
 static void test_random(void)
 {
     MPI_Datatype row, gaps, dup, mixed;
