@@ -69,7 +69,7 @@ static inline int pli_foreign_out(const void *h, uint32_t kind)
 #define PLI_FOREIGN_CONVERT(name, Name, NAME)                                                      \
     static inline MPI_##Name pli_foreign_##name##_in(F_##Name h)                                   \
     {                                                                                              \
-        return (MPI_##Name)pli_foreign_in((uint32_t)h, PLI_FOREIGN_##NAME, F_KIND_##NAME);         \
+        return (MPI_##Name)pli_foreign_in((uint32_t)h, PLI_FOREIGN_##NAME, F_KIND_##NAME);          \
     }                                                                                              \
     static inline F_##Name pli_foreign_##name##_out(MPI_##Name h)                                  \
     {                                                                                              \
@@ -120,8 +120,9 @@ static inline void *pli_foreign_in(const void *h)
 
 static inline void *pli_foreign_out(const void *h)
 {
-    return (uintptr_t)h < PLI_FOREIGN_PREDEFINED ? (void *)pli_foreign_builtin_out[(uintptr_t)h]
-                                                 : (void *)h;
+    return (uintptr_t)h < PLI_FOREIGN_PREDEFINED
+               ? (void *)pli_foreign_builtin_out[(uintptr_t)h]
+               : (void *)h;
 }
 
 #define PLI_FOREIGN_CONVERT(name, Name, NAME)                                                      \
@@ -206,7 +207,7 @@ static inline void *pli_foreign_buffer_in(const void *buf)
 static inline int *pli_foreign_weights_in(const int *w)
 {
 #ifdef F_MPI_UNWEIGHTED
-    return w == F_MPI_UNWEIGHTED      ? MPI_UNWEIGHTED
+    return w == F_MPI_UNWEIGHTED ? MPI_UNWEIGHTED
            : w == F_MPI_WEIGHTS_EMPTY ? MPI_WEIGHTS_EMPTY
                                       : (int *)w;
 #else

@@ -130,8 +130,9 @@ int pli_foreign_state_comm_keyval(F_Comm_copy_attr_function *comm_copy_attr_fn,
                                   int *comm_keyval, void *extra_state)
 {
     int key = 0;
-    struct state *s = make((struct state){
-        .extra = extra_state, .copy.comm = comm_copy_attr_fn, .drop.comm = comm_delete_attr_fn });
+    struct state *s = make((struct state){ .extra = extra_state,
+                                           .copy.comm = comm_copy_attr_fn,
+                                           .drop.comm = comm_delete_attr_fn });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }
@@ -147,8 +148,9 @@ int pli_foreign_state_type_keyval(F_Type_copy_attr_function *type_copy_attr_fn,
                                   int *type_keyval, void *extra_state)
 {
     int key = 0;
-    struct state *s = make((struct state){
-        .extra = extra_state, .copy.type = type_copy_attr_fn, .drop.type = type_delete_attr_fn });
+    struct state *s = make((struct state){ .extra = extra_state,
+                                           .copy.type = type_copy_attr_fn,
+                                           .drop.type = type_delete_attr_fn });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }
@@ -164,8 +166,9 @@ int pli_foreign_state_win_keyval(F_Win_copy_attr_function *win_copy_attr_fn,
                                  void *extra_state)
 {
     int key = 0;
-    struct state *s = make((struct state){
-        .extra = extra_state, .copy.win = win_copy_attr_fn, .drop.win = win_delete_attr_fn });
+    struct state *s = make((struct state){ .extra = extra_state,
+                                           .copy.win = win_copy_attr_fn,
+                                           .drop.win = win_delete_attr_fn });
     if (s == NULL) {
         return pli_foreign_error_out(MPI_ERR_NO_MEM);
     }
@@ -235,8 +238,8 @@ static int extent(MPI_Datatype type, MPI_Aint *to, void *extra_state)
                            MPI_Offset position, void *extra_state)                                 \
     {                                                                                              \
         struct state *s = extra_state;                                                             \
-        return code_in(                                                                            \
-            s->name(userbuf, pli_foreign_datatype_out(type), count, filebuf, position, s->extra)); \
+        return code_in(s->name(userbuf, pli_foreign_datatype_out(type), count, filebuf, position,  \
+                               s->extra));                                                         \
     }
 PLI_FOREIGN_CONVERSION(read, int)
 PLI_FOREIGN_CONVERSION(write, int)
