@@ -27,7 +27,8 @@ enum {
     PLI_ARGUMENT_FEW = 64,   // arrays of so many handles need no memory from the heap
     PLI_ARGUMENT_SHORT = 256 // nor do strings of so many bytes
 };
-#define PLI_ARGUMENT_PREDEFINED 0x400 // handles below are constants of the standard ABI, the same number in C and in Fortran
+#define PLI_ARGUMENT_PREDEFINED                                                                    \
+    0x400 // handles below are constants of the standard ABI, the same number in C and in Fortran
 
 static inline bool pli_argument_is_special(const void *p)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times at which a process must not be frozen, and reasons why it never can be.
+// Delays freezing for a moment, or forbids it for good.
 #ifndef PLI_CKPT_FREEZE_HOLD_H
 #define PLI_CKPT_FREEZE_HOLD_H
 
@@ -17,7 +17,7 @@ bool pli_freeze_is_held(void);
 void pli_freeze_note_wait(void);
 bool pli_freeze_is_waited_for(void);
 
-// This process can never be dumped; why, in words that stay.
+// Say that this process can never be dumped; why: a static string.
 void pli_freeze_forbid(const char *why);
 // Async-signal-safe.
 bool pli_freeze_is_forbidden(const char **why_out);

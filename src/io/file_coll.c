@@ -19,14 +19,13 @@
 #include "obj/cursor.h"
 #include "obj/datatype.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 // The tag is negative: a death of any member ends the wait for one that left because of it.
-enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048, N_RUN = 128 };
+enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048, LONG_RUN = 65536, N_RUN = 128 };
 
 // What a member wants, as all of them know.
 struct want {
@@ -35,7 +34,7 @@ struct want {
     int64_t len;
     int64_t flags; // of enum
 };
-enum { FLAG_FAILED = 1, FLAG_ALONE = 2, FLAG_FINE = 4 };
+enum { FLAG_FAILED = 1, FLAG_ALONE = 2, FLAG_FINE = 4, FLAG_DONE = 8 };
 
 // A collective access under way.
 struct op {
@@ -47,6 +46,8 @@ struct op {
     int n_round;
     char *buf, *mail; // aggregator: a buffer of the file, and what comes or goes
     size_t *sizes;    // aggregator: bytes of each member in this round
+    bool is_done;     // this member has read its data before it met the others
+    bool are_done;    // all have, or want nothing
     enum pli_err err; // the first failure of this member
 };
 
@@ -211,13 +212,31 @@ static bool is_fine(const struct op *o)
     return o->a->is_write || !o->f->is_local || pli_file_view_run_length(&o->f->view) < LONG_PIECE;
 }
 
+// Whether to read before anything is known of the others: a long run, or long pieces that are read
+// alone in any case. Then all meet once and not twice. Nothing can be wrong with that, as there is
+// with writing, which must not begin where another member has made a mistake.
+static bool is_early(const struct op *o)
+{
+    const struct pli_file_access *a = o->a;
+    const struct pli_file_view *v = &o->f->view;
+    if (a->is_write || a->len == 0 || choice(o) == PLI_FILE_ENABLE || o->f->is_atomic) {
+        return false;
+    }
+    MPI_Offset lo = pli_file_view_offset(v, a->pos);
+    MPI_Offset hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
+    bool is_run = hi - lo == (MPI_Offset)a->len && !v->has_overlap;
+    return is_run ? a->len >= LONG_RUN : !is_fine(o);
+}
+
 // Members tell each other what they want; whether the two phases are worth it follows for all.
 static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, bool *is_alone_out)
 {
     struct pli_file_access *a = o->a;
     const struct pli_file_view *v = &o->f->view;
     struct want mine = { .flags = err != PLI_OK ? FLAG_FAILED : 0 };
-    if (err == PLI_OK && a->len > 0) {
+    if (err == PLI_OK && (a->len == 0 || o->is_done)) {
+        mine.flags |= FLAG_DONE;
+    } else if (err == PLI_OK) {
         mine.pos = a->pos;
         mine.len = (int64_t)a->len;
         mine.lo = pli_file_view_offset(v, a->pos);
@@ -225,6 +244,7 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
         mine.flags |= is_fine(o) ? FLAG_FINE : 0;
     }
     // In atomic mode everybody locks what it accesses.
+    o->are_done = true;
     bool is_alone = choice(o) == PLI_FILE_DISABLE || o->f->is_atomic ||
                     !pli_file_view_is_ordered(v, a->pos, a->len);
     mine.flags |= is_alone ? FLAG_ALONE : 0;
@@ -234,7 +254,8 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
     bool is_mixed = false, must_alone = false, any_fine = false;
     for (int i = 0; coll == PLI_OK && i < o->f->comm->size; i++) {
         const struct want *w = &o->wants[i];
-        must_alone = must_alone || (w->flags & ~FLAG_FINE) != 0;
+        must_alone = must_alone || (w->flags & (FLAG_FAILED | FLAG_ALONE)) != 0;
+        o->are_done = o->are_done && (w->flags & FLAG_DONE) != 0;
         any_fine = any_fine || (w->flags & FLAG_FINE) != 0;
         *has_failed_out = *has_failed_out || (w->flags & FLAG_FAILED) != 0;
         if (w->len > 0) {
@@ -712,19 +733,20 @@ enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
         return pli_fail(PLI_ERR_NOMEM, "no memory for a collective access of %d members",
                         a->file->comm->size);
     }
-    enum pli_err why = err;
-    char text[256] = "";
-    if (why != PLI_OK) {
-        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+    if (err == PLI_OK && is_early(&o)) {
+        err = pli_file_access_run(a);
+        o.is_done = true;
     }
+    struct pli_fail_saved why;
+    pli_fail_save(&why, err);
     enum pli_err coll = meet(&o, err, &has_failed, &is_alone);
     if (coll != PLI_OK) {
         err = coll;
-    } else if (has_failed) { // then nothing is moved at all
-        err = pli_file_agree(a->file, why == PLI_OK ? PLI_OK : pli_fail(why, "%s", text));
-    } else if (is_alone) {
-        err = pli_file_agree(a->file, pli_file_access_run(a));
-    } else {
+    } else if (has_failed) { // then nothing is written at all
+        err = pli_file_agree(a->file, pli_fail_repeat(&why));
+    } else if (is_alone && !o.are_done) {
+        err = pli_file_agree(a->file, o.is_done ? PLI_OK : pli_file_access_run(a));
+    } else if (!is_alone) {
         err = pli_file_agree(a->file, run_together(&o));
     }
     free(o.wants);

@@ -20,7 +20,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -229,12 +228,12 @@ static enum pli_err seek_end(struct pli_file *f)
 
 static enum pli_err refuse(struct pli_file *f, enum pli_err err)
 {
-    char text[PLI_FILE_SENTENCE];
-    snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+    struct pli_fail_saved why;
+    pli_fail_save(&why, err);
     if (f != NULL) {
         destroy(f);
     }
-    return pli_fail(err, "%s", text);
+    return pli_fail_repeat(&why);
 }
 
 enum pli_err pli_file_open(struct pli_comm *comm, const char *name, int amode,
