@@ -43,9 +43,10 @@ struct pli_file {
     char *name;
     int fd;
     int amode;
-    bool can_read;  // the descriptor can, also where the program may not
-    bool is_local;  // see file_map.h
-    bool has_uring; // see file_uring.h
+    bool can_read;   // the descriptor can, also where the program may not
+    bool is_local;   // see file_map.h
+    bool has_uring;  // see file_uring.h
+    bool needs_lock; // every access locks its range: NFS keeps its cache right then
     _Atomic bool is_atomic;
     struct pli_errhandler *errhandler;
     struct pli_file_hints hints;

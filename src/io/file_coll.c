@@ -525,11 +525,16 @@ static void write_window(struct op *o, MPI_Offset first, MPI_Offset last, bool h
         return;
     }
     collect(o, first);
-    if (o->err == PLI_OK && has_gaps) {
+    note(o, o->err == PLI_OK ? pli_file_access_lock(f, true, first, last) : PLI_OK);
+    if (o->err != PLI_OK) {
+        return;
+    }
+    if (has_gaps) {
         write_runs(o, first);
-    } else if (o->err == PLI_OK) {
+    } else {
         note(o, pli_file_block_move(f, true, o->buf, (size_t)(last - first), first, &done));
     }
+    pli_file_access_unlock(f, first, last);
 }
 
 static void read_own(struct op *o, MPI_Offset first, MPI_Offset end)
@@ -607,7 +612,14 @@ static void read_window(struct op *o, MPI_Offset first, MPI_Offset last)
     if (is_mapped) {
         o->buf = m.base + first;
     } else {
-        note(o, pli_file_block_move(f, false, o->buf, got, first, &got));
+        enum pli_err err = pli_file_access_lock(f, false, first, last);
+        if (err == PLI_OK) {
+            err = pli_file_block_move(f, false, o->buf, got, first, &got);
+            pli_file_access_unlock(f, first, last);
+        } else {
+            got = 0;
+        }
+        note(o, err);
     }
     send_window(o, first, first + (MPI_Offset)got);
     if (o->sizes[f->comm->rank] > 0) {

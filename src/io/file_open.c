@@ -91,9 +91,16 @@ static enum pli_err open_one(struct pli_file *f, int flags)
         f->can_read = false;
         f->fd = open_path(f->name, O_WRONLY | flags);
     }
+    // A host may remember that the file was not there before rank 0 made it.
+    if (f->fd < 0 && errno == ENOENT && (f->amode & MPI_MODE_CREATE) != 0 && flags == 0 &&
+        pli_file_map_is_nfs_folder(f->name)) {
+        f->fd = open_path(f->name, way | O_CREAT);
+    }
     if (f->fd < 0) {
         return pli_file_sys_fail(errno, "open", f->name, 0, -1);
     }
+    f->needs_lock = f->hints.lock == PLI_FILE_ENABLE ||
+                    (f->hints.lock == PLI_FILE_AUTOMATIC && pli_file_map_is_nfs(f->fd));
     f->is_local = pli_file_map_is_local(f->fd);
     f->has_uring = pli_file_uring_is_wanted(f->fd);
     return PLI_OK;
