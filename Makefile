@@ -8,8 +8,11 @@
 #                   Slurm of its own; T=regex for some
 #   make test-upc-plain   C programs from Debian's sources through gcc and upcc (network)
 #   make test-abi-world   programs of Debian packages on this MPI and on their own; needs a network
+#   make test-io-world   HDF5, PnetCDF and MPICH's tests of files from Debian's sources, with this
+#                   library (network); IOR=folder adds IOR and mdtest, WORK=folder is kept
 #   make test-upc-fuzz    feed the UPC translator mutated programs for SECONDS (60)
-#   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance
+#   make bench      measure against Debian's MPICH and Open MPI; B=name for one, QUICK=1 for a glance,
+#                   BEFORE=dir for an earlier build in place of the peers
 #   make bench-startup   time and memory of start-up over the number of ranks, with plots
 #   make bench-upc    UPC flat and in groups, triad, barrier, single gets and puts, with plots
 #   make bench-hosts  the part of make bench that runs between virtual hosts (root)
@@ -33,7 +36,7 @@ comma := ,
 BUILD := build$(if $(SANITIZE),-$(subst $(comma),+,$(SANITIZE)))
 CONFIGURE := cmake -S . -B $(BUILD) -G Ninja -DPLIANT_SANITIZE=$(SANITIZE) -DPLIANT_WERROR=$(WERROR)
 
-.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain test-upc-fuzz test-abi-world bench bench-startup bench-hosts bench-upc \
+.PHONY: all demo test test-tcp test-ucx test-hosts test-upc-plain test-upc-fuzz test-io-world test-abi-world bench bench-startup bench-hosts bench-upc \
         bench-elastic style install clean help build-test bench-impi
 
 all: $(BUILD)/CMakeCache.txt
@@ -46,12 +49,15 @@ help:
 $(BUILD)/CMakeCache.txt:
 	@tools/setup/need build
 	@tools/setup/need ucx || echo "building without UCX: fast networks will be used over TCP"
+	@tools/setup/need uring || echo "building without liburing: files will be accessed without io_uring"
+	@tools/setup/need fortran || echo "building without Fortran: mpifort will say what to install"
 	@$(CONFIGURE) >$(BUILD).log 2>&1 || { cat $(BUILD).log; rm -rf $(BUILD) $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 
 # Other MPIs are looked for when the build is configured: again, for they may have come just now.
 test: $(BUILD)/CMakeCache.txt
 	@tools/setup/need build test
+	@tools/setup/need fortran || echo "tests of Fortran are skipped"
 	@tools/setup/need peers || echo "tests that need other MPIs or launchers are skipped"
 	@$(CONFIGURE) >/dev/null
 	@cmake --build $(BUILD) -j$(JOBS)
@@ -86,6 +92,9 @@ test-upc-plain: all
 test-abi-world: all
 	@python3 tests/abi/packages.py --build $(BUILD) $(T)
 
+test-io-world: all
+	@python3 tests/world/io_world.py --build $(BUILD) --docs docs/io.md $(if $(IOR),--ior $(IOR)) $(if $(WORK),--work $(WORK))
+
 test-upc-fuzz:
 	@tests/upc/fuzz/run.sh $(or $(SECONDS),60)
 
@@ -95,7 +104,7 @@ demo: $(BUILD)/CMakeCache.txt
 
 bench: all
 	@tools/setup/need bench
-	@python3 bench/$(if $(filter abi,$(B)),abi.py,run.py) --build $(BUILD) $(if $(QUICK),--quick) $(filter-out abi,$(B))
+	@python3 bench/$(if $(filter abi,$(B)),abi.py,run.py) --build $(BUILD) $(if $(QUICK),--quick) $(if $(BEFORE),--before $(BEFORE)) $(filter-out abi,$(B))
 
 bench-startup: all
 	@tools/setup/need bench

@@ -8,7 +8,8 @@ A stanza is a function name without MPI_ and one line per parameter: kind, name,
 `call f` says which function does the work: it gets looked-up objects and widened
 counts and returns enum pli_err. `collective` stands for three functions and their callees (gen_coll.py). `hand f` passes the arguments as they are and returns what f
 returns. A second name after either is for a large-count form that needs a function of its own. `also f` is
-another name of the same function. `removed f` names what to use in place of one that MPI has no more. A stanza with
+another name of the same function. `fortran` and the words behind an @ are for the Fortran interfaces
+(fortran_model.py). `removed f` names what to use in place of one that MPI has no more. A stanza with
 neither call nor hand is declared but not exported. `doc` lines describe the function.
 HANDLES, NUMBERS and PLAIN below are the kinds; docs/design/api.md says what a body does with each.
 """
@@ -39,6 +40,7 @@ class Param:
     def __init__(self, line):
         m = re.match(r"\s+(\S+)\s+(\S+)\s+(.*)$", line)
         self.kind, self.name, types = m.group(1), m.group(2), m.group(3)
+        types, _, self.note = types.partition("@")  # what Fortran needs to know besides (fortran_model.py)
         side, _, kind = self.kind.partition(":")
         self.side = side if side in ("send", "recv") else None  # of a collective's data
         if self.side:
@@ -66,7 +68,7 @@ class Function:
         self.base, self.returns = m.group(1), (m.group(2) or "int").strip()
         self.name = self.base if self.base.startswith("MPIX_") else prefix + self.base
         self.params, self.has_large, self.call, self.hand, self.doc = [], False, None, None, []
-        self.also, self.removed, self.form, self.errors = [], None, form, None
+        self.also, self.removed, self.form, self.errors, self.fortran = [], None, form, None, []
         for line in lines:
             word = line.split()
             if word == ["large"]:
@@ -79,6 +81,8 @@ class Function:
                 self.also.append(word[1])
             elif word[0] == "errors":
                 self.errors = word[1]
+            elif word[0] == "fortran":
+                self.fortran = word[1:]
             elif word[0] == "removed":
                 self.removed = " ".join(word[1:])
             elif word[0] == "doc":
@@ -447,11 +451,26 @@ def see_also(f, known):
     return [n for n in dict.fromkeys(named) if n in known and n not in f.names()]
 
 
-def man_page(f, example, known):
+def fortran_synopsis(api):
+    """By name of a function: the lines of its Fortran forms, of mpi_f08 and the older one."""
+    import fortran_model  # they read the table by this module
+    import gen_f08
+    found = {}
+    for routine in fortran_model.routines(api):
+        found.setdefault(routine.function.name, []).append(routine)
+    lines = {}
+    for name, forms in found.items():
+        new, old = gen_f08.synopsis(forms), gen_f08.old_synopsis(forms[0])
+        lines[name] = ([".sp", "use mpi_f08", ".sp"] + new if new else []) + [".sp", "use mpi, or include 'mpif.h'", ".sp"] + old
+    return lines
+
+
+def man_page(f, example, known, fortran):
     title = f.doc[0]
     lines = [f'.TH {f.name} 3 "" "Pliant MPI" "MPI functions"', ".SH NAME",
              f"{f.name} \\- {title}", ".SH SYNOPSIS", ".nf", "#include <mpi.h>", ".sp"]
     lines += [f.proto("", large) + ";" for large in f.forms()]
+    lines += [line.replace("'mpif.h'", "\\(aqmpif.h\\(aq") for line in fortran]
     description = [f.doc[1:2]] + [[".PP", more] for more in f.doc[2:]]
     lines += [".fi", ".SH DESCRIPTION"] + [line for part in description for line in part]
     if f.removed:
@@ -508,10 +527,11 @@ def main():
     check_examples(flat, examples)
     check_docs(flat)
     known = {f.name for f in flat if f.implemented()}
+    fortran = fortran_synopsis(api)
     for f in flat:
         if f.implemented():
             folder = os.path.join(out, "man", "man3")
-            write(os.path.join(folder, f.name + ".3"), man_page(f, examples.get(f.name), known))
+            write(os.path.join(folder, f.name + ".3"), man_page(f, examples.get(f.name), known, fortran.get(f.name, [])))
             for other in f.also:
                 write(os.path.join(folder, other + ".3"), f".so man3/{f.name}.3\n")
 

@@ -22,11 +22,13 @@ class Contender:
             self.why_not = f"{launch} is not there"
 
     def build(self, program, folder):
-        """Compile bench/<program>.c; the path, or None after saying why."""
-        source = os.path.join(HERE, program + ".c")
+        """Compile bench/<program>.c, or .f90; the path, or None after saying why."""
+        source, compiler = os.path.join(HERE, program + ".c"), self.compiler
+        if not os.path.exists(source):
+            source, compiler = source[:-2] + ".f90", compiler.replace("mpicc", "mpifort")
         out = os.path.join(folder, self.name, program)
         os.makedirs(os.path.dirname(out), exist_ok=True)
-        run = subprocess.run([self.compiler, "-O2", "-o", out, source], capture_output=True,
+        run = subprocess.run([compiler, "-O2", "-o", out, source], capture_output=True,
                              text=True, check=False)
         if run.returncode == 0:
             return out
@@ -39,12 +41,17 @@ class Contender:
                 program, *args]
 
 
-def contenders(build):
+def pliant(build, name="pliant", title="Pliant MPI"):
+    """Pliant MPI as built in a folder."""
     bin_folder = os.path.join(build, "bin")
+    return Contender(name, title, os.path.join(bin_folder, "mpicc"),
+                     os.path.join(bin_folder, "mpiexec"), ["--bind-to", "core"], ["--bind-to", "none"],
+                     tcp={"PLIANT_NET": "tcp"})
+
+
+def contenders(build):
     return [
-        Contender("pliant", "Pliant MPI", os.path.join(bin_folder, "mpicc"),
-                  os.path.join(bin_folder, "mpiexec"), ["--bind-to", "core"], ["--bind-to", "none"],
-                  tcp={"PLIANT_NET": "tcp"}),
+        pliant(build),
         Contender("mpich", "MPICH", "mpicc.mpich", "mpiexec.hydra", ["-bind-to", "core"], [],
                   tcp={"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}),
         # Its launcher refuses root and more ranks than cores unless told otherwise.
@@ -57,7 +64,8 @@ def contenders(build):
 
 
 def version_of(contender):
-    asked = {"pliant": [os.path.join(os.path.dirname(contender.launch), "mpiinfo"), "--version"],
+    ours = [os.path.join(os.path.dirname(contender.launch), "mpiinfo"), "--version"]
+    asked = {"pliant": ours, "before": ours,
              "mpich": ["mpiexec.hydra", "--version"], "openmpi": ["mpirun.openmpi", "--version"]}
     try:
         out = subprocess.run(asked[contender.name], capture_output=True, text=True, check=False,

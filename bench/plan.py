@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 @dataclass
 class Bench:
     name: str                 # what people type: make bench B=name
-    program: str              # bench/<program>.c
+    program: str              # bench/<program>.c, or .f90
     ranks: int
     args: list = field(default_factory=list)
     bind: bool = False        # a core for each rank
@@ -42,8 +42,23 @@ def collectives():
         for op in ("bcast", "alltoall", "allgather"):
             yield Bench(f"{op}{ranks}", "coll", ranks, [op] + [str(s) for s in COLL_SIZES],
                         bind=ranks == 2, quick_args=[op, "1024"])
+        for op in ("gather", "scatter", "reduce_scatter", "scan"):
+            yield Bench(f"{op}{ranks}", "coll", ranks, [op, "8"] + [str(s) for s in COLL_SIZES],
+                        bind=ranks == 2, quick_args=[op, "8", "1024"])
     for op in ("comm_dup", "comm_split"):
         yield Bench(op, "commop", 16, [op])
+
+
+IO_PLACES = {"tmpfs": "/dev/shm", "disk": "{folder}"}
+IO_RANKS = (2, 4, 8)
+IO_QUICK = ["floor", "block_write", "block_read", "write_all", "log", "open"]
+
+
+def files():
+    for place, folder in IO_PLACES.items():
+        for ranks in IO_RANKS:
+            yield Bench(f"io_{place}{ranks}", "io", ranks, [folder, place], bind=ranks == 2,
+                        quick_args=[folder, place, *(IO_QUICK if ranks > 2 else [])])
 
 
 BENCHES = [
@@ -70,6 +85,8 @@ BENCHES = [
     Bench("hosts_alltoall", "coll", 4, ["alltoall", "8", "1024", "65536"], hosts=2),
     Bench("hosts_start", "init", 64, hosts=4, wall="start"),
     Bench("ring16", "ring", 16),
+    Bench("fortran_lat", "fortran", 2, bind=True),
+    Bench("fortran_c", "lat", 2, ["8"], bind=True),  # the same in C, measured at the same time
     Bench("idle", "idle", 9),
     Bench("mem", "mem", 32),
     Bench("init64", "init", 64, wall="init_wall"),
@@ -85,6 +102,7 @@ BENCHES = [
     Bench("ep_allreduce", "ep_coll", 2, ["2", "8", "1024", "65536", "1048576"], ours_only=True,
           quick_args=["2", "8", "1024"]),
     *collectives(),
+    *files(),
 ]
 
 
@@ -104,14 +122,53 @@ def collective_aims():
             for size in COLL_SIZES:
                 yield Aim(f"{op} {size_word(size)}, {ranks} ranks", op,
                           f"size={size} ranks={ranks}", 1.0)
+    for op in ("gather", "scatter", "reduce_scatter", "scan"):
+        for ranks in (2, 4):
+            for size in [8] + COLL_SIZES:
+                yield Aim(f"{op} {size_word(size)}, {ranks} ranks", op,
+                          f"size={size} ranks={ranks}", 1.0)
     for op in ("comm_dup", "comm_split"):
         yield Aim(f"{op}, 16 ranks", op, "size=0 ranks=16", 0.5)
+
+
+# What is measured on files: the number, its size, words for people, and the least ratio to the better
+# of the others.
+IO_LINES = [
+    ("block_write", 1 << 20, "write 1 MiB blocks", 1.0),
+    ("block_write_all", 1 << 20, "write 1 MiB blocks together", 1.0),
+    ("block_read", 1 << 20, "read 1 MiB blocks", 1.0),
+    ("block_read_all", 1 << 20, "read 1 MiB blocks together", 1.0),
+    *[(f"mixed_{way}{how}", size, f"{way} records of {size_word(size)} by turns{words}", 2.0)
+      for size in (64, 512, 4096) for how, words in (("_all", " together"), ("", ""))
+      for way in ("write", "read")],
+    *[(f"array_{way}", n, f"{way} a {n}-D array by blocks", 1.0) for n in (2, 3)
+      for way in ("write", "read")],
+    ("log", 200, "log of 200 B lines with the shared pointer", 5.0),
+]
+
+
+def file_aims():
+    for place in IO_PLACES:
+        for ranks in IO_RANKS:
+            where = f"place={place} ranks={ranks}"
+            there = f"{place}, {ranks} ranks"
+            for name, size, words, limit in IO_LINES:
+                yield Aim(f"{words}, {there}", f"io_{name}", f"size={size} {where}", limit, "higher")
+            yield Aim(f"write an array while computing, {there}", "io_overlap", f"size=2 {where}", 1.0)
+            yield Aim(f"open and close a file, {there}", "io_open", f"size=0 {where}", 1.0)
+            for name in ("block_write", "block_read", "block_write_all", "block_read_all"):
+                way = "write" if "write" in name else "read"
+                yield Aim(f"{way} 1 MiB blocks{' together' if 'all' in name else ''} beside system calls, {there}",
+                          f"io_{name}", f"size={1 << 20} {where}", 0.9, "higher",
+                          own=f"io_floor_{way} size={1 << 20} {where}")
 
 
 AIMS = [
     Aim("latency 8 B", "lat", "size=8 ranks=2", 0.80),
     Aim("latency 1 KiB", "lat", "size=1024 ranks=2", 0.90),
     Aim("latency 4 KiB", "lat", "size=4096 ranks=2", 0.90),
+    Aim("latency 8 B by mpi_f08", "fortran", "size=8 ranks=2", 0.80),
+    Aim("latency 8 B by mpi_f08 beside C", "fortran", "size=8 ranks=2", 1.10, own="lat size=8 ranks=2"),
     Aim("message rate 8 B, window 64", "rate", "size=8 window=64 ranks=2", 1.3, "higher"),
     Aim("bandwidth 64 KiB", "bw", "size=65536 ranks=2", 1.3, "higher"),
     Aim("bandwidth 1 MiB", "bw", "size=1048576 ranks=2", 1.3, "higher"),
@@ -165,4 +222,5 @@ AIMS = [
           "ep_allreduce", f"size={size} ranks=2 threads=2", 1.0, own=f"ep_allreduce size={size} ranks=4 threads=1")
       for size in (8, *COLL_SIZES)],
     *collective_aims(),
+    *file_aims(),
 ]

@@ -45,12 +45,15 @@ def size_text(n):
     return str(n)
 
 
-def curve(results, name, contender):
-    """[(size, median, least, most)] of one contender."""
+SIZES = r"size=(\d+) (?!to=|place=)"
+
+
+def curve(results, name, contender, over=SIZES):
+    """[(size, median, least, most)] of one contender; `over` finds the size in the parameters."""
     points = []
     for (n, params), by in results.values.items():
-        m = re.match(r"size=(\d+) ", params + " ")
-        if n == name and m and contender in by and "to=" not in params:
+        m = re.match(over, params + " ")
+        if n == name and m and contender in by:
             runs = by[contender]
             points.append((int(m.group(1)), results.median((n, params), contender), min(runs),
                            max(runs)))
@@ -80,8 +83,8 @@ def linear_ticks(high):
     return [step * i for i in range(int(high / step) + 1)]
 
 
-def chart(results, name, who, unit, caption, linear=False):
-    series = [(c, curve(results, name, c.name)) for c in who]
+def chart(results, name, who, unit, caption, linear=False, over=SIZES, axis="bytes"):
+    series = [(c, curve(results, name, c.name, over)) for c in who]
     series = [(c, p) for c, p in series if len(p) > 1]
     if not series:
         return ""
@@ -105,7 +108,7 @@ def chart(results, name, who, unit, caption, linear=False):
     step = max(1, math.ceil(len(sizes) / 9))
     for s in sizes[::step]:
         out.append(f'<text x="{px(s):.1f}" y="{H - BOTTOM + 18}" text-anchor="middle">{size_text(s)}</text>')
-    out.append(f'<text x="{(LEFT + W - RIGHT) / 2}" y="{H - 4}" text-anchor="middle">bytes</text>'
+    out.append(f'<text x="{(LEFT + W - RIGHT) / 2}" y="{H - 4}" text-anchor="middle">{axis}</text>'
                f'<text x="14" y="{(TOP + H - BOTTOM) / 2}" text-anchor="middle" '
                f'transform="rotate(-90 14 {(TOP + H - BOTTOM) / 2})">{html.escape(unit)}</text>')
     ends = []
@@ -127,6 +130,26 @@ def chart(results, name, who, unit, caption, linear=False):
                    f'style="fill: var(--{c.name})">{html.escape(c.title)}</text>')
     out.append("</svg>")
     return f"<figure><figcaption>{html.escape(caption)}</figcaption>{''.join(out)}</figure>"
+
+
+def file_charts(results, who):
+    """Files: over the size of records, and over the count of ranks."""
+    out = []
+    for place in ("tmpfs", "disk"):
+        for name, words in (("mixed_write_all", "writing together"), ("mixed_read_all", "reading together"),
+                            ("mixed_write", "writing alone"), ("mixed_read", "reading alone")):
+            out.append(chart(results, f"io_{name}", who, "GB/s",
+                             f"Records by turns, {words}, 2 ranks, {place} (higher is better)",
+                             over=rf"size=(\d+) place={place} ranks=2 "))
+        for name, size, unit, words in (
+                ("block_write_all", 1 << 20, "GB/s", "Blocks of 1 MiB, writing together"),
+                ("array_write", 3, "GB/s", "3-D array by blocks, writing"),
+                ("array_read", 3, "GB/s", "3-D array by blocks, reading"),
+                ("log", 200, "M/s", "Lines of a log with the shared pointer"),
+                ("open", 0, "µs", "Opening and closing a file (lower is better)")):
+            out.append(chart(results, f"io_{name}", who, unit, f"{words}, {place}", axis="ranks",
+                             over=rf"size={size} place={place} ranks=(\d+) "))
+    return "".join(out)
 
 
 def aims_table(verdicts, peers):
@@ -169,6 +192,7 @@ def write_report(path, results, verdicts, who, about):
         chart(results, "lat", who, "µs", "Latency, one way, two processes (lower is better)"),
         chart(results, "bw", who, "GB/s", "Bandwidth, two processes (higher is better)",
               linear=True)])
+    files = file_charts(results, who)
     failures = "".join(f"<li>{html.escape(b)} with {html.escape(c)}: {html.escape(w)}</li>"
                        for (b, c), w in results.failed.items())
     page = f"""<!doctype html>
@@ -180,6 +204,7 @@ def write_report(path, results, verdicts, who, about):
 The same programs, run alternately; medians of the runs. Ratios are to the better of the others.</p>
 <h2>Aims</h2><div class="scroll">{aims_table(verdicts, peers)}</div>
 {f'<h2>Over the message size</h2><p>The band spans all runs.</p><div class="charts">{charts}</div>' if charts else ""}
+{f'<h2>Files</h2><div class="charts">{files}</div>' if files else ""}
 <h2>Every number</h2><p>Spread is the largest run less the smallest.</p>
 <div class="scroll">{numbers_table(results, who)}</div>
 {f"<h2>What could not be measured</h2><ul>{failures}</ul>" if failures else ""}

@@ -23,6 +23,17 @@ class Results:
         runs = self.values.get(key, {}).get(contender)
         return statistics.median(runs) if runs else None
 
+    def best(self, key, contender):
+        runs = self.values.get(key, {}).get(contender)
+        return (max if self.units[key] in UNITS_HIGHER else min)(runs) if runs else None
+
+    def slowdown(self, key):
+        """How many times longer the best run takes than that of the earlier build; None: one is missing."""
+        now, before = self.best(key, "pliant"), self.best(key, "before")
+        if not now or not before:
+            return None
+        return before / now if self.units[key] in UNITS_HIGHER else now / before
+
     def spread(self, key, contender):
         runs = self.values[key][contender]
         return max(runs) - min(runs)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Measures Pliant MPI beside Debian's MPICH and Open MPI: the same programs, run alternately.
 
-usage: run.py [--build DIR] [--quick] [--runs N] [--best] [--ours] [NAME...]
+usage: run.py [--build DIR] [--quick] [--runs N] [--best] [--ours | --before DIR] [NAME...]
 
 Prints one line per number (median of the runs, and max - min as the spread), then a table of ratios
 to the better peer with the aims. DIR/bench/report.html shows the same with curves;
 DIR/bench/results.json holds every run. NAMEs are benchmarks (--list) or the beginning of names.
+With --before, an earlier build takes the place of the peers: the best runs are compared, and a line that got
+slower by more than 3 % makes the exit code 1.
 """
 import argparse
 import os
@@ -18,13 +20,14 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from contender import contenders, run_once, version_of  # noqa: E402
+from contender import contenders, pliant, run_once, version_of  # noqa: E402
 from plan import AIMS, BENCHES  # noqa: E402
 from report import write_report  # noqa: E402
 from results import Results, Verdict, number  # noqa: E402
 from vhosts import Hosts  # noqa: E402
 
 LIMIT_S = 120
+SLOWER = 1.03
 
 
 def chosen(names):
@@ -68,7 +71,7 @@ def build(bench, who, folder, results):
     """{contender: program}"""
     ready = {}
     for c in who:
-        if bench.ours_only and c.name != "pliant":
+        if bench.ours_only and c.name not in ("pliant", "before"):
             continue
         try:
             ready[c] = c.build(bench.program, folder)
@@ -77,9 +80,10 @@ def build(bench, who, folder, results):
     return ready
 
 
-def measure(bench, ready, i, quick, results, hosts):
+def measure(bench, ready, i, quick, results, hosts, folder):
     """One run of each contender, another one first each time."""
     args = bench.quick_args if quick and bench.quick_args is not None else bench.args
+    args = [a.format(folder=folder) for a in args]
     order = list(ready)
     for c in order[i % len(order):] + order[:i % len(order)] if order else []:
         if (bench.name, c.name) in results.failed:
@@ -129,6 +133,37 @@ def print_table(verdicts, peers):
           f"{len(verdicts) - good - bad} without a verdict")
 
 
+def compare_builds(results):
+    """Print each number beside that of the earlier build; True: no line got slower."""
+    slow = 0
+    print(f"\n{'what':44} {'before':>10} {'now':>10}  ratio")
+    for key in results.values:
+        ratio = results.slowdown(key)
+        if ratio is None:
+            continue
+        slow += ratio > SLOWER
+        print(f"{' '.join(key):44} {number(results.best(key, 'before')):>10} "
+              f"{number(results.best(key, 'pliant')):>10}  {ratio:.3f} {'SLOWER' if ratio > SLOWER else ''}".rstrip())
+    print(f"\n{slow} of {len(results.values)} lines slower by more than {SLOWER - 1:.0%} (ratio of times, best runs)")
+    return slow == 0
+
+
+def who_runs(args, tree):
+    """The implementations of this run; what is missing is named."""
+    everyone = contenders(tree)
+    if args.before:
+        everyone = [everyone[0], pliant(os.path.abspath(args.before), "before", "before")]
+        if everyone[1].why_not:
+            sys.exit(f"bench: --before: {everyone[1].why_not}; the folder is a build of an earlier tree")
+    who = []
+    for c in everyone:
+        if c.why_not:
+            print(f"bench: without {c.title}: {c.why_not}", file=sys.stderr)
+        elif not args.ours or c.name == "pliant":
+            who.append(c)
+    return who
+
+
 def machine():
     cpu = platform.machine()
     for line in open("/proc/cpuinfo", encoding="utf-8"):
@@ -148,6 +183,7 @@ def main():
     parser.add_argument("--best", action="store_true",
                         help="take no priority; of many short pieces count the fastest, not the median")
     parser.add_argument("--ours", action="store_true", help="leave the peers out")
+    parser.add_argument("--before", metavar="DIR", help="compare with an earlier build instead of the peers")
     parser.add_argument("--list", action="store_true", help="name the benchmarks")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
@@ -159,12 +195,7 @@ def main():
     tree = os.path.abspath(args.build)
     folder = os.path.join(tree, "bench")
     os.makedirs(folder, exist_ok=True)
-    who = []
-    for c in contenders(tree):
-        if c.why_not:
-            print(f"bench: without {c.title}: {c.why_not}", file=sys.stderr)
-        elif not args.ours or c.name == "pliant":
-            who.append(c)
+    who = who_runs(args, tree)
     if os.getloadavg()[0] > 0.5:
         print(f"bench: other work runs on this machine (load {os.getloadavg()[0]:.1f}); "
               "trust the ratios, not the digits", file=sys.stderr)
@@ -179,13 +210,15 @@ def main():
     try:
         for i in range(runs):
             for bench in benches:
-                measure(bench, programs[bench.name], i, args.quick, results, hosts)
+                measure(bench, programs[bench.name], i, args.quick, results, hosts, folder)
             print(f"bench: round {i + 1} of {runs}, {time.time() - begin:.0f} s", file=sys.stderr)
     finally:
         if hosts is not None:
             hosts.close()
     for bench in benches:
         say(bench, who, results, seen)
+    if args.before:
+        sys.exit(0 if compare_builds(results) else 1)
     peers = [c for c in who if c.name != "pliant"]
     verdicts = [v for v in (Verdict(a, results, [p.name for p in peers]) for a in AIMS)
                 if v.measured]

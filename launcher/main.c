@@ -3,13 +3,13 @@
 #include "base/clock.h"
 #include "launcher/base/launcher.h"
 #include "launcher/base/say.h"
+#include "launcher/ckpt/ckpt_hook_table.h"
 #include "launcher/ckpt/ckpt_lock.h"
 #include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/ckpt/restart.h"
-#include "launcher/hosts/daemon.h"
-#include "launcher/hosts/head.h"
-#include "launcher/job/ckpt_hooks.h"
+#include "launcher/hosts/daemon_state.h"
+#include "launcher/hosts/head_state.h"
 #include "launcher/job/cmdline.h"
 #include "launcher/job/environment.h"
 #include "launcher/job/job.h"
@@ -133,7 +133,7 @@ static struct {
 static void make_launcher(void)
 {
     pli_launcher = (struct pli_launcher){
-        .ckpt_hooks = &pli_ckpt_hooks,
+        .ckpt_hooks = &pli_ckpt_hook_table,
         .requests = pli_request_table,
         .job = &parts.job,
         .head = &parts.head,

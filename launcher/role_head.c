@@ -9,10 +9,11 @@
 #include "launcher/base/pack.h"
 #include "launcher/base/say.h"
 #include "launcher/ckpt/ckpt_open.h"
-#include "launcher/ckpt/ckpt_role.h"
+#include "launcher/ckpt/ckpt_head.h"
 #include "launcher/ckpt/ckpt_hosts.h"
 #include "launcher/ckpt/migrate_ranks.h"
 #include "launcher/ckpt/restart_run.h"
+#include "launcher/hosts/dlink_wire.h"
 #include "launcher/hosts/head.h"
 #include "launcher/hosts/head_run.h"
 #include "launcher/hosts/host_join.h"
@@ -31,10 +32,8 @@
 #include "launcher/ranks/control.h"
 #include "launcher/ranks/deadlock.h"
 #include "launcher/ranks/launch.h"
-#include "launcher/ranks/on_failure.h"
 #include "launcher/base/output.h"
 #include "launcher/ranks/resize.h"
-#include "launcher/ranks/spawn_fail.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/supervisor.h"
 #include "launcher/run.h"
@@ -108,7 +107,7 @@ static void print_place(const struct pli_job *job, const struct pli_proc_task *t
 
 static bool has_begun(void)
 {
-    return pli_launcher.head->is_started;
+    return pli_head_is_started();
 }
 
 // Processes. None runs under this process.
@@ -153,7 +152,7 @@ static void answer_request(uint32_t host, uint32_t id, const struct pli_answer *
     pli_head_send(host, PLI_DLINK_ANSWER, 0, id, answer, sizeof *answer);
 }
 
-// Processes that come later.
+// Processes that are started later.
 
 static void spawn_ranks(struct pli_job *job, uint32_t n, uint32_t rank, uint32_t version,
                         const char *hosts, struct pli_answer *a)
@@ -239,7 +238,7 @@ const struct pli_role pli_role_head = {
     .open_agent_stderr = pli_role_open_agent_stderr,
     .agent_said = pli_role_agent_said,
     .agent_up = agent_up,
-    .agent_word = pli_role_agent_word,
+    .agent_message = pli_role_agent_message,
     .agent_over = pli_role_agent_over,
     .end_agents = pli_impi_agents_are_over,
 };

@@ -8,7 +8,7 @@
 #include "launcher/base/refuse.h"
 #include "launcher/base/say.h"
 #include "launcher/ckpt/ckpt_open.h"
-#include "launcher/ckpt/ckpt_role.h"
+#include "launcher/ckpt/ckpt_solo.h"
 #include "launcher/ckpt/restart.h"
 #include "launcher/ckpt/restart_run.h"
 #include "launcher/job/binding.h"
@@ -24,12 +24,10 @@
 #include "launcher/ranks/impi_agent.h"
 #include "launcher/ranks/launch.h"
 #include "launcher/ranks/listener.h"
-#include "launcher/ranks/on_failure.h"
 #include "launcher/base/output.h"
 #include "launcher/ranks/resize.h"
 #include "launcher/ranks/singleton.h"
 #include "launcher/ranks/spawn.h"
-#include "launcher/ranks/spawn_fail.h"
 #include "launcher/ranks/stdin.h"
 #include "launcher/ranks/supervisor.h"
 #include "launcher/ranks/watchdog.h"
@@ -46,7 +44,7 @@
 
 static void plan(struct pli_job *job)
 {
-    for (uint32_t a = 0; a < job->n_app && job->opt.behind == NULL; a++) {
+    for (uint32_t a = 0; a < job->n_app && job->opt.singleton == NULL; a++) {
         pli_program_find(&job->apps[a], &job->opt);
     }
     pli_binding_plan(job);
@@ -74,8 +72,8 @@ static enum pli_err create_node(struct pli_job *job, uint32_t n_pretend)
     uint32_t n = job->n_rank + job->n_extra;
     const struct pli_node_plan plan = { .n_row = n, .n_world = n, .n_host = n_pretend };
     if (job->opt.impi_server != NULL) {
-        return pli_node_create_gate(job->n_rank, pli_impi_agent_memory(job), &job->node,
-                                    &job->node_fd);
+        return pli_node_create_gateway(job->n_rank, pli_impi_agent_memory(job), &job->node,
+                                       &job->node_fd);
     }
     return n_pretend > 1 ? pli_node_create_for(&plan, &job->node, &job->node_fd)
                          : pli_node_create(n, &job->node, &job->node_fd);
@@ -99,7 +97,7 @@ static bool make_node(struct pli_job *job)
 
 static bool open_node(struct pli_job *job)
 {
-    return job->opt.behind != NULL     ? pli_singleton_map(job)
+    return job->opt.singleton != NULL  ? pli_singleton_map(job)
            : pli_restart_is_image(job) ? pli_restart_node(job)
                                        : make_node(job);
 }
@@ -119,7 +117,7 @@ static int run(struct pli_job *job, char **argv, int signals)
     bool is_controlled = job->opt.elastic_max > 0 || job->opt.ckpt_dir != NULL;
     if ((is_controlled && !pli_control_open()) ||
         (job->from != NULL && !pli_restart_run(job, signals)) ||
-        (job->opt.behind != NULL && !pli_singleton_adopt(job))) {
+        (job->opt.singleton != NULL && !pli_singleton_adopt(job))) {
         pli_output_flush(); // with what was said of the reason
         pli_watchdog_stop();
         return 1;
@@ -215,7 +213,7 @@ static bool migrate(struct pli_job *job, const char *body, size_t len, void *tok
     return true;
 }
 
-// Processes that come later.
+// Processes that are started later.
 
 static bool spawn(struct pli_job *job, const char *body, size_t len, void *token,
                   struct pli_answer *a)
@@ -317,7 +315,7 @@ const struct pli_role pli_role_solo = {
     .open_agent_stderr = pli_role_open_agent_stderr,
     .agent_said = pli_role_agent_said,
     .agent_up = agent_up,
-    .agent_word = pli_role_agent_word,
+    .agent_message = pli_role_agent_message,
     .agent_over = pli_role_agent_over,
     .end_agents = pli_impi_agent_leave,
 };

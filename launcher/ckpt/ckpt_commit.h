@@ -3,7 +3,25 @@
 #ifndef PLI_LAUNCHER_CKPT_COMMIT_H
 #define PLI_LAUNCHER_CKPT_COMMIT_H
 
+#include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct pli_job;
+
+// What a checkpoint consists of beside the images; the text of the manifest is made of it.
+struct pli_ckpt_plan {
+    struct pli_job *job;
+    char dir[PATH_MAX];  // of all checkpoints, absolute
+    char temp[PATH_MAX]; // of this one until it is complete
+    uint32_t number;
+    uint32_t keep;
+    uint32_t good, first; // what the job went on from, 0: nothing there; what it wrote first
+    pid_t owner;          // mpiexec
+    char **words;         // of the command line
+    char *head;           // the manifest without the files
+};
 
 // The plan is a struct pli_ckpt_plan; a sentence goes to report. Context: a helper.
 bool pli_ckpt_commit(void *plan, int report);

@@ -4,14 +4,13 @@
 
 #include "base/clock.h"
 #include "boot/ckpt_wire.h"
-#include "launcher/ckpt/ckpt_plan.h"
+#include "launcher/ckpt/ckpt_commit.h"
 #include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/job/members.h"
 #include "launcher/job/job.h"
 #include "launcher/job/rank_rows.h"
-#include "launcher/hosts/daemon_spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,9 +22,7 @@ static bool add_hosts(const struct pli_job *job, const uint64_t *clocks, struct 
     if (clocks == NULL) {
         return true;
     }
-    struct pli_head_means means;
-    pli_head_side(0, &means);
-    uint32_t first = means.spec->tree.n;
+    uint32_t first = pli_head_n_first();
     m->clocks = (uint64_t *)(uintptr_t)clocks;
     m->n_host = job->n_host;
     m->n_joined = job->n_host - first;

@@ -3,7 +3,7 @@
 // latter contain the host and the process they belong to: many hosts may see the directory.
 #include "launcher/ckpt/ckpt_dir.h"
 
-#include "launcher/ckpt/ckpt_plan.h"
+#include "launcher/ckpt/ckpt_commit.h"
 #include "launcher/ckpt/restart_ghosts.h"
 #include "launcher/base/remove_tree.h"
 
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OLD_S = 24 * 60 * 60 }; // what another host has left, and nobody has touched since
+enum { OLD_S = 24 * 60 * 60 }; // for files of another host that were not touched since
 
 static const char begin[] = ".temp-";
 

@@ -3,11 +3,12 @@
 #ifndef PLI_LAUNCHER_CKPT_HEAD_H
 #define PLI_LAUNCHER_CKPT_HEAD_H
 
-#include "launcher/ckpt/ckpt_steps.h"
+#include "launcher/ckpt/ckpt_phase.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct pli_ckpt_role;
 struct pli_dframe;
 struct pli_job;
 struct pli_manifest_task;
@@ -24,5 +25,7 @@ void pli_ckpt_head_call(void);
 void pli_ckpt_head_lose(struct pli_job *job, uint32_t host, bool has_ranks);
 void pli_ckpt_head_go_on(struct pli_job *job);
 void pli_ckpt_head_hear(struct pli_job *job, uint32_t host, const struct pli_dframe *f);
+
+extern const struct pli_ckpt_role pli_ckpt_head_role;
 
 #endif

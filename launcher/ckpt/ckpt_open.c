@@ -9,6 +9,7 @@
 #include "launcher/base/launcher.h"
 #include "launcher/ckpt/ckpt_state.h"
 #include "launcher/ckpt/ckpt_role.h"
+#include "launcher/ckpt/ckpt_daemon.h"
 #include "launcher/ckpt/ckpt_registered.h"
 #include "launcher/ckpt/manifest.h"
 #include "launcher/ckpt/restart_trust.h"

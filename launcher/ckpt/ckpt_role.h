@@ -6,7 +6,7 @@
 #ifndef PLI_LAUNCHER_CKPT_ROLE_H
 #define PLI_LAUNCHER_CKPT_ROLE_H
 
-#include "launcher/ckpt/ckpt_steps.h"
+#include "launcher/ckpt/ckpt_phase.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +44,5 @@ struct pli_ckpt_role {
     bool (*restore)(struct pli_job *job, int signals);
     const struct pli_ckpt_ranks_ops *ranks; // NULL: none are here
 };
-
-extern const struct pli_ckpt_role pli_ckpt_solo_role, pli_ckpt_head_role, pli_ckpt_daemon_role;
 
 #endif

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoints of a job on one host: mpiexec itself stops and writes the ranks.
+#include "launcher/ckpt/ckpt_solo.h"
+
 #include "launcher/ckpt/auto_restart.h"
 #include "launcher/ckpt/ckpt.h"
 #include "launcher/ckpt/ckpt_describe.h"

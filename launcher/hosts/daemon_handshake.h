@@ -9,8 +9,6 @@
 
 #include <stdbool.h>
 
-enum { PLI_DAEMON_HANDSHAKE_SECRET = 32, PLI_DAEMON_HANDSHAKE_ID = 16 };
-
 // What both sides knew before: it came over ssh, or whatever starts daemons.
 struct pli_daemon_handshake_known {
     unsigned char secret[PLI_DAEMON_HANDSHAKE_SECRET];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a daemon that calls mpiexec (or another daemon) and the one who listens prove to each other
-// that they know the secret of the job. Three messages of fixed size, little-endian:
+// The handshake by which a daemon that calls mpiexec (or another daemon) and the listener prove to
+// each other that they know the secret of the job. Three messages of fixed size, little-endian:
 //
 //     caller    hello  a random number, the address it called, what it can do; keyed hash of that
 //     listener  reply  a random number, what is used from here on; keyed hash of that and the hello
@@ -18,6 +18,7 @@
 #define PLI_DAEMON_HANDSHAKE_MAGIC "PLIANT\0\2" // the last byte is the version
 
 enum { PLI_DAEMON_HANDSHAKE_NONCE = 32, PLI_DAEMON_HANDSHAKE_MAC = 32 };
+enum { PLI_DAEMON_HANDSHAKE_SECRET = 32, PLI_DAEMON_HANDSHAKE_ID = 16 }; // known before
 
 struct pli_daemon_handshake_hello {
     char magic[8];

@@ -4,6 +4,9 @@
 #ifndef PLI_LAUNCHER_DAEMON_RUN_H
 #define PLI_LAUNCHER_DAEMON_RUN_H
 
+#include <stdbool.h>
+
+struct pli_daemon_addr;
 struct pli_job;
 
 // argv: the name of the program, --as-daemon, and the number of the host or "slurm". Returns the
@@ -12,5 +15,7 @@ int pli_daemon_run_main(struct pli_job *job, char **argv);
 
 // What the user has asked for must be possible here; else this ends with a message for mpiexec.
 void pli_daemon_run_prepare(struct pli_job *job);
+// Listen for daemons that this one starts, and for images of ranks. False with a message.
+bool pli_daemon_run_listen(struct pli_daemon_addr *out);
 
 #endif

@@ -4,19 +4,12 @@
 #define PLI_LAUNCHER_DLINK_H
 
 #include "base/protect.h"
-#include "launcher/hosts/dlink_wire.h"
+#include "launcher/hosts/dlink_frame.h"
 #include "launcher/base/loop.h"
 #include "launcher/base/pack.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-struct pli_dframe {
-    uint16_t kind, flag;
-    uint32_t host, a;
-    const void *data;
-    size_t len;
-};
 
 struct pli_dlink {
     struct pli_watch watch;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends frames to the daemons of a job on several hosts, and keeps what is known of each host.
 #include "launcher/hosts/head.h"
+#include "launcher/hosts/head_state.h"
 
 #include "launcher/base/launcher.h"
-#include "launcher/hosts/host_table.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
-#include "launcher/job/tasks.h"
 #include "launcher/ranks/launch.h"
 
 void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, const void *data,
@@ -17,20 +16,20 @@ void pli_head_send(uint32_t host, uint16_t kind, uint16_t flag, uint32_t a, cons
     struct pli_dframe f = { kind, flag, host, a, data, len };
     if (host != (uint32_t)PLI_DLINK_ALL) {
         pli_dlink_send(
-            &head->sides[pli_daemon_tree_next(PLI_DAEMON_TREE_TOP, host, head->spec.tree)].link,
+            &head->hosts[pli_daemon_tree_next(PLI_DAEMON_TREE_TOP, host, head->spec.tree)].link,
             &f);
         return;
     }
     for (uint32_t h = 0; h < job->n_host; h++) {
-        pli_dlink_send(&head->sides[h].link, &f);
+        pli_dlink_send(&head->hosts[h].link, &f);
     }
 }
 
-void pli_head_took(struct pli_output_lines *s, size_t n)
+void pli_head_credit(struct pli_output_lines *s, size_t n)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_pack p = { 0 };
-    const struct pli_proc_task *t = pli_tasks_find(job, s->task);
+    const struct pli_proc_task *t = pli_job_find_task(job, s->task);
     pli_pack_u32(&p, (uint32_t)n);
     if (t != NULL) {
         pli_head_send(t->host, PLI_DLINK_OUT_DONE, s->which, s->task, p.data, p.len);
@@ -67,7 +66,7 @@ void pli_head_add(struct pli_proc_task *t)
     job->n_started++;
     job->hosts[t->host].n_task++;
     job->hosts[t->host].n_rank += t->n;
-    pli_launch_open_remote(job, t, pli_head_took);
+    pli_launch_open_remote(job, t, pli_head_credit);
 }
 
 void pli_head_admit(void)
@@ -75,15 +74,38 @@ void pli_head_admit(void)
     struct pli_job *job = pli_launcher.job;
     struct pli_head *head = pli_launcher.head;
     uint32_t host = job->n_host++;
-    head->sides[host].link.hear = head->hear;
-    head->sides[host].link.lost = head->lost;
-    head->sides[host].is_up = true;
+    head->hosts[host].link.hear = head->hear;
+    head->hosts[host].link.lost = head->lost;
+    head->hosts[host].is_up = true;
     head->n_up++;
 }
 
-struct pli_dlink *pli_head_side(uint32_t host, struct pli_head_means *out)
+struct pli_dlink *pli_head_link(uint32_t host)
 {
-    struct pli_head *head = pli_launcher.head;
-    *out = (struct pli_head_means){ &head->spec, &head->place, head->rolls, head->is_started };
-    return &head->sides[host].link;
+    return &pli_launcher.head->hosts[host].link;
+}
+
+const struct pli_daemon_spec *pli_head_spec(void)
+{
+    return &pli_launcher.head->spec;
+}
+
+const struct pli_daemon_addr *pli_head_addr(void)
+{
+    return &pli_launcher.head->place;
+}
+
+struct pli_host_table *pli_head_host_info(void)
+{
+    return pli_launcher.head->host_info;
+}
+
+uint32_t pli_head_n_first(void)
+{
+    return pli_launcher.head->spec.tree.n;
+}
+
+bool pli_head_is_started(void)
+{
+    return pli_launcher.head->is_started;
 }

@@ -3,6 +3,7 @@
 #include "launcher/hosts/head_run.h"
 
 #include "launcher/hosts/head.h"
+#include "launcher/hosts/head_state.h"
 #include "launcher/job/ckpt_hooks.h"
 #include "launcher/hosts/impi_agents.h"
 #include "launcher/hosts/host_join.h"
@@ -26,7 +27,6 @@
 #include "launcher/base/say.h"
 #include "launcher/hosts/status_pack.h"
 #include "launcher/hosts/daemon_spec.h"
-#include "launcher/job/tasks.h"
 #include "launcher/hosts/daemon_tree.h"
 #include "launcher/ranks/failure_text.h"
 #include "launcher/ranks/supervisor.h"
@@ -76,7 +76,7 @@ static void task_over(struct pli_proc_task *t)
         if (head->ended_timer.at == 0) {
             pli_loop_timer(&head->ended_timer, (uint64_t)ENDED_MS * PLI_MS);
         }
-        head->sides[t->host].n_over++;
+        head->hosts[t->host].n_over++;
         pli_stdin_done(t, 0);
         pli_supervisor_over(t);
         pli_resize_gone(t);
@@ -107,9 +107,9 @@ static void give_up(uint32_t host)
     bool *is_new = pli_say_need(calloc(job->n_host, sizeof *is_new));
     for (uint32_t h = 0; h < job->n_host; h++) {
         bool is_below = h == host || pli_daemon_tree_next(host, h, head->spec.tree) != UINT32_MAX;
-        is_new[h] = is_below && !head->sides[h].is_lost;
+        is_new[h] = is_below && !head->hosts[h].is_lost;
         if (is_new[h]) {
-            head->sides[h].is_lost = job->hosts[h].is_lost = true;
+            head->hosts[h].is_lost = job->hosts[h].is_lost = true;
             pli_launcher.ckpt_hooks->host_lost(job, h, pli_host_join_is_missed(job, h));
         }
     }
@@ -132,14 +132,14 @@ static bool has_left(uint32_t host)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_head *head = pli_launcher.head;
-    return head->is_started && head->sides[host].n_over == job->hosts[host].n_task;
+    return head->is_started && head->hosts[host].n_over == job->hosts[host].n_task;
 }
 
 static void lose(uint32_t host, const char *why)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_head *head = pli_launcher.head;
-    if (head->sides[host].is_lost || head->is_leaving) {
+    if (head->hosts[host].is_lost || head->is_leaving) {
         return;
     }
     bool is_news =
@@ -174,14 +174,14 @@ static void lose(uint32_t host, const char *why)
     }
 }
 
-static void hear_case(struct pli_unpack *u, uint32_t rank, bool is_beside)
+static void hear_failure(struct pli_unpack *u, uint32_t rank, bool is_beside)
 {
     struct pli_job *job = pli_launcher.job;
-    struct pli_proc_task *t = pli_tasks_of(job, rank);
+    struct pli_proc_task *t = pli_job_task_of(job, rank);
     if (t == NULL || t->is_dropped) {
         return;
     }
-    struct pli_case c = { .task = t, .row = t->is_spawned ? t->first : rank };
+    struct pli_rank_failure c = { .task = t, .row = t->is_spawned ? t->first : rank };
     c.pid = (pid_t)pli_unpack_u32(u);
     c.fault = (enum pli_failure_kind)pli_unpack_u32(u);
     c.number = (int)pli_unpack_u32(u);
@@ -206,13 +206,13 @@ static void start(void)
     if (head->n_up < job->n_host || !pli_impi_agents_are_up(job) || pli_supervisor_is_ending()) {
         return;
     }
-    if (!pli_host_table_pack_all(job, head->rolls, &p)) {
+    if (!pli_host_table_pack_all(job, head->host_info, &p)) {
         pli_supervisor_fail(1, false);
         return;
     }
     for (uint32_t i = 0; i < job->n_task; i++) {
         job->tasks[i].job = job;
-        pli_launch_open_remote(job, &job->tasks[i], pli_head_took);
+        pli_launch_open_remote(job, &job->tasks[i], pli_head_credit);
         pli_stdin_add_remote(job, &job->tasks[i], pli_head_input);
     }
     pli_launcher.ckpt_hooks->hosts_begin(job);
@@ -225,7 +225,7 @@ static void start(void)
                 (double)(pli_clock_ns() - job->start_ns) / 1e6, job->n_rank);
     }
     for (uint32_t h = 0; h < job->n_host; h++) {
-        if (head->sides[h].is_lost) {
+        if (head->hosts[h].is_lost) {
             end_tasks(h);
         }
     }
@@ -234,11 +234,11 @@ static void start(void)
     pli_rank_request_begun();
 }
 
-static void hear_hello(struct pli_head_side *side, uint32_t host, struct pli_unpack *u)
+static void hear_hello(struct pli_head_host *side, uint32_t host, struct pli_unpack *u)
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_head *head = pli_launcher.head;
-    if (side->is_up || !pli_host_table_unpack(job, u, &head->rolls[host])) {
+    if (side->is_up || !pli_host_table_unpack(job, u, &head->host_info[host])) {
         lose(host, "it sent something that makes no sense");
         return;
     }
@@ -252,7 +252,7 @@ static void check_shown(void)
     struct pli_job *job = pli_launcher.job;
     struct pli_head *head = pli_launcher.head;
     for (uint32_t h = 0; h < job->n_host; h++) {
-        if (!head->sides[h].is_shown && !head->sides[h].is_lost) {
+        if (!head->hosts[h].is_shown && !head->hosts[h].is_lost) {
             return;
         }
     }
@@ -267,7 +267,7 @@ static void hear_task(uint32_t host, const struct pli_dframe *f, struct pli_unpa
 {
     struct pli_job *job = pli_launcher.job;
     struct pli_head *head = pli_launcher.head;
-    struct pli_proc_task *t = pli_tasks_find(job, f->a);
+    struct pli_proc_task *t = pli_job_find_task(job, f->a);
     if (t == NULL || t->host != host || !head->is_started) {
         return;
     }
@@ -283,7 +283,7 @@ static void hear_task(uint32_t host, const struct pli_dframe *f, struct pli_unpa
     }
 }
 
-static void hear_stuck(struct pli_head_side *side, const struct pli_dframe *f, struct pli_unpack *u)
+static void hear_stuck(struct pli_head_host *side, const struct pli_dframe *f, struct pli_unpack *u)
 {
     side->round = f->a;
     side->is_stuck = pli_unpack_u32(u) != 0;
@@ -308,7 +308,7 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
         pli_daemon_tree_next(PLI_DAEMON_TREE_TOP, host, head->spec.tree) != l->host) {
         return;
     }
-    struct pli_head_side *side = &head->sides[host];
+    struct pli_head_host *side = &head->hosts[host];
     struct pli_unpack u = { f->data, (const unsigned char *)f->data + f->len, false };
     switch (f->kind) {
     case PLI_DLINK_HELLO:
@@ -319,9 +319,9 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
     case PLI_DLINK_OVER:
         hear_task(host, f, &u);
         break;
-    case PLI_DLINK_CASE:
+    case PLI_DLINK_FAILURE:
         if (head->is_started) {
-            hear_case(&u, f->a, f->flag != 0);
+            hear_failure(&u, f->a, f->flag != 0);
         }
         break;
     case PLI_DLINK_ASK:
@@ -334,7 +334,7 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
     case PLI_DLINK_READY:
         pli_spawn_head_ready(job, f->a);
         break;
-    case PLI_DLINK_PACT:
+    case PLI_DLINK_AGREE:
         pli_agreement_unpack(job, f->data, f->len);
         break;
     case PLI_DLINK_FREED:
@@ -357,13 +357,13 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
     case PLI_DLINK_AGENT:
         hear_agent(host, f);
         break;
-    case PLI_DLINK_PART:
+    case PLI_DLINK_CKPT_STAGE:
         pli_launcher.ckpt_hooks->hear_daemon(job, host, f);
         break;
     case PLI_DLINK_STUCK:
         hear_stuck(side, f, &u);
         break;
-    case PLI_DLINK_PICTURE:
+    case PLI_DLINK_STATUS:
         side->is_shown = true;
         pli_status_pack_unpack_rows(&job->node, &u, head->sites);
         check_shown();
@@ -376,7 +376,7 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
         }
         break;
     default:
-        pli_spawn_head_far(job, host, f);
+        pli_spawn_head_hear_clone(job, host, f);
         break;
     }
 }
@@ -397,11 +397,11 @@ static void came(int fd, uint32_t host, const struct pli_daemon_handshake_keys *
     }
     bool is_ours =
         host < job->n_host && pli_daemon_tree_parent(host, head->spec.tree) == PLI_DAEMON_TREE_TOP;
-    if (!is_ours || head->sides[host].link.watch.fd >= 0 || head->sides[host].is_lost) {
+    if (!is_ours || head->hosts[host].link.watch.fd >= 0 || head->hosts[host].is_lost) {
         close(fd);
         return;
     }
-    struct pli_dlink *l = &head->sides[host].link;
+    struct pli_dlink *l = &head->hosts[host].link;
     *l = (struct pli_dlink){ .host = host, .hear = hear, .lost = link_lost };
     pli_dlink_open(l, fd, keys);
     pli_ssh_came(host);
@@ -425,20 +425,20 @@ bool pli_head_run_begin(struct pli_job *job)
     head->show_timer.fire = show_late;
     head->leave_timer.fire = show_late;           // only to wake up
     uint32_t cap = job->n_host + PLI_NODE_N_LATE; // what is pointed to stays where it is
-    head->sides = pli_say_need(calloc(cap, sizeof *head->sides));
-    head->rolls = pli_say_need(calloc(cap, sizeof *head->rolls));
+    head->hosts = pli_say_need(calloc(cap, sizeof *head->hosts));
+    head->host_info = pli_say_need(calloc(cap, sizeof *head->host_info));
     job->hosts = pli_say_need(reallocarray(job->hosts, cap, sizeof *job->hosts));
     head->sites = pli_say_need(
         calloc(job->node.header->n_row + job->node.header->n_more, sizeof *head->sites));
     for (uint32_t h = 0; h < cap; h++) {
-        head->sides[h].link.watch.fd = -1;
+        head->hosts[h].link.watch.fd = -1;
     }
     for (uint32_t h = 0; h < job->n_host; h++) {
-        head->sides[h].is_lost = job->hosts[h].is_lost; // before the checkpoint was made
-        head->n_up += head->sides[h].is_lost;
+        head->hosts[h].is_lost = job->hosts[h].is_lost; // before the checkpoint was made
+        head->n_up += head->hosts[h].is_lost;
     }
     memcpy(head->spec.secret, job->node.header->secret, sizeof head->spec.secret);
-    static const unsigned char none[PLI_DAEMON_AUTH_SECRET];
+    static const unsigned char none[PLI_DAEMON_HANDSHAKE_SECRET];
     if (memcmp(head->spec.secret, none, sizeof none) == 0) {
         pli_say("this system gives no random numbers, without which no other host can be trusted");
         return false;
@@ -474,7 +474,7 @@ bool pli_head_run_is_stuck(struct pli_job *job, uint64_t *mark_out)
     uint64_t mark = 0;
     uint32_t n_here = 0;
     for (uint32_t h = 0; h < job->n_host; h++) {
-        const struct pli_head_side *s = &head->sides[h];
+        const struct pli_head_host *s = &head->hosts[h];
         if (s->is_lost || has_left(h)) {
             continue;
         }
@@ -484,7 +484,7 @@ bool pli_head_run_is_stuck(struct pli_job *job, uint64_t *mark_out)
         balance += s->balance;
         mark = (mark ^ s->mark) * 0x100000001b3u + h;
     }
-    if (!is_stuck || !head->is_started || n_here == 0) { // where all have ended nobody waits
+    if (!is_stuck || !head->is_started || n_here == 0) { // where all have ended no rank waits
         return false;
     }
     // They all seem to be; only answers to one question, asked when they did, count.
@@ -503,7 +503,7 @@ static void show_late(struct pli_timer *t)
     struct pli_head *head = pli_launcher.head;
     (void)t;
     for (uint32_t h = 0; h < job->n_host; h++) {
-        head->sides[h].is_shown = true;
+        head->hosts[h].is_shown = true;
     }
     check_shown();
 }
@@ -514,9 +514,9 @@ void pli_head_run_show(void (*done)(void))
     struct pli_head *head = pli_launcher.head;
     head->on_shown = done;
     for (uint32_t h = 0; h < job->n_host; h++) {
-        head->sides[h].is_shown = false;
+        head->hosts[h].is_shown = false;
     }
-    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_SHOW, 0, 0, NULL, 0);
+    pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_GET_STATUS, 0, 0, NULL, 0);
     pli_loop_timer(&head->show_timer, (uint64_t)SHOW_MS * PLI_MS);
     check_shown();
 }
@@ -545,7 +545,7 @@ void pli_head_run_finish(const struct pli_job *job, bool is_bad)
     for (bool is_open = true; is_open && pli_clock_ns() < until;) {
         is_open = false;
         for (uint32_t h = 0; h < job->n_host; h++) {
-            is_open |= head->sides[h].link.watch.fd >= 0;
+            is_open |= head->hosts[h].link.watch.fd >= 0;
         }
         if (is_open) {
             pli_loop_timer(&head->leave_timer, 100 * (uint64_t)PLI_MS);

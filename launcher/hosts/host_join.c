@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One group of hosts at a time. Their places in the list of hosts are behind the last, and count
-// when all have said hello. A daemon of an attempt that was given up may call later: each has a
-// number of its own, by which it is known.
+// Lets hosts join a running job, one group at a time. Their entries follow the last one of the list
+// of hosts, and count when all have said hello. A daemon of an attempt that was given up may call
+// later: each has a number of its own, by which it is known.
 #include "launcher/hosts/host_join.h"
 
 #include "launcher/base/launcher.h"
 #include "launcher/job/host_names.h"
 #include "launcher/job/ckpt_hooks.h"
-#include "base/clock.h"
 #include "base/conf.h"
 #include "base/fault.h"
 #include "boot/launcher_wire.h"
-#include "launcher/hosts/daemon_auth.h"
 #include "launcher/hosts/head.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
@@ -31,16 +29,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_PASS = 1 << 30, AGAIN_MS = 20, HELLO_S = 60 };
+enum { FIRST_JOIN_ID = 1 << 30, AGAIN_MS = 20, HELLO_S = 60 };
 
 static void go_on(struct pli_timer *t);
 static void too_late(struct pli_timer *t);
 
 bool pli_host_join_may_grow(struct pli_answer *a)
 {
-    struct pli_head_means means;
-    pli_head_side(0, &means);
-    if (!means.is_started) {
+    if (!pli_head_is_started()) {
         pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
     }
     return a->error == 0;
@@ -65,13 +61,13 @@ bool pli_host_join_is_on(void)
     return self->n > 0;
 }
 
-// Nobody is on the way any more.
+// No host is joining any more.
 static void finish(const struct pli_answer *a)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
     pli_host_join_fn done = self->done;
     void *arg = self->arg;
-    self->pass += self->n;
+    self->join_id += self->n;
     self->n = self->n_here = 0;
     self->timer.at = self->patience.at = 0;
     pli_launcher.ckpt_hooks->unmark_dir();
@@ -79,12 +75,11 @@ static void finish(const struct pli_answer *a)
 }
 
 // All of them go again: a daemon that has called sees the end of its link, and no other is let in.
-static void dismiss(void)
+static void drop_joining(void)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
-    struct pli_head_means means;
     for (uint32_t i = 0; i < self->n; i++) {
-        pli_dlink_close(pli_head_side(pli_launcher.job->n_host + i, &means));
+        pli_dlink_close(pli_head_link(pli_launcher.job->n_host + i));
         pli_ssh_drop(pli_launcher.job->n_host + i);
     }
 }
@@ -92,7 +87,7 @@ static void dismiss(void)
 static void give_up(int error, const char *why)
 {
     struct pli_answer a = { 0 };
-    dismiss();
+    drop_joining();
     pli_refuse(&a, error, "%s", why);
     finish(&a);
 }
@@ -120,17 +115,17 @@ static void lost(struct pli_dlink *l, const char *why)
     give_up(EHOSTDOWN, self->said[0] != '\0' ? self->said : text);
 }
 
-// Where everybody is, and what there has been.
-static void introduce(uint32_t host, const struct pli_host_table *rolls)
+// The addresses of all hosts, and what has become of the job.
+static void introduce(uint32_t host, const struct pli_host_table *host_info)
 {
     struct pli_pack places = { 0 }, past = { 0 };
     for (uint32_t h = 0; h < pli_launcher.job->n_host; h++) {
-        pli_host_table_pack_place(&rolls[h], &places);
+        pli_host_table_pack_place(&host_info[h], &places);
     }
     pli_pack_u32(&places, 0); // process sets come with the rest
     pli_head_send(host, PLI_DLINK_START, 0, 0, places.data, places.len);
     pli_join_replay_pack(pli_launcher.job, &past);
-    pli_head_send(host, PLI_DLINK_PAST, 0, 0, past.data, past.len);
+    pli_head_send(host, PLI_DLINK_REPLAY, 0, 0, past.data, past.len);
     pli_pack_fini(&places);
     pli_pack_fini(&past);
 }
@@ -139,24 +134,22 @@ static void introduce(uint32_t host, const struct pli_host_table *rolls)
 static void commit(void)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
-    struct pli_head_means means;
     struct pli_answer a = { 0 };
     struct pli_job *job = pli_launcher.job;
     uint32_t first = job->n_host;
     pli_fault("mpiexec_join", 0);
-    pli_head_side(0, &means);
     for (uint32_t i = 0; i < self->n; i++) {
         struct pli_pack p = { 0 };
         pli_pack_text(&p, job->hosts[first + i].name);
-        pli_host_table_pack_place(&means.rolls[first + i], &p);
-        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_PLACE, 0, first + i, p.data, p.len);
+        pli_host_table_pack_place(&pli_head_host_info()[first + i], &p);
+        pli_head_send((uint32_t)PLI_DLINK_ALL, PLI_DLINK_ADDRESS, 0, first + i, p.data, p.len);
         pli_pack_fini(&p);
     }
     for (uint32_t i = 0; i < self->n; i++) {
         pli_head_admit();
     }
     for (uint32_t i = 0; i < self->n; i++) {
-        introduce(first + i, means.rolls);
+        introduce(first + i, pli_head_host_info());
         if (job->opt.is_verbose) {
             pli_say("host %s has joined the job", job->hosts[first + i].name);
         }
@@ -178,12 +171,10 @@ static void go_on(struct pli_timer *t)
 static void hear_hello(const struct pli_dlink *l, struct pli_unpack *u)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
-    struct pli_head_means means;
     struct pli_answer a = { 0 };
-    pli_head_side(l->host, &means);
-    struct pli_host_table *roll = &means.rolls[l->host];
-    *roll = (struct pli_host_table){ 0 };
-    if (!pli_host_table_unpack(pli_launcher.job, u, roll)) {
+    struct pli_host_table *info = &pli_head_host_info()[l->host];
+    *info = (struct pli_host_table){ 0 };
+    if (!pli_host_table_unpack(pli_launcher.job, u, info)) {
         pli_refuse(&a, EPROTO, "host %.64s sent something that makes no sense",
                    pli_launcher.job->hosts[l->host].name);
     }
@@ -194,7 +185,7 @@ static void hear_hello(const struct pli_dlink *l, struct pli_unpack *u)
     }
 }
 
-// What a daemon says while it is not one of the job.
+// A frame of a daemon whose host has not joined yet.
 static void hear(struct pli_dlink *l, const struct pli_dframe *f)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
@@ -209,15 +200,14 @@ static void hear(struct pli_dlink *l, const struct pli_dframe *f)
     }
 }
 
-bool pli_host_join_came(int fd, uint32_t pass, const struct pli_daemon_handshake_keys *keys)
+bool pli_host_join_came(int fd, uint32_t join_id, const struct pli_daemon_handshake_keys *keys)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
-    struct pli_head_means means;
-    uint32_t i = pass - self->pass;
-    if (pass < FIRST_PASS) {
+    uint32_t i = join_id - self->join_id;
+    if (join_id < FIRST_JOIN_ID) {
         return false;
     }
-    struct pli_dlink *l = i < self->n ? pli_head_side(pli_launcher.job->n_host + i, &means) : NULL;
+    struct pli_dlink *l = i < self->n ? pli_head_link(pli_launcher.job->n_host + i) : NULL;
     if (l == NULL || l->watch.fd >= 0) {
         close(fd);
         return true;
@@ -230,38 +220,37 @@ bool pli_host_join_came(int fd, uint32_t pass, const struct pli_daemon_handshake
     return true;
 }
 
-static bool start_one(uint32_t i, const struct pli_head_means *means)
+static bool start_one(uint32_t i)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
     uint32_t host = pli_launcher.job->n_host + i;
     struct pli_job as = *pli_launcher.job;
-    struct pli_daemon_spec spec = *means->spec;
+    struct pli_daemon_spec spec = *pli_head_spec();
     as.n_host = pli_launcher.job->n_host + self->n;
     as.n_task = pli_launcher.job->n_first;
     as.opt.restart = NULL;
-    as.opt.joins = true;
+    as.opt.is_joining = true;
     spec.body = (struct pli_pack){ 0 };
-    spec.pass = self->pass + i;
+    spec.join_id = self->join_id + i;
     pli_daemon_spec_make(&spec, &as);
     bool is_begun =
-        pli_ssh_one(&spec, host, &pli_launcher.job->hosts[host], means->place, cannot_reach);
+        pli_ssh_one(&spec, host, &pli_launcher.job->hosts[host], pli_head_addr(), cannot_reach);
     pli_pack_fini(&spec.body);
     return is_begun;
 }
 
-// What the job as such lacks.
-static void check_job(const struct pli_job *job, const struct pli_head_means *means,
-                      const char *list, struct pli_answer *a)
+// Whether the job as a whole can do it.
+static void check_job(const struct pli_job *job, const char *list, struct pli_answer *a)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
     const char *why = NULL;
-    if (!means->is_started) {
+    if (!pli_head_is_started()) {
         pli_refuse(a, EAGAIN, "the job has not begun yet; try again");
     } else if (self->n > 0 || pli_launcher.ckpt_hooks->is_moving()) {
         pli_refuse(a, EBUSY,
                    self->n > 0 ? "other hosts are about to join; try again"
                                : "ranks are being moved; try again");
-    } else if (means->spec->launcher == NULL) {
+    } else if (pli_head_spec()->launcher == NULL) {
         why = "its hosts were reached with srun, which starts no daemon later; mpiexec --launcher "
               "ssh lets others join";
     } else if (job->opt.impi_server != NULL) {
@@ -274,7 +263,7 @@ static void check_job(const struct pli_job *job, const struct pli_head_means *me
     }
 }
 
-// Note the hosts of the list that are not of the job, behind those that are. Returns how many.
+// Add the hosts of the list that are not of the job after those that are. Returns how many.
 static uint32_t list_new(struct pli_job *job, const char *list, uint32_t n_start,
                          struct pli_answer *a)
 {
@@ -354,8 +343,7 @@ static uint32_t list_own(struct pli_job *job, const char *list, uint32_t n, uint
     return n_new;
 }
 
-static void start_all(struct pli_job *job, const struct pli_head_means *means, uint32_t n,
-                      struct pli_answer *a)
+static void start_all(struct pli_job *job, uint32_t n, struct pli_answer *a)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
     char *here = getcwd(NULL, 0);
@@ -366,14 +354,14 @@ static void start_all(struct pli_job *job, const struct pli_head_means *means, u
     self->n_here = 0;
     self->said[0] = '\0';
     for (uint32_t i = 0; i < n && is_good; i++) {
-        is_good = start_one(i, means);
+        is_good = start_one(i);
     }
     if (!is_good) {
         pli_refuse(a, errno, "no daemon can be started for host %.64s: %s",
                    job->hosts[job->n_host].name, strerror(errno));
-        dismiss();
+        drop_joining();
         pli_launcher.ckpt_hooks->unmark_dir();
-        self->pass += self->n;
+        self->join_id += self->n;
         self->n = 0;
     }
 }
@@ -404,21 +392,19 @@ enum pli_host_join pli_host_join_own(struct pli_job *job, const char *list, uint
                                      pli_host_join_fn done, void *arg, struct pli_answer *a)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
-    struct pli_head_means means;
     uint32_t n = 0;
     if ((n_own == 0 && are_there(job, list, a)) || a->error != 0) {
         return PLI_HOST_JOIN_DONE;
     }
-    pli_head_side(0, &means);
-    check_job(job, &means, list, a);
+    check_job(job, list, a);
     if (a->error == 0) {
-        n = list_new(job, list, means.spec->tree.n, a);
+        n = list_new(job, list, pli_head_n_first(), a);
     }
     if (a->error == 0 && n_own > 0) {
-        n = list_own(job, list, n_own, means.spec->tree.n, n, a);
+        n = list_own(job, list, n_own, pli_head_n_first(), n, a);
     }
     if (a->error == 0 && n > 0) {
-        start_all(job, &means, n, a);
+        start_all(job, n, a);
     }
     if (a->error != 0 || n == 0) {
         return PLI_HOST_JOIN_DONE;
@@ -433,7 +419,7 @@ void pli_host_join_end(void)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
     if (self->n > 0) {
-        dismiss();
+        drop_joining();
         self->n = 0;
         self->timer.at = self->patience.at = 0;
         pli_launcher.ckpt_hooks->unmark_dir();
@@ -443,7 +429,7 @@ void pli_host_join_end(void)
 void pli_host_join_init(void)
 {
     struct pli_host_join_state *self = pli_launcher.host_join;
-    self->pass = FIRST_PASS;
+    self->join_id = FIRST_JOIN_ID;
     self->timer.fire = go_on;
     self->patience.fire = too_late;
 }

@@ -3,12 +3,12 @@
 #include "launcher/hosts/host_table.h"
 
 #include "base/conf.h"
+#include "launcher/base/pack.h"
 #include "boot/cores.h"
 #include "boot/node.h"
 #include "boot/pset.h"
 #include "launcher/ranks/impi_agent.h"
 #include "launcher/ranks/listener.h"
-#include "launcher/hosts/daemon_auth.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/upc_groups.h"
 #include "launcher/job/job.h"
@@ -115,25 +115,26 @@ bool pli_host_table_unpack(const struct pli_job *job, struct pli_unpack *from,
     return !from->is_bad && out->name != NULL;
 }
 
-// Whether two are one: several memories on it (--movable).
+// Whether two entries are one host, which has several node memories (--movable).
 static bool is_same(const struct pli_job *job, uint32_t a, uint32_t b)
 {
     return a == b || (job->opt.is_movable && strcmp(job->hosts[a].name, job->hosts[b].name) == 0);
 }
 
 // A set is named after what the host calls itself, unless two call themselves the same.
-static const char *set_name(const struct pli_job *job, const struct pli_host_table *rolls,
+static const char *set_name(const struct pli_job *job, const struct pli_host_table *host_info,
                             uint32_t h)
 {
     for (uint32_t k = 0; k < job->n_host; k++) {
-        if (!is_same(job, k, h) && strcmp(rolls[k].name, rolls[h].name) == 0) {
+        if (!is_same(job, k, h) && strcmp(host_info[k].name, host_info[h].name) == 0) {
             return job->hosts[h].name;
         }
     }
-    return rolls[h].name;
+    return host_info[h].name;
 }
 
-static bool add_host_sets(struct pli_job *job, const struct pli_host_table *rolls, uint32_t *ranks)
+static bool add_host_sets(struct pli_job *job, const struct pli_host_table *host_info,
+                          uint32_t *ranks)
 {
     bool is_good = true;
     char name[PLI_PSET_NAME];
@@ -148,9 +149,9 @@ static bool add_host_sets(struct pli_job *job, const struct pli_host_table *roll
         }
         node += first == h;
         if (n == 0) {
-            continue; // it has its set, or is there for those who come later
+            continue; // it has its set, or is there for processes that are started later
         }
-        snprintf(name, sizeof name, "mpi://host/%s", set_name(job, rolls, h));
+        snprintf(name, sizeof name, "mpi://host/%s", set_name(job, host_info, h));
         is_good = pli_psets_add(job, name, ranks, n, PLI_PSET_HOST);
         snprintf(name, sizeof name, "mpi://hw/node/%u", node - 1);
         is_good = is_good && pli_psets_add(job, name, ranks, n, PLI_PSET_HARDWARE);
@@ -159,7 +160,7 @@ static bool add_host_sets(struct pli_job *job, const struct pli_host_table *roll
 }
 
 // The sockets and so on of all hosts are numbered in one row, host after host.
-static bool add_domain_sets(struct pli_job *job, const struct pli_host_table *rolls)
+static bool add_domain_sets(struct pli_job *job, const struct pli_host_table *host_info)
 {
     static const char *const kinds[] = { "socket", "numa", "core" };
     char name[PLI_PSET_NAME];
@@ -168,8 +169,8 @@ static bool add_domain_sets(struct pli_job *job, const struct pli_host_table *ro
         uint32_t base = 0;
         for (uint32_t h = 0; h < job->n_host; h++) {
             uint32_t most = 0;
-            for (uint32_t i = 0; is_good && i < rolls[h].n_domain; i++) {
-                const struct pli_host_table_domain *d = &rolls[h].domains[i];
+            for (uint32_t i = 0; is_good && i < host_info[h].n_domain; i++) {
+                const struct pli_host_table_domain *d = &host_info[h].domains[i];
                 if (strcmp(d->kind, kinds[k]) == 0) {
                     snprintf(name, sizeof name, "mpi://hw/%s/%u", kinds[k], base + d->number);
                     is_good = pli_psets_add(job, name, d->ranks, d->n, PLI_PSET_HARDWARE);
@@ -182,9 +183,9 @@ static bool add_domain_sets(struct pli_job *job, const struct pli_host_table *ro
     return is_good;
 }
 
-void pli_host_table_pack_place(const struct pli_host_table *roll, struct pli_pack *to)
+void pli_host_table_pack_place(const struct pli_host_table *info, struct pli_pack *to)
 {
-    pack_place(to, &roll->place);
+    pack_place(to, &info->place);
 }
 
 void pli_host_table_place(struct pli_job *job, uint32_t host, struct pli_unpack *from)
@@ -208,16 +209,16 @@ void pli_host_table_place(struct pli_job *job, uint32_t host, struct pli_unpack 
     h->n_beside = pli_node_beside(&job->node);
 }
 
-bool pli_host_table_pack_all(struct pli_job *job, const struct pli_host_table *rolls,
+bool pli_host_table_pack_all(struct pli_job *job, const struct pli_host_table *host_info,
                              struct pli_pack *to)
 {
     uint32_t *ranks = pli_say_need(malloc(job->n_rank * sizeof *ranks));
     // The memory of a job that is restored has its sets.
     bool is_good = pli_launcher.ckpt_hooks->is_image(job) ||
-                   (add_host_sets(job, rolls, ranks) && add_domain_sets(job, rolls) &&
+                   (add_host_sets(job, host_info, ranks) && add_domain_sets(job, host_info) &&
                     pli_psets_add_common(job, ranks));
     for (uint32_t h = 0; h < job->n_host; h++) {
-        pli_host_table_pack_place(&rolls[h], to);
+        pli_host_table_pack_place(&host_info[h], to);
     }
     uint32_t n_set = pli_pset_count(&job->node);
     pli_pack_u32(to, n_set);
@@ -262,7 +263,7 @@ static void fill_rows(struct pli_job *job)
     pli_upc_groups_write(job);
 }
 
-// What is of this start of the job, and not of the job.
+// Values that belong to this start of the job, not to the checkpoint.
 static void fill_start(struct pli_job *job, const unsigned char *secret)
 {
     struct pli_node *node = &job->node;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends and takes images.
+// Sends images of processes to another host, and receives them, each in a process of its own.
 #include "launcher/hosts/image_transfer.h"
 
 #include "launcher/base/launcher.h"
+#include "launcher/base/say.h"
 #include "base/conf.h"
+#include "launcher/base/helper.h"
+#include "launcher/hosts/daemon_auth.h"
 #include "base/fault.h"
+#include "launcher/hosts/daemon_run.h"
 #include "launcher/hosts/file_copy.h"
 #include "launcher/base/tmpdir.h"
 #include "launcher/job/job.h"
@@ -23,9 +27,9 @@ struct pli_image_transfer_taker {
 
 enum { STALL_MS = 20000 }; // a silence that long means that the other side is gone
 
-struct cargo {
+struct sending {
     const struct pli_job *job;
-    const struct pli_daemon_auth_place *to;
+    const struct pli_daemon_addr *to;
     const char *dir;
 };
 
@@ -42,13 +46,13 @@ static bool open_stream(struct pli_protect_stream *s, int fd,
 
 static bool send_all(void *arg, int report)
 {
-    const struct cargo *c = arg;
+    const struct sending *c = arg;
     char why[1024] = "";
     struct pli_daemon_handshake_keys keys;
     struct pli_protect_stream s;
     int fd = pli_daemon_auth_call(c->to, c->job->node.header->secret, c->job->here, &keys, why,
                                   sizeof why);
-    pli_fault("dock_send", c->job->here);
+    pli_fault("image_send", c->job->here);
     bool is_good = fd >= 0 && open_stream(&s, fd, &keys, why, sizeof why);
     if (is_good) {
         is_good = pli_file_copy_send(&s, c->dir, why);
@@ -61,9 +65,9 @@ static bool send_all(void *arg, int report)
 }
 
 bool pli_image_transfer_send(struct pli_helper *h, const struct pli_job *job,
-                             const struct pli_daemon_auth_place *to, const char *dir)
+                             const struct pli_daemon_addr *to, const char *dir)
 {
-    struct cargo c = { job, to, dir };
+    struct sending c = { job, to, dir };
     return pli_helper_fork(h, send_all, &c);
 }
 
@@ -80,7 +84,7 @@ static bool take_all(void *arg, int report)
     const struct call *c = arg;
     struct pli_protect_stream s;
     (void)report; // the sender is told
-    pli_fault("dock_take", self->here);
+    pli_fault("image_take", self->here);
     if (!open_stream(&s, c->fd, c->keys, why, sizeof why)) {
         return false;
     }
@@ -115,9 +119,7 @@ void pli_image_transfer_take(int fd, const struct pli_daemon_handshake_keys *key
     close(fd);
 }
 
-bool pli_image_transfer_open(const struct pli_job *job, const unsigned char *secret,
-                             pli_daemon_auth_came_fn came, struct pli_daemon_auth_place *out,
-                             char *why)
+bool pli_image_transfer_open(struct pli_daemon_addr *out, char *why)
 {
     struct pli_image_transfer_state *self = pli_launcher.image_transfer;
     if (!pli_tmpdir_open()) {
@@ -125,11 +127,11 @@ bool pli_image_transfer_open(const struct pli_job *job, const unsigned char *sec
                  pli_conf.image_dir, strerror(errno));
         return false;
     }
-    if (!pli_daemon_auth_open(secret, came, out)) {
+    if (!pli_daemon_run_listen(out)) {
         snprintf(why, PLI_CKPT_WHY, "it cannot listen for images");
         return false;
     }
-    self->here = job->here;
+    self->here = pli_launcher.job->here;
     return true;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One process of ssh (or the like) for each host that is started from here; or one srun for all.
+// Starts daemons: one process of ssh (or the like) for each host that is started from here, or one
+// srun for all.
 #include "launcher/hosts/ssh.h"
 
 #include "launcher/base/launcher.h"
 #include "launcher/job/allocation.h"
 #include "base/clock.h"
-#include "base/conf.h"
 #include "launcher/hosts/ssh_error.h"
 #include "launcher/job/hosts.h"
 #include "launcher/job/job.h"
@@ -28,7 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TAIL = 2048, PATIENCE_S = 30, LEAVE_MS = 1000 };
+enum { TAIL = 2048, TIMEOUT_S = 30, LEAVE_MS = 1000 };
 
 // One such process.
 struct pli_ssh_runner {
@@ -72,8 +72,8 @@ static char **split(const char *text)
     return words;
 }
 
-// ssh cannot ask anybody anything here, and a host that is down is to be known in seconds. What the
-// user says comes first, and counts.
+// ssh cannot ask the user anything here, and a host that is down should be known in seconds.
+// Options of the user come first, and count.
 static void add_ssh_options(char **words)
 {
     static char *const options[] = { "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", NULL };
@@ -101,17 +101,6 @@ char **pli_ssh_words(const struct pli_job *job)
         add_ssh_options(words);
     }
     return words;
-}
-
-const char *pli_ssh_words_of(uint32_t host)
-{
-    struct pli_ssh_state *self = pli_launcher.ssh;
-    for (struct pli_ssh_runner *r = self->runners; r != NULL; r = r->next) {
-        if (r->host == host || r->host == UINT32_MAX) {
-            return r->tail;
-        }
-    }
-    return "";
 }
 
 static void fail(struct pli_ssh_runner *r, int status)
@@ -275,7 +264,7 @@ static bool start(struct pli_ssh_runner *r, char **argv)
     self->runners = r;
     pli_loop_watch(&r->watch, EPOLLIN);
     pli_loop_watch(&r->out, EPOLLIN);
-    pli_loop_timer(&r->timer, (uint64_t)PATIENCE_S * 1000 * PLI_MS);
+    pli_loop_timer(&r->timer, (uint64_t)TIMEOUT_S * 1000 * PLI_MS);
     in_fire(&r->in, EPOLLOUT);
     return true;
 }
@@ -314,7 +303,7 @@ static char **words_for(const struct pli_daemon_spec *spec, uint32_t host,
 }
 
 bool pli_ssh_one(const struct pli_daemon_spec *spec, uint32_t host, const struct pli_host *at,
-                 const struct pli_daemon_auth_place *place,
+                 const struct pli_daemon_addr *place,
                  void (*failed)(uint32_t host, const char *why))
 {
     struct pli_ssh_runner *r = pli_say_need(calloc(1, sizeof *r));
@@ -329,7 +318,7 @@ bool pli_ssh_one(const struct pli_daemon_spec *spec, uint32_t host, const struct
     return is_started;
 }
 
-static void start_srun(const struct pli_daemon_auth_place *place,
+static void start_srun(const struct pli_daemon_addr *place,
                        void (*failed)(uint32_t host, const char *why))
 {
     struct pli_ssh_state *self = pli_launcher.ssh;
@@ -372,7 +361,7 @@ static void start_srun(const struct pli_daemon_auth_place *place,
 }
 
 void pli_ssh_begin(const struct pli_job *job, const struct pli_daemon_spec *spec, int64_t me,
-                   const struct pli_daemon_auth_place *place,
+                   const struct pli_daemon_addr *place,
                    void (*failed)(uint32_t host, const char *why))
 {
     pli_launcher.ssh->spec = spec;

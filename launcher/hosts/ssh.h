@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pli_daemon_auth_place;
+struct pli_daemon_addr;
 struct pli_job;
 struct pli_daemon_spec;
 
@@ -29,23 +29,20 @@ char *pli_ssh_self(void);
 // call at `place`. `failed`: a host (UINT32_MAX: all that srun was to start) will not call, and
 // why.
 void pli_ssh_begin(const struct pli_job *job, const struct pli_daemon_spec *spec, int64_t me,
-                   const struct pli_daemon_auth_place *place,
+                   const struct pli_daemon_addr *place,
                    void (*failed)(uint32_t host, const char *why));
 
 // Start one for a host while the job runs, at a place that stays where it is. False: errno.
 struct pli_host;
 bool pli_ssh_one(const struct pli_daemon_spec *spec, uint32_t host, const struct pli_host *at,
-                 const struct pli_daemon_auth_place *place,
+                 const struct pli_daemon_addr *place,
                  void (*failed)(uint32_t host, const char *why));
 
 // The daemon of this host has called.
 void pli_ssh_came(uint32_t host);
 
-// Nobody waits for the daemon of this host any more, which was started last for it.
+// The daemon that was started last for this host is not waited for any more.
 void pli_ssh_drop(uint32_t host);
-
-// What was last said by the program that reaches the host, "": nothing.
-const char *pli_ssh_words_of(uint32_t host);
 
 // All daemons have left: see to it that ssh and the like end too.
 void pli_ssh_end(void);

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool pli_allocation_is_slurm(void)
+// Whether this is a Slurm allocation, so that srun reaches its hosts.
+static bool is_slurm(void)
 {
     return getenv("SLURM_JOB_NODELIST") != NULL || getenv("SLURM_NODELIST") != NULL;
 }
@@ -68,17 +69,17 @@ void pli_allocation_read(struct pli_job *job)
 const char *pli_allocation_launcher(const struct pli_job *job)
 {
     pli_conf_load();
-    return job->opt.launcher != NULL   ? job->opt.launcher
-           : pli_conf.rsh[0] != '\0'   ? pli_conf.rsh
-           : pli_allocation_is_slurm() ? "slurm"
-                                       : "ssh";
+    return job->opt.launcher != NULL ? job->opt.launcher
+           : pli_conf.rsh[0] != '\0' ? pli_conf.rsh
+           : is_slurm()              ? "slurm"
+                                     : "ssh";
 }
 
 bool pli_allocation_is_by_srun(const struct pli_job *job)
 {
     const char *text = pli_allocation_launcher(job);
     bool is_srun = strcmp(text, "slurm") == 0 || strcmp(text, "srun") == 0;
-    if (is_srun && !pli_allocation_is_slurm()) {
+    if (is_srun && !is_slurm()) {
         pli_say_bad("--launcher %s needs an allocation of Slurm: run mpiexec inside salloc or "
                     "sbatch",
                     text);

@@ -10,9 +10,6 @@ struct pli_job;
 // Add the hosts of the Slurm or PBS allocation that mpiexec runs in, if it does.
 void pli_allocation_read(struct pli_job *job);
 
-// Whether this is a Slurm allocation, so that srun reaches its hosts.
-bool pli_allocation_is_slurm(void);
-
 // What starts daemons, as the user or the settings say: "ssh", "slurm" or a command line.
 const char *pli_allocation_launcher(const struct pli_job *job);
 // Whether that is srun. Ends with a message where it cannot be.

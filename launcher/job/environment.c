@@ -19,7 +19,7 @@ extern char **environ;
 enum { OWN_BOOT, OWN_JOB, OWN_NUMBERS };
 enum number { RANK, SIZE, LOCAL_RANK, LOCAL_SIZE, N_NUMBER };
 
-// Behind ours, names that scripts know from MPICH, Open MPI and Slurm. None of them makes another
+// After ours, names that scripts know from MPICH, Open MPI and Slurm. None of them makes another
 // MPI, or our library, believe that its launcher has started it: for that PMI_FD is missing, and
 // what PMIx and Slurm tell of a step.
 static const struct {
@@ -270,7 +270,7 @@ void pli_environment_local_rank(const struct pli_job *job, const struct pli_node
 }
 
 void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task *task, int ctl,
-                          int door)
+                          int accept_fd)
 {
     struct pli_environment_state *self = pli_launcher.environment;
     const struct pli_node_header *h = job->node.header;
@@ -286,16 +286,16 @@ void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task 
         [LOCAL_RANK] = local_rank,
         [LOCAL_SIZE] = local_size,
     };
-    char way_in[24] = "";
-    if (door >= 0) {
-        snprintf(way_in, sizeof way_in, ",door=%d", door);
+    char listen_text[24] = "";
+    if (accept_fd >= 0) {
+        snprintf(listen_text, sizeof listen_text, ",accept=%d", accept_fd);
     }
     snprintf(self->own[OWN_BOOT], sizeof self->own[0], "%s=fd=%d,row=%u,n=%u,ctl=%d%s%s",
-             own_names[OWN_BOOT], job->node_fd, task->first, task->n, ctl, way_in,
+             own_names[OWN_BOOT], job->node_fd, task->first, task->n, ctl, listen_text,
              job->opt.is_line ? ",line=1" : "");
     if (job->wake_fd > 0) {
         size_t n = strlen(self->own[OWN_BOOT]);
-        snprintf(self->own[OWN_BOOT] + n, sizeof self->own[0] - n, ",gate=%d", job->wake_fd);
+        snprintf(self->own[OWN_BOOT] + n, sizeof self->own[0] - n, ",gateway=%d", job->wake_fd);
     }
     if (task->app->n_upc > 0) {
         size_t n = strlen(self->own[OWN_BOOT]);

@@ -19,7 +19,7 @@ void pli_environment_adopt(struct pli_app *app);
 
 // Write into task->app->env what only this task is told. Valid until the next call.
 void pli_environment_fill(const struct pli_job *job, const struct pli_proc_task *task, int ctl,
-                          int door);
+                          int accept_fd);
 
 // Which of the processes of its world on this host a spawned process is, and of how many.
 void pli_environment_local_rank(const struct pli_job *job, const struct pli_node_row *row,

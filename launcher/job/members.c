@@ -25,7 +25,7 @@ static bool is_dead(const struct pli_job *job, uint32_t index)
     return pli_node_failure(&job->node, index) != 0;
 }
 
-bool pli_members_is_dead(const struct pli_job *job, uint32_t rank)
+static bool is_rank_dead(const struct pli_job *job, uint32_t rank)
 {
     return is_dead(job, pli_members_at(rank));
 }
@@ -34,7 +34,7 @@ uint32_t pli_members_living(const struct pli_job *job)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < pli_members_size(job); i++) {
-        n += !pli_members_is_dead(job, i);
+        n += !is_rank_dead(job, i);
     }
     return n;
 }
@@ -59,7 +59,7 @@ bool pli_members_plan(const struct pli_job *job, uint32_t n, bool with_dead)
     self->n_stay = 0;
     self->next = malloc((n + 1) * sizeof *self->next);
     for (uint32_t i = 0; self->next != NULL && i < pli_members_size(job) && self->n_stay < n; i++) {
-        if (with_dead || !pli_members_is_dead(job, i)) {
+        if (with_dead || !is_rank_dead(job, i)) {
             self->next[self->n_stay++] = pli_members_at(i);
         }
     }
@@ -123,7 +123,7 @@ uint32_t *pli_members_leavers(const struct pli_job *job, uint32_t *n_out)
     uint32_t size = pli_members_size(job), n = 0;
     uint32_t *list = pli_say_need(calloc((size_t)size + 1, sizeof *list));
     for (uint32_t i = 0; i < size; i++) {
-        if (!pli_members_is_dead(job, i) && !stays(pli_members_at(i))) {
+        if (!is_rank_dead(job, i) && !stays(pli_members_at(i))) {
             list[n++] = pli_members_at(i);
         }
     }
@@ -131,7 +131,7 @@ uint32_t *pli_members_leavers(const struct pli_job *job, uint32_t *n_out)
     return list;
 }
 
-void pli_members_turn(void)
+void pli_members_advance(void)
 {
     struct pli_members_state *self = pli_launcher.members;
     free(self->now);

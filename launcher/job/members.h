@@ -12,7 +12,6 @@ struct pli_job;
 uint32_t pli_members_size(const struct pli_job *job);
 uint32_t pli_members_living(const struct pli_job *job);
 uint32_t pli_members_at(uint32_t rank); // index of the process
-bool pli_members_is_dead(const struct pli_job *job, uint32_t rank);
 
 // The list as a checkpoint has it; NULL: as the job began.
 uint32_t *pli_members_list(uint32_t *n_out);
@@ -28,9 +27,9 @@ uint32_t pli_members_next_dead(const struct pli_job *job);
 void pli_members_drop_dead(const struct pli_job *job); // out of the next version
 void pli_members_drop_plan(void);
 
-// Who lives and is no member of the next version; the caller frees the list.
+// Processes that live and are no members of the next version; the caller frees the list.
 uint32_t *pli_members_leavers(const struct pli_job *job, uint32_t *n_out);
-void pli_members_turn(void); // the next version counts
+void pli_members_advance(void); // the next version counts
 
 // Members of the world: pli_launcher.members.
 struct pli_members_state {

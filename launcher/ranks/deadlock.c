@@ -4,7 +4,6 @@
 
 #include "launcher/base/launcher.h"
 #include "launcher/job/role.h"
-#include "base/clock.h"
 #include "launcher/job/job.h"
 #include "launcher/base/loop.h"
 #include "tools/lib/job_status.h"

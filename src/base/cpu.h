@@ -7,6 +7,15 @@
 
 #define PLI_CACHE_LINE 64
 
+// Whether ThreadSanitizer watches, which knows no order that the kernel or another process makes.
+#if defined(__SANITIZE_THREAD__)
+#define PLI_IS_TSAN 1
+#elif defined(__has_feature)
+#define PLI_IS_TSAN __has_feature(thread_sanitizer)
+#else
+#define PLI_IS_TSAN 0
+#endif
+
 // Runs once, when the library is first called. Such functions lie together, so that a start touches
 // few pages of code: a page fault costs as much as ten system calls.
 #define PLI_START __attribute__((section(".text.startup")))

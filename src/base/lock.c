@@ -10,14 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define IS_TSAN 1
-#elif defined(__has_feature)
-#define IS_TSAN __has_feature(thread_sanitizer)
-#else
-#define IS_TSAN 0
-#endif
-
 enum {
     LOOKS = 100,
     TAKING = 1 // an owner that is no thread
@@ -30,7 +22,7 @@ static bool can_own; // the kernel can make all our cores pass a barrier
 
 static void look_for_barrier(void)
 {
-#if IS_TSAN
+#if PLI_IS_TSAN
     can_own = false; // it sees no order where the kernel makes it
 #else
     can_own = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;

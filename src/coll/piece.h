@@ -4,6 +4,7 @@
 #define PLI_COLL_PIECE_H
 
 #include "coll/coll_args.h"
+#include "obj/cursor.h"
 
 #include <string.h>
 

@@ -4,9 +4,11 @@
 #include "io/file_access.h"
 
 #include "io/file.h"
+#include "io/file_block.h"
 #include "io/file_datarep.h"
 #include "io/file_map.h"
 #include "io/file_sys.h"
+#include "obj/cursor.h"
 #include "obj/type_plan.h"
 
 #include <stdlib.h>
@@ -17,8 +19,10 @@ enum {
     N_IOV = 256,
     LONG_PIECE = 8192, // pieces of memory of this size are not worth a copy
     BOUNCE = 1 << 20,  // others are collected in so many bytes
-    WRITE_STEP = 2048, // a piece and its gap of less are better written with the gap
-    READ_STEP = 8192,  // the same when reading
+    // What a system call costs is worth so many bytes that are moved for nothing:
+    WRITE_STEP = 4096, // a piece and its gap of no more are stored in a mapping
+    READ_STEP = 6144,  // a piece twice and its gap of less are read with the gap
+    MOST_GAPS = 64,    // an atomic write that spans more times its size reserves no space
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -130,14 +134,6 @@ void pli_file_access_unpack(const struct pli_file_access *a, size_t from, const 
     pli_cursor_unpack(&c, buf, n);
 }
 
-static enum pli_err move_at(const struct pli_file_access *a, void *buf, size_t n, MPI_Offset at,
-                            size_t *moved)
-{
-    const struct pli_file *f = a->file;
-    return a->is_write ? pli_file_sys_write(f->fd, f->name, buf, n, at, moved)
-                       : pli_file_sys_read(f->fd, f->name, buf, n, at, moved);
-}
-
 // Memory in long pieces goes to the system as it is.
 static enum pli_err move_pieces(struct pli_file_access *a, size_t n, MPI_Offset at, size_t *moved)
 {
@@ -175,7 +171,8 @@ static enum pli_err move_collected(struct pli_file_access *a, size_t n, MPI_Offs
         if (a->is_write) {
             pli_file_access_pack(a, a->done + *moved, bounce, want);
         }
-        err = move_at(a, bounce, want, at + (MPI_Offset)*moved, &part);
+        err =
+            pli_file_block_move(a->file, a->is_write, bounce, want, at + (MPI_Offset)*moved, &part);
         if (!a->is_write) {
             pli_file_access_unpack(a, a->done + *moved, bounce, part);
         }
@@ -194,7 +191,7 @@ static enum pli_err move_run(struct pli_file_access *a, size_t n, MPI_Offset at,
     size_t moved = 0;
     enum pli_err err;
     if (a->run != NULL) {
-        err = move_at(a, a->run + a->done, n, at, &moved);
+        err = pli_file_block_move(a->file, a->is_write, a->run + a->done, n, at, &moved);
     } else if (a->type->size / a->type->plan->runs >= LONG_PIECE) {
         err = move_pieces(a, n, at, &moved);
     } else {
@@ -202,6 +199,24 @@ static enum pli_err move_run(struct pli_file_access *a, size_t n, MPI_Offset at,
     }
     a->done += moved;
     *is_end_out = moved < n;
+    return err;
+}
+
+// Runs of the file that are one run of memory, several at once.
+static enum pli_err move_pieces_at_once(struct pli_file_access *a, const struct iovec *runs, int n,
+                                        bool *is_end_out)
+{
+    struct pli_file_piece pieces[N_IOV];
+    size_t want = 0, moved;
+    for (int i = 0; i < n; i++) {
+        pieces[i] = (struct pli_file_piece){ .buf = a->run + a->done + want,
+                                             .len = runs[i].iov_len,
+                                             .at = (MPI_Offset)(uintptr_t)runs[i].iov_base };
+        want += runs[i].iov_len;
+    }
+    enum pli_err err = pli_file_block_pieces(a->file, a->is_write, pieces, n, &moved);
+    a->done += moved;
+    *is_end_out = moved < want;
     return err;
 }
 
@@ -215,6 +230,10 @@ static enum pli_err move_runs(struct pli_file_access *a, size_t n, bool *is_end_
     while (n > 0 && err == PLI_OK && !*is_end_out) {
         int n_iov;
         n -= pli_cursor_iov(&c, iov, N_IOV, n, &n_iov);
+        if (a->file->has_uring && a->run != NULL) {
+            err = move_pieces_at_once(a, iov, n_iov, is_end_out);
+            continue;
+        }
         for (int i = 0; i < n_iov && err == PLI_OK && !*is_end_out; i++) {
             err = move_run(a, iov[i].iov_len, (MPI_Offset)(uintptr_t)iov[i].iov_base, is_end_out);
         }
@@ -228,27 +247,44 @@ struct sieve {
     size_t n; // bytes of the view in it
 };
 
-static enum pli_err sieve_read(struct pli_file_access *a, const struct sieve *s, char *buf,
-                               bool *is_end_out)
+// The next n bytes of the view, from memory where offset 0 of the file would be at base.
+static void load(struct pli_file_access *a, size_t n, const char *base)
 {
-    const struct pli_file *f = a->file;
-    size_t got;
-    enum pli_err err = pli_file_sys_read(f->fd, f->name, buf, (size_t)(s->hi - s->lo), s->lo, &got);
-    MPI_Offset pos = a->pos + (MPI_Offset)a->done;
-    MPI_Offset n = pli_file_view_before(&f->view, s->lo + (MPI_Offset)got) - pos;
-    n = n < 0 ? 0 : n > (MPI_Offset)s->n ? (MPI_Offset)s->n : n;
     struct pli_cursor c;
-    pli_file_view_cursor(&f->view, &c, buf - s->lo, pos, (size_t)n);
+    pli_file_view_cursor(&a->file->view, &c, base, a->pos + (MPI_Offset)a->done, n);
     if (a->run != NULL) {
-        pli_cursor_pack(&c, a->run + a->done, (size_t)n);
+        pli_cursor_pack(&c, a->run + a->done, n);
     } else {
         char part[8192];
-        for (size_t at = 0, m; at < (size_t)n; at += m) {
-            m = pli_cursor_pack(&c, part, smaller(sizeof part, (size_t)n - at));
+        for (size_t at = 0, m; at < n; at += m) {
+            m = pli_cursor_pack(&c, part, smaller(sizeof part, n - at));
             pli_file_access_unpack(a, a->done + at, part, m);
         }
     }
-    a->done += (size_t)n;
+    a->done += n;
+}
+
+// *buf: room for a range of the file, made when it is needed.
+static enum pli_err sieve_read(struct pli_file_access *a, const struct sieve *s, char **buf,
+                               size_t room, bool *is_end_out)
+{
+    const struct pli_file *f = a->file;
+    struct pli_file_map map;
+    size_t got = 0;
+    if (pli_file_map_open_read(f, s->lo, s->hi, &map)) {
+        load(a, s->n, map.base);
+        pli_file_map_close(&map);
+        return PLI_OK;
+    }
+    *buf = *buf != NULL ? *buf : malloc(room);
+    if (*buf == NULL) {
+        return pli_fail(PLI_ERR_NOMEM, "no memory for a buffer of %zu bytes", room);
+    }
+    enum pli_err err = pli_file_block_move(f, false, *buf, (size_t)(s->hi - s->lo), s->lo, &got);
+    MPI_Offset pos = a->pos + (MPI_Offset)a->done;
+    MPI_Offset n = pli_file_view_before(&f->view, s->lo + (MPI_Offset)got) - pos;
+    n = n < 0 ? 0 : n > (MPI_Offset)s->n ? (MPI_Offset)s->n : n;
+    load(a, (size_t)n, *buf - s->lo);
     *is_end_out = (size_t)n < s->n;
     return err;
 }
@@ -307,13 +343,13 @@ static bool is_worth(const struct pli_file_access *a, const struct sieve *s)
 {
     const struct pli_file *f = a->file;
     enum pli_file_choice choice = a->is_write ? f->hints.ds_write : f->hints.ds_read;
-    const struct pli_datatype *t = f->view.layout;
     if (choice == PLI_FILE_DISABLE || (a->is_write && !f->is_local && choice != PLI_FILE_ENABLE)) {
         return false;
     }
-    size_t piece = (size_t)(t->size / t->plan->runs) + 1, n_piece = s->n / piece + 1;
+    size_t piece = (size_t)pli_file_view_run_length(&f->view) + 1, n_piece = s->n / piece + 1;
+    size_t step = (size_t)(s->hi - s->lo) / n_piece;
     return choice == PLI_FILE_ENABLE ||
-           (size_t)(s->hi - s->lo) / n_piece < (a->is_write ? WRITE_STEP : READ_STEP);
+           (a->is_write ? step <= WRITE_STEP : step + piece < READ_STEP);
 }
 
 static enum pli_err run_gaps(struct pli_file_access *a)
@@ -333,15 +369,12 @@ static enum pli_err run_gaps(struct pli_file_access *a)
         s.n = smaller(n > 0 ? (size_t)n : 1, a->len - a->done);
         s.hi = pli_file_view_end(&f->view, pos + (MPI_Offset)s.n);
         bool is_run = (size_t)(s.hi - s.lo) == s.n;
-        if (!is_run && !a->is_write && is_worth(a, &s) && buf == NULL &&
-            (buf = malloc(room)) == NULL) {
-            err = pli_fail(PLI_ERR_NOMEM, "no memory for a buffer of %zu bytes", room);
-        } else if (is_run) {
+        if (is_run) {
             err = move_run(a, s.n, s.lo, &is_end);
         } else if (!is_worth(a, &s)) {
             err = move_runs(a, s.n, &is_end);
         } else {
-            err = a->is_write ? sieve_write(a, &s) : sieve_read(a, &s, buf, &is_end);
+            err = a->is_write ? sieve_write(a, &s) : sieve_read(a, &s, &buf, room, &is_end);
         }
     }
     free(buf);
@@ -358,22 +391,74 @@ static enum pli_err run(struct pli_file_access *a)
     if (v->is_dense) {
         return move_run(a, a->len, pli_file_view_offset(v, a->pos), &is_end);
     }
-    return v->has_overlap ? move_runs(a, a->len, &is_end) : run_gaps(a);
+    return pli_file_view_is_ordered(v, a->pos, a->len) ? run_gaps(a)
+                                                       : move_runs(a, a->len, &is_end);
+}
+
+static enum pli_err lock(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi)
+{
+    pthread_mutex_lock(&f->range);
+    enum pli_err err = pli_file_sys_lock(f->fd, f->name, is_write, lo, hi - lo);
+    if (err != PLI_OK) {
+        pthread_mutex_unlock(&f->range);
+    }
+    return err;
+}
+
+static void unlock(struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    pli_file_sys_unlock(f->fd, lo, hi - lo);
+    pthread_mutex_unlock(&f->range);
+}
+
+// Space for all of an atomic write, so that a full disk does not leave half of it. With very wide
+// gaps that would take much more than is written.
+static enum pli_err reserve(const struct pli_file_access *a, MPI_Offset lo, MPI_Offset hi)
+{
+    const struct pli_file *f = a->file;
+    return (size_t)(hi - lo) / MOST_GAPS <= a->len ? pli_file_sys_reserve(f->fd, f->name, lo, hi)
+                                                   : PLI_OK;
 }
 
 enum pli_err pli_file_access_run(struct pli_file_access *a)
 {
     struct pli_file *f = a->file;
-    if (a->len == 0 || !(f->is_atomic || (a->is_write && f->hints.ds_write == PLI_FILE_ENABLE))) {
+    bool is_sieve = a->is_write && f->hints.ds_write == PLI_FILE_ENABLE;
+    if (a->len == 0 || !(f->is_atomic || f->needs_lock || is_sieve)) {
         return run(a);
     }
     // In atomic mode no access of another rank sees a part of this one.
-    MPI_Offset lo = pli_file_view_offset(&f->view, a->pos);
-    MPI_Offset hi = pli_file_view_end(&f->view, a->pos + (MPI_Offset)a->len);
-    enum pli_err err = pli_file_sys_lock(f->fd, f->name, a->is_write, lo, hi - lo);
+    MPI_Offset lo = 0, hi = INT64_MAX;
+    if (pli_file_view_is_ordered(&f->view, a->pos, a->len)) {
+        lo = pli_file_view_offset(&f->view, a->pos);
+        hi = pli_file_view_end(&f->view, a->pos + (MPI_Offset)a->len);
+    }
+    enum pli_err err = lock(f, a->is_write, lo, hi);
     if (err == PLI_OK) {
-        err = run(a);
-        pli_file_sys_unlock(f->fd, lo, hi - lo);
+        err = a->is_write && f->is_atomic ? reserve(a, lo, hi) : PLI_OK;
+        err = err == PLI_OK ? run(a) : err;
+        unlock(f, lo, hi);
+    }
+    return err;
+}
+
+enum pli_err pli_file_access_lock(struct pli_file *f, bool is_write, MPI_Offset lo, MPI_Offset hi)
+{
+    return f->needs_lock ? lock(f, is_write, lo, hi) : PLI_OK;
+}
+
+void pli_file_access_unlock(struct pli_file *f, MPI_Offset lo, MPI_Offset hi)
+{
+    if (f->needs_lock) {
+        unlock(f, lo, hi);
+    }
+}
+
+enum pli_err pli_file_access_refresh(struct pli_file *f)
+{
+    enum pli_err err = pli_file_access_lock(f, !f->can_read, 0, INT64_MAX);
+    if (err == PLI_OK) {
+        pli_file_access_unlock(f, 0, INT64_MAX);
     }
     return err;
 }

@@ -9,22 +9,23 @@
 #include "coll/hostmap.h"
 #include "io/file.h"
 #include "io/file_access.h"
+#include "io/file_block.h"
 #include "io/file_map.h"
 #include "io/file_plan.h"
-#include "io/file_sys.h"
 #include "msg/p2p.h"
 #include "msg/progress.h"
 #include "msg/request.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { TAG_DATA = 1, PAGE = 4096 };
+// The tag is negative: a death of any member ends the wait for one that left because of it.
+enum { TAG_DATA = -20, PAGE = 4096, LONG_PIECE = 2048, LONG_RUN = 65536, N_RUN = 128 };
 
 // What a member wants, as all of them know.
 struct want {
@@ -33,7 +34,7 @@ struct want {
     int64_t len;
     int64_t flags; // of enum
 };
-enum { FLAG_FAILED = 1, FLAG_ALONE = 2 };
+enum { FLAG_FAILED = 1, FLAG_ALONE = 2, FLAG_FINE = 4, FLAG_DONE = 8 };
 
 // A collective access under way.
 struct op {
@@ -45,6 +46,8 @@ struct op {
     int n_round;
     char *buf, *mail; // aggregator: a buffer of the file, and what comes or goes
     size_t *sizes;    // aggregator: bytes of each member in this round
+    bool is_done;     // this member has read its data before it met the others
+    bool are_done;    // all have, or want nothing
     enum pli_err err; // the first failure of this member
 };
 
@@ -81,15 +84,10 @@ static enum pli_err choose(struct pli_file *f, const struct pli_hostmap *h, int 
     return pli_file_hints_note_nodes(f, n);
 }
 
-enum pli_err pli_file_coll_begin(struct pli_file *f)
+enum pli_err pli_file_coll_begin(struct pli_file *f, int n_core)
 {
-    // All must choose alike: what rank 0 has of the hints counts.
-    int64_t hints[3] = { f->hints.buffer, f->hints.nodes, sysconf(_SC_NPROCESSORS_ONLN) };
-    enum pli_err err = pli_coll_bcast(hints, sizeof hints, byte_type(), 0, f->comm);
-    f->hints.buffer = hints[0];
-    f->hints.nodes = (int)hints[1];
     struct pli_hostmap *h = pli_hostmap_open(f->comm);
-    err = err == PLI_OK ? choose(f, h, hints[2] > 0 ? (int)hints[2] : 1) : err;
+    enum pli_err err = choose(f, h, n_core > 0 ? n_core : 1);
     if (h != NULL) {
         pli_hostmap_close(h);
     }
@@ -104,7 +102,7 @@ enum pli_err pli_file_coll_begin(struct pli_file *f)
             f->peers[i] = (struct pli_file_view){ .layout = byte_type(), .is_dense = true };
         }
     }
-    return pli_file_agree(f, err);
+    return err;
 }
 
 static void forget_peers(struct pli_file *f)
@@ -126,18 +124,26 @@ void pli_file_coll_end(struct pli_file *f)
     f->aggregators = NULL;
 }
 
+// What stands before the plan of a view that is told to others.
+struct view_head {
+    MPI_Offset disp;
+    int64_t is_once;
+};
+
 static enum pli_err take_view(struct pli_file *f, int rank, const char *bytes, size_t len)
 {
     struct pli_file_view *v = &f->peers[rank];
     struct pli_datatype *t;
-    MPI_Offset disp;
-    if (len < sizeof disp) {
+    struct view_head head;
+    if (len < sizeof head) {
         return pli_fail(PLI_ERR_OTHER, "rank %d sent a file view that is none", rank);
     }
-    memcpy(&disp, bytes, sizeof disp);
-    enum pli_err err = pli_file_plan_decode(bytes + sizeof disp, len - sizeof disp, &t);
+    memcpy(&head, bytes, sizeof head);
+    enum pli_err err = pli_file_plan_decode(bytes + sizeof head, len - sizeof head, &t);
     if (err == PLI_OK) {
-        *v = (struct pli_file_view){ .disp = disp, .layout = t, .is_dense = t->is_dense };
+        *v = (struct pli_file_view){
+            .disp = head.disp, .layout = t, .is_dense = t->is_dense, .is_once = head.is_once != 0
+        };
     }
     return err;
 }
@@ -149,7 +155,8 @@ static enum pli_err share(struct pli_file *f, const struct pli_file_view *v)
     char *plan = NULL;
     size_t len = 0;
     enum pli_err err = pli_file_plan_encode(v->layout, &plan, &len);
-    int64_t n = err == PLI_OK ? (int64_t)(len + sizeof v->disp) : 0;
+    struct view_head head = { v->disp, v->is_once };
+    int64_t n = err == PLI_OK ? (int64_t)(len + sizeof head) : 0;
     int64_t *lens = calloc(2 * (size_t)comm->size + 1, sizeof *lens), *displs = NULL, sum = 0;
     char *mine = malloc((size_t)n + 1), *all = NULL;
     err = err == PLI_OK && (lens == NULL || mine == NULL)
@@ -157,8 +164,8 @@ static enum pli_err share(struct pli_file *f, const struct pli_file_view *v)
               : err;
     err = pli_file_agree(f, err);
     if (err == PLI_OK) {
-        memcpy(mine, &v->disp, sizeof v->disp);
-        memcpy(mine + sizeof v->disp, plan, len);
+        memcpy(mine, &head, sizeof head);
+        memcpy(mine + sizeof head, plan, len);
         err = pli_coll_allgather(&n, sizeof n, byte_type(), lens, sizeof n, byte_type(), comm);
         displs = lens + comm->size;
         for (int i = 0; i < comm->size; i++) {
@@ -198,26 +205,58 @@ static enum pli_file_choice choice(const struct op *o)
     return o->a->is_write ? o->f->hints.cb_write : o->f->hints.cb_read;
 }
 
+// Whether this member would do better with others to read its data. Long pieces of a file of this
+// host are read as fast by itself, and without a second copy.
+static bool is_fine(const struct op *o)
+{
+    return o->a->is_write || !o->f->is_local || pli_file_view_run_length(&o->f->view) < LONG_PIECE;
+}
+
+// Whether to read before anything is known of the others: a long run, or long pieces that are read
+// alone in any case. Then all meet once and not twice. Nothing can be wrong with that, as there is
+// with writing, which must not begin where another member has made a mistake.
+static bool is_early(const struct op *o)
+{
+    const struct pli_file_access *a = o->a;
+    const struct pli_file_view *v = &o->f->view;
+    if (a->is_write || a->len == 0 || choice(o) == PLI_FILE_ENABLE || o->f->is_atomic) {
+        return false;
+    }
+    MPI_Offset lo = pli_file_view_offset(v, a->pos);
+    MPI_Offset hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
+    bool is_run = hi - lo == (MPI_Offset)a->len && !v->has_overlap;
+    return is_run ? a->len >= LONG_RUN : !is_fine(o);
+}
+
 // Members tell each other what they want; whether the two phases are worth it follows for all.
 static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, bool *is_alone_out)
 {
     struct pli_file_access *a = o->a;
     const struct pli_file_view *v = &o->f->view;
     struct want mine = { .flags = err != PLI_OK ? FLAG_FAILED : 0 };
-    if (err == PLI_OK && a->len > 0) {
+    if (err == PLI_OK && (a->len == 0 || o->is_done)) {
+        mine.flags |= FLAG_DONE;
+    } else if (err == PLI_OK) {
         mine.pos = a->pos;
         mine.len = (int64_t)a->len;
         mine.lo = pli_file_view_offset(v, a->pos);
         mine.hi = pli_file_view_end(v, a->pos + (MPI_Offset)a->len);
+        mine.flags |= is_fine(o) ? FLAG_FINE : 0;
     }
-    mine.flags |= choice(o) == PLI_FILE_DISABLE || v->has_overlap ? FLAG_ALONE : 0;
+    // In atomic mode everybody locks what it accesses.
+    o->are_done = true;
+    bool is_alone = choice(o) == PLI_FILE_DISABLE || o->f->is_atomic ||
+                    !pli_file_view_is_ordered(v, a->pos, a->len);
+    mine.flags |= is_alone ? FLAG_ALONE : 0;
     enum pli_err coll = pli_coll_allgather(&mine, sizeof mine, byte_type(), o->wants, sizeof mine,
                                            byte_type(), o->f->comm);
     MPI_Offset lo = INT64_MAX, hi = 0, last = -1;
-    bool is_mixed = false, must_alone = false;
+    bool is_mixed = false, must_alone = false, any_fine = false;
     for (int i = 0; coll == PLI_OK && i < o->f->comm->size; i++) {
         const struct want *w = &o->wants[i];
-        must_alone = must_alone || w->flags != 0;
+        must_alone = must_alone || (w->flags & (FLAG_FAILED | FLAG_ALONE)) != 0;
+        o->are_done = o->are_done && (w->flags & FLAG_DONE) != 0;
+        any_fine = any_fine || (w->flags & FLAG_FINE) != 0;
         *has_failed_out = *has_failed_out || (w->flags & FLAG_FAILED) != 0;
         if (w->len > 0) {
             is_mixed = is_mixed || w->lo < last;
@@ -227,7 +266,7 @@ static enum pli_err meet(struct op *o, enum pli_err err, bool *has_failed_out, b
         }
     }
     bool must_together = choice(o) == PLI_FILE_ENABLE;
-    *is_alone_out = must_alone || hi == 0 || (!is_mixed && !must_together);
+    *is_alone_out = must_alone || hi == 0 || (!(is_mixed && any_fine) && !must_together);
     o->base = lo;
     o->end = hi;
     return coll;
@@ -278,14 +317,16 @@ static void note(struct op *o, enum pli_err err)
     }
 }
 
+// Returns how many bytes came; none where it failed.
 static size_t finish(struct op *o, struct pli_request *r)
 {
     MPI_Status status;
     bool is_gone;
     pli_progress_wait(r);
     size_t bytes = (size_t)r->bytes;
-    note(o, pli_request_report(r, &status, &is_gone));
-    return bytes;
+    enum pli_err err = pli_request_report(r, &status, &is_gone);
+    note(o, err);
+    return err == PLI_OK ? bytes : 0;
 }
 
 // Data of this member for every aggregator, as requests; buffers[i] is freed by the caller.
@@ -425,9 +466,10 @@ static void collect(struct op *o, MPI_Offset first)
         used = 0;
         for (int i = from; i < to; i++) {
             if (requests[i] != NULL) {
-                finish(o, requests[i]);
+                if (finish(o, requests[i]) > 0) {
+                    place(o, i, first, o->mail + used);
+                }
                 requests[i] = NULL;
-                place(o, i, first, o->mail + used);
             }
             used += i != f->comm->rank ? o->sizes[i] : 0;
         }
@@ -448,18 +490,22 @@ static size_t take_run(const struct pli_cursor *c, size_t len, struct iovec *out
 static void write_runs(struct op *o, MPI_Offset first)
 {
     struct pli_file *f = o->f;
+    struct iovec iov[N_RUN];
+    struct pli_file_piece pieces[N_RUN];
     for (int i = 0; i < f->comm->size; i++) {
         const struct pli_file_view *v = &f->peers[i];
-        size_t left = o->sizes[i];
+        size_t left = o->sizes[i], done;
         struct pli_cursor c;
         pli_file_view_cursor(v, &c, o->buf - first, begin_of(v, &o->wants[i], first), left);
         while (left > 0 && o->err == PLI_OK) {
-            struct iovec iov;
-            int n;
-            size_t done;
-            left -= v->is_dense ? take_run(&c, left, &iov) : pli_cursor_iov(&c, &iov, 1, left, &n);
-            note(o, pli_file_sys_write(f->fd, f->name, iov.iov_base, iov.iov_len,
-                                       first + ((char *)iov.iov_base - o->buf), &done));
+            int n = 1;
+            left -=
+                v->is_dense ? take_run(&c, left, iov) : pli_cursor_iov(&c, iov, N_RUN, left, &n);
+            for (int k = 0; k < n; k++) {
+                char *at = iov[k].iov_base;
+                pieces[k] = (struct pli_file_piece){ at, iov[k].iov_len, first + (at - o->buf), 0 };
+            }
+            note(o, pli_file_block_pieces(f, true, pieces, n, &done));
         }
     }
 }
@@ -470,7 +516,7 @@ static void write_window(struct op *o, MPI_Offset first, MPI_Offset last, bool h
     struct pli_file *f = o->f;
     struct pli_file_map m;
     size_t done;
-    if (has_gaps && pli_file_map_open(f, first, last, &m)) {
+    if (has_gaps && o->err == PLI_OK && pli_file_map_open(f, first, last, &m)) {
         char *own = o->buf;
         o->buf = m.base + first;
         collect(o, first);
@@ -479,11 +525,16 @@ static void write_window(struct op *o, MPI_Offset first, MPI_Offset last, bool h
         return;
     }
     collect(o, first);
-    if (o->err == PLI_OK && has_gaps) {
-        write_runs(o, first);
-    } else if (o->err == PLI_OK) {
-        note(o, pli_file_sys_write(f->fd, f->name, o->buf, (size_t)(last - first), first, &done));
+    note(o, o->err == PLI_OK ? pli_file_access_lock(f, true, first, last) : PLI_OK);
+    if (o->err != PLI_OK) {
+        return;
     }
+    if (has_gaps) {
+        write_runs(o, first);
+    } else {
+        note(o, pli_file_block_move(f, true, o->buf, (size_t)(last - first), first, &done));
+    }
+    pli_file_access_unlock(f, first, last);
 }
 
 static void read_own(struct op *o, MPI_Offset first, MPI_Offset end)
@@ -554,12 +605,49 @@ static void send_window(struct op *o, MPI_Offset first, MPI_Offset end)
 static void read_window(struct op *o, MPI_Offset first, MPI_Offset last)
 {
     struct pli_file *f = o->f;
-    size_t got = 0;
-    note(o, pli_file_sys_read(f->fd, f->name, o->buf, (size_t)(last - first), first, &got));
+    struct pli_file_map m;
+    char *own = o->buf;
+    size_t got = (size_t)(last - first);
+    bool is_mapped = pli_file_map_open_read(f, first, last, &m);
+    if (is_mapped) {
+        o->buf = m.base + first;
+    } else {
+        enum pli_err err = pli_file_access_lock(f, false, first, last);
+        if (err == PLI_OK) {
+            err = pli_file_block_move(f, false, o->buf, got, first, &got);
+            pli_file_access_unlock(f, first, last);
+        } else {
+            got = 0;
+        }
+        note(o, err);
+    }
     send_window(o, first, first + (MPI_Offset)got);
     if (o->sizes[f->comm->rank] > 0) {
         read_own(o, first, first + (MPI_Offset)got);
     }
+    o->buf = own;
+    if (is_mapped) {
+        pli_file_map_close(&m);
+    }
+}
+
+// Whether the window is written without gaps.
+static bool is_whole(const struct op *o, MPI_Offset first, MPI_Offset last, size_t sum)
+{
+    const struct pli_file *f = o->f;
+    struct pli_file_view_piece *pieces =
+        sum < (size_t)(last - first) ? NULL : malloc((size_t)f->comm->size * sizeof *pieces);
+    int n = 0;
+    for (int i = 0; pieces != NULL && i < f->comm->size; i++) {
+        if (o->sizes[i] > 0) {
+            const struct pli_file_view *v = &f->peers[i];
+            pieces[n++] =
+                (struct pli_file_view_piece){ v, begin_of(v, &o->wants[i], first), o->sizes[i] };
+        }
+    }
+    bool is = pieces != NULL && pli_file_view_are_whole(pieces, n, first, last);
+    free(pieces);
+    return is;
 }
 
 static void aggregate(struct op *o, int round)
@@ -571,7 +659,7 @@ static void aggregate(struct op *o, int round)
         return;
     }
     if (o->a->is_write) {
-        write_window(o, first, last, sum < (size_t)(last - first));
+        write_window(o, first, last, !is_whole(o, first, last, sum));
     } else {
         read_window(o, first, last);
     }
@@ -645,21 +733,22 @@ enum pli_err pli_file_coll_run(struct pli_file_access *a, enum pli_err err)
         return pli_fail(PLI_ERR_NOMEM, "no memory for a collective access of %d members",
                         a->file->comm->size);
     }
-    enum pli_err why = err;
-    char text[256] = "";
-    if (why != PLI_OK) {
-        snprintf(text, sizeof text, "%s", pli_fail_take(NULL));
+    if (err == PLI_OK && is_early(&o)) {
+        err = pli_file_access_run(a);
+        o.is_done = true;
     }
+    struct pli_fail_saved why;
+    pli_fail_save(&why, err);
     enum pli_err coll = meet(&o, err, &has_failed, &is_alone);
     if (coll != PLI_OK) {
         err = coll;
-    } else if (has_failed) { // then nothing is moved at all
-        err = pli_file_agree(a->file, why == PLI_OK ? PLI_OK : pli_fail(why, "%s", text));
-    } else if (is_alone) {
-        err = pli_file_agree(a->file, pli_file_access_run(a));
-    } else {
+    } else if (has_failed) { // then nothing is written at all
+        err = pli_file_agree(a->file, pli_fail_repeat(&why));
+    } else if (is_alone && !o.are_done) {
+        err = pli_file_agree(a->file, o.is_done ? PLI_OK : pli_file_access_run(a));
+    } else if (!is_alone) {
         err = pli_file_agree(a->file, run_together(&o));
     }
     free(o.wants);
-    return err;
+    return pli_file_settle(a->file, err);
 }

@@ -3,6 +3,7 @@
 // through a buffer in the form it has in the file.
 #include "io/file_datarep.h"
 
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "obj/handle.h"
 #include "obj/type_calls.h"

@@ -18,11 +18,18 @@ struct pli_file_map {
 
 // Whether the file is on a file system whose mappings and writes agree, which those of one host do.
 bool pli_file_map_is_local(int fd);
+// Whether a file, or the folder of one that is not there, is on NFS.
+bool pli_file_map_is_nfs(int fd);
+bool pli_file_map_is_nfs_folder(const char *name);
 
-// Map a range of the file for writing; the file has space there afterwards. False: it cannot be
+// Map a range of the file for writing; the file has space there afterwards, and its pages are in
+// memory, so that an error of the disk is known now and not by a signal later. False: it cannot be
 // had, and the caller writes in another way, which tells why. Context: any thread.
 bool pli_file_map_open(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
                        struct pli_file_map *out);
+// The same for reading, of a range that the file has as a whole.
+bool pli_file_map_open_read(const struct pli_file *f, MPI_Offset lo, MPI_Offset hi,
+                            struct pli_file_map *out);
 void pli_file_map_close(struct pli_file_map *m);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "coll/coll.h"
 #include "io/file.h"
+#include "io/file_access.h"
 #include "io/file_async.h"
 #include "io/file_datarep.h"
 #include "io/file_sys.h"
@@ -51,7 +52,11 @@ enum pli_err pli_file_set_size(struct pli_file *f, MPI_Offset size)
     if (err != PLI_OK) {
         return err;
     }
-    if (f->comm->rank == 0 && ftruncate(f->fd, size) != 0) {
+    int rc = 0;
+    do {
+        rc = f->comm->rank == 0 ? ftruncate(f->fd, size) : 0;
+    } while (rc != 0 && errno == EINTR);
+    if (rc != 0) {
         err = pli_file_sys_fail(errno, "set the size of", f->name, 0, -1);
     }
     return pli_file_agree(f, err);
@@ -61,7 +66,10 @@ enum pli_err pli_file_preallocate(struct pli_file *f, MPI_Offset size)
 {
     enum pli_err err = check_resize(f, size, "MPI_File_preallocate");
     if (err == PLI_OK && f->comm->rank == 0 && size > 0) {
-        int error = posix_fallocate(f->fd, 0, size);
+        int error;
+        do {
+            error = posix_fallocate(f->fd, 0, size);
+        } while (error == EINTR);
         err =
             error == 0 ? PLI_OK : pli_file_sys_fail(error, "reserve", f->name, 0, (long long)size);
     }
@@ -71,6 +79,10 @@ enum pli_err pli_file_preallocate(struct pli_file *f, MPI_Offset size)
 enum pli_err pli_file_get_size(struct pli_file *f, MPI_Offset *out)
 {
     struct stat s;
+    enum pli_err err = pli_file_access_refresh(f);
+    if (err != PLI_OK) {
+        return err;
+    }
     if (fstat(f->fd, &s) != 0) {
         return pli_file_sys_fail(errno, "look at", f->name, 0, -1);
     }
@@ -116,10 +128,14 @@ enum pli_err pli_file_get_atomicity(struct pli_file *f, int *out)
 enum pli_err pli_file_sync(struct pli_file *f)
 {
     enum pli_err err = pli_file_async_settle(f, "MPI_File_sync");
-    if (err == PLI_OK && (f->amode & MPI_MODE_RDONLY) == 0 && fsync(f->fd) != 0 &&
-        errno != EINVAL && errno != ENOSYS) {
+    int rc = 0;
+    do {
+        rc = err == PLI_OK && (f->amode & MPI_MODE_RDONLY) == 0 ? fsync(f->fd) : 0;
+    } while (rc != 0 && errno == EINTR);
+    if (rc != 0 && errno != EINVAL && errno != ENOSYS) {
         err = pli_file_sys_fail(errno, "sync", f->name, 0, -1);
     }
+    err = err == PLI_OK ? pli_file_access_refresh(f) : err;
     return pli_file_agree(f, err);
 }
 

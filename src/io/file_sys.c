@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -102,6 +103,16 @@ static int fit(struct iovec *iov, int n_iov, size_t *cut_out)
     return n;
 }
 
+// One piece is mostly all there is, and takes the system less time than a list.
+static ssize_t move_once(bool is_write, int fd, const struct iovec *iov, int n, MPI_Offset at)
+{
+    if (n == 1) {
+        return is_write ? pwrite(fd, iov->iov_base, iov->iov_len, at)
+                        : pread(fd, iov->iov_base, iov->iov_len, at);
+    }
+    return is_write ? pwritev(fd, iov, n, at) : preadv(fd, iov, n, at);
+}
+
 static enum pli_err move(bool is_write, int fd, const char *name, struct iovec *iov, int n_iov,
                          MPI_Offset at, size_t *done_out)
 {
@@ -110,7 +121,7 @@ static enum pli_err move(bool is_write, int fd, const char *name, struct iovec *
         size_t cut;
         int n = fit(iov, n_iov, &cut);
         MPI_Offset here = at + (MPI_Offset)*done_out;
-        ssize_t moved = is_write ? pwritev(fd, iov, n, here) : preadv(fd, iov, n, here);
+        ssize_t moved = move_once(is_write, fd, iov, n, here);
         int error = errno;
         iov[0].iov_len += cut;
         if (moved < 0 && error == EINTR) {
@@ -142,6 +153,22 @@ enum pli_err pli_file_sys_writev(int fd, const char *name, struct iovec *iov, in
                                  size_t *done_out)
 {
     return move(true, fd, name, iov, n, at, done_out);
+}
+
+enum pli_err pli_file_sys_reserve(int fd, const char *name, MPI_Offset lo, MPI_Offset hi)
+{
+    struct rlimit most;
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+        (rlim_t)hi > most.rlim_cur) {
+        return pli_file_sys_fail(EFBIG, "write", name, lo, hi - lo);
+    }
+    int rc;
+    do {
+        rc = fallocate(fd, FALLOC_FL_KEEP_SIZE, lo, hi - lo);
+    } while (rc != 0 && errno == EINTR);
+    return rc == 0 || (errno != ENOSPC && errno != EDQUOT)
+               ? PLI_OK
+               : pli_file_sys_fail(errno, "write", name, lo, hi - lo);
 }
 
 // Locks that belong to the open file, not to the process: threads that are ranks exclude each

@@ -3,10 +3,16 @@
 // blocks is ever made.
 #include "io/file_view.h"
 
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "obj/type_plan.h"
 
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
+
+enum { N_IOV = 64 };
 
 static struct pli_datatype *bytes(void)
 {
@@ -55,9 +61,19 @@ MPI_Offset pli_file_view_offset(const struct pli_file_view *v, MPI_Offset pos)
     return (MPI_Offset)(uintptr_t)at.iov_base;
 }
 
+bool pli_file_view_is_ordered(const struct pli_file_view *v, MPI_Offset pos, size_t len)
+{
+    return !v->has_overlap && (!v->is_once || pos + (MPI_Offset)len <= v->layout->size);
+}
+
 MPI_Offset pli_file_view_end(const struct pli_file_view *v, MPI_Offset pos)
 {
     return pos == 0 ? v->disp : pli_file_view_offset(v, pos - 1) + 1;
+}
+
+MPI_Count pli_file_view_run_length(const struct pli_file_view *v)
+{
+    return v->is_dense ? INT64_MAX : v->layout->size / v->layout->plan->runs;
 }
 
 static MPI_Count clamp(MPI_Count x, MPI_Count most)
@@ -142,6 +158,148 @@ MPI_Offset pli_file_view_before(const struct pli_file_view *v, MPI_Offset offset
     if (v->is_dense) {
         return x;
     }
-    MPI_Count i = t->extent > 0 ? x / t->extent : 0;
+    MPI_Count i = t->extent > 0 && !v->is_once ? x / t->extent : 0;
     return i * t->size + before(t->plan, x + t->true_lb - i * t->extent);
+}
+
+// Gaps between what members write. Interleaved records, the common case, are compared within
+// one period; anything else is marked byte by byte.
+
+struct range {
+    MPI_Offset lo, hi;
+};
+
+static int by_lo(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+    return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+// Whether no two ranges have a byte in common; in a circle of `period` bytes, unless that is 0.
+static bool are_apart(struct range *r, int n, MPI_Offset period)
+{
+    qsort(r, (size_t)n, sizeof *r, by_lo);
+    for (int i = 0; i + 1 < n; i++) {
+        if (r[i].hi > r[i + 1].lo) {
+            return false;
+        }
+    }
+    return n == 0 || period == 0 || r[n - 1].hi <= r[0].lo + period;
+}
+
+// Runs of one length with equal steps between them, as far as the piece goes; false: it has others.
+static bool find_step(const struct pli_file_view_piece *p, MPI_Offset *step, struct range *first)
+{
+    const struct pli_datatype *t = p->view->layout;
+    const struct pli_type_node *node = t->plan;
+    MPI_Offset at = p->view->disp;
+    if (p->view->is_dense || p->view->is_once) {
+        return false;
+    }
+    if (node->kind == PLI_NODE_STRIDED && p->pos + (MPI_Offset)p->len <= t->size) {
+        *step = node->stride;
+        *first = (struct range){ at + node->disp, at + node->disp + node->len };
+    } else if (node->runs == 1) {
+        *step = t->extent;
+        *first = (struct range){ at + t->true_lb, at + t->true_lb + t->size };
+    } else {
+        return false;
+    }
+    return *step > 0 && first->hi - first->lo <= *step;
+}
+
+// One run after another, each in its place of a period that all have in common.
+static bool are_records_apart(const struct pli_file_view_piece *p, int n, struct range *r)
+{
+    MPI_Offset period = 0;
+    for (int i = 0; i < n; i++) {
+        MPI_Offset step;
+        if (!find_step(&p[i], &step, &r[i]) || (i > 0 && step != period)) {
+            return false;
+        }
+        period = step;
+        MPI_Offset len = r[i].hi - r[i].lo;
+        r[i].lo %= period;
+        r[i].hi = r[i].lo + len;
+    }
+    return are_apart(r, n, period);
+}
+
+static bool are_ends_apart(const struct pli_file_view_piece *p, int n, struct range *r)
+{
+    for (int i = 0; i < n; i++) {
+        r[i].lo = pli_file_view_offset(p[i].view, p[i].pos);
+        r[i].hi = pli_file_view_end(p[i].view, p[i].pos + (MPI_Offset)p[i].len);
+    }
+    return are_apart(r, n, 0);
+}
+
+static void mark(unsigned char *bits, size_t from, size_t len)
+{
+    size_t end = from + len;
+    for (; from < end && from % 8 != 0; from++) {
+        bits[from / 8] |= (unsigned char)(1u << from % 8);
+    }
+    memset(bits + from / 8, 0xff, (end - from) / 8);
+    for (from += (end - from) / 8 * 8; from < end; from++) {
+        bits[from / 8] |= (unsigned char)(1u << from % 8);
+    }
+}
+
+static void mark_piece(const struct pli_file_view_piece *p, MPI_Offset first, unsigned char *bits)
+{
+    size_t left = p->len;
+    if (p->view->is_dense) {
+        mark(bits, (size_t)(pli_file_view_offset(p->view, p->pos) - first), left);
+        return;
+    }
+    struct pli_cursor c;
+    struct iovec iov[N_IOV];
+    pli_file_view_cursor(p->view, &c, NULL, p->pos, left);
+    while (left > 0) {
+        int n;
+        left -= pli_cursor_iov(&c, iov, N_IOV, left, &n);
+        for (int i = 0; i < n; i++) {
+            mark(bits, (size_t)((MPI_Offset)(uintptr_t)iov[i].iov_base - first), iov[i].iov_len);
+        }
+    }
+}
+
+static bool is_marked(const struct pli_file_view_piece *p, int n, MPI_Offset first, MPI_Offset last)
+{
+    size_t span = (size_t)(last - first), i = 0;
+    uint64_t word = UINT64_MAX;
+    unsigned char *bits = calloc(span / 8 + 1, 1);
+    if (bits == NULL) {
+        return false;
+    }
+    for (int k = 0; k < n; k++) {
+        mark_piece(&p[k], first, bits);
+    }
+    for (; word == UINT64_MAX && i + 64 <= span; i += word == UINT64_MAX ? 64 : 0) {
+        memcpy(&word, bits + i / 8, sizeof word);
+    }
+    while (i < span && (bits[i / 8] >> i % 8 & 1) != 0) {
+        i++;
+    }
+    free(bits);
+    return i >= span;
+}
+
+bool pli_file_view_are_whole(const struct pli_file_view_piece *pieces, int n, MPI_Offset first,
+                             MPI_Offset last)
+{
+    size_t sum = 0, span = (size_t)(last - first);
+    for (int i = 0; i < n; i++) {
+        sum += pieces[i].len;
+    }
+    if (sum < span || n == 0) {
+        return sum == span;
+    }
+    struct range *r = malloc((size_t)n * sizeof *r);
+    // Where nothing overlaps the lengths tell.
+    bool is_apart = sum == span && r != NULL &&
+                    (are_records_apart(pieces, n, r) || are_ends_apart(pieces, n, r));
+    free(r);
+    return is_apart || is_marked(pieces, n, first, last);
 }

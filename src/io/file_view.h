@@ -16,7 +16,8 @@ struct pli_file_datarep;
 struct pli_info;
 
 // Byte `p` of the stream is in the file at pli_file_view_offset(v, p). Displacements of a filetype
-// never fall, so neither do offsets, and a range of the file is a range of the stream.
+// never fall, so neither do offsets, and a range of the file is a range of the stream, as far as
+// pli_file_view_is_ordered says so.
 struct pli_file_view {
     MPI_Offset disp;
     struct pli_datatype *etype, *filetype;
@@ -25,6 +26,7 @@ struct pli_file_view {
     MPI_Count unit;                     // bytes of an etype in the file
     bool is_dense;                      // the stream is one run of the file
     bool has_overlap;                   // bytes of the file are in it twice: it is only read
+    bool is_once; // the filetype is longer than its extent: offsets rise in its first repetition
 };
 
 // The whole file in bytes, as after MPI_File_open. NULL etypes are never seen by users.
@@ -36,9 +38,25 @@ MPI_Offset pli_file_view_offset(const struct pli_file_view *v, MPI_Offset pos);
 MPI_Offset pli_file_view_end(const struct pli_file_view *v, MPI_Offset pos);
 // How many bytes of the stream are before an offset of the file.
 MPI_Offset pli_file_view_before(const struct pli_file_view *v, MPI_Offset offset);
+// How long a run of the view is, on average; not of a filetype without data.
+MPI_Count pli_file_view_run_length(const struct pli_file_view *v);
+// Whether offsets rise in a part of the stream and no byte of the file is in it twice.
+bool pli_file_view_is_ordered(const struct pli_file_view *v, MPI_Offset pos, size_t len);
 // A cursor over the stream from pos on, at least len bytes; `base` is where offset 0 of the file is
 // (or would be) in memory.
 void pli_file_view_cursor(const struct pli_file_view *v, struct pli_cursor *c, const char *base,
                           MPI_Offset pos, size_t len);
+
+// What one member writes: `len` bytes of its stream from `pos` on.
+struct pli_file_view_piece {
+    const struct pli_file_view *view;
+    MPI_Offset pos;
+    size_t len;
+};
+
+// Whether pieces, which all lie in [first, last), leave no byte of it out. They may overlap: then
+// their lengths tell nothing. False too where there is no memory to find out.
+bool pli_file_view_are_whole(const struct pli_file_view_piece *pieces, int n, MPI_Offset first,
+                             MPI_Offset last);
 
 #endif

@@ -51,21 +51,24 @@ static void look(struct order *o, const struct pli_type_node *p, MPI_Count base)
     }
 }
 
-// Whether displacements rise; *overlaps_out: whether bytes are in the view twice.
+// Whether displacements rise, and what follows for the view.
 static enum pli_err check_order(const struct pli_datatype *layout, bool is_written,
-                                bool *overlaps_out)
+                                struct pli_file_view *v)
 {
     struct order o = { .begin = 0 };
     if (layout->plan != NULL) {
         look(&o, layout->plan, 0);
-        look(&o, layout->plan, layout->extent); // the next repetition
     }
     if (o.falls || layout->true_lb < 0) {
         return pli_fail(PLI_ERR_IO, "argument filetype has a displacement that is negative or "
                                     "lower than the one before it; in a view they must rise");
     }
-    *overlaps_out = o.overlaps;
-    return !o.overlaps || !is_written
+    v->has_overlap = o.overlaps;
+    if (layout->plan != NULL && !o.overlaps) {
+        look(&o, layout->plan, layout->extent); // the next repetition, which many never access
+        v->is_once = o.falls || o.overlaps;
+    }
+    return !v->has_overlap || !is_written
                ? PLI_OK
                : pli_fail(PLI_ERR_IO, "argument filetype has the same bytes of the file twice, "
                                       "which a file that was opened for writing does not allow");
@@ -107,7 +110,7 @@ static enum pli_err build(MPI_Offset disp, struct pli_datatype *etype,
         err = pli_file_datarep_layout(out->rep, etype, &unit);
         out->unit = err == PLI_OK ? unit->size : 0;
     }
-    err = err == PLI_OK ? check_order(out->layout, is_written, &out->has_overlap) : err;
+    err = err == PLI_OK ? check_order(out->layout, is_written, out) : err;
     if (unit != NULL) {
         pli_datatype_release(unit);
     }

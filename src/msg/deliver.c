@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that arrive meet their receive here, or are kept until it comes.
-#include "msg/protocol.h"
+// Brings messages that arrive to their receives, or keeps them until these are posted.
+#include "msg/deliver.h"
 
-#include "base/conf.h"
 #include "base/copy.h"
 #include "base/log.h"
 #include "msg/endpoint.h"
 #include "msg/lane.h"
+#include "msg/local.h"
 #include "msg/msg_wire.h"
 #include "msg/packed.h"
 #include "msg/request.h"
+#include "msg/rndv.h"
 #include "msg/unexpected.h"
 #include "net/net.h"
 #include "net/shm/other_job.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <stdlib.h>
@@ -85,96 +87,22 @@ static const void *data_of(struct pli_lane *lane, const struct pli_shm_cell *cel
     return data;
 }
 
-// Past the limit the senders are told to ask first; their data then stays with them.
-void pli_deliver_hold(struct pli_lane *lane, size_t more)
-{
-    lane->held += more;
-    if (lane->held > (size_t)pli_conf.unexpected_max && !lane->is_full) {
-        lane->is_full = true;
-        atomic_store_explicit(&lane->shm.box->is_full, 1, memory_order_relaxed);
-        lane->net->ops->hold(lane->net, true);
-    }
-}
-
-static void unhold(struct pli_lane *lane, size_t less)
-{
-    lane->held -= less;
-    if (lane->is_full && lane->held < (size_t)pli_conf.unexpected_max / 2) {
-        lane->is_full = false;
-        atomic_store_explicit(&lane->shm.box->is_full, 0, memory_order_relaxed);
-        lane->net->ops->hold(lane->net, false);
-    }
-}
-
-struct pli_unexpected *pli_deliver_parcel_create(struct pli_endpoint *ep, size_t data)
-{
-    struct pli_unexpected *p = malloc(sizeof *p + data);
-    if (p == NULL) {
-        // The bytes are neither here nor there any more: going on would lose a message silently.
-        pli_log(PLI_ERROR, "no memory to keep an unexpected message of %zu bytes", data);
-        abort();
-    }
-    memset(p, 0, sizeof *p);
-    p->ep = ep;
-    return p;
-}
-
-void pli_deliver_parcel_destroy(struct pli_unexpected *p)
-{
-    if (p != NULL && p->kind != PLI_MSG_RTS && p->local == NULL) {
-        unhold(p->ep->lane, p->size + sizeof *p);
-    }
-    free(p);
-}
-
-void pli_deliver_keep(struct pli_unexpected *p)
-{
-    if (!pli_match_keep(&p->ep->match, &p->item)) {
-        pli_log(PLI_ERROR, "no memory to keep an unexpected message");
-        abort();
-    }
-    pli_lane_stir(p->ep->lane); // a probe of another thread may sleep for it
-}
-
-struct pli_unexpected *pli_deliver_parcel_of(struct pli_endpoint *ep, struct pli_conn *from,
-                                             const struct pli_shm_cell *cell, size_t data)
-{
-    struct pli_unexpected *p = pli_deliver_parcel_create(ep, data);
-    p->item.context = cell->context;
-    p->item.source = cell->src_rank;
-    p->item.tag = cell->tag;
-    p->conn = from;
-    p->size = cell->size;
-    p->kind = cell->kind;
-    p->form = cell->form;
-    p->remote = cell->word[0];
-    return p;
-}
-
-void pli_deliver_fill(struct pli_unexpected *p, const void *data, struct pli_shm_block *block)
-{
-    memcpy(p->data, data, p->size);
-    if (block != NULL) {
-        pli_shm_block_done(block);
-    }
-}
-
 // No receive waits for it: keep it.
 static void keep(struct pli_lane *lane, struct pli_endpoint *ep, const struct pli_shm_cell *cell)
 {
     bool has_data = cell->kind != PLI_MSG_RTS;
     struct pli_unexpected *p =
-        pli_deliver_parcel_of(ep, sender_of(lane, cell), cell, has_data ? cell->size : 0);
+        pli_unexpected_of(ep, sender_of(lane, cell), cell, has_data ? cell->size : 0);
     if (has_data) {
         struct pli_shm_block *block;
         const void *data = data_of(lane, cell, &block);
-        pli_deliver_fill(p, data, block);
-        pli_deliver_hold(lane, cell->size + sizeof *p);
+        pli_unexpected_fill(p, data, block);
+        pli_unexpected_hold(lane, cell->size + sizeof *p);
     } else {
         p->address = cell->word[1];
         p->pid = (uint32_t)cell->word[2];
     }
-    pli_deliver_keep(p);
+    pli_unexpected_keep(p);
 }
 
 void pli_deliver_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
@@ -221,7 +149,7 @@ void pli_deliver_cell(struct pli_lane *lane, const struct pli_shm_cell *cell)
     }
 }
 
-void pli_deliver_parcel(struct pli_request *recv, struct pli_unexpected *p)
+void pli_deliver_unexpected(struct pli_request *recv, struct pli_unexpected *p)
 {
     recv->source = p->item.source;
     recv->tag = p->item.tag;
@@ -237,5 +165,5 @@ void pli_deliver_parcel(struct pli_request *recv, struct pli_unexpected *p)
         }
         pli_deliver_take(recv, p->data, p->size, p->form);
     }
-    pli_deliver_parcel_destroy(p);
+    pli_unexpected_destroy(p);
 }

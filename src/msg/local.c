@@ -3,7 +3,7 @@
 // and copy once, straight from the sender's buffer to the receiver's. Endpoints of different lanes
 // of a process write to each other's mailboxes instead, so that their threads share no lock; large
 // messages are copied once there too.
-#include "msg/protocol.h"
+#include "msg/local.h"
 
 #include "base/conf.h"
 #include "base/log.h"
@@ -13,6 +13,7 @@
 #include "msg/unexpected.h"
 #include "msg/request.h"
 #include "msg/msg_wire.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static void keep(struct pli_request *send, struct pli_endpoint *to)
 {
     bool has_data = send->size <= (uint64_t)pli_conf.self_eager_max &&
                     (send->flags & PLI_REQ_SYNC) == 0 && !to->lane->is_full;
-    struct pli_unexpected *p = pli_deliver_parcel_create(to, has_data ? send->size : 0);
+    struct pli_unexpected *p = pli_unexpected_create(to, has_data ? send->size : 0);
     p->item.context = send->item.context;
     p->item.source = send->item.source;
     p->item.tag = send->item.tag;
@@ -69,13 +70,13 @@ static void keep(struct pli_request *send, struct pli_endpoint *to)
         pli_cursor_init(&c, send->buf, send->count, send->type);
         pli_cursor_pack(&c, p->data, send->size);
         p->kind = PLI_MSG_EAGER;
-        pli_deliver_hold(to->lane, send->size + sizeof *p);
+        pli_unexpected_hold(to->lane, send->size + sizeof *p);
     } else {
         p->kind = PLI_MSG_RTS;
         p->local = send;
         send->remote = (uint64_t)(uintptr_t)to;
     }
-    pli_deliver_keep(p);
+    pli_unexpected_keep(p);
 }
 
 enum pli_err pli_local_start(struct pli_request *send, struct pli_endpoint *to)
@@ -94,7 +95,7 @@ enum pli_err pli_local_start(struct pli_request *send, struct pli_endpoint *to)
     if (recv != NULL && pli_packed_differs(recv, send->type->form)) {
         convert(send, recv);
     } else if (recv != NULL) {
-        pli_lock_drop(&lane->lock); // nobody else can find the receive now
+        pli_lock_drop(&lane->lock); // no other thread can find the receive now
         pli_local_copy(send, recv);
         pli_lock_take(&lane->lock);
         pli_request_complete(recv, result_of(recv));
@@ -131,7 +132,7 @@ bool pli_local_unsend(struct pli_request *send)
         struct pli_unexpected *p = PLI_CONTAINER(i, struct pli_unexpected, item);
         if (p->local == send) {
             pli_match_take(&to->match, i);
-            pli_deliver_parcel_destroy(p);
+            pli_unexpected_destroy(p);
             is_found = true;
             break;
         }

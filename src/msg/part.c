@@ -10,6 +10,7 @@
 #include "msg/progress.h"
 #include "msg/request.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 
 #include <stdatomic.h>

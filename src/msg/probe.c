@@ -9,7 +9,6 @@
 #include "msg/lane.h"
 #include "msg/unexpected.h"
 #include "msg/progress.h"
-#include "msg/protocol.h"
 #include "msg/msg_wire.h"
 #include "obj/comm.h"
 #include "obj/datatype.h"
@@ -62,7 +61,7 @@ static enum pli_err wrap(struct pli_unexpected *p, struct pli_comm *comm, struct
     if (m == NULL) {
         return pli_fail(PLI_ERR_NOMEM, "no memory for a message handle");
     }
-    m->parcel = p;
+    m->unexpected = p;
     m->comm = pli_comm_retain(comm);
     *out = m;
     return PLI_OK;

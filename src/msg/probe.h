@@ -18,6 +18,7 @@ enum pli_err pli_probe_improbe(int source, int tag, struct pli_comm *comm, int *
 enum pli_err pli_probe_mprobe(int source, int tag, struct pli_comm *comm, struct pli_message **out,
                               MPI_Status *status);
 
-void pli_probe_init(void); // enter MPI_MESSAGE_NO_PROC; start-up only
+extern struct pli_message pli_probe_no_proc; // MPI_MESSAGE_NO_PROC
+void pli_probe_init(void);                   // enter MPI_MESSAGE_NO_PROC; start-up only
 
 #endif

@@ -11,6 +11,7 @@
 #include "msg/progress.h"
 #include "msg/request.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "obj/type_pack.h"
 

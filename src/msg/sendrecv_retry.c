@@ -4,6 +4,7 @@
 
 #include "msg/p2p.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "obj/status.h"
 

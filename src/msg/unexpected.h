@@ -7,11 +7,16 @@
 #include "obj/handle.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct pli_comm;
 struct pli_conn;
 struct pli_endpoint;
+struct pli_lane;
 struct pli_request;
+struct pli_shm_block;
+struct pli_shm_cell;
 
 struct pli_unexpected {
     struct pli_match_item item;
@@ -31,10 +36,20 @@ struct pli_unexpected {
 // What MPI_Mprobe hands out.
 struct pli_message {
     struct pli_obj obj;
-    struct pli_unexpected *parcel;
+    struct pli_unexpected *unexpected;
     struct pli_comm *comm;
 };
 
-extern struct pli_message pli_probe_no_proc; // MPI_MESSAGE_NO_PROC
+// Context of all: lane locked.
+
+// Make one: empty, with room for so many bytes; or filled from the head in a cell. Never NULL.
+struct pli_unexpected *pli_unexpected_create(struct pli_endpoint *ep, size_t data);
+struct pli_unexpected *pli_unexpected_of(struct pli_endpoint *ep, struct pli_conn *from,
+                                         const struct pli_shm_cell *cell, size_t data);
+// Copy all of the data into it; the block that the data is in, if any, is given back.
+void pli_unexpected_fill(struct pli_unexpected *p, const void *data, struct pli_shm_block *block);
+void pli_unexpected_destroy(struct pli_unexpected *p);        // NULL is fine
+void pli_unexpected_hold(struct pli_lane *lane, size_t more); // count bytes of unexpected data
+void pli_unexpected_keep(struct pli_unexpected *p);           // no receive waits for it
 
 #endif

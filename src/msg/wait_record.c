@@ -23,18 +23,28 @@ static struct pli_node_row *my_row(void)
     return &pli_proc.boot->node.rows[pli_proc.boot->row];
 }
 
+// Whether an address lies in this library, or in that of the Fortran interfaces, which calls it for
+// the program.
+static bool is_of_mpi(const void *address, const void *our_base)
+{
+    Dl_info it;
+    return dladdr(address, &it) != 0 &&
+           (it.dli_fbase == our_base ||
+            (it.dli_fname != NULL && strstr(it.dli_fname, "/libpliant_mpifort.so") != NULL));
+}
+
 // Where the program called MPI: the first return address outside this library.
 static uint64_t call_site(void)
 {
     void *frames[32];
-    Dl_info us, it;
+    Dl_info us;
     int n = backtrace(frames, 32);
     if (dladdr((void *)(uintptr_t)my_row, &us) == 0) {
         return 0;
     }
     bool is_inside = false; // an interceptor of backtrace itself may come first
     for (int i = 0; i < n; i++) {
-        bool is_us = dladdr(frames[i], &it) != 0 && it.dli_fbase == us.dli_fbase;
+        bool is_us = is_of_mpi(frames[i], us.dli_fbase);
         if (is_inside && !is_us) {
             return (uint64_t)(uintptr_t)frames[i];
         }
@@ -43,7 +53,7 @@ static uint64_t call_site(void)
     return 0; // linked into the program: the frames cannot be told apart
 }
 
-// The messages nobody asked for, those of the same communicator first.
+// The unexpected messages, those of the same communicator first.
 static void note_kept(struct pli_node_wait *to, const struct pli_comm *comm)
 {
     uint32_t n = 0;
@@ -115,7 +125,7 @@ static _Atomic uint32_t taken[PLI_NODE_N_LANE]; // bits: records of threads, by 
 _Static_assert(PLI_THREAD_N <= 32, "a bit for each");
 _Static_assert(sizeof(struct pli_shm_mailbox) <= PLI_THREAD_AT, "behind the mailbox");
 
-// In a process that was forked nobody but the calling thread is there any more.
+// In a process that was forked only the calling thread is left.
 static void forget_parent(void)
 {
     static _Atomic int owner;

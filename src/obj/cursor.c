@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Moves bytes between a user's buffer, described by a datatype, and a packed stream. Each call
 // finds its place from the stream offset alone, so a cursor is a few words and seeking is free.
+#include "obj/cursor.h"
+
 #include "obj/cursor_kernel.h"
 #include "obj/datatype.h"
 #include "obj/type_plan.h"

@@ -2,6 +2,7 @@
 // Reduction operations: which exist, what they are defined on, and applying them.
 #include "obj/op.h"
 #include "base/cpu.h"
+#include "obj/cursor.h"
 
 #include "obj/datatype.h"
 #include "obj/handle_predefined.h"

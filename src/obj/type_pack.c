@@ -6,6 +6,7 @@
 #include "boot/boot.h"
 #include "boot/gateway_wire.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype_priv.h"
 #include "obj/type_blocks.h"
 
@@ -99,7 +100,7 @@ struct number {
 
 static bool has_long8(void)
 {
-    return pli_boot.gate != NULL && pli_boot.gate->has_long8 != 0;
+    return pli_boot.gateway != NULL && pli_boot.gateway->has_long8 != 0;
 }
 
 MPI_Count pli_type_external_each(const struct pli_datatype *t)

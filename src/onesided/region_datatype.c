@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Accesses far members with datatypes on both sides.
 // An access whose two sides are one run each goes by UCX where that reaches the member. All others
 // are messages of blocks and packed data, or one message for data that is long and in one run.
 #include "onesided/region_datatype.h"
 
 #include "msg/p2p.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "onesided/region_layout.h"
 #include "onesided/region_msg.h"

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Turns a datatype into the blocks that it describes at a member.
 // A cursor walks through the datatype; runs of one length, one step apart, become one block.
 #include "onesided/region_layout.h"
+
+#include "obj/cursor.h"
+#include "obj/datatype.h"
 
 #include <sys/uio.h>
 

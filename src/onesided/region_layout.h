@@ -3,7 +3,7 @@
 #ifndef PLI_ONESIDED_REGION_LAYOUT_H
 #define PLI_ONESIDED_REGION_LAYOUT_H
 
-#include "obj/datatype.h"
+#include "obj/cursor.h"
 #include "onesided/region_wire.h"
 
 #include <stdbool.h>

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sends the messages of one-sided access and ends the operations they are parts of.
 // A message lives in memory of its own until it is sent, so that its sender goes on at once.
 #include "onesided/region_msg.h"
 
+#include "base/cpu.h"
 #include "msg/endpoint.h"
 #include "msg/p2p.h"
 #include "msg/progress.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "onesided/region_priv.h"
 
@@ -39,7 +42,7 @@ static void finish(struct pli_region_access *op)
         atomic_store_explicit(&op->member->fault, (int)op->err, memory_order_relaxed);
     }
     atomic_fetch_sub_explicit(&op->member->n_open, 1, memory_order_release);
-    pli_lane_stir(pli_region_msg_lane(op->region));
+    pli_lane_wake(pli_region_msg_lane(op->region));
     free(op);
 }
 
@@ -87,7 +90,7 @@ static void done(struct pli_request_child *c)
     if (err == PLI_OK && (c->r.flags & PLI_REQ_SEND) == 0 && c->r.bytes < c->r.size) {
         err = PLI_ERR_RMA_RANGE;
     }
-    if ((c->r.state & PLI_REQ_GHOST) == 0) { // else the other side may still name it
+    if ((c->r.state & PLI_REQ_WITHDRAWN) == 0) { // else the other side may still name it
         free(m);
     }
     if (op != NULL) {
@@ -98,7 +101,7 @@ static void done(struct pli_request_child *c)
     }
     struct pli_lane *lane = pli_region_msg_lane(r);
     if (atomic_fetch_sub_explicit(&r->n_out, 1, memory_order_release) == 1) {
-        pli_lane_stir(lane);
+        pli_lane_wake(lane);
     }
 }
 
@@ -352,5 +355,9 @@ enum pli_err pli_region_msg_wait_answer(struct pli_region_question *q, size_t *l
 
 void pli_region_msg_order(struct pli_region *r)
 {
+#if PLI_IS_TSAN
     atomic_fetch_add_explicit(&r->n_order, 1, memory_order_acq_rel);
+#else
+    (void)r;
+#endif
 }

@@ -13,7 +13,6 @@
 #include "rma/win_flush.h"
 #include "rma/win_wire.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,7 +218,7 @@ enum pli_err pli_passive_unlock(int rank, struct pli_win *w)
         w->access = PLI_ACCESS_NONE;
     }
     pli_lock_drop(&w->lock);
-    pli_win_flush_poll(w);
+    pli_win_flush_poll_at(w, rank);
     err = err == PLI_OK ? pli_win_flush_fault(w, rank) : err;
     return err == PLI_OK ? pli_rma_target_alive(w, rank) : err;
 }
@@ -270,10 +269,10 @@ static enum pli_err acquire_all(struct pli_win *w)
     if (err == PLI_OK) {
         err = ask_all(w, PLI_WIN_LOCK, PLI_HOLD_SHARED, must_ask, note_shared);
         if (err != PLI_OK) { // all or none
-            char why[512];
-            snprintf(why, sizeof why, "%s", pli_fail_take(NULL));
+            struct pli_fail_saved why;
+            pli_fail_save(&why, err);
             release_all(w);
-            pli_fail(err, "%s", why);
+            pli_fail_repeat(&why);
         }
     }
     return err;
@@ -362,7 +361,7 @@ enum pli_err pli_passive_flush(int rank, struct pli_win *w)
     enum pli_err err = may_flush(w, rank);
     if (err == PLI_OK) {
         err = pli_win_flush(w, rank, "MPI_Win_flush");
-        pli_win_flush_poll(w);
+        pli_win_flush_poll_at(w, rank);
     }
     return err;
 }
@@ -386,7 +385,7 @@ enum pli_err pli_passive_flush_local(int rank, struct pli_win *w)
     enum pli_err err = may_flush(w, rank);
     if (err == PLI_OK) {
         pli_win_flush_local(w, rank, "MPI_Win_flush_local");
-        pli_win_flush_poll(w);
+        pli_win_flush_poll_at(w, rank);
         err = pli_win_flush_fault(w, rank);
         err = err == PLI_OK ? pli_rma_target_alive(w, rank) : err;
     }

@@ -2,11 +2,13 @@
 // Accumulations: of near memory here, under its guard; of far memory by the region.
 #include "rma/rma_update.h"
 
+#include "obj/cursor.h"
 #include "obj/datatype_number.h"
 #include "obj/op.h"
 #include "onesided/region_apply.h"
 #include "onesided/region_layout.h"
 #include "onesided/region_datatype.h"
+#include "rma/rma_near.h"
 #include "rma/rma_target.h"
 
 #include <stdlib.h>
@@ -93,9 +95,34 @@ static enum pli_err update_far(struct update *u, struct pli_request **out)
     return pli_region_datatype_update(u->win->region, &to, &far, out);
 }
 
+// The usual case in one go: elements of one predefined type that lie side by side, of a member that
+// is near. False: nothing was done.
+static bool update_run(const struct update *u, int target, MPI_Aint disp, MPI_Count n,
+                       const struct pli_datatype *type)
+{
+    size_t bytes;
+    char *to = pli_rma_near_at(u->win, target, disp, n, type, &bytes);
+    if (to == NULL || n == 0 || type->elem != type || type->index != 0 || u->from.type != type ||
+        u->from.count != n ||
+        (u->result.type != NULL && (u->result.type != type || u->result.count != n)) ||
+        u->op->which == PLI_OP_NO_OP || pli_op_check_accumulate(u->op, type) != PLI_OK) {
+        return false;
+    }
+    uint16_t size = (uint16_t)type->size;
+    struct pli_region_block run = { 0, bytes, 0, 1 };
+    struct pli_region_change c = {
+        (uintptr_t)to, &run, 1, { type->number, 0, size, size, size }, u->op->which
+    };
+    pli_region_apply_op(&c, u->win->peers[target].guard, u->from.buf, u->result.buf);
+    return true;
+}
+
 static enum pli_err update(struct update *u, int target, MPI_Aint disp, MPI_Count n_to,
                            struct pli_datatype *to_type, struct pli_request **out)
 {
+    if (out == NULL && update_run(u, target, disp, n_to, to_type)) {
+        return PLI_OK;
+    }
     enum pli_err err = pli_rma_target_find(u->win, target, disp, n_to, to_type, &u->t);
     if (err != PLI_OK || u->t.peer == NULL) {
         return err != PLI_OK ? err : pli_region_datatype_nothing(u->win->region, out);

@@ -66,6 +66,7 @@ struct pli_win {
     int unit_int; // what MPI_Win_get_attr points to
     struct pli_errhandler *errhandler;
     struct pli_attr_list *attrs;
+    bool is_first_only; // rank 0 alone is a target, so others need no thread to serve
     struct pli_info *info;
     struct pli_win_memory memory;
     struct pli_guard *guard; // of this member's memory
@@ -81,6 +82,7 @@ struct pli_win {
     struct pli_win_attached *attached; // attached memory
     struct pli_region *region;         // how far members are reached, and how they reach this one
     struct pli_win_lock_server *locks; // the members that wait for this one's lock
+    _Atomic uint32_t n_near_flush;     // flushes; a lost count does no harm
     char name[MPI_MAX_OBJECT_NAME];
 };
 

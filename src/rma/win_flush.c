@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Completes accesses to a window, locally or at the target.
 // Local completion is that of the operations here; remote completion is that of the region, after
 // it. Accesses that failed are reported by whatever synchronises next.
 #include "rma/win_flush.h"
@@ -10,6 +11,8 @@
 #include "onesided/region_msg.h"
 #include "rma/rma_target.h"
 #include "rma/win.h"
+
+enum { NEAR_POLL = 16 }; // flushes of near memory, which wait for nothing, for one poll
 
 enum pli_err pli_win_flush_fault(struct pli_win *w, int rank)
 {
@@ -47,6 +50,9 @@ void pli_win_flush_local_all(struct pli_win *w, const char *call)
 enum pli_err pli_win_flush(struct pli_win *w, int rank, const char *call)
 {
     atomic_thread_fence(memory_order_seq_cst);
+    if (w->peers[rank].is_near) { // accesses were loads and stores
+        return pli_rma_target_alive(w, rank);
+    }
     pli_win_flush_local(w, rank, call);
     enum pli_err err = pli_region_flush(w->region, rank);
     err = err == PLI_OK ? pli_win_flush_fault(w, rank) : err;
@@ -66,6 +72,15 @@ void pli_win_flush_poll(struct pli_win *w)
     pli_region_msg_order(w->region);
     pli_progress_test(w->comm->ep->lane);
     pli_region_msg_order(w->region);
+}
+
+void pli_win_flush_poll_at(struct pli_win *w, int rank)
+{
+    uint32_t n = atomic_load_explicit(&w->n_near_flush, memory_order_relaxed) + 1;
+    atomic_store_explicit(&w->n_near_flush, n, memory_order_relaxed);
+    if (!w->peers[rank].is_near || n % NEAR_POLL == 0) {
+        pli_win_flush_poll(w);
+    }
 }
 
 enum pli_err pli_win_flush_sync(struct pli_win *w)

@@ -20,6 +20,8 @@ enum pli_err pli_win_flush_fault_all(struct pli_win *w);
 // Let others go on: a program that comes here again and again may wait for something that they need
 // this process for.
 void pli_win_flush_poll(struct pli_win *w);
+// The same after accesses to one member alone: not each time where they were loads and stores.
+void pli_win_flush_poll_at(struct pli_win *w, int rank);
 // MPI_Win_sync.
 enum pli_err pli_win_flush_sync(struct pli_win *w);
 

@@ -298,6 +298,48 @@ static void check_hints(void)
     T_EQ(MPI_File_close(&f), 0);
 }
 
+// A filetype that is longer than its extent, as HDF5 makes them of chunks: its repetitions would
+// interleave, but one of them is a view like any other.
+static void check_long(void)
+{
+    MPI_File f;
+    MPI_Datatype list, type;
+    int at[] = { 0, 10, 20 }, x[24], y[24], count;
+    MPI_Status s;
+    MPI_Aint width = (MPI_Aint)sizeof(int);
+    MPI_Type_create_indexed_block(3, 4, at, MPI_INT, &list);
+    MPI_Type_create_resized(list, 10 * width, 12 * width, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; i < 24; i++) {
+        x[i] = 100 * me + i;
+    }
+    T_EQ(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f),
+         0);
+    T_EQ(MPI_File_set_size(f, 0), 0);
+    // Four integers of every rank, in three places that lie ten integers of each rank apart.
+    MPI_Offset disp = (MPI_Offset)width * (me % 2 * 4 + me / 2 * 40);
+    T_EQ(MPI_File_set_view(f, disp, MPI_INT, type, "native", MPI_INFO_NULL), 0);
+    T_EQ(MPI_File_write_all(f, x, 12, MPI_INT, MPI_STATUS_IGNORE), 0);
+    T_EQ(MPI_File_read_at_all(f, 0, y, 12, MPI_INT, &s), 0);
+    MPI_Get_count(&s, MPI_INT, &count);
+    T_EQ(count, 12);
+    T_EQ(memcmp(x, y, 12 * sizeof(int)), 0);
+    T_EQ(MPI_File_read_at(f, 5, y, 3, MPI_INT, MPI_STATUS_IGNORE), 0);
+    T_EQ(memcmp(x + 5, y, 3 * sizeof(int)), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) { // two repetitions: the second begins at integer 12, within the first
+        T_EQ(MPI_File_write_at(f, 0, x, 24, MPI_INT, MPI_STATUS_IGNORE), 0);
+        T_EQ(MPI_File_read_at(f, 0, y, 24, MPI_INT, MPI_STATUS_IGNORE), 0);
+        T_EQ(y[0], x[0]);
+        T_EQ(y[12], x[12]);
+        T_EQ(y[23], x[23]);
+        T_EQ(y[6], x[12]); // the same place of the file
+    }
+    MPI_Type_free(&type);
+    MPI_Type_free(&list);
+    T_EQ(MPI_File_close(&f), 0);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -316,6 +358,7 @@ int main(int argc, char **argv)
     check_datareps();
     check_errors();
     check_hints();
+    check_long();
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == 0) {
         unlink(path);

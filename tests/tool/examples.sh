@@ -10,3 +10,6 @@ for pattern in "Hello from a world of 4 ranks" "rank 3 is process" "1000 laps ar
     "MPI_Send.*dest"; do
     grep -qE -- "$pattern" out || fail "the tour lacks '$pattern': $(cat out)"
 done
+if command -v gfortran >/dev/null; then
+    grep -qE 'strip 3: from +[0-9.]+ to +[0-9.]+$' out || fail "the tour lacks the Fortran program: $(cat out)"
+fi

@@ -120,6 +120,43 @@ PATH=$prefix/bin:$PATH cmake -S project -B user >cmake.log 2>&1 || fail "FindMPI
     must_say "^$expected$" "$prefix/bin/mpiexec" -n 2 user/cxx
 fi
 
+# Fortran, where there is a compiler: mpifort, pkg-config and FindMPI. Everything that FindMPI can tell of the interfaces is asked.
+for file in bin/mpifort bin/mpif90 bin/mpif77 include/mpif.h lib/libpliant_mpifort.so.0 lib/libpliant_mpifort.a \
+    lib/pliant/fortran/source/build-modules share/man/man1/mpifort.1; do
+    [ -e "$prefix/$file" ] || fail "$file is not installed"
+done
+if command -v gfortran >/dev/null && ! is_sanitized; then
+    printf "program pair\n  use mpi_f08\n  integer :: rank, total\n  call MPI_Init()\n  call MPI_Comm_rank(MPI_COMM_WORLD, rank)\n" >pair.f90
+    printf "  call MPI_Allreduce(rank + 1, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)\n" >>pair.f90
+    printf "  if (rank == 0) print '(a, i0)', 'total ', total\n  call MPI_Finalize()\nend program\n" >>pair.f90
+    "$prefix/bin/mpifort" -o fortran pair.f90
+    must_say '^total 3$' "$prefix/bin/mpiexec" -n 2 ./fortran
+    PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+    gfortran -o fortran_pc pair.f90 $(pkg-config --cflags --libs mpi-fort)
+    must_say '^total 3$' "$prefix/bin/mpiexec" -n 2 ./fortran_pc
+    mkdir fortran_project
+    cp pair.f90 fortran_project
+    cat >fortran_project/CMakeLists.txt <<'EOF'
+cmake_minimum_required(VERSION 3.18)
+project(user LANGUAGES C Fortran)
+set(MPI_DETERMINE_Fortran_CAPABILITIES ON)
+find_package(MPI REQUIRED COMPONENTS C Fortran)
+add_executable(pair pair.f90)
+target_link_libraries(pair PRIVATE MPI::MPI_Fortran)
+foreach(what HAVE_F77_HEADER HAVE_F90_MODULE HAVE_F08_MODULE F08_MODULE_SUBARRAYS F08_MODULE_ASYNCPROT)
+    message(STATUS "${what}: ${MPI_Fortran_${what}}")
+endforeach()
+message(STATUS "version ${MPI_Fortran_VERSION}, compiler ${MPI_Fortran_COMPILER}")
+EOF
+    PATH=$prefix/bin:$PATH cmake -S fortran_project -B fortran_user >cmake.log 2>&1 || fail "FindMPI: $(tail -20 cmake.log)"
+    for what in HAVE_F77_HEADER HAVE_F90_MODULE HAVE_F08_MODULE F08_MODULE_SUBARRAYS F08_MODULE_ASYNCPROT; do
+        grep -qiE -- "-- $what: (TRUE|1|ON)$" cmake.log || fail "FindMPI says no to $what: $(grep -- "-- $what" cmake.log)"
+    done
+    grep -q "version 5.0, compiler $prefix/bin/mpi" cmake.log || fail "FindMPI found another MPI: $(grep 'version' cmake.log)"
+    cmake --build fortran_user >build.log 2>&1 || fail "$(tail -20 build.log)"
+    must_say '^total 3$' "$prefix/bin/mpiexec" -n 2 fortran_user/pair
+fi
+
 # The examples build where they are installed, as their own Makefile says.
 cp -r plain/share/pliant/examples mine
 make -C mine MPICC="$prefix/bin/mpicc" hello >/dev/null

@@ -6,6 +6,7 @@ must_say "^compiler +[A-Za-z]" mpiinfo --build
 must_say "^network +tcp between hosts: PLIANT_NET=tcp" env PLIANT_NET=tcp mpiinfo --network
 must_say "^network +ucx between hosts: PLIANT_NET=shm.ucx" env PLIANT_NET=shm+ucx mpiinfo --network
 must_say "^ucx +(version|not there)" mpiinfo
+must_say "^io_uring +(there; PLIANT_FILE_URING is never|not there: )" env PLIANT_FILE_URING=never mpiinfo
 must_say "^PLIANT_EAGER_MAX +16384 " mpiinfo --settings
 must_say "^PLIANT_EAGER_MAX +2048 " env PLIANT_EAGER_MAX=2K mpiinfo --settings
 must_say "did you mean PLIANT_EAGER_MAX" env PLIANT_EAGER_MAKS=1 mpiinfo --settings

@@ -5,6 +5,7 @@
 #include "abi_print.h"
 #include "coverage.h"
 #include "mpiinfo_options.h"
+#include "io/file_uring.h"
 #include "net/ucx/ucx.h"
 
 #include <limits.h>
@@ -43,6 +44,11 @@ static void print_network(void)
         printf("ucx          version %s, loaded when it is used\n", version);
     } else {
         printf("ucx          not there: %s\n", pli_fail_take(NULL));
+    }
+    if (pli_file_uring_is_there(&why)) {
+        printf("io_uring     there; PLIANT_FILE_URING is %s\n", pli_conf.file_uring);
+    } else {
+        printf("io_uring     not there: %s\n", why);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "coll/comm_state.h"
 #include "coll/board/board_window.h"
 #include "obj/comm.h"
+#include "obj/cursor.h"
 
 enum { ALIGN = 64 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The slow halves of shared memory: layout, exhausted classes, sleeping.
+// The slow parts of messages through shared memory: layout, exhausted classes, waking.
 #include "net/shm/shm.h"
 #include "base/cpu.h"
 
@@ -7,19 +7,15 @@
 #include "boot/node.h"
 #include "base/log.h"
 #include "net/shm/shm_sleep.h"
+#include "net/shm/wake_sock.h"
 
-#include <linux/membarrier.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static const struct {
     uint32_t size, n;
 } classes[PLI_SHM_N_CLASS] = PLI_SHM_CLASSES;
-
-_Atomic bool pli_shm_must_fence;
-static _Atomic bool is_refused_late; // sleepers were served without a fence before
 
 // Every mailbox that this process writes to is asked for here. Where the kernel does not make the
 // process pass barriers its writes need fences, and the mailbox is where a writer looks for that.
@@ -33,32 +29,11 @@ struct pli_shm_mailbox *pli_shm_box(const struct pli_node *node, uint32_t row, i
     return box;
 }
 
-// Have the kernel make this process pass a barrier whenever a neighbour goes to sleep. A filter for
-// system calls may forbid that to this process and not to its neighbours.
-static void ask_for_barriers(void)
-{
-    if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0 ||
-        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) != 0) {
-        atomic_store(&pli_shm_must_fence, true);
-    }
-}
-
-void pli_shm_again(const struct pli_node *node)
-{
-    ask_for_barriers();
-    for (uint32_t row = 0; pli_shm_must_fence && row < pli_node_n_used(node); row++) {
-        uint32_t n = atomic_load_explicit(&node->rows[row].n_lane, memory_order_acquire);
-        for (uint32_t k = 0; k < n && k < PLI_NODE_N_LANE; k++) {
-            pli_shm_box(node, row, (int)k);
-        }
-    }
-}
-
 PLI_START enum pli_err pli_shm_open(struct pli_shm *s, const struct pli_node *node, uint32_t row,
                                     int lane)
 {
     memset(s, 0, sizeof *s);
-    ask_for_barriers();
+    pli_shm_sleep_init();
     s->box = pli_shm_box(node, row, lane);
     s->base = node->base;
     // A lane that is opened anew goes on where its last owner in this process stopped.
@@ -133,42 +108,14 @@ struct pli_shm_block *pli_shm_block_take_slow(struct pli_shm *s, int class)
 
 int pli_shm_wake_fd = -1;
 
-int pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how)
-{
-    int wakes = atomic_load_explicit(&s->box->wakes, memory_order_acquire);
-    if (atomic_load_explicit(&pli_shm_must_fence, memory_order_relaxed)) {
-        atomic_store_explicit(&s->box->needs_fence, 1, memory_order_relaxed);
-    }
-    atomic_store_explicit(&s->box->asleep, (int)how, memory_order_seq_cst);
-    return wakes;
-}
-
-// Whether to call it is this process's own affair: that a mailbox asks for fences may be for the
-// sake of one of its writers, and the others count on the barrier.
-bool pli_shm_order(void)
-{
-    if (!atomic_load_explicit(&pli_shm_must_fence, memory_order_relaxed) &&
-        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) != 0) {
-        atomic_store(&is_refused_late, true);
-        atomic_store(&pli_shm_must_fence, true);
-    }
-    atomic_thread_fence(memory_order_seq_cst);
-    return !atomic_load_explicit(&is_refused_late, memory_order_relaxed);
-}
-
-void pli_shm_retract(struct pli_shm *s)
-{
-    atomic_store_explicit(&s->box->asleep, 0, memory_order_relaxed);
-}
-
 void pli_shm_wake_slow(struct pli_shm_mailbox *box)
 {
     int how = atomic_exchange_explicit(&box->asleep, PLI_SHM_AWAKE, memory_order_acq_rel);
     if (how == PLI_SHM_BY_FUTEX) {
         atomic_fetch_add_explicit(&box->wakes, 1, memory_order_release);
         pli_futex_wake(&box->wakes, INT_MAX, false);
-    } else if (how == PLI_SHM_BY_BELL) {
-        pli_wake_sock_ring(box);
+    } else if (how == PLI_SHM_BY_SOCKET) {
+        pli_wake_sock_send(box);
     } else if (how == PLI_SHM_BY_EVENT) {
         uint64_t one = 1;
         ssize_t n = write(pli_shm_wake_fd, &one, sizeof one);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sleeping at a mailbox. Who writes to it wakes its reader, see shm.h.
+// Lets a thread sleep at a mailbox; a process that writes to it wakes the thread, see shm.h.
 #ifndef PLI_NET_SHM_SLEEP_H
 #define PLI_NET_SHM_SLEEP_H
 
@@ -12,23 +12,17 @@ struct pli_shm;
 
 // Going to sleep at some of my mailboxes: announce at each, then order once for all of them; look
 // once more at what one waits for, then sleep while box->wakes is what announce returned, or until
-// the bell rings, and retract. Several threads may sleep at one mailbox: `asleep` can be set anew
-// by one when another has been woken and does not know it yet, which the number of wakes tells it.
-// Context of announce and retract: one thread at a time.
+// the wake socket is readable, and retract. Several threads may sleep at one mailbox: `asleep` can
+// be set anew by one when another has been woken and does not know it yet, which the number of
+// wakes tells it. Context of announce and retract: one thread at a time.
 int pli_shm_announce(struct pli_shm *s, enum pli_shm_sleep how);
 // False: the kernel has begun to refuse it after writers had counted on it (a filter for system
 // calls that the program has installed), so one must not sleep for long.
 bool pli_shm_order(void);
 void pli_shm_retract(struct pli_shm *s);
 
-// wake_sock.c: make a bell and tell writers of it; it is also what this process rings others' with.
-// Its descriptor is readable when it was rung. -1 with errno.
-int pli_wake_sock_open(struct pli_shm *s);
-void pli_wake_sock_drop(int fd); // it is about to be closed
-void pli_wake_sock_ring(const struct pli_shm_mailbox *box);
-// No ring is certain to arrive: who sleeps by a bell looks at its mailbox again after this.
-enum { PLI_WAKE_SOCK_NS = 1000000000 };
-
+// Register with the kernel for these barriers. Start-up only.
+void pli_shm_sleep_init(void);
 // The process is the image of another that had opened lanes: tell the kernel anew what it needs to
 // know. Async-signal-safe.
 void pli_shm_again(const struct pli_node *node);

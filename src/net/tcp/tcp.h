@@ -6,6 +6,8 @@
 
 #include "net/net.h"
 
+extern const struct pli_net_ops pli_tcp_ops;
+
 enum pli_err pli_tcp_connect(struct pli_conn *c, uint64_t proc);
 bool pli_tcp_disconnect(struct pli_conn *c);
 void pli_tcp_accept(struct pli_request *recv, struct pli_conn *from, uint64_t want,

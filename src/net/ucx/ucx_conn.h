@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of a link that go by UCX. The TCP connection of the link comes first and stays: over it
+// Messages of a TCP connection that go by UCX. The TCP connection comes first and stays: over it
 // both sides prove who they are and tell each other the addresses of their workers, and when it
 // ends the other side is gone. All else, once the workers have met, is active messages of UCX, with
 // the same heads as the frames of the connection. All of this is guarded by the lane's lock, unless
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct pli_tcp_bypass_ops;
 struct pli_tcp_conn;
 struct pli_tcp_lane;
 struct pli_request;
@@ -23,16 +24,16 @@ struct pli_request;
 struct pli_ucx_worker {
     struct pli_tcp_lane *net;
     struct pli_ucx *ucx; // NULL: UCX was left
-    bool is_unsettled;   // it is being left, or was: see ucx_quiesce.c
+    bool is_quiescing;   // it is being left, or was: see ucx_quiesce.c
     bool is_given_up;    // it could not be had again
-    bool may_lend;       // memory to others: no image is made, nobody dies
-    bool is_must;        // the user asked for UCX: nothing else will do
+    bool may_register;   // memory: the job makes no checkpoint and survives no failure
+    bool is_required;    // the user asked for UCX: nothing else will do
     char *address;
     size_t n_address;
-    struct pli_tcp_conn **places; // by place, which a message names
-    uint32_t n_place, n_spare;    // spare ones are NULL
-    uint32_t n_met;               // links that use it
-    uint32_t n_wait;              // links that wait for the other side's address
+    struct pli_tcp_conn **slots;  // by place, which a message names
+    uint32_t n_slot, n_free_slot; // spare ones are NULL
+    uint32_t n_connected;         // connections that use it
+    uint32_t n_wait;              // connections that wait for the other side's address
     uint32_t n_op;                // operations under way
     struct pli_list streams;      // sends whose data goes out in pieces
     struct pli_list free;         // operations to be used again
@@ -40,116 +41,58 @@ struct pli_ucx_worker {
 };
 
 enum pli_ucx_conn_phase {
-    PLI_UCX_CONN_IN,      // messages go by UCX, as soon as both have met
+    PLI_UCX_CONN_OPEN,    // messages go by UCX, as soon as both have met
     PLI_UCX_CONN_LEAVING, // mine go over the connection; some of before may be under way
-    PLI_UCX_CONN_OUT,     // both sides' do, and nothing is under way
+    PLI_UCX_CONN_CLOSED,  // both sides' do, and nothing is under way
 };
 
 struct pli_ucx_conn {
     struct pli_ucx_worker *lane;
     enum pli_ucx_conn_phase phase;
-    bool is_mine;   // it was this side that began to leave
-    bool has_away;  // the other side leaves, too, and has sent away_at messages
-    bool is_even;   // all of them are here
-    bool has_over;  // the other side has all of mine, and nothing under way
-    bool said_over; // so have I
-    bool is_again;  // messages went over the connection before this meeting,
-    bool is_met;    // and all of them are there: the other side has read my address behind them
-    uint64_t away_at;
+    bool is_initiator;    // it was this side that began to leave
+    bool is_peer_leaving; // the other side leaves, too, and has sent away_at messages
+    bool has_caught_up;   // all of them are here
+    bool has_peer_left;   // the other side has all of mine, and nothing under way
+    bool has_said_left;   // so have I
+    bool is_reconnect;    // messages went over the connection before this meeting,
+    bool is_peer_ready; // and all of them are there: the other side has read my address behind them
+    uint64_t n_before_leave;
     struct pli_ucx_peer *peer; // NULL: the other side's address is not known yet
     bool is_refused;           // the other side has no worker, or there is no way to it: TCP
-    bool has_hailed;           // my address is out
+    bool is_address_sent;      // my address is out
     bool is_waiting;           // for the other side's
     bool has_bye, is_broken;
-    uint32_t place, their_place;
-    uint64_t key, their_key;    // what must be in messages to me, and in mine
-    uint64_t n_out, n_in;       // messages so far
-    uint64_t bye_at;            // the other side sent so many before it left
-    uint64_t said, asked, sure; // of mine that matter: sent, asked about, and known to be there
+    uint32_t slot, their_slot;
+    uint64_t key, their_key; // what must be in messages to me, and in mine
+    uint64_t n_out, n_in;    // messages so far
+    uint64_t bye_at;         // the other side sent so many before it left
+    uint64_t n_sent, n_asked_for,
+        n_seen; // of mine that matter: sent, asked about, and known to be there
     uint64_t broken_ns;
-    char why[120];            // it is broken
-    struct pli_list ops;      // under way
-    struct pli_list notes;    // wait until the workers have met
-    uint32_t n_access;        // accesses to memory that are not over
-    struct pli_list stranded; // those that failed: they end with the link
+    char why[120];          // it is broken
+    struct pli_list ops;    // under way
+    struct pli_list notes;  // wait until the workers have met
+    uint32_t n_access;      // accesses to memory that are not over
+    struct pli_list failed; // those that failed: they end with the connection
 };
 
-// ucx_worker.c. Make the worker of a lane, if the job's messages are to go by UCX; fails when it
-// cannot be had and the user wants nothing else.
-enum pli_err pli_ucx_worker_open(struct pli_tcp_lane *net);
-bool pli_ucx_worker_create(struct pli_tcp_conn *l);          // false: no memory
-enum pli_err pli_ucx_worker_start(struct pli_ucx_worker *u); // make its worker
-void pli_ucx_worker_stop(struct pli_ucx_worker *u);          // and end it; no link may use it
-void pli_ucx_worker_clone(struct pli_tcp_lane *net); // of a process that was forked: forget it
-// The end of a link's part; false: something is under way, or UCX cannot let go of the other side.
-bool pli_ucx_worker_destroy(struct pli_tcp_conn *l);
-int pli_ucx_worker_poll(struct pli_ucx_worker *u); // how much was done
-int pli_ucx_worker_fd(const struct pli_ucx_worker *u);
-bool pli_ucx_worker_arm(struct pli_tcp_lane *net); // false: there is something to do. No lock held.
+// Make the worker of a lane, if the job's messages are to go by UCX; fails when it cannot be had
+// and the user wants nothing else.
+enum pli_err pli_ucx_conn_open(struct pli_tcp_lane *net);
+enum pli_err pli_ucx_conn_start_worker(struct pli_ucx_worker *u);
+void pli_ucx_conn_stop_worker(struct pli_ucx_worker *u); // no connection may use it
 
-static inline void pli_ucx_worker_wait(struct pli_ucx_conn *x, bool is_waiting)
+static inline void pli_ucx_conn_set_waiting(struct pli_ucx_conn *x, bool is_waiting)
 {
     x->lane->n_wait += (uint32_t)is_waiting - (uint32_t)x->is_waiting;
     x->is_waiting = is_waiting;
 }
 
-static inline bool pli_ucx_worker_is_steady(const struct pli_ucx_worker *u)
-{
-    return u->n_met > 0 && u->n_wait == 0;
-}
-
-static inline bool pli_ucx_worker_is_busy(const struct pli_ucx_worker *u)
-{
-    return u->n_op > 0 || !pli_list_is_empty(&u->streams);
-}
-
-// My address for the other side: whether it is still to be written, and the body of that frame.
-static inline bool pli_ucx_worker_has_hail(const struct pli_ucx_conn *x)
-{
-    return !x->has_hailed;
-}
-const char *pli_ucx_worker_hail(struct pli_tcp_conn *l, struct pli_frame *head);
-// The other side's came.
-void pli_ucx_worker_meet(struct pli_tcp_conn *l, const struct pli_frame *f, const char *address);
-// The other side leaves, and has sent so many messages; true: all of them are here.
-bool pli_ucx_worker_bye(struct pli_tcp_conn *l, uint64_t n);
-uint64_t pli_ucx_worker_leave(struct pli_tcp_conn *l); // so do we: how many
-// Whether the other side may not have all that was sent to it; it is asked.
-bool pli_ucx_worker_is_unsure(struct pli_tcp_conn *l);
-
-// ucx_quiesce.c, see net/ucx/ucx_quiesce.h: what the other side says of leaving UCX, over the
-// connection.
-void pli_ucx_quiesce_poll(struct pli_ucx_worker *u);
-void pli_ucx_quiesce_open(void); // start-up only
-bool pli_ucx_quiesce_hear(struct pli_tcp_conn *l,
-                          const struct pli_frame *f); // false: the link is lost
-bool pli_ucx_quiesce_may_meet(
-    struct pli_tcp_conn *l);       // its address came; false: it is told to wait
-void pli_ucx_quiesce_count(int n); // of workers that are open
-// Whether a send must wait for the next poll: who only sends would never leave.
-bool pli_ucx_quiesce_is_due(struct pli_tcp_lane *net);
-bool pli_ucx_quiesce_is_wanted(void); // whether it is to be left, or stay so. Context: any
-void pli_ucx_quiesce_parked(void);    // the process goes on. Context: pli_freeze_on_move
-
-// Whether frames of the connection must wait for messages that UCX still has.
-static inline bool pli_ucx_quiesce_is_behind(const struct pli_ucx_conn *x)
-{
-    return x->has_away && !x->is_even;
-}
-
-// tcp_recv.c: all that went by UCX before is here; take apart what was put off.
-void pli_tcp_recv_catch_up(struct pli_tcp_conn *l);
-
-// ucx_conn.c: sending.
-void pli_ucx_conn_leave(struct pli_tcp_conn *l); // what has waited goes over the connection
-// A request is to be withdrawn; true: UCX has its memory, and when it has not, it is tried again.
-bool pli_ucx_conn_doom(struct pli_tcp_conn *l, struct pli_request *r);
+extern const struct pli_tcp_bypass_ops pli_ucx_conn_bypass;
+void pli_ucx_conn_leave(struct pli_tcp_conn *tc); // what has waited goes over the connection
 void pli_ucx_conn_start(struct pli_request *r);
-void pli_ucx_conn_note(struct pli_tcp_conn *l, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
-void pli_ucx_conn_stream(struct pli_tcp_conn *l, struct pli_request *send, bool in_pieces);
-bool pli_ucx_conn_has_unsent(const struct pli_tcp_conn *l);
-void pli_ucx_conn_push(struct pli_tcp_conn *l); // the workers have met: what has waited goes out
-void pli_ucx_conn_hush(struct pli_tcp_conn *l); // nobody hears notes any more
+void pli_ucx_conn_note(struct pli_tcp_conn *tc, int kind, uint64_t w0, uint64_t w1, uint64_t w2);
+void pli_ucx_conn_push(struct pli_tcp_conn *tc); // the workers have met: what has waited goes out
 
 // Access to the other side's memory, in no order with anything else; a flush ends when all puts
 // before it are there.
@@ -163,12 +106,12 @@ struct pli_ucx_conn_access {
     struct pli_ucx_key *key;
 };
 // Begin one, which completes the request. False: UCX has no way there, or no more.
-bool pli_ucx_conn_reach(struct pli_tcp_conn *l, struct pli_request *r,
-                        const struct pli_ucx_conn_access *a);
+bool pli_ucx_conn_access(struct pli_tcp_conn *tc, struct pli_request *r,
+                         const struct pli_ucx_conn_access *a);
 
 // What is before the data of an active message.
 struct pli_ucx_head {
-    uint32_t place, spare;
+    uint32_t slot, spare;
     uint64_t key;
     struct pli_frame frame;
 };

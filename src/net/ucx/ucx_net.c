@@ -4,17 +4,18 @@
 #include "net/ucx/ucx_net.h"
 
 #include "msg/lane.h"
-#include "msg/protocol.h"
 #include "msg/request.h"
 #include "net/tcp/tcp.h"
 #include "net/tcp/tcp_conn.h"
+#include "net/tcp/tcp_lane.h"
 #include "net/ucx/ucx_conn.h"
+#include "net/ucx/ucx_quiesce.h"
 
 static enum pli_err open(struct pli_lane *lane)
 {
     enum pli_err err = pli_tcp_lane_open(lane);
     struct pli_tcp_lane *net = pli_tcp_lane_of(lane);
-    return err == PLI_OK && net != NULL ? pli_ucx_worker_open(net) : err;
+    return err == PLI_OK && net != NULL ? pli_ucx_conn_open(net) : err;
 }
 
 static enum pli_err connect(struct pli_conn *c, uint64_t proc)
@@ -23,9 +24,9 @@ static enum pli_err connect(struct pli_conn *c, uint64_t proc)
     return net != NULL && net->ucx != NULL ? pli_tcp_connect(c, proc) : PLI_ERR_UNSUPPORTED;
 }
 
-static bool uses_ucx(const struct pli_tcp_conn *l)
+static bool uses_ucx(const struct pli_tcp_conn *tc)
 {
-    return l->by_ucx && l->state != PLI_TCP_CONN_DEAD && !l->is_gone;
+    return tc->by_ucx && tc->state != PLI_TCP_CONN_DEAD && !tc->is_gone;
 }
 
 static void start(struct pli_request *r)
@@ -40,11 +41,11 @@ static void start(struct pli_request *r)
 
 static void note(struct pli_conn *c, int kind, const uint64_t word[3])
 {
-    const struct pli_tcp_conn *l = c->net;
-    if (l->by_ucx) {
+    const struct pli_tcp_conn *tc = c->net;
+    if (tc->by_ucx) {
         pli_ucx_conn_note(c->net, kind, word[0], word[1], word[2]);
     } else {
-        pli_tcp_conn_say(c->net, kind, word[0], word[1], word[2]);
+        pli_tcp_conn_note(c->net, kind, word[0], word[1], word[2]);
     }
 }
 
@@ -58,7 +59,7 @@ const struct pli_net_ops pli_ucx_net_ops = {
     .open = open,
     .leave = pli_net_no_leave, // with the part of TCP
     .finalize = pli_net_no_finalize,
-    .close = pli_ucx_quiesce_retire,
+    .close = pli_ucx_quiesce_close,
     .connect = connect,
     .disconnect = pli_tcp_disconnect,
     .start = start,

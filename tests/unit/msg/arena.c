@@ -4,7 +4,7 @@
 #include "boot/node_wire.h"
 #include "ft/failure.h"
 #include "msg/process.h"
-#include "net/net.h"
+#include "net/list/net_list.h"
 
 #include "t.h"
 

@@ -2,6 +2,7 @@
 // The cursor against a type map written out in full: thousands of random nested types are packed,
 // unpacked, resumed anywhere, told as pieces and copied into each other.
 #include "datatype_random.h"
+#include "obj/cursor.h"
 
 #include <sys/uio.h>
 

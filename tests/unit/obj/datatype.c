@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datatypes: the predefined ones, bounds, plans, counting elements, depth, life.
+#include "obj/cursor.h"
 #include "obj/datatype.h"
 #include "obj/datatype_number.h"
 #include "obj/status.h"

@@ -8,7 +8,7 @@
 #include "msg/lane.h"
 #include "ft/failure.h"
 #include "msg/process.h"
-#include "net/net.h"
+#include "net/list/net_list.h"
 #include "msg/progress.h"
 #include "comm/endpoints.h"
 #include "glue/prepare.h"

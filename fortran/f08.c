@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sections of arrays in calls of mpi_f08, and the few procedures that only Fortran has.
+#include "fortran/f08.h"
+
+#include "fortran/pending.h"
+
+#include <string.h>
+
+// An error code whose text says what to do; the class itself where no code can be had.
+static int section_error(void)
+{
+    static int code; // two threads may make two codes: both say the same
+    if (code == 0 && PMPI_Add_error_code(MPI_ERR_BUFFER, &code) == MPI_SUCCESS) {
+        PMPI_Add_error_string(
+            code, "the array section given as a buffer is not contiguous, as it must be "
+                  "here: copy it to a contiguous array");
+    }
+    return code != 0 ? code : MPI_ERR_BUFFER;
+}
+
+static int use_view(int err, struct pli_f08_buffer *to)
+{
+    to->addr = to->view.addr;
+    if (err == MPI_SUCCESS && to->view.made != MPI_DATATYPE_NULL) {
+        to->is_changed = true;
+        to->type = PMPI_Type_toint(to->view.made);
+        to->count = to->small = 1;
+    }
+    return err;
+}
+
+int pli_f08_view(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
+                 struct pli_f08_buffer *to)
+{
+    (void)may_copy; // a datatype can say it
+    return use_view(pli_cdesc_view(d, count, PMPI_Type_fromint(*(const int *)type), &to->view), to);
+}
+
+int pli_f08_blocks(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
+                   struct pli_f08_buffer *to)
+{
+    int err =
+        use_view(pli_cdesc_blocks(d, count, PMPI_Type_fromint(*(const int *)type), &to->view), to);
+    if (err != MPI_ERR_BUFFER) {
+        return err;
+    }
+    return may_copy ? pli_f08_copy(d, to) : section_error();
+}
+
+int pli_f08_copy(const struct pli_cdesc *d, struct pli_f08_buffer *to)
+{
+    to->view.made = MPI_DATATYPE_NULL;
+    to->addr = d->base_addr;
+    if (!pli_cdesc_is_plain(d)) {
+        to->addr = to->packed = pli_cdesc_pack(d);
+        to->record = pli_pending_prepare(d); // now, because it must not fail after the call
+    }
+    return pli_cdesc_is_plain(d) || (to->packed != NULL && to->record != NULL) ? MPI_SUCCESS
+                                                                               : MPI_ERR_NO_MEM;
+}
+
+int pli_f08_refuse(const struct pli_cdesc *d, struct pli_f08_buffer *to)
+{
+    to->view.made = MPI_DATATYPE_NULL;
+    to->addr = d->base_addr;
+    return pli_cdesc_is_plain(d) || pli_cdesc_size(d) == 0 ? MPI_SUCCESS : section_error();
+}
+
+int pli_f08_address(const struct pli_cdesc *d, struct pli_f08_buffer *to)
+{
+    to->view.made = MPI_DATATYPE_NULL;
+    to->addr = d->base_addr;
+    return MPI_SUCCESS;
+}
+
+void pli_f08_finish(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool changed)
+{
+    if (to->is_changed) {
+        pli_cdesc_release(&to->view);
+    }
+    pli_cdesc_unpack(d, to->packed, changed);
+    pli_pending_destroy(to->record);
+}
+
+void pli_f08_keep(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool changed,
+                  const int *request, bool is_persistent)
+{
+    if (request == NULL || to->packed == NULL) {
+        pli_f08_finish(d, to, request != NULL && changed);
+        return;
+    }
+    pli_pending_add(to->record, *request, to->packed, changed, is_persistent);
+}
+
+int pli_f08_fail_comm(const void *h, int err)
+{
+    PMPI_Comm_call_errhandler(h == NULL ? MPI_COMM_SELF : PMPI_Comm_fromint(*(const int *)h), err);
+    return err;
+}
+
+int pli_f08_fail_win(const void *h, int err)
+{
+    PMPI_Win_call_errhandler(PMPI_Win_fromint(*(const int *)h), err);
+    return err;
+}
+
+int pli_f08_fail_file(const void *h, int err)
+{
+    PMPI_File_call_errhandler(PMPI_File_fromint(*(const int *)h), err);
+    return err;
+}
+
+// What C does not have; the names are those that a Fortran compiler makes.
+
+static void success(int *ierror)
+{
+    if (ierror != NULL) {
+        *ierror = MPI_SUCCESS;
+    }
+}
+
+void pmpi_sizeof_f08ts_(const struct pli_cdesc *x, int *size, int *ierror);
+void pmpi_sizeof_f08ts_(const struct pli_cdesc *x, int *size, int *ierror)
+{
+    *size = (int)x->elem_len;
+    success(ierror);
+}
+
+void pmpi_f_sync_reg_f08ts_(const struct pli_cdesc *buf);
+void pmpi_f_sync_reg_f08ts_(const struct pli_cdesc *buf)
+{
+    (void)buf; // that it was called is enough: the compiler believes that the buffer changed
+}
+
+// For compilers that pass buffers by address.
+void pmpi_f_sync_reg_f08_(void *buf);
+void pmpi_f_sync_reg_f08_(void *buf)
+{
+    (void)buf;
+}
+
+void mpi_f_sync_reg_f08_(void *buf) __attribute__((weak, alias("pmpi_f_sync_reg_f08_")));
+void mpi_sizeof_f08ts_(const struct pli_cdesc *x, int *size, int *ierror)
+    __attribute__((weak, alias("pmpi_sizeof_f08ts_")));
+void mpi_f_sync_reg_f08ts_(const struct pli_cdesc *buf)
+    __attribute__((weak, alias("pmpi_f_sync_reg_f08ts_")));
+
+// The three forms of a status have one layout.
+void pmpi_status_f2f08_f08_(const int *f_status, MPI_Status *f08_status, int *ierror);
+void pmpi_status_f2f08_f08_(const int *f_status, MPI_Status *f08_status, int *ierror)
+{
+    memcpy(f08_status, f_status, sizeof *f08_status);
+    success(ierror);
+}
+
+void pmpi_status_f082f_f08_(const MPI_Status *f08_status, int *f_status, int *ierror);
+void pmpi_status_f082f_f08_(const MPI_Status *f08_status, int *f_status, int *ierror)
+{
+    memcpy(f_status, f08_status, sizeof *f08_status);
+    success(ierror);
+}
+
+void mpi_status_f2f08_f08_(const int *f_status, MPI_Status *f08_status, int *ierror)
+    __attribute__((weak, alias("pmpi_status_f2f08_f08_")));
+void mpi_status_f082f_f08_(const MPI_Status *f08_status, int *f_status, int *ierror)
+    __attribute__((weak, alias("pmpi_status_f082f_f08_")));

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the procedures of mpi_f08 with buffers call when a buffer is a section that is not
+// contiguous.
+#ifndef PLI_FORTRAN_F08_H
+#define PLI_FORTRAN_F08_H
+
+#include "fortran/cdesc.h"
+
+#define pli_f08_unlikely(x) __builtin_expect(!!(x), 0)
+#define pli_f08_cold __attribute__((cold, noinline))
+
+struct pli_pending;
+
+// A buffer as the procedures of mpif.h take it. Where is_changed is set, type and count are used in
+// place of the program's.
+struct pli_f08_buffer {
+    void *addr;
+    bool is_changed;
+    int type, small;
+    MPI_Count count;
+    void *packed; // a copy of the section; NULL: there is none
+    struct pli_pending *record;
+    struct pli_cdesc_view view;
+};
+
+// Each returns MPI_SUCCESS or an error code. `type` is the address of a Fortran handle.
+int pli_f08_view(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
+                 struct pli_f08_buffer *to);
+int pli_f08_blocks(const struct pli_cdesc *d, MPI_Count count, const void *type, bool may_copy,
+                   struct pli_f08_buffer *to);
+int pli_f08_copy(const struct pli_cdesc *d, struct pli_f08_buffer *to);
+int pli_f08_refuse(const struct pli_cdesc *d, struct pli_f08_buffer *to); // what is not contiguous
+int pli_f08_address(const struct pli_cdesc *d, struct pli_f08_buffer *to);
+// After the call, and after an error: free what was made; a copy is put back when `changed`.
+void pli_f08_finish(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool changed);
+
+// The same after a nonblocking call: a copy belongs to the request, unless the call failed (NULL).
+void pli_f08_keep(const struct pli_cdesc *d, struct pli_f08_buffer *to, bool changed,
+                  const int *request, bool is_persistent);
+
+// Call the error handler of the communicator, window or file whose Fortran handle is at h; NULL:
+// that of MPI_COMM_SELF. They return what the procedure returns.
+int pli_f08_fail_comm(const void *h, int err);
+int pli_f08_fail_win(const void *h, int err);
+int pli_f08_fail_file(const void *h, int err);
+
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a daemon keeps about itself, its connections and its ranks.
+#ifndef PLI_LAUNCHER_DAEMON_STATE_H
+#define PLI_LAUNCHER_DAEMON_STATE_H
+
+#include "launcher/hosts/daemon_spec.h"
+#include "launcher/hosts/dlink.h"
+
+// pli_launcher.daemon, in the role of that name.
+struct pli_daemon {
+    struct pli_daemon_spec spec;
+    int signals;             // a descriptor
+    char **program;          // argv, for the watchdog
+    struct pli_dlink up;     // to mpiexec, or to the daemon that started this one
+    struct pli_dlink *below; // to the daemons started from here
+    uint32_t n_below;
+    uint32_t *last_state; // of each row, as told
+    struct pli_timer look_timer;
+    bool has_begun, is_running, is_leaving, is_bad_end, has_told_rest;
+    bool is_stuck;   // as told
+    uint64_t mark;   // as told
+    unsigned n_look; // at the ranks
+    uint32_t n_set;  // process sets looked at
+};
+
+#endif

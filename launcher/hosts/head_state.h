@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What mpiexec of a job on several hosts keeps about its hosts.
+#ifndef PLI_LAUNCHER_HEAD_STATE_H
+#define PLI_LAUNCHER_HEAD_STATE_H
+
+#include "launcher/hosts/daemon_addr.h"
+#include "launcher/hosts/daemon_spec.h"
+#include "launcher/hosts/dlink.h"
+
+struct pli_host_table;
+
+// One host, as seen from here.
+struct pli_head_host {
+    struct pli_dlink link; // of those that we started ourselves
+    bool is_up, is_lost, is_shown;
+    bool is_stuck;   // by its last answer
+    uint32_t n_over; // tasks
+    uint32_t round;
+    uint64_t mark;
+    int64_t balance; // messages its ranks sent to other hosts less those they got from there
+};
+
+// pli_launcher.head, in the role of that name.
+struct pli_head {
+    struct pli_daemon_spec spec;      // what daemons are told
+    struct pli_daemon_addr place;     // where they call
+    struct pli_head_host *hosts;      // by host
+    struct pli_host_table *host_info; // by host, what they have said of themselves
+    char **sites;                     // by row, where a rank waits; NULL: not known
+    uint32_t n_up, this_round;
+    bool is_started, is_leaving;
+    void (*on_shown)(void);
+    struct pli_pack ended; // tasks that not all hosts know of
+    struct pli_timer ended_timer, show_timer, leave_timer;
+    // What is done with frames of a host of the job, and when it is lost.
+    void (*hear)(struct pli_dlink *l, const struct pli_dframe *f);
+    void (*lost)(struct pli_dlink *l, const char *why);
+};
+
+#endif

@@ -1,0 +1,134 @@
+! Datatypes of Fortran: their sizes, reductions, MPI_SIZEOF, types by precision, what C is told of Fortran. Two ranks.
+program mpi_types
+  use mpi
+  use, intrinsic :: iso_c_binding
+  implicit none
+  integer, parameter :: names(29) = [ &
+    MPI_LOGICAL, MPI_INTEGER, MPI_REAL, MPI_COMPLEX, MPI_DOUBLE_PRECISION, MPI_DOUBLE_COMPLEX, MPI_CHARACTER, &
+    MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_2INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8, MPI_INTEGER16, &
+    MPI_REAL2, MPI_REAL4, MPI_REAL8, MPI_REAL16, MPI_COMPLEX4, MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32, &
+    MPI_LOGICAL1, MPI_LOGICAL2, MPI_LOGICAL4, MPI_LOGICAL8, MPI_AINT, MPI_OFFSET]
+  integer, parameter :: sizes(29) = [ &
+    4, 4, 4, 8, 8, 16, 1, 8, 16, 8, 1, 2, 4, 8, 16, 2, 4, 8, 16, 4, 8, 16, 32, 1, 2, 4, 8, 8, 8]
+  integer :: failed, rank, ierror, i, n, type, info, pair(2), pair_out(2)
+  integer(1) :: i1
+  integer(2) :: i2
+  integer(8) :: i8, i8_out
+  integer(8) :: bytes
+  real :: r, r_out, r2(2), r2_out(2)
+  double precision :: d, d_out, d2(2), d2_out(2)
+  complex :: c, c_out
+  complex(8) :: z, z_out, cube(2, 2, 2)
+  logical :: l, l_out, flag, yes, no
+  character(len=7) :: word
+  character(len=20) :: value
+  type(c_ptr) :: memory
+  integer(kind=MPI_ADDRESS_KIND) :: address
+  real(8), pointer :: array(:)
+  failed = 0
+  call MPI_Init(ierror)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+  do i = 1, ubound(names, 1)
+    call MPI_Type_size(names(i), n, ierror)
+    call check(n == sizes(i), 'size of a type')
+    call MPI_Type_size(names(i), bytes, ierror)
+    call check(bytes == sizes(i), 'size of a type as a count')
+  end do
+  call MPI_Sizeof(i1, n, ierror)
+  call check(n == 1, 'size of an integer(1)')
+  call MPI_Sizeof(i2, n, ierror)
+  call check(n == 2, 'size of an integer(2)')
+  call MPI_Sizeof(cube, n, ierror)
+  call check(n == 16, 'size of an element')
+  call MPI_Sizeof(word, n, ierror)
+  call check(n == 7, 'size of a string')
+  call MPI_Sizeof(l, n, ierror)
+  call check(n == 4, 'size of a logical')
+
+  i8 = 2_8**40 * (rank + 1)
+  call MPI_Allreduce(i8, i8_out, 1, MPI_INTEGER8, MPI_MAX, MPI_COMM_WORLD, ierror)
+  call check(i8_out == 2_8**41, 'maximum of integer(8)')
+  r = rank + 0.5
+  call MPI_Allreduce(r, r_out, 1, MPI_REAL, MPI_SUM, MPI_COMM_WORLD, ierror)
+  call check(r_out == 2.0, 'sum of reals')
+  d = rank + 2d0
+  call MPI_Allreduce(d, d_out, 1, MPI_DOUBLE_PRECISION, MPI_PROD, MPI_COMM_WORLD, ierror)
+  call check(d_out == 6d0, 'product of double precision')
+  c = cmplx(1, rank)
+  call MPI_Allreduce(c, c_out, 1, MPI_COMPLEX, MPI_PROD, MPI_COMM_WORLD, ierror)
+  call check(c_out == (1.0, 1.0), 'product of complex')
+  z = cmplx(rank, 1, 8)
+  call MPI_Allreduce(z, z_out, 1, MPI_DOUBLE_COMPLEX, MPI_SUM, MPI_COMM_WORLD, ierror)
+  call check(z_out == (1d0, 2d0), 'sum of double complex')
+  l = rank == 0
+  call MPI_Allreduce(l, l_out, 1, MPI_LOGICAL, MPI_LAND, MPI_COMM_WORLD, ierror)
+  call check(.not. l_out, 'and of logicals')
+  call MPI_Allreduce(l, l_out, 1, MPI_LOGICAL, MPI_LOR, MPI_COMM_WORLD, ierror)
+  call check(l_out .eqv. .true., 'or of logicals')
+  call MPI_Allreduce(l, l_out, 1, MPI_LOGICAL, MPI_LXOR, MPI_COMM_WORLD, ierror)
+  call check(l_out .eqv. .true., 'exclusive or of logicals')
+  pair = [10 - rank, rank]
+  call MPI_Allreduce(pair, pair_out, 1, MPI_2INTEGER, MPI_MINLOC, MPI_COMM_WORLD, ierror)
+  call check(all(pair_out == [9, 1]), 'minimum and its place, integers')
+  r2 = [real(rank), real(rank)]
+  call MPI_Allreduce(r2, r2_out, 1, MPI_2REAL, MPI_MAXLOC, MPI_COMM_WORLD, ierror)
+  call check(all(r2_out == [1.0, 1.0]), 'maximum and its place, reals')
+  d2 = [-1d0 * rank, 1d0 * rank]
+  call MPI_Allreduce(d2, d2_out, 1, MPI_2DOUBLE_PRECISION, MPI_MAXLOC, MPI_COMM_WORLD, ierror)
+  call check(all(d2_out == [0d0, 0d0]), 'maximum and its place, double precision')
+  n = ibset(0, rank)
+  call MPI_Allreduce(n, i, 1, MPI_INTEGER, MPI_BOR, MPI_COMM_WORLD, ierror)
+  call check(i == 3, 'bits of integers')
+
+  call MPI_Type_create_f90_real(15, 307, type, ierror)
+  call MPI_Type_size(type, n, ierror)
+  call check(n == 8, 'a real by its precision')
+  call MPI_Type_create_f90_complex(6, 37, type, ierror)
+  call MPI_Type_size(type, n, ierror)
+  call check(n == 8, 'a complex by its precision')
+  call MPI_Type_create_f90_integer(15, type, ierror)
+  call MPI_Type_size(type, n, ierror)
+  call check(n == 8, 'an integer by its range')
+  call MPI_Type_match_size(MPI_TYPECLASS_REAL, 8, type, ierror)
+  call MPI_Type_size(type, n, ierror)
+  call check(n == 8, 'a type by its size')
+
+  ! Memory by address and by pointer.
+  address = 80
+  call MPI_Alloc_mem(address, MPI_INFO_NULL, memory, ierror)
+  call c_f_pointer(memory, array, [10])
+  array = rank
+  call check(sum(array) == 10 * rank, 'memory by pointer')
+  call MPI_Free_mem(array, ierror)
+  ! Large counts have the same names.
+  bytes = 1
+  n = rank
+  call MPI_Bcast(n, bytes, MPI_INTEGER, 1, MPI_COMM_WORLD, ierror)
+  call check(n == 1, 'a broadcast with a large count')
+  address = MPI_Aint_add(100_MPI_ADDRESS_KIND, -40_MPI_ADDRESS_KIND)
+  call check(address == 60 .and. MPI_Aint_diff(address, 10_MPI_ADDRESS_KIND) == 50, 'addresses')
+
+  call MPI_Abi_get_fortran_info(info, ierror)
+  call check(info /= MPI_INFO_NULL, 'what C knows of Fortran')
+  call MPI_Info_get(info, 'mpi_integer_size', 20, value, flag, ierror)
+  call check(flag .and. value == '4', 'size of an integer that C knows')
+  call MPI_Info_free(info, ierror)
+  call MPI_Abi_get_fortran_booleans(4, yes, no, flag, ierror)
+  call check(flag .and. yes .and. .not. no, 'values of logicals that C knows')
+  call MPI_Abi_get_version(i, n, ierror)
+  call check(i == 1, 'version of the ABI')
+
+  call MPI_Allreduce(failed, n, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
+  call MPI_Finalize(ierror)
+  if (n > 0) stop 1
+  if (rank == 0) print '(a)', 'all good'
+contains
+  subroutine check(ok, what)
+    logical, intent(in) :: ok
+    character(len=*), intent(in) :: what
+    if (.not. ok) then
+      failed = failed + 1
+      print '(2a)', 'failed: ', what
+    end if
+  end subroutine
+end program

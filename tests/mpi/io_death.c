@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rank dies while it has a file open with the others. They all get the same error, no byte is
+// written that nobody wrote, and they close the file and go on. Needs mpiexec --on-failure=shrink.
+// Arguments: where it dies, and which rank.
+#include "t.h"
+
+#include <mpi.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { RECORD = 64, N_RECORD = 512, BYTES = RECORD * N_RECORD };
+
+static int me, n, victim;
+static char path[64];
+static int dies_in; // the n-th call that moves data; 0: in none
+
+static void die(void)
+{
+    kill(getpid(), SIGKILL);
+}
+
+static ssize_t move_data(long number, int fd, const struct iovec *iov, int n_iov, off_t at)
+{
+    if (dies_in > 0 && --dies_in == 0) {
+        die();
+    }
+    return syscall(number, fd, iov, n_iov, at, 0);
+}
+
+ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
+{
+    struct iovec iov = { (void *)(uintptr_t)buf, len };
+    return move_data(SYS_pwritev, fd, &iov, 1, at);
+}
+
+ssize_t pwrite64(int fd, const void *buf, size_t len, off_t at);
+ssize_t pwrite64(int fd, const void *buf, size_t len, off_t at)
+{
+    struct iovec iov = { (void *)(uintptr_t)buf, len };
+    return move_data(SYS_pwritev, fd, &iov, 1, at);
+}
+
+ssize_t pread(int fd, void *buf, size_t len, off_t at)
+{
+    struct iovec iov = { buf, len };
+    return move_data(SYS_preadv, fd, &iov, 1, at);
+}
+
+ssize_t pread64(int fd, void *buf, size_t len, off_t at);
+ssize_t pread64(int fd, void *buf, size_t len, off_t at)
+{
+    struct iovec iov = { buf, len };
+    return move_data(SYS_preadv, fd, &iov, 1, at);
+}
+
+ssize_t pwritev(int fd, const struct iovec *iov, int n_iov, off_t at)
+{
+    return move_data(SYS_pwritev, fd, iov, n_iov, at);
+}
+
+ssize_t preadv(int fd, const struct iovec *iov, int n_iov, off_t at)
+{
+    return move_data(SYS_preadv, fd, iov, n_iov, at);
+}
+
+ssize_t pwritev64(int fd, const struct iovec *iov, int n_iov, off_t at);
+ssize_t pwritev64(int fd, const struct iovec *iov, int n_iov, off_t at)
+{
+    return move_data(SYS_pwritev, fd, iov, n_iov, at);
+}
+
+ssize_t preadv64(int fd, const struct iovec *iov, int n_iov, off_t at);
+ssize_t preadv64(int fd, const struct iovec *iov, int n_iov, off_t at)
+{
+    return move_data(SYS_preadv, fd, iov, n_iov, at);
+}
+
+static void expect_death(int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "", who[32];
+    int len, class;
+    MPI_Error_class(code, &class);
+    MPI_Error_string(code, text, &len);
+    if (class != MPIX_ERR_PROC_FAILED) {
+        fprintf(stderr, "rank %d: class %d: %s\n", me, class, text);
+        t_failed++;
+    }
+    snprintf(who, sizeof who, "rank %d (process ", victim);
+    T_HAS(text, who);
+    T_HAS(text, path);
+}
+
+static char new_byte(int rank)
+{
+    return (char)('A' + rank);
+}
+
+static MPI_File open_records(MPI_Comm comm, const char *map)
+{
+    MPI_File f;
+    MPI_Info info;
+    MPI_Datatype record, view;
+    char text[16];
+    snprintf(text, sizeof text, "%d", n);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "cb_nodes", text); // every rank writes
+    MPI_Info_set(info, "cb_buffer_size", "8192");
+    MPI_Info_set(info, "pliant_map", map);
+    T_EQ(MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &f), 0);
+    MPI_Info_free(&info);
+    // One record of each rank, then one of nobody.
+    MPI_Type_contiguous(RECORD, MPI_BYTE, &record);
+    MPI_Type_create_resized(record, 0, (MPI_Aint)RECORD * (n + 1), &view);
+    MPI_Type_commit(&view);
+    T_EQ(MPI_File_set_view(f, (MPI_Offset)RECORD * me, MPI_BYTE, view, "native", MPI_INFO_NULL), 0);
+    MPI_Type_free(&view);
+    MPI_Type_free(&record);
+    return f;
+}
+
+static void fill(void)
+{
+    MPI_File f;
+    static char line[RECORD];
+    memset(line, 'o', sizeof line);
+    T_EQ(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &f),
+         0);
+    for (int i = 0; me == 0 && i < N_RECORD * (n + 1); i++) {
+        T_EQ(MPI_File_write(f, line, RECORD, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    }
+    T_EQ(MPI_File_close(&f), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// Every byte is the old one, or what its rank wrote there.
+static void check_bytes(MPI_Comm comm)
+{
+    static char line[RECORD];
+    MPI_File f;
+    T_EQ(MPI_File_open(comm, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &f), 0);
+    for (int i = 0; i < N_RECORD * (n + 1) && t_failed == 0; i++) {
+        T_EQ(MPI_File_read(f, line, RECORD, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+        int rank = i % (n + 1);
+        for (int k = 0; k < RECORD && t_failed == 0; k++) {
+            T_OK(line[k] == 'o' || (rank < n && line[k] == new_byte(rank)));
+        }
+    }
+    T_EQ(MPI_File_close(&f), 0);
+}
+
+static int act(MPI_File f, const char *where, char *buf)
+{
+    MPI_Status s;
+    MPI_Request r;
+    int rc;
+    if (strcmp(where, "read") == 0) {
+        return MPI_File_read_all(f, buf, BYTES, MPI_BYTE, &s);
+    }
+    if (strcmp(where, "later") == 0) {
+        rc = MPI_File_iwrite_all(f, buf, BYTES, MPI_BYTE, &r);
+        return rc == 0 ? MPI_Wait(&r, &s) : rc;
+    }
+    if (strcmp(where, "ordered") == 0) {
+        return MPI_File_write_ordered(f, buf, BYTES, MPI_BYTE, &s);
+    }
+    return MPI_File_write_all(f, buf, BYTES, MPI_BYTE, &s);
+}
+
+// Dies at once, or in a call that moves data.
+static void arm(const char *where)
+{
+    if (me == victim) {
+        dies_in = strcmp(where, "absent") == 0 || strcmp(where, "mapped") == 0 ||
+                          strcmp(where, "ordered") == 0
+                      ? 0
+                      : 2;
+        if (dies_in == 0) {
+            die();
+        }
+    }
+}
+
+static void go_on(MPI_File *f, char *buf)
+{
+    // What one rank does alone still works, and closing.
+    MPI_Comm rest;
+    memset(buf, new_byte(me), BYTES);
+    T_EQ(MPI_File_write_at(*f, 0, buf, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    T_EQ(MPI_File_close(f), 0);
+    T_OK(*f == MPI_FILE_NULL);
+    T_EQ(MPIX_Comm_shrink(MPI_COMM_WORLD, &rest), 0);
+    check_bytes(rest);
+    MPI_File again = open_records(rest, "automatic");
+    T_EQ(MPI_File_write_at_all(again, 0, buf, BYTES, MPI_BYTE, MPI_STATUS_IGNORE), 0);
+    T_EQ(MPI_File_close(&again), 0);
+    check_bytes(rest);
+    MPI_Comm_free(&rest);
+}
+
+static void die_in_open(void)
+{
+    MPI_File f;
+    MPI_Comm rest;
+    if (me == victim) {
+        die();
+    }
+    int rc =
+        MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f);
+    expect_death(rc);
+    T_EQ(MPIX_Comm_shrink(MPI_COMM_WORLD, &rest), 0);
+    check_bytes(rest);
+    MPI_Comm_free(&rest);
+}
+
+int main(int argc, char **argv)
+{
+    static char buf[BYTES];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    T_MUST(argc > 2);
+    victim = atoi(argv[2]);
+    snprintf(path, sizeof path, "/tmp/io_death.%d", (int)getpid());
+    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+    fill();
+    if (strcmp(argv[1], "open") == 0) {
+        die_in_open();
+    } else if (strcmp(argv[1], "close") == 0) {
+        MPI_File f = open_records(MPI_COMM_WORLD, "automatic");
+        arm("absent");
+        go_on(&f, buf);
+    } else {
+        bool is_mapped = strcmp(argv[1], "mapped") == 0;
+        MPI_File f = open_records(MPI_COMM_WORLD, is_mapped ? "automatic" : "disable");
+        MPI_Barrier(MPI_COMM_WORLD);
+        arm(argv[1]);
+        memset(buf, new_byte(me), BYTES);
+        expect_death(act(f, argv[1], buf));
+        expect_death(act(f, argv[1], buf)); // and again
+        go_on(&f, buf);
+    }
+    if (me == (victim == 0 ? 1 : 0)) {
+        unlink(path);
+    }
+    MPI_Finalize();
+    return t_status();
+}

@@ -1,0 +1,110 @@
+# mpifort, mpif90 and mpif77: what they answer, what they pass on, and what they say without a compiler.
+. "$(dirname "$0")/t.bash"
+unset PLIANT_FC
+
+lib=$(sed 's/[+.]/\\&/g' <<<"$BUILD_DIR/lib") # as patterns
+inc=$(sed 's/[+.]/\\&/g' <<<"$BUILD_DIR/include")
+
+# Without a compiler each says what to install, also to CMake's questions: no other MPI's Fortran may be joined to our C.
+for question in a.f90 -show --showme:compile --showme:link -c; do
+    must_fail 127 "no Fortran compiler 'nosuchfc'.*install gfortran" env PLIANT_FC=nosuchfc mpifort $question
+done
+must_fail 127 "install gfortran" mpif90 -fc=nosuchfc -show a.f90
+must_fail 2 "needs the name of a Fortran compiler" mpifort --build-modules
+must_fail 2 "option of mpifort" mpicc --build-modules gfortran
+must_say "build-modules FC" mpifort --help
+# One that has no modules yet, and one that is no compiler.
+printf '#!/bin/sh\necho "oddfort 7.1 (made up)"\n' >oddfort
+printf '#!/bin/sh\nexit 0\n' >silent
+chmod +x oddfort silent
+must_fail 1 "there are no modules for $scratch/oddfort in .*/oddfort-7;.*--build-modules" \
+    env PLIANT_FC="$scratch/oddfort" mpifort -show a.f90
+must_fail 1 "says nothing: is it a Fortran compiler" env PLIANT_FC="$scratch/silent" mpifort -show a.f90
+
+if ! command -v gfortran >/dev/null; then
+    echo "skipped: there is no gfortran"
+    exit 77
+fi
+export PLIANT_FC=gfortran
+mod="$lib/pliant/fortran/gfortran-[0-9]+"
+link="$mod/libpliant_mpimod\\.a -L$lib -Wl,-rpath,$lib -lpliant_mpifort -lmpi_abi"
+must_say "^gfortran .*-I$mod -I$inc a.f90 -o 'b c' $link$" mpifort -show a.f90 -o 'b c'
+must_say "-I$mod -I$inc -c a.f90$" mpif90 -show -c a.f90
+must_say "$mod/libpliant_mpimod\\.a $lib/libpliant_mpifort\\.a $lib/libmpi_abi\\.a -lpthread -ldl -lm$" \
+    mpif77 -show -static-mpi a.f
+must_say "-I$mod -I$inc$" mpifort --showme:compile
+must_say "$link$" mpifort --showme:link
+must_say "^$lib/pliant/fortran/gfortran-[0-9]+ $inc$" mpifort --showme:incdirs
+must_say "^pliant_mpifort mpi_abi$" mpifort --showme:libs
+must_say "Pliant MPI [0-9].*gfortran" mpif77 --showme:version
+
+cat >hello.f90 <<'END'
+program hello
+  use mpi_f08
+  implicit none
+  integer :: rank, total
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Allreduce(rank, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+  if (rank == 0) print '(a, i0)', 'sum ', total
+  call MPI_Finalize()
+end program
+END
+cat >hello.f <<'END'
+      program hello
+      include 'mpif.h'
+      integer rank, total, ierr
+      call MPI_INIT(ierr)
+      call MPI_COMM_RANK(MPI_COMM_WORLD, rank, ierr)
+      call MPI_ALLREDUCE(rank, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
+      if (rank .eq. 0) print '(a, i0)', 'sum ', total
+      call MPI_FINALIZE(ierr)
+      end
+END
+mpif90 -o f08 hello.f90
+must_say '^sum 3$' mpiexec -n 3 ./f08
+mpif77 -o f77 -ffixed-line-length-none hello.f
+must_say '^sum 3$' mpiexec -n 3 ./f77
+mpifort -static-mpi -o with_a hello.f90
+must_say '^sum 3$' mpiexec -n 3 ./with_a
+readelf -d f08 | grep -q 'NEEDED.*libpliant_mpifort\.so\.0' || fail "not linked with libpliant_mpifort.so.0"
+readelf -d "$BUILD_DIR/lib/libmpi_abi.so" | grep -q 'NEEDED.*gfortran' && fail "libmpi_abi needs gfortran's library"
+readelf -d "$BUILD_DIR/lib/libpliant_mpifort.so" | grep -q 'NEEDED.*gfortran' && fail "so does libpliant_mpifort"
+# The library uses MPI's public names alone, so that another library of the standard ABI serves as well.
+nm -D --undefined-only "$BUILD_DIR/lib/libpliant_mpifort.so" | awk '{print $2}' | grep -vE '^P?MPIX?_' | grep -E 'pli_|pliant' &&
+    fail "libpliant_mpifort calls functions that no other MPI has"
+
+# A deadlock is reported with the line of the Fortran source.
+sed 's/call MPI_Allreduce.*/call MPI_Recv(total, 1, MPI_INTEGER, 1 - rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE)/' hello.f90 >dead.f90
+mpifort -g -o dead dead.f90
+must_fail 123 "rank 0 receives from rank 1, tag 3, on MPI_COMM_WORLD, called at dead.f90:7" mpiexec -n 2 ./dead
+# A wrong argument is named.
+sed 's/MPI_INTEGER, MPI_SUM/MPI_DATATYPE_NULL, MPI_SUM/' hello.f90 >wrong.f90
+mpifort -o wrong wrong.f90
+out=$(mpiexec -n 1 ./wrong 2>&1) && fail "a wrong argument went unnoticed: $out"
+grep -q 'MPI_Allreduce: argument datatype' <<<"$out" || fail "the wrong argument is not named: $out"
+
+# The modules can be made again by the one command, in a copy of the installation.
+mkdir -p copy/bin copy/lib/pliant
+cp "$BUILD_DIR/bin/mpifort" copy/bin
+cp -r "$BUILD_DIR/lib/pliant/fortran" copy/lib/pliant
+rm -r copy/lib/pliant/fortran/gfortran-*
+must_fail 1 "there are no modules" copy/bin/mpifort -show a.f90
+must_say "modules for gfortran, buffers by descriptor" copy/bin/mpifort --build-modules gfortran
+must_say "-I$scratch/copy/lib/pliant/fortran/gfortran-[0-9]+ " copy/bin/mpifort -show a.f90
+for file in mpi.mod mpi_f08.mod libpliant_mpimod.a; do
+    ls copy/lib/pliant/fortran/gfortran-*/$file >/dev/null || fail "$file was not made"
+done
+
+# The modules for compilers that cannot hand over descriptors, with this one: buffers go by address.
+mkdir -p address/lib/pliant/fortran address/bin
+cp -r "$BUILD_DIR/lib/pliant/fortran/source" address/lib/pliant/fortran
+cp "$BUILD_DIR/bin/mpifort" address/bin
+ln -s "$BUILD_DIR/include" address/include
+ln -s "$BUILD_DIR"/lib/lib*.so* address/lib
+echo 'this is no Fortran' >address/lib/pliant/fortran/source/probe_descriptor.f90
+must_say "buffers by address" address/bin/mpifort --build-modules gfortran
+sed 's/rank == 0/rank == 0 .and. .not. MPI_SUBARRAYS_SUPPORTED/' hello.f90 >hello_address.f90
+address/bin/mpifort -o by_address hello_address.f90
+nm by_address | grep -q mpi_allreduce_f08_ || fail "buffers went by descriptor"
+must_say '^sum 3$' mpiexec -n 3 ./by_address

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""Programs that use files and that nobody here wrote, built with this library and run.
+
+HDF5, PnetCDF and MPICH's tests of files come from Debian's source packages (network), IOR and mdtest
+from a folder that the user names. What they say is printed as a table; --docs puts it into a page.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BEGIN = "<!-- programs of others: make test-io-world writes from here -->"
+END = "<!-- to here -->"
+
+HDF5 = ["t_mpi", "testphdf5", "t_shapesame", "t_bigio", "t_pread", "t_pshutdown", "t_prestart", "t_init_term",
+        "t_filters_parallel", "t_cache", "t_cache_image"]
+
+
+class World:
+    """A folder in which all is built, and the lines of the table."""
+
+    def __init__(self, args):
+        self.build = args.build.resolve()
+        self.work = args.work
+        self.bin = self.build / "bin"
+        self.jobs = args.jobs
+        self.ranks = args.ranks
+        self.limit = args.limit
+        self.only = args.only
+        self.rows = []
+        self.env = dict(os.environ, PATH=f"{self.bin}:{os.environ['PATH']}")
+        ccache = pathlib.Path("/usr/lib/ccache/cc")
+        if ccache.exists():
+            self.env["PLIANT_CC"] = str(ccache)
+
+    def run(self, command, cwd, log, limit=None, env=None):
+        """Its status (None: out of time) and how long it took; all it wrote is in the log."""
+        start = time.monotonic()
+        with open(log, "ab") as out:
+            p = subprocess.Popen(command, cwd=cwd, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                 env=env or self.env, start_new_session=True)
+            try:
+                status = p.wait(limit)
+            except subprocess.TimeoutExpired:
+                os.killpg(p.pid, signal.SIGTERM)
+                try:
+                    p.wait(20)
+                except subprocess.TimeoutExpired:
+                    os.killpg(p.pid, signal.SIGKILL)
+                    p.wait()
+                status = None
+        return status, time.monotonic() - start
+
+    def must(self, command, cwd, log):
+        status, _ = self.run(command, cwd, log)
+        if status != 0:
+            sys.stdout.write("".join(open(log, errors="replace").readlines()[-20:]))
+            sys.exit(f"io_world: {' '.join(map(str, command))} failed; all of it is in {log}")
+
+    def row(self, package, program, ranks, status, took, says=""):
+        word = "passes" if status == 0 else f"no end within {self.limit} s" if status is None else f"fails ({status})"
+        self.rows.append((package, program, str(ranks), word + (f": {says}" if says else ""), f"{took:.0f}"))
+        print(f"{package:10} {program:24} {ranks:>3} ranks  {word} {says} ({took:.0f} s)", flush=True)
+
+    def wanted(self, name):
+        return not self.only or re.fullmatch(self.only, name)
+
+    def source(self, package):
+        """The folder of a Debian source package."""
+        have = sorted(p for p in self.work.glob(f"{package}-*") if p.is_dir())
+        if not have:
+            if shutil.which("apt-get") is None or shutil.which("dpkg-source") is None:
+                sys.exit("io_world: the sources come from Debian by apt-get and dpkg-source (package dpkg-dev); "
+                         "without them unpack them into the folder of --work")
+            log = self.work / "apt.log"
+            status, _ = self.run(["apt-get", "-q", "source", package], self.work, log)
+            if status != 0:
+                sys.exit(f"io_world: apt-get source {package} failed. Add a deb-src line (in a .sources file: "
+                         f"Types: deb deb-src) to /etc/apt and run apt-get update; what it said is in {log}")
+            have = sorted(p for p in self.work.glob(f"{package}-*") if p.is_dir())
+        return have[0]
+
+
+def hdf5(w):
+    top = w.source("hdf5")
+    log = w.work / "hdf5.log"
+    here = w.work / "hdf5.build"
+    if not (here / "testpar" / "testphdf5").exists():
+        shutil.rmtree(here, ignore_errors=True)
+        here.mkdir()
+        env = ["CC=mpicc", "CFLAGS=-O1 -w", f"RUNPARALLEL=mpiexec -n {w.ranks}"]
+        w.must([top / "configure", "--enable-parallel", "--disable-shared", "--disable-hl", "--disable-tools",
+                "--disable-dependency-tracking", *env], here, log)
+        w.must(["make", f"-j{w.jobs}", "-C", "src"], here, log)
+        w.must(["make", f"-j{w.jobs}", "-C", "test", "libh5test.la"], here, log)
+        w.must(["make", f"-j{w.jobs}", "-C", "testpar", *HDF5], here, log)
+    for name in HDF5:
+        if not w.wanted(name):
+            continue
+        n = w.ranks
+        log = w.work / f"hdf5.{name}.log"
+        log.unlink(missing_ok=True)
+        status, took = w.run(["mpiexec", "-n", str(n), f"./{name}"], here / "testpar", log, w.limit)
+        w.row("HDF5", name, n, status, took)
+
+
+def counts(log):
+    """What automake's summaries of a log add up to."""
+    text = open(log, errors="replace").read()
+    return {k: sum(int(n) for n in re.findall(rf"^# {k}: +(\d+)", text, re.M)) for k in ("PASS", "FAIL", "ERROR", "SKIP")}
+
+
+def pnetcdf(w):
+    top = w.source("pnetcdf")
+    log = w.work / "pnetcdf.log"
+    here = w.work / "pnetcdf.build"
+    if not (top / "configure").exists():
+        w.must(["autoreconf", "-fi"], top, log)
+    if not (here / "built").exists():
+        shutil.rmtree(here, ignore_errors=True)
+        here.mkdir()
+        w.must([top / "configure", "--disable-fortran", "--disable-cxx", "--disable-dependency-tracking",
+                f"MPICC={w.bin}/mpicc", "CFLAGS=-O1 -w", f"TESTMPIRUN={w.bin}/mpiexec -n NP"], here, log)
+        w.must(["make", f"-j{w.jobs}"], here, log)
+        w.must(["make", f"-j{w.jobs}", "tests"], here, log)
+        (here / "built").touch()
+    for word, n in (("check", 1), ("ptest", 4)):
+        log = w.work / f"pnetcdf.{word}.log"
+        log.unlink(missing_ok=True)
+        status, took = w.run(["make", "-k", word], here, log, 4 * w.limit)
+        c = counts(log)
+        says = f"{c['PASS']} pass, {c['FAIL'] + c['ERROR']} fail" if word == "check" else ""
+        w.row("PnetCDF", f"make {word}", n, status, took, says)
+
+
+def mpich_rows(folder):
+    """Programs of a test list: name, ranks, arguments."""
+    for line in open(folder / "testlist.in" if (folder / "testlist.in").exists() else folder / "testlist"):
+        words = re.sub(r"@\w+@|#.*", "", line).split()
+        if len(words) >= 2:
+            yield words[0], int(words[1]), [x[4:] for x in words[2:] if x.startswith("arg=")], \
+                [x[4:] for x in words[2:] if x.startswith("env=")]
+
+
+def mpich(w):
+    top = w.source("mpich") / "test" / "mpi"
+    log = w.work / "mpich.log"
+    here = w.work / "mpich.build"
+    if not (top / "configure").exists():
+        w.must(["./autogen.sh"], top, log)
+    if not (here / "Makefile").exists():
+        shutil.rmtree(here, ignore_errors=True)
+        here.mkdir()
+        w.must([top / "configure", f"--with-mpi={w.build}", "--disable-fortran", "--disable-cxx", "CC=mpicc",
+                "MPICC=mpicc", "CFLAGS=-O1 -w", "--disable-dependency-tracking"], here, log)
+        w.must(["make", f"-j{w.jobs}", "-C", "util"], here, log)
+    io = here / "io"
+    for name, n, args, env in mpich_rows(io if (io / "testlist").exists() else top / "io"):
+        if not w.wanted(name):
+            continue
+        log = w.work / f"mpich.{name}.log"
+        log.unlink(missing_ok=True)
+        status, _ = w.run(["make", name], io, log)
+        if status != 0:
+            w.row("MPICH io", name, n, status, 0, "cannot be built")
+            continue
+        own = dict(w.env, **dict(x.split("=", 1) for x in env))
+        status, took = w.run(["mpiexec", "-n", str(n), f"./{name}", *args], io, log, w.limit, own)
+        if status == 0 and "No Errors" not in open(log, errors="replace").read():
+            status = "no \"No Errors\""
+        w.row("MPICH io", name, n, status, took)
+
+
+def ior(w, folder):
+    log = w.work / "ior.log"
+    here = w.work / "ior.build"
+    if not (here / "src" / "ior").exists():
+        shutil.rmtree(here, ignore_errors=True)
+        shutil.copytree(folder, here)
+        if not (here / "configure").exists():
+            w.must(["./bootstrap"], here, log)
+        w.must(["./configure", "CC=mpicc", "CFLAGS=-O1 -w", "--disable-dependency-tracking", "--without-hdf5",
+                "--without-ncmpi"], here, log)
+        w.must(["make", f"-j{w.jobs}"], here, log)
+    place = w.work / "ior.data"
+    for says, args in (("one file", []), ("one file, collective", ["-c"]), ("a file per rank", ["-F"]),
+                       ("one file, views", ["-c", "--mpiio.useFileView"]),
+                       ("small records, collective", ["-c", "-t", "4k", "-b", "4k", "-s", "64"])):
+        log = w.work / "ior.run.log"
+        log.unlink(missing_ok=True)
+        size = [] if "-b" in args else ["-t", "256k", "-b", "4m"]
+        status, took = w.run(["mpiexec", "-n", str(w.ranks), here / "src" / "ior", "-a", "MPIIO", "-r", "-w", "-R", "-W",
+                              "-C", "-i", "2", "-o", place, *size, *args], here, log, w.limit)
+        if status == 0 and re.search(r"WARNING|data check error", open(log, errors="replace").read(), re.I):
+            status = "data differ or a warning"
+        w.row("IOR", says, w.ranks, status, took)
+    status, took = w.run(["mpiexec", "-n", str(w.ranks), here / "src" / "mdtest", "-a", "POSIX", "-n", "20", "-F", "-w",
+                          "512", "-e", "512", "-d", w.work / "mdtest.data"], here, w.work / "mdtest.log", w.limit)
+    w.row("mdtest", "-a POSIX -F, as it has no MPIIO", w.ranks, status, took)
+
+
+def write_docs(page, rows, left_out):
+    text = page.read_text()
+    if BEGIN not in text or END not in text:
+        sys.exit(f"io_world: {page} has no lines {BEGIN} and {END}")
+    lines = ["", "| program | ranks | result | s |", "|---|---|---|---|"]
+    short = [r for r in rows if r[0] != "MPICH io"]
+    lines += [f"| {a}, `{b}` | {n} | {word} | {t} |" for a, b, n, word, t in short]
+    tests = [r for r in rows if r[0] == "MPICH io"]
+    if tests:
+        good = [r for r in tests if r[3] == "passes"]
+        bad = ", ".join(f"`{r[1]}` {r[3]}" for r in tests if r not in good)
+        lines.append(f"| MPICH, `test/mpi/io` | | {len(good)} of {len(tests)} rows pass{': ' + bad if bad else ''} | |")
+    lines += [f"", left_out] if left_out else []
+    head, rest = text.split(BEGIN, 1)
+    page.write_text(head + BEGIN + "\n".join(lines) + "\n\n" + END + rest.split(END, 1)[1])
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"), help="the build folder of this library")
+    p.add_argument("--work", type=pathlib.Path, help="folder for sources, builds and logs; it is kept. Without it one is made and removed")
+    p.add_argument("--ior", type=pathlib.Path, help="folder with the source of IOR and mdtest, which Debian does not have")
+    p.add_argument("--docs", type=pathlib.Path, help="page that gets the table")
+    p.add_argument("--only", help="programs of HDF5 and MPICH whose names match")
+    p.add_argument("--ranks", type=int, default=4)
+    p.add_argument("--jobs", type=int, default=os.cpu_count())
+    p.add_argument("--limit", type=int, default=900, help="seconds that one program may take")
+    p.add_argument("parts", nargs="*", help="hdf5 pnetcdf mpich ior; all that can be had when none is named")
+    args = p.parse_args()
+    parts = args.parts or ["hdf5", "pnetcdf", "mpich"] + (["ior"] if args.ior else [])
+    for part in parts:
+        if part not in ("hdf5", "pnetcdf", "mpich", "ior") or (part == "ior" and args.ior is None):
+            sys.exit("io_world: " + ("ior needs --ior FOLDER" if part == "ior" else f"no part is called {part}"))
+    made = None
+    if args.work is None:
+        made = tempfile.mkdtemp(prefix="io-world.")
+        args.work = pathlib.Path(made)
+    args.work = args.work.resolve()
+    args.work.mkdir(parents=True, exist_ok=True)
+    w = World(args)
+    try:
+        for part in parts:
+            ior(w, args.ior.resolve()) if part == "ior" else {"hdf5": hdf5, "pnetcdf": pnetcdf, "mpich": mpich}[part](w)
+    finally:
+        if made:
+            shutil.rmtree(made, ignore_errors=True)
+    if args.docs:
+        write_docs(args.docs, w.rows, "" if "ior" in parts else "IOR and mdtest were not run: no `--ior FOLDER` was given.")
+    bad = [r for r in w.rows if not r[3].startswith("passes")]
+    print(f"{len(w.rows) - len(bad)} of {len(w.rows)} rows pass")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
