@@ -157,7 +157,8 @@ void pli_native_agent_out_send(struct pli_native_agent *a, const struct pli_shm_
         return;
     }
     if (is_offer) {
-        notify_rank(a, o, PLI_MSG_GATEWAY_ROOM, o->id, o->slot, o->size < datalen ? o->size : datalen);
+        notify_rank(a, o, PLI_MSG_GATEWAY_ROOM, o->id, o->slot,
+                    o->size < datalen ? o->size : datalen);
     }
 }
 

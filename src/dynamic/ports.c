@@ -39,8 +39,8 @@ static enum pli_err call_for_port(enum pli_ask_port_what what, uint64_t cookie, 
     return call_launcher(&t, a);
 }
 
-static enum pli_err call_for_name(enum pli_ask_port_what what, const char *service, const char *port,
-                                  struct pli_answer *a)
+static enum pli_err call_for_name(enum pli_ask_port_what what, const char *service,
+                                  const char *port, struct pli_answer *a)
 {
     struct pli_ask_port t = { .what = what, .owner = pli_proc.boot->index };
     if (port != NULL && strlen(port) >= sizeof t.port) {

@@ -155,7 +155,8 @@ static struct invitation invite(const struct pli_comm *comm, const struct pli_ho
     for (int i = 0; w != NULL && i < n_member; i++) {
         w->members[i].proc = pli_group_at(comm->group, hosts->members[i]).proc;
     }
-    bool is_oversubscribed = pli_lane_is_oversubscribed(), is_flat = n_member <= FLAT_MAX && !is_oversubscribed;
+    bool is_oversubscribed = pli_lane_is_oversubscribed(),
+         is_flat = n_member <= FLAT_MAX && !is_oversubscribed;
     return (struct invitation){ w != NULL ? pli_arena_offset(w) : 0, is_flat, is_oversubscribed };
 }
 
